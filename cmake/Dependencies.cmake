@@ -1,0 +1,16 @@
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(SQLiteCpp REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Ceres REQUIRED)
+if(DDPPROF_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+if(DDPPROF_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()
+
+include(Torch)  # ddpprof::torch, DDPPROF_TORCH_FOUND, and NVIDIA's headers: ddpprof::nvtx, ddpprof::cuda_headers

@@ -1,0 +1,21 @@
+option(DDPPROF_TESTS "Build the tests" ON)
+option(DDPPROF_BENCHMARKS "Build the benchmarks" ON)
+option(DDPPROF_WORKER "Build the training worker (needs LibTorch)" ON)
+option(DDPPROF_WERROR "Treat warnings in our own code as errors" ON)
+set(DDPPROF_CUDA AUTO CACHE STRING "CUDA, NCCL and CUPTI code: AUTO (when the headers are found), ON, OFF")
+set_property(CACHE DDPPROF_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(DDPPROF_SANITIZE "" CACHE STRING "Sanitizers for our own code, e.g. address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+if(DDPPROF_SANITIZE)
+  add_compile_options(-fsanitize=${DDPPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DDPPROF_SANITIZE})
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()

@@ -1,0 +1,110 @@
+# LibTorch and NVIDIA's headers as plain imported targets.
+#
+# Two layouts are understood: the PyPI wheel (DDPPROF_TORCH_PYTHON names its interpreter, or DDPPROF_SITE_PACKAGES its
+# folder), where CUDA, NCCL, CUPTI and NVTX come as packages beside it; and an unpacked LibTorch in CMAKE_PREFIX_PATH
+# with a CUDA Toolkit. find_package(Torch) is avoided: on a CUDA wheel it insists on nvcc, which nothing here needs.
+
+set(DDPPROF_TORCH_PYTHON "" CACHE FILEPATH "Python interpreter whose environment holds the torch wheel")
+set(DDPPROF_SITE_PACKAGES "" CACHE PATH "site-packages folder that holds the torch wheel")
+
+if(NOT DDPPROF_SITE_PACKAGES AND DDPPROF_TORCH_PYTHON)
+  execute_process(COMMAND ${DDPPROF_TORCH_PYTHON} -c "import sysconfig; print(sysconfig.get_paths()['platlib'])"
+                  OUTPUT_VARIABLE platlib OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(DDPPROF_SITE_PACKAGES ${platlib} CACHE PATH "" FORCE)
+endif()
+
+set(torch_hints)
+if(DDPPROF_SITE_PACKAGES)
+  list(APPEND torch_hints ${DDPPROF_SITE_PACKAGES}/torch)
+endif()
+find_path(DDPPROF_TORCH_INCLUDE torch/csrc/distributed/c10d/reducer.hpp HINTS ${torch_hints} PATH_SUFFIXES include)
+find_library(DDPPROF_TORCH_CPU torch_cpu HINTS ${torch_hints} PATH_SUFFIXES lib)
+
+set(nvidia_include_hints)
+set(nvidia_library_hints)
+if(DDPPROF_SITE_PACKAGES)
+  file(GLOB nvidia_include_hints ${DDPPROF_SITE_PACKAGES}/nvidia/*/include)
+  file(GLOB nvidia_library_hints ${DDPPROF_SITE_PACKAGES}/nvidia/*/lib)
+endif()
+find_package(CUDAToolkit QUIET)  # only for its paths, when a toolkit is installed
+list(APPEND nvidia_include_hints ${CUDAToolkit_INCLUDE_DIRS})
+
+find_path(DDPPROF_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
+find_path(DDPPROF_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h)
+find_path(DDPPROF_CUPTI_INCLUDE cupti.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
+find_path(DDPPROF_CUPTI_INCLUDE cupti.h HINTS ${CUDAToolkit_TARGET_DIR} PATH_SUFFIXES extras/CUPTI/include)
+find_path(DDPPROF_CUDART_INCLUDE cuda_runtime_api.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
+find_path(DDPPROF_CUDART_INCLUDE cuda_runtime_api.h)
+find_path(DDPPROF_NCCL_INCLUDE nccl.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
+find_path(DDPPROF_NCCL_INCLUDE nccl.h)
+find_path(DDPPROF_GLOO_INCLUDE gloo/transport/device.h)
+
+if(NOT DDPPROF_NVTX_INCLUDE)
+  message(FATAL_ERROR "NVTX 3 headers (nvtx3/nvToolsExtPayload.h) not found. Expected: the torch wheel's nvidia-nvtx "
+                      "package or a CUDA Toolkit. Set DDPPROF_TORCH_PYTHON or CMAKE_PREFIX_PATH, or run scripts/quickstart.")
+endif()
+add_library(ddpprof_nvtx INTERFACE)
+add_library(ddpprof::nvtx ALIAS ddpprof_nvtx)
+target_include_directories(ddpprof_nvtx SYSTEM INTERFACE ${DDPPROF_NVTX_INCLUDE})
+target_link_libraries(ddpprof_nvtx INTERFACE ${CMAKE_DL_LIBS})
+
+set(DDPPROF_WITH_CUDA OFF)
+if(NOT DDPPROF_CUDA STREQUAL OFF)
+  set(cuda_missing)
+  foreach(part CUPTI CUDART NCCL)
+    if(NOT DDPPROF_${part}_INCLUDE)
+      list(APPEND cuda_missing ${part})
+    endif()
+  endforeach()
+  find_library(DDPPROF_TORCH_CUDA torch_cuda HINTS ${torch_hints} PATH_SUFFIXES lib)
+  find_library(DDPPROF_C10_CUDA c10_cuda HINTS ${torch_hints} PATH_SUFFIXES lib)
+  if(DDPPROF_WORKER AND NOT DDPPROF_TORCH_CUDA)
+    list(APPEND cuda_missing "libtorch_cuda")
+  endif()
+  if(NOT cuda_missing)
+    set(DDPPROF_WITH_CUDA ON)
+  elseif(DDPPROF_CUDA STREQUAL ON)
+    message(FATAL_ERROR "DDPPROF_CUDA=ON, but not found: ${cuda_missing}. Install the CUDA Toolkit with CUPTI, NCCL and a "
+                        "CUDA build of LibTorch, or set DDPPROF_CUDA=AUTO to build without them.")
+  endif()
+endif()
+message(STATUS "ddpprof: CUDA, NCCL and CUPTI code: ${DDPPROF_WITH_CUDA}")
+
+add_library(ddpprof_cuda_headers INTERFACE)
+add_library(ddpprof::cuda_headers ALIAS ddpprof_cuda_headers)
+if(DDPPROF_WITH_CUDA)
+  target_include_directories(ddpprof_cuda_headers SYSTEM INTERFACE
+                             ${DDPPROF_CUPTI_INCLUDE} ${DDPPROF_CUDART_INCLUDE} ${DDPPROF_NCCL_INCLUDE})
+  target_compile_definitions(ddpprof_cuda_headers INTERFACE DDPPROF_WITH_CUDA=1)
+endif()
+
+set(DDPPROF_TORCH_FOUND OFF)
+if(DDPPROF_WORKER)
+  if(NOT DDPPROF_TORCH_INCLUDE OR NOT DDPPROF_TORCH_CPU)
+    message(FATAL_ERROR "LibTorch with c10d headers not found. Set DDPPROF_TORCH_PYTHON to the interpreter of an environment "
+                        "with torch 2.11, or CMAKE_PREFIX_PATH to an unpacked LibTorch; or DDPPROF_WORKER=OFF.")
+  endif()
+  if(NOT DDPPROF_GLOO_INCLUDE)
+    message(FATAL_ERROR "gloo's headers not found (Debian: libgloo-dev). ProcessGroupGloo.hpp includes them; the code itself "
+                        "comes from libtorch_cpu.")
+  endif()
+  set(DDPPROF_TORCH_FOUND ON)
+  get_filename_component(torch_library_dir ${DDPPROF_TORCH_CPU} DIRECTORY)
+  find_library(DDPPROF_C10 c10 HINTS ${torch_library_dir} NO_DEFAULT_PATH)
+  add_library(ddpprof_torch INTERFACE)
+  add_library(ddpprof::torch ALIAS ddpprof_torch)
+  target_include_directories(ddpprof_torch SYSTEM INTERFACE
+    ${DDPPROF_TORCH_INCLUDE} ${DDPPROF_TORCH_INCLUDE}/torch/csrc/api/include)
+  target_compile_definitions(ddpprof_torch INTERFACE USE_C10D_GLOO USE_DISTRIBUTED)
+  target_link_libraries(ddpprof_torch INTERFACE ${DDPPROF_TORCH_CPU} ${DDPPROF_C10} Threads::Threads)
+  target_link_options(ddpprof_torch INTERFACE -Wl,-rpath,${torch_library_dir})
+  if(DDPPROF_WITH_CUDA)
+    target_compile_definitions(ddpprof_torch INTERFACE USE_C10D_NCCL USE_CUDA)
+    # --no-as-needed: libtorch_cuda registers its kernels when it is loaded; nothing refers to it by symbol.
+    target_link_libraries(ddpprof_torch INTERFACE ddpprof::cuda_headers
+                          -Wl,--no-as-needed ${DDPPROF_TORCH_CUDA} ${DDPPROF_C10_CUDA} -Wl,--as-needed)
+    foreach(dir IN LISTS nvidia_library_hints)
+      target_link_options(ddpprof_torch INTERFACE -Wl,-rpath,${dir} -Wl,-rpath-link,${dir})
+    endforeach()
+  endif()
+endif()

@@ -1,0 +1,45 @@
+// The trace database's tables, columns and indexes, declared once: the DDL and docs/schema.md are both made from it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ddpprof::store {
+
+inline constexpr int schema_version = 1;  // PRAGMA user_version
+
+struct Column {
+  std::string_view name;
+  std::string_view type;  // SQLite declaration, constraints included
+  std::string_view unit;  // "" where it has none
+  std::string_view doc;
+};
+
+struct Table {
+  std::string_view name;
+  std::string_view doc;
+  std::span<const Column> columns;
+  std::string_view constraints;  // table constraints, "" for none
+};
+
+struct View {
+  std::string_view name;
+  std::string_view doc;
+  std::string_view select;
+};
+
+struct Index {
+  std::string_view name;
+  std::string_view on;  // "table(column, …)"
+};
+
+std::span<const Table> tables();
+std::span<const View> views();
+std::span<const Index> indexes();  // created after the load
+
+std::string create_tables_sql();
+std::string create_indexes_sql();
+std::string schema_markdown();  // docs/schema.md
+
+}  // namespace ddpprof::store
