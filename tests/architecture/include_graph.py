@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: no circle, no upward arrow, third-party headers only where they belong.
+
+    include_graph.py ROOT            exit 0 when the tree keeps the rules, 1 with every violation on its own line
+    include_graph.py ROOT --print    the arrows between rooms
+"""
+import re
+import sys
+from pathlib import Path
+
+# room -> rooms it may include (itself always). The longest matching prefix names a file's room.
+ALLOWED = {
+    "simulator": [],
+    "tracer/format": [],
+    "tracer/record": ["tracer/format"],
+    "tracer/store": ["tracer/format"],
+    "analysis/ingest": ["tracer/store", "tracer/format", "simulator"],
+    "analysis/fit": ["tracer/store", "tracer/format", "simulator"],
+    "analysis/report": ["tracer/store", "tracer/format", "simulator", "analysis/fit"],
+    "analysis/export": ["tracer/store", "tracer/format", "simulator"],
+    "runner/scenario": ["simulator"],
+    "runner/launcher": ["tracer/format", "simulator", "runner/scenario"],
+    "runner/worker": ["tracer/format", "simulator", "runner/scenario", "runner/launcher"],
+    "cli": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
+            "analysis/export", "runner/scenario", "runner/launcher"],
+    "gui": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
+            "analysis/export", "runner/scenario"],
+}
+
+# header prefixes of third parties -> rooms that may include them
+THIRD_PARTY = {
+    r"(torch|ATen|c10|c10d|caffe2)/": ["runner/worker"],
+    r"gloo/": ["runner/worker"],
+    r"nccl": ["runner/worker"],
+    r"nvtx3/": ["tracer/record", "runner/worker"],
+    r"(cupti|cuda)": ["tracer/record", "runner/worker"],
+    r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/fit", "analysis/report", "analysis/export"],
+    r"ceres/": ["analysis/fit"],
+    r"Eigen/": ["analysis/fit"],
+    r"yaml-cpp/": ["runner/scenario"],
+    r"CLI/": ["cli"],
+    r"(Q[A-Z]\w*|Qt\w*/.*)$": ["gui"],
+}
+PURE = ["simulator", "tracer/format"]  # the standard library only
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+SOURCES = {".hpp", ".h", ".cpp", ".cu"}
+
+
+def room_of(path):
+    best = ""
+    for room in ALLOWED:
+        if path.startswith(room + "/") and len(room) > len(best):
+            best = room
+    return best
+
+
+def read_tree(root):
+    files = {}
+    for top in sorted({room.split("/")[0] for room in ALLOWED}):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix in SOURCES:
+                files[path.relative_to(root).as_posix()] = INCLUDE.findall(path.read_text(encoding="utf-8"))
+    return files
+
+
+def find_circle(graph):
+    """One circle as a list of nodes, or None. Depth first, iterative, in sorted order."""
+    state = {}
+    for start in sorted(graph):
+        if start in state:
+            continue
+        stack, path = [(start, iter(sorted(graph[start])))], [start]
+        state[start] = 1
+        while stack:
+            node, rest = stack[-1]
+            child = next(rest, None)
+            if child is None:
+                state[node] = 2
+                stack.pop()
+                path.pop()
+            elif state.get(child) == 1:
+                return path[path.index(child):] + [child]
+            elif child not in state and child in graph:
+                state[child] = 1
+                stack.append((child, iter(sorted(graph[child]))))
+                path.append(child)
+    return None
+
+
+def check(files):
+    problems, arrows, file_graph = [], {}, {}
+    for path, includes in files.items():
+        room = room_of(path)
+        if not room:
+            problems.append(f"{path}: belongs to no room; add it to ALLOWED with what it may include")
+            continue
+        file_graph[path] = set()
+        for quote, header in includes:
+            target_room = room_of(header)
+            if quote == '"':
+                if header not in files:
+                    problems.append(f'{path}: includes "{header}", which is no file of the project '
+                                    f"(name it from the root; third-party headers take <>)")
+                    continue
+                file_graph[path].add(header)
+                if target_room != room:
+                    arrows.setdefault((room, target_room), []).append(path)
+                    if target_room not in ALLOWED[room]:
+                        problems.append(f"{path}: {room} may not include {target_room} ({header})")
+                continue
+            for pattern, rooms in THIRD_PARTY.items():
+                if re.match(pattern, header) and room not in rooms:
+                    problems.append(f"{path}: <{header}> belongs only in {', '.join(rooms)}")
+            if room in PURE and "/" in header and not header.startswith("sys/"):
+                problems.append(f"{path}: {room} is pure: the standard library only, not <{header}>")
+    circle = find_circle(file_graph)
+    if circle:
+        problems.append("include circle: " + " -> ".join(circle))
+    rooms = {room: set() for room in ALLOWED}
+    for source, target in arrows:
+        rooms[source].add(target)
+    circle = find_circle(rooms)
+    if circle:
+        problems.append("circle between rooms: " + " -> ".join(circle))
+    return problems, arrows
+
+
+def self_test():
+    """The checker must find each kind of violation it exists for."""
+    good = {"simulator/a.hpp": [("<", "vector")], "tracer/store/b.hpp": [("<", "SQLiteCpp/SQLiteCpp.h")],
+            "cli/c.cpp": [('"', "simulator/a.hpp"), ('"', "tracer/store/b.hpp")]}
+    assert check(good)[0] == [], check(good)[0]
+    bad = [
+        ({"simulator/a.hpp": [('"', "cli/c.hpp")], "cli/c.hpp": []}, "simulator may not include cli"),
+        ({"cli/c.cpp": [("<", "torch/torch.h")]}, "belongs only in runner/worker"),
+        ({"cli/c.cpp": [('"', "runner/worker/w.hpp")], "runner/worker/w.hpp": []}, "cli may not include runner/worker"),
+        ({"simulator/a.hpp": [("<", "fmt/core.h")]}, "is pure"),
+        ({"simulator/a.hpp": [('"', "simulator/b.hpp")], "simulator/b.hpp": [('"', "simulator/a.hpp")]}, "include circle"),
+        ({"runner/odd.cpp": []}, "belongs to no room"),
+        ({"cli/c.cpp": [('"', "missing.hpp")]}, "no file of the project"),
+    ]
+    for files, expected in bad:
+        problems = check(files)[0]
+        assert any(expected in problem for problem in problems), (files, expected, problems)
+
+
+def main():
+    self_test()
+    root = Path(sys.argv[1])
+    files = read_tree(root)
+    if len(files) < 10:
+        sys.exit(f"include_graph: only {len(files)} sources under {root}: is this the project's root?")
+    problems, arrows = check(files)
+    if "--print" in sys.argv:
+        for source, target in sorted(arrows):
+            print(f"{source} -> {target}")
+    for problem in problems:
+        print(problem)
+    print(f"{len(files)} files, {len(arrows)} arrows between rooms, {len(problems)} violations")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
