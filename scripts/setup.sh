@@ -1,0 +1,84 @@
+# Sourced by quickstart, test and the benchmark scripts: installs what is missing, says what, and sets
+#   DDPPROF_TORCH_PYTHON   the interpreter whose environment holds torch
+#   DDPPROF_ROOT           this clone
+# Debian packages come from apt; Python packages go into a cache folder outside of the clone
+# (DDPPROF_CACHE_DIR, default ~/.cache/ddpprof), one environment for each state of requirements.txt.
+# Nothing is installed when everything is there: a second run takes a second.
+
+set -euo pipefail
+DDPPROF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export DDPPROF_ROOT
+cache=${DDPPROF_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ddpprof}
+
+say() { printf '==> %s\n' "$*" >&2; }
+die() { printf 'set-up: %s\n' "$*" >&2; exit 3; }
+
+debian_packages=(
+  g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-venv iproute2
+  libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
+  libsqlite3-dev libsqlitecpp-dev libceres-dev libeigen3-dev
+  libgloo-dev libgtest-dev libgmock-dev libbenchmark-dev
+)
+
+install_debian_packages() {
+  command -v dpkg-query >/dev/null || {
+    say "this is not Debian: expecting these packages' counterparts to be installed: ${debian_packages[*]}"
+    return 0
+  }
+  local package missing=()
+  for package in "${debian_packages[@]}"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die "these Debian packages are missing and this user is neither root nor has sudo: ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing Debian packages: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+install_python_packages() {
+  if [ -n "${DDPPROF_TORCH_PYTHON:-}" ]; then
+    say "using the torch of $DDPPROF_TORCH_PYTHON (DDPPROF_TORCH_PYTHON is set)"
+    return 0
+  fi
+  local interpreter requirements key environment
+  interpreter=/usr/bin/python3
+  [ -x "$interpreter" ] || interpreter=$(command -v python3) || die "python3 not found"
+  "$interpreter" -c 'import ensurepip, venv' 2>/dev/null || interpreter=$(command -v python3)
+  requirements=$DDPPROF_ROOT/scripts/requirements.txt
+  key=$({ "$interpreter" -c 'import sys; print(sys.version_info[:2])'; cat "$requirements"; } | sha256sum | cut -c1-12)
+  environment=$cache/python-$key
+  export DDPPROF_TORCH_PYTHON=$environment/bin/python
+  [ ! -e "$environment/complete" ] || return 0
+  mkdir -p "$cache"
+  local free_kib
+  free_kib=$(df -Pk "$cache" | awk 'NR == 2 {print $4}')
+  [ "$free_kib" -gt 6000000 ] || die "$cache has $((free_kib / 1024)) MiB free; the Python packages need 6 GB. Set DDPPROF_CACHE_DIR to a larger disk."
+  say "installing $(grep -c == "$requirements") Python packages (torch $(sed -n 's/^torch==//p' "$requirements"), about 4 GB) into $environment"
+  rm -rf "$environment"
+  "$interpreter" -m venv "$environment"
+  "$environment/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir --no-deps -r "$requirements"
+  touch "$environment/complete"
+}
+
+# build_ddpprof PRESET [CMAKE OPTION]…: configures when needed and builds.
+build_ddpprof() {
+  local preset=$1
+  shift
+  (
+    cd "$DDPPROF_ROOT"
+    mkdir -p build
+    say "configuring and building (preset $preset; log: build/$preset.log)"
+    { cmake --preset "$preset" "$@" && cmake --build --preset "$preset"; } >"build/$preset.log" 2>&1 || {
+      tail -n 60 "build/$preset.log" >&2
+      die "the build failed (whole log: build/$preset.log)"
+    }
+  )
+}
+
+install_debian_packages
+install_python_packages
