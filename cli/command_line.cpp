@@ -1,0 +1,134 @@
+// From arguments to an exit code: options through CLI11, one form for every error.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <exception>
+#include <ostream>
+
+#include "cli/subcommand.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+constexpr const char* exit_codes =
+    "Exit codes: 0 done, 2 the command line or the scenario is wrong, 3 this machine lacks something,\n"
+    "            4 the run failed, 5 the data cannot support the answer.";
+
+std::string prefix(const CLI::App* app) { return app == nullptr ? "ddpprof: " : "ddpprof " + app->get_name() + ": "; }
+
+std::string help_hint(const CLI::App* app) {
+  return app == nullptr ? "see ddpprof --help" : "see ddpprof " + app->get_name() + " --help";
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::string with_guess(const std::string& guess, const CLI::App* app) {
+  return guess.empty() ? help_hint(app) : "did you mean '" + guess + "'? " + help_hint(app);
+}
+
+Failure unknown_argument(const CLI::App& root, const CLI::App* app) {
+  std::string argument;
+  for (const std::string& left : (app != nullptr ? *app : root).remaining()) {
+    if (argument.empty() || (argument[0] != '-' && !left.empty() && left[0] == '-')) argument = left;
+  }
+  if (argument.empty()) {
+    const auto left = root.remaining(true);
+    if (!left.empty()) argument = left.front();
+  }
+  const std::string name = argument.substr(0, argument.find('='));
+  if (name.starts_with("-")) {
+    return Failure(ExitCode::usage, "unknown option '" + name + "'", "",
+                   with_guess(nearest(name, option_names(app != nullptr ? *app : root)), app));
+  }
+  return Failure(ExitCode::usage, "argument '" + argument + "' is one too many", "", help_hint(app));
+}
+
+Failure unknown_subcommand(const std::string& word, const std::vector<std::unique_ptr<Subcommand>>& all) {
+  std::vector<std::string> names;
+  std::string listed;
+  for (const auto& subcommand : all) {
+    names.emplace_back(subcommand->name());
+    listed += (listed.empty() ? "" : ", ") + names.back();
+  }
+  return Failure(ExitCode::usage, "unknown subcommand '" + word + "'", "one of " + listed,
+                 with_guess(nearest(word, names), nullptr));
+}
+
+int report_failure(Context& context, const CLI::App* app, const Failure& failure) {
+  context.out.flush();
+  context.messages << prefix(app) << failure.text() << '\n';
+  return static_cast<int>(failure.code());
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments, Context& context) {
+  const std::vector<std::unique_ptr<Subcommand>> subcommands = all_subcommands();
+  CLI::App root("Measures distributed training on the workers at hand and says what N workers would do.", "ddpprof");
+  root.set_help_flag("-h,--help", "Print this help and exit");
+  root.set_version_flag("--version", "ddpprof " DDPPROF_VERSION, "Print the version and exit");
+  root.footer("ddpprof SUBCOMMAND --help says what a subcommand takes.\n" + std::string(exit_codes));
+  root.get_formatter()->column_width(38);
+  std::vector<CLI::App*> apps;
+  for (const auto& subcommand : subcommands) {
+    CLI::App* app = root.add_subcommand(std::string(subcommand->name()), std::string(subcommand->summary()));
+    app->set_help_flag("-h,--help", "Print this help and exit");
+    app->add_flag("-q,--quiet", context.quiet, "No progress and no notes; errors are always said");
+    app->footer(exit_codes);
+    subcommand->declare(*app);
+    apps.push_back(app);
+  }
+
+  const CLI::App* chosen = nullptr;
+  try {
+    if (arguments.empty()) {
+      throw Failure(ExitCode::usage, "no subcommand", "", help_hint(nullptr));
+    }
+    if (!arguments.front().starts_with("-") &&
+        std::none_of(apps.begin(), apps.end(), [&](CLI::App* app) { return app->get_name() == arguments.front(); })) {
+      throw unknown_subcommand(arguments.front(), subcommands);
+    }
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+    try {
+      root.parse(std::move(reversed));
+      if (root.get_subcommands().empty()) {
+        throw Failure(ExitCode::usage, "no subcommand", "", help_hint(nullptr));
+      }
+    } catch (const CLI::ParseError& error) {
+      const auto parsed = root.get_subcommands();
+      chosen = parsed.empty() ? nullptr : parsed.front();
+      if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help, --version
+        root.exit(error, context.out, context.messages);
+        context.out.flush();
+        return static_cast<int>(ExitCode::done);
+      }
+      if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) throw unknown_argument(root, chosen);
+      throw Failure(ExitCode::usage, error.what(), "", help_hint(chosen));
+    }
+
+    for (std::size_t i = 0; i < apps.size(); ++i) {
+      if (!apps[i]->parsed()) continue;
+      chosen = apps[i];
+      const ExitCode code = subcommands[i]->run(context);
+      if (!context.out.flush()) {
+        throw Failure(ExitCode::failed, "standard output cannot be written", "", "is the disk full?");
+      }
+      return static_cast<int>(code);
+    }
+    return static_cast<int>(ExitCode::usage);  // not reached: parse() demands one above
+  } catch (const Failure& failure) {
+    return report_failure(context, chosen, failure);
+  } catch (const std::exception& error) {
+    return report_failure(context, chosen, Failure(ExitCode::failed, error.what()));
+  }
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,21 @@
+// The list of subcommands.
+#include "cli/subcommand.hpp"
+
+// One line a subcommand, in the order of the help; each is made by make_<word>() in its own file.
+#define DDPPROF_SUBCOMMANDS(one)
+
+namespace ddpprof::cli {
+
+#define DDPPROF_DECLARE(word) std::unique_ptr<Subcommand> make_##word();
+DDPPROF_SUBCOMMANDS(DDPPROF_DECLARE)
+#undef DDPPROF_DECLARE
+
+std::vector<std::unique_ptr<Subcommand>> all_subcommands() {
+  std::vector<std::unique_ptr<Subcommand>> all;
+#define DDPPROF_MAKE(word) all.push_back(make_##word());
+  DDPPROF_SUBCOMMANDS(DDPPROF_MAKE)
+#undef DDPPROF_MAKE
+  return all;
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,73 @@
+// What a subcommand is to `ddpprof`: a name, its options, and a run that ends in an exit code or a Failure.
+//
+// To add one: write cli/<name>.cpp with a class and `std::unique_ptr<Subcommand> make_<name>()`, then add one line to
+// the list in cli/registry.cpp and the file to cli/CMakeLists.txt.
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ddpprof::cli {
+
+enum class ExitCode : int {
+  done = 0,
+  usage = 2,    // the command line or the scenario is wrong
+  machine = 3,  // this machine lacks something
+  failed = 4,   // the run failed: a rank died, a timeout, an output that cannot be written
+  data = 5,     // the data cannot support the answer
+};
+
+// Ends a subcommand: printed by main as "ddpprof <subcommand>: <wrong> (expected <expected>); <remedy>".
+class Failure : public std::runtime_error {
+ public:
+  // `expected` and `remedy` may be empty; no argument ends in a full stop.
+  Failure(ExitCode code, const std::string& wrong, std::string expected = "", std::string remedy = "");
+  ExitCode code() const { return code_; }
+  std::string text() const;
+
+ private:
+  ExitCode code_;
+  std::string expected_, remedy_;
+};
+
+struct Context {
+  std::ostream& out;       // tables: standard output
+  std::ostream& messages;  // everything else: standard error
+  bool quiet = false;      // -q: no progress and no notes; errors are always said
+  bool out_is_terminal = false;
+  int width = 0;  // columns of the terminal behind `out`, 0 when it is none
+  bool messages_is_terminal = false;
+  std::string program = "ddpprof";  // argv[0], to find the programs installed beside it
+};
+
+class Subcommand {
+ public:
+  virtual ~Subcommand() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;  // its line in `ddpprof --help`
+  virtual void declare(CLI::App& app) = 0;       // adds its options, bound to its members; -q and --help are there
+  virtual ExitCode run(Context& context) = 0;    // options are parsed; may throw Failure
+};
+
+// Every subcommand that works, in the order of the help.
+std::vector<std::unique_ptr<Subcommand>> all_subcommands();
+
+// The candidate nearest to `word` when it is near enough to be a slip of the fingers, else "".
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// "--workers 8,64" → {8, 64}. Throws Failure (usage) naming `option` on anything but whole numbers ≥ 1; sorts and
+// removes doubles.
+std::vector<long long> parse_worker_list(const std::string& text, const std::string& option);
+
+// Parses the arguments, runs the subcommand, prints its failure. Returns the process's exit code.
+int run_command_line(const std::vector<std::string>& arguments, Context& context);
+
+}  // namespace ddpprof::cli
