@@ -1,0 +1,123 @@
+#include "cli/plan.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "cli/subcommand.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+// Cores granted by the cgroup's quota (v2: cpu.max, v1: cpu.cfs_*), or infinity without one.
+double cgroup_cores() {
+  constexpr double unlimited = std::numeric_limits<double>::infinity();
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line;
+  double cores = unlimited;
+  while (std::getline(groups, line)) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string path = line.substr(second + 1);
+    if (controllers == ",,") {
+      std::ifstream limit("/sys/fs/cgroup" + path + "/cpu.max");
+      std::string quota;
+      double period = 0;
+      if (limit >> quota >> period && quota != "max" && period > 0) cores = std::min(cores, std::stod(quota) / period);
+    } else if (controllers.find(",cpu,") != std::string::npos) {
+      std::ifstream quota_file("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_quota_us");
+      std::ifstream period_file("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_period_us");
+      double quota = -1, period = 0;
+      if (quota_file >> quota && period_file >> period && quota > 0 && period > 0) {
+        cores = std::min(cores, quota / period);
+      }
+    }
+  }
+  return cores;
+}
+
+}  // namespace
+
+std::int64_t available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  double cores = 1;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) cores = std::max(1, CPU_COUNT(&set));
+  return static_cast<std::int64_t>(std::min(cores, std::max(1.0, std::ceil(cgroup_cores()))));
+}
+
+bool nvidia_driver_present() { return std::filesystem::exists("/dev/nvidiactl"); }
+
+Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_gpu) {
+  using scenario::BackendChoice;
+  using scenario::DeviceChoice;
+  Plan plan;
+  plan.cores = cores;
+  if (scenario.device == DeviceChoice::cuda && !has_gpu) {
+    throw Failure(ExitCode::machine, "the scenario asks for device cuda and this machine has no NVIDIA driver",
+                  "/dev/nvidiactl", "set device: auto or cpu");
+  }
+  const bool on_gpu = scenario.device == DeviceChoice::cuda ||
+                      (scenario.device == DeviceChoice::automatic && has_gpu && scenario.backend != BackendChoice::gloo);
+  plan.device = on_gpu ? "cuda" : "cpu";
+  if (scenario.backend == BackendChoice::nccl && !on_gpu) {
+    throw Failure(ExitCode::machine, "backend nccl needs a GPU and this run is on the CPU", "backend auto or gloo",
+                  "set backend: auto");
+  }
+  plan.backend = scenario.backend == BackendChoice::gloo || !on_gpu ? "gloo" : "nccl";
+  for (std::int64_t repeat = 0; repeat < scenario.measure.repeats; ++repeat) {
+    for (const std::int64_t workers : scenario.workers) {
+      for (const scenario::Strategy strategy : scenario.strategies) {
+        Configuration configuration;
+        configuration.strategy = strategy;
+        configuration.workers = workers;
+        configuration.repeat = repeat;
+        configuration.threads_per_rank =
+            scenario.measure.threads_per_rank.value_or(std::max<std::int64_t>(1, cores / workers));
+        configuration.oversubscription = static_cast<double>(configuration.threads_per_rank * workers) /
+                                         static_cast<double>(std::max<std::int64_t>(1, cores));
+        plan.configurations.push_back(configuration);
+      }
+    }
+  }
+  return plan;
+}
+
+std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
+  const auto& measure = scenario.measure;
+  std::string text = fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n", scenario.name,
+                                 scenario.workload.model.label(), scenario.workload.batch_per_worker, plan.backend,
+                                 plan.device, plan.cores);
+  text += fmt::format("each: {} warm-up steps, {}{} measured steps{}\n", measure.warmup_steps,
+                      measure.until_ci_percent ? "at most " : "", measure.steps,
+                      measure.unwrapped ? ", then the same step without the DDP wrapper" : "");
+  if (measure.until_ci_percent) {
+    text += fmt::format("a measurement ends once the median step's 95 % interval is within ± {} %\n",
+                        *measure.until_ci_percent);
+  }
+  text += fmt::format("{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}\n", "#", "strategy", "workers", "processes", "threads each",
+                      "repeat");
+  int index = 0;
+  for (const Configuration& configuration : plan.configurations) {
+    text += fmt::format("{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}{}\n", ++index, to_string(configuration.strategy),
+                        configuration.workers, configuration.processes(), configuration.threads_per_rank,
+                        configuration.repeat,
+                        configuration.oversubscription > 1.0
+                            ? fmt::format("  ({:.1f} threads a core: workers share cores)", configuration.oversubscription)
+                            : "");
+  }
+  std::string workers;
+  for (const std::int64_t n : scenario.predict.workers) workers += (workers.empty() ? "" : ", ") + std::to_string(n);
+  text += fmt::format("then: fit, predict {} workers, learning rate from {} at {} worker(s)\n", workers,
+                      scenario.learning_rate.base, scenario.learning_rate.base_workers);
+  return text;
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,40 @@
+// What `ddpprof run` is going to measure, in which order: decided before anything starts, printed by --dry-run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runner/scenario/scenario.hpp"
+
+namespace ddpprof::cli {
+
+struct Configuration {
+  scenario::Strategy strategy = scenario::Strategy::ddp;
+  std::int64_t workers = 1;  // ranks of DDP, replicas of DataParallel
+  std::int64_t repeat = 0;
+  std::int64_t threads_per_rank = 1;
+  double oversubscription = 1.0;  // compute threads of all workers / cores
+
+  std::int64_t processes() const { return strategy == scenario::Strategy::dp ? 1 : workers; }
+};
+
+struct Plan {
+  std::vector<Configuration> configurations;
+  std::int64_t cores = 1;
+  std::string device;   // cpu or cuda
+  std::string backend;  // of ddp: gloo or nccl
+};
+
+// Cores this process may use: its affinity mask, and no more than its cgroup's CPU quota rounded up.
+std::int64_t available_cores();
+
+bool nvidia_driver_present();
+
+// Repeats are the outer loop, so that a slow minute of the machine falls on every N and not on one of them.
+// Throws Failure (machine) when the scenario wants a device this machine does not have.
+Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_gpu);
+
+std::string plan_text(const scenario::Scenario& scenario, const Plan& plan);
+
+}  // namespace ddpprof::cli
