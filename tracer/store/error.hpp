@@ -1,0 +1,45 @@
+// What can be wrong with a trace database, as a type: callers turn it into an exit code and the user into an action.
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace SQLite {
+class Exception;
+}
+
+namespace ddpprof::store {
+
+enum class ErrorKind {
+  missing,        // no such file
+  exists,         // create() would overwrite
+  not_sqlite,     // the file is something else
+  foreign,        // an SQLite database, but not one of ours
+  older_version,  // no migration leads from its version to this program's
+  newer_version,  // written by a newer program
+  locked,         // another process holds it
+  corrupt,        // truncated or damaged
+  io,             // permission, full disk, any other failure of the system
+};
+
+const char* to_string(ErrorKind);
+
+// The message says what is wrong, which file, what was expected and what to do.
+class DatabaseError : public std::runtime_error {
+ public:
+  DatabaseError(ErrorKind kind, std::filesystem::path path, const std::string& message)
+      : std::runtime_error(message), kind_(kind), path_(std::move(path)) {}
+  ErrorKind kind() const { return kind_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  ErrorKind kind_;
+  std::filesystem::path path_;
+};
+
+// SQLite's result code in our words; for exceptions that escape from queries on Database::sql().
+DatabaseError translate(const SQLite::Exception&, const std::filesystem::path&);
+DatabaseError translate(int sqlite_result, const std::string& sqlite_message, const std::filesystem::path&);
+
+}  // namespace ddpprof::store

@@ -1,0 +1,106 @@
+// Rows of the tables that say what was run and by whom. Fields stand in the schema's column order; units are there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace ddpprof::store {
+
+// A row names its table and lists its fields in column order; `id` left empty is assigned by SQLite.
+struct MetaRow {
+  static constexpr std::string_view table = "meta";
+  std::string key, value;
+  auto fields() const { return std::tie(key, value); }
+};
+
+struct ScenarioRow {
+  static constexpr std::string_view table = "scenario";
+  std::optional<std::int64_t> id;
+  std::string name, path, source, resolved;
+  auto fields() const { return std::tie(id, name, path, source, resolved); }
+};
+
+struct MeasurementRow {
+  static constexpr std::string_view table = "measurement";
+  std::optional<std::int64_t> id;
+  std::optional<std::int64_t> scenario_id;
+  std::string kind = "train";
+  std::string strategy = "ddp";
+  std::int64_t world_size = 1;
+  std::int64_t repeat = 0;
+  std::string backend = "gloo";
+  std::string device = "cpu";
+  std::string model;
+  std::int64_t parameter_count = 0;
+  std::int64_t parameter_bytes = 0;
+  std::int64_t batch_per_worker = 0;
+  std::int64_t accumulation = 1;
+  std::string precision = "fp32";
+  std::int64_t threads_per_rank = 1;
+  std::int64_t cores = 1;
+  double oversubscription = 0.0;
+  std::int64_t nodes = 1;
+  std::string versions = "{}";
+  std::string options = "{}";
+  std::int64_t started_utc_ns = 0;
+  std::int64_t wall_ns = 0;
+  std::string status = "ok";
+  std::string message;
+  auto fields() const {
+    return std::tie(id, scenario_id, kind, strategy, world_size, repeat, backend, device, model, parameter_count,
+                    parameter_bytes, batch_per_worker, accumulation, precision, threads_per_rank, cores,
+                    oversubscription, nodes, versions, options, started_utc_ns, wall_ns, status, message);
+  }
+};
+
+struct ShardRow {
+  static constexpr std::string_view table = "shard";
+  std::optional<std::int64_t> id;
+  std::int64_t measurement_id = 0;
+  std::int64_t rank = 0;
+  std::string host, boot_id;
+  std::int64_t pid = 0;
+  std::string process;
+  std::int64_t closed = 0;
+  std::string clock_reference = "unknown";
+  std::int64_t clock_offset_ns = 0;
+  double clock_drift_ppb = 0.0;
+  std::int64_t clock_at_ns = 0;
+  std::optional<std::int64_t> clock_uncertainty_ns;
+  std::optional<std::int64_t> measured_offset_ns;
+  std::int64_t raw_kept = 0;
+  auto fields() const {
+    return std::tie(id, measurement_id, rank, host, boot_id, pid, process, closed, clock_reference, clock_offset_ns,
+                    clock_drift_ppb, clock_at_ns, clock_uncertainty_ns, measured_offset_ns, raw_kept);
+  }
+};
+
+struct ParameterRow {
+  static constexpr std::string_view table = "parameter";
+  std::int64_t measurement_id = 0, parameter = 0;
+  std::string name;
+  std::int64_t numel = 0, bytes = 0;
+  auto fields() const { return std::tie(measurement_id, parameter, name, numel, bytes); }
+};
+
+struct BucketRow {
+  static constexpr std::string_view table = "bucket";
+  std::int64_t measurement_id = 0, generation = 0, bucket = 0, position = 0, parameter = 0;
+  auto fields() const { return std::tie(measurement_id, generation, bucket, position, parameter); }
+};
+
+struct DiagnosticRow {
+  static constexpr std::string_view table = "diagnostic";
+  std::optional<std::int64_t> measurement_id;
+  std::optional<std::int64_t> rank;
+  std::string severity = "warning";  // info, warning or error
+  std::string code;
+  std::int64_t count = 1;
+  std::string message, advice;
+  auto fields() const { return std::tie(measurement_id, rank, severity, code, count, message, advice); }
+};
+
+}  // namespace ddpprof::store

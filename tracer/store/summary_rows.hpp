@@ -1,0 +1,69 @@
+// Rows of the tables that summarise steps and collectives at load. Fields stand in the schema's column order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace ddpprof::store {
+
+struct StepRow {
+  static constexpr std::string_view table = "step";
+  std::optional<std::int64_t> id;
+  std::int64_t shard_id = 0, step = 0;
+  std::string_view kind = "measured";
+  std::int64_t samples = 0;
+  std::int64_t start_ns = 0, duration_ns = 0;
+  std::int64_t data_wait_ns = 0, host_to_device_ns = 0, buffers_ns = 0;
+  std::int64_t forward_ns = 0, backward_ns = 0, optimizer_ns = 0, copy_ns = 0;
+  std::int64_t compute_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0;
+  std::optional<double> loss;
+  auto fields() const {
+    return std::tie(id, shard_id, step, kind, samples, start_ns, duration_ns, data_wait_ns, host_to_device_ns,
+                    buffers_ns, forward_ns, backward_ns, optimizer_ns, copy_ns, compute_ns, communication_ns,
+                    overlapped_ns, exposed_ns, skew_ns, loss);
+  }
+};
+
+struct PhaseRow {
+  static constexpr std::string_view table = "phase";
+  std::int64_t step_id = 0;
+  std::string_view name;
+  std::int64_t lane = 0, start_ns = 0, duration_ns = 0;
+  std::optional<std::int64_t> bytes;
+  auto fields() const { return std::tie(step_id, name, lane, start_ns, duration_ns, bytes); }
+};
+
+struct GradReadyRow {
+  static constexpr std::string_view table = "grad_ready";
+  std::int64_t step_id = 0, parameter = 0, ready_ns = 0;
+  auto fields() const { return std::tie(step_id, parameter, ready_ns); }
+};
+
+struct CollectiveRow {
+  static constexpr std::string_view table = "collective";
+  std::int64_t shard_id = 0;
+  std::optional<std::int64_t> step_id;
+  std::int64_t communicator = 0, sequence = 0;
+  std::string_view op = "all_reduce";
+  std::int64_t bucket = -1, bytes = 0;
+  std::optional<std::int64_t> ready_ns;
+  std::int64_t launch_ns = 0;
+  std::optional<std::int64_t> start_ns, end_ns, transfer_ns, skew_ns;
+  auto fields() const {
+    return std::tie(shard_id, step_id, communicator, sequence, op, bucket, bytes, ready_ns, launch_ns, start_ns, end_ns,
+                    transfer_ns, skew_ns);
+  }
+};
+
+struct CommPointRow {
+  static constexpr std::string_view table = "comm_point";
+  std::int64_t shard_id = 0;
+  std::string_view op = "all_reduce";
+  std::int64_t bytes = 0, iteration = 0, duration_ns = 0;
+  auto fields() const { return std::tie(shard_id, op, bytes, iteration, duration_ns); }
+};
+
+}  // namespace ddpprof::store
