@@ -1,0 +1,106 @@
+#include "simulator/stats/interval.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::stats {
+namespace {
+
+void require_confidence(double confidence) {
+  if (!(confidence > 0.0 && confidence < 1.0)) {
+    throw std::invalid_argument("confidence " + std::to_string(confidence) + ", expected between 0 and 1");
+  }
+}
+
+struct OrderStatistics {
+  std::size_t dropped;  // k: samples left out at each end
+  double coverage;
+};
+
+// Walks the lower tail of Binomial(n, 1/2) upwards while twice its mass still fits in 1 - confidence. The walk starts
+// 20 standard deviations below the mean, below which no double could notice the mass.
+OrderStatistics order_statistics(std::size_t count, double confidence) {
+  const auto n = static_cast<double>(count);
+  const double allowed = (1.0 - confidence) / 2.0;
+  const double first = std::max(0.0, std::floor(n / 2.0 - 10.0 * std::sqrt(n)));
+  double mass =
+      std::exp(std::lgamma(n + 1.0) - std::lgamma(first + 1.0) - std::lgamma(n - first + 1.0) - n * std::log(2.0));
+  if (mass > allowed) return {0, 1.0 - 2.0 * std::min(0.5, mass)};
+  double tail = mass;
+  double k = first;
+  while (2.0 * (k + 1.0) < n - 1.0) {
+    mass *= (n - k) / (k + 1.0);
+    if (tail + mass > allowed) break;
+    tail += mass;
+    k += 1.0;
+  }
+  return {static_cast<std::size_t>(k), 1.0 - 2.0 * tail};
+}
+
+}  // namespace
+
+double Interval::relative_half_width() const {
+  const double half = (high - low) / 2.0;
+  if (half == 0.0) return 0.0;
+  return mid == 0.0 ? std::numeric_limits<double>::infinity() : half / std::abs(mid);
+}
+
+Interval median_interval(std::span<const double> samples, double confidence) {
+  require_confidence(confidence);
+  if (samples.empty()) throw std::invalid_argument("median_interval: no samples, expected at least one");
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  // P(X <= 0) = 2^-n: when even the full range does not reach the confidence, the range is what there is to give.
+  const double range_coverage = 1.0 - std::exp2(1.0 - static_cast<double>(sorted.size()));
+  OrderStatistics chosen{0, range_coverage};
+  if (range_coverage >= confidence) {
+    // Order statistics x(k+1) … x(n-k) (1-based) leave out k at each end.
+    chosen = order_statistics(sorted.size(), confidence);
+  }
+  return {sorted[chosen.dropped], median(sorted), sorted[sorted.size() - 1 - chosen.dropped], chosen.coverage};
+}
+
+Interval paired_ratio_interval(std::span<const double> numerator, std::span<const double> denominator,
+                               double confidence) {
+  if (numerator.size() != denominator.size()) {
+    throw std::invalid_argument("paired_ratio_interval: " + std::to_string(numerator.size()) + " numerators and " +
+                                std::to_string(denominator.size()) + " denominators, expected pairs");
+  }
+  std::vector<double> ratios(numerator.size());
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    if (!(denominator[i] > 0.0)) {
+      throw std::invalid_argument("paired_ratio_interval: denominator " + std::to_string(i) + " is " +
+                                  std::to_string(denominator[i]) + ", expected a positive number");
+    }
+    ratios[i] = numerator[i] / denominator[i];
+  }
+  return median_interval(ratios, confidence);
+}
+
+Interval bootstrap_interval(std::span<const double> samples,
+                            const std::function<double(std::span<const double>)>& statistic, double confidence,
+                            int resamples, std::uint64_t seed) {
+  require_confidence(confidence);
+  if (samples.empty()) throw std::invalid_argument("bootstrap_interval: no samples, expected at least one");
+  if (resamples < 1) {
+    throw std::invalid_argument("bootstrap_interval: " + std::to_string(resamples) + " resamples, expected 1 or more");
+  }
+  Random random(seed);
+  std::vector<double> resample(samples.size());
+  std::vector<double> values(static_cast<std::size_t>(resamples));
+  for (double& value : values) {
+    for (double& drawn : resample) drawn = samples[random.below(samples.size())];
+    value = statistic(resample);
+  }
+  return {quantile(values, (1.0 - confidence) / 2.0), statistic(samples), quantile(values, (1.0 + confidence) / 2.0),
+          samples.size() > 1 ? confidence : 0.0};
+}
+
+}  // namespace ddpprof::stats

@@ -1,0 +1,182 @@
+// Statistics against closed forms, published tables and exact counts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "simulator/stats/interval.hpp"
+#include "simulator/stats/normal.hpp"
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/stopping.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::stats {
+namespace {
+
+std::vector<double> counting(int count) {
+  std::vector<double> values;
+  for (int i = 1; i <= count; ++i) values.push_back(i);
+  return values;
+}
+
+TEST(Summary, MedianOfOddAndEvenCountsInAnyOrder) {
+  EXPECT_DOUBLE_EQ(median(std::vector{3.0, 1.0, 2.0}), 2.0);
+  EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 3.0, 2.0}), 2.5);
+  EXPECT_DOUBLE_EQ(median(std::vector{7.0}), 7.0);
+}
+
+TEST(Summary, QuantileInterpolatesAsType7) {
+  // h = (n - 1) p: for 1..5, p = 0.1 lies 0.4 of the way from 1 to 2.
+  EXPECT_DOUBLE_EQ(quantile(counting(5), 0.1), 1.4);
+  EXPECT_DOUBLE_EQ(quantile(counting(5), 0.0), 1.0);
+  EXPECT_DOUBLE_EQ(quantile(counting(5), 1.0), 5.0);
+}
+
+TEST(Summary, SpreadIgnoresOneWildSample) {
+  // deviations from 3 are 2 1 0 1 997: their median is 1.
+  EXPECT_DOUBLE_EQ(mad(std::vector{1.0, 2.0, 3.0, 4.0, 1000.0}), 1.0);
+  EXPECT_NEAR(standard_deviation(std::vector{2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0}), std::sqrt(32.0 / 7.0), 1e-15);
+}
+
+TEST(Summary, AnEmptyInputIsAnError) {
+  const std::vector<double> none;
+  EXPECT_THROW(median(none), std::invalid_argument);
+  EXPECT_THROW(median_interval(none, 0.95), std::invalid_argument);
+  EXPECT_THROW(quantile(counting(2), 1.5), std::invalid_argument);
+}
+
+TEST(MedianInterval, DropsAsManyAsTheSignTestsTableAllows) {
+  // Two-sided 5 % critical values of the sign test: n = 6: 0, 10: 1, 20: 5, 25: 7, 50: 17. That many values at each
+  // end, plus one, may be cut off: the interval starts at the value after them.
+  const std::vector<std::pair<int, int>> table = {{6, 0}, {10, 1}, {20, 5}, {25, 7}, {50, 17}};
+  for (const auto& [count, critical] : table) {
+    const Interval interval = median_interval(counting(count), 0.95);
+    EXPECT_DOUBLE_EQ(interval.low, critical + 1) << count;
+    EXPECT_DOUBLE_EQ(interval.high, count - critical) << count;
+    EXPECT_GE(interval.achieved_confidence, 0.95) << count;
+  }
+  // n = 10, k = 1: 1 - 2 (1 + 10) / 1024.
+  EXPECT_NEAR(median_interval(counting(10), 0.95).achieved_confidence, 1.0 - 22.0 / 1024.0, 1e-12);
+}
+
+TEST(MedianInterval, FewSamplesGiveTheRangeAndSaySo) {
+  const Interval three = median_interval(counting(3), 0.95);
+  EXPECT_DOUBLE_EQ(three.low, 1.0);
+  EXPECT_DOUBLE_EQ(three.high, 3.0);
+  EXPECT_DOUBLE_EQ(three.achieved_confidence, 0.75);
+  EXPECT_DOUBLE_EQ(median_interval(counting(1), 0.95).achieved_confidence, 0.0);
+}
+
+TEST(MedianInterval, LargeCountsFollowTheNormalApproximation) {
+  const int count = 1000001;
+  const Interval interval = median_interval(counting(count), 0.95);
+  // half width 1.96 sqrt(n) / 2 ranks
+  EXPECT_NEAR((interval.high - interval.low) / 2.0, 1.959964 * std::sqrt(count) / 2.0, 2.0);
+  EXPECT_NEAR(interval.achieved_confidence, 0.95, 1e-3);
+}
+
+TEST(MedianInterval, CoversTheTrueMedianAsOftenAsItClaims) {
+  // Exponential samples (median ln 2), 15 a time: the claimed coverage is exact for any continuous distribution.
+  Random random(11);
+  int covered = 0;
+  double claimed = 0.0;
+  const int trials = 4000;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::vector<double> samples;
+    for (int i = 0; i < 15; ++i) samples.push_back(-std::log(random.uniform()));
+    const Interval interval = median_interval(samples, 0.9);
+    claimed = interval.achieved_confidence;
+    covered += interval.low <= std::log(2.0) && std::log(2.0) <= interval.high;
+  }
+  // 4 standard errors of a proportion near 0.96
+  EXPECT_NEAR(static_cast<double>(covered) / trials, claimed, 4.0 * std::sqrt(0.04 * 0.96 / trials));
+}
+
+TEST(PairedRatio, SeesASmallRatioThroughLargeCommonNoise) {
+  // Each pair shares a factor between 1 and 10; the ratio is 1.01 throughout.
+  std::vector<double> on, off;
+  Random random(3);
+  for (int i = 0; i < 20; ++i) {
+    const double common = 1.0 + 9.0 * random.uniform();
+    off.push_back(common);
+    on.push_back(1.01 * common);
+  }
+  const Interval ratio = paired_ratio_interval(on, off, 0.95);
+  EXPECT_NEAR(ratio.low, 1.01, 1e-12);
+  EXPECT_NEAR(ratio.high, 1.01, 1e-12);
+  EXPECT_THROW(paired_ratio_interval(on, std::vector{1.0}, 0.95), std::invalid_argument);
+  EXPECT_THROW(paired_ratio_interval(std::vector{1.0}, std::vector{0.0}, 0.95), std::invalid_argument);
+}
+
+TEST(Normal, QuantileMatchesPublishedValuesAndInvertsTheCdf) {
+  EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-14);
+  EXPECT_NEAR(normal_quantile(0.999), 3.090232306167813, 1e-13);
+  EXPECT_DOUBLE_EQ(normal_quantile(0.5), 0.0);
+  for (const double p : {1e-300, 1e-12, 1e-3, 0.2, 0.49999, 0.7}) {
+    EXPECT_NEAR(normal_cdf(normal_quantile(p)) / p, 1.0, 1e-12) << p;
+  }
+  EXPECT_THROW(normal_quantile(0.0), std::invalid_argument);
+  EXPECT_THROW(normal_quantile(1.0), std::invalid_argument);
+}
+
+TEST(Normal, BlomsMaximumIsAsCloseAsItSays) {
+  // Exact: N = 2: 1/sqrt(pi); N = 3: 3/(2 sqrt(pi)); N = 10 and 100 from published tables of order statistics.
+  EXPECT_DOUBLE_EQ(blom_expected_max(1), 0.0);
+  EXPECT_NEAR(blom_expected_max(2) / (1.0 / std::sqrt(M_PI)), 1.045, 0.001);
+  EXPECT_NEAR(blom_expected_max(3) / (1.5 / std::sqrt(M_PI)), 1.0, 0.03);
+  EXPECT_NEAR(blom_expected_max(10) / 1.53875, 1.0, 0.01);
+  EXPECT_NEAR(blom_expected_max(100) / 2.50759, 1.0, 0.01);
+  EXPECT_THROW(blom_expected_max(0), std::invalid_argument);
+}
+
+TEST(RandomGenerator, FollowsThePublishedSequence) {
+  // SplitMix64's reference output for seed 1234567.
+  Random random(1234567);
+  EXPECT_EQ(random.next(), 6457827717110365317ULL);
+  EXPECT_EQ(random.next(), 3203168211198807973ULL);
+  EXPECT_EQ(random.next(), 9817491932198370423ULL);
+}
+
+TEST(RandomGenerator, NormalDrawsHaveUnitSpread) {
+  Random random(5);
+  std::vector<double> draws(100000);
+  for (double& draw : draws) draw = random.normal();
+  EXPECT_NEAR(mean(draws), 0.0, 4.0 / std::sqrt(1e5));
+  EXPECT_NEAR(standard_deviation(draws), 1.0, 4.0 / std::sqrt(2e5));
+  EXPECT_NEAR(mad_sigma(draws), 1.0, 0.02);
+}
+
+TEST(Bootstrap, SameSeedSameIntervalAndTheMeansKnownSpread) {
+  Random random(9);
+  std::vector<double> samples(400);
+  for (double& sample : samples) sample = 10.0 + random.normal();
+  const Interval first = bootstrap_interval(samples, mean, 0.95, 2000, 42);
+  const Interval second = bootstrap_interval(samples, mean, 0.95, 2000, 42);
+  EXPECT_EQ(first.low, second.low);
+  EXPECT_EQ(first.high, second.high);
+  // 1.96 sigma / sqrt(n) = 0.098 on either side
+  EXPECT_NEAR((first.high - first.low) / 2.0, 1.96 * standard_deviation(samples) / 20.0, 0.01);
+  EXPECT_DOUBLE_EQ(first.mid, mean(samples));
+}
+
+TEST(Stopping, NeedsEnoughSamplesAndANarrowMedian) {
+  const std::vector<double> steady(9, 1.0);
+  EXPECT_FALSE(enough(steady, 1.0)) << "nine equal samples are still fewer than the minimum";
+  EXPECT_TRUE(enough(std::vector<double>(minimum_samples, 1.0), 1.0));
+  std::vector<double> spread;
+  for (int i = 0; i < 30; ++i) spread.push_back(1.0 + 0.01 * i);
+  // Median 1.145; the 95 % interval of 30 is x(10) … x(21) = 1.09 … 1.20, i.e. ± 4.8 %.
+  EXPECT_FALSE(enough(spread, 4.7));
+  EXPECT_TRUE(enough(spread, 4.9));
+  EXPECT_THROW(enough(steady, 0.0), std::invalid_argument);
+}
+
+TEST(Interval, RelativeHalfWidth) {
+  EXPECT_DOUBLE_EQ((Interval{9.0, 10.0, 12.0, 0.9}.relative_half_width()), 0.15);
+  EXPECT_EQ((Interval{-1.0, 0.0, 1.0, 0.9}.relative_half_width()), std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+}  // namespace ddpprof::stats
