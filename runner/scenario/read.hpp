@@ -11,13 +11,13 @@
 namespace ddpprof::scenario {
 
 struct Problem {
-  std::string file;     // "" when it comes from --set
+  std::string file;     // as given; "--set KEY=VALUE" for an override
   int line = 0;         // 1-based, 0 when unknown
-  int column = 0;       // 1-based
+  int column = 0;       // 1-based, in characters
   std::string key;      // dotted path, e.g. "measure.steps"
   std::string message;  // what is wrong, what was expected, "did you mean"
 
-  std::string text() const;  // "file:line:column: key: message"
+  std::string text() const;  // "file:line:column: key: message", without what is unknown
 };
 
 struct ReadResult {

@@ -17,6 +17,7 @@ enum class Precision { fp32 };
 enum class LossKind { cross_entropy, mse };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
+enum class LearningRateRule { linear };  // lr = N * base, warmed up step by step (Goyal et al. 2017)
 
 struct Model {
   enum class Kind { linear, mlp, resnet18, resnet50 };
@@ -26,6 +27,9 @@ struct Model {
   std::int64_t image_size = 224;         // resnets: input is 3 × image_size × image_size
 
   std::string label() const;             // "linear-10-1", "mlp-784-10-10-10", "resnet18"
+  std::int64_t outputs() const;          // width of the last layer
+
+  bool operator==(const Model&) const = default;
 };
 
 struct Data {
@@ -33,12 +37,16 @@ struct Data {
   std::uint64_t seed = 1;
   bool shuffle = true;
   bool drop_last = false;                // as DistributedSampler's
+
+  bool operator==(const Data&) const = default;
 };
 
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::sgd;
   double momentum = 0.0;                 // sgd
   double weight_decay = 0.0;
+
+  bool operator==(const Optimizer&) const = default;
 };
 
 struct Workload {
@@ -50,12 +58,16 @@ struct Workload {
   Optimizer optimizer;
   Precision precision = Precision::fp32;
   std::uint64_t seed = 1;                // of the initial weights
+
+  bool operator==(const Workload&) const = default;
 };
 
 struct DdpOptions {
   std::optional<double> bucket_cap_mb;   // MiB; unset: first bucket 1 MiB, then 25, as PyTorch
   bool gradient_as_bucket_view = false;
   bool broadcast_buffers = true;
+
+  bool operator==(const DdpOptions&) const = default;
 };
 
 struct Measure {
@@ -67,6 +79,8 @@ struct Measure {
   double timeout_s = 120.0;              // a rank without progress for this long is a hang
   std::optional<std::int64_t> threads_per_rank;  // intra-op threads; unset: max(1, cores / N)
   bool trace = true;
+
+  bool operator==(const Measure&) const = default;
 };
 
 struct Predict {
@@ -75,13 +89,18 @@ struct Predict {
   double confidence = 0.9;
   Sharing sharing = Sharing::machine;    // machine: more ranks crowd this machine's cores as measured;
                                          // dedicated: every rank has the cores one rank has here at N = 1
+
+  bool operator==(const Predict&) const = default;
 };
 
 struct LearningRate {
   double base = 0.01;                    // tuned at base_workers workers
   std::int64_t base_workers = 1;
+  LearningRateRule rule = LearningRateRule::linear;
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
+
+  bool operator==(const LearningRate&) const = default;
 };
 
 struct Output {
@@ -89,6 +108,8 @@ struct Output {
   RawEvents raw = RawEvents::rank0;
   std::string csv;                       // folder, empty: none
   std::string chrome;                    // file, empty: none
+
+  bool operator==(const Output&) const = default;
 };
 
 struct Scenario {
@@ -103,8 +124,11 @@ struct Scenario {
   Predict predict;
   LearningRate learning_rate;
   Output output;
+
+  bool operator==(const Scenario&) const = default;
 };
 
+const char* to_string(Model::Kind);
 const char* to_string(Strategy);
 const char* to_string(BackendChoice);
 const char* to_string(DeviceChoice);
@@ -113,5 +137,6 @@ const char* to_string(Precision);
 const char* to_string(LossKind);
 const char* to_string(RawEvents);
 const char* to_string(Sharing);
+const char* to_string(LearningRateRule);
 
 }  // namespace ddpprof::scenario

@@ -1,0 +1,178 @@
+#include "runner/scenario/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+
+namespace ddpprof::scenario {
+namespace {
+
+class Checks {
+ public:
+  Checks(const Scenario& scenario, const std::set<std::string, std::less<>>& broken, Tree& tree)
+      : scenario_(scenario), broken_(broken), tree_(tree) {}
+
+  void run() {
+    name();
+    loss();
+    batch_norm();
+    samples();
+    samples_per_step();
+    strategies();
+    backend();
+    measure();
+    optimizer();
+    learning_rate();
+    output();
+  }
+
+ private:
+  bool sound(std::initializer_list<std::string_view> keys) const {
+    return std::ranges::none_of(keys, [&](std::string_view key) { return broken_.contains(key); });
+  }
+  bool has(Strategy strategy) const {
+    return std::ranges::find(scenario_.strategies, strategy) != scenario_.strategies.end();
+  }
+  bool sound_model() const {
+    return sound({"workload.model.kind", "workload.model.in", "workload.model.out", "workload.model.widths",
+                  "workload.model.classes", "workload.model.image_size"});
+  }
+  bool resnet() const {
+    const Model::Kind kind = scenario_.workload.model.kind;
+    return kind == Model::Kind::resnet18 || kind == Model::Kind::resnet50;
+  }
+
+  void name() {
+    if (!sound({"name"})) return;
+    const std::string& name = scenario_.name;
+    const auto alphanumeric = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+    const auto allowed = [&](char c) { return alphanumeric(c) || c == '.' || c == '_' || c == '-'; };
+    if (!name.empty() && name.size() <= 100 && alphanumeric(name[0]) && std::ranges::all_of(name, allowed)) return;
+    const std::string found = name.empty()        ? "empty text"
+                              : name.size() > 100 ? fmt::format("{} characters", name.size())
+                                                  : fmt::format("'{}'", name);
+    tree_.complain_at({"name"}, fmt::format("expected {}; found {}", allowed_text(*find_key("name")), found));
+  }
+
+  void loss() {
+    if (!sound({"workload.loss"}) || !sound_model()) return;
+    if (scenario_.workload.loss != LossKind::cross_entropy || scenario_.workload.model.outputs() != 1) return;
+    tree_.complain_at({"workload.loss", "workload.model.out", "workload.model.widths", "workload.model.classes"},
+                      "cross_entropy of a model with 1 output is always 0; expected 'loss: mse', or 2 outputs or more");
+  }
+
+  void batch_norm() {
+    if (!sound({"workload.batch_per_worker"}) || !sound_model() || !resnet()) return;
+    if (scenario_.workload.batch_per_worker > 1 || scenario_.workload.model.image_size > 32) return;
+    tree_.complain_at({"workload.batch_per_worker", "workload.model.image_size"},
+                      "one image of 32 pixels leaves one value per channel at the last BatchNorm, which cannot train; "
+                      "expected a batch of 2 or more, or image_size 33 or more");
+  }
+
+  // What DistributedSampler gives each worker must fill a batch, or no step trains on the batch that is named.
+  void samples() {
+    if (!sound({"workload.data.samples", "workload.data.drop_last", "workload.batch_per_worker", "workers"})) return;
+    const std::int64_t samples = scenario_.workload.data.samples;
+    const std::int64_t batch = scenario_.workload.batch_per_worker;
+    const std::int64_t most = scenario_.workers.back();
+    if (samples < most) {
+      return tree_.complain_at({"workload.data.samples", "workers"},
+                               fmt::format("{} samples cannot be shared out to {} workers; expected at least {}",
+                                           samples, most, most * batch));
+    }
+    const bool drop_last = scenario_.workload.data.drop_last;
+    const std::int64_t share = drop_last ? samples / most : (samples + most - 1) / most;
+    if (share >= batch) return;
+    tree_.complain_at({"workload.data.samples", "workload.batch_per_worker"},
+                      fmt::format("with {} workers each gets {} of {} samples, which fill no batch of {}; expected at "
+                                  "least {} samples",
+                                  most, share, samples, batch, most * batch));
+  }
+
+  // A trace counts a step's samples in 32 bits.
+  void samples_per_step() {
+    if (!sound({"workload.batch_per_worker", "workload.accumulation", "workers"})) return;
+    const std::int64_t count =
+        scenario_.workload.batch_per_worker * scenario_.workload.accumulation * scenario_.workers.back();
+    if (count <= std::numeric_limits<std::int32_t>::max()) return;
+    tree_.complain_at(
+        {"workload.batch_per_worker", "workload.accumulation"},
+        fmt::format("a step would train on {} samples (workers × batch × accumulation); expected at most {}", count,
+                    std::numeric_limits<std::int32_t>::max()));
+  }
+
+  void strategies() {
+    if (!sound({"strategies", "workload.accumulation"})) return;
+    if (!has(Strategy::dp) || scenario_.workload.accumulation == 1) return;
+    tree_.complain_at({"workload.accumulation"},
+                      fmt::format("DataParallel copies the model out and the gradients back for every micro-batch, so "
+                                  "accumulation is measured with DDP only; found {}, expected 1 or 'strategies: [ddp]'",
+                                  scenario_.workload.accumulation));
+  }
+
+  void backend() {
+    if (!sound({"backend", "device"})) return;
+    if (scenario_.backend != BackendChoice::nccl || scenario_.device != DeviceChoice::cpu) return;
+    tree_.complain_at({"backend"}, "nccl moves data between GPUs only; with 'device: cpu' expected 'gloo' or 'auto'");
+  }
+
+  void measure() {
+    const Measure& measure = scenario_.measure;
+    if (sound({"measure.warmup_steps", "strategies"}) && has(Strategy::ddp) && measure.warmup_steps < 3) {
+      tree_.complain_at({"measure.warmup_steps"},
+                        fmt::format("DDP sends one bucket in its first step and rebuilds its buckets in the second; "
+                                    "expected 3 or more, found {}",
+                                    measure.warmup_steps));
+    }
+    // The distribution-free 95 % interval of a median needs 6 values: 2 · 0.5^n <= 0.05.
+    if (sound({"measure.until_ci_percent", "measure.steps"}) && measure.until_ci_percent && measure.steps < 6) {
+      tree_.complain_at({"measure.steps"},
+                        fmt::format("a median has a 95 % interval from 6 steps on, so until_ci_percent would never be "
+                                    "reached; expected 6 or more, found {}",
+                                    measure.steps));
+    }
+  }
+
+  void optimizer() {
+    if (!sound({"workload.optimizer.kind", "workload.optimizer.momentum"})) return;
+    const Optimizer& optimizer = scenario_.workload.optimizer;
+    if (optimizer.kind == OptimizerKind::sgd || optimizer.momentum == 0.0) return;
+    tree_.complain_at({"workload.optimizer.momentum"},
+                      fmt::format("momentum belongs to sgd; with '{}' leave it out", to_string(optimizer.kind)));
+  }
+
+  void learning_rate() {
+    if (!sound({"learning_rate.warmup_epochs", "learning_rate.epochs"})) return;
+    const LearningRate& rate = scenario_.learning_rate;
+    if (rate.warmup_epochs <= static_cast<double>(rate.epochs)) return;
+    tree_.complain_at({"learning_rate.warmup_epochs", "learning_rate.epochs"},
+                      fmt::format("a warm-up of {} epochs is longer than the training; expected at most epochs = {}",
+                                  rate.warmup_epochs, rate.epochs));
+  }
+
+  void output() {
+    const Output& output = scenario_.output;
+    const auto clash = [&](std::string_view first_key, const std::string& first, std::string_view second_key,
+                           const std::string& second) {
+      if (!sound({first_key, second_key}) || first.empty() || first != second) return;
+      tree_.complain_at({second_key}, fmt::format("the same path as {}; expected another", first_key));
+    };
+    clash("output.database", output.database, "output.csv", output.csv);
+    clash("output.database", output.database, "output.chrome", output.chrome);
+    clash("output.csv", output.csv, "output.chrome", output.chrome);
+  }
+
+  const Scenario& scenario_;
+  const std::set<std::string, std::less<>>& broken_;
+  Tree& tree_;
+};
+
+}  // namespace
+
+void check_whole(const Scenario& scenario, const std::set<std::string, std::less<>>& broken, Tree& tree) {
+  Checks(scenario, broken, tree).run();
+}
+
+}  // namespace ddpprof::scenario

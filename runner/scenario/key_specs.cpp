@@ -1,0 +1,319 @@
+#include <vector>
+
+#include "runner/scenario/binding.hpp"
+#include "runner/scenario/key_table.hpp"
+
+namespace ddpprof::scenario {
+namespace {
+
+constexpr unsigned resnets = bit(Model::Kind::resnet18) | bit(Model::Kind::resnet50);
+constexpr double widest = 1'048'576;
+
+std::vector<KeySpec> make_specs() {
+  using enum KeyType;
+  constexpr auto S = &Draft::scenario;
+  constexpr auto W = &Scenario::workload;
+  std::vector<KeySpec> specs;
+  const auto add = [&](KeySpec spec) { specs.push_back(std::move(spec)); };
+
+  add(bound<S, &Scenario::name>(
+      {.key = "name",
+       .type = text,
+       .unit = "",
+       .required = true,
+       .text_rule = "letters, digits, '.', '_' and '-', starting with a letter or digit, at most 100",
+       .doc = "Names the run: reports carry it, and the database is `<name>.db` unless `output.database` says else."}));
+
+  add(bound<S, W, &Workload::model, &Model::kind>(
+      {.key = "workload.model.kind",
+       .type = choice,
+       .unit = "",
+       .required = true,
+       .choices = names_of<Model::Kind>(),
+       .doc = "What is trained: one linear layer, a multi-layer perceptron with ReLU between its layers, or a "
+              "residual network."}));
+  add(bound<&Draft::linear_in>({.key = "workload.model.in",
+                                .type = integer,
+                                .unit = "features",
+                                .required = true,
+                                .limits = {.least = 1, .most = widest},
+                                .model_kinds = bit(Model::Kind::linear),
+                                .doc = "Inputs of the linear layer."}));
+  add(bound<&Draft::linear_out>({.key = "workload.model.out",
+                                 .type = integer,
+                                 .unit = "features",
+                                 .required = true,
+                                 .limits = {.least = 1, .most = widest},
+                                 .model_kinds = bit(Model::Kind::linear),
+                                 .doc = "Outputs of the linear layer."}));
+  add(bound<S, W, &Workload::model, &Model::widths>({.key = "workload.model.widths",
+                                                     .type = integer_list,
+                                                     .unit = "features",
+                                                     .required = true,
+                                                     .limits = {.least = 1, .most = widest, .entries = 2},
+                                                     .model_kinds = bit(Model::Kind::mlp),
+                                                     .doc = "Inputs, each hidden layer, outputs."}));
+  add(bound<S, W, &Workload::model, &Model::classes>({.key = "workload.model.classes",
+                                                      .type = integer,
+                                                      .unit = "classes",
+                                                      .limits = {.least = 1, .most = widest},
+                                                      .model_kinds = resnets,
+                                                      .doc = "Outputs of the last layer."}));
+  add(bound<S, W, &Workload::model, &Model::image_size>(
+      {.key = "workload.model.image_size",
+       .type = integer,
+       .unit = "pixels",
+       .limits = {.least = 32, .most = 4096},
+       .model_kinds = resnets,
+       .doc = "Height and width of an input of 3 channels. The network halves it five times, hence 32 at least."}));
+
+  add(bound<S, W, &Workload::data, &Data::samples>(
+      {.key = "workload.data.samples",
+       .type = integer,
+       .unit = "samples",
+       .limits = {.least = 1, .most = 1e9},
+       .doc = "Size of the synthetic data set. It is sharded over the workers as PyTorch's DistributedSampler does, "
+              "and each worker's share must fill a batch."}));
+  add(bound<S, W, &Workload::data, &Data::seed>({.key = "workload.data.seed",
+                                                 .type = integer,
+                                                 .unit = "",
+                                                 .limits = {.least = 0},
+                                                 .doc = "Seed of the data and of the shuffle; the same seed gives the "
+                                                        "same data on every machine."}));
+  add(bound<S, W, &Workload::data, &Data::shuffle>({.key = "workload.data.shuffle",
+                                                    .type = boolean,
+                                                    .unit = "",
+                                                    .doc = "Draw a new order of the samples each epoch."}));
+  add(bound<S, W, &Workload::data, &Data::drop_last>(
+      {.key = "workload.data.drop_last",
+       .type = boolean,
+       .unit = "",
+       .doc = "When the workers do not divide the samples: drop the rest (true) or repeat some samples (false)."}));
+  add(bound<S, W, &Workload::loss>({.key = "workload.loss",
+                                    .type = choice,
+                                    .unit = "",
+                                    .choices = names_of<LossKind>(),
+                                    .doc = "`cross_entropy` needs two outputs or more."}));
+  add(bound<S, W, &Workload::batch_per_worker>(
+      {.key = "workload.batch_per_worker",
+       .type = integer,
+       .unit = "samples",
+       .limits = {.least = 1, .most = widest},
+       .doc = "Samples of one micro-batch on one worker. The global batch is workers × batch × accumulation."}));
+  add(bound<S, W, &Workload::optimizer, &Optimizer::kind>(
+      {.key = "workload.optimizer.kind",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<OptimizerKind>(),
+       .doc = "Which optimizer steps the parameters. Its learning rate is `learning_rate.base`."}));
+  add(bound<S, W, &Workload::optimizer, &Optimizer::momentum>({.key = "workload.optimizer.momentum",
+                                                               .type = number,
+                                                               .unit = "",
+                                                               .limits = {.least = 0, .most = 1, .below_most = true},
+                                                               .doc = "Momentum of `sgd`; leave it out for `adam`."}));
+  add(bound<S, W, &Workload::optimizer, &Optimizer::weight_decay>(
+      {.key = "workload.optimizer.weight_decay",
+       .type = number,
+       .unit = "",
+       .limits = {.least = 0},
+       .doc = "L2 penalty that is added to the gradient."}));
+  add(bound<S, W, &Workload::precision>({.key = "workload.precision",
+                                         .type = choice,
+                                         .unit = "",
+                                         .choices = names_of<Precision>(),
+                                         .doc = "Type of parameters, gradients and activations."}));
+  add(bound<S, W, &Workload::accumulation>(
+      {.key = "workload.accumulation",
+       .type = integer,
+       .unit = "micro-batches",
+       .limits = {.least = 1, .most = 65536},
+       .doc = "Micro-batches per optimizer step; DDP reduces gradients in the last one only. More than 1 needs "
+              "`strategies: [ddp]`."}));
+  add(bound<S, W, &Workload::seed>({.key = "workload.seed",
+                                    .type = integer,
+                                    .unit = "",
+                                    .limits = {.least = 0},
+                                    .doc = "Seed of the initial weights."}));
+
+  add(bound<S, &Scenario::strategies>(
+      {.key = "strategies",
+       .type = choice_list,
+       .unit = "",
+       .limits = {.entries = 1},
+       .choices = names_of<Strategy>(),
+       .doc = "`ddp`: DistributedDataParallel, one process a worker. `dp`: DataParallel, one process, a thread a "
+              "worker. Each is measured at every entry of `workers`."}));
+  add(bound<S, &Scenario::workers>({.key = "workers",
+                                    .type = integer_list,
+                                    .unit = "workers",
+                                    .limits = {.least = 1, .most = 1024, .entries = 1, .ascending = true},
+                                    .doc = "World sizes to measure. Include 1 to get speedup and efficiency."}));
+  add(bound<S, &Scenario::backend>({.key = "backend",
+                                    .type = choice,
+                                    .unit = "",
+                                    .choices = names_of<BackendChoice>(),
+                                    .doc = "Who moves DDP's gradients; `auto`: `nccl` on GPUs, `gloo` on CPUs."}));
+  add(bound<S, &Scenario::device>(
+      {.key = "device",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<DeviceChoice>(),
+       .doc = "Where the workers compute; `auto`: GPUs when there are enough, else the CPU."}));
+
+  add(bound<S, &Scenario::ddp, &DdpOptions::bucket_cap_mb>(
+      {.key = "ddp.bucket_cap_mb",
+       .type = number,
+       .unit = "MiB",
+       .nullable = true,
+       .limits = {.least = 0, .most = widest, .above_least = true},
+       .doc = "Size at which a gradient bucket closes. Unset: 1 MiB for the first bucket, 25 MiB for the others; set, "
+              "even to 25, it holds for the first bucket too. As PyTorch does."}));
+  add(bound<S, &Scenario::ddp, &DdpOptions::gradient_as_bucket_view>(
+      {.key = "ddp.gradient_as_bucket_view",
+       .type = boolean,
+       .unit = "",
+       .doc = "Gradients live in the buckets: no copy in, no copy back."}));
+  add(bound<S, &Scenario::ddp, &DdpOptions::broadcast_buffers>(
+      {.key = "ddp.broadcast_buffers",
+       .type = boolean,
+       .unit = "",
+       .doc = "Broadcast buffers (BatchNorm's statistics) from rank 0 before each forward pass."}));
+
+  constexpr auto M = &Scenario::measure;
+  add(bound<S, M, &Measure::warmup_steps>(
+      {.key = "measure.warmup_steps",
+       .type = integer,
+       .unit = "steps",
+       .limits = {.least = 0, .most = 100'000},
+       .doc =
+           "Steps before the measured ones. DDP rebuilds its buckets in the second step, so with `ddp` at least 3."}));
+  add(bound<S, M, &Measure::steps>({.key = "measure.steps",
+                                    .type = integer,
+                                    .unit = "steps",
+                                    .limits = {.least = 1, .most = 1'000'000},
+                                    .doc = "Measured steps; with `until_ci_percent`, at most this many."}));
+  add(bound<S, M, &Measure::repeats>(
+      {.key = "measure.repeats",
+       .type = integer,
+       .unit = "runs",
+       .limits = {.least = 1, .most = 1000},
+       .doc =
+           "Runs of each strategy and world size, interleaved, so that a slow minute does not fall on one of them."}));
+  add(bound<S, M, &Measure::until_ci_percent>(
+      {.key = "measure.until_ci_percent",
+       .type = number,
+       .unit = "%",
+       .nullable = true,
+       .limits = {.least = 0, .most = 100, .above_least = true},
+       .doc = "Stop early once the 95 % interval of the median step time lies within ± this share of it. Unset: always "
+              "do all `steps`."}));
+  add(bound<S, M, &Measure::unwrapped>(
+      {.key = "measure.unwrapped",
+       .type = boolean,
+       .unit = "",
+       .doc = "Also time the same step without the DDP wrapper: the difference is what communication costs."}));
+  add(bound<S, M, &Measure::timeout_s>(
+      {.key = "measure.timeout_s",
+       .type = number,
+       .unit = "s",
+       .limits = {.least = 1, .most = 86400},
+       .doc = "A rank without progress for this long is a hang: the run ends and says which rank did what."}));
+  add(bound<S, M, &Measure::threads_per_rank>(
+      {.key = "measure.threads_per_rank",
+       .type = integer,
+       .unit = "threads",
+       .nullable = true,
+       .limits = {.least = 1, .most = 1024},
+       .doc =
+           "Threads that one operator may use on a rank. Unset: the machine's cores over the workers, at least 1."}));
+  add(bound<S, M, &Measure::trace>({.key = "measure.trace",
+                                    .type = boolean,
+                                    .unit = "",
+                                    .doc = "Record NVTX ranges and, on GPUs, CUPTI activity."}));
+
+  constexpr auto P = &Scenario::predict;
+  add(bound<S, P, &Predict::workers>({.key = "predict.workers",
+                                      .type = integer_list,
+                                      .unit = "workers",
+                                      .limits = {.least = 1, .most = widest, .entries = 1, .ascending = true},
+                                      .doc = "World sizes to predict."}));
+  add(bound<S, P, &Predict::gpus_per_node>({.key = "predict.gpus_per_node",
+                                            .type = integer,
+                                            .unit = "workers",
+                                            .limits = {.least = 0, .most = 1024},
+                                            .doc = "Workers on one host; 0: all on one host."}));
+  add(bound<S, P, &Predict::confidence>(
+      {.key = "predict.confidence",
+       .type = number,
+       .unit = "",
+       .limits = {.least = 0, .most = 1, .above_least = true, .below_most = true},
+       .doc = "Probability that a prediction's interval claims to hold the truth with."}));
+  add(bound<S, P, &Predict::sharing>(
+      {.key = "predict.sharing",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<Sharing>(),
+       .doc = "`machine`: more workers crowd this machine's cores, as was measured. `dedicated`: each worker keeps the "
+              "cores that one worker has here."}));
+
+  constexpr auto L = &Scenario::learning_rate;
+  add(bound<S, L, &LearningRate::base>({.key = "learning_rate.base",
+                                        .type = number,
+                                        .unit = "",
+                                        .limits = {.least = 0, .above_least = true},
+                                        .doc = "Learning rate tuned at `base_workers` workers."}));
+  add(bound<S, L, &LearningRate::base_workers>({.key = "learning_rate.base_workers",
+                                                .type = integer,
+                                                .unit = "workers",
+                                                .limits = {.least = 1, .most = widest},
+                                                .doc = "World size that `base` was tuned at."}));
+  add(bound<S, L, &LearningRate::rule>(
+      {.key = "learning_rate.rule",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<LearningRateRule>(),
+       .doc = "How the rate grows with the workers. `linear`: in proportion (Goyal et al. 2017)."}));
+  add(bound<S, L, &LearningRate::warmup_epochs>(
+      {.key = "learning_rate.warmup_epochs",
+       .type = number,
+       .unit = "epochs",
+       .limits = {.least = 0, .most = 1e6},
+       .doc = "Epochs over which the rate climbs, step by step, from `base` to its scaled value."}));
+  add(bound<S, L, &LearningRate::epochs>({.key = "learning_rate.epochs",
+                                          .type = integer,
+                                          .unit = "epochs",
+                                          .limits = {.least = 1, .most = 1e6},
+                                          .doc = "Length of the training that the schedule is for."}));
+
+  constexpr auto O = &Scenario::output;
+  add(bound<S, O, &Output::database>({.key = "output.database",
+                                      .type = text,
+                                      .unit = "",
+                                      .text_rule = "a file's path",
+                                      .doc = "The trace database. Empty: `<name>.db` in the current folder."}));
+  add(bound<S, O, &Output::raw>({.key = "output.raw",
+                                 .type = choice,
+                                 .unit = "",
+                                 .choices = names_of<RawEvents>(),
+                                 .doc = "Whose raw events go into the database; summaries of every rank always do."}));
+  add(bound<S, O, &Output::csv>({.key = "output.csv",
+                                 .type = text,
+                                 .unit = "",
+                                 .text_rule = "a folder's path",
+                                 .doc = "Folder for a CSV file a table. Empty: none."}));
+  add(bound<S, O, &Output::chrome>({.key = "output.chrome",
+                                    .type = text,
+                                    .unit = "",
+                                    .text_rule = "a file's path",
+                                    .doc = "Trace file for Perfetto or chrome://tracing. Empty: none."}));
+  return specs;
+}
+
+}  // namespace
+
+std::span<const KeySpec> key_specs() {
+  static const std::vector<KeySpec> specs = make_specs();
+  return specs;
+}
+
+}  // namespace ddpprof::scenario

@@ -1,0 +1,74 @@
+// The table behind keys.hpp: for each key, where its value goes in the Scenario, its limits, and how it is written.
+// Private to this folder.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/scenario/keys.hpp"
+#include "runner/scenario/scenario.hpp"
+
+namespace ddpprof::scenario {
+
+// What a file fills in: the scenario, and the two keys that stand for a linear model's widths.
+struct Draft {
+  Scenario scenario;
+  std::optional<std::int64_t> linear_in;
+  std::optional<std::int64_t> linear_out;
+};
+
+struct Limits {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool above_least = false;  // `least` itself is excluded
+  bool below_most = false;   // `most` itself is excluded
+  std::size_t entries = 0;   // a list's least number of entries
+  bool ascending = false;    // a list's entries grow strictly
+};
+
+struct Complaint {
+  YAML::Mark mark;
+  std::string message;
+};
+
+struct KeySpec {
+  std::string_view key;
+  KeyType type;
+  std::string_view unit;
+  bool required = false;
+  bool nullable = false;
+  Limits limits = {};
+  std::span<const std::string_view> choices = {};
+  std::string_view text_rule = {};  // for KeyType::text: what it must look like
+  unsigned model_kinds = 0;         // bits 1 << Model::Kind the key belongs to; 0: all
+  std::string_view doc;
+  // Stores the node's value in the draft, or complains and leaves the draft as it was.
+  void (*assign)(const KeySpec&, const YAML::Node&, Draft&, std::vector<Complaint>&) = nullptr;
+  std::string (*emit)(const Draft&) = nullptr;  // the value as YAML
+};
+
+struct Group {
+  std::string_view key;
+  std::string_view doc;
+};
+
+std::span<const KeySpec> key_specs();
+std::span<const Group> key_groups();
+const KeySpec* find_key(std::string_view key);  // nullptr when there is none
+bool is_group(std::string_view key);            // "" (the whole file) is one
+
+constexpr unsigned bit(Model::Kind kind) { return 1u << static_cast<unsigned>(kind); }
+bool belongs_to(const KeySpec&, Model::Kind);
+std::string kinds_text(unsigned model_kinds);  // "resnet18, resnet50"
+std::string allowed_text(const KeySpec&);      // "integer, 1 or more"
+
+Draft draft_of(const Scenario&);
+
+}  // namespace ddpprof::scenario

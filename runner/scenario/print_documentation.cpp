@@ -1,0 +1,10 @@
+// Prints docs/scenario.md, made from the table that the reader checks with.
+#include <cstdio>
+#include <string>
+
+#include "runner/scenario/keys.hpp"
+
+int main() {
+  const std::string text = ddpprof::scenario::scenario_markdown();
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
+}

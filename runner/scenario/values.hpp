@@ -1,0 +1,67 @@
+// Turns YAML nodes into typed values, and typed values into YAML. Private to this folder.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/scenario/key_table.hpp"
+
+namespace ddpprof::scenario {
+
+// Every value of an enum, in the order in which messages and documentation list them.
+template <typename T>
+inline constexpr std::array<T, 0> values_of = {};
+template <>
+inline constexpr std::array values_of<Model::Kind> = {Model::Kind::linear, Model::Kind::mlp, Model::Kind::resnet18,
+                                                      Model::Kind::resnet50};
+template <>
+inline constexpr std::array values_of<Strategy> = {Strategy::ddp, Strategy::dp};
+template <>
+inline constexpr std::array values_of<BackendChoice> = {BackendChoice::automatic, BackendChoice::gloo,
+                                                        BackendChoice::nccl};
+template <>
+inline constexpr std::array values_of<DeviceChoice> = {DeviceChoice::automatic, DeviceChoice::cpu, DeviceChoice::cuda};
+template <>
+inline constexpr std::array values_of<OptimizerKind> = {OptimizerKind::sgd, OptimizerKind::adam};
+template <>
+inline constexpr std::array values_of<Precision> = {Precision::fp32};
+template <>
+inline constexpr std::array values_of<LossKind> = {LossKind::cross_entropy, LossKind::mse};
+template <>
+inline constexpr std::array values_of<RawEvents> = {RawEvents::all, RawEvents::rank0, RawEvents::none};
+template <>
+inline constexpr std::array values_of<Sharing> = {Sharing::machine, Sharing::dedicated};
+template <>
+inline constexpr std::array values_of<LearningRateRule> = {LearningRateRule::linear};
+
+template <typename T>
+std::span<const std::string_view> names_of() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> list;
+    for (const T value : values_of<T>) list.emplace_back(to_string(value));
+    return list;
+  }();
+  return names;
+}
+
+// Each returns nothing and complains when the node is no such value within the spec's limits.
+std::optional<std::int64_t> parse_integer(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+std::optional<double> parse_number(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+std::optional<bool> parse_boolean(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+std::optional<std::string> parse_text(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+std::optional<std::size_t> parse_choice(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);  // index
+std::optional<std::vector<std::int64_t>> parse_integers(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+std::optional<std::vector<std::size_t>> parse_choices(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+
+std::string describe(const YAML::Node&);  // "a list", "text 'abc'", "1.5"
+
+std::string emit_text(const std::string&);  // double-quoted
+std::string emit_number(double);            // the shortest text that reads back as the same number
+
+}  // namespace ddpprof::scenario
