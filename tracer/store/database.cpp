@@ -1,0 +1,253 @@
+#include "tracer/store/database.hpp"
+
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+namespace ddpprof::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The first 100 bytes of every SQLite file (https://www.sqlite.org/fileformat.html, section 1.3), read without SQLite
+// so that a foreign or cut-off file is told apart before anything touches it.
+struct FileHeader {
+  bool empty = false;
+  bool sqlite = false;
+  bool ours = false;
+  std::uint64_t expected_bytes = 0;  // 0: the header does not say
+  std::uint64_t file_bytes = 0;
+};
+
+std::uint32_t big_endian(const unsigned char* bytes) {
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+fs::path journal_of(const fs::path& path) { return path.string() + "-journal"; }
+
+FileHeader read_header(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    throw DatabaseError(ErrorKind::missing, path,
+                        fmt::format("{}: no such file; expected a database written by ddpprof", path.string()));
+  if (!fs::is_regular_file(status))
+    throw DatabaseError(ErrorKind::not_sqlite, path,
+                        fmt::format("{}: not a regular file; expected a database written by ddpprof", path.string()));
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw DatabaseError(ErrorKind::io, path,
+                        fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  FileHeader header;
+  header.file_bytes = fs::file_size(path, error);
+  std::array<unsigned char, 100> bytes{};
+  file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
+  const auto got = static_cast<std::size_t>(file.gcount());
+  header.empty = got == 0;
+  header.sqlite = got >= 16 && std::memcmp(bytes.data(), "SQLite format 3", 16) == 0;
+  if (header.sqlite && got == bytes.size()) {
+    header.ours = big_endian(&bytes[68]) == static_cast<std::uint32_t>(application_id);
+    const std::uint32_t stored = std::uint32_t{bytes[16]} << 8 | bytes[17];
+    const std::uint64_t page_bytes = stored == 1 ? 65536 : stored;
+    // The page count is meaningful when the change counter (24) equals the version-valid-for number (92).
+    if (big_endian(&bytes[24]) == big_endian(&bytes[92])) header.expected_bytes = page_bytes * big_endian(&bytes[28]);
+  }
+  return header;
+}
+
+void require_ours(const fs::path& path, const FileHeader& header) {
+  const std::string file = path.string();
+  if (header.empty)
+    throw DatabaseError(ErrorKind::not_sqlite, path,
+                        fmt::format("{}: the file is empty; expected a database written by ddpprof", file));
+  if (!header.sqlite)
+    throw DatabaseError(ErrorKind::not_sqlite, path,
+                        fmt::format("{}: not an SQLite database; expected a database written by ddpprof", file));
+  if (header.file_bytes < 100)
+    throw DatabaseError(
+        ErrorKind::corrupt, path,
+        fmt::format("{}: cut off after {} bytes; copy it again from its source", file, header.file_bytes));
+  if (!header.ours)
+    throw DatabaseError(
+        ErrorKind::foreign, path,
+        fmt::format("{}: an SQLite database, but not ddpprof's (application_id is not 0x{:08x}); another "
+                    "tool's trace is read with 'ddpprof import'",
+                    file, application_id));
+  // With a journal beside it the file is in the middle of a change and SQLite repairs it first.
+  std::error_code error;
+  if (header.file_bytes < header.expected_bytes && !fs::exists(journal_of(path), error))
+    throw DatabaseError(ErrorKind::corrupt, path,
+                        fmt::format("{}: truncated: its header says {} bytes, the file has {}; copy it again from its "
+                                    "source",
+                                    file, header.expected_bytes, header.file_bytes));
+}
+
+std::unique_ptr<SQLite::Database> open_sql(const fs::path& path, int flags, const OpenOptions& options) {
+  auto sql = std::make_unique<SQLite::Database>(path.string(), flags, static_cast<int>(options.busy_timeout.count()));
+  sqlite3_extended_result_codes(sql->getHandle(), 1);
+  return sql;
+}
+
+int pragma(SQLite::Database& sql, const char* name) { return sql.execAndGet(std::string("PRAGMA ") + name).getInt(); }
+
+// A table of ours that is not there means damage, or a hand that edited the file.
+void require_tables(SQLite::Database& sql, const fs::path& path) {
+  for (const Table& table : tables()) {
+    SQLite::Statement query(sql, "SELECT count(*) FROM pragma_table_info(?)");
+    query.bind(1, std::string(table.name));
+    query.executeStep();
+    if (query.getColumn(0).getInt64() < static_cast<std::int64_t>(table.columns.size()))
+      throw DatabaseError(ErrorKind::corrupt, path,
+                          fmt::format("{}: table \"{}\" is missing or lacks columns of schema version {}; the file was "
+                                      "damaged or edited: measure again, or restore a copy",
+                                      path.string(), table.name, schema_version));
+  }
+}
+
+}  // namespace
+
+Database Database::create(const fs::path& path, Replace replace, const OpenOptions& options) {
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    const FileHeader header = read_header(path);
+    if (!header.empty && !header.ours)
+      throw DatabaseError(
+          header.sqlite ? ErrorKind::foreign : ErrorKind::not_sqlite, path,
+          fmt::format("{}: would overwrite a file that is not a ddpprof database; name another file, or "
+                      "remove this one yourself",
+                      path.string()));
+    if (!header.empty && replace == Replace::no)
+      throw DatabaseError(
+          ErrorKind::exists, path,
+          fmt::format("{}: this database exists already; name another file, or ask for it to be replaced",
+                      path.string()));
+    // Never pull the file away under a process that is loading into it. A damaged file holds nobody's lock.
+    if (!header.empty) {
+      try {
+        open_sql(path, SQLite::OPEN_READWRITE, options)->exec("BEGIN EXCLUSIVE; ROLLBACK");
+      } catch (const SQLite::Exception& failure) {
+        const DatabaseError translated = translate(failure, path);
+        if (translated.kind() == ErrorKind::locked) throw translated;
+      }
+    }
+    if (!fs::remove(path, error))
+      throw DatabaseError(ErrorKind::io, path,
+                          fmt::format("{}: cannot be replaced: {}", path.string(), error.message()));
+  }
+  fs::remove(journal_of(path), error);  // a stale journal would be rolled back into the new file
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error))
+    throw DatabaseError(
+        ErrorKind::io, path,
+        fmt::format("{}: the folder {} does not exist; create it first", path.string(), folder.string()));
+  try {
+    auto sql = open_sql(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, options);
+    // One transaction: a kill leaves an empty file or a whole database, never one without our id.
+    SQLite::Transaction transaction(*sql, SQLite::TransactionBehavior::IMMEDIATE);
+    sql->exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id, schema_version));
+    sql->exec(create_tables_sql());
+    transaction.commit();
+    return Database(path, std::move(sql));
+  } catch (const SQLite::Exception& failure) {
+    throw translate(failure, path);
+  }
+}
+
+Database Database::open(const fs::path& path, bool write, const OpenOptions& options) {
+  require_ours(path, read_header(path));
+  try {
+    auto sql = open_sql(path, write ? SQLite::OPEN_READWRITE : SQLite::OPEN_READONLY, options);
+    int version = 0;
+    try {
+      version = pragma(*sql, "user_version");
+    } catch (const SQLite::Exception& failure) {
+      // A killed load's journal: only a writer may roll it back.
+      const int code = failure.getExtendedErrorCode();
+      if (write || (code != SQLITE_READONLY_ROLLBACK && code != SQLITE_CANTOPEN && code != SQLITE_READONLY)) throw;
+      sql.reset();
+      pragma(*open_sql(path, SQLite::OPEN_READWRITE, options), "user_version");
+      sql = open_sql(path, SQLite::OPEN_READONLY, options);
+      version = pragma(*sql, "user_version");
+    }
+    if (version > schema_version)
+      throw DatabaseError(ErrorKind::newer_version, path,
+                          fmt::format("{}: schema version {}, this program knows up to {}; use the newer ddpprof that "
+                                      "wrote it",
+                                      path.string(), version, schema_version));
+    if (version < schema_version) {
+      if (!write) sql = open_sql(path, SQLite::OPEN_READWRITE, options);
+      if (!migrate(*sql, version, schema_version, options.migrations))
+        throw DatabaseError(
+            ErrorKind::older_version, path,
+            fmt::format("{}: schema version {} cannot be brought to {}; measure again, or use the ddpprof "
+                        "that wrote it",
+                        path.string(), version, schema_version));
+      if (!write) sql = open_sql(path, SQLite::OPEN_READONLY, options);
+    }
+    require_tables(*sql, path);
+    return Database(path, std::move(sql));
+  } catch (const SQLite::Exception& failure) {
+    throw translate(failure, path);
+  }
+}
+
+Database Database::open_read(const fs::path& path, const OpenOptions& options) { return open(path, false, options); }
+Database Database::open_write(const fs::path& path, const OpenOptions& options) { return open(path, true, options); }
+
+void Database::finish_load() {
+  try {
+    SQLite::Transaction transaction(*sql_, SQLite::TransactionBehavior::IMMEDIATE);
+    sql_->exec(create_indexes_sql());
+    transaction.commit();
+    sql_->exec("PRAGMA optimize");
+  } catch (const SQLite::Exception& failure) {
+    throw translate(failure, path_);
+  }
+}
+
+void Database::check() {
+  try {
+    const std::string finding = sql_->execAndGet("PRAGMA quick_check(1)").getString();
+    if (finding != "ok") throw translate(SQLITE_CORRUPT, finding, path_);
+  } catch (const SQLite::Exception& failure) {
+    throw translate(failure, path_);
+  }
+}
+
+BulkLoad::BulkLoad(Database& database) : database_(database) {
+  try {
+    database_.sql().exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY");
+    transaction_.emplace(database_.sql(), SQLite::TransactionBehavior::IMMEDIATE);
+  } catch (const SQLite::Exception& failure) {
+    restore();
+    throw translate(failure, database_.path());
+  }
+}
+
+BulkLoad::~BulkLoad() {
+  transaction_.reset();  // rolls back unless committed
+  restore();
+}
+
+void BulkLoad::restore() noexcept {
+  sqlite3_exec(database_.sql().getHandle(), "PRAGMA synchronous = FULL; PRAGMA cache_size = -2000", nullptr, nullptr,
+               nullptr);
+}
+
+void BulkLoad::commit() {
+  try {
+    transaction_->commit();
+    transaction_.reset();
+  } catch (const SQLite::Exception& failure) {
+    throw translate(failure, database_.path());
+  }
+}
+
+}  // namespace ddpprof::store

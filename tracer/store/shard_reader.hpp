@@ -1,0 +1,98 @@
+// Reads a shard and trusts nothing in it: every size is checked, what is sound is visited, the rest is counted.
+//
+// The file is read in chunks with pread, not mapped: a shard that is cut off while it is read must not raise SIGBUS.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "tracer/format/shard_format.hpp"
+
+namespace ddpprof::store {
+
+// The header cannot be read: missing, too short, not a shard, another version. The message says which, and the file.
+class ShardError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The header's fields, as plain values; texts are valid UTF-8.
+struct ShardInfo {
+  std::uint64_t chunk_bytes = 0, chunk_capacity = 0, chunks_used = 0;
+  std::uint64_t dropped_records = 0, dropped_cupti_records = 0;
+  bool closed = false;
+  std::int32_t rank = -1, world_size = -1, local_rank = -1;
+  std::int64_t pid = 0, parent_pid = 0;
+  std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;
+  std::string boot_id, host, process;
+};
+
+// What one pass over the chunks found.
+struct ShardTally {
+  std::uint64_t records = 0;                      // sound ones of a known type
+  std::uint64_t unknown_records = 0;              // of a type this program does not know; their sizes are sound
+  std::uint64_t bad_records = 0;                  // too small for their type, or with a payload beyond their end
+  std::uint64_t bad_chunks = 0;                   // no chunk header where one is due, or records that stop making sense
+  std::uint64_t lost_bytes = 0;                   // in bad chunks and beyond the file's end
+  std::uint64_t missing_chunks = 0;               // counted by the header, absent from the file
+  std::optional<std::uint64_t> first_bad_offset;  // in the file
+
+  bool sound() const { return bad_records == 0 && bad_chunks == 0 && lost_bytes == 0 && missing_chunks == 0; }
+};
+
+// An extended payload: `schema` and its bytes. Empty bytes and schema 0 where there is none.
+struct ExtendedPayload {
+  std::uint64_t schema = 0;
+  std::span<const std::byte> bytes;
+};
+
+// Called in file order; one thread's records come in the order it wrote them, threads interleave by chunk. References
+// and views are valid during the call only.
+class ShardVisitor {
+ public:
+  virtual ~ShardVisitor() = default;
+  virtual void on_chunk(std::int64_t /*os_tid*/) {}
+  virtual void on_string(std::uint32_t /*id*/, std::string_view /*bytes, perhaps not UTF-8*/) {}
+  virtual void on_thread_name(const trace::RecordHeader&) {}
+  virtual void on_domain(const trace::DomainRecord&) {}
+  virtual void on_category(const trace::CategoryRecord&) {}
+  virtual void on_schema(const trace::SchemaRecord&, std::span<const trace::SchemaField>) {}
+  virtual void on_push(const trace::EventRecord&, const ExtendedPayload&) {}
+  virtual void on_pop(const trace::PopRecord&) {}
+  virtual void on_mark(const trace::EventRecord&, const ExtendedPayload&) {}
+  virtual void on_range_start(const trace::RangeStartRecord&, const ExtendedPayload&) {}
+  virtual void on_range_end(const trace::RangeEndRecord&) {}
+  virtual void on_kernel(const trace::KernelRecord&) {}
+  virtual void on_copy(const trace::CopyRecord&) {}
+  virtual void on_api(const trace::ApiRecord&) {}
+  virtual void on_gpu_marker(const trace::GpuMarkerRecord&) {}
+  virtual void on_correlation(const trace::CorrelationRecord&) {}
+  virtual void on_overhead(const trace::OverheadRecord&) {}
+  virtual void on_diagnostic(const trace::DiagnosticRecord&) {}
+};
+
+class ShardReader {
+ public:
+  explicit ShardReader(const std::filesystem::path&);  // throws ShardError
+  ~ShardReader();
+  ShardReader(const ShardReader&) = delete;
+  ShardReader& operator=(const ShardReader&) = delete;
+
+  const ShardInfo& info() const { return info_; }
+  const std::filesystem::path& path() const { return path_; }
+  // One pass over every chunk; may be repeated (definitions first, events then). Throws ShardError when reading fails.
+  ShardTally visit(ShardVisitor&) const;
+
+ private:
+  std::filesystem::path path_;
+  int file_ = -1;
+  std::uint64_t file_bytes_ = 0;
+  ShardInfo info_;
+};
+
+}  // namespace ddpprof::store
