@@ -18,7 +18,7 @@ using IntervalSet = std::vector<Interval>;
 
 // The union of any intervals, in any order; empty and reversed ones are dropped. O(n log n).
 IntervalSet unite(std::vector<Interval> any);
-// The rest take sets and are O(|a| + |b|).
+// The rest take sets and are O(|a| + |b|); clip is O(log |set| + what it returns).
 IntervalSet unite(const IntervalSet& a, const IntervalSet& b);
 IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
 IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);

@@ -1,0 +1,90 @@
+#include "analysis/ingest/busy.hpp"
+
+#include <algorithm>
+
+namespace ddpprof::ingest {
+namespace {
+
+bool contains(Interval interval, std::int64_t time_ns) {
+  return time_ns >= interval.start_ns && time_ns <= interval.end_ns;
+}
+
+// From the first replica's start to the last one's end inside each phase `parent`: the main thread hands out the work
+// and waits for it (replicas that run on it are added back by the caller).
+void add_replica_windows(const StepFacts& step, PhaseName parent, PhaseName replica, std::vector<Interval>& out) {
+  for (const PhaseFact& phase : step.phases) {
+    if (phase.name != parent) continue;
+    std::optional<Interval> window;
+    for (const PhaseFact& part : step.phases) {
+      if (part.name != replica || !contains(phase.time, part.time.start_ns)) continue;
+      if (!window) window = part.time;
+      window->start_ns = std::min(window->start_ns, part.time.start_ns);
+      window->end_ns = std::max(window->end_ns, part.time.end_ns);
+    }
+    if (window) out.push_back(*window);
+  }
+}
+
+}  // namespace
+
+IntervalSet collective_waits(const StepFacts& step) {
+  std::vector<Interval> waits;
+  for (const PhaseFact& phase : step.phases) {
+    if (phase.name != PhaseName::backward) continue;
+    std::int64_t from_ns = phase.time.start_ns, to_ns = phase.time.start_ns;
+    for (const GradFact& grad : step.grads)
+      if (contains(phase.time, grad.time_ns)) from_ns = std::max(from_ns, grad.time_ns);
+    for (const CollectiveFact* collective : step.collectives) {
+      if (!collective->launch_ns || !contains(phase.time, *collective->launch_ns)) continue;
+      from_ns = std::max(from_ns, *collective->launch_ns);
+      if (collective->end_ns) to_ns = std::max(to_ns, *collective->end_ns);
+    }
+    waits.push_back({from_ns, std::min(to_ns, phase.time.end_ns)});  // reversed when nothing was launched: dropped
+  }
+  return unite(std::move(waits));
+}
+
+IntervalSet host_copies(const StepFacts& step) {
+  std::vector<Interval> copies;
+  for (const PhaseFact& phase : step.phases)
+    if (is_copy(phase.name)) copies.push_back(phase.time);
+  return unite(std::move(copies));
+}
+
+IntervalSet host_compute(const StepFacts& step) {
+  std::vector<Interval> main, replicas, windows;
+  for (const PhaseFact& phase : step.phases) {
+    if (phase.name == PhaseName::forward || phase.name == PhaseName::backward || phase.name == PhaseName::optimizer)
+      main.push_back(phase.time);
+    if (is_replica(phase.name)) replicas.push_back(phase.time);
+  }
+  add_replica_windows(step, PhaseName::forward, PhaseName::replica_forward, windows);
+  add_replica_windows(step, PhaseName::backward, PhaseName::replica_backward, windows);
+  IntervalSet busy = subtract(unite(std::move(main)), collective_waits(step));
+  busy = subtract(subtract(busy, host_copies(step)), unite(std::move(windows)));
+  return unite(busy, unite(std::move(replicas)));
+}
+
+Activity::Activity(const ShardTrace& trace)
+    : has_kernels_(!trace.compute_kernels.empty() || !trace.nccl_kernels.empty()),
+      compute_kernels_(unite(trace.compute_kernels)),
+      nccl_kernels_(unite(trace.nccl_kernels)),
+      peer_copies_(unite(trace.peer_copies)) {
+  std::vector<Interval> in_flight;
+  for (const CollectiveFact& collective : trace.collectives)
+    if (collective.start_ns && collective.end_ns) in_flight.push_back({*collective.start_ns, *collective.end_ns});
+  collectives_ = unite(std::move(in_flight));
+}
+
+IntervalSet Activity::compute(const StepFacts& step) const {
+  return has_kernels_ ? clip(compute_kernels_, step.time) : clip(host_compute(step), step.time);
+}
+
+IntervalSet Activity::communication(const StepFacts& step) const {
+  if (!has_kernels_) return unite(clip(collectives_, step.time), clip(host_copies(step), step.time));
+  // On a GPU the copies' host ranges are only their launches; DataParallel's copies are peer copies there.
+  const IntervalSet copies = host_copies(step).empty() ? IntervalSet{} : clip(peer_copies_, step.time);
+  return unite(clip(nccl_kernels_, step.time), copies);
+}
+
+}  // namespace ddpprof::ingest

@@ -1,0 +1,153 @@
+#include "analysis/ingest/diagnostics.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ddpprof::ingest {
+namespace {
+
+struct Text {
+  Severity severity;
+  const char* code;
+  const char* message;
+  const char* advice;
+};
+
+Text text_of(trace::DiagnosticCode code) {
+  using enum trace::DiagnosticCode;
+  switch (code) {
+    case cupti_unavailable:
+      return {Severity::info, "cupti_unavailable", "no GPU activity was recorded, host-side ranges only",
+              "expected on a machine without a GPU; otherwise see 'ddpprof doctor'"};
+    case cupti_dropped:
+      return {Severity::warning, "cupti_dropped", "CUPTI dropped activity records",
+              "GPU times are too low by what was dropped; measure fewer steps"};
+    case cupti_unknown_record:
+      return {Severity::info, "cupti_unknown_record", "CUPTI delivered records of kinds this build does not know",
+              "they are left out; a newer ddpprof may know them"};
+    case unbalanced_pop:
+      return {Severity::warning, "unbalanced_pop", "NVTX ranges were popped that were never pushed",
+              "check the traced program's push and pop calls"};
+    case shard_full:
+      return {Severity::error, "shard_full", "the shard was full and later records were dropped",
+              "measure fewer steps, or give the tracer a larger shard"};
+    case payload_refused:
+      return {Severity::warning, "payload_refused", "NVTX payloads were too large or of an unknown schema",
+              "the ranges are kept, their payloads are not"};
+    case forked:
+      return {Severity::info, "forked", "the process forked; the child has its own shard", "nothing"};
+  }
+  return {Severity::warning, "unknown_diagnostic", "the tracer reported something this program does not know",
+          "use the ddpprof that the tracer belongs to"};
+}
+
+const char* to_text(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "info";
+}
+
+}  // namespace
+
+void Diagnostics::add(std::optional<std::int64_t> rank, Severity severity, std::string code, std::int64_t count,
+                      std::string message, std::string advice) {
+  for (store::DiagnosticRow& row : rows_)
+    if (row.rank == rank && row.code == code && row.message == message) {
+      row.count += count;
+      return;
+    }
+  store::DiagnosticRow row;
+  row.rank = rank;
+  row.severity = to_text(severity);
+  row.code = std::move(code);
+  row.count = count;
+  row.message = std::move(message);
+  row.advice = std::move(advice);
+  rows_.push_back(std::move(row));
+}
+
+void Diagnostics::add_shard(std::int64_t rank, const ShardTrace& trace) {
+  using enum Severity;
+  const auto whole = [](std::uint64_t count) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX));
+  };
+  const store::ShardTally& tally = trace.tally;
+  if (!trace.info.closed)
+    add(rank, warning, "unclosed_shard", 1,
+        fmt::format("process {} ({}) on {} did not end in order: killed or crashed", trace.info.pid, trace.info.process,
+                    trace.info.host),
+        "what it had recorded is kept; its last lines say why it ended");
+  if (!tally.sound())
+    add(rank, error, "shard_damaged", whole(tally.bad_records + tally.bad_chunks + tally.missing_chunks),
+        fmt::format(
+            "{} records and {} chunks are damaged, {} chunks missing, {} bytes unreadable, the first at byte {}",
+            tally.bad_records, tally.bad_chunks, tally.missing_chunks, tally.lost_bytes,
+            tally.first_bad_offset.value_or(0)),
+        "sound records are kept; check the disk and that the file was copied whole");
+  if (tally.unknown_records > 0)
+    add(rank, warning, "unknown_records", whole(tally.unknown_records), "records of types this program does not know",
+        "they are left out; read the shard with the ddpprof that recorded it");
+
+  // The header's counters and the records tell of the same losses: the larger number holds.
+  std::uint64_t dropped = trace.info.dropped_records, cupti_dropped = trace.info.dropped_cupti_records;
+  bool full = false;
+  for (const RecordedDiagnostic& recorded : trace.diagnostics) {
+    if (recorded.code == trace::DiagnosticCode::shard_full) {
+      full = true;
+      dropped = std::max(dropped, recorded.count);
+    } else if (recorded.code == trace::DiagnosticCode::cupti_dropped) {
+      cupti_dropped = std::max(cupti_dropped, recorded.count);
+    } else {
+      const Text text = text_of(recorded.code);
+      add(rank, text.severity, text.code, whole(recorded.count),
+          recorded.detail.empty() ? text.message : fmt::format("{}: {}", text.message, recorded.detail), text.advice);
+    }
+  }
+  const auto add_known = [&](trace::DiagnosticCode code, std::uint64_t count) {
+    const Text text = text_of(code);
+    add(rank, text.severity, text.code, whole(count), text.message, text.advice);
+  };
+  if (full)
+    add_known(trace::DiagnosticCode::shard_full, dropped);
+  else if (dropped > 0)
+    add(rank, error, "dropped_records", whole(dropped), "records were dropped while tracing",
+        "step summaries may lack ranges; measure fewer steps, or give the tracer a larger shard");
+  if (cupti_dropped > 0) add_known(trace::DiagnosticCode::cupti_dropped, cupti_dropped);
+
+  if (trace.unmatched_ends + trace.unended > 0)
+    add(rank, trace.info.closed ? warning : info, "unbalanced_ranges", trace.unmatched_ends + trace.unended,
+        fmt::format("{} ranges end without a start, {} start without an end", trace.unmatched_ends, trace.unended),
+        trace.info.closed ? "check the traced program's push and pop calls"
+                          : "ranges that were open when the process was killed have no end");
+  if (trace.impossible_times > 0)
+    add(rank, error, "impossible_times", trace.impossible_times,
+        "events end before they start, or lie outside of any machine's uptime", "they are left out of every summary");
+  if (trace.bad_vocabulary > 0)
+    add(rank, error, "payload_unreadable", trace.bad_vocabulary, "ddpprof's own ranges came without their payload",
+        "worker and ddpprof are of different versions, or their schemas were lost: build both from one source");
+  if (trace.repeated_collectives > 0)
+    add(rank, warning, "collective_repeated", trace.repeated_collectives,
+        "collectives bear a communicator and sequence number that were used before; the last one is kept",
+        "number the collectives of one process group without restarting");
+  if (trace.open_steps > 0)
+    add(rank, trace.info.closed ? warning : info, "steps_incomplete", trace.open_steps,
+        "steps that began and never ended are not counted", "see why the process ended early");
+}
+
+void Diagnostics::add_unmatched(const UnmatchedCollectives& unmatched) {
+  if (unmatched.count == 0) return;
+  add(std::nullopt, Severity::warning, "collective_unmatched", unmatched.count,
+      fmt::format(
+          "collectives without a complete record from every rank, the first: communicator {:016x}, sequence {}, "
+          "missing rank {}",
+          unmatched.first_communicator, unmatched.first_sequence, fmt::join(unmatched.first_missing, ", ")),
+      "their skew is unknown; a rank that died or dropped records is the usual reason");
+}
+
+std::vector<store::DiagnosticRow> Diagnostics::rows(std::int64_t measurement_id) const {
+  std::vector<store::DiagnosticRow> rows = rows_;
+  for (store::DiagnosticRow& row : rows) row.measurement_id = measurement_id;
+  return rows;
+}
+
+}  // namespace ddpprof::ingest

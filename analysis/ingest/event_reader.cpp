@@ -1,0 +1,372 @@
+#include "analysis/ingest/event_reader.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <span>
+
+namespace ddpprof::ingest {
+namespace {
+
+using trace::PayloadKind;
+
+// 2^58 ns are 9.1 years since boot: no machine's monotonic clock, but sums of such times still fit int64.
+constexpr std::int64_t latest_time_ns = std::int64_t{1} << 58;
+
+constexpr std::array<std::pair<const char*, PhaseName>, 12> phase_names = {{
+    {vocabulary::data_wait, PhaseName::data_wait},
+    {vocabulary::host_to_device, PhaseName::host_to_device},
+    {vocabulary::buffers, PhaseName::buffers},
+    {vocabulary::forward, PhaseName::forward},
+    {vocabulary::backward, PhaseName::backward},
+    {vocabulary::optimizer, PhaseName::optimizer},
+    {vocabulary::replicate, PhaseName::replicate},
+    {vocabulary::scatter, PhaseName::scatter},
+    {vocabulary::gather, PhaseName::gather},
+    {vocabulary::reduce, PhaseName::reduce},
+    {vocabulary::replica_forward, PhaseName::replica_forward},
+    {vocabulary::replica_backward, PhaseName::replica_backward},
+}};
+
+// The named fields as integers, in order; false when the schema or one of them is not what we expect. Fields are found
+// by name, so a shard of a program whose struct has grown stays readable.
+bool read_fields(const store::PayloadDecoder& payloads, std::uint32_t domain, const store::ExtendedPayload& payload,
+                 std::string_view schema_name, std::initializer_list<std::string_view> names,
+                 std::span<std::int64_t> out) {
+  const store::PayloadSchema* schema = payloads.find(domain, payload.schema);
+  if (!schema || schema->name != schema_name) return false;
+  std::size_t k = 0;
+  for (std::string_view name : names) {
+    const auto field = std::find_if(schema->fields.begin(), schema->fields.end(),
+                                    [&](const store::PayloadField& candidate) { return candidate.name == name; });
+    if (field == schema->fields.end()) return false;
+    const store::FieldValue value = store::field_value(*field, payload.bytes);
+    // A hash uses all 64 bits; it is carried through as its bit pattern.
+    if (const auto* bits = std::get_if<std::uint64_t>(&value))
+      out[k++] = std::bit_cast<std::int64_t>(*bits);
+    else if (const auto* number = std::get_if<std::int64_t>(&value))
+      out[k++] = *number;
+    else
+      return false;
+  }
+  return true;
+}
+
+store::PayloadColumn plain_payload(PayloadKind kind, std::uint64_t bits, std::string& text) {
+  switch (kind) {
+    case PayloadKind::int64:
+    case PayloadKind::int32:
+      return std::bit_cast<std::int64_t>(bits);
+    case PayloadKind::uint64:
+    case PayloadKind::uint32:
+      if (bits <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        return static_cast<std::int64_t>(bits);
+      text = std::to_string(bits);  // SQLite's integers end at 2^63 - 1
+      return std::string_view(text);
+    case PayloadKind::float64:
+    case PayloadKind::float32:
+      return std::bit_cast<double>(bits);
+    case PayloadKind::none:
+    case PayloadKind::extended:
+      break;
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+std::string_view to_string(PhaseName name) {
+  for (const auto& [text, phase] : phase_names)
+    if (phase == name) return text;
+  return "none";
+}
+
+void EventReader::on_chunk(std::int64_t os_tid) {
+  tid_ = os_tid;
+  stack_ = nullptr;
+}
+
+std::vector<EventReader::Open>& EventReader::stack(std::uint64_t domain) {
+  if (!stack_ || stack_domain_ != domain) {
+    stack_ = &stacks_[{tid_, domain}];
+    stack_domain_ = domain;
+  }
+  return *stack_;
+}
+
+EventReader::Meaning EventReader::meaning(const trace::EventRecord& event) {
+  Meaning& meaning = meanings_[std::uint64_t{event.domain} << 32 | event.header.name_id];
+  if (meaning.known) return meaning;
+  meaning.known = true;
+  if (event.domain == 0 || definitions_.domain_name(event.domain) != vocabulary::domain_name) return meaning;
+  const std::string_view name = definitions_.text(event.header.name_id);
+  for (const auto& [text, phase] : phase_names)
+    if (name == text) meaning = {true, Word::phase, phase};
+  if (name == vocabulary::step) meaning.word = Word::step;
+  if (name == vocabulary::collective) meaning.word = Word::collective;
+  if (name == vocabulary::collective_launch) meaning.word = Word::launch;
+  if (name == vocabulary::grad_ready) meaning.word = Word::grad_ready;
+  if (name == vocabulary::bucket_member) meaning.word = Word::member;
+  if (name == vocabulary::clock_sample) meaning.word = Word::clock;
+  if (name == vocabulary::loss) meaning.word = Word::loss;
+  return meaning;
+}
+
+bool EventReader::sound_time(std::int64_t time_ns) {
+  if (time_ns >= 0 && time_ns < latest_time_ns) return true;
+  ++trace_.impossible_times;
+  return false;
+}
+
+bool EventReader::sound_interval(std::int64_t start_ns, std::int64_t end_ns) {
+  if (start_ns >= 0 && start_ns <= end_ns && end_ns < latest_time_ns) return true;
+  ++trace_.impossible_times;
+  return false;
+}
+
+EventReader::Open EventReader::open(const trace::EventRecord& event, const store::ExtendedPayload& payload) {
+  Open open;
+  open.name_id = event.header.name_id;
+  open.domain = event.domain;
+  open.tid = tid_;
+  open.start_ns = event.header.time_ns;
+  open.payload_kind = event.payload_kind;
+  open.payload = event.payload;
+  open.meaning = meaning(event);
+  if (event.payload_kind != PayloadKind::extended) return open;
+  const store::PayloadDecoder& payloads = definitions_.payloads();
+  const auto read = [&](std::string_view schema, std::initializer_list<std::string_view> names) {
+    open.readable = read_fields(payloads, event.domain, payload, schema, names, open.values);
+  };
+  switch (open.meaning.word) {
+    case Word::step:
+      read("ddpprof.step", {"step", "kind", "samples"});
+      break;
+    case Word::collective:
+    case Word::launch:
+      read("ddpprof.collective", {"communicator", "sequence", "bytes", "op", "bucket"});
+      break;
+    case Word::member:
+      read("ddpprof.bucket_member", {"generation", "bucket", "parameter"});
+      break;
+    case Word::clock:
+      read("ddpprof.clock", {"local_ns", "reference_ns", "round_trip_ns"});
+      break;
+    case Word::phase:
+      if (is_copy(open.meaning.phase)) read("ddpprof.copy", {"bytes"});
+      if (is_replica(open.meaning.phase)) read("ddpprof.replica", {"replica"});
+      break;
+    default:
+      break;
+  }
+  if (sink_) payloads.append_json(open.json, event.domain, payload);
+  return open;
+}
+
+void EventReader::emit(const Open& open, std::optional<std::int64_t> end_ns, store::RangeKind kind) {
+  if (!sink_) return;
+  std::string number;
+  RawSink::Range range{open.tid, definitions_.text(open.name_id), {}, kind, open.depth, open.start_ns, end_ns, {}};
+  if (open.domain != 0) range.domain = definitions_.domain_name(open.domain);
+  if (open.payload_kind == PayloadKind::extended)
+    range.payload = std::string_view(open.json);
+  else
+    range.payload = plain_payload(open.payload_kind, open.payload, number);
+  sink_->range(range);
+}
+
+CollectiveFact& EventReader::collective(const Open& open) {
+  const auto communicator = std::bit_cast<std::uint64_t>(open.values[0]);
+  const auto sequence = std::bit_cast<std::uint64_t>(open.values[1]);
+  CollectiveFact& fact = collectives_[{communicator, sequence}];
+  fact.communicator = communicator;
+  fact.sequence = sequence;
+  fact.bytes = open.values[2];
+  fact.op = static_cast<std::int32_t>(open.values[3]);
+  fact.bucket = static_cast<std::int32_t>(open.values[4]);
+  return fact;
+}
+
+void EventReader::closed(const Open& open, std::int64_t end_ns, store::RangeKind kind) {
+  if (!sound_interval(open.start_ns, end_ns)) return emit(open, std::nullopt, kind);
+  emit(open, end_ns, kind);
+  const Interval time{open.start_ns, end_ns};
+  switch (open.meaning.word) {
+    case Word::step:
+      if (!open.readable)
+        ++trace_.bad_vocabulary;
+      else
+        trace_.steps.push_back(
+            {open.values[0], static_cast<vocabulary::StepKind>(open.values[1]), open.values[2], time});
+      break;
+    case Word::phase: {
+      PhaseFact fact{open.meaning.phase, time, {}, 0};
+      if (is_copy(fact.name) && open.readable) fact.bytes = open.values[0];
+      if (is_replica(fact.name)) open.readable ? void(fact.replica = open.values[0]) : void(++trace_.bad_vocabulary);
+      trace_.phases.push_back(fact);
+      break;
+    }
+    case Word::collective:
+      if (!open.readable) {
+        ++trace_.bad_vocabulary;
+      } else {
+        CollectiveFact& fact = collective(open);
+        if (fact.end_ns) ++trace_.repeated_collectives;
+        fact.start_ns = time.start_ns;
+        fact.end_ns = time.end_ns;
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+void EventReader::on_push(const trace::EventRecord& event, const store::ExtendedPayload& payload) {
+  std::vector<Open>& open_ranges = stack(event.domain);
+  open_ranges.push_back(open(event, payload));
+  open_ranges.back().depth = static_cast<std::int64_t>(open_ranges.size()) - 1;
+}
+
+void EventReader::on_pop(const trace::PopRecord& record) {
+  std::vector<Open>& open_ranges = stack(record.domain);
+  if (open_ranges.empty()) {
+    ++trace_.unmatched_ends;
+    return;
+  }
+  closed(open_ranges.back(), record.header.time_ns, store::RangeKind::push_pop);
+  open_ranges.pop_back();
+}
+
+void EventReader::on_range_start(const trace::RangeStartRecord& record, const store::ExtendedPayload& payload) {
+  Open started = open(record.event, payload);
+  if (const auto end = ended_early_.find(record.range_id); end != ended_early_.end()) {
+    closed(started, end->second, store::RangeKind::start_end);
+    ended_early_.erase(end);
+  } else if (!started_.try_emplace(record.range_id, std::move(started)).second) {
+    ++trace_.unended;  // the id is taken: one of the two can never be matched
+  }
+}
+
+void EventReader::on_range_end(const trace::RangeEndRecord& record) {
+  const auto started = started_.find(record.range_id);
+  if (started == started_.end()) {
+    if (!ended_early_.try_emplace(record.range_id, record.header.time_ns).second) ++trace_.unmatched_ends;
+    return;
+  }
+  closed(started->second, record.header.time_ns, store::RangeKind::start_end);
+  started_.erase(started);
+}
+
+void EventReader::on_mark(const trace::EventRecord& event, const store::ExtendedPayload& payload) {
+  const Open point = open(event, payload);
+  if (!sound_time(point.start_ns)) return;
+  emit(point, point.start_ns, store::RangeKind::mark);
+  mark(point, event, payload);
+}
+
+void EventReader::mark(const Open& point, const trace::EventRecord& event, const store::ExtendedPayload& payload) {
+  const std::int64_t time_ns = point.start_ns;
+  const auto& values = point.values;
+  const auto need = [this](bool readable) {
+    if (!readable) ++trace_.bad_vocabulary;
+    return readable;
+  };
+  switch (point.meaning.word) {
+    case Word::grad_ready:
+      if (need(event.payload_kind == PayloadKind::int64))
+        trace_.grads.push_back({std::bit_cast<std::int64_t>(event.payload), time_ns});
+      return;
+    case Word::loss:
+      if (need(event.payload_kind == PayloadKind::float64))
+        trace_.losses.push_back({time_ns, std::bit_cast<double>(event.payload)});
+      return;
+    case Word::launch:
+      if (need(point.readable)) {
+        CollectiveFact& fact = collective(point);
+        if (fact.launch_ns) ++trace_.repeated_collectives;
+        fact.launch_ns = time_ns;
+      }
+      return;
+    case Word::member:
+      if (need(point.readable)) trace_.members.push_back({values[0], values[1], values[2], time_ns});
+      return;
+    case Word::clock:
+      if (need(point.readable && sound_time(values[0]) && sound_time(values[1]) && sound_time(values[2])))
+        trace_.exchanges.push_back({values[0], values[1], values[2]});
+      return;
+    default:
+      break;
+  }
+  // A parameter's mark bears the parameter's name; only its schema tells what it is.
+  if (event.payload_kind != PayloadKind::extended || event.domain == 0) return;
+  std::array<std::int64_t, 3> fields{};
+  if (definitions_.domain_name(event.domain) == vocabulary::domain_name &&
+      read_fields(definitions_.payloads(), event.domain, payload, "ddpprof.parameter", {"index", "numel", "bytes"},
+                  fields))
+    trace_.parameters.push_back(
+        {fields[0], std::string(definitions_.text(event.header.name_id)), fields[1], fields[2]});
+}
+
+void EventReader::on_kernel(const trace::KernelRecord& record) {
+  if (!sound_interval(record.header.time_ns, record.end_ns)) return;
+  const std::string_view name = definitions_.text(record.header.name_id);
+  // ncclKernel_* before NCCL 2.19, ncclDevKernel_* since.
+  const bool nccl = name.find("nccl") != std::string_view::npos;
+  (nccl ? trace_.nccl_kernels : trace_.compute_kernels).push_back({record.header.time_ns, record.end_ns});
+  if (sink_) sink_->kernel(record, name);
+}
+
+void EventReader::on_copy(const trace::CopyRecord& record) {
+  if (!sound_interval(record.header.time_ns, record.end_ns)) return;
+  constexpr std::uint32_t peer_to_peer = 10;  // CUPTI_ACTIVITY_MEMCPY_KIND_PTOP
+  if (record.kind == peer_to_peer) trace_.peer_copies.push_back({record.header.time_ns, record.end_ns});
+  if (sink_) sink_->copy(record);
+}
+
+void EventReader::on_api(const trace::ApiRecord& record) {
+  if (sound_interval(record.header.time_ns, record.end_ns) && sink_) sink_->api(record);
+}
+
+void EventReader::on_diagnostic(const trace::DiagnosticRecord& record) {
+  trace_.diagnostics.push_back({record.code, record.count, std::string(definitions_.text(record.header.name_id))});
+}
+
+void EventReader::finish() {
+  const auto never_ended = [this](const Open& open, store::RangeKind kind) {
+    ++trace_.unended;
+    if (open.meaning.word == Word::step) ++trace_.open_steps;
+    if (!sound_time(open.start_ns)) return;
+    if (open.meaning.word == Word::collective && open.readable) collective(open).start_ns = open.start_ns;
+    emit(open, std::nullopt, kind);
+  };
+  for (const auto& [key, open_ranges] : stacks_)
+    for (const Open& open : open_ranges) never_ended(open, store::RangeKind::push_pop);
+  std::vector<std::pair<std::uint64_t, const Open*>> started;  // in order of id, for the same rows every time
+  for (const auto& [id, open] : started_) started.emplace_back(id, &open);
+  std::sort(started.begin(), started.end());
+  for (const auto& [id, open] : started) never_ended(*open, store::RangeKind::start_end);
+  trace_.unmatched_ends += static_cast<std::int64_t>(ended_early_.size());
+  for (auto& [key, fact] : collectives_) trace_.collectives.push_back(fact);
+
+  const auto by_start = [](const auto& a, const auto& b) { return a.time.start_ns < b.time.start_ns; };
+  const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };
+  std::stable_sort(trace_.steps.begin(), trace_.steps.end(), by_start);
+  std::stable_sort(trace_.phases.begin(), trace_.phases.end(), by_start);
+  std::stable_sort(trace_.grads.begin(), trace_.grads.end(), by_time);
+  std::stable_sort(trace_.losses.begin(), trace_.losses.end(), by_time);
+}
+
+ShardTrace read_shard_trace(const store::ShardReader& reader, RawSink* sink) {
+  ShardTrace trace;
+  trace.info = reader.info();
+  Definitions definitions;
+  reader.visit(definitions);
+  definitions.finish();
+  EventReader events(definitions, trace, sink);
+  trace.tally = reader.visit(events);
+  events.finish();
+  trace.thread_names = definitions.thread_names();
+  return trace;
+}
+
+}  // namespace ddpprof::ingest

@@ -1,0 +1,79 @@
+// Second pass over a shard: matches starts with ends and picks out what our vocabulary names.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/ingest/definitions.hpp"
+#include "analysis/ingest/shard_trace.hpp"
+
+namespace ddpprof::ingest {
+
+class EventReader : public store::ShardVisitor {
+ public:
+  EventReader(const Definitions& definitions, ShardTrace& trace, RawSink* sink)
+      : definitions_(definitions), trace_(trace), sink_(sink) {}
+
+  void on_chunk(std::int64_t os_tid) override;
+  void on_push(const trace::EventRecord&, const store::ExtendedPayload&) override;
+  void on_pop(const trace::PopRecord&) override;
+  void on_mark(const trace::EventRecord&, const store::ExtendedPayload&) override;
+  void on_range_start(const trace::RangeStartRecord&, const store::ExtendedPayload&) override;
+  void on_range_end(const trace::RangeEndRecord&) override;
+  void on_kernel(const trace::KernelRecord&) override;
+  void on_copy(const trace::CopyRecord&) override;
+  void on_api(const trace::ApiRecord&) override;
+  void on_diagnostic(const trace::DiagnosticRecord&) override;
+  void finish();  // what is still open; puts the facts in order
+
+ private:
+  // What a name means when it stands in our domain.
+  enum class Word : std::uint8_t { other, step, phase, collective, launch, grad_ready, member, clock, loss };
+  struct Meaning {
+    bool known = false;
+    Word word = Word::other;
+    PhaseName phase = PhaseName::none;
+  };
+  struct Open {
+    std::uint32_t name_id = 0;
+    std::uint16_t domain = 0;
+    std::int64_t tid = 0, start_ns = 0;
+    std::int64_t depth = 0;
+    trace::PayloadKind payload_kind{};
+    std::uint64_t payload = 0;
+    Meaning meaning;
+    std::array<std::int64_t, 5> values{};  // of our own payloads, in the vocabulary's order
+    bool readable = false;                 // values hold the payload
+    std::string json;                      // of an extended payload, when there is a sink
+  };
+
+  Meaning meaning(const trace::EventRecord&);
+  Open open(const trace::EventRecord&, const store::ExtendedPayload&);
+  bool sound_time(std::int64_t time_ns);
+  bool sound_interval(std::int64_t start_ns, std::int64_t end_ns);
+  void closed(const Open&, std::int64_t end_ns, store::RangeKind);
+  void emit(const Open&, std::optional<std::int64_t> end_ns, store::RangeKind);
+  void mark(const Open&, const trace::EventRecord&, const store::ExtendedPayload&);
+  CollectiveFact& collective(const Open&);
+
+  const Definitions& definitions_;
+  ShardTrace& trace_;
+  RawSink* sink_;
+  std::int64_t tid_ = 0;
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<Open>> stacks_;  // by (thread, domain)
+  std::vector<Open>* stack_ = nullptr;                                          // the last one used, and its domain
+  std::uint64_t stack_domain_ = 0;
+  std::unordered_map<std::uint64_t, Open> started_;
+  std::unordered_map<std::uint64_t, std::int64_t> ended_early_;  // ends whose start stands in a later chunk
+  std::unordered_map<std::uint64_t, Meaning> meanings_;          // by (domain, name)
+  std::map<std::pair<std::uint64_t, std::uint64_t>, CollectiveFact> collectives_;
+
+  std::vector<Open>& stack(std::uint64_t domain);
+};
+
+}  // namespace ddpprof::ingest

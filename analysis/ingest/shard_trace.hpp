@@ -1,0 +1,123 @@
+// What one shard says about training, in our vocabulary: ranges matched, payloads decoded, nothing summarised yet.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/ingest/intervals.hpp"
+#include "tracer/format/vocabulary.hpp"
+#include "tracer/store/clock.hpp"
+#include "tracer/store/raw_rows.hpp"
+#include "tracer/store/shard_reader.hpp"
+
+namespace ddpprof::ingest {
+
+enum class PhaseName : std::uint8_t {
+  none,
+  data_wait,
+  host_to_device,
+  buffers,
+  forward,
+  backward,
+  optimizer,
+  replicate,
+  scatter,
+  gather,
+  reduce,
+  replica_forward,
+  replica_backward,
+};
+std::string_view to_string(PhaseName);  // as in the vocabulary
+constexpr bool is_copy(PhaseName name) { return name >= PhaseName::replicate && name <= PhaseName::reduce; }
+constexpr bool is_replica(PhaseName name) { return name >= PhaseName::replica_forward; }
+
+struct StepFact {
+  std::int64_t step = 0;
+  vocabulary::StepKind kind = vocabulary::StepKind::measured;
+  std::int64_t samples = 0;
+  Interval time;
+};
+struct PhaseFact {
+  PhaseName name = PhaseName::none;
+  Interval time;
+  std::optional<std::int64_t> bytes;
+  std::int64_t replica = 0;
+};
+struct GradFact {
+  std::int64_t parameter = 0;
+  std::int64_t time_ns = 0;
+};
+struct MemberFact {
+  std::int64_t generation = 0, bucket = 0, parameter = 0, time_ns = 0;
+};
+struct ParameterFact {
+  std::int64_t index = 0;
+  std::string name;
+  std::int64_t numel = 0, bytes = 0;
+};
+struct LossFact {
+  std::int64_t time_ns = 0;
+  double value = 0.0;
+};
+struct CollectiveFact {
+  std::uint64_t communicator = 0, sequence = 0;
+  std::int64_t bytes = 0;
+  std::int32_t op = 0, bucket = -1;
+  std::optional<std::int64_t> launch_ns, start_ns, end_ns;
+};
+struct RecordedDiagnostic {
+  trace::DiagnosticCode code{};
+  std::uint64_t count = 0;
+  std::string detail;
+};
+
+struct ShardTrace {
+  store::ShardInfo info;
+  store::ShardTally tally;
+  std::vector<StepFact> steps;              // ended ones, by start
+  std::int64_t open_steps = 0;              // begun, never ended
+  std::vector<PhaseFact> phases;            // by start
+  std::vector<GradFact> grads;              // by time
+  std::vector<MemberFact> members;          // as recorded
+  std::vector<ParameterFact> parameters;    // as recorded
+  std::vector<LossFact> losses;             // by time
+  std::vector<CollectiveFact> collectives;  // by (communicator, sequence)
+  std::vector<store::ClockExchange> exchanges;
+  std::vector<Interval> compute_kernels, nccl_kernels, peer_copies;
+  std::map<std::int64_t, std::string> thread_names;  // by tid
+  std::vector<RecordedDiagnostic> diagnostics;
+  std::int64_t unmatched_ends = 0;        // pops and range ends without a start
+  std::int64_t unended = 0;               // pushes and range starts without an end
+  std::int64_t impossible_times = 0;      // events before 0 or 9 years after boot, or ending before they start
+  std::int64_t repeated_collectives = 0;  // records of a (communicator, sequence) seen before; the last one is kept
+  std::int64_t bad_vocabulary = 0;        // ranges and marks of ours whose payload could not be read
+};
+
+// Receives every event of a shard as it is read, names resolved. Views are valid during the call only.
+class RawSink {
+ public:
+  virtual ~RawSink() = default;
+  struct Range {
+    std::int64_t tid = 0;
+    std::string_view name;
+    std::optional<std::string_view> domain;
+    store::RangeKind kind{};
+    std::int64_t depth = 0, start_ns = 0;
+    std::optional<std::int64_t> end_ns;
+    store::PayloadColumn payload;
+  };
+  virtual void range(const Range&) = 0;
+  virtual void kernel(const trace::KernelRecord&, std::string_view name) = 0;
+  virtual void copy(const trace::CopyRecord&) = 0;
+  virtual void api(const trace::ApiRecord&) = 0;
+};
+
+// Two passes: definitions, then events. `sink` may be null. Throws store::ShardError when the file cannot be read.
+ShardTrace read_shard_trace(const store::ShardReader&, RawSink* sink);
+
+}  // namespace ddpprof::ingest

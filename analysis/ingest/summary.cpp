@@ -1,0 +1,235 @@
+#include "analysis/ingest/summary.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "analysis/ingest/busy.hpp"
+
+namespace ddpprof::ingest {
+namespace {
+
+using vocabulary::StepKind;
+
+// Which step a time falls into; steps are in order of their start.
+std::optional<std::size_t> step_at(const std::vector<StepFact>& steps, std::int64_t time_ns) {
+  auto after = std::upper_bound(steps.begin(), steps.end(), time_ns,
+                                [](std::int64_t t, const StepFact& step) { return t < step.time.start_ns; });
+  if (after == steps.begin()) return std::nullopt;
+  const auto found = std::prev(after);
+  if (time_ns >= found->time.end_ns) return std::nullopt;
+  return static_cast<std::size_t>(found - steps.begin());
+}
+
+// Bucket contents by generation, and from when on each generation holds.
+class Buckets {
+ public:
+  explicit Buckets(const std::vector<MemberFact>& members) {
+    for (const MemberFact& member : members) {
+      parameters_[{member.generation, member.bucket}].push_back(member.parameter);
+      const auto [known, fresh] = since_ns_.try_emplace(member.generation, member.time_ns);
+      if (!fresh) known->second = std::min(known->second, member.time_ns);
+    }
+  }
+  const std::vector<std::int64_t>* find(std::int64_t bucket, std::int64_t time_ns) const {
+    for (auto generation = since_ns_.rbegin(); generation != since_ns_.rend(); ++generation) {
+      if (generation->second > time_ns) continue;
+      const auto found = parameters_.find({generation->first, bucket});
+      return found == parameters_.end() ? nullptr : &found->second;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> parameters_;
+  std::map<std::int64_t, std::int64_t> since_ns_;
+};
+
+void add_phase(store::StepRow& row, const PhaseFact& phase) {
+  const std::int64_t duration_ns = phase.time.end_ns - phase.time.start_ns;
+  switch (phase.name) {
+    case PhaseName::data_wait:
+      row.data_wait_ns += duration_ns;
+      break;
+    case PhaseName::host_to_device:
+      row.host_to_device_ns += duration_ns;
+      break;
+    case PhaseName::buffers:
+      row.buffers_ns += duration_ns;
+      break;
+    case PhaseName::forward:
+      row.forward_ns += duration_ns;
+      break;
+    case PhaseName::backward:
+      row.backward_ns += duration_ns;
+      break;
+    case PhaseName::optimizer:
+      row.optimizer_ns += duration_ns;
+      break;
+    case PhaseName::replicate:
+    case PhaseName::scatter:
+    case PhaseName::gather:
+    case PhaseName::reduce:
+      row.copy_ns += duration_ns;
+      break;
+    case PhaseName::replica_forward:
+    case PhaseName::replica_backward:
+    case PhaseName::none:
+      break;
+  }
+}
+
+StepSummary summarise_step(const StepFact& fact, const StepFacts& facts, const Activity& activity,
+                           const std::map<std::int64_t, std::int64_t>& last_grads) {
+  StepSummary summary;
+  store::StepRow& row = summary.row;
+  row.step = fact.step;
+  row.kind = step_kind_text(fact.kind);
+  row.samples = fact.samples;
+  row.start_ns = fact.time.start_ns;
+  row.duration_ns = fact.time.end_ns - fact.time.start_ns;
+  for (const PhaseFact& phase : facts.phases) {
+    add_phase(row, phase);
+    if (fact.kind == StepKind::warmup) continue;
+    summary.phases.push_back({0, to_string(phase.name), is_replica(phase.name) ? 1 + phase.replica : 0,
+                              phase.time.start_ns - row.start_ns, phase.time.end_ns - phase.time.start_ns,
+                              phase.bytes});
+  }
+  if (fact.kind == StepKind::measured)
+    for (const auto& [parameter, time_ns] : last_grads) summary.grads.push_back({0, parameter, time_ns - row.start_ns});
+  const IntervalSet compute = activity.compute(facts);
+  const IntervalSet communication = activity.communication(facts);
+  row.compute_ns = total_ns(compute);
+  row.communication_ns = total_ns(communication);
+  row.overlapped_ns = total_ns(intersect(communication, compute));
+  row.exposed_ns = row.communication_ns - row.overlapped_ns;
+  return summary;
+}
+
+}  // namespace
+
+std::string_view step_kind_text(StepKind kind) {
+  switch (kind) {
+    case StepKind::warmup:
+      return "warmup";
+    case StepKind::measured:
+      return "measured";
+    case StepKind::unwrapped:
+      return "unwrapped";
+  }
+  return "warmup";  // a kind of a later vocabulary is not one to take medians over
+}
+
+std::string_view collective_op_text(std::int32_t op) {
+  using enum vocabulary::CollectiveOp;
+  switch (static_cast<vocabulary::CollectiveOp>(op)) {
+    case all_reduce:
+      return "all_reduce";
+    case broadcast:
+      return "broadcast";
+    case all_gather:
+      return "all_gather";
+    case reduce_scatter:
+      return "reduce_scatter";
+    case barrier:
+      return "barrier";
+    case other:
+      break;
+  }
+  return "other";
+}
+
+ShardSummary summarise(const ShardTrace& trace) {
+  std::vector<StepFacts> facts(trace.steps.size());
+  std::vector<std::map<std::int64_t, std::int64_t>> last_grads(trace.steps.size());
+  std::vector<std::pair<double, std::int64_t>> losses(trace.steps.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) facts[i].time = trace.steps[i].time;
+  for (const PhaseFact& phase : trace.phases)
+    if (const auto at = step_at(trace.steps, phase.time.start_ns)) {
+      facts[*at].phases.push_back(phase);
+      std::int64_t& end_ns = facts[*at].phases.back().time.end_ns;
+      end_ns = std::min(end_ns, facts[*at].time.end_ns);
+    }
+  for (const GradFact& grad : trace.grads)
+    if (const auto at = step_at(trace.steps, grad.time_ns)) {
+      facts[*at].grads.push_back(grad);
+      last_grads[*at][grad.parameter] = grad.time_ns;
+    }
+  for (const LossFact& loss : trace.losses)
+    if (const auto at = step_at(trace.steps, loss.time_ns)) {
+      losses[*at].first += loss.value;
+      ++losses[*at].second;
+    }
+
+  ShardSummary summary;
+  const Buckets buckets(trace.members);
+  for (const CollectiveFact& fact : trace.collectives) {
+    const std::optional<std::int64_t> begun_ns = fact.launch_ns ? fact.launch_ns : fact.start_ns;
+    if (!begun_ns) continue;
+    CollectiveSummary collective;
+    collective.fact = fact;
+    collective.step = step_at(trace.steps, *begun_ns);
+    if (collective.step) {
+      facts[*collective.step].collectives.push_back(&fact);
+      const auto* members = fact.bucket >= 0 ? buckets.find(fact.bucket, *begun_ns) : nullptr;
+      for (std::int64_t parameter : members ? *members : std::vector<std::int64_t>{}) {
+        const auto grad = last_grads[*collective.step].find(parameter);
+        if (grad != last_grads[*collective.step].end())
+          collective.ready_ns = std::max(collective.ready_ns.value_or(grad->second), grad->second);
+      }
+    }
+    summary.collectives.push_back(std::move(collective));
+  }
+
+  const Activity activity(trace);
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    summary.steps.push_back(summarise_step(trace.steps[i], facts[i], activity, last_grads[i]));
+    if (losses[i].second > 0) summary.steps.back().row.loss = losses[i].first / static_cast<double>(losses[i].second);
+  }
+  return summary;
+}
+
+UnmatchedCollectives match_collectives(std::span<const RankCollectives> ranks,
+                                       std::span<const std::int64_t> ranks_expected) {
+  using Key = std::pair<std::uint64_t, std::uint64_t>;
+  std::map<std::uint64_t, std::set<std::int64_t>> members;
+  std::map<Key, std::vector<std::pair<std::int64_t, CollectiveSummary*>>> records;
+  for (const RankCollectives& part : ranks)
+    for (CollectiveSummary& collective : part.summary->collectives) {
+      members[collective.fact.communicator].insert(part.rank);
+      records[{collective.fact.communicator, collective.fact.sequence}].emplace_back(part.rank, &collective);
+    }
+  for (auto& [communicator, present] : members) present.insert(ranks_expected.begin(), ranks_expected.end());
+
+  UnmatchedCollectives unmatched;
+  for (auto& [key, found] : records) {
+    std::set<std::int64_t> missing = members[key.first];
+    std::int64_t shortest_ns = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [rank, collective] : found)
+      if (const auto duration_ns = collective->duration_ns()) {
+        missing.erase(rank);
+        shortest_ns = std::min(shortest_ns, *duration_ns);
+      }
+    if (!missing.empty()) {
+      if (unmatched.count++ == 0) {
+        unmatched.first_communicator = key.first;
+        unmatched.first_sequence = key.second;
+        unmatched.first_missing.assign(missing.begin(), missing.end());
+      }
+      continue;
+    }
+    for (const auto& [rank, collective] : found)
+      if (const auto duration_ns = collective->duration_ns()) {
+        collective->transfer_ns = shortest_ns;
+        collective->skew_ns = *duration_ns - shortest_ns;
+      }
+  }
+  for (const RankCollectives& part : ranks)
+    for (const CollectiveSummary& collective : part.summary->collectives)
+      if (collective.step && collective.skew_ns)
+        part.summary->steps[*collective.step].row.skew_ns += *collective.skew_ns;
+  return unmatched;
+}
+
+}  // namespace ddpprof::ingest
