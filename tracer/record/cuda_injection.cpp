@@ -1,0 +1,45 @@
+#include "tracer/record/cuda_injection.hpp"
+
+#include <cstdlib>
+#include <mutex>
+
+#include "tracer/record/recorder.hpp"
+
+#ifdef DDPPROF_WITH_CUDA
+#include "tracer/record/cupti_session.hpp"
+#endif
+
+namespace ddpprof::record {
+namespace {
+
+void start_once() {
+  Recorder& recorder = Recorder::instance();
+  if (!recorder.activate()) return;
+#ifdef DDPPROF_WITH_CUDA
+  std::string error;
+  std::unique_ptr<CuptiApi> api = open_cupti(error);
+  if (api == nullptr) {
+    recorder.diagnose(trace::DiagnosticCode::cupti_unavailable, 1,
+                      "libcupti cannot be loaded (" + error +
+                          "): install CUPTI of the CUDA version in use, or put its folder into LD_LIBRARY_PATH");
+    return;
+  }
+  static CuptiSession* session = nullptr;  // never destroyed: CUPTI's threads may call at any time
+  session = new CuptiSession(std::move(api));
+  CuptiSession::set_current(session);
+  // Registered while the driver starts, so it runs before the driver's own end.
+  if (session->start()) std::atexit([] { session->flush(); });
+#else
+  recorder.diagnose(trace::DiagnosticCode::cupti_unavailable, 1,
+                    "this build has no CUDA part: GPU activity is not recorded; configure with DDPPROF_CUDA=ON");
+#endif
+}
+
+}  // namespace
+
+void start_cuda_tracing() {
+  static std::once_flag once;
+  std::call_once(once, start_once);
+}
+
+}  // namespace ddpprof::record

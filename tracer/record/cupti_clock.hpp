@@ -1,0 +1,41 @@
+// CUPTI's time as CLOCK_MONOTONIC.
+#pragma once
+
+#include <cstdint>
+
+namespace ddpprof::record {
+
+// Where CUPTI takes its timestamps from our own callback, they are CLOCK_MONOTONIC already (`identity`). Elsewhere two
+// pairs of readings taken at the two ends of the time that a buffer covers give offset and rate.
+class CuptiClock {
+ public:
+  struct Pair {
+    std::int64_t cupti_ns = 0;
+    std::int64_t monotonic_ns = 0;
+  };
+
+  static CuptiClock identity() { return {}; }
+  // `first` before `last`; with equal CUPTI times only the offset is used.
+  static CuptiClock between(Pair first, Pair last) {
+    CuptiClock clock;
+    clock.origin_ = first;
+    const auto cupti_span = static_cast<double>(last.cupti_ns - first.cupti_ns);
+    // Two readings of clocks that both count nanoseconds differ by parts per million; anything else is a bad pair.
+    if (cupti_span > 0) {
+      const double rate = static_cast<double>(last.monotonic_ns - first.monotonic_ns) / cupti_span;
+      if (rate > 0.999 && rate < 1.001) clock.drift_ = rate - 1.0;
+    }
+    return clock;
+  }
+
+  std::int64_t to_monotonic_ns(std::uint64_t cupti_ns) const {
+    const std::int64_t since = static_cast<std::int64_t>(cupti_ns) - origin_.cupti_ns;
+    return origin_.monotonic_ns + since + static_cast<std::int64_t>(static_cast<double>(since) * drift_);
+  }
+
+ private:
+  Pair origin_;
+  double drift_ = 0;
+};
+
+}  // namespace ddpprof::record

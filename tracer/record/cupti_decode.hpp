@@ -1,0 +1,34 @@
+// Turns one CUPTI activity record into one of the shard's: a pure function.
+#pragma once
+
+#include <cupti.h>
+
+#include <variant>
+
+#include "tracer/format/shard_format.hpp"
+#include "tracer/record/cupti_clock.hpp"
+
+namespace ddpprof::record {
+
+struct UnknownActivity {
+  std::uint32_t kind;
+};
+struct UntimedActivity {  // CUPTI could not collect its times (both are 0)
+  std::uint32_t kind;
+};
+struct IgnoredActivity {};  // known, and nothing of it is kept
+
+// Headers carry type, size and time; the caller interns the names and fills in name_id.
+struct DecodedActivity {
+  std::variant<IgnoredActivity, UnknownActivity, UntimedActivity, trace::KernelRecord, trace::CopyRecord,
+               trace::ApiRecord, trace::GpuMarkerRecord, trace::CorrelationRecord, trace::OverheadRecord>
+      record;
+  const char* name = nullptr;    // kernel, marker
+  const char* domain = nullptr;  // marker
+};
+
+// Reads only fields that have the same place in every CUPTI from 11.8 on, since the process's CUPTI may be older than
+// the headers of this build.
+DecodedActivity decode(const CUpti_Activity& activity, const CuptiClock& clock);
+
+}  // namespace ddpprof::record
