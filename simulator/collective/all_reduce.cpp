@@ -1,0 +1,109 @@
+#include "simulator/collective/all_reduce.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+namespace ddpprof::collective {
+namespace {
+
+void require(std::int64_t workers, double message_bytes) {
+  if (workers < 1) {
+    throw std::invalid_argument("all-reduce: " + std::to_string(workers) + " workers, expected 1 or more");
+  }
+  if (!(message_bytes >= 0.0)) {
+    throw std::invalid_argument("all-reduce: " + std::to_string(message_bytes) + " bytes, expected 0 or more");
+  }
+}
+
+std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+}  // namespace
+
+Cost operator+(const Cost& a, const Cost& b) {
+  return {a.latency_s + b.latency_s, a.bandwidth_s + b.bandwidth_s, a.reduction_s + b.reduction_s};
+}
+
+Cost operator*(double factor, const Cost& cost) {
+  return {factor * cost.latency_s, factor * cost.bandwidth_s, factor * cost.reduction_s};
+}
+
+Cost ring(std::int64_t workers, double message_bytes, const Link& link) {
+  require(workers, message_bytes);
+  const auto n = static_cast<double>(workers);
+  const double chunk_bytes = message_bytes / n;
+  const double steps = n - 1.0;  // of each of the two phases
+  return {2.0 * steps * link.latency_s, 2.0 * steps * (chunk_bytes * link.bandwidth_s_per_byte),
+          steps * (chunk_bytes * link.reduction_s_per_byte)};
+}
+
+Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link& link,
+                         std::int64_t element_bytes) {
+  require(workers, static_cast<double>(message_bytes));
+  if (element_bytes < 1) {
+    throw std::invalid_argument("gloo_segmented_ring: elements of " + std::to_string(element_bytes) +
+                                " bytes, expected 1 or more");
+  }
+  if (workers == 1 || message_bytes == 0) return {};
+  constexpr std::int64_t max_segment_bytes = 1 << 20;
+  const std::int64_t segments =
+      divide_up(std::max(divide_up(message_bytes, max_segment_bytes), 2 * workers), workers) * workers;
+  const std::int64_t segment_bytes = divide_up(divide_up(message_bytes, segments), element_bytes) * element_bytes;
+  const auto steps = static_cast<double>(segments / workers * (workers - 1));
+  const auto bytes = static_cast<double>(segment_bytes);
+  const double transfer_s = bytes * link.bandwidth_s_per_byte;
+  const double reduce_s = bytes * link.reduction_s_per_byte;
+  const double uncovered_s = std::max(0.0, reduce_s - link.latency_s - transfer_s);
+  return {2.0 * steps * link.latency_s, 2.0 * steps * transfer_s, steps * uncovered_s + reduce_s};
+}
+
+Cost halving_doubling(std::int64_t workers, double message_bytes, const Link& link) {
+  require(workers, message_bytes);
+  const auto paired = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(workers)));
+  const auto rounds = static_cast<double>(std::countr_zero(static_cast<std::uint64_t>(paired)));
+  const double share = static_cast<double>(paired - 1) / static_cast<double>(paired);
+  Cost cost{2.0 * rounds * link.latency_s, 2.0 * share * message_bytes * link.bandwidth_s_per_byte,
+            share * message_bytes * link.reduction_s_per_byte};
+  if (paired != workers) {
+    cost = cost + Cost{2.0 * link.latency_s, 2.0 * message_bytes * link.bandwidth_s_per_byte,
+                       message_bytes * link.reduction_s_per_byte};
+  }
+  return cost;
+}
+
+Cost double_binary_tree(std::int64_t workers, double message_bytes, const Link& link) {
+  require(workers, message_bytes);
+  if (workers == 1) return {};
+  const auto depth = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(workers - 1)));  // ceil(log2 N)
+  return {2.0 * depth * link.latency_s, 2.0 * message_bytes * link.bandwidth_s_per_byte,
+          message_bytes * link.reduction_s_per_byte};
+}
+
+Cost two_level(std::int64_t workers, double message_bytes, const TwoLevel& shape) {
+  require(workers, message_bytes);
+  if (shape.ranks_per_node < 1) {
+    throw std::invalid_argument("two_level: " + std::to_string(shape.ranks_per_node) +
+                                " ranks a node, expected 1 or more");
+  }
+  const std::int64_t inside = std::min(workers, shape.ranks_per_node);
+  const std::int64_t nodes = divide_up(workers, inside);
+  Cost across = ring(nodes, message_bytes / static_cast<double>(inside), shape.across);
+  if (shape.shared_nic) across.bandwidth_s *= static_cast<double>(inside);
+  return ring(inside, message_bytes, shape.inside) + across;
+}
+
+double algbw_bytes_per_s(double message_bytes, double time_s) {
+  if (!(time_s > 0.0)) {
+    throw std::invalid_argument("algbw: time " + std::to_string(time_s) + " s, expected more than 0");
+  }
+  return message_bytes / time_s;
+}
+
+double busbw_bytes_per_s(std::int64_t workers, double message_bytes, double time_s) {
+  require(workers, message_bytes);
+  const auto n = static_cast<double>(workers);
+  return algbw_bytes_per_s(message_bytes, time_s) * 2.0 * (n - 1.0) / n;
+}
+
+}  // namespace ddpprof::collective

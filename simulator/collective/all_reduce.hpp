@@ -1,0 +1,61 @@
+// What one all-reduce costs, by algorithm: closed forms, each split into latency, bandwidth and reduction.
+//
+// N ranks, S message bytes. Every form is 0 for one rank. Throws std::invalid_argument when N < 1 or S < 0.
+#pragma once
+
+#include <cstdint>
+
+namespace ddpprof::collective {
+
+struct Link {
+  double latency_s = 0.0;             // alpha: one step's one-way latency
+  double bandwidth_s_per_byte = 0.0;  // beta: 1 / bandwidth
+  double reduction_s_per_byte = 0.0;  // gamma: adding one byte to another
+};
+
+struct Cost {
+  double latency_s = 0.0;
+  double bandwidth_s = 0.0;
+  double reduction_s = 0.0;
+
+  double total_s() const { return latency_s + bandwidth_s + reduction_s; }
+};
+
+Cost operator+(const Cost&, const Cost&);
+Cost operator*(double factor, const Cost&);
+
+// 2(N-1) alpha + 2(N-1)/N S beta + (N-1)/N S gamma. (Thakur, Rabenseifner, Gropp 2005; Patarasuk, Yuan 2009.)
+// A ring of whole-byte chunks is the same with S = N * floor(S / N).
+Cost ring(std::int64_t workers, double message_bytes, const Link&);
+
+// Gloo's default all-reduce: a ring over segments of at most 1 MiB, two segments in flight, at least 2N of them.
+// The number of segments is max(ceil(S / 1 MiB), 2N) rounded up to a multiple of N; a segment is S over that, rounded
+// up to whole elements; K = segments (N-1)/N steps a phase. The reduce-scatter phase takes the larger of transfer and
+// reduction a step, the all-gather phase transfers alone, and one last reduction stays uncovered:
+// K max(alpha + s beta, s gamma) + K (alpha + s beta) + s gamma.
+Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link&, std::int64_t element_bytes = 4);
+
+// 2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma over P, the largest power of two in N. The N - P ranks left over
+// hand their vector to a partner first and get the result back: 2 alpha + 2 S beta + S gamma more.
+Cost halving_doubling(std::int64_t workers, double message_bytes, const Link&);
+
+// Two complementary pipelined binary trees, each carrying half of the message (Sanders, Speck, Traeff 2009):
+// 2 ceil(log2 N) alpha + 2 S beta + S gamma.
+Cost double_binary_tree(std::int64_t workers, double message_bytes, const Link&);
+
+struct TwoLevel {
+  Link inside;                      // between the ranks of a node
+  Link across;                      // between nodes
+  std::int64_t ranks_per_node = 1;  // g; the last node may hold fewer
+  bool shared_nic = false;          // the g rings across the nodes share one link: its bandwidth term times g
+};
+
+// Reduce-scatter inside the node, all-reduce of S/g across the nodes, all-gather inside:
+// ring(g, S, inside) + ring(n, S/g, across), the across-node bandwidth term times g when the NIC is shared.
+Cost two_level(std::int64_t workers, double message_bytes, const TwoLevel&);
+
+// As nccl-tests defines them: bytes / time, and that times 2(N-1)/N, which a ring on a saturated link keeps constant.
+double algbw_bytes_per_s(double message_bytes, double time_s);
+double busbw_bytes_per_s(std::int64_t workers, double message_bytes, double time_s);
+
+}  // namespace ddpprof::collective

@@ -1,0 +1,108 @@
+// All-reduce costs against their formulas, worked by hand in each test.
+#include <gtest/gtest.h>
+
+#include "simulator/collective/all_reduce.hpp"
+
+namespace ddpprof::collective {
+namespace {
+
+constexpr double mib = 1024.0 * 1024.0;
+
+TEST(Ring, SplitsIntoItsThreeTerms) {
+  // N = 4, S = 8e6: 6 steps of latency; 6/4 S beta; 3/4 S gamma.
+  const Cost cost = ring(4, 8e6, {10e-6, 1e-9, 0.25e-9});
+  EXPECT_DOUBLE_EQ(cost.latency_s, 60e-6);
+  EXPECT_DOUBLE_EQ(cost.bandwidth_s, 12e-3);
+  EXPECT_DOUBLE_EQ(cost.reduction_s, 1.5e-3);
+  EXPECT_DOUBLE_EQ(cost.total_s(), 60e-6 + 12e-3 + 1.5e-3);
+}
+
+TEST(Ring, OneWorkerCommunicatesNothing) {
+  const Link link{1.0, 1.0, 1.0};
+  EXPECT_EQ(ring(1, 1e6, link).total_s(), 0.0);
+  EXPECT_EQ(gloo_segmented_ring(1, 1000000, link).total_s(), 0.0);
+  EXPECT_EQ(halving_doubling(1, 1e6, link).total_s(), 0.0);
+  EXPECT_EQ(double_binary_tree(1, 1e6, link).total_s(), 0.0);
+  EXPECT_EQ(two_level(1, 1e6, {link, link, 8, true}).total_s(), 0.0);
+}
+
+TEST(GlooSegmentedRing, SmallMessagePaysFourNMinusOneLatencies) {
+  // 4 bytes: 2N segments, one element each, so K = 2(N-1) steps a phase, 4(N-1) in all.
+  for (const int workers : {2, 4, 8, 64}) {
+    const Cost cost = gloo_segmented_ring(workers, 4, {1e-3, 0.0, 0.0});
+    EXPECT_DOUBLE_EQ(cost.latency_s, 4.0 * (workers - 1) * 1e-3) << workers;
+  }
+}
+
+TEST(GlooSegmentedRing, LargeMessageIsCutIntoMebibytes) {
+  // 25 MiB over 4: 25 segments, rounded up to 28; a segment is 936,228.57 bytes, 936,232 in whole floats; K = 21.
+  const Cost cost = gloo_segmented_ring(4, 25 * 1024 * 1024, {1e-3, 1e-9, 0.0});
+  EXPECT_DOUBLE_EQ(cost.latency_s, 2 * 21 * 1e-3);
+  EXPECT_DOUBLE_EQ(cost.bandwidth_s, 2 * 21 * 936232 * 1e-9);
+}
+
+TEST(GlooSegmentedRing, ReductionHidesBehindTransferUntilItIsSlower) {
+  // 8 MiB over 2: 8 segments of 1 MiB, K = 4. Reduction at half the transfer's cost: only the last one shows.
+  const Link fast{0.0, 2e-9, 1e-9};
+  EXPECT_DOUBLE_EQ(gloo_segmented_ring(2, 8 << 20, fast).reduction_s, mib * 1e-9);
+  // At twice the transfer's: each of the 4 steps waits for the difference too.
+  const Link slow{0.0, 1e-9, 2e-9};
+  EXPECT_NEAR(gloo_segmented_ring(2, 8 << 20, slow).reduction_s, 4 * mib * 1e-9 + mib * 2e-9, 1e-15);
+}
+
+TEST(HalvingDoubling, PowersOfTwoAndTheFold) {
+  const Link link{1e-6, 1e-9, 0.5e-9};
+  // N = 8: 3 rounds each way.
+  const Cost eight = halving_doubling(8, 1e6, link);
+  EXPECT_DOUBLE_EQ(eight.latency_s, 6e-6);
+  EXPECT_DOUBLE_EQ(eight.bandwidth_s, 1.75e-3);
+  EXPECT_DOUBLE_EQ(eight.reduction_s, 0.4375e-3);
+  // N = 9: the ninth hands over its vector and gets the result.
+  const Cost nine = halving_doubling(9, 1e6, link);
+  EXPECT_DOUBLE_EQ(nine.latency_s, 8e-6);
+  EXPECT_DOUBLE_EQ(nine.bandwidth_s, 3.75e-3);
+}
+
+TEST(DoubleBinaryTree, DepthIsTheCeilingOfTheLogarithm) {
+  const Link link{1e-6, 1e-9, 0.0};
+  EXPECT_DOUBLE_EQ(double_binary_tree(2, 0.0, link).latency_s, 2e-6);
+  EXPECT_DOUBLE_EQ(double_binary_tree(5, 0.0, link).latency_s, 6e-6);
+  EXPECT_DOUBLE_EQ(double_binary_tree(1024, 0.0, link).latency_s, 20e-6);
+  EXPECT_DOUBLE_EQ(double_binary_tree(5, 1e6, link).bandwidth_s, 2e-3);
+}
+
+TEST(TwoLevel, AddsTheLevelsAndChargesTheSharedNic) {
+  // 16 ranks on 2 nodes of 8: inside 14 steps and 14/8 S; across 2 steps and 1 * S/8.
+  const Link inside{1e-6, 1e-10, 0.0};
+  const Link across{10e-6, 1e-9, 0.0};
+  const Cost own = two_level(16, 8e6, {inside, across, 8, false});
+  EXPECT_NEAR(own.latency_s, 14e-6 + 20e-6, 1e-15);
+  EXPECT_NEAR(own.bandwidth_s, 1.4e-3 + 1e-3, 1e-12);
+  const Cost shared = two_level(16, 8e6, {inside, across, 8, true});
+  EXPECT_NEAR(shared.bandwidth_s, 1.4e-3 + 8e-3, 1e-12);
+  EXPECT_NEAR(shared.latency_s, own.latency_s, 1e-15);
+  // One node: the ring inside it.
+  EXPECT_DOUBLE_EQ(two_level(8, 8e6, {inside, across, 8, true}).total_s(), ring(8, 8e6, inside).total_s());
+}
+
+TEST(Bandwidths, AsNcclTestsDefinesThem) {
+  // 1 GB in 0.1 s on 4 ranks: algbw 10 GB/s, busbw 10 * 6/4.
+  EXPECT_DOUBLE_EQ(algbw_bytes_per_s(1e9, 0.1), 1e10);
+  EXPECT_DOUBLE_EQ(busbw_bytes_per_s(4, 1e9, 0.1), 1.5e10);
+  // A ring without latency has a busbw of 1/beta at every N.
+  for (const int workers : {2, 3, 8, 100}) {
+    const double time_s = ring(workers, 1e9, {0.0, 1e-10, 0.0}).total_s();
+    EXPECT_NEAR(busbw_bytes_per_s(workers, 1e9, time_s), 1e10, 1.0) << workers;
+  }
+}
+
+TEST(AllReduce, RefusesWhatCannotBe) {
+  EXPECT_THROW(ring(0, 1.0, {}), std::invalid_argument);
+  EXPECT_THROW(ring(2, -1.0, {}), std::invalid_argument);
+  EXPECT_THROW(gloo_segmented_ring(2, 8, {}, 0), std::invalid_argument);
+  EXPECT_THROW(two_level(2, 8, {{}, {}, 0, false}), std::invalid_argument);
+  EXPECT_THROW(algbw_bytes_per_s(1.0, 0.0), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ddpprof::collective
