@@ -124,7 +124,6 @@ ReadResult read_sources(const Source& file, std::span<const std::string> overrid
     return result;
   }
   tree.add_file(file);
-  const bool usable = tree.has_root();
   std::deque<Source> sources;  // stable addresses
   for (const std::string& text : overrides) {
     const std::size_t equals = text.find('=');
@@ -135,7 +134,7 @@ ReadResult read_sources(const Source& file, std::span<const std::string> overrid
   }
   Draft draft;
   Keys broken;
-  if (usable) {
+  if (tree.whole()) {
     for (const KeySpec& spec : key_specs()) {
       for (const std::string& group : tree.rejected_groups()) {
         if (spec.key.starts_with(group + ".")) broken.emplace(spec.key);

@@ -1,8 +1,10 @@
 #include "runner/scenario/tree.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "runner/scenario/suggest.hpp"
 #include "runner/scenario/values.hpp"
@@ -80,10 +82,11 @@ std::string explained(const std::string& message) {
       {"end of sequence flow not found", "a '[' without its ']'"},
       {"end of map not found", "a line that fits neither the map above nor a new key; check its indentation"},
       {"end of sequence not found", "a line that fits neither the list above nor a new key; check its indentation"},
-      {"illegal flow end", "a '}' or ']' that closes nothing"},
+      {"illegal flow end", "a '}' or ']' that does not match what is open"},
       {"illegal block entry", "a '-' where no list can start"},
       {"unknown token", "a character that cannot start a value here ('@', '`' and '%' need quotes)"},
       {"the referenced anchor is not defined", "an alias (*name) without its anchor (&name)"},
+      {"bad file", "brackets nested too deeply"},
       {"unknown escape character", "an escape that YAML does not know; inside \"…\" write \\\\ for a backslash"},
   };
   for (const auto& hint : hints) {
@@ -110,6 +113,28 @@ std::optional<YAML::Mark> indentation_tab(std::string_view text) {
     ++mark.column;
   }
   return std::nullopt;
+}
+
+// Where a second document starts. Not YAML::LoadAll: on text that starts with ',' it makes documents without end.
+std::optional<YAML::Mark> second_document(const std::string& text) {
+  struct Starts final : YAML::EventHandler {
+    std::vector<YAML::Mark> marks;
+    void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+    void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+    void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+    void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+    void OnSequenceEnd() override {}
+    void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+    void OnMapEnd() override {}
+  } starts;
+  std::istringstream in(text);
+  YAML::Parser parser(in);
+  while (starts.marks.size() < 2 && parser.HandleNextDocument(starts)) {
+  }
+  if (starts.marks.size() < 2) return std::nullopt;
+  return starts.marks[1];
 }
 
 }  // namespace
@@ -175,6 +200,7 @@ void Tree::add(const Source& source, const YAML::Node& node, YAML::Mark mark, co
     }
     if (scalar.IsScalar() && unterminated(source.text, scalar.Mark())) {
       complain(source, scalar.Mark(), key, "this quote is never closed");
+      swallowed_ = true;
       return false;
     }
     return true;
@@ -278,12 +304,15 @@ void Tree::add_override(const Source& source, std::string_view key, const YAML::
 
 bool load_yaml(const Source& source, YAML::Node& root, Tree& tree, std::string_view key) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(source.text);
-    if (documents.size() > 1) {
-      tree.complain(source, documents[1].Mark(), key, "a second YAML document starts here; expected one");
+    if (const auto second = second_document(source.text)) {
+      const std::string_view rest = std::string_view(source.text).substr(offset_of(source.text, *second));
+      const bool separated = rest.starts_with("---") || source.text.find("\n...") != std::string::npos;
+      tree.complain(source, *second, key,
+                    separated ? "a second YAML document starts here; expected one"
+                              : "not valid YAML: this belongs to nothing before it");
       return false;
     }
-    root.reset(documents.empty() ? YAML::Node() : documents[0]);
+    root.reset(YAML::Load(source.text));
     return true;
   } catch (const YAML::Exception& error) {
     const auto tab = indentation_tab(source.text);

@@ -34,7 +34,8 @@ class Tree {
   void add_override(const Source& source, std::string_view key, const YAML::Node& value);
 
   const Value* find(std::string_view key) const;
-  bool has_root() const { return groups_.contains(""); }  // the file is a map at all
+  // The file is a map, and no open quote has swallowed a part of it: what is missing can be told.
+  bool whole() const { return groups_.contains("") && !swallowed_; }
   const std::vector<std::string>& rejected_groups() const { return rejected_groups_; }
 
   void complain(const Source& source, YAML::Mark mark, std::string_view key, std::string message);
@@ -54,6 +55,7 @@ class Tree {
   std::map<std::string, Value, std::less<>> values_;  // leaf keys
   std::map<std::string, Value, std::less<>> groups_;
   std::vector<std::string> rejected_groups_;  // groups whose value was no map
+  bool swallowed_ = false;                    // a quote that is never closed ate the rest
   const Source* file_ = nullptr;
   std::vector<Problem> problems_;
 };

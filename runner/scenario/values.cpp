@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "runner/scenario/suggest.hpp"
 
@@ -13,6 +14,18 @@ namespace ddpprof::scenario {
 namespace {
 
 bool quoted(const YAML::Node& node) { return node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str"; }
+
+// What people call things elsewhere, where the nearest spelling would mislead ("gpu" is one letter from "cpu").
+std::string_view meant(std::string_view word, std::span<const std::string_view> choices) {
+  static constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
+      {"gpu", "cuda"},       {"float32", "fp32"},    {"float", "fp32"},
+      {"automatic", "auto"}, {"dataparallel", "dp"}, {"distributeddataparallel", "ddp"},
+      {"shared", "machine"}, {"resnet", "resnet18"}};
+  for (const auto& [from, to] : synonyms) {
+    if (edit_distance(word, from) == 0 && std::ranges::find(choices, to) != choices.end()) return to;
+  }
+  return nearest(word, choices);
+}
 
 // Long values are cut so that a message stays one readable line.
 std::string shortened(const std::string& text) {
@@ -170,7 +183,7 @@ std::optional<std::size_t> parse_choice(const KeySpec& spec, const YAML::Node& n
   if (node.IsScalar()) {
     const auto found = std::ranges::find(spec.choices, node.Scalar());
     if (found != spec.choices.end()) return static_cast<std::size_t>(found - spec.choices.begin());
-    const std::string_view near = nearest(node.Scalar(), spec.choices);
+    const std::string_view near = meant(node.Scalar(), spec.choices);
     if (!near.empty()) hint = fmt::format("; did you mean '{}'?", near);
   }
   complain(spec, node, complaints, describe(node), hint);
