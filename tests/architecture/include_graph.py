@@ -38,7 +38,7 @@ THIRD_PARTY = {
     r"ceres/": ["analysis/fit"],
     r"Eigen/": ["analysis/fit"],
     r"yaml-cpp/": ["runner/scenario"],
-    r"CLI/": ["cli"],
+    r"CLI/": ["cli", "runner/worker"],
     r"(Q[A-Z]\w*|Qt\w*/.*)$": ["gui"],
 }
 PURE = ["simulator", "tracer/format"]  # the standard library only

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""What tracing costs a training step: paired runs of the same scenario with the tracer injected and without.
+
+    benchmarks/tracing_overhead.py [--scenario FILE]… [--pairs 12] [--ranks 2] [--build build/dev]
+
+A pair is one traced and one untraced training of all ranks, in an order that alternates, so that a slow minute of the
+machine falls on both. A run's step time is the median of rank 0's measured steps, timed by the worker itself in both
+cases. Printed: the median ratio traced / untraced and its 95 % interval (order statistics of the pairs' ratios), the
+events a step, and events x 100 ns as a share of the step.
+"""
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from math import comb
+from pathlib import Path
+
+
+def median_interval(values, confidence=0.95):
+    """Order statistics (k-th smallest, k-th largest) whose binomial coverage is at least the confidence."""
+    values = sorted(values)
+    n = len(values)
+    best = 0
+    for k in range(1, n // 2 + 1):
+        if 1 - 2 * sum(comb(n, i) for i in range(k)) / 2**n >= confidence:
+            best = k
+    if best == 0:
+        return values[0], statistics.median(values), values[-1]
+    return values[best - 1], statistics.median(values), values[n - best]
+
+
+def train(build, scenario, ranks, traced, folder):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    processes = []
+    for rank in range(ranks):
+        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
+                           LOCAL_WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                           OMP_NUM_THREADS="1")
+        if traced:
+            environment.update(NVTX_INJECTION64_PATH=str(build / "lib" / "libddpprof-tracer.so"),
+                               DDPPROF_TRACE_DIR=str(folder))
+        command = [build / "bin" / "ddpprof-worker", "--scenario", scenario, "--strategy", "ddp", "--mode", "train",
+                   "--result", folder / f"result-{rank}.json"]
+        log = open(folder / f"rank-{rank}.log", "w")
+        processes.append((rank, subprocess.Popen([str(part) for part in command], env=environment, stdout=log,
+                                                 stderr=subprocess.STDOUT)))
+    deadline = time.monotonic() + 300
+    try:
+        for rank, process in processes:
+            if process.wait(max(1, deadline - time.monotonic())) != 0:
+                sys.exit(f"rank {rank} failed:\n" + (folder / f"rank-{rank}.log").read_text()[-2000:])
+    finally:
+        for _, process in processes:
+            if process.poll() is None:
+                process.kill()
+    result = json.loads((folder / "result-0.json").read_text())
+    return statistics.median(result["measured_step_ns"])
+
+
+def events_per_step(folder, steps):
+    """Whole records of the rank's shard, from its chunks' lengths (tracer/format/shard_format.hpp), per step."""
+    shard = next(folder.glob("shard-0-*.ddps")).read_bytes()
+    header_bytes = int.from_bytes(shard[12:16], "little")
+    chunk_bytes = int.from_bytes(shard[16:24], "little")
+    used = min(int.from_bytes(shard[32:40], "little"), int.from_bytes(shard[24:32], "little"))
+    events = 0
+    for chunk in range(used):
+        at = header_bytes + chunk * chunk_bytes
+        end = at + 24 + int.from_bytes(shard[at + 16:at + 24], "little")
+        at += 24
+        while at + 16 <= end:
+            kind, size = int.from_bytes(shard[at:at + 2], "little"), int.from_bytes(shard[at + 2:at + 4], "little")
+            if size == 0:
+                break
+            events += 6 <= kind <= 10
+            at += size
+    return events / steps
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    root = Path(__file__).resolve().parent.parent
+    parser.add_argument("--scenario", action="append", type=Path)
+    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--build", type=Path, default=root / "build" / "dev")
+    arguments = parser.parse_args()
+    scenarios = arguments.scenario or [root / "benchmarks" / "scenarios" / name
+                                       for name in ("step-5ms.yaml", "step-50ms.yaml", "step-short.yaml")]
+    print("| scenario | ranks | pairs | step untraced ms | traced / untraced (95 % interval) | events a step | "
+          "events x 100 ns / step |\n|---|---|---|---|---|---|---|")
+    for scenario in scenarios:
+        ratios, plain, events = [], [], 0.0
+        for pair in range(arguments.pairs + 1):  # the first pair warms the caches and is not counted
+            times = {}
+            for traced in ((True, False) if pair % 2 else (False, True)):
+                with tempfile.TemporaryDirectory() as folder:
+                    times[traced] = train(arguments.build, scenario, arguments.ranks, traced, Path(folder))
+                    if traced and pair == 0:
+                        result = json.loads((Path(folder) / "result-0.json").read_text())
+                        events = events_per_step(Path(folder), sum(result["steps"].values()))
+            if pair > 0:
+                ratios.append(times[True] / times[False])
+                plain.append(times[False])
+        low, middle, high = median_interval(ratios)
+        step_ns = statistics.median(plain)
+        print(f"| {scenario.stem} | {arguments.ranks} | {len(ratios)} | {step_ns / 1e6:.3f} | "
+              f"{middle:.4f} ({low:.4f} to {high:.4f}) | {events:.0f} | {events * 100 / step_ns:.4%} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+// Finds the programs and libraries that belong to this `ddpprof`: in the build tree or where they were installed.
+#pragma once
+
+#include <filesystem>
+
+namespace ddpprof::cli {
+
+struct Installation {
+  std::filesystem::path worker;  // ddpprof-worker
+  std::filesystem::path tracer;  // libddpprof-tracer.so
+};
+
+// DDPPROF_WORKER_PROGRAM and DDPPROF_TRACER_LIBRARY name others. Throws Failure (machine) saying where it looked.
+Installation find_installation();
+
+}  // namespace ddpprof::cli

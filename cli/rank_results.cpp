@@ -1,0 +1,59 @@
+#include "cli/rank_results.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+
+namespace ddpprof::cli {
+
+RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t processes) {
+  RankResults results;
+  for (std::int64_t rank = 0; rank < processes; ++rank) {
+    const std::filesystem::path path = folder / fmt::format("result-{}.json", rank);
+    std::ifstream file(path);
+    if (!file) continue;
+    try {
+      results.by_rank.emplace(rank, nlohmann::json::parse(file));
+    } catch (const nlohmann::json::exception& error) {
+      results.problems.push_back(fmt::format("{}: {}", path.filename().string(), error.what()));
+    }
+  }
+  return results;
+}
+
+void describe(const RankResults& results, store::MeasurementRow& row) {
+  if (results.by_rank.empty()) return;
+  const nlohmann::json& first = results.by_rank.begin()->second;
+  row.parameter_count = first.value("parameter_count", row.parameter_count);
+  row.parameter_bytes = first.value("parameter_bytes", row.parameter_bytes);
+  nlohmann::json versions;
+  versions["ddpprof"] = first.value("program_version", "");
+  versions["torch"] = first.value("torch_version", "");
+  versions["cuda"] = first.value("cuda_version", "");
+  versions["compiler"] = fmt::format("g++ {}", __VERSION__);
+  row.versions = versions.dump();
+  std::set<std::string> hosts;
+  for (const auto& [rank, result] : results.by_rank) hosts.insert(result.value("host", ""));
+  row.nodes = static_cast<std::int64_t>(hosts.size());
+}
+
+std::vector<store::DiagnosticRow> check_parameters(const RankResults& results) {
+  std::map<std::string, std::vector<std::int64_t>> ranks_by_hash;
+  for (const auto& [rank, result] : results.by_rank) {
+    const std::string hash = result.value("parameter_hash", "");
+    if (!hash.empty()) ranks_by_hash[hash].push_back(rank);
+  }
+  if (ranks_by_hash.size() < 2) return {};
+  std::string message = "the ranks' parameters differ after training:";
+  for (const auto& [hash, ranks] : ranks_by_hash) message += fmt::format(" {} on {} rank(s)", hash, ranks.size());
+  store::DiagnosticRow row;
+  row.severity = "error";
+  row.code = "parameters_differ";
+  row.count = static_cast<std::int64_t>(ranks_by_hash.size());
+  row.message = message;
+  row.advice = "do not trust this measurement: the ranks did not train one model";
+  return {row};
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,29 @@
+// What the ranks of a measurement wrote when they ended, read back: facts for the measurement's row, and checks.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tracer/store/run_rows.hpp"
+
+namespace ddpprof::cli {
+
+struct RankResults {
+  std::map<std::int64_t, nlohmann::json> by_rank;  // ranks that did not get to the end are missing
+  std::vector<std::string> problems;               // a file that is there and cannot be read
+};
+
+RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t processes);
+
+// Model size, versions and backend as the ranks found them; left alone where no rank ended.
+void describe(const RankResults& results, store::MeasurementRow& row);
+
+// One diagnostic if the ranks' parameters differ after training: DDP promises that they do not.
+std::vector<store::DiagnosticRow> check_parameters(const RankResults& results);
+
+}  // namespace ddpprof::cli
