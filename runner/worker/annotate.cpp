@@ -1,0 +1,221 @@
+#include "runner/worker/annotate.hpp"
+
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace ddpprof::worker {
+
+std::int64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+namespace annotate {
+namespace {
+
+struct Registry {
+  nvtxDomainHandle_t domain = nullptr;
+  std::array<nvtxStringHandle_t, static_cast<std::size_t>(Name::count_)> names{};
+  std::uint64_t step = 0, collective = 0, copy = 0, replica = 0, parameter = 0, bucket_member = 0, clock = 0;
+};
+Registry registry;
+
+const char* text(Name name) {
+  namespace v = vocabulary;
+  switch (name) {
+    case Name::setup: return v::setup;
+    case Name::step: return v::step;
+    case Name::data_wait: return v::data_wait;
+    case Name::host_to_device: return v::host_to_device;
+    case Name::buffers: return v::buffers;
+    case Name::forward: return v::forward;
+    case Name::backward: return v::backward;
+    case Name::optimizer: return v::optimizer;
+    case Name::replicate: return v::replicate;
+    case Name::scatter: return v::scatter;
+    case Name::gather: return v::gather;
+    case Name::reduce: return v::reduce;
+    case Name::replica_forward: return v::replica_forward;
+    case Name::replica_backward: return v::replica_backward;
+    case Name::bucket_member: return v::bucket_member;
+    case Name::grad_ready: return v::grad_ready;
+    case Name::collective_launch: return v::collective_launch;
+    case Name::clock_sample: return v::clock_sample;
+    case Name::loss: return v::loss;
+    case Name::collective: return v::collective;
+    case Name::count_: break;
+  }
+  return "unknown";
+}
+
+nvtxPayloadSchemaEntry_t field(std::uint64_t type, const char* name, std::size_t offset) {
+  nvtxPayloadSchemaEntry_t entry{};
+  entry.type = type;
+  entry.name = name;
+  entry.offset = offset;
+  return entry;
+}
+
+std::uint64_t schema(const char* name, std::size_t bytes, std::span<const nvtxPayloadSchemaEntry_t> fields) {
+  nvtxPayloadSchemaAttr_t attributes{};
+  attributes.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                         NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                         NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+  attributes.name = name;
+  attributes.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+  attributes.entries = fields.data();
+  attributes.numEntries = fields.size();
+  attributes.payloadStaticSize = bytes;
+  return nvtxPayloadSchemaRegister(registry.domain, &attributes);
+}
+
+void register_schemas() {
+  using namespace vocabulary;
+  constexpr std::uint64_t i32 = NVTX_PAYLOAD_ENTRY_TYPE_INT32, i64 = NVTX_PAYLOAD_ENTRY_TYPE_INT64,
+                          u64 = NVTX_PAYLOAD_ENTRY_TYPE_UINT64;
+  registry.step = schema("ddpprof.step", sizeof(StepInfo),
+                         std::array{field(i64, "step", offsetof(StepInfo, step)),
+                                    field(i32, "kind", offsetof(StepInfo, kind)),
+                                    field(i32, "samples", offsetof(StepInfo, samples))});
+  registry.collective = schema("ddpprof.collective", sizeof(CollectiveInfo),
+                               std::array{field(u64, "communicator", offsetof(CollectiveInfo, communicator)),
+                                          field(u64, "sequence", offsetof(CollectiveInfo, sequence)),
+                                          field(i64, "bytes", offsetof(CollectiveInfo, bytes)),
+                                          field(i32, "op", offsetof(CollectiveInfo, op)),
+                                          field(i32, "bucket", offsetof(CollectiveInfo, bucket))});
+  registry.copy = schema("ddpprof.copy", sizeof(CopyInfo),
+                         std::array{field(i64, "bytes", offsetof(CopyInfo, bytes)),
+                                    field(i32, "replicas", offsetof(CopyInfo, replicas)),
+                                    field(i32, "reserved", offsetof(CopyInfo, reserved))});
+  registry.replica = schema("ddpprof.replica", sizeof(ReplicaInfo),
+                            std::array{field(i32, "replica", offsetof(ReplicaInfo, replica)),
+                                       field(i32, "samples", offsetof(ReplicaInfo, samples))});
+  registry.parameter = schema("ddpprof.parameter", sizeof(ParameterInfo),
+                              std::array{field(i64, "index", offsetof(ParameterInfo, index)),
+                                         field(i64, "numel", offsetof(ParameterInfo, numel)),
+                                         field(i64, "bytes", offsetof(ParameterInfo, bytes))});
+  registry.bucket_member = schema("ddpprof.bucket_member", sizeof(BucketMember),
+                                  std::array{field(i32, "generation", offsetof(BucketMember, generation)),
+                                             field(i32, "bucket", offsetof(BucketMember, bucket)),
+                                             field(i64, "parameter", offsetof(BucketMember, parameter))});
+  registry.clock = schema("ddpprof.clock", sizeof(ClockSample),
+                          std::array{field(i64, "local_ns", offsetof(ClockSample, local_ns)),
+                                     field(i64, "reference_ns", offsetof(ClockSample, reference_ns)),
+                                     field(i64, "round_trip_ns", offsetof(ClockSample, round_trip_ns))});
+}
+
+// One event's attributes; the payload they point to must outlive the NVTX call, so it lives in the same object.
+struct Event {
+  nvtxEventAttributes_t attributes{};
+  nvtxPayloadData_t data{};
+
+  explicit Event(Name name) {
+    attributes.version = NVTX_VERSION;
+    attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    attributes.message.registered = registry.names[static_cast<std::size_t>(name)];
+  }
+  template <typename Payload>
+  Event(Name name, std::uint64_t schema_id, const Payload& payload) : Event(name) {
+    data = {schema_id, sizeof(Payload), &payload};
+    attributes.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+    attributes.reserved0 = 1;  // the payload extension's count of payloads
+    attributes.payload.ullValue = NVTX_POINTER_AS_PAYLOAD_ULLVALUE(&data);
+  }
+};
+
+template <typename Payload>
+void push_with(Name name, std::uint64_t schema_id, const Payload& payload) {
+  if (!attached()) return;
+  const Event event(name, schema_id, payload);
+  nvtxDomainRangePushEx(registry.domain, &event.attributes);
+}
+
+template <typename Payload>
+void mark_with(Name name, std::uint64_t schema_id, const Payload& payload) {
+  if (!attached()) return;
+  const Event event(name, schema_id, payload);
+  nvtxDomainMarkEx(registry.domain, &event.attributes);
+}
+
+}  // namespace
+
+void initialize() {
+  if (registry.domain) return;
+  registry.domain = nvtxDomainCreateA(vocabulary::domain_name);  // null without a tool
+  if (!registry.domain) return;
+  for (std::size_t i = 0; i < registry.names.size(); ++i)
+    registry.names[i] = nvtxDomainRegisterStringA(registry.domain, text(static_cast<Name>(i)));
+  register_schemas();
+}
+
+bool attached() { return registry.domain != nullptr; }
+
+void push(Name name) {
+  if (!attached()) return;
+  const Event event(name);
+  nvtxDomainRangePushEx(registry.domain, &event.attributes);
+}
+void push(Name name, const vocabulary::StepInfo& payload) { push_with(name, registry.step, payload); }
+void push(Name name, const vocabulary::CopyInfo& payload) { push_with(name, registry.copy, payload); }
+void push(Name name, const vocabulary::ReplicaInfo& payload) { push_with(name, registry.replica, payload); }
+void pop() {
+  if (attached()) nvtxDomainRangePop(registry.domain);
+}
+
+void parameter(const vocabulary::ParameterInfo& payload, const std::string& name) {
+  if (!attached()) return;
+  Event event(Name::setup, registry.parameter, payload);
+  event.attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.attributes.message.ascii = name.c_str();
+  nvtxDomainMarkEx(registry.domain, &event.attributes);
+}
+void bucket_member(const vocabulary::BucketMember& payload) {
+  mark_with(Name::bucket_member, registry.bucket_member, payload);
+}
+void clock_sample(const vocabulary::ClockSample& payload) { mark_with(Name::clock_sample, registry.clock, payload); }
+void collective_launch(const vocabulary::CollectiveInfo& payload) {
+  mark_with(Name::collective_launch, registry.collective, payload);
+}
+
+void grad_ready(std::int64_t parameter_index) {
+  if (!attached()) return;
+  Event event(Name::grad_ready);
+  event.attributes.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+  event.attributes.payload.llValue = parameter_index;
+  nvtxDomainMarkEx(registry.domain, &event.attributes);
+}
+
+void loss(double value) {
+  if (!attached()) return;
+  Event event(Name::loss);
+  event.attributes.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
+  event.attributes.payload.dValue = value;
+  nvtxDomainMarkEx(registry.domain, &event.attributes);
+}
+
+std::uint64_t collective_begin(const vocabulary::CollectiveInfo& payload) {
+  if (!attached()) return 0;
+  const Event event(Name::collective, registry.collective, payload);
+  return nvtxDomainRangeStartEx(registry.domain, &event.attributes);
+}
+void collective_end(std::uint64_t range) {
+  if (attached() && range != 0) nvtxDomainRangeEnd(registry.domain, range);
+}
+
+void name_thread(const char* name) {
+  pthread_setname_np(pthread_self(), name);
+  if (attached()) nvtxNameOsThreadA(static_cast<std::uint32_t>(syscall(SYS_gettid)), name);
+}
+
+}  // namespace annotate
+}  // namespace ddpprof::worker

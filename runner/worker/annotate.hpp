@@ -1,0 +1,87 @@
+// Annotates the worker's steps through NVTX in the words of tracer/format/vocabulary.hpp; free of LibTorch.
+//
+// Without a tool (NVTX_INJECTION64_PATH unset) every call returns after one test of a flag.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tracer/format/vocabulary.hpp"
+
+namespace ddpprof::worker {
+
+// CLOCK_MONOTONIC, the clock of every trace.
+std::int64_t monotonic_ns();
+
+namespace annotate {
+
+enum class Name : std::uint8_t {
+  setup,
+  step,
+  data_wait,
+  host_to_device,
+  buffers,
+  forward,
+  backward,
+  optimizer,
+  replicate,
+  scatter,
+  gather,
+  reduce,
+  replica_forward,
+  replica_backward,
+  bucket_member,
+  grad_ready,
+  collective_launch,
+  clock_sample,
+  loss,
+  collective,
+  count_
+};
+
+// Registers the domain, its strings and its payload schemas; call once before the first annotation.
+void initialize();
+bool attached();  // true when a tool listens
+
+void push(Name);
+void push(Name, const vocabulary::StepInfo&);
+void push(Name, const vocabulary::CopyInfo&);
+void push(Name, const vocabulary::ReplicaInfo&);
+void pop();
+
+// A range on this thread from construction to destruction (or end()).
+class Range {
+ public:
+  explicit Range(Name name) { push(name); }
+  template <typename Payload>
+  Range(Name name, const Payload& payload) {
+    push(name, payload);
+  }
+  ~Range() { end(); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+  void end() {
+    if (open_) pop();
+    open_ = false;
+  }
+
+ private:
+  bool open_ = true;
+};
+
+void parameter(const vocabulary::ParameterInfo&, const std::string& name);
+void bucket_member(const vocabulary::BucketMember&);
+void grad_ready(std::int64_t parameter_index);
+void clock_sample(const vocabulary::ClockSample&);
+void loss(double value);
+void collective_launch(const vocabulary::CollectiveInfo&);
+
+// A collective in flight: begins and ends on whatever threads run it. 0 when no tool listens.
+std::uint64_t collective_begin(const vocabulary::CollectiveInfo&);
+void collective_end(std::uint64_t range);
+
+void name_thread(const char* name);  // this thread, in the tool and in /proc
+
+}  // namespace annotate
+}  // namespace ddpprof::worker

@@ -1,0 +1,103 @@
+#include <stdexcept>
+
+#include "runner/worker/annotate.hpp"
+#include "runner/worker/data_parallel/data_parallel.hpp"
+#include "runner/worker/status.hpp"
+
+#ifdef USE_CUDA
+#include <torch/csrc/autograd/functions/comm.h>
+#include <torch/nn/parallel/data_parallel.h>
+#endif
+
+namespace ddpprof::worker {
+
+#ifdef USE_CUDA
+namespace {
+
+using annotate::Name;
+using annotate::Range;
+
+// What parallel_apply calls: the replica's forward in its own range.
+struct AnnotatedReplica {
+  std::shared_ptr<Network> network;
+  std::int32_t index;
+  torch::Tensor forward(const torch::Tensor& input) const {
+    const Range range(Name::replica_forward,
+                      vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(input.size(0))});
+    return network->forward(input);
+  }
+};
+
+// Host ranges show when each copy is issued; how long the device took is in the CUPTI records beside them.
+class CudaDataParallel : public Trainer {
+ public:
+  CudaDataParallel(std::shared_ptr<Network> root, scenario::LossKind loss, int replicas)
+      : root_(std::move(root)), loss_(loss) {
+    for (int i = 0; i < replicas; ++i) devices_.emplace_back(torch::kCUDA, static_cast<torch::DeviceIndex>(i));
+    mark_parameters(*root_);
+  }
+
+  torch::Tensor pass(const Dataset::Batch& batch, bool, double loss_divisor) override {
+    namespace parallel = torch::nn::parallel;
+    const auto count = static_cast<std::int32_t>(devices_.size());
+    torch::Tensor loss;
+    status::set(status::Activity::forward);
+    {
+      const Range range(Name::forward);
+      std::vector<torch::Tensor> inputs;
+      {
+        const Range copy(Name::scatter,
+                         vocabulary::CopyInfo{static_cast<std::int64_t>(batch.inputs.nbytes()), count, 0});
+        torch::autograd::Scatter scatter(devices_);
+        for (auto& part : scatter.apply({batch.inputs})) inputs.push_back(std::move(part));
+      }
+      std::vector<std::shared_ptr<AnnotatedReplica>> replicas;
+      {
+        const Range copy(Name::replicate, vocabulary::CopyInfo{parameter_bytes(*root_) * count, count, 0});
+        std::int32_t index = 0;
+        for (auto& network : parallel::replicate(root_, devices_))
+          replicas.push_back(std::make_shared<AnnotatedReplica>(AnnotatedReplica{std::move(network), index++}));
+      }
+      auto outputs = parallel::parallel_apply(replicas, inputs, devices_);
+      torch::Tensor gathered;
+      {
+        std::int64_t bytes = 0;
+        for (const auto& output : outputs) bytes += static_cast<std::int64_t>(output.nbytes());
+        const Range copy(Name::gather, vocabulary::CopyInfo{bytes, count, 0});
+        const torch::NoGradGuard no_grad;
+        auto own = root_->buffers();
+        const auto first = replicas.front()->network->buffers();
+        for (std::size_t i = 0; i < own.size(); ++i) own[i].copy_(first[i]);
+        const torch::AutoGradMode grad(true);
+        gathered = torch::autograd::Gather(devices_.front()).apply(std::move(outputs)).front();
+      }
+      loss = loss_of(loss_, gathered, batch.targets);
+      if (loss_divisor != 1.0) loss = loss / loss_divisor;
+    }
+    status::set(status::Activity::backward);
+    const Range range(Name::backward);  // LibTorch reduces into the root inside it, gradient by gradient
+    loss.backward();
+    return loss.detach();
+  }
+
+  Network& network() override { return *root_; }
+
+ private:
+  std::shared_ptr<Network> root_;
+  scenario::LossKind loss_;
+  std::vector<torch::Device> devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network> root, scenario::LossKind loss,
+                                                 int replicas) {
+  return std::make_unique<CudaDataParallel>(std::move(root), loss, replicas);
+}
+#else
+std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network>, scenario::LossKind, int) {
+  throw std::runtime_error("this build has no CUDA (configured with DDPPROF_CUDA=OFF or without its headers)");
+}
+#endif
+
+}  // namespace ddpprof::worker

@@ -1,0 +1,43 @@
+// What every mode of the worker needs: the scenario, this rank's place, its device and its resources.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "runner/scenario/scenario.hpp"
+#include "runner/worker/process_group/process_group.hpp"
+#include "runner/worker/torch.hpp"
+
+namespace ddpprof::worker {
+
+// This machine lacks something that the scenario asks for (exit code 3).
+struct MissingAbility : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Mode { train, bench_comm };
+
+struct Context {
+  scenario::Scenario scenario;
+  scenario::Strategy strategy = scenario::Strategy::ddp;
+  Mode mode = Mode::train;
+  int replicas = 1;                // DataParallel's; 1 under DDP
+  std::filesystem::path result;
+  std::filesystem::path dump;      // empty: none
+  RankEnvironment environment;
+  torch::Device device = torch::kCPU;
+  BackendKind backend = BackendKind::gloo;
+  int cores = 1;                   // this process may run on (sched_getaffinity)
+  int threads = 1;                 // intra-op, of a rank or of each replica
+
+  std::chrono::milliseconds timeout() const;
+  int workers() const { return strategy == scenario::Strategy::dp ? replicas : environment.world_size; }
+};
+
+// Chooses device, backend and threads; throws MissingAbility. `scenario`, `strategy`, `replicas` and `environment` must
+// be set.
+void choose_resources(Context& context);
+
+}  // namespace ddpprof::worker

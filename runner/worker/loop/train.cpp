@@ -1,0 +1,157 @@
+#include "runner/worker/loop/train.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "runner/worker/annotate.hpp"
+#include "runner/worker/data_parallel/data_parallel.hpp"
+#include "runner/worker/loop/clock_exchange.hpp"
+#include "runner/worker/status.hpp"
+#include "simulator/stats/stopping.hpp"
+
+namespace ddpprof::worker {
+namespace {
+
+using vocabulary::StepKind;
+
+constexpr std::int64_t block_steps = 10;          // between two looks at the interval
+constexpr std::int64_t unwrapped_warmup_steps = 2;  // the copy's first steps make its optimizer state
+constexpr std::int64_t unwrapped_steps_most = 30;
+
+// Rank 0's word is everyone's, so that all ranks stop after the same step.
+bool agree(Group* group, bool own) {
+  if (!group) return own;
+  status::set(status::Activity::all_reduce);
+  std::vector<at::Tensor> flag{torch::full({1}, own ? 1 : 0, torch::kLong)};
+  group->control->broadcast(flag)->wait();
+  return flag.front().item<std::int64_t>() != 0;
+}
+
+void meet(Group* group) {
+  if (!group) return;
+  status::set(status::Activity::all_reduce);
+  group->control->barrier()->wait();
+}
+
+void measure(const Context& context, Group* group, StepLoop& loop, Trainer& trainer, torch::optim::Optimizer& optimizer,
+             std::vector<std::int64_t>& durations) {
+  const auto& options = context.scenario.measure;
+  if (!options.until_ci_percent) return loop.run(trainer, optimizer, StepKind::measured, options.steps, durations);
+  while (true) {
+    const auto done = static_cast<std::int64_t>(durations.size());
+    loop.run(trainer, optimizer, StepKind::measured, std::min(block_steps, options.steps - done), durations);
+    const std::vector<double> samples(durations.begin(), durations.end());
+    const bool stop = static_cast<std::int64_t>(durations.size()) >= options.steps ||
+                      stats::enough(samples, *options.until_ci_percent);
+    if (agree(group, stop)) return;
+  }
+}
+
+nlohmann::json logged_iterations(const DistributedDataParallel& ddp) {
+  auto list = nlohmann::json::array();
+  for (const auto& entry : ddp.logged())
+    list.push_back({{"iteration", entry.iteration},
+                    {"forward_compute_ns", entry.forward_compute_ns},
+                    {"backward_compute_ns", entry.backward_compute_ns},
+                    {"backward_comm_ns", entry.backward_comm_ns},
+                    {"overlap_ns", entry.overlap_ns},
+                    {"first_launch_to_backward_end_ns", entry.first_launch_to_backward_end_ns}});
+  return list;
+}
+
+nlohmann::json clock_samples(const std::vector<vocabulary::ClockSample>& samples) {
+  auto list = nlohmann::json::array();
+  for (const auto& sample : samples) list.push_back({sample.local_ns, sample.reference_ns, sample.round_trip_ns});
+  return list;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+struct Clocks {
+  std::vector<vocabulary::ClockSample> begin, end;
+};
+
+std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std::shared_ptr<Network> network) {
+  const auto& workload = context.scenario.workload;
+  if (context.strategy == scenario::Strategy::ddp)
+    return std::make_unique<DdpTrainer>(std::move(network), *group, context.scenario);
+  if (context.device.is_cuda()) return make_cuda_data_parallel(std::move(network), workload.loss, context.replicas);
+  return std::make_unique<CpuDataParallel>(std::move(network), workload.loss, context.replicas, context.threads,
+                                           context.timeout());
+}
+
+}  // namespace
+
+nlohmann::json train(const Context& context, Group* group) {
+  const auto& workload = context.scenario.workload;
+  const auto& options = context.scenario.measure;
+  const double rate = context.scenario.learning_rate.base;
+  const bool ddp_strategy = context.strategy == scenario::Strategy::ddp;
+  const std::int64_t unwrapped_planned =
+      ddp_strategy && options.unwrapped ? unwrapped_warmup_steps + std::min(options.steps, unwrapped_steps_most) : 0;
+  status::set_steps_planned(options.warmup_steps + options.steps + unwrapped_planned);
+
+  std::optional<annotate::Range> setup(std::in_place, annotate::Name::setup);
+  status::set(status::Activity::building_model);
+  at::set_num_threads(context.threads);
+  auto network = make_network(workload.model, workload.seed);
+  network->to(context.device);
+  network->train();
+  const Dataset dataset(workload);
+  std::optional<Dump> dump;
+  if (!context.dump.empty()) dump.emplace(context.dump, context.environment.rank);
+  auto trainer = make_trainer(context, group, network);
+  if (dump) dump->initial(*network);
+  const auto optimizer = make_optimizer(*network, workload.optimizer, rate);
+  Clocks clocks;
+  if (group) clocks.begin = exchange_clocks(*group->control);
+  meet(group);
+  setup.reset();
+
+  StepLoop loop(context, dataset, dump ? &*dump : nullptr);
+  std::vector<std::int64_t> warmup, measured, unwrapped;
+  loop.run(*trainer, *optimizer, StepKind::warmup, options.warmup_steps, warmup);
+  measure(context, group, loop, *trainer, *optimizer, measured);
+  const double loss = loop.last_loss();
+  const std::uint64_t hash = hash_parameters(*network);
+  auto* ddp = dynamic_cast<DdpTrainer*>(trainer.get());
+  if (dump) {
+    dump->finish(*network, ddp ? ddp->ddp().first_buckets() : DistributedDataParallel::Buckets{},
+                 ddp ? ddp->ddp().rebuilt_buckets() : DistributedDataParallel::Buckets{});
+  }
+  if (ddp && options.unwrapped) {
+    loop.stop_dumping();
+    PlainTrainer plain(clone_network(*network), workload.loss);
+    const auto plain_optimizer = make_optimizer(plain.network(), workload.optimizer, rate);
+    std::vector<std::int64_t> ignored;
+    meet(group);
+    loop.run(plain, *plain_optimizer, StepKind::warmup, unwrapped_warmup_steps, ignored);
+    meet(group);
+    const auto steps = std::min<std::int64_t>(static_cast<std::int64_t>(measured.size()), unwrapped_steps_most);
+    loop.run(plain, *plain_optimizer, StepKind::unwrapped, steps, unwrapped);
+    meet(group);
+  }
+  if (group) clocks.end = exchange_clocks(*group->control);
+
+  nlohmann::json result{
+      {"parameter_count", count_parameters(*network)},
+      {"parameter_bytes", parameter_bytes(*network)},
+      {"parameter_hash", hexadecimal(hash)},
+      {"final_loss", loss},
+      {"samples_per_step", workload.batch_per_worker * workload.accumulation * (ddp_strategy ? 1 : context.replicas)},
+      {"steps", {{"warmup", warmup.size()}, {"measured", measured.size()}, {"unwrapped", unwrapped.size()}}},
+      {"step_ns", {{"warmup", warmup}, {"measured", measured}, {"unwrapped", unwrapped}}},
+      {"clock_samples", {{"begin", clock_samples(clocks.begin)}, {"end", clock_samples(clocks.end)}}}};
+  if (ddp) {
+    result["logger"] = logged_iterations(ddp->ddp());
+    result["buckets"] = {{"first", ddp->ddp().first_buckets()}, {"rebuilt", ddp->ddp().rebuilt_buckets()}};
+  }
+  return result;
+}
+
+}  // namespace ddpprof::worker

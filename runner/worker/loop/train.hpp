@@ -1,0 +1,43 @@
+// Trains: warm-up steps, measured steps until enough is known, then the same steps without DDP.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/worker/data/sampler.hpp"
+#include "runner/worker/loop/context.hpp"
+#include "runner/worker/loop/dump.hpp"
+#include "runner/worker/loop/trainer.hpp"
+#include "tracer/format/vocabulary.hpp"
+
+namespace ddpprof::worker {
+
+// Runs the scenario's training on this rank and returns its part of the result file. `group` is null for DataParallel.
+nlohmann::json train(const Context& context, Group* group);
+
+// Steps of one kind after another on one trainer; ranges of consecutive steps adjoin.
+class StepLoop {
+ public:
+  StepLoop(const Context& context, const Dataset& dataset, Dump* dump);
+
+  // Appends each step's duration (ns, from the end of the step before to its own) to `durations`.
+  void run(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind, std::int64_t steps,
+           std::vector<std::int64_t>& durations);
+  void stop_dumping() { dump_ = nullptr; }
+  double last_loss() const { return last_loss_; }
+
+ private:
+  void step(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind);
+
+  const Context& context_;
+  const Dataset& dataset_;
+  Dump* dump_;
+  BatchSampler sampler_;
+  std::int64_t next_step_ = 0;
+  double last_loss_ = 0.0;
+};
+
+}  // namespace ddpprof::worker

@@ -1,0 +1,74 @@
+#include "runner/worker/loop/trainer.hpp"
+
+#include "runner/worker/annotate.hpp"
+#include "runner/worker/status.hpp"
+
+namespace ddpprof::worker {
+
+using annotate::Name;
+using annotate::Range;
+
+void Trainer::zero_gradients() {
+  for (auto& parameter : network().parameters()) parameter.mutable_grad().reset();
+}
+
+DdpTrainer::DdpTrainer(std::shared_ptr<Network> network, Group& group, const scenario::Scenario& scenario)
+    : ddp_(std::move(network), group, scenario.ddp),
+      loss_(scenario.workload.loss),
+      bucket_views_(scenario.ddp.gradient_as_bucket_view) {}
+
+torch::Tensor DdpTrainer::pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) {
+  status::set(status::Activity::forward);
+  ddp_.prepare_forward(synchronize);
+  torch::Tensor loss;
+  {
+    const Range range(Name::forward);
+    loss = loss_of(loss_, ddp_.forward(batch.inputs), batch.targets);
+    if (loss_divisor != 1.0) loss = loss / loss_divisor;
+  }
+  status::set(status::Activity::backward);
+  const Range range(Name::backward);
+  ddp_.backward(loss);
+  return loss.detach();
+}
+
+void DdpTrainer::zero_gradients() {
+  if (!bucket_views_) return Trainer::zero_gradients();
+  const torch::NoGradGuard no_grad;
+  for (auto& parameter : network().parameters())
+    if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+}
+
+PlainTrainer::PlainTrainer(std::shared_ptr<Network> network, scenario::LossKind loss)
+    : network_(std::move(network)), loss_(loss) {
+  accumulators_ = hook_gradients(network_->parameters(), &synchronizing_);
+}
+
+torch::Tensor PlainTrainer::pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) {
+  synchronizing_ = synchronize;
+  torch::Tensor loss;
+  {
+    const Range range(Name::forward);
+    loss = loss_of(loss_, network_->forward(batch.inputs), batch.targets);
+    if (loss_divisor != 1.0) loss = loss / loss_divisor;
+  }
+  const Range range(Name::backward);
+  loss.backward();
+  return loss.detach();
+}
+
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, const scenario::Optimizer& options,
+                                                        double learning_rate) {
+  switch (options.kind) {
+    case scenario::OptimizerKind::sgd:
+      return std::make_unique<torch::optim::SGD>(
+          network.parameters(),
+          torch::optim::SGDOptions(learning_rate).momentum(options.momentum).weight_decay(options.weight_decay));
+    case scenario::OptimizerKind::adam:
+      return std::make_unique<torch::optim::Adam>(
+          network.parameters(), torch::optim::AdamOptions(learning_rate).weight_decay(options.weight_decay));
+  }
+  throw std::invalid_argument("unknown optimizer");
+}
+
+}  // namespace ddpprof::worker

@@ -1,0 +1,61 @@
+// One forward and backward, however it is spread: under DDP, without it, or over DataParallel's replicas.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runner/scenario/scenario.hpp"
+#include "runner/worker/data/dataset.hpp"
+#include "runner/worker/ddp/distributed_data_parallel.hpp"
+#include "runner/worker/models/network.hpp"
+#include "runner/worker/torch.hpp"
+
+namespace ddpprof::worker {
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  // Forward, loss / `loss_divisor`, backward, each in its range; gradients accumulate. `synchronize`: the last
+  // micro-batch before the optimizer. Returns the (divided) loss, detached.
+  virtual torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) = 0;
+  virtual Network& network() = 0;  // the parameters that the optimizer changes
+
+  // As Python's optimizer.zero_grad(): gradients are dropped, unless they are views that must stay.
+  virtual void zero_gradients();
+};
+
+// Through c10d::Reducer.
+class DdpTrainer : public Trainer {
+ public:
+  DdpTrainer(std::shared_ptr<Network> network, Group& group, const scenario::Scenario& scenario);
+  torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) override;
+  Network& network() override { return *ddp_.module(); }
+  void zero_gradients() override;
+  DistributedDataParallel& ddp() { return ddp_; }
+
+ private:
+  DistributedDataParallel ddp_;
+  scenario::LossKind loss_;
+  bool bucket_views_;
+};
+
+// The same model and pass without any communication. Gradient-ready marks stay, so that the two can be compared.
+class PlainTrainer : public Trainer {
+ public:
+  PlainTrainer(std::shared_ptr<Network> network, scenario::LossKind loss);
+  torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) override;
+  Network& network() override { return *network_; }
+
+ private:
+  std::shared_ptr<Network> network_;
+  scenario::LossKind loss_;
+  bool synchronizing_ = false;
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
+};
+
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, const scenario::Optimizer& options,
+                                                        double learning_rate);
+
+}  // namespace ddpprof::worker

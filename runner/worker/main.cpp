@@ -1,0 +1,134 @@
+// ddpprof-worker: one rank of a measurement. Started by ddpprof, torchrun, srun or mpirun.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "runner/scenario/read.hpp"
+#include "runner/worker/annotate.hpp"
+#include "runner/worker/loop/bench_comm.hpp"
+#include "runner/worker/loop/context.hpp"
+#include "runner/worker/loop/train.hpp"
+#include "runner/worker/result.hpp"
+#include "runner/worker/status.hpp"
+
+namespace ddpprof::worker {
+namespace {
+
+enum ExitCode : int { done = 0, usage = 2, missing = 3, failed = 4 };
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One line: LibTorch's messages carry a stack trace after the first.
+std::string first_line(const char* text) {
+  const std::string whole(text);
+  return whole.substr(0, whole.find('\n'));
+}
+
+Context read_arguments(int argc, char** argv) {
+  std::string scenario_file, strategy = "ddp", mode = "train", result, dump;
+  int replicas = 0;
+  CLI::App app("One rank of a ddpprof measurement. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which.",
+               "ddpprof-worker");
+  app.add_option("--scenario", scenario_file, "scenario file (YAML)")->required();
+  app.add_option("--strategy", strategy, "ddp or dp")->check(CLI::IsMember({"ddp", "dp"}));
+  app.add_option("--mode", mode, "train or bench-comm")->check(CLI::IsMember({"train", "bench-comm"}));
+  app.add_option("--replicas", replicas, "DataParallel's replicas (dp only)")->check(CLI::Range(1, 4096));
+  app.add_option("--result", result, "where to write this rank's result (JSON)")->required();
+  app.add_option("--dump", dump, "folder for weights, batches, gradients and buckets (for tests)");
+  app.set_version_flag("--version", DDPPROF_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& ask) {
+    std::exit(app.exit(ask));
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  const auto read = scenario::read_file(scenario_file);
+  if (!read.problems.empty()) {
+    std::string text;
+    for (const auto& problem : read.problems) text += (text.empty() ? "" : "\n") + problem.text();
+    throw UsageError(text);
+  }
+  Context context;
+  context.scenario = read.scenario;
+  context.strategy = strategy == "dp" ? scenario::Strategy::dp : scenario::Strategy::ddp;
+  context.mode = mode == "train" ? Mode::train : Mode::bench_comm;
+  context.result = result;
+  context.dump = dump;
+  try {
+    context.environment = read_rank_environment();
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+  if (context.strategy == scenario::Strategy::dp) {
+    if (context.mode == Mode::bench_comm) throw UsageError("--mode bench-comm: expected --strategy ddp");
+    if (context.environment.world_size != 1)
+      throw UsageError("--strategy dp is one process: expected WORLD_SIZE=1 and --replicas N, found WORLD_SIZE=" +
+                       std::to_string(context.environment.world_size));
+    context.replicas = replicas > 0 ? replicas : 1;
+  } else if (replicas > 1) {
+    throw UsageError("--replicas is DataParallel's: expected --strategy dp, or WORLD_SIZE for DDP");
+  }
+  return context;
+}
+
+void run(Context& context, std::int64_t began_ns) {
+  choose_resources(context);
+  if (context.device.is_cuda()) torch::empty({1}, context.device);  // the driver's start-up is not a step's cost
+  std::optional<Group> group;
+  if (context.strategy == scenario::Strategy::ddp) {
+    status::set(status::Activity::rendezvous);
+    GroupOptions options;
+    options.backend = context.backend;
+    options.timeout = context.timeout();
+    group = join_group(context.environment, options);
+  }
+  auto found = context.mode == Mode::bench_comm ? bench_comm(context, *group)
+                                                : train(context, group ? &*group : nullptr);
+  status::set(status::Activity::finishing);
+  write_result(context.result, describe_run(context, std::move(found), began_ns));
+  if (group) group->control->barrier()->wait();  // rank 0 serves the store: it leaves last
+  status::set(status::Activity::done);
+}
+
+// Without destructors: after a failure, those of c10d may wait for peers that are gone.
+[[noreturn]] void leave(int code, const std::string& message) {
+  std::fflush(stdout);
+  std::cerr << message << std::endl;
+  _exit(code);
+}
+
+int guarded_main(int argc, char** argv) {
+  const std::int64_t began_ns = monotonic_ns();
+  Context context;
+  std::string who = "ddpprof-worker";
+  try {
+    context = read_arguments(argc, argv);
+    who += ": rank " + std::to_string(context.environment.rank);
+    status::open();
+    annotate::initialize();
+    annotate::name_thread("main");
+    run(context, began_ns);
+    return done;
+  } catch (const UsageError& error) {
+    leave(usage, who + ": " + error.what());
+  } catch (const MissingAbility& error) {
+    leave(missing, who + ": " + error.what());
+  } catch (const std::exception& error) {
+    leave(failed, who + " failed while " + launcher::to_string(status::activity()) +
+                      (status::step() >= 0 ? " (step " + std::to_string(status::step()) + ")" : "") + ": " +
+                      first_line(error.what()));
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::worker
+
+int main(int argc, char** argv) { return ddpprof::worker::guarded_main(argc, argv); }
