@@ -40,7 +40,8 @@ c10::intrusive_ptr<c10d::ProcessGroup> build_group(const RankEnvironment& enviro
                     : make_gloo_backend(prefixed, environment.rank, environment.world_size, group.address, options);
   group.backend = c10::make_intrusive<TracedBackend>(std::move(inner), name, !nccl);
   using PG = c10d::ProcessGroup;
-  const auto kind = nccl ? PG::BackendType::NCCL : PG::BackendType::GLOO;
+  // CUSTOM, since c10d::Logger casts the backend of a group that calls itself GLOO to ProcessGroupGloo.
+  const auto kind = PG::BackendType::CUSTOM;
   auto process_group = c10::make_intrusive<PG>(prefixed, environment.rank, environment.world_size);
   if (!nccl) process_group->setBackend(c10::DeviceType::CPU, kind, group.backend);
   process_group->setBackend(c10::DeviceType::CUDA, kind, group.backend);
