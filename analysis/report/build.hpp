@@ -1,0 +1,70 @@
+// The tables that reports are put together from. Internal to the report library.
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/measured.hpp"
+#include "analysis/report/report.hpp"
+
+namespace ddpprof::report {
+
+struct Source {
+  SQLite::Database& db;
+  std::vector<Configuration> configurations;
+};
+
+// What was run, and what to know before believing it (run.cpp).
+Table run_table(const Source&);
+Table versions_table(const Source&);
+Table notices_table(const Source&);      // warnings and errors, most severe first, oversubscription in words
+Table diagnostics_table(const Source&);  // every row as stored
+
+// Steps (steps.cpp).
+Table step_table(const Source&);   // step, throughput, speedup, efficiency, the wrapper's cost
+Table time_table(const Source&);   // where the step goes
+Table steps_table(const Source&);  // one row a step
+Table overlap_table(const Source&);
+Table weak_table(const Source&);
+Table strong_table(const Source&);
+
+// Inside a step (detail.cpp).
+Table phases_table(const Source&);
+Table collectives_table(const Source&);
+Table skew_table(const Source&);
+Table clocks_table(const Source&);
+
+// Models (model.cpp).
+Table fit_table(const Source&);
+Table fit_parameters_table(const Source&);
+Table fit_residuals_table(const Source&);
+Table predictions_table(const Source&);
+Table knee_table(const Source&);
+Table learning_rate_table(const Source&);
+Table warmup_table(const Source&);
+
+// bench-comm (comm.cpp).
+Table comm_table(const Source&);
+
+// Columns and cells.
+Column text(std::string name, std::string title, bool hide_constant = false);
+Column prose(std::string name, std::string title);
+Column count(std::string name, std::string title, std::string unit = "");
+Column seconds(std::string name, std::string title, std::string scale_with = "");
+Column quantity(std::string name, std::string title, std::string unit);
+Column share(std::string name, std::string title);
+
+// Model, strategy, workers, global batch: the leading columns of every table about configurations.
+std::vector<Column> configuration_columns();
+Row configuration_cells(const Configuration&);
+inline constexpr int configuration_column_count = 4;
+
+Cell known(const std::optional<double>&);
+Cell ratio(std::optional<double> part, double whole);  // unknown when the part is, or when the whole is not positive
+// busbw / algbw as nccl-tests defines it: 2(N-1)/N for all_reduce, (N-1)/N for all_gather and reduce_scatter, else 1.
+double bus_factor(const std::string& op, std::int64_t workers);
+
+}  // namespace ddpprof::report

@@ -1,0 +1,248 @@
+// Tables about what happens inside a step: phases, collectives, ranks against each other, clocks.
+#include <SQLiteCpp/Statement.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/report/build.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+double to_s(double ns) { return ns / 1e9; }
+
+std::map<std::int64_t, std::size_t> configuration_of_measurement(const Source& source) {
+  std::map<std::int64_t, std::size_t> of;
+  for (std::size_t i = 0; i < source.configurations.size(); ++i) {
+    for (const std::int64_t id : source.configurations[i].measurements) of[id] = i;
+  }
+  return of;
+}
+
+Cell median_cell(const std::vector<double>& values) { return values.empty() ? Cell() : Cell(stats::median(values)); }
+
+Table table_of_configurations(std::string name, std::string title, std::string note) {
+  Table table;
+  table.name = std::move(name);
+  table.title = std::move(title);
+  table.note = std::move(note);
+  table.columns = configuration_columns();
+  table.key_columns = configuration_column_count;
+  return table;
+}
+
+void append(Table& table, std::vector<Column> columns) {
+  for (Column& column : columns) table.columns.push_back(std::move(column));
+}
+
+}  // namespace
+
+Table phases_table(const Source& source) {
+  Table table = table_of_configurations(
+      "phases", "Phases of a measured step",
+      "Per step: the ranges of one name and lane summed, mean over the ranks; then the median over the steps with its "
+      "95 % interval. Lane 0 is the step's own thread, lane 1 + r replica r's. Phases may nest.");
+  table.empty =
+      "No phases recorded: the measurement ran without tracing (measure.trace: false) or has no measured step.";
+  table.key_columns += 2;
+  append(table,
+         {text("phase", "phase"), count("lane", "lane"), count("steps", "steps", "steps"),
+          seconds("median_s", "median"), seconds("low_s", "low", "median_s"), seconds("high_s", "high", "median_s"),
+          share("share_of_step", "share of step"), count("bytes", "bytes copied", "bytes")});
+  struct Phase {
+    double first_start = 0;
+    std::vector<double> durations, bytes;
+  };
+  std::map<std::size_t, std::map<std::pair<std::int64_t, std::string>, Phase>> all;
+  const auto of = configuration_of_measurement(source);
+  SQLite::Statement query(
+      source.db,
+      "SELECT sh.measurement_id, p.lane, p.name, SUM(p.duration_ns), SUM(p.bytes), MIN(p.start_ns), "
+      "COUNT(DISTINCT st.id) FROM phase p JOIN step st ON st.id = p.step_id JOIN shard sh ON sh.id = st.shard_id "
+      "WHERE st.kind = 'measured' GROUP BY sh.measurement_id, st.step, p.lane, p.name "
+      "ORDER BY sh.measurement_id, st.step, p.lane, p.name");
+  while (query.executeStep()) {
+    const auto found = of.find(query.getColumn(0).getInt64());
+    if (found == of.end()) continue;
+    const double ranks = query.getColumn(6).getDouble();
+    Phase& phase = all[found->second][{query.getColumn(1).getInt64(), query.getColumn(2).getString()}];
+    phase.durations.push_back(to_s(query.getColumn(3).getDouble() / ranks));
+    if (!query.getColumn(4).isNull()) phase.bytes.push_back(query.getColumn(4).getDouble() / ranks);
+    if (phase.durations.size() == 1) phase.first_start = query.getColumn(5).getDouble();
+  }
+  for (auto& [index, phases] : all) {
+    const Configuration& c = source.configurations[index];
+    std::vector<std::pair<std::pair<std::int64_t, std::string>, const Phase*>> ordered;
+    for (const auto& [key, phase] : phases) ordered.emplace_back(key, &phase);
+    std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first.first, a.second->first_start) < std::pair(b.first.first, b.second->first_start);
+    });
+    const double step = c.measured.empty() ? 0.0 : median_of(c.measured, &RunStep::duration_s).mid;
+    for (const auto& [key, phase] : ordered) {
+      const stats::Interval time = stats::median_interval(phase->durations, 0.95);
+      Row row = configuration_cells(c);
+      row.insert(row.end(),
+                 {key.second, key.first, static_cast<std::int64_t>(phase->durations.size()), time.mid, time.low,
+                  time.high, step > 0 ? Cell(time.mid / step) : Cell(),
+                  phase->bytes.empty() ? Cell() : Cell(static_cast<std::int64_t>(stats::median(phase->bytes)))});
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Table collectives_table(const Source& source) {
+  Table table = table_of_configurations(
+      "collectives", "Collectives in measured steps",
+      "Matched over the ranks by (communicator, sequence number); means over the ranks, then medians over the "
+      "collectives. Transfer = the shortest duration over the ranks; skew = duration − transfer; algbw = bytes / "
+      "transfer; busbw = algbw · 2(N−1)/N for all_reduce. Wait for launch: last gradient ready → handed to the "
+      "backend; "
+      "queue: → the backend's thread or kernel starts.");
+  table.empty =
+      "No collective was recorded inside a measured step: there is none at N = 1 without DDP, and none in dp.";
+  table.key_columns += 3;
+  append(table,
+         {text("op", "op", true), count("bucket", "bucket"), count("bytes", "size", "bytes"),
+          count("collectives", "count"), seconds("launch_delay_s", "wait for launch"), seconds("queue_s", "queue"),
+          seconds("duration_s", "duration"), seconds("transfer_s", "transfer", "duration_s"),
+          seconds("skew_s", "skew", "duration_s"), quantity("algbw_bytes_per_s", "algbw", "bytes/s"),
+          quantity("busbw_bytes_per_s", "busbw", "bytes/s"), count("unfinished", "unfinished")});
+  struct Kept {
+    std::vector<double> delay, queue, duration, transfer, skew;
+    std::int64_t collectives = 0, unfinished = 0;
+  };
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t>;  // op, bucket, bytes
+  std::map<std::size_t, std::map<Key, Kept>> all;
+  const auto of = configuration_of_measurement(source);
+  SQLite::Statement query(source.db,
+                          "SELECT sh.measurement_id, c.op, c.bucket, c.bytes, AVG(c.launch_ns - c.ready_ns), "
+                          "AVG(c.start_ns - c.launch_ns), "
+                          "AVG(c.end_ns - c.start_ns), MAX(c.transfer_ns), AVG(c.skew_ns), SUM(c.end_ns IS NULL) "
+                          "FROM collective c JOIN step st ON st.id = c.step_id JOIN shard sh ON sh.id = c.shard_id "
+                          "WHERE st.kind = 'measured' GROUP BY sh.measurement_id, c.communicator, c.sequence "
+                          "ORDER BY sh.measurement_id, c.communicator, c.sequence");
+  while (query.executeStep()) {
+    const auto found = of.find(query.getColumn(0).getInt64());
+    if (found == of.end()) continue;
+    Kept& kept = all[found->second]
+                    [{query.getColumn(1).getString(), query.getColumn(2).getInt64(), query.getColumn(3).getInt64()}];
+    ++kept.collectives;
+    kept.unfinished += query.getColumn(9).getInt64();
+    int column = 4;
+    for (auto* values : {&kept.delay, &kept.queue, &kept.duration, &kept.transfer, &kept.skew}) {
+      if (!query.getColumn(column).isNull()) values->push_back(to_s(query.getColumn(column).getDouble()));
+      ++column;
+    }
+  }
+  for (const auto& [index, kinds] : all) {
+    const Configuration& c = source.configurations[index];
+    for (const auto& [key, kept] : kinds) {
+      const auto& [op, bucket, bytes] = key;
+      Row row = configuration_cells(c);
+      row.insert(row.end(), {op, bucket, bytes, kept.collectives, median_cell(kept.delay), median_cell(kept.queue),
+                             median_cell(kept.duration), median_cell(kept.transfer), median_cell(kept.skew)});
+      const double transfer = kept.transfer.empty() ? 0.0 : stats::median(kept.transfer);
+      const double algbw = transfer > 0 ? static_cast<double>(bytes) / transfer : 0.0;
+      const double factor = bus_factor(op, c.world_size);
+      row.push_back(algbw > 0 ? Cell(algbw) : Cell());
+      row.push_back(algbw > 0 && factor > 0 ? Cell(algbw * factor) : Cell());
+      row.emplace_back(kept.unfinished);
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Table skew_table(const Source& source) {
+  Table table = table_of_configurations(
+      "skew", "Ranks against each other",
+      "Medians over measured steps. Against the mean: the rank's compute / the mean over the ranks − 1. Waits: the sum "
+      "over a step's collectives of duration − shortest duration over the ranks. Slowest: share of the steps in which "
+      "this rank's compute took longest (a tie goes to the lower rank).");
+  table.empty = "No measured step.";
+  table.key_columns += 1;
+  append(table, {count("rank", "rank"), seconds("step_median_s", "step"), seconds("compute_median_s", "compute"),
+                 share("compute_against_mean", "against the mean"), seconds("skew_median_s", "waits"),
+                 share("slowest_share", "slowest")});
+  struct Rank {
+    std::vector<double> step, compute, skew;
+    double slowest = 0;
+  };
+  std::map<std::size_t, std::map<std::int64_t, Rank>> all;
+  std::map<std::size_t, double> steps;
+  const auto of = configuration_of_measurement(source);
+  SQLite::Statement query(source.db,
+                          "SELECT sh.measurement_id, st.step, sh.rank, st.duration_ns, st.compute_ns, st.skew_ns FROM "
+                          "step st JOIN shard sh ON sh.id = st.shard_id WHERE st.kind = 'measured' "
+                          "ORDER BY sh.measurement_id, st.step, st.compute_ns DESC, sh.rank");
+  std::pair<std::int64_t, std::int64_t> last{-1, -1};
+  while (query.executeStep()) {
+    const auto found = of.find(query.getColumn(0).getInt64());
+    if (found == of.end()) continue;
+    Rank& rank = all[found->second][query.getColumn(2).getInt64()];
+    rank.step.push_back(to_s(query.getColumn(3).getDouble()));
+    rank.compute.push_back(to_s(query.getColumn(4).getDouble()));
+    rank.skew.push_back(to_s(query.getColumn(5).getDouble()));
+    const std::pair here{found->first, query.getColumn(1).getInt64()};
+    if (here != last) {
+      rank.slowest += 1.0;
+      steps[found->second] += 1.0;
+      last = here;
+    }
+  }
+  for (const auto& [index, ranks] : all) {
+    std::vector<double> computes;
+    for (const auto& [number, rank] : ranks) computes.push_back(stats::median(rank.compute));
+    const double mean = stats::mean(computes);
+    for (const auto& [number, rank] : ranks) {
+      const double compute = stats::median(rank.compute);
+      Row row = configuration_cells(source.configurations[index]);
+      row.insert(row.end(), {number, stats::median(rank.step), compute, mean > 0 ? Cell(compute / mean - 1.0) : Cell(),
+                             stats::median(rank.skew), rank.slowest / steps[index]});
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Table clocks_table(const Source& source) {
+  Table table;
+  table.name = "clocks";
+  table.title = "Clocks against rank 0's";
+  table.note =
+      "Offset: add to the rank's time to get rank 0's. Uncertainty: half the smallest round trip, 0 where ranks share "
+      "one clock. Exchanged offset: what the exchange itself found, a check where the clock is shared.";
+  table.empty = "No rank was recorded.";
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   count("repeat", "repeat"),
+                   count("rank", "rank"),
+                   text("host", "host"),
+                   count("pid", "pid"),
+                   text("reference", "reference"),
+                   seconds("offset_s", "offset"),
+                   quantity("drift_ppb", "drift", "ns/s"),
+                   seconds("uncertainty_s", "uncertainty"),
+                   seconds("exchanged_offset_s", "exchanged offset")};
+  table.columns[2].hide_constant = true;
+  table.key_columns = 4;
+  SQLite::Statement query(source.db,
+                          "SELECT m.strategy, m.world_size, m.repeat, sh.rank, sh.host, sh.pid, sh.clock_reference, "
+                          "sh.clock_offset_ns, sh.clock_drift_ppb, sh.clock_uncertainty_ns, sh.measured_offset_ns "
+                          "FROM shard sh JOIN measurement m ON m.id = sh.measurement_id "
+                          "ORDER BY m.kind, m.strategy, m.world_size, m.repeat, m.id, sh.rank, sh.id");
+  while (query.executeStep()) {
+    const auto nanoseconds = [&](int i) {
+      return query.getColumn(i).isNull() ? Cell() : Cell(to_s(query.getColumn(i).getDouble()));
+    };
+    table.rows.push_back({query.getColumn(0).getString(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64(),
+                          query.getColumn(3).getInt64(), query.getColumn(4).getString(), query.getColumn(5).getInt64(),
+                          query.getColumn(6).getString(), nanoseconds(7), query.getColumn(8).getDouble(),
+                          nanoseconds(9), nanoseconds(10)});
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

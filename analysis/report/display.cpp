@@ -1,0 +1,93 @@
+#include "analysis/report/display.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/report/units.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+bool says_nothing(const Table& table, std::size_t column) {
+  const bool all_unknown = std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+    return std::holds_alternative<std::monostate>(row[column]);
+  });
+  if (all_unknown) return !table.rows.empty();
+  return table.columns[column].hide_constant && std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+           return row[column] == table.rows.front()[column];
+         });
+}
+
+std::vector<double> values_of(const Table& table, std::size_t column) {
+  std::vector<double> values;
+  for (const Row& row : table.rows) {
+    if (const double* value = std::get_if<double>(&row[column])) values.push_back(*value);
+  }
+  return values;
+}
+
+// Six significant digits for quantities without a unit (learning rates, a loss): their magnitudes differ within a
+// column, so decimals in common would hide some.
+bool general(const Column& column) { return column.kind == Kind::real && column.unit.empty(); }
+
+std::string shown_cell(const Column& column, const Cell& cell, const Scale& scale) {
+  if (std::holds_alternative<std::monostate>(cell)) return "–";
+  if (const auto* words = std::get_if<std::string>(&cell)) return one_line(*words);
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
+    if (column.kind == Kind::flag) return *whole != 0 ? "yes" : "no";
+    return column.unit == "bytes" ? format_bytes(*whole) : std::to_string(*whole);
+  }
+  const double value = std::get<double>(cell);
+  if (general(column)) return fmt::format("{:.6g}", value);
+  if (column.kind == Kind::share) return format_number(value * 100.0, scale);
+  return format_number(value, scale);
+}
+
+}  // namespace
+
+std::size_t display_width(const std::string& utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+std::string one_line(const std::string& text) {
+  std::string line = text;
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line;
+}
+
+std::vector<ShownColumn> show(const Table& table) {
+  std::map<std::string, Scale> scales;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& column = table.columns[i];
+    if (column.kind == Kind::share) {
+      scales[column.name] = Scale{1.0, "%", 1};
+    } else if (column.kind == Kind::real && !general(column)) {
+      scales[column.name] = choose_scale(column.unit, values_of(table, i));
+    }
+  }
+  std::vector<ShownColumn> shown;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& column = table.columns[i];
+    if (says_nothing(table, i)) continue;
+    Scale scale = scales.contains(column.name) ? scales[column.name] : Scale{};
+    if (!column.scale_with.empty() && scales.contains(column.scale_with)) scale = scales[column.scale_with];
+    ShownColumn out;
+    out.heading = column.title;
+    const std::string unit = column.unit == "bytes" ? "" : column.kind == Kind::integer ? column.unit : scale.unit;
+    const bool in_title = column.unit == "workers" || column.unit == column.title;
+    if (!unit.empty() && !in_title) out.heading += " [" + unit + "]";
+    out.right = column.kind != Kind::text && column.kind != Kind::prose;
+    out.prose = column.kind == Kind::prose;
+    out.key = static_cast<int>(i) < table.key_columns;
+    for (const Row& row : table.rows) out.cells.push_back(shown_cell(column, row[i], scale));
+    shown.push_back(std::move(out));
+  }
+  return shown;
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,25 @@
+// A table as people read it: cells already text, units in the headings. Shared by the text and Markdown renderers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.hpp"
+
+namespace ddpprof::report {
+
+struct ShownColumn {
+  std::string heading;
+  bool right = false;  // numbers
+  bool prose = false;
+  bool key = false;
+  std::vector<std::string> cells;
+};
+
+// Columns that say nothing (every cell unknown, or hide_constant and the same everywhere) are left out.
+std::vector<ShownColumn> show(const Table&);
+
+std::size_t display_width(const std::string& utf8);  // code points
+std::string one_line(const std::string& text);       // control characters become spaces
+
+}  // namespace ddpprof::report

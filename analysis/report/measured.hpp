@@ -1,0 +1,54 @@
+// What was measured, as reports need it: per configuration and step, the run's step and the mean over its ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/stats/interval.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ddpprof::report {
+
+// One step index of one measurement, all its ranks together. Times in seconds; parts are means over the ranks.
+struct RunStep {
+  std::int64_t measurement = 0, repeat = 0, step = 0;
+  std::string kind;          // warmup, measured or unwrapped
+  double duration_s = 0;     // the slowest rank's
+  double fastest_s = 0;      // the fastest rank's
+  std::int64_t samples = 0;  // over all ranks
+  double data_wait_s = 0, host_to_device_s = 0, buffers_s = 0, forward_s = 0, backward_s = 0, optimizer_s = 0,
+         copy_s = 0;
+  double compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
+  double loss = 0;
+  bool has_loss = false;
+};
+
+// Measurements that differ in their repeat alone.
+struct Configuration {
+  std::string kind, strategy, backend, device, model, precision;
+  std::int64_t world_size = 0, batch_per_worker = 0, accumulation = 0, threads_per_rank = 0, cores = 0, nodes = 0;
+  std::int64_t parameter_count = 0, parameter_bytes = 0;
+  double oversubscription = 0;
+  std::vector<std::int64_t> measurements;  // ids, by repeat
+  std::vector<RunStep> measured, unwrapped, warmup;
+  std::int64_t incomplete_steps = 0;  // measured steps that some rank did not record: left out
+
+  std::int64_t global_batch() const { return world_size * batch_per_worker * accumulation; }
+};
+
+// Training and imported measurements, ordered by model, strategy, batch, world size. Throws SQLite::Exception.
+std::vector<Configuration> read_configurations(SQLite::Database&);
+
+// Median and 95 % interval of one field over steps. Throws std::invalid_argument when there are no steps.
+stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*field);
+
+double throughput(const Configuration&);  // samples/s: median samples of a step / median step
+
+// The configuration with one worker that `of` scales from: equal but for N, its threads and backend. nullptr if none.
+const Configuration* baseline(const std::vector<Configuration>&, const Configuration& of);
+
+}  // namespace ddpprof::report

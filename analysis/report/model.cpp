@@ -1,0 +1,186 @@
+// Tables about models as the database holds them.
+#include <SQLiteCpp/Statement.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/build.hpp"
+#include "analysis/report/model_tables.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::vector<store::FitRow> read_fits(const Source& source) {
+  std::vector<store::FitRow> rows;
+  SQLite::Statement q(source.db,
+                      "SELECT id, name, strategy, form, usable, status, points, median_relative_error, parameters, "
+                      "covariance, residuals FROM fit ORDER BY strategy, name, id");
+  while (q.executeStep()) {
+    rows.push_back({q.getColumn(0).getInt64(), q.getColumn(1).getString(), q.getColumn(2).getString(),
+                    q.getColumn(3).getString(), q.getColumn(4).getInt64(), q.getColumn(5).getString(),
+                    q.getColumn(6).getInt64(), q.getColumn(7).getDouble(), q.getColumn(8).getString(),
+                    q.getColumn(9).getString(), q.getColumn(10).getString()});
+  }
+  return rows;
+}
+
+std::vector<store::PredictionRow> read_predictions(const Source& source) {
+  std::vector<store::PredictionRow> rows;
+  SQLite::Statement q(
+      source.db,
+      "SELECT strategy, world_size, gpus_per_node, step_s, step_low_s, step_high_s, confidence, compute_s, "
+      "communication_s, exposed_s, latency_s, bandwidth_s, skew_s, other_s, throughput, efficiency, bound, "
+      "extrapolation, note FROM prediction ORDER BY strategy, gpus_per_node, world_size");
+  while (q.executeStep()) {
+    store::PredictionRow row;
+    row.strategy = q.getColumn(0).getString();
+    row.world_size = q.getColumn(1).getInt64();
+    row.gpus_per_node = q.getColumn(2).getInt64();
+    int i = 3;
+    for (double* value : {&row.step_s, &row.step_low_s, &row.step_high_s, &row.confidence, &row.compute_s,
+                          &row.communication_s, &row.exposed_s, &row.latency_s, &row.bandwidth_s, &row.skew_s,
+                          &row.other_s, &row.throughput, &row.efficiency}) {
+      *value = q.getColumn(i++).getDouble();
+    }
+    row.bound = q.getColumn(i++).getString();
+    row.extrapolation = q.getColumn(i++).getDouble();
+    row.note = q.getColumn(i).getString();
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<store::LearningRateRow> read_learning_rates(const Source& source) {
+  std::vector<store::LearningRateRow> rows;
+  SQLite::Statement q(
+      source.db,
+      "SELECT world_size, rule, global_batch, base_lr, target_lr, warmup_steps, note FROM learning_rate "
+      "ORDER BY rule, world_size");
+  while (q.executeStep()) {
+    rows.push_back({q.getColumn(0).getInt64(), q.getColumn(1).getString(), q.getColumn(2).getInt64(),
+                    q.getColumn(3).getDouble(), q.getColumn(4).getDouble(), q.getColumn(5).getInt64(),
+                    q.getColumn(6).getString()});
+  }
+  return rows;
+}
+
+double number(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : std::nan("");
+}
+
+Cell cell(double value) { return std::isnan(value) ? Cell() : Cell(value); }
+
+Cell integer_cell(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? Cell(found->get<std::int64_t>()) : Cell();
+}
+
+}  // namespace
+
+Table fit_table(const Source& source) { return fit_table(read_fits(source)); }
+
+Table fit_parameters_table(const Source& source) {
+  Table table;
+  table.name = "fit_parameters";
+  table.title = "Parameters of the fits";
+  table.note = "Standard errors from the fit's covariance; at a bound the error says nothing.";
+  table.empty = "No fitted model in this file.";
+  table.columns = {text("fit", "fit"),
+                   text("strategy", "strategy"),
+                   text("parameter", "parameter"),
+                   quantity("value", "value", ""),
+                   quantity("standard_error", "standard error", ""),
+                   text("unit", "unit"),
+                   Column{"at_bound", "at a bound", "", Kind::flag, "", false}};
+  table.key_columns = 3;
+  for (const store::FitRow& fit : read_fits(source)) {
+    const auto parameters = ordered_json::parse(fit.parameters, nullptr, false);
+    if (!parameters.is_object()) {
+      table.rows.push_back({fit.name, fit.strategy, "(unreadable)", Cell(), Cell(), Cell(), Cell()});
+      continue;
+    }
+    for (const auto& [name, p] : parameters.items()) {
+      const bool bound = p.is_object() && p.contains("at_bound") && p["at_bound"] == true;
+      const std::string unit = p.is_object() && p.contains("unit") && p["unit"].is_string() ? p["unit"] : "";
+      table.rows.push_back({fit.name, fit.strategy, name, cell(number(p, "value")), cell(number(p, "standard_error")),
+                            unit, static_cast<std::int64_t>(bound)});
+    }
+  }
+  return table;
+}
+
+Table fit_residuals_table(const Source& source) {
+  Table table;
+  table.name = "fit_residuals";
+  table.title = "Residuals of the fits";
+  table.note = "Relative error = fitted / measured − 1.";
+  table.empty = "No fitted model in this file.";
+  table.columns = {text("fit", "fit"),
+                   text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   count("bytes", "size", "bytes"),
+                   seconds("measured_s", "measured"),
+                   seconds("fitted_s", "fitted", "measured_s"),
+                   share("relative_error", "relative error")};
+  table.key_columns = 4;
+  for (const store::FitRow& fit : read_fits(source)) {
+    const auto points = ordered_json::parse(fit.residuals, nullptr, false);
+    if (!points.is_array()) {
+      table.rows.push_back({fit.name, fit.strategy, Cell(), Cell(), Cell(), Cell(), Cell()});
+      continue;
+    }
+    for (const auto& point : points) {
+      const double measured = number(point, "measured_s");
+      const double fitted = number(point, "fitted_s");
+      table.rows.push_back({fit.name, fit.strategy, integer_cell(point, "workers"), integer_cell(point, "bytes"),
+                            cell(measured), cell(fitted), measured > 0 ? cell(fitted / measured - 1.0) : Cell()});
+    }
+  }
+  return table;
+}
+
+Table predictions_table(const Source& source) { return predictions_table(read_predictions(source)); }
+
+Table knee_table(const Source& source) {
+  std::vector<MeasuredScaling> measured;
+  for (const Configuration& c : source.configurations) {
+    if (c.measured.empty()) continue;
+    measured.push_back({c.strategy,
+                        {c.world_size, median_of(c.measured, &RunStep::duration_s).mid,
+                         median_of(c.measured, &RunStep::exposed_s).mid}});
+  }
+  return knee_table(measured, read_predictions(source));
+}
+
+Table learning_rate_table(const Source& source) { return learning_rate_table(read_learning_rates(source)); }
+
+Table warmup_table(const Source& source) {
+  Table table;
+  table.name = "warmup";
+  table.title = "Warm-up schedule";
+  table.note =
+      "Raised every optimizer step: lr(t) = base + (target − base) · t / warm-up steps, then the target (Goyal et al. "
+      "2017, section 2.2). Shown at every quarter of the warm-up.";
+  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
+  table.columns = {count("workers", "N", "workers"), text("rule", "rule", true), count("step", "step", "steps"),
+                   share("warmup_share", "of the warm-up"), quantity("lr", "learning rate", "")};
+  table.key_columns = 2;
+  for (const store::LearningRateRow& row : read_learning_rates(source)) {
+    if (row.warmup_steps <= 0) {
+      table.rows.push_back({row.world_size, row.rule, std::int64_t{0}, 1.0, row.target_lr});
+      continue;
+    }
+    for (std::int64_t quarter = 0; quarter <= 4; ++quarter) {
+      const std::int64_t step = row.warmup_steps * quarter / 4;
+      const double done = static_cast<double>(step) / static_cast<double>(row.warmup_steps);
+      table.rows.push_back({row.world_size, row.rule, step, done, row.base_lr + (row.target_lr - row.base_lr) * done});
+    }
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

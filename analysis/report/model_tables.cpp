@@ -1,0 +1,215 @@
+#include "analysis/report/model_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "analysis/report/build.hpp"
+#include "analysis/report/units.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+void sort_rows(std::vector<store::PredictionRow>& rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.strategy, a.gpus_per_node, a.world_size) < std::tie(b.strategy, b.gpus_per_node, b.world_size);
+  });
+}
+
+// "alpha 52.1 ± 1.2 µs, beta 0 s/byte (at its bound)"
+std::string parameters_text(const std::string& json) {
+  const auto parameters = nlohmann::ordered_json::parse(json, nullptr, false);
+  if (!parameters.is_object()) return "(unreadable)";
+  std::string text;
+  for (const auto& [name, p] : parameters.items()) {
+    if (!p.is_object() || !p.contains("value") || !p["value"].is_number()) continue;
+    const std::string unit = p.contains("unit") && p["unit"].is_string() ? p["unit"].get<std::string>() : "";
+    text += (text.empty() ? "" : ", ") + name + " " + format_quantity(p["value"].get<double>(), unit);
+    if (p.contains("at_bound") && p["at_bound"] == true) {
+      text += " (at its bound)";
+    } else if (p.contains("standard_error") && p["standard_error"].is_number()) {
+      text += " ± " + format_quantity(p["standard_error"].get<double>(), unit, 2);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Table predictions_table(std::vector<store::PredictionRow> rows) {
+  sort_rows(rows);
+  Table table;
+  table.name = "predictions";
+  table.title = "Predictions";
+  table.note =
+      "Predicted median step with its interval; shares are of the step. Communication: all-reduce in flight (dp: "
+      "copies), of which latency and bandwidth are parts; exposed: not hidden by compute. Beyond: N / largest measured "
+      "N. Bound: the term that binds.";
+  table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   count("gpus_per_node", "ranks per host", "ranks"),
+                   seconds("step_s", "step"),
+                   seconds("step_low_s", "low", "step_s"),
+                   seconds("step_high_s", "high", "step_s"),
+                   share("confidence", "confidence"),
+                   quantity("throughput_samples_per_s", "throughput", "samples/s"),
+                   share("efficiency", "weak efficiency"),
+                   share("compute_share", "compute"),
+                   share("exposed_share", "exposed"),
+                   share("skew_share", "skew"),
+                   share("other_share", "other"),
+                   seconds("compute_s", "compute", "step_s"),
+                   seconds("communication_s", "communication", "step_s"),
+                   seconds("latency_s", "latency", "step_s"),
+                   seconds("bandwidth_s", "bandwidth", "step_s"),
+                   seconds("exposed_s", "exposed", "step_s"),
+                   seconds("skew_s", "skew", "step_s"),
+                   seconds("other_s", "other", "step_s"),
+                   text("bound", "bound"),
+                   quantity("extrapolation", "beyond", "×"),
+                   prose("note", "note")};
+  table.columns[2].hide_constant = table.columns[6].hide_constant = true;
+  table.key_columns = 3;
+  for (const store::PredictionRow& r : rows) {
+    const auto of_step = [&](double part) { return r.step_s > 0 ? Cell(part / r.step_s) : Cell(); };
+    table.rows.push_back({r.strategy,
+                          r.world_size,
+                          r.gpus_per_node,
+                          r.step_s,
+                          r.step_low_s,
+                          r.step_high_s,
+                          r.confidence,
+                          r.throughput,
+                          r.efficiency,
+                          of_step(r.compute_s),
+                          of_step(r.exposed_s),
+                          of_step(r.skew_s),
+                          of_step(r.other_s),
+                          r.compute_s,
+                          r.communication_s,
+                          r.latency_s,
+                          r.bandwidth_s,
+                          r.exposed_s,
+                          r.skew_s,
+                          r.other_s,
+                          r.bound,
+                          r.extrapolation,
+                          r.note});
+  }
+  return table;
+}
+
+Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted) {
+  sort_rows(predicted);
+  Table table;
+  table.name = "knee";
+  table.title = "Where compute-bound turns communication-bound";
+  table.note =
+      "The smallest N at which exposed communication exceeds the share of the step; above 50 % the step is "
+      "communication-bound. Measured N count before predicted ones.";
+  table.empty = "Nothing measured and nothing predicted.";
+  table.columns = {text("strategy", "strategy"),
+                   count("gpus_per_node", "ranks per host", "ranks"),
+                   share("threshold", "exposed above"),
+                   count("knee_workers", "from N", "workers"),
+                   share("exposed_share", "exposed there"),
+                   text("source", "source"),
+                   count("largest_workers", "largest N looked at", "workers")};
+  table.columns[1].hide_constant = true;
+  table.key_columns = 2;
+  struct Known {
+    scaling::ScalingPoint point;
+    const char* source;
+  };
+  using Curve = std::map<std::int64_t, Known>;
+  std::map<std::string, Curve> curves_measured;
+  for (const MeasuredScaling& m : measured) {
+    if (m.point.step_s > 0) curves_measured[m.strategy].insert({m.point.workers, {m.point, "measured"}});
+  }
+  std::map<std::pair<std::string, std::int64_t>, Curve> curves;
+  for (const store::PredictionRow& r : predicted) {
+    if (r.step_s > 0) {
+      curves[{r.strategy, r.gpus_per_node}].insert(
+          {r.world_size, {{r.world_size, r.step_s, r.exposed_s}, "predicted"}});
+    }
+  }
+  for (const auto& [strategy, curve] : curves_measured) {
+    bool with_predictions = false;
+    for (auto& [key, predictions] : curves) {
+      if (key.first != strategy) continue;
+      with_predictions = true;
+      for (const auto& [workers, known_point] : curve) predictions.insert_or_assign(workers, known_point);
+    }
+    if (!with_predictions) curves[{strategy, 0}] = curve;
+  }
+  for (const auto& [key, curve] : curves) {
+    std::vector<scaling::ScalingPoint> points;
+    for (const auto& [workers, known_point] : curve) points.push_back(known_point.point);
+    for (const double threshold : {0.1, 0.25, 0.5}) {
+      const std::optional<std::int64_t> knee = scaling::knee(points, threshold);
+      Row row{key.first, key.second, threshold};
+      if (knee) {
+        const Known& at = curve.at(*knee);
+        row.insert(row.end(), {*knee, at.point.exposed_s / at.point.step_s, std::string(at.source)});
+      } else {
+        row.insert(row.end(), {Cell(), Cell(), std::string("none up to there")});
+      }
+      row.emplace_back(curve.rbegin()->first);
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.rule, a.world_size) < std::tie(b.rule, b.world_size);
+  });
+  Table table;
+  table.name = "learning_rate";
+  table.title = "Learning rate";
+  table.note =
+      "linear: target = base · global batch / base batch, reached by raising the rate every step of the warm-up "
+      "(Goyal et al. 2017).";
+  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
+  table.columns = {count("workers", "N", "workers"),
+                   text("rule", "rule", true),
+                   count("global_batch_samples", "global batch", "samples"),
+                   quantity("base_lr", "base", ""),
+                   quantity("target_lr", "target", ""),
+                   count("warmup_steps", "warm-up", "steps"),
+                   prose("note", "note")};
+  table.key_columns = 2;
+  for (const store::LearningRateRow& r : rows) {
+    table.rows.push_back({r.world_size, r.rule, r.global_batch, r.base_lr, r.target_lr, r.warmup_steps, r.note});
+  }
+  return table;
+}
+
+Table fit_table(std::span<const store::FitRow> rows) {
+  Table table;
+  table.name = "fit";
+  table.title = "Fitted models";
+  table.note = "Error: the median of |fitted − measured| / measured. Predictions rest on usable fits alone.";
+  table.empty = "No fitted model in this file.";
+  table.columns = {text("fit", "fit"),
+                   text("strategy", "strategy"),
+                   text("form", "form"),
+                   Column{"usable", "usable", "", Kind::flag, "", false},
+                   count("points", "points"),
+                   share("median_relative_error", "error"),
+                   prose("parameters", "parameters"),
+                   prose("status", "status")};
+  table.key_columns = 2;
+  for (const store::FitRow& r : rows) {
+    table.rows.push_back({r.name, r.strategy, r.form, r.usable, r.points, r.median_relative_error,
+                          parameters_text(r.parameters), r.status});
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,29 @@
+// Tables about models from rows, whether these come from a database or were computed a moment ago.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.hpp"
+#include "simulator/scaling/efficiency.hpp"
+#include "tracer/store/result_rows.hpp"
+
+namespace ddpprof::report {
+
+// Rows are shown ordered by strategy, ranks per node and N.
+Table predictions_table(std::vector<store::PredictionRow> rows);
+
+struct MeasuredScaling {
+  std::string strategy;
+  scaling::ScalingPoint point;
+};
+
+// Per strategy: the smallest N at which exposed communication exceeds 10, 25 and 50 % of the step. What was measured
+// counts before what was predicted.
+Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted);
+
+Table learning_rate_table(std::vector<store::LearningRateRow> rows);
+Table fit_table(std::span<const store::FitRow> rows);
+
+}  // namespace ddpprof::report

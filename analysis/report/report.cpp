@@ -1,0 +1,94 @@
+#include "analysis/report/report.hpp"
+
+#include <SQLiteCpp/Exception.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "analysis/report/build.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using Maker = Table (*)(const Source&);
+struct Recipe {
+  ReportInfo info;
+  const char* title;
+  std::vector<Maker> makers;
+  bool skip_empty = false;  // leave out tables without rows
+};
+
+// Without the parts in seconds: their shares say it shorter.
+Table brief_predictions(const Source& source) {
+  Table table = predictions_table(source);
+  for (std::size_t i = table.columns.size(); i-- > 0;) {
+    const std::string& name = table.columns[i].name;
+    if (!name.ends_with("_s") || name.starts_with("step_") || name.ends_with("per_s")) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    table.columns.erase(table.columns.begin() + at);
+    for (Row& row : table.rows) row.erase(row.begin() + at);
+  }
+  return table;
+}
+
+const std::vector<Recipe>& recipes() {
+  static const std::vector<Recipe> all = {
+      {{"summary", "what was run, how it scales, what is predicted"},
+       "Summary",
+       {run_table, notices_table, step_table, time_table, strong_table, fit_table, brief_predictions, knee_table,
+        learning_rate_table, comm_table},
+       true},
+      {{"steps", "every step of every measurement"}, "Steps", {steps_table}},
+      {{"phases", "where a step's time goes, phase by phase"}, "Phases", {time_table, phases_table}},
+      {{"collectives", "each gradient bucket's all-reduce, and the other collectives"},
+       "Collectives",
+       {collectives_table}},
+      {{"overlap", "communication hidden behind compute, and exposed"}, "Overlap", {overlap_table}},
+      {{"skew", "ranks against each other, and their clocks"}, "Skew", {skew_table, clocks_table}},
+      {{"efficiency", "weak and strong scaling"}, "Scaling efficiency", {weak_table, strong_table}},
+      {{"fit", "the fitted models: usable or not, parameters, residuals"},
+       "Fitted models",
+       {fit_table, fit_parameters_table, fit_residuals_table}},
+      {{"predictions", "what N workers would do, and where communication takes over"},
+       "Predictions",
+       {predictions_table, knee_table}},
+      {{"learning-rate", "learning rate and warm-up for each N"}, "Learning rate", {learning_rate_table, warmup_table}},
+      {{"comm", "all-reduce sizes sweep, in nccl-tests' columns"}, "Communication benchmark", {comm_table}},
+      {{"diagnostics", "everything that was lost, refused or doubtful, and the versions"},
+       "Diagnostics",
+       {diagnostics_table, versions_table}},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::vector<ReportInfo> report_names() {
+  std::vector<ReportInfo> names;
+  for (const Recipe& recipe : recipes()) names.push_back(recipe.info);
+  return names;
+}
+
+Report build_report(store::Database& database, std::string_view name) {
+  const auto& all = recipes();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Recipe& r) { return r.info.name == name; });
+  if (found == all.end()) {
+    std::string known;
+    for (const Recipe& recipe : all) known += (known.empty() ? "" : ", ") + std::string(recipe.info.name);
+    throw std::invalid_argument("unknown report '" + std::string(name) + "' (expected one of " + known + ")");
+  }
+  try {
+    const Source source{database.sql(), read_configurations(database.sql())};
+    Report report{std::string(name), found->title, {}};
+    for (const Maker make : found->makers) {
+      Table table = make(source);
+      if (!found->skip_empty || !table.rows.empty()) report.tables.push_back(std::move(table));
+    }
+    return report;
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,61 @@
+// A report: named, typed tables built from a trace database; render.hpp turns them into text, CSV, JSON or Markdown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ddpprof::store {
+class Database;
+}
+
+namespace ddpprof::report {
+
+enum class Kind {
+  text,     // a short word
+  prose,    // a sentence: wrapped where the width is limited
+  integer,  // a count or an index
+  real,     // a measured quantity, in the column's base unit
+  share,    // a ratio; shown as a percentage, stored as it is
+  flag,     // 0 or 1, shown as no or yes
+};
+
+// `name` is stable and carries the base unit (step_median_s); `title` is what people read, without a unit.
+struct Column {
+  std::string name, title;
+  std::string unit;  // base unit: s, bytes, bytes/s, samples/s, samples, steps, workers, …; "" for none
+  Kind kind = Kind::text;
+  std::string scale_with;      // name of the column whose display unit this one shares, "" for its own
+  bool hide_constant = false;  // left out of text and Markdown when every row says the same
+};
+
+using Cell = std::variant<std::monostate, std::string, std::int64_t, double>;  // monostate: not known, not measured
+using Row = std::vector<Cell>;
+
+struct Table {
+  std::string name, title;
+  std::string note;  // the rule the numbers follow
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+  int key_columns = 0;     // leading columns that are repeated when a wide table is folded
+  bool as_record = false;  // one row, read better as a list of names and values
+  std::string empty;       // what to say when there are no rows: why, and what to do
+};
+
+struct Report {
+  std::string name, title;
+  std::vector<Table> tables;
+};
+
+struct ReportInfo {
+  std::string_view name, summary;
+};
+std::vector<ReportInfo> report_names();
+
+// The same database gives the same report. Throws std::invalid_argument on an unknown name (listing the known ones)
+// and store::DatabaseError when the file cannot be read.
+Report build_report(store::Database&, std::string_view name);
+
+}  // namespace ddpprof::report

@@ -1,0 +1,281 @@
+// Tables about the run itself: what it was, and what to know before believing its numbers.
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "analysis/report/build.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+constexpr double noisy_half_width = 0.10;  // of the median: above this a comparison of two N says little
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string joined(const std::set<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
+std::string about(const std::string& kind, const std::string& strategy, std::int64_t workers) {
+  return fmt::format("{} N={}", kind == "bench-comm" ? kind : strategy, workers);
+}
+
+struct Notice {
+  std::string severity, where, code, message, advice;
+  std::int64_t count = 1;
+  std::set<std::int64_t> ranks;
+};
+
+int urgency(const std::string& severity) { return severity == "error" ? 0 : severity == "warning" ? 1 : 2; }
+
+// Rows of `diagnostic` with the same words about the same configuration become one, their counts summed.
+std::vector<Notice> stored_notices(SQLite::Database& db) {
+  std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, Notice> merged;
+  SQLite::Statement q(
+      db,
+      "SELECT d.severity, d.code, d.message, d.advice, d.count, d.rank, m.kind, m.strategy, m.world_size "
+      "FROM diagnostic d LEFT JOIN measurement m ON m.id = d.measurement_id "
+      "WHERE d.severity IN ('warning', 'error') ORDER BY d.rowid");
+  while (q.executeStep()) {
+    const std::string where = q.getColumn(6).isNull() ? "the file"
+                                                      : about(q.getColumn(6).getString(), q.getColumn(7).getString(),
+                                                              q.getColumn(8).getInt64());
+    Notice notice{q.getColumn(0).getString(),
+                  where,
+                  q.getColumn(1).getString(),
+                  q.getColumn(2).getString(),
+                  q.getColumn(3).getString(),
+                  0,
+                  {}};
+    Notice& kept =
+        merged.try_emplace({notice.severity, where, notice.code, notice.message, notice.advice}, notice).first->second;
+    kept.count += q.getColumn(4).getInt64();
+    if (!q.getColumn(5).isNull()) kept.ranks.insert(q.getColumn(5).getInt64());
+  }
+  std::vector<Notice> all;
+  for (auto& [key, notice] : merged) all.push_back(std::move(notice));
+  return all;
+}
+
+void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
+  SQLite::Statement q(db,
+                      "SELECT kind, strategy, world_size, status, message FROM measurement WHERE status <> 'ok' "
+                      "ORDER BY kind, strategy, world_size, repeat, id");
+  while (q.executeStep()) {
+    const std::string where = about(q.getColumn(0).getString(), q.getColumn(1).getString(), q.getColumn(2).getInt64());
+    const std::string message = q.getColumn(4).getString();
+    all.push_back({"error",
+                   where,
+                   "measurement_" + q.getColumn(3).getString(),
+                   q.getColumn(3).getString() + (message.empty() ? "" : ": " + message),
+                   "Its numbers cover what was measured before; measure it again.",
+                   1,
+                   {}});
+  }
+}
+
+void add_derived(const Source& source, std::vector<Notice>& all) {
+  for (const Configuration& c : source.configurations) {
+    const std::string where = about(c.kind, c.strategy, c.world_size);
+    const bool said = std::any_of(all.begin(), all.end(), [&](const Notice& n) {
+      return n.where == where && n.code.find("oversubscri") != std::string::npos;
+    });
+    if (c.oversubscription > 1.0 && !said) {
+      all.push_back({"warning",
+                     where,
+                     "oversubscribed",
+                     fmt::format("{:.0f} compute threads share {} core{} ({:.3g} threads a core): its times include "
+                                 "waiting for a core.",
+                                 c.oversubscription * static_cast<double>(c.cores), c.cores, c.cores == 1 ? "" : "s",
+                                 c.oversubscription),
+                     "Where every rank has its own cores the step is shorter; read its scaling as this machine's.",
+                     1,
+                     {}});
+    }
+    if (c.incomplete_steps > 0) {
+      all.push_back({"warning",
+                     where,
+                     "incomplete_steps",
+                     fmt::format("{} measured steps lack a rank's record and are left out.", c.incomplete_steps),
+                     "See ddpprof report --report diagnostics for what happened to the rank.",
+                     c.incomplete_steps,
+                     {}});
+    }
+    if (!c.measured.empty()) {
+      const double width = median_of(c.measured, &RunStep::duration_s).relative_half_width();
+      if (width > noisy_half_width) {
+        all.push_back(
+            {"warning",
+             where,
+             "noisy_median",
+             fmt::format("The median step is known to ± {:.0f} % only ({} steps).", width * 100.0, c.measured.size()),
+             "Measure more steps (measure.steps) or until it is known (measure.until_ci_percent).",
+             1,
+             {}});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Table run_table(const Source& source) {
+  Table table;
+  table.name = "run";
+  table.title = "What was run";
+  table.as_record = true;
+  table.empty = "No measurement in this file.";
+  table.columns = {text("scenario", "scenario"),
+                   text("kind", "kind"),
+                   text("model", "model"),
+                   count("parameters", "parameters"),
+                   count("gradient_bytes", "gradients", "bytes"),
+                   count("batch_per_worker_samples", "batch per worker", "samples"),
+                   count("accumulation", "accumulation", "micro-batches"),
+                   text("precision", "precision"),
+                   text("strategies", "strategies"),
+                   text("workers", "workers measured"),
+                   text("backend", "backend"),
+                   text("device", "device"),
+                   count("cores", "cores", "cores"),
+                   text("threads_per_rank", "threads per rank"),
+                   count("hosts", "hosts", "hosts"),
+                   count("measurements", "measurements"),
+                   seconds("wall_s", "measured for"),
+                   text("started_utc", "started (UTC)"),
+                   prose("versions", "versions")};
+  struct Group {
+    std::set<std::string> strategies, backends, devices;
+    std::set<std::int64_t> workers, threads;
+    std::int64_t measurements = 0, cores = 0, nodes = 0;
+    double wall_s = 0;
+    std::string started;
+    std::map<std::string, std::set<std::string>> versions;
+  };
+  using Key = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                         std::string>;
+  std::map<Key, Group> groups;
+  SQLite::Statement q(source.db,
+                      "SELECT COALESCE(s.name, ''), m.kind, m.model, m.parameter_count, m.parameter_bytes, "
+                      "m.batch_per_worker, m.accumulation, m.precision, m.strategy, m.world_size, m.backend, m.device, "
+                      "m.cores, m.threads_per_rank, m.nodes, m.wall_ns, m.versions, "
+                      "strftime('%Y-%m-%dT%H:%M:%SZ', m.started_utc_ns / 1000000000, 'unixepoch') "
+                      "FROM measurement m LEFT JOIN scenario s ON s.id = m.scenario_id ORDER BY m.id");
+  while (q.executeStep()) {
+    const auto text_at = [&](int i) { return q.getColumn(i).getString(); };
+    const auto int_at = [&](int i) { return static_cast<std::int64_t>(q.getColumn(i).getInt64()); };
+    Group& g = groups[{text_at(0), text_at(1), text_at(2), int_at(3), int_at(4), int_at(5), int_at(6), text_at(7)}];
+    if (text_at(1) != "bench-comm") g.strategies.insert(text_at(8));
+    g.workers.insert(int_at(9));
+    g.backends.insert(text_at(10));
+    g.devices.insert(text_at(11));
+    g.cores = std::max(g.cores, int_at(12));
+    g.threads.insert(int_at(13));
+    g.nodes = std::max(g.nodes, int_at(14));
+    g.wall_s += q.getColumn(15).getDouble() / 1e9;
+    if (g.measurements++ == 0 || text_at(17) < g.started) g.started = text_at(17);
+    const auto versions = nlohmann::json::parse(text_at(16), nullptr, false);
+    if (versions.is_object()) {
+      for (const auto& [name, value] : versions.items()) {
+        g.versions[name].insert(value.is_string() ? value.get<std::string>() : value.dump());
+      }
+    }
+  }
+  for (const auto& [key, g] : groups) {
+    const auto& [scenario, kind, model, parameters, bytes, batch, accumulation, precision] = key;
+    std::string versions;
+    for (const auto& [name, values] : g.versions) {
+      versions += (versions.empty() ? "" : ", ") + name + " " + joined(values);
+    }
+    const auto unless_empty = [](const std::string& s) { return s.empty() ? Cell() : Cell(s); };
+    const auto unless_comm = [&](std::int64_t v) { return kind == "bench-comm" ? Cell() : Cell(v); };
+    table.rows.push_back({unless_empty(scenario), kind, unless_empty(model), unless_comm(parameters),
+                          unless_comm(bytes), unless_comm(batch), unless_comm(accumulation), unless_empty(precision),
+                          unless_empty(joined(g.strategies)), joined(g.workers), joined(g.backends), joined(g.devices),
+                          g.cores, joined(g.threads), g.nodes, g.measurements, g.wall_s, unless_empty(g.started),
+                          unless_empty(versions)});
+  }
+  return table;
+}
+
+Table versions_table(const Source& source) {
+  Table table;
+  table.name = "versions";
+  table.title = "Versions";
+  table.empty = "No measurement in this file.";
+  table.columns = {text("strategy", "strategy"), count("workers", "N", "workers"), text("name", "name"),
+                   text("version", "version")};
+  table.key_columns = 2;
+  SQLite::Statement q(source.db,
+                      "SELECT DISTINCT strategy, world_size, versions FROM measurement ORDER BY strategy, world_size, "
+                      "versions");
+  while (q.executeStep()) {
+    const auto versions = nlohmann::json::parse(q.getColumn(2).getString(), nullptr, false);
+    if (!versions.is_object()) continue;
+    for (const auto& [name, value] : versions.items()) {
+      table.rows.push_back({q.getColumn(0).getString(), q.getColumn(1).getInt64(), name,
+                            value.is_string() ? value.get<std::string>() : value.dump()});
+    }
+  }
+  return table;
+}
+
+Table notices_table(const Source& source) {
+  std::vector<Notice> all = stored_notices(source.db);
+  add_failed_measurements(source.db, all);
+  add_derived(source, all);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Notice& a, const Notice& b) { return urgency(a.severity) < urgency(b.severity); });
+  Table table;
+  table.name = "notices";
+  table.title = "Know this first";
+  table.empty = "Nothing was lost, refused or doubtful.";
+  table.columns = {text("severity", "severity"), text("about", "about"),  text("code", "code"),
+                   text("ranks", "ranks"),       count("count", "count"), prose("message", "what"),
+                   prose("advice", "what to do")};
+  table.key_columns = 2;
+  for (const Notice& n : all) {
+    table.rows.push_back(
+        {n.severity, n.where, n.code, n.ranks.empty() ? Cell() : Cell(joined(n.ranks)), n.count, n.message, n.advice});
+  }
+  return table;
+}
+
+Table diagnostics_table(const Source& source) {
+  Table table;
+  table.name = "diagnostics";
+  table.title = "Diagnostics";
+  table.empty = "Nothing was lost, refused or doubtful.";
+  table.columns = {text("severity", "severity"), text("strategy", "strategy"), count("workers", "N", "workers"),
+                   count("repeat", "repeat"),    count("rank", "rank"),        text("code", "code"),
+                   count("count", "count"),      prose("message", "what"),     prose("advice", "what to do")};
+  table.columns[3].hide_constant = true;
+  table.key_columns = 3;
+  SQLite::Statement q(
+      source.db,
+      "SELECT d.severity, m.strategy, m.world_size, m.repeat, d.rank, d.code, d.count, d.message, d.advice "
+      "FROM diagnostic d LEFT JOIN measurement m ON m.id = d.measurement_id "
+      "ORDER BY CASE d.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, m.strategy, "
+      "m.world_size, m.repeat, d.rank, d.code, d.rowid");
+  while (q.executeStep()) {
+    const auto integer = [&](int i) { return q.getColumn(i).isNull() ? Cell() : Cell(q.getColumn(i).getInt64()); };
+    table.rows.push_back({q.getColumn(0).getString(),
+                          q.getColumn(1).isNull() ? Cell() : Cell(q.getColumn(1).getString()), integer(2), integer(3),
+                          integer(4), q.getColumn(5).getString(), q.getColumn(6).getInt64(), q.getColumn(7).getString(),
+                          q.getColumn(8).getString()});
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,28 @@
+// How a number in a base unit is shown to people: a unit and decimals chosen for a whole column.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ddpprof::report {
+
+struct Scale {
+  double factor = 1.0;  // shown = value / factor
+  std::string unit;     // e.g. "ms" for a column in s; "" for none
+  int decimals = 0;
+};
+
+// The unit that makes the column's median magnitude at least 1, and the decimals (0 to 3) that give its smallest
+// magnitude three significant digits. Zeros do not count.
+Scale choose_scale(std::string_view base_unit, std::span<const double> values);
+
+std::string format_number(double value, const Scale& scale);
+
+// One value with its own unit and `digits` significant digits: "52.1 µs".
+std::string format_quantity(double value, std::string_view base_unit, int digits = 3);
+
+std::string format_bytes(std::int64_t bytes);  // "256 MiB", "7.11 MiB", "40 B"
+
+}  // namespace ddpprof::report
