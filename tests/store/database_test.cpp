@@ -1,0 +1,261 @@
+#include "tracer/store/database.hpp"
+
+#include <SQLiteCpp/Statement.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/store/shard_builder.hpp"
+#include "tracer/store/inserter.hpp"
+
+namespace ddpprof::store {
+namespace {
+
+using test::TemporaryFolder;
+using ::testing::HasSubstr;
+
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  test::ShardBuilder::write_bytes(path, std::as_bytes(std::span(text)));
+}
+
+// Runs `action` and returns the kind of error it threw, and its message in `message`.
+template <class Action>
+std::optional<ErrorKind> kind_of(Action action, std::string* message = nullptr) {
+  try {
+    action();
+  } catch (const DatabaseError& error) {
+    if (message) *message = error.what();
+    return error.kind();
+  }
+  return std::nullopt;
+}
+
+std::int64_t count(Database& database, const std::string& table) {
+  SQLite::Statement query(database.sql(), "SELECT count(*) FROM \"" + table + "\"");
+  query.executeStep();
+  return query.getColumn(0).getInt64();
+}
+
+TEST(Database, CreatesWhatItOpens) {
+  TemporaryFolder folder;
+  Database::create(folder / "a.db");
+  EXPECT_EQ(count(*std::make_unique<Database>(Database::open_write(folder / "a.db")), "step"), 0);
+  Database read = Database::open_read(folder / "a.db");
+  EXPECT_EQ(read.sql().execAndGet("PRAGMA application_id").getInt(), application_id);
+  EXPECT_EQ(read.sql().execAndGet("PRAGMA user_version").getInt(), schema_version);
+  EXPECT_THROW(read.sql().exec("DELETE FROM step"), SQLite::Exception);
+  EXPECT_NO_THROW(read.check());
+}
+
+TEST(Database, CreateRefusesAndReplaces) {
+  TemporaryFolder folder;
+  {
+    Database database = Database::create(folder / "a.db");
+    Inserter<MetaRow>(database).insert({"format", "1"});
+  }
+  EXPECT_EQ(kind_of([&] { Database::create(folder / "a.db"); }), ErrorKind::exists);
+  Database replaced = Database::create(folder / "a.db", Replace::yes);
+  EXPECT_EQ(count(replaced, "meta"), 0);
+}
+
+TEST(Database, NeverOverwritesAForeignFile) {
+  TemporaryFolder folder;
+  write_text(folder / "notes.txt", "my notes");
+  EXPECT_EQ(kind_of([&] { Database::create(folder / "notes.txt", Replace::yes); }), ErrorKind::not_sqlite);
+  SQLite::Database((folder / "other.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("CREATE TABLE mine(a)");
+  EXPECT_EQ(kind_of([&] { Database::create(folder / "other.db", Replace::yes); }), ErrorKind::foreign);
+  EXPECT_EQ(std::filesystem::file_size(folder / "notes.txt"), 8u);
+  write_text(folder / "empty.db", "");  // as mktemp leaves it
+  EXPECT_EQ(kind_of([&] { Database::create(folder / "empty.db"); }), std::nullopt);
+  EXPECT_EQ(kind_of([&] { Database::create(folder / "no" / "such" / "a.db"); }), ErrorKind::io);
+}
+
+TEST(Database, SaysWhatIsWrongWithAFile) {
+  TemporaryFolder folder;
+  std::string message;
+  EXPECT_EQ(kind_of([&] { Database::open_read(folder / "none.db"); }, &message), ErrorKind::missing);
+  EXPECT_THAT(message, HasSubstr("none.db"));
+  EXPECT_EQ(kind_of([&] { Database::open_read(folder / "."); }), ErrorKind::not_sqlite);
+  write_text(folder / "text.db", std::string(4096, 'x'));
+  EXPECT_EQ(kind_of([&] { Database::open_read(folder / "text.db"); }), ErrorKind::not_sqlite);
+  write_text(folder / "empty.db", "");
+  EXPECT_EQ(kind_of([&] { Database::open_write(folder / "empty.db"); }), ErrorKind::not_sqlite);
+  SQLite::Database((folder / "other.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("CREATE TABLE mine(a)");
+  EXPECT_EQ(kind_of([&] { Database::open_read(folder / "other.db"); }, &message), ErrorKind::foreign);
+  EXPECT_THAT(message, HasSubstr("import"));
+}
+
+TEST(Database, NewerVersionIsRefused) {
+  TemporaryFolder folder;
+  Database::create(folder / "a.db").sql().exec("PRAGMA user_version = 99");
+  std::string message;
+  EXPECT_EQ(kind_of([&] { Database::open_read(folder / "a.db"); }, &message), ErrorKind::newer_version);
+  EXPECT_THAT(message, HasSubstr("99"));
+}
+
+// An artificial version 0: version 1 without measurement.message. The two steps -1 → 0 → 1 prove that steps are
+// chained.
+TEST(Database, OlderVersionsAreMigrated) {
+  TemporaryFolder folder;
+  const auto make_old = [&](int version) {
+    Database database = Database::create(folder / "a.db", Replace::yes);
+    database.sql().exec(
+        "DROP VIEW aligned_step; DROP VIEW aligned_collective;"
+        "ALTER TABLE measurement DROP COLUMN message; DROP TABLE comm_point;"
+        "PRAGMA user_version = " +
+        std::to_string(version));
+  };
+  const Migration steps[] = {
+      {-1, "adds comm_point", "CREATE TABLE comm_point(shard_id, op, bytes, iteration, duration_ns)"},
+      {0, "adds measurement.message", "ALTER TABLE measurement ADD COLUMN message TEXT NOT NULL DEFAULT ''"},
+  };
+  OpenOptions options;
+  options.migrations = steps;
+  for (bool write : {true, false}) {
+    make_old(-1);
+    Database database =
+        write ? Database::open_write(folder / "a.db", options) : Database::open_read(folder / "a.db", options);
+    EXPECT_EQ(database.sql().execAndGet("PRAGMA user_version").getInt(), schema_version);
+    EXPECT_NO_THROW(database.sql().exec("SELECT message FROM measurement"));
+    EXPECT_EQ(count(database, "comm_point"), 0);
+  }
+  // A missing step changes nothing.
+  make_old(-1);
+  options.migrations = std::span(steps).last(1);
+  EXPECT_EQ(kind_of([&] { Database::open_write(folder / "a.db", options); }), ErrorKind::older_version);
+  // A step that fails leaves the version as it was.
+  const Migration failing[] = {steps[0], {0, "wrong", "ALTER TABLE measurement ADD COLUMN world_size INTEGER"}};
+  options.migrations = failing;
+  EXPECT_TRUE(kind_of([&] { Database::open_write(folder / "a.db", options); }));
+  SQLite::Database raw((folder / "a.db").string(), SQLite::OPEN_READWRITE);
+  EXPECT_EQ(raw.execAndGet("PRAGMA user_version").getInt(), -1);
+  EXPECT_FALSE(raw.tableExists("comm_point"));
+}
+
+TEST(Database, LockIsReportedNotWaitedForEver) {
+  TemporaryFolder folder;
+  Database writer = Database::create(folder / "a.db");
+  OpenOptions options;
+  options.busy_timeout = std::chrono::milliseconds(20);
+  Database second = Database::open_write(folder / "a.db", options);
+  BulkLoad load(writer);
+  EXPECT_EQ(kind_of([&] { BulkLoad other(second); }), ErrorKind::locked);
+  EXPECT_EQ(kind_of([&] { Database::create(folder / "a.db", Replace::yes, options); }), ErrorKind::locked);
+}
+
+// Every cut of the file: opening and a full check find it, or all of it is there. Nothing crashes.
+TEST(Database, TruncationIsFound) {
+  TemporaryFolder folder;
+  {
+    Database database = Database::create(folder / "a.db");
+    Inserter<MetaRow> meta(database);
+    for (int i = 0; i < 500; ++i) meta.insert({"key" + std::to_string(i), std::string(100, 'v')});
+  }
+  const auto whole = std::filesystem::file_size(folder / "a.db");
+  for (std::uintmax_t size = 0; size < whole; size += size < 200 ? 1 : 1021) {
+    std::filesystem::copy_file(folder / "a.db", folder / "cut.db", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(folder / "cut.db", size);
+    const auto kind = kind_of([&] { Database::open_read(folder / "cut.db"); });
+    ASSERT_TRUE(kind == ErrorKind::corrupt || kind == ErrorKind::not_sqlite) << size;
+    if (size >= 100) {
+      ASSERT_EQ(kind, ErrorKind::corrupt) << size;
+    }
+  }
+}
+
+TEST(Database, DamagedPagesAreFoundByCheck) {
+  TemporaryFolder folder;
+  {
+    Database database = Database::create(folder / "a.db");
+    Inserter<MetaRow> meta(database);
+    for (int i = 0; i < 2000; ++i) meta.insert({"key" + std::to_string(i), std::string(100, 'v')});
+  }
+  const auto size = std::filesystem::file_size(folder / "a.db");
+  {
+    std::fstream file(folder / "a.db", std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(size / 2 / 4096 * 4096));
+    file << std::string(4096, '\x5a');
+  }
+  EXPECT_EQ(kind_of([&] { Database::open_read(folder / "a.db").check(); }), ErrorKind::corrupt);
+}
+
+TEST(Database, DroppedTableIsFound) {
+  TemporaryFolder folder;
+  Database::create(folder / "a.db").sql().exec("DROP TABLE phase");
+  std::string message;
+  EXPECT_EQ(kind_of([&] { Database::open_read(folder / "a.db"); }, &message), ErrorKind::corrupt);
+  EXPECT_THAT(message, HasSubstr("phase"));
+}
+
+TEST(BulkLoad, RollsBackWithoutCommit) {
+  TemporaryFolder folder;
+  Database database = Database::create(folder / "a.db");
+  {
+    BulkLoad load(database);
+    Inserter<MetaRow>(database).insert({"a", "1"});
+  }
+  EXPECT_EQ(count(database, "meta"), 0);
+  {
+    BulkLoad load(database);
+    Inserter<MetaRow>(database).insert({"a", "1"});
+    load.commit();
+  }
+  EXPECT_EQ(count(database, "meta"), 1);
+  EXPECT_EQ(database.sql().execAndGet("PRAGMA synchronous").getInt(), 2);  // FULL again
+  database.finish_load();
+  EXPECT_NO_THROW(database.sql().exec("SELECT * FROM step INDEXED BY step_by_shard WHERE shard_id = 1"));
+}
+
+// A child commits one load, then is killed in the middle of a second one that has spilled pages into the file. What was
+// committed is there, nothing of the second is, and both ways of opening do the repair.
+TEST(BulkLoad, KilledLoadLeavesTheCommittedPart) {
+  for (bool write : {true, false}) {
+    TemporaryFolder folder;
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      try {
+        Database database = Database::create(folder / "a.db");
+        {
+          BulkLoad load(database);
+          Inserter<RangeRow> ranges(database);
+          for (int i = 0; i < 20000; ++i) ranges.insert({1, 2, 3, {}, RangeKind::mark, 0, i, i, {}});
+          load.commit();
+        }
+        BulkLoad load(database);
+        database.sql().exec("PRAGMA cache_size = 10");  // spill, so that the kill leaves a hot journal
+        database.sql().exec("UPDATE \"range\" SET tid = 9");
+        Inserter<RangeRow> ranges(database);
+        for (int i = 0; i < 20000; ++i) ranges.insert({2, 9, 3, {}, RangeKind::mark, 0, i, i, {}});
+        [[maybe_unused]] const auto told = ::write(ready[1], "x", 1);
+        for (;;) ::pause();
+      } catch (...) {
+        ::_exit(1);
+      }
+    }
+    ::close(ready[1]);
+    pollfd wait{ready[0], POLLIN, 0};
+    ASSERT_EQ(::poll(&wait, 1, 60000), 1);
+    char byte = 0;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1) << "the child failed";
+    ::close(ready[0]);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(std::filesystem::exists(folder / "a.db-journal"));
+    Database database = write ? Database::open_write(folder / "a.db") : Database::open_read(folder / "a.db");
+    EXPECT_EQ(count(database, "range"), 20000);
+    EXPECT_EQ(database.sql().execAndGet("SELECT count(*) FROM \"range\" WHERE tid = 2").getInt(), 20000);
+    EXPECT_NO_THROW(database.check());
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::store
