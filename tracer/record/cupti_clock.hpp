@@ -1,6 +1,7 @@
 // CUPTI's time as CLOCK_MONOTONIC.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace ddpprof::record {
@@ -30,7 +31,7 @@ class CuptiClock {
 
   std::int64_t to_monotonic_ns(std::uint64_t cupti_ns) const {
     const std::int64_t since = static_cast<std::int64_t>(cupti_ns) - origin_.cupti_ns;
-    return origin_.monotonic_ns + since + static_cast<std::int64_t>(static_cast<double>(since) * drift_);
+    return origin_.monotonic_ns + since + std::llround(static_cast<double>(since) * drift_);
   }
 
  private:

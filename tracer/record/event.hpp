@@ -43,7 +43,7 @@ int write_pop(ThreadLog& log, std::uint16_t domain, std::int64_t time_ns);
 void write_range_end(ThreadLog& log, std::uint64_t range_id, std::int64_t time_ns);
 
 // A schema as the shard keeps it: nested schemas and small fixed arrays are spread into "outer.inner" and "name[i]"
-// fields; what has no fixed place or no plain type keeps its name with type 0.
+// fields; what has no fixed place or no plain type (text, pointers) keeps its name with type 0.
 std::uint64_t register_schema(ThreadLog& log, std::uint16_t domain, const nvtxPayloadSchemaAttr_t& attributes);
 std::uint64_t register_enum(ThreadLog& log, std::uint16_t domain, const nvtxPayloadEnumAttr_t& attributes);
 

@@ -66,12 +66,12 @@ class Builder {
     if ((entry.flags & reference_flags) != 0) return {8, 8, 1, false, opaque, nullptr};
     layout.variable = array > NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE;
     if (entry.type >= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING && entry.type <= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32) {
-      if (layout.variable) return {0, 1, 1, true, static_cast<std::uint32_t>(entry.type), nullptr};
+      if (layout.variable) return {0, 1, 1, true, opaque, nullptr};
       if (entry.arrayOrUnionDetail == 0) return {8, 8, 1, false, opaque, nullptr};  // a `char*`
       const std::uint64_t unit = entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16   ? 2
                                  : entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32 ? 4
                                                                                        : 1;
-      return {entry.arrayOrUnionDetail * unit, unit, 1, false, static_cast<std::uint32_t>(entry.type), nullptr};
+      return {entry.arrayOrUnionDetail * unit, unit, 1, false, opaque, nullptr};  // a SchemaField has no length
     }
     if (array == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE) layout.elements = entry.arrayOrUnionDetail;
     std::uint64_t type = entry.type;
@@ -89,7 +89,7 @@ class Builder {
     const PlainType plain = plain_type(type);
     layout.size_bytes = plain.size_bytes;
     layout.align_bytes = plain.align_bytes;
-    layout.type = plain.kind == PlainType::Kind::none ? opaque : static_cast<std::uint32_t>(type);
+    layout.type = plain.size_bytes == 0 ? opaque : static_cast<std::uint32_t>(type);
     return layout;
   }
 
@@ -114,7 +114,7 @@ class Builder {
 
   void spread(const std::string& name, const Layout& layout, std::uint64_t offset) {
     const bool array = layout.elements != 1;
-    if (layout.elements > longest_spread_array || (layout.variable && !is_text_type(layout.type))) {
+    if (layout.elements > longest_spread_array || layout.variable) {
       add_field(name, opaque, offset);
       return;
     }
