@@ -61,7 +61,7 @@ def train(build, scenario, ranks, traced, folder):
             if process.poll() is None:
                 process.kill()
     result = json.loads((folder / "result-0.json").read_text())
-    return statistics.median(result["measured_step_ns"])
+    return statistics.median(result["step_ns"]["measured"])
 
 
 def events_per_step(folder, steps):
