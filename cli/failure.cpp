@@ -4,29 +4,9 @@
 #include <cstddef>
 
 #include "cli/subcommand.hpp"
+#include "runner/scenario/suggest.hpp"
 
 namespace ddpprof::cli {
-namespace {
-
-// Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
-}  // namespace
-
 Failure::Failure(ExitCode code, const std::string& wrong, std::string expected, std::string remedy)
     : std::runtime_error(wrong), code_(code), expected_(std::move(expected)), remedy_(std::move(remedy)) {}
 
@@ -38,20 +18,13 @@ std::string Failure::text() const {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t d = distance(word, candidate);
-    if (d < best_distance) {
-      best = candidate;
-      best_distance = d;
-    }
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  const std::string_view near = scenario::nearest(word, views);
+  if (!near.empty()) return std::string(near);
+  for (const std::string& candidate : candidates) {  // an unfinished word: "--rep" for "--report"
+    if (word.size() >= 3 && candidate.starts_with(word)) return candidate;
   }
-  if (!best.empty() || word.size() < 3) return best;
-  for (const std::string& candidate : candidates) {  // an unfinished word: "--form" for "--format"
-    if (candidate.starts_with(word)) return candidate;
-  }
-  return best;
+  return "";
 }
 
 std::vector<long long> parse_worker_list(const std::string& text, const std::string& option) {

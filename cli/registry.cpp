@@ -2,7 +2,7 @@
 #include "cli/subcommand.hpp"
 
 // One line a subcommand, in the order of the help; each is made by make_<word>() in its own file.
-#define DDPPROF_SUBCOMMANDS(one)
+#define DDPPROF_SUBCOMMANDS(one) one(report) one(validate)
 
 namespace ddpprof::cli {
 

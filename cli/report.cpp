@@ -1,0 +1,51 @@
+// ddpprof report: prints one report of a trace database.
+#include "analysis/report/report.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/database_file.hpp"
+#include "cli/output_format.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+class ReportSubcommand final : public Subcommand {
+ public:
+  std::string_view name() const override { return "report"; }
+  std::string_view summary() const override { return "Print a report of a trace database"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
+    std::string names;
+    for (const auto& info : report::report_names()) {
+      names += "\n" + std::string(info.name) + ": " + std::string(info.summary);
+    }
+    app.add_option("--report", report_, "Which report, one of:" + names)->type_name("NAME")->capture_default_str();
+    app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
+  }
+
+  ExitCode run(Context& context) override {
+    const report::Format format = checked_format(format_);
+    std::vector<std::string> names;
+    for (const auto& info : report::report_names()) names.emplace_back(info.name);
+    check_word("--report", report_, names);
+    store::Database database = open_database(file_);
+    try {
+      render(report::build_report(database, report_), format, context.out, context.width);
+    } catch (const store::DatabaseError& error) {
+      throw failure_of(error);
+    }
+    return ExitCode::done;
+  }
+
+ private:
+  std::string file_, report_ = "summary", format_ = "table";
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_report() { return std::make_unique<ReportSubcommand>(); }
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,53 @@
+// ddpprof validate: checks a scenario file and says everything that is wrong with it.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <ostream>
+
+#include "cli/subcommand.hpp"
+#include "runner/scenario/read.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+class ValidateSubcommand final : public Subcommand {
+ public:
+  std::string_view name() const override { return "validate"; }
+  std::string_view summary() const override { return "Check a scenario file and say everything that is wrong with it"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("SCENARIO.yaml", file_, "Scenario file (docs/scenario.md describes every key)")->required();
+    app.add_option("--set", overrides_, "Override a key, e.g. --set measure.steps=50; may be given several times")
+        ->type_name("KEY=VALUE")
+        ->take_all()
+        ->allow_extra_args(false);
+    app.add_flag("--print", print_, "Print the scenario with every default filled in");
+  }
+
+  ExitCode run(Context& context) override {
+    const scenario::ReadResult result = scenario::read_file(file_, overrides_);
+    for (const scenario::Problem& problem : result.problems) context.messages << problem.text() << '\n';
+    if (!result.problems.empty()) {
+      const std::size_t n = result.problems.size();
+      throw Failure(ExitCode::usage, file_ + " has " + std::to_string(n) + (n == 1 ? " problem" : " problems"), "",
+                    "docs/scenario.md describes every key");
+    }
+    if (print_) {
+      context.out << scenario::to_yaml(result.scenario);
+    } else if (!context.quiet) {
+      context.out << file_ << ": scenario '" << result.scenario.name << "' is sound\n";
+    }
+    return ExitCode::done;
+  }
+
+ private:
+  std::string file_;
+  std::vector<std::string> overrides_;
+  bool print_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_validate() { return std::make_unique<ValidateSubcommand>(); }
+
+}  // namespace ddpprof::cli
