@@ -1,0 +1,52 @@
+// How ranks find each other: a listening socket that exists before any rank does, and torchrun's variables.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace ddpprof::launcher {
+
+inline constexpr const char* master_fd_variable = "DDPPROF_MASTER_FD";  // rank 0: the socket to serve the store on
+
+// Bound and listening on 127.0.0.1 only, close-on-exec. Rank 0 inherits it, so no other program can take the port
+// between choosing and using it, and ranks that are early wait in its backlog.
+class ListeningSocket {
+ public:
+  ListeningSocket() = default;  // none
+  ListeningSocket(int descriptor, std::uint16_t port) : descriptor_(descriptor), port_(port) {}
+  ListeningSocket(ListeningSocket&&) noexcept;
+  ListeningSocket& operator=(ListeningSocket&&) noexcept;
+  ListeningSocket(const ListeningSocket&) = delete;
+  ListeningSocket& operator=(const ListeningSocket&) = delete;
+  ~ListeningSocket() { close(); }
+
+  int descriptor() const { return descriptor_; }  // -1: none
+  std::uint16_t port() const { return port_; }
+  static const char* address() { return "127.0.0.1"; }
+  void close();
+
+ private:
+  int descriptor_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+// The kernel picks the port. Throws std::system_error.
+ListeningSocket open_loopback_listener();
+
+struct RankPlace {
+  int rank = 0;
+  int world_size = 1;
+  std::string master_address = "127.0.0.1";
+  std::uint16_t master_port = 0;
+  int threads = 1;                             // OMP_NUM_THREADS; 0: leave it as it is
+  std::filesystem::path tracer_library = {};   // empty: no tracing
+  std::filesystem::path trace_directory = {};  // where the tracer puts its shards
+};
+
+// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torchrun sets them on one host;
+// OMP_NUM_THREADS; and, with a tracer, NVTX_INJECTION64_PATH, CUDA_INJECTION64_PATH and DDPPROF_TRACE_DIR.
+std::map<std::string, std::string> rank_environment(const RankPlace&);
+
+}  // namespace ddpprof::launcher

@@ -1,0 +1,74 @@
+#include "runner/launcher/rendezvous.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace ddpprof::launcher {
+namespace {
+
+bool connects(const char* address, std::uint16_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in target{};
+  target.sin_family = AF_INET;
+  target.sin_port = htons(port);
+  inet_pton(AF_INET, address, &target.sin_addr);
+  const bool connected = connect(fd, reinterpret_cast<const sockaddr*>(&target), sizeof target) == 0;
+  close(fd);
+  return connected;
+}
+
+TEST(Listener, TakesConnectionsBeforeAnybodyAccepts) {
+  ListeningSocket listener = open_loopback_listener();
+  EXPECT_GT(listener.port(), 0);
+  EXPECT_TRUE(connects("127.0.0.1", listener.port()));
+  EXPECT_NE(fcntl(listener.descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+// 127.0.0.2 is this machine too, but another address: a socket bound to all addresses would answer there.
+TEST(Listener, ListensOnTheGivenAddressOnly) {
+  ListeningSocket listener = open_loopback_listener();
+  EXPECT_FALSE(connects("127.0.0.2", listener.port()));
+}
+
+TEST(Listener, ClosesWithItsOwner) {
+  ListeningSocket listener = open_loopback_listener();
+  const std::uint16_t port = listener.port();
+  ListeningSocket moved = std::move(listener);
+  EXPECT_EQ(listener.descriptor(), -1);
+  EXPECT_TRUE(connects("127.0.0.1", port));
+  moved.close();
+  EXPECT_FALSE(connects("127.0.0.1", port));
+}
+
+TEST(Environment, IsTorchrunsOnOneHost) {
+  const std::map<std::string, std::string> expected = {
+      {"RANK", "2"},
+      {"WORLD_SIZE", "4"},
+      {"LOCAL_RANK", "2"},
+      {"LOCAL_WORLD_SIZE", "4"},
+      {"MASTER_PORT", "29500"},
+      {"MASTER_ADDR", "127.0.0.1"},
+      {"OMP_NUM_THREADS", "3"},
+  };
+  EXPECT_EQ(rank_environment({.rank = 2, .world_size = 4, .master_port = 29500, .threads = 3}), expected);
+}
+
+TEST(Environment, NamesTheTracerWhenThereIsOne) {
+  const auto variables =
+      rank_environment({.threads = 0, .tracer_library = "/lib/tracer.so", .trace_directory = "/run/x"});
+  EXPECT_EQ(variables.at("NVTX_INJECTION64_PATH"), "/lib/tracer.so");
+  EXPECT_EQ(variables.at("CUDA_INJECTION64_PATH"), "/lib/tracer.so");
+  EXPECT_EQ(variables.at("DDPPROF_TRACE_DIR"), "/run/x");
+  EXPECT_FALSE(variables.contains("OMP_NUM_THREADS"));
+}
+
+}  // namespace
+}  // namespace ddpprof::launcher
