@@ -32,27 +32,48 @@ Registry registry;
 const char* text(Name name) {
   namespace v = vocabulary;
   switch (name) {
-    case Name::setup: return v::setup;
-    case Name::step: return v::step;
-    case Name::data_wait: return v::data_wait;
-    case Name::host_to_device: return v::host_to_device;
-    case Name::buffers: return v::buffers;
-    case Name::forward: return v::forward;
-    case Name::backward: return v::backward;
-    case Name::optimizer: return v::optimizer;
-    case Name::replicate: return v::replicate;
-    case Name::scatter: return v::scatter;
-    case Name::gather: return v::gather;
-    case Name::reduce: return v::reduce;
-    case Name::replica_forward: return v::replica_forward;
-    case Name::replica_backward: return v::replica_backward;
-    case Name::bucket_member: return v::bucket_member;
-    case Name::grad_ready: return v::grad_ready;
-    case Name::collective_launch: return v::collective_launch;
-    case Name::clock_sample: return v::clock_sample;
-    case Name::loss: return v::loss;
-    case Name::collective: return v::collective;
-    case Name::count_: break;
+    case Name::setup:
+      return v::setup;
+    case Name::step:
+      return v::step;
+    case Name::data_wait:
+      return v::data_wait;
+    case Name::host_to_device:
+      return v::host_to_device;
+    case Name::buffers:
+      return v::buffers;
+    case Name::forward:
+      return v::forward;
+    case Name::backward:
+      return v::backward;
+    case Name::optimizer:
+      return v::optimizer;
+    case Name::replicate:
+      return v::replicate;
+    case Name::scatter:
+      return v::scatter;
+    case Name::gather:
+      return v::gather;
+    case Name::reduce:
+      return v::reduce;
+    case Name::replica_forward:
+      return v::replica_forward;
+    case Name::replica_backward:
+      return v::replica_backward;
+    case Name::bucket_member:
+      return v::bucket_member;
+    case Name::grad_ready:
+      return v::grad_ready;
+    case Name::collective_launch:
+      return v::collective_launch;
+    case Name::clock_sample:
+      return v::clock_sample;
+    case Name::loss:
+      return v::loss;
+    case Name::collective:
+      return v::collective;
+    case Name::count_:
+      break;
   }
   return "unknown";
 }
@@ -82,20 +103,20 @@ void register_schemas() {
   using namespace vocabulary;
   constexpr std::uint64_t i32 = NVTX_PAYLOAD_ENTRY_TYPE_INT32, i64 = NVTX_PAYLOAD_ENTRY_TYPE_INT64,
                           u64 = NVTX_PAYLOAD_ENTRY_TYPE_UINT64;
-  registry.step = schema("ddpprof.step", sizeof(StepInfo),
-                         std::array{field(i64, "step", offsetof(StepInfo, step)),
-                                    field(i32, "kind", offsetof(StepInfo, kind)),
-                                    field(i32, "samples", offsetof(StepInfo, samples))});
-  registry.collective = schema("ddpprof.collective", sizeof(CollectiveInfo),
-                               std::array{field(u64, "communicator", offsetof(CollectiveInfo, communicator)),
-                                          field(u64, "sequence", offsetof(CollectiveInfo, sequence)),
-                                          field(i64, "bytes", offsetof(CollectiveInfo, bytes)),
-                                          field(i32, "op", offsetof(CollectiveInfo, op)),
-                                          field(i32, "bucket", offsetof(CollectiveInfo, bucket))});
-  registry.copy = schema("ddpprof.copy", sizeof(CopyInfo),
-                         std::array{field(i64, "bytes", offsetof(CopyInfo, bytes)),
-                                    field(i32, "replicas", offsetof(CopyInfo, replicas)),
-                                    field(i32, "reserved", offsetof(CopyInfo, reserved))});
+  registry.step =
+      schema("ddpprof.step", sizeof(StepInfo),
+             std::array{field(i64, "step", offsetof(StepInfo, step)), field(i32, "kind", offsetof(StepInfo, kind)),
+                        field(i32, "samples", offsetof(StepInfo, samples))});
+  registry.collective = schema(
+      "ddpprof.collective", sizeof(CollectiveInfo),
+      std::array{field(u64, "communicator", offsetof(CollectiveInfo, communicator)),
+                 field(u64, "sequence", offsetof(CollectiveInfo, sequence)),
+                 field(i64, "bytes", offsetof(CollectiveInfo, bytes)), field(i32, "op", offsetof(CollectiveInfo, op)),
+                 field(i32, "bucket", offsetof(CollectiveInfo, bucket))});
+  registry.copy = schema(
+      "ddpprof.copy", sizeof(CopyInfo),
+      std::array{field(i64, "bytes", offsetof(CopyInfo, bytes)), field(i32, "replicas", offsetof(CopyInfo, replicas)),
+                 field(i32, "reserved", offsetof(CopyInfo, reserved))});
   registry.replica = schema("ddpprof.replica", sizeof(ReplicaInfo),
                             std::array{field(i32, "replica", offsetof(ReplicaInfo, replica)),
                                        field(i32, "samples", offsetof(ReplicaInfo, samples))});

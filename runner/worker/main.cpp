@@ -34,8 +34,9 @@ std::string first_line(const char* text) {
 Context read_arguments(int argc, char** argv) {
   std::string scenario_file, strategy = "ddp", mode = "train", result, dump;
   int replicas = 0;
-  CLI::App app("One rank of a ddpprof measurement. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which.",
-               "ddpprof-worker");
+  CLI::App app(
+      "One rank of a ddpprof measurement. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which.",
+      "ddpprof-worker");
   app.add_option("--scenario", scenario_file, "scenario file (YAML)")->required();
   app.add_option("--strategy", strategy, "ddp or dp")->check(CLI::IsMember({"ddp", "dp"}));
   app.add_option("--mode", mode, "train or bench-comm")->check(CLI::IsMember({"train", "bench-comm"}));
@@ -90,8 +91,8 @@ void run(Context& context, std::int64_t began_ns) {
     options.timeout = context.timeout();
     group = join_group(context.environment, options);
   }
-  auto found = context.mode == Mode::bench_comm ? bench_comm(context, *group)
-                                                : train(context, group ? &*group : nullptr);
+  auto found =
+      context.mode == Mode::bench_comm ? bench_comm(context, *group) : train(context, group ? &*group : nullptr);
   status::set(status::Activity::finishing);
   write_result(context.result, describe_run(context, std::move(found), began_ns));
   if (group) group->control->barrier()->wait();  // rank 0 serves the store: it leaves last

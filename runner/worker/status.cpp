@@ -30,9 +30,9 @@ void open() {
     };
     const int file = ::open(path, O_RDWR | O_CLOEXEC);
     if (file < 0) fail("cannot open");
-    struct stat info{};
-    if (fstat(file, &info) != 0 || (info.st_size < launcher::status_page_bytes &&
-                                    ftruncate(file, launcher::status_page_bytes) != 0)) {
+    struct stat info {};
+    if (fstat(file, &info) != 0 ||
+        (info.st_size < launcher::status_page_bytes && ftruncate(file, launcher::status_page_bytes) != 0)) {
       ::close(file);
       fail("cannot size");
     }

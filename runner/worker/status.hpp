@@ -13,7 +13,7 @@ using launcher::Activity;
 // Throws std::runtime_error when the variable is set and the file cannot be mapped.
 void open();
 
-void set(Activity);                      // a few ns: relaxed stores and one clock read
+void set(Activity);  // a few ns: relaxed stores and one clock read
 void set(Activity, std::int64_t step);
 void set_steps_planned(std::int64_t);
 

@@ -70,8 +70,10 @@ Dataset::Batch Dataset::batch(const std::vector<std::int64_t>& indices) const {
 
 torch::Tensor loss_of(scenario::LossKind kind, const torch::Tensor& output, const torch::Tensor& target) {
   switch (kind) {
-    case scenario::LossKind::cross_entropy: return torch::nn::functional::cross_entropy(output, target);
-    case scenario::LossKind::mse: return torch::nn::functional::mse_loss(output, target);
+    case scenario::LossKind::cross_entropy:
+      return torch::nn::functional::cross_entropy(output, target);
+    case scenario::LossKind::mse:
+      return torch::nn::functional::mse_loss(output, target);
   }
   throw std::invalid_argument("unknown loss");
 }

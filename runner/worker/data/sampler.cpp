@@ -19,8 +19,7 @@ std::vector<std::int64_t> epoch_indices(const SamplerOptions& options, std::int6
   const std::int64_t count = samples_per_rank(options);
   std::vector<std::int64_t> order(static_cast<std::size_t>(options.samples));
   if (options.shuffle) {
-    const auto generator =
-        at::make_generator<at::CPUGeneratorImpl>(options.seed + static_cast<std::uint64_t>(epoch));
+    const auto generator = at::make_generator<at::CPUGeneratorImpl>(options.seed + static_cast<std::uint64_t>(epoch));
     const auto permutation = at::randperm(options.samples, generator, at::TensorOptions(at::kLong));
     const auto* values = permutation.const_data_ptr<std::int64_t>();
     order.assign(values, values + options.samples);
@@ -37,8 +36,9 @@ std::vector<std::int64_t> epoch_indices(const SamplerOptions& options, std::int6
 BatchSampler::BatchSampler(SamplerOptions options, std::int64_t batch)
     : options_(options), batch_(batch), indices_(epoch_indices(options, 0)) {
   if (indices_.empty())
-    throw std::invalid_argument("data.samples (" + std::to_string(options.samples) + ") with drop_last leaves nothing for " +
-                                std::to_string(options.replicas) + " ranks; raise data.samples or unset data.drop_last");
+    throw std::invalid_argument("data.samples (" + std::to_string(options.samples) +
+                                ") with drop_last leaves nothing for " + std::to_string(options.replicas) +
+                                " ranks; raise data.samples or unset data.drop_last");
 }
 
 std::vector<std::int64_t> BatchSampler::next() {

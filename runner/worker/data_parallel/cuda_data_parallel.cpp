@@ -22,8 +22,7 @@ struct AnnotatedReplica {
   std::shared_ptr<Network> network;
   std::int32_t index;
   torch::Tensor forward(const torch::Tensor& input) const {
-    const Range range(Name::replica_forward,
-                      vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(input.size(0))});
+    const Range range(Name::replica_forward, vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(input.size(0))});
     return network->forward(input);
   }
 };
@@ -90,8 +89,7 @@ class CudaDataParallel : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network> root, scenario::LossKind loss,
-                                                 int replicas) {
+std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network> root, scenario::LossKind loss, int replicas) {
   return std::make_unique<CudaDataParallel>(std::move(root), loss, replicas);
 }
 #else

@@ -23,8 +23,7 @@ ReplicaThreads::ReplicaThreads(int replicas, int intra_op_threads, std::chrono::
     : shared_(std::make_shared<Shared>()), timeout_(timeout) {
   shared_->running.assign(static_cast<std::size_t>(replicas), false);
   shared_->errors.resize(static_cast<std::size_t>(replicas));
-  for (int replica = 0; replica < replicas; ++replica)
-    threads_.emplace_back(work, shared_, replica, intra_op_threads);
+  for (int replica = 0; replica < replicas; ++replica) threads_.emplace_back(work, shared_, replica, intra_op_threads);
 }
 
 ReplicaThreads::~ReplicaThreads() {
@@ -50,8 +49,8 @@ void ReplicaThreads::run(std::function<void(int)> task) {
     std::string names;
     for (std::size_t i = 0; i < threads_.size(); ++i)
       if (shared_->running[i]) names += (names.empty() ? "" : ", ") + std::to_string(i);
-    throw std::runtime_error("DataParallel: replica " + names + " not done within " +
-                             std::to_string(timeout_.count()) + " ms (measure.timeout_s)");
+    throw std::runtime_error("DataParallel: replica " + names + " not done within " + std::to_string(timeout_.count()) +
+                             " ms (measure.timeout_s)");
   }
   for (const auto& error : shared_->errors)
     if (error) std::rethrow_exception(error);

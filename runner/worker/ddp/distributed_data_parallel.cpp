@@ -137,8 +137,7 @@ void DistributedDataParallel::collect_logged_iteration() {
 void DistributedDataParallel::mark_buckets(std::int32_t generation, const Buckets& buckets) {
   for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
     for (const auto parameter : buckets[bucket])
-      annotate::bucket_member(
-          {generation, static_cast<std::int32_t>(bucket), static_cast<std::int64_t>(parameter)});
+      annotate::bucket_member({generation, static_cast<std::int32_t>(bucket), static_cast<std::int64_t>(parameter)});
 }
 
 }  // namespace ddpprof::worker

@@ -30,14 +30,14 @@ class DistributedDataParallel {
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
 
-  // One forward and backward is prepare_forward(), forward(), backward(), as Python's _pre_forward, forward and backward.
-  // `synchronize` false is Python's no_sync(): the pass only accumulates gradients.
+  // One forward and backward is prepare_forward(), forward(), backward(), as Python's _pre_forward, forward and
+  // backward. `synchronize` false is Python's no_sync(): the pass only accumulates gradients.
   void prepare_forward(bool synchronize = true);  // rebuilds the buckets once; broadcasts the buffers
   torch::Tensor forward(const torch::Tensor& input);
   void backward(const torch::Tensor& loss);
 
   const std::shared_ptr<Network>& module() const { return module_; }
-  using Buckets = std::vector<std::vector<std::size_t>>;      // parameter indices, in launch order
+  using Buckets = std::vector<std::vector<std::size_t>>;  // parameter indices, in launch order
   const Buckets& first_buckets() const { return first_buckets_; }
   const Buckets& rebuilt_buckets() const { return rebuilt_buckets_; }  // empty until the second forward
   const std::vector<LoggedIteration>& logged() const { return logged_; }

@@ -34,15 +34,17 @@ void choose_resources(Context& context) {
   const int gpus = static_cast<int>(torch::cuda::device_count());
   const auto wanted = context.scenario.device;
   if (wanted == DeviceChoice::cuda && gpus == 0)
-    throw MissingAbility("device: cuda, but no CUDA device is visible (driver, CUDA_VISIBLE_DEVICES?); use device: cpu");
+    throw MissingAbility(
+        "device: cuda, but no CUDA device is visible (driver, CUDA_VISIBLE_DEVICES?); use device: cpu");
   const bool cuda = wanted == DeviceChoice::cuda || (wanted == DeviceChoice::automatic && gpus > 0);
   const auto backend = context.scenario.backend;
   if (backend == BackendChoice::nccl && !cuda)
     throw MissingAbility("backend: nccl needs CUDA devices, but this run is on the CPU; use backend: gloo");
-  context.backend =
-      backend == BackendChoice::nccl || (backend == BackendChoice::automatic && cuda) ? BackendKind::nccl : BackendKind::gloo;
+  context.backend = backend == BackendChoice::nccl || (backend == BackendChoice::automatic && cuda) ? BackendKind::nccl
+                                                                                                    : BackendKind::gloo;
   if (cuda) {
-    const int needed = context.strategy == scenario::Strategy::dp ? context.replicas : context.environment.local_rank + 1;
+    const int needed =
+        context.strategy == scenario::Strategy::dp ? context.replicas : context.environment.local_rank + 1;
     if (needed > gpus)
       throw MissingAbility("this run needs " + std::to_string(needed) + " CUDA devices on this host, found " +
                            std::to_string(gpus) + "; lower workers or use device: cpu");

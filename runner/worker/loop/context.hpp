@@ -23,14 +23,14 @@ struct Context {
   scenario::Scenario scenario;
   scenario::Strategy strategy = scenario::Strategy::ddp;
   Mode mode = Mode::train;
-  int replicas = 1;                // DataParallel's; 1 under DDP
+  int replicas = 1;  // DataParallel's; 1 under DDP
   std::filesystem::path result;
-  std::filesystem::path dump;      // empty: none
+  std::filesystem::path dump;  // empty: none
   RankEnvironment environment;
   torch::Device device = torch::kCPU;
   BackendKind backend = BackendKind::gloo;
-  int cores = 1;                   // this process may run on (sched_getaffinity)
-  int threads = 1;                 // intra-op, of a rank or of each replica
+  int cores = 1;    // this process may run on (sched_getaffinity)
+  int threads = 1;  // intra-op, of a rank or of each replica
 
   std::chrono::milliseconds timeout() const;
   int workers() const { return strategy == scenario::Strategy::dp ? replicas : environment.world_size; }

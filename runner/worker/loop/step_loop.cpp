@@ -46,8 +46,8 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
   const bool dp = context_.strategy == scenario::Strategy::dp;
   const std::int64_t samples = workload.batch_per_worker * micro_batches * (dp ? context_.replicas : 1);
   const std::int64_t number = next_step_++;
-  const Range step(Name::step, vocabulary::StepInfo{number, static_cast<std::int32_t>(kind),
-                                                    static_cast<std::int32_t>(samples)});
+  const Range step(Name::step,
+                   vocabulary::StepInfo{number, static_cast<std::int32_t>(kind), static_cast<std::int32_t>(samples)});
   const bool plain = kind == StepKind::unwrapped;
   torch::Tensor loss;
   for (std::int64_t micro = 0; micro < micro_batches; ++micro) {

@@ -15,7 +15,7 @@ namespace {
 
 using vocabulary::StepKind;
 
-constexpr std::int64_t block_steps = 10;          // between two looks at the interval
+constexpr std::int64_t block_steps = 10;            // between two looks at the interval
 constexpr std::int64_t unwrapped_warmup_steps = 2;  // the copy's first steps make its optimizer state
 constexpr std::int64_t unwrapped_steps_most = 30;
 

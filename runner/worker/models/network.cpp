@@ -29,7 +29,9 @@ void Network::reset() {
       build_dense(*this, model_.widths);
       break;
     case Kind::resnet18:
-    case Kind::resnet50: build_resnet(*this, model_.kind, model_.classes); break;
+    case Kind::resnet50:
+      build_resnet(*this, model_.kind, model_.classes);
+      break;
   }
 }
 

@@ -33,8 +33,8 @@ class ResidualBlock : public torch::nn::Cloneable<ResidualBlock> {
       add(width_, out, 1, 1);
     }
     if (stride_ != 1 || in_ != out)
-      shortcut_ = register_module("downsample", torch::nn::Sequential(convolution(in_, out, 1, stride_),
-                                                                      torch::nn::BatchNorm2d(out)));
+      shortcut_ = register_module(
+          "downsample", torch::nn::Sequential(convolution(in_, out, 1, stride_), torch::nn::BatchNorm2d(out)));
   }
 
   torch::Tensor forward(torch::Tensor input) {
@@ -71,9 +71,9 @@ class ResidualGroup : public torch::nn::Cloneable<ResidualGroup> {
   void reset() override {
     blocks_.clear();
     for (std::int64_t i = 0; i < count_; ++i)
-      blocks_.push_back(register_module(
-          std::to_string(i), std::make_shared<ResidualBlock>(i == 0 ? in_ : width_ * expansion_, width_,
-                                                             i == 0 ? stride_ : 1, expansion_)));
+      blocks_.push_back(
+          register_module(std::to_string(i), std::make_shared<ResidualBlock>(i == 0 ? in_ : width_ * expansion_, width_,
+                                                                             i == 0 ? stride_ : 1, expansion_)));
   }
 
   torch::Tensor forward(torch::Tensor input) {
@@ -91,8 +91,8 @@ class ResidualGroup : public torch::nn::Cloneable<ResidualGroup> {
 void build_resnet(Network& network, scenario::Model::Kind kind, std::int64_t classes) {
   using torch::nn::AnyModule;
   const bool deep = kind == scenario::Model::Kind::resnet50;
-  const std::array<std::int64_t, 4> blocks = deep ? std::array<std::int64_t, 4>{3, 4, 6, 3}
-                                                  : std::array<std::int64_t, 4>{2, 2, 2, 2};
+  const std::array<std::int64_t, 4> blocks =
+      deep ? std::array<std::int64_t, 4>{3, 4, 6, 3} : std::array<std::int64_t, 4>{2, 2, 2, 2};
   const std::int64_t expansion = deep ? 4 : 1;
   network.add("conv1", AnyModule(convolution(3, 64, 7, 2)));
   network.add("bn1", AnyModule(torch::nn::BatchNorm2d(64)));

@@ -26,8 +26,9 @@ std::optional<std::int64_t> read_number(const char* name, std::int64_t least, st
   const char* end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, value);
   if (error != std::errc() || stop != end || value < least || value > most)
-    throw std::invalid_argument(std::string("environment variable ") + name + "=" + text + ": expected a whole number from " +
-                                std::to_string(least) + " to " + std::to_string(most));
+    throw std::invalid_argument(std::string("environment variable ") + name + "=" + text +
+                                ": expected a whole number from " + std::to_string(least) + " to " +
+                                std::to_string(most));
   return value;
 }
 
@@ -97,10 +98,10 @@ std::string address_towards(const std::string& host, std::uint16_t port) {
     sockaddr_storage own{};
     socklen_t length = sizeof(own);
     char text[NI_MAXHOST] = "";
-    const bool known = connect(probe, candidate->ai_addr, candidate->ai_addrlen) == 0 &&
-                       getsockname(probe, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
-                       getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof(text), nullptr, 0,
-                                   NI_NUMERICHOST) == 0;
+    const bool known =
+        connect(probe, candidate->ai_addr, candidate->ai_addrlen) == 0 &&
+        getsockname(probe, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+        getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) == 0;
     close(probe);
     if (known) return text;
   }

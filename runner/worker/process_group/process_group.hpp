@@ -15,9 +15,9 @@ struct RankEnvironment {
   int world_size = 1;
   int local_rank = 0;
   std::string master_address = "127.0.0.1";
-  std::uint16_t master_port = 0;              // 0: any free port, only possible with one rank
-  std::optional<int> master_listen_socket;    // DDPPROF_MASTER_FD, rank 0: a bound, listening socket to take over
-  bool store_elsewhere = false;               // TORCHELASTIC_USE_AGENT_STORE: torchrun's agent serves the store
+  std::uint16_t master_port = 0;            // 0: any free port, only possible with one rank
+  std::optional<int> master_listen_socket;  // DDPPROF_MASTER_FD, rank 0: a bound, listening socket to take over
+  bool store_elsewhere = false;             // TORCHELASTIC_USE_AGENT_STORE: torchrun's agent serves the store
 };
 
 // Reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, DDPPROF_MASTER_FD; all unset means one rank alone.
@@ -29,9 +29,9 @@ enum class BackendKind { gloo, nccl };
 struct Group {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;
-  c10::intrusive_ptr<TracedBackend> backend;            // of process_group
-  c10::intrusive_ptr<c10d::ProcessGroup> control;        // CPU tensors, always Gloo; process_group itself when that is
-  std::string address;  // this rank's own address on the route to rank 0
+  c10::intrusive_ptr<TracedBackend> backend;       // of process_group
+  c10::intrusive_ptr<c10d::ProcessGroup> control;  // CPU tensors, always Gloo; process_group itself when that is
+  std::string address;                             // this rank's own address on the route to rank 0
 };
 
 struct GroupOptions {

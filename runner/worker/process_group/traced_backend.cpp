@@ -52,8 +52,8 @@ void on_end(const at::RecordFunction&, at::ObserverContext* context) {
 }
 
 void watch_user_scopes() {
-  static const auto handle = at::addGlobalCallback(
-      at::RecordFunctionCallback(on_start, on_end).scopes({at::RecordScope::USER_SCOPE}));
+  static const auto handle =
+      at::addGlobalCallback(at::RecordFunctionCallback(on_start, on_end).scopes({at::RecordScope::USER_SCOPE}));
   (void)handle;
 }
 

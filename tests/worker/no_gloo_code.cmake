@@ -1,0 +1,15 @@
+# Fails when the worker carries gloo classes or methods of its own, or links a gloo library: the installed headers
+# describe other layouts than the gloo inside libtorch_cpu.
+execute_process(COMMAND ${NM} --defined-only ${WORKER} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "_ZT[VIS]N4gloo[^\n]*|_ZNK?4gloo[^\n]*" found "${symbols}")
+if(found)
+  message(FATAL_ERROR "gloo code in ${WORKER}: ${found}")
+endif()
+string(REGEX MATCH "main" anything "${symbols}")
+if(NOT anything)
+  message(FATAL_ERROR "${WORKER} has no symbols: this test would see nothing")
+endif()
+execute_process(COMMAND ${READELF} -d ${WORKER} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+if(dynamic MATCHES "NEEDED[^\n]*gloo")
+  message(FATAL_ERROR "${WORKER} links a gloo library")
+endif()
