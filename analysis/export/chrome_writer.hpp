@@ -1,0 +1,55 @@
+// Streams Chrome trace events to a file, one at a time; what they mean is chrome_export.cpp's business.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "analysis/export/output_file.hpp"
+
+namespace ddpprof::export_ {
+
+struct Track {
+  std::int64_t pid = 0, tid = 0;
+};
+
+class ChromeWriter {
+ public:
+  using Arguments = nlohmann::ordered_json;
+
+  // `base_ns` is subtracted from every time.
+  ChromeWriter(const std::filesystem::path& file, std::int64_t base_ns);
+
+  void process(std::int64_t pid, const std::string& name, const std::string& labels, std::int64_t sort_index);
+  void track(Track, const std::string& name);
+
+  void complete(Track, std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t end_ns,
+                const Arguments& = nullptr);
+  void instant(Track, std::string_view name, std::string_view category, std::int64_t at_ns, const Arguments& = nullptr);
+  // An interval that may overlap others of its track.
+  void async(Track, std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t end_ns,
+             const Arguments& = nullptr);
+  // One end of an arrow: phase 's' starts it, 't' continues, 'f' ends it; binds to the slice that starts at `at_ns`.
+  void flow(Track, std::string_view name, std::int64_t id, char phase, std::int64_t at_ns);
+
+  std::int64_t events() const { return events_; }
+  void finish();
+
+ private:
+  void begin(Track, std::string_view name, std::string_view category, char phase, std::int64_t at_ns);
+  void end(const Arguments&);
+  void metadata(Track, const char* what, const Arguments& arguments);
+
+  OutputFile file_;
+  std::int64_t base_ns_;
+  std::int64_t events_ = 0;
+  std::int64_t async_id_ = 0;
+  bool first_ = true;
+  std::string line_;
+};
+
+std::string microseconds(std::int64_t ns);  // "12.345", exact: the three decimals are the ns
+
+}  // namespace ddpprof::export_

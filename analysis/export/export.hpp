@@ -1,0 +1,35 @@
+// Writes a trace database out for other tools: Chrome/Perfetto JSON, or one CSV file a table.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+
+namespace ddpprof::store {
+class Database;
+}
+
+namespace ddpprof::export_ {
+
+// The output cannot be written; the message names the file and the system's reason. Nothing half-written is left under
+// the final name.
+class ExportError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct ChromeSummary {
+  std::int64_t events = 0;      // without metadata and flow arrows
+  std::int64_t unfinished = 0;  // ranges and collectives that never ended: shown as instants that say so
+};
+
+// A process a rank (pid = shard.id), its name "ddp N=4 rank 2"; tracks as docs/report.md lists them. Times are
+// microseconds with three decimals, exact to the ns, on rank 0's clock, from the first event on (baseTimeNanoseconds
+// has that event's time). Memory does not grow with the trace. Throws ExportError, store::DatabaseError.
+ChromeSummary export_chrome(store::Database&, const std::filesystem::path& file);
+
+// One CSV file a table of the schema, after RFC 4180, rows in the order they were written, a column's unit in its
+// heading. NULL is an empty field, an empty text "". Returns the number of rows. Throws as above.
+std::int64_t export_csv(store::Database&, const std::filesystem::path& folder);
+
+}  // namespace ddpprof::export_
