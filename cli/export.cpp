@@ -1,0 +1,58 @@
+// ddpprof export: writes a trace database for other tools.
+#include "analysis/export/export.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <ostream>
+
+#include "cli/database_file.hpp"
+#include "cli/output_format.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+class ExportSubcommand final : public Subcommand {
+ public:
+  std::string_view name() const override { return "export"; }
+  std::string_view summary() const override { return "Write a trace database as Chrome/Perfetto JSON or CSV"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
+    app.add_option("--format", format_,
+                   "chrome: one JSON file for Perfetto and chrome://tracing\ncsv: a folder with one file a table")
+        ->type_name("FORMAT")
+        ->required();
+    app.add_option("--out", out_, "Where to: a file for chrome, a folder for csv")->type_name("PATH")->required();
+  }
+
+  ExitCode run(Context& context) override {
+    check_word("--format", format_, {"chrome", "csv"});
+    store::Database database = open_database(file_);
+    try {
+      if (format_ == "csv") {
+        const std::int64_t rows = export_::export_csv(database, out_);
+        if (!context.quiet) context.messages << "ddpprof export: " << rows << " rows in " << out_ << '\n';
+        return ExitCode::done;
+      }
+      const export_::ChromeSummary summary = export_::export_chrome(database, out_);
+      if (!context.quiet) {
+        context.messages << "ddpprof export: " << summary.events << " events in " << out_;
+        if (summary.unfinished > 0) context.messages << ", of which " << summary.unfinished << " never ended";
+        context.messages << '\n';
+      }
+    } catch (const store::DatabaseError& error) {
+      throw failure_of(error);
+    }
+    return ExitCode::done;
+  }
+
+ private:
+  std::string file_, format_, out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_export() { return std::make_unique<ExportSubcommand>(); }
+
+}  // namespace ddpprof::cli
