@@ -62,6 +62,7 @@ bool waits_for_others(Activity activity) {
     case Activity::backward:
     case Activity::all_reduce:
     case Activity::clock_exchange:
+    case Activity::finishing:  // rank 0 serves the store and leaves last, so the ranks meet there
       return true;
     default:
       return false;

@@ -68,9 +68,16 @@ class Launcher : public testing::Test {
                                                                 .world_size = static_cast<int>(behaviours.size())})});
     }
     options.run_directory = folder_ / "run";
-    options.timeout_s = 1;
-    options.start_timeout_s = 20;
+    options.timeout_s = 60;
+    options.start_timeout_s = 60;
     options.grace_s = 20;
+    return options;
+  }
+
+  // For hangs that are meant: long against a step of these ranks, even on a busy machine.
+  LaunchOptions impatient(const std::vector<std::string>& behaviours) const {
+    LaunchOptions options = this->options(behaviours);
+    options.timeout_s = 2;
     return options;
   }
 
@@ -151,21 +158,21 @@ TEST_F(Launcher, AKilledRankIsSaidWithTheLikelyReason) {
 
 TEST_F(Launcher, AStoppedRankIsFoundAmongThoseThatWaitForIt) {
   const auto begin = steady_clock::now();
-  const LaunchResult result = launch(options({"waits", "stops", "waits"}));
+  const LaunchResult result = launch(impatient({"waits", "stops", "waits"}));
   EXPECT_EQ(result.outcome, Outcome::hung);
   EXPECT_EQ(result.rank, 1);
   EXPECT_EQ(result.signal, SIGSTOP);
   EXPECT_EQ(result.step, 5);
   EXPECT_THAT(result.message,
               HasSubstr("Rank 1 is stopped (SIGSTOP) in step 5 of 10 (forward); ranks 0 and 2 wait for it "
-                        "in step 5 of 10 (backward and all-reduce). No progress for 1 s."));
+                        "in step 5 of 10 (backward and all-reduce). No progress for 2 s."));
   // SIGTERM reached it although it was stopped, so the grace period of 20 s was not used up.
   EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(20));
-  EXPECT_GE(result.wall_ns, 1'000'000'000);
+  EXPECT_GE(result.wall_ns, 2'000'000'000);
 }
 
 TEST_F(Launcher, AHungRankIsTheOneBehind) {
-  const LaunchResult result = launch(options({"waits", "waits", "hangs-in-forward"}));
+  const LaunchResult result = launch(impatient({"waits", "waits", "hangs-in-forward"}));
   EXPECT_EQ(result.outcome, Outcome::hung);
   EXPECT_EQ(result.rank, 2);
   EXPECT_EQ(result.activity, Activity::forward);
@@ -173,7 +180,7 @@ TEST_F(Launcher, AHungRankIsTheOneBehind) {
 }
 
 TEST_F(Launcher, WhenAllWaitNobodyIsAccusedAlone) {
-  const LaunchResult result = launch(options({"waits", "waits"}));
+  const LaunchResult result = launch(impatient({"waits", "waits"}));
   EXPECT_EQ(result.outcome, Outcome::hung);
   EXPECT_THAT(result.message, HasSubstr("All ranks hang in step 5 of 10 (backward and all-reduce)"));
 }
@@ -181,11 +188,11 @@ TEST_F(Launcher, WhenAllWaitNobodyIsAccusedAlone) {
 TEST_F(Launcher, StartingHasATimeoutOfItsOwn) {
   LaunchOptions slow = options({"stuck-in-rendezvous", "never-reports"});
   slow.timeout_s = 0.1;
-  slow.start_timeout_s = 2;
+  slow.start_timeout_s = 3;
   const LaunchResult result = launch(slow);
   EXPECT_EQ(result.outcome, Outcome::hung);
   EXPECT_EQ(result.rank, 1);  // the one that has not even reported is behind the one that waits in the rendezvous
-  EXPECT_GE(result.wall_ns, 2'000'000'000);
+  EXPECT_GE(result.wall_ns, 3'000'000'000);
   EXPECT_THAT(result.message, HasSubstr("Rank 1 hangs in its time before the first step (starting)"));
 }
 
@@ -200,18 +207,15 @@ TEST_F(Launcher, EndingEarlyWithCodeZeroIsAFailure) {
 
 TEST_F(Launcher, ARankThatIgnoresSigtermIsKilledAfterTheGracePeriod) {
   LaunchOptions stubborn = options({"waits-and-ignores-sigterm", "exits-3"});
-  stubborn.timeout_s = 20;
   stubborn.grace_s = 0.3;
-  // Rank 1 fails only once rank 0 is deaf: else SIGTERM might come before it ignores it.
-  const LaunchResult result = launch(stubborn);
+  const LaunchResult result = launch(stubborn);  // rank 1 fails only once rank 0 is deaf
   EXPECT_EQ(result.rank, 1);
-  ASSERT_TRUE(result.ranks[0].signal.has_value());
-  EXPECT_THAT(*result.ranks[0].signal, testing::AnyOf(SIGKILL, SIGTERM));
+  EXPECT_EQ(result.ranks[0].signal, SIGKILL);
+  EXPECT_GE(result.wall_ns, 300'000'000);
 }
 
 TEST_F(Launcher, ADeafRankIsKilledOnInterrupt) {
   LaunchOptions stubborn = options({"waits-and-ignores-sigterm"});
-  stubborn.timeout_s = 20;
   stubborn.grace_s = 0.3;
   bool deaf = false;
   stubborn.on_progress = [&](const Progress& progress) {
@@ -224,7 +228,7 @@ TEST_F(Launcher, ADeafRankIsKilledOnInterrupt) {
 }
 
 TEST_F(Launcher, ChildrenOfRanksAreKilledToo) {
-  const LaunchResult result = launch(options({"has-children", "has-children"}));
+  const LaunchResult result = launch(impatient({"has-children", "has-children"}));
   EXPECT_EQ(result.outcome, Outcome::hung);
   EXPECT_EQ(pids().size(), 6u);  // all of which the fixture expects to be gone
 }
@@ -236,7 +240,6 @@ TEST_F(Launcher, WhatAFineRankLeavesBehindIsKilled) {
 
 TEST_F(Launcher, AFloodOfOutputBlocksNobodyAndIsKept) {
   LaunchOptions flood = options({"floods"});
-  flood.timeout_s = 60;
   const LaunchResult result = launch(flood);
   EXPECT_EQ(result.exit_code, 4);
   ASSERT_EQ(result.last_lines.size(), 20u);
@@ -247,7 +250,6 @@ TEST_F(Launcher, AFloodOfOutputBlocksNobodyAndIsKept) {
 
 TEST_F(Launcher, AnInterruptEndsEveryRank) {
   LaunchOptions patient = options({"waits", "waits"});
-  patient.timeout_s = 60;
   bool training = false;
   patient.on_progress = [&](const Progress& progress) { training = progress.ranks[0].status.step == 5; };
   patient.interrupted = [&] { return training; };
@@ -278,7 +280,6 @@ TEST_F(Launcher, ARunDirectoryThatCannotBeIsSaid) {
 
 TEST_F(Launcher, AThrowingCallbackLeavesNobody) {
   LaunchOptions throwing = options({"waits", "has-children"});
-  throwing.timeout_s = 60;
   throwing.on_progress = [](const Progress& progress) {
     if (progress.ranks[1].status.step == 5) throw std::runtime_error("full");
   };

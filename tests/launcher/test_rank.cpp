@@ -20,6 +20,9 @@ namespace {
 
 using ddpprof::launcher::Activity;
 
+using ddpprof::launcher::Status;
+using ddpprof::launcher::StatusFile;
+
 [[noreturn]] void sleep_for_ever() {
   for (;;) pause();
 }
@@ -30,6 +33,35 @@ int variable(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) throw std::runtime_error(std::string(name) + " is not set");
   return std::atoi(text);
+}
+
+// Goes on reporting until `ready`: what follows does not depend on how fast the machine is.
+template <typename Condition>
+void work_until(StatusFile& status, int step, int planned, Condition ready) {
+  while (!ready()) {
+    status.report(Activity::forward, step, planned);
+    usleep(2000);
+  }
+}
+
+// Every other rank stands where it waits for this one.
+bool others_wait() {
+  const int rank = variable("RANK");
+  const std::string own = std::getenv("DDPPROF_STATUS_FILE");
+  const std::string stem = own.substr(0, own.rfind("rank-")) + "rank-";
+  for (int other = 0; other < variable("WORLD_SIZE"); ++other) {
+    if (other == rank) continue;
+    const std::string file = stem + std::to_string(other) + ".status";
+    if (access(file.c_str(), F_OK) != 0) return false;
+    try {
+      const Status seen = StatusFile::attach(file).read();
+      if (seen.activity != Activity::backward && seen.activity != Activity::rendezvous) return false;
+      if (seen.activity == Activity::backward && seen.step != 5) return false;
+    } catch (const std::exception&) {
+      return false;  // not a page long yet
+    }
+  }
+  return true;
 }
 
 // What a rank that was given the rendezvous socket must be able to do with it, and what others must not see.
@@ -54,8 +86,11 @@ int run(const std::string& behaviour, const std::string& folder) {
   rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   note_pid(folder);
-  auto status = ddpprof::launcher::StatusFile::attach(std::getenv("DDPPROF_STATUS_FILE"));
-  if (behaviour == "never-reports") sleep_for_ever();
+  auto status = StatusFile::attach(std::getenv("DDPPROF_STATUS_FILE"));
+  if (behaviour == "never-reports") {
+    while (!others_wait()) usleep(2000);
+    sleep_for_ever();
+  }
   if (behaviour == "checks-descriptors" && !descriptors_are_right()) return 9;
   if (behaviour == "checks-signals") {
     struct sigaction action {};
@@ -73,6 +108,9 @@ int run(const std::string& behaviour, const std::string& folder) {
     status.report(Activity::forward, step, planned);
     usleep(2000);
     if (step == 5) {
+      const bool goes_wrong = behaviour == "exits-3" || behaviour == "ends-early" || behaviour == "segfaults" ||
+                              behaviour == "is-killed" || behaviour == "stops" || behaviour == "hangs-in-forward";
+      if (goes_wrong) work_until(status, step, planned, others_wait);
       if (behaviour == "exits-3") {
         std::fprintf(stderr, "something is wrong in step %d\n", step);
         return 3;
@@ -97,10 +135,13 @@ int run(const std::string& behaviour, const std::string& folder) {
       }
       if (behaviour == "has-children") {
         for (int child = 0; child < 2; ++child) {
-          if (fork() == 0) {
+          const pid_t pid = fork();
+          if (pid == 0) {
             note_pid(folder);
             sleep_for_ever();
           }
+          const std::string noted = folder + "/" + std::to_string(pid);
+          work_until(status, step, planned, [&] { return access(noted.c_str(), F_OK) == 0; });
         }
         status.report(Activity::backward, step, planned);
         sleep_for_ever();
