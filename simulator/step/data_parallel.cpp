@@ -23,6 +23,7 @@ DataParallelResult simulate(const DataParallelStep& step) {
   require(step.input_bytes, "input_bytes");
   require(step.output_bytes, "output_bytes");
   require(step.root_s_per_byte, "root_s_per_byte");
+  require(step.to_root_s_per_byte, "to_root_s_per_byte");
   require(step.clone_s_per_byte, "clone_s_per_byte");
   require(step.copy_overhead_s, "copy_overhead_s");
   require(step.data_s, "data_s");
@@ -35,11 +36,12 @@ DataParallelResult simulate(const DataParallelStep& step) {
   if (step.replicas > 1) {
     const auto others = static_cast<double>(step.replicas - 1);
     const double overhead_s = others * step.copy_overhead_s;
-    const auto copy_s = [&](double bytes) { return overhead_s + others * bytes * step.root_s_per_byte; };
-    result.replicate_s = copy_s(step.parameter_bytes) + step.parameter_bytes * step.clone_s_per_byte;
-    result.scatter_s = copy_s(step.input_bytes);
-    result.gather_s = copy_s(step.output_bytes);
-    result.reduce_s = copy_s(step.parameter_bytes);
+    const auto copy_s = [&](double bytes, double s_per_byte) { return overhead_s + others * bytes * s_per_byte; };
+    result.replicate_s =
+        copy_s(step.parameter_bytes, step.root_s_per_byte) + step.parameter_bytes * step.clone_s_per_byte;
+    result.scatter_s = copy_s(step.input_bytes, step.root_s_per_byte);
+    result.gather_s = copy_s(step.output_bytes, step.to_root_s_per_byte);
+    result.reduce_s = copy_s(step.parameter_bytes, step.to_root_s_per_byte);
     result.overhead_s = 4.0 * overhead_s;
   }
   result.copies_s = result.replicate_s + result.scatter_s + result.gather_s + result.reduce_s;

@@ -7,12 +7,13 @@ namespace ddpprof::step {
 
 struct DataParallelStep {
   std::int64_t replicas = 1;
-  double parameter_bytes = 0.0;   // P: trained parameters, and as many bytes of gradients
-  double input_bytes = 0.0;       // of one replica's share of the batch
-  double output_bytes = 0.0;      // of one replica's outputs
-  double root_s_per_byte = 0.0;   // 1 / B_root: device 0 to any other device
-  double clone_s_per_byte = 0.0;  // replica 0's own copy of the parameters, on device 0
-  double copy_overhead_s = 0.0;   // fixed cost of each of the four copies, per replica beyond the first
+  double parameter_bytes = 0.0;     // P: trained parameters, and as many bytes of gradients
+  double input_bytes = 0.0;         // of one replica's share of the batch
+  double output_bytes = 0.0;        // of one replica's outputs
+  double root_s_per_byte = 0.0;     // 1 / B_root: from device 0 to any other device
+  double to_root_s_per_byte = 0.0;  // from any other device to device 0, adding up included; often the same
+  double clone_s_per_byte = 0.0;    // replica 0's own copy of the parameters, on device 0
+  double copy_overhead_s = 0.0;     // fixed cost of each of the four copies, per replica beyond the first
   double data_s = 0.0;
   double forward_s = 0.0;  // slowest replica's, while all of them run
   double backward_s = 0.0;
@@ -26,7 +27,7 @@ struct DataParallelResult {
   double overhead_s = 0.0;   // the part of copies_s that does not depend on bytes
   double replicate_s = 0.0;  // P (N-1) / B_root + P clone
   double scatter_s = 0.0;    // (N-1) inputs / B_root
-  double gather_s = 0.0;     // (N-1) outputs / B_root
+  double gather_s = 0.0;     // (N-1) outputs, to the root
   double reduce_s = 0.0;     // P (N-1) / B_root
 };
 

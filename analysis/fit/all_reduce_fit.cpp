@@ -1,0 +1,281 @@
+#include "analysis/fit/all_reduce_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "analysis/fit/text.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
+constexpr double least_sd = 0.02;                    // no point weighs as if it were better known than this
+constexpr double largest_usable_error = 0.35;
+
+// Order of the parameters in every form's problem.
+// A segmented ring also has gamma.
+enum : std::size_t { alpha, beta, in_step, gamma };
+
+// Wide centres. Latency: a loopback or data-centre hop, a GPU's own network less; bandwidth: 1 GB/s and 10 GB/s.
+Problem make_problem(const Form& form, const std::vector<CollectivePoint>& points, bool nccl) {
+  Problem problem;
+  double alpha_limit = 1.0;
+  double beta_limit = 1e-3;
+  for (const CollectivePoint& point : points) {
+    problem.measured.push_back(point.transfer_s);
+    problem.sd.push_back(std::hypot(least_sd, point.noise));
+    const double crowding = core_crowding(point.machine);
+    const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowding);
+    // No latency or bandwidth term may alone exceed 1.5 times what any measured all-reduce took in all.
+    if (unit.latency_s > 0.0) alpha_limit = std::min(alpha_limit, 1.5 * point.transfer_s / unit.latency_s);
+    if (unit.bandwidth_s > 0.0) beta_limit = std::min(beta_limit, 1.5 * point.transfer_s / unit.bandwidth_s);
+  }
+  const bool both_sources =
+      std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return point.bench; }) &&
+      std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return !point.bench; });
+  problem.parameters = {{"latency", "s", std::log(nccl ? 5e-6 : 30e-6), factor_of_ten, std::log(1e-9),
+                         std::log(alpha_limit), true, false},
+                        {"inverse_bandwidth", "s/byte", std::log(nccl ? 1e-10 : 1e-9), factor_of_ten, std::log(1e-14),
+                         std::log(beta_limit), true, false},
+                        {"in_step_factor", "", 0.0, 0.7, std::log(0.1), std::log(20.0), true, !both_sources}};
+  problem.model = [form, points](std::span<const double> values, std::size_t index) {
+    const CollectivePoint& point = points[index];
+    const collective::Cost cost =
+        form.cost(point.machine.workers, point.bytes, {values[alpha], values[beta], 0.0}, core_crowding(point.machine));
+    const double factor = point.bench ? 1.0 : values[in_step];
+    return factor * (cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s);
+  };
+  return problem;
+}
+
+std::optional<double> held_out_error(const Form& form, const std::vector<CollectivePoint>& points, bool nccl) {
+  std::int64_t largest = 0;
+  for (const CollectivePoint& point : points) largest = std::max(largest, point.machine.workers);
+  std::vector<CollectivePoint> kept, held;
+  for (const CollectivePoint& point : points) (point.machine.workers == largest ? held : kept).push_back(point);
+  // One size at one N determines one parameter only: its extrapolation would test the prior, not the form.
+  std::set<std::int64_t> sizes;
+  std::set<std::int64_t> counts;
+  for (const CollectivePoint& point : kept) {
+    sizes.insert(point.bytes);
+    counts.insert(point.machine.workers);
+  }
+  if (counts.empty() || (counts.size() < 2 && sizes.size() < 2)) return std::nullopt;
+  const Solution solution = solve(make_problem(form, kept, nccl));
+  if (!solution.converged) return std::nullopt;
+  const Problem test = make_problem(form, held, nccl);
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    errors.push_back(std::abs(std::log(test.model(solution.values, i) / test.measured[i])));
+  }
+  return stats::median(errors);
+}
+
+void weigh(std::vector<FormFit>& forms) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const FormFit& fit : forms) best = std::min(best, fit.score);
+  const double scale = std::max(best, 0.03);  // scores closer than 3 % apart are a matter of noise
+  double sum = 0.0;
+  for (FormFit& fit : forms) {
+    fit.weight = std::exp(-0.5 * (fit.score * fit.score - best * best) / (scale * scale));
+    sum += fit.weight;
+  }
+  for (FormFit& fit : forms) fit.weight /= sum;
+}
+
+std::string describe_choice(const std::vector<FormFit>& forms, bool natural) {
+  const FormFit& picked = forms.front();
+  std::string text = "form " + picked.form.name();
+  if (forms.size() == 1) return text;
+  const bool held = picked.held_out_error.has_value();
+  text += natural ? ", the backend's own: no other form does clearly better (" : ", picked by ";
+  text += held ? "held-out error at the largest N " : "error of the fit itself ";
+  text += percent(picked.score);
+  for (std::size_t i = 1; i < forms.size(); ++i) text += ", " + forms[i].form.name() + " " + percent(forms[i].score);
+  if (natural) text += ")";
+  if (!held) text += "; too few N or sizes to hold one out";
+  return text;
+}
+
+void judge(AllReduceFit& fit) {
+  const FormFit& picked = fit.picked();
+  std::set<std::int64_t> counts, sizes;
+  for (const CollectivePoint& point : fit.points) {
+    counts.insert(point.machine.workers);
+    sizes.insert(point.bytes);
+  }
+  const Solution& solution = picked.solution;
+  if (!solution.converged) {
+    fit.status = "not usable: the solver did not converge (" + solution.message + "); " + fit.status;
+    return;
+  }
+  if (solution.median_relative_error > largest_usable_error) {
+    fit.status = "not usable: median relative error " + percent(solution.median_relative_error) + ", at most " +
+                 percent(largest_usable_error) + " accepted; " + fit.status;
+    return;
+  }
+  fit.usable = true;
+  fit.status = "converged; " + fit.status;
+  const auto assume = [&](const std::string& text) {
+    fit.notes.push_back(text);
+    fit.status += "; " + text;
+  };
+  if (counts.size() == 1) {
+    assume("measured at one N only (" + std::to_string(*counts.begin()) +
+           "): how latency grows with N is the form's word alone");
+  }
+  const std::string where = sizes.size() == 1
+                                ? "all messages are " + bytes_text(*sizes.begin())
+                                : "messages of " + bytes_text(*sizes.begin()) + " to " + bytes_text(*sizes.rbegin());
+  if (!solution.identified[alpha]) {
+    assume("latency is not separable (" + where + "): it rests on an assumed " +
+           time_text(std::exp(picked.problem.parameters[alpha].prior)) + " a step within a factor of ten");
+  }
+  if (!solution.identified[beta]) {
+    assume("bandwidth is not separable (" + where + "): it rests on an assumed " +
+           rate_text(std::exp(-picked.problem.parameters[beta].prior)) + " within a factor of ten");
+  }
+  if (!solution.identified[in_step] && !picked.problem.parameters[in_step].fixed) {
+    assume("how much slower an all-reduce is inside a step than in bench-comm is not determined");
+  }
+  for (std::size_t i = 0; i < solution.at_bound.size(); ++i) {
+    if (solution.at_bound[i]) assume(picked.problem.parameters[i].name + " is at its bound");
+  }
+  if (picked.form.segmented && !solution.identified[gamma]) {
+    fit.status += "; reduction is not separable from the transfer that hides it: an assumed " +
+                  rate_text(std::exp(-picked.problem.parameters[gamma].prior)) + " within a factor of ten";
+  }
+  if (!picked.form.segmented) fit.status += "; reduction folded into bandwidth (in a ring the two are proportional)";
+}
+
+}  // namespace
+
+std::string Form::name() const {
+  return std::string(segmented ? "gloo-segmented-ring" : "ring") + (shared_cores ? "-shared-cores" : "");
+}
+
+collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const collective::Link& link,
+                            double crowding) const {
+  const collective::Cost alone = segmented ? collective::gloo_segmented_ring(workers, bytes, link)
+                                           : collective::ring(workers, static_cast<double>(bytes), link);
+  return shared_cores ? crowding * alone : alone;
+}
+
+double core_crowding(const Machine& machine) {
+  return std::max(1.0, static_cast<double>(machine.ranks_per_host()) / static_cast<double>(machine.cores));
+}
+
+collective::Link FormFit::link(std::span<const double> values) const {
+  const double reduction = form.segmented ? values[gamma] : 0.0;
+  return {values[in_step] * values[alpha], values[in_step] * values[beta], values[in_step] * reduction};
+}
+
+AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
+  AllReduceFit fit;
+  for (const CollectivePoint& point : all_points) {
+    if (point.machine.workers > 1 && point.bytes > 0 && point.transfer_s > 0.0) fit.points.push_back(point);
+  }
+  if (fit.points.empty()) {
+    fit.status = "not usable: no all-reduce was measured at more than one worker";
+    return fit;
+  }
+  const bool nccl = fit.points.front().machine.backend == "nccl";
+  const bool one_host = std::all_of(fit.points.begin(), fit.points.end(),
+                                    [](const CollectivePoint& point) { return point.machine.nodes == 1; });
+  const bool loopback = !nccl && one_host;
+  const bool crowded = loopback && std::any_of(fit.points.begin(), fit.points.end(), [](const CollectivePoint& point) {
+                         return core_crowding(point.machine) > 1.0;
+                       });
+  std::vector<Form> forms;
+  if (!nccl) {
+    if (loopback) forms.push_back({true, true});
+    if (!loopback || crowded) forms.push_back({true, false});
+    if (loopback) forms.push_back({false, true});
+  }
+  if (!loopback || crowded) forms.push_back({false, false});
+  for (const Form& form : forms) {
+    FormFit one;
+    one.form = form;
+    one.problem = make_problem(form, fit.points, nccl);
+    one.solution = solve(one.problem);
+    one.held_out_error = held_out_error(form, fit.points, nccl);
+    fit.forms.push_back(std::move(one));
+  }
+  const bool all_held = std::all_of(fit.forms.begin(), fit.forms.end(),
+                                    [](const FormFit& one) { return one.held_out_error.has_value(); });
+  for (FormFit& one : fit.forms) {
+    if (!all_held) one.held_out_error.reset();  // forms are compared by one yardstick
+    one.score = one.held_out_error.value_or(one.solution.median_relative_error);
+    if (!one.solution.converged) one.score = 1e3;
+  }
+  weigh(fit.forms);
+  // The backend's own form stands first in the list; another replaces it only when it is clearly better.
+  const auto best = std::min_element(fit.forms.begin(), fit.forms.end(),
+                                     [](const FormFit& a, const FormFit& b) { return a.score < b.score; });
+  const bool natural = fit.forms.front().score <= best->score + std::max(0.01, 0.2 * best->score);
+  if (!natural) std::rotate(fit.forms.begin(), best, best + 1);
+  fit.status = describe_choice(fit.forms, natural);
+  judge(fit);
+  return fit;
+}
+
+store::FitRow to_row(const AllReduceFit& fit) {
+  store::FitRow row;
+  row.name = "all_reduce";
+  row.strategy = "ddp";
+  row.usable = fit.usable ? 1 : 0;
+  row.status = fit.status;
+  row.points = static_cast<std::int64_t>(fit.points.size());
+  if (fit.forms.empty()) {
+    row.form = "none";
+    return row;
+  }
+  const FormFit& picked = fit.picked();
+  row.form = picked.form.name();
+  row.median_relative_error = picked.solution.median_relative_error;
+  row.parameters = parameters_json(picked.problem, picked.solution);
+  row.covariance = covariance_json(picked.solution);
+  nlohmann::json residuals = nlohmann::json::array();
+  for (std::size_t i = 0; i < fit.points.size(); ++i) {
+    residuals.push_back({{"workers", fit.points[i].machine.workers},
+                         {"bytes", fit.points[i].bytes},
+                         {"measured_s", fit.points[i].transfer_s},
+                         {"fitted_s", picked.solution.fitted[i]},
+                         {"concurrency", fit.points[i].concurrency},
+                         {"source", fit.points[i].bench ? "bench-comm" : "step"}});
+  }
+  row.residuals = residuals.dump();
+  return row;
+}
+
+std::string parameters_json(const Problem& problem, const Solution& solution) {
+  nlohmann::json parameters = nlohmann::json::object();
+  for (std::size_t i = 0; i < problem.parameters.size(); ++i) {
+    const Parameter& parameter = problem.parameters[i];
+    // The delta method takes a logarithm's standard error back to the value's unit.
+    const double error = parameter.logarithmic ? solution.values[i] * solution.x_sd[i] : solution.x_sd[i];
+    parameters[parameter.name] = {{"value", solution.values[i]},
+                                  {"unit", parameter.unit},
+                                  {"standard_error", error},
+                                  {"at_bound", static_cast<bool>(solution.at_bound[i])},
+                                  {"identified", static_cast<bool>(solution.identified[i])},
+                                  {"fixed", parameter.fixed}};
+  }
+  return parameters.dump();
+}
+
+std::string covariance_json(const Solution& solution) {
+  const std::size_t count = solution.x.size();
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    rows.push_back(std::vector<double>(solution.x_covariance.begin() + static_cast<std::ptrdiff_t>(i * count),
+                                       solution.x_covariance.begin() + static_cast<std::ptrdiff_t>((i + 1) * count)));
+  }
+  return rows.dump();
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,133 @@
+#include "analysis/fit/compute_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analysis/fit/all_reduce_fit.hpp"
+#include "analysis/fit/text.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double least_sd = 0.02;
+constexpr double largest_usable_error = 0.35;
+enum : std::size_t { base, threads_exponent, sharing_exponent };
+
+double factor(const Machine& machine, double p, double q) {
+  return std::pow(static_cast<double>(machine.threads_per_rank), -p) * std::pow(machine.crowding(), q);
+}
+
+}  // namespace
+
+Machine ComputeFit::machine_for(std::int64_t workers, std::int64_t gpus_per_node) const {
+  Machine machine = reference;
+  machine.workers = workers;
+  if (gpus_per_node > 0) {
+    machine.nodes = (workers + gpus_per_node - 1) / gpus_per_node;
+  } else if (reference.nodes > 1) {
+    // Measured on several hosts: more ranks come on more hosts, as many on each.
+    machine.nodes = (workers + reference.ranks_per_host() - 1) / reference.ranks_per_host();
+  }
+  if (threads_follow_cores) {
+    machine.threads_per_rank = std::max<std::int64_t>(1, machine.cores / machine.ranks_per_host());
+  }
+  return machine;
+}
+
+Machine ComputeFit::dedicated_machine(std::int64_t workers) const {
+  Machine machine = reference;
+  machine.workers = workers;
+  machine.nodes = workers;
+  machine.threads_per_rank = threads_at_one;
+  return machine;
+}
+
+double ComputeFit::compute_s(const Machine& machine, std::span<const double> values) const {
+  return values[base] * factor(machine, values[threads_exponent], values[sharing_exponent]);
+}
+
+ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>& profiles) {
+  ComputeFit fit;
+  fit.strategy = strategy;
+  std::vector<Machine> machines;
+  bool follows = true;
+  bool threads_vary = false;
+  bool crowding_varies = false;
+  for (const auto& [workers, profile] : profiles) {
+    if (!(profile.compute_s() > 0.0)) continue;
+    machines.push_back(profile.machine);
+    fit.measured_at.push_back(workers);
+    fit.problem.measured.push_back(profile.compute_s());
+    fit.problem.sd.push_back(std::hypot(least_sd, profile.compute_noise));
+    const Machine& machine = profile.machine;
+    follows =
+        follows && machine.threads_per_rank == std::max<std::int64_t>(1, machine.cores / machine.ranks_per_host());
+    threads_vary = threads_vary || machine.threads_per_rank != machines.front().threads_per_rank;
+    crowding_varies = crowding_varies || machine.crowding() != machines.front().crowding();
+  }
+  if (machines.empty()) {
+    fit.status = "not usable: no step with a compute time was measured";
+    return fit;
+  }
+  fit.reference = machines.back();
+  fit.threads_at_one = machines.front().threads_per_rank;
+  // One N alone shows no rule; with threads equal at several N that are not max(1, cores / N), they were set.
+  fit.threads_follow_cores = follows;
+  const bool own_device = fit.reference.device == "cuda";
+  fit.problem.parameters = {
+      {"compute_one_thread", "s", std::log(fit.problem.measured.front() / factor(machines.front(), 0.8, 1.0)), 2.0,
+       std::log(1e-9), std::log(1e6), true, false},
+      {"threads_exponent", "", own_device ? 0.0 : 0.8, 0.3, -0.2, 1.2, false, own_device},
+      {"sharing_exponent", "", own_device ? 0.0 : 1.0, 0.25, 0.0, 2.0, false, own_device}};
+  fit.problem.model = [machines](std::span<const double> values, std::size_t index) {
+    return values[base] * factor(machines[index], values[threads_exponent], values[sharing_exponent]);
+  };
+  fit.solution = solve(fit.problem);
+  const double error = fit.solution.median_relative_error;
+  fit.usable = fit.solution.converged && error <= largest_usable_error;
+  fit.status = fit.usable               ? "converged"
+               : fit.solution.converged ? "not usable: median relative error " + percent(error) + ", at most " +
+                                              percent(largest_usable_error) + " accepted"
+                                        : "not usable: the solver did not converge (" + fit.solution.message + ")";
+  if (own_device) {
+    fit.status += "; each rank has its own GPU: compute does not depend on N";
+  } else {
+    if (!crowding_varies) {
+      fit.notes.push_back(
+          "no measured N shared cores more than another: that compute slows as cores are divided is "
+          "assumed (exponent 1.0 +- 0.25)");
+    }
+    if (!threads_vary && fit.threads_follow_cores && machines.front().cores > 1) {
+      fit.notes.push_back(
+          "threads per rank did not vary: how compute speeds up with threads is assumed "
+          "(exponent 0.8 +- 0.3)");
+    }
+    for (const std::string& note : fit.notes) fit.status += "; " + note;
+  }
+  return fit;
+}
+
+store::FitRow to_row(const ComputeFit& fit) {
+  store::FitRow row;
+  row.name = "compute";
+  row.strategy = fit.strategy;
+  row.form = "threads-and-shared-cores";
+  row.usable = fit.usable ? 1 : 0;
+  row.status = fit.status;
+  row.points = static_cast<std::int64_t>(fit.measured_at.size());
+  if (fit.measured_at.empty()) return row;
+  row.median_relative_error = fit.solution.median_relative_error;
+  row.parameters = parameters_json(fit.problem, fit.solution);
+  row.covariance = covariance_json(fit.solution);
+  nlohmann::json residuals = nlohmann::json::array();
+  for (std::size_t i = 0; i < fit.measured_at.size(); ++i) {
+    residuals.push_back({{"workers", fit.measured_at[i]},
+                         {"measured_s", fit.problem.measured[i]},
+                         {"fitted_s", fit.solution.fitted[i]}});
+  }
+  row.residuals = residuals.dump();
+  return row;
+}
+
+}  // namespace ddpprof::fit

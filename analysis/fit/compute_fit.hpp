@@ -1,0 +1,43 @@
+// How compute time grows when ranks share a machine's cores, fitted to the N that were measured.
+//
+// compute(N) = c * t^-p * max(1, r t / cores)^q with t threads a rank and r ranks on the host: p is how well one rank
+// uses more threads (1: perfectly), q how hard oversubscription hits (1: cores are simply divided). On GPUs each rank
+// has its own device: p = q = 0. What N = 1, 2, 4 cannot tell apart keeps its prior: p 0.8 +- 0.3, q 1.0 +- 0.25.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/least_squares.hpp"
+#include "analysis/fit/measured.hpp"
+#include "tracer/store/result_rows.hpp"
+
+namespace ddpprof::fit {
+
+struct ComputeFit {
+  bool usable = false;
+  std::string strategy;
+  std::string status;
+  std::vector<std::string> notes;
+  std::vector<std::int64_t> measured_at;  // N of the points
+  Problem problem;
+  Solution solution;
+  Machine reference;                  // the machine of the largest measured N
+  bool threads_follow_cores = false;  // measured threads were max(1, cores / N)
+  std::int64_t threads_at_one = 1;
+
+  // The machine as N ranks would find it: all on this host, or `gpus_per_node` on each of several like it.
+  Machine machine_for(std::int64_t workers, std::int64_t gpus_per_node) const;
+  // Every rank with the cores of one rank at N = 1.
+  Machine dedicated_machine(std::int64_t workers) const;
+  double compute_s(const Machine&, std::span<const double> values) const;
+};
+
+ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>&);
+
+store::FitRow to_row(const ComputeFit&);
+
+}  // namespace ddpprof::fit

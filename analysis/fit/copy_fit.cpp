@@ -1,0 +1,113 @@
+#include "analysis/fit/copy_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analysis/fit/all_reduce_fit.hpp"
+#include "analysis/fit/text.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double factor_of_ten = 2.302585092994046;
+constexpr double least_sd = 0.05;  // the four phases differ by more than their noise: one rate stands for two of them
+constexpr double largest_usable_error = 0.5;
+enum : std::size_t { overhead, from_root, to_root };
+
+bool leaves_root(const std::string& phase) { return phase == "replicate" || phase == "scatter"; }
+
+}  // namespace
+
+step::DataParallelStep CopyFit::step_for(std::int64_t replicas, std::span<const double> values) const {
+  const auto bytes = [&](const char* phase) {
+    const auto found = bytes_per_replica.find(phase);
+    return found == bytes_per_replica.end() ? 0.0 : found->second;
+  };
+  step::DataParallelStep step;
+  step.replicas = replicas;
+  step.parameter_bytes = bytes("replicate");
+  step.input_bytes = bytes("scatter");
+  step.output_bytes = bytes("gather");
+  step.copy_overhead_s = values[overhead];
+  step.root_s_per_byte = values[from_root];
+  step.to_root_s_per_byte = values[to_root];
+  return step;
+}
+
+CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_bytes) {
+  CopyFit fit;
+  std::int64_t largest = 0;
+  for (const CopyPoint& point : all_points) {
+    if (point.workers < 2 || !(point.duration_s > 0.0)) continue;
+    CopyPoint kept = point;
+    const auto others = static_cast<double>(point.workers - 1);
+    const bool parameters = point.phase == "replicate" || point.phase == "reduce";
+    if (!(kept.bytes > 0.0) && parameters) kept.bytes = others * parameter_bytes;  // copies without a size
+    if (point.workers >= largest) fit.bytes_per_replica[point.phase] = kept.bytes / others;
+    largest = std::max(largest, point.workers);
+    fit.points.push_back(kept);
+  }
+  if (fit.points.empty()) {
+    fit.status = "not usable: no copy of DataParallel was measured at more than one replica";
+    return fit;
+  }
+  double limit_s = 1.0;
+  for (const CopyPoint& point : fit.points) {
+    fit.problem.measured.push_back(point.duration_s);
+    fit.problem.sd.push_back(std::hypot(least_sd, point.noise));
+    limit_s = std::min(limit_s, 1.5 * point.duration_s / static_cast<double>(point.workers - 1));
+  }
+  fit.problem.parameters = {
+      {"copy_overhead", "s", std::log(10e-6), factor_of_ten, std::log(1e-9), std::log(limit_s), true, false},
+      {"from_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
+      {"to_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false}};
+  const std::vector<CopyPoint> points = fit.points;
+  fit.problem.model = [points](std::span<const double> values, std::size_t index) {
+    const CopyPoint& point = points[index];
+    const double rate = leaves_root(point.phase) ? values[from_root] : values[to_root];
+    return static_cast<double>(point.workers - 1) * values[overhead] + point.bytes * rate;
+  };
+  fit.solution = solve(fit.problem);
+  const double error = fit.solution.median_relative_error;
+  fit.usable = fit.solution.converged && error <= largest_usable_error;
+  if (!fit.solution.converged) {
+    fit.status = "not usable: the solver did not converge (" + fit.solution.message + ")";
+  } else if (!fit.usable) {
+    fit.status = "not usable: median relative error " + percent(error) + ", at most " + percent(largest_usable_error) +
+                 " accepted";
+  } else {
+    fit.status = "converged; copies through the root, " + rate_text(1.0 / fit.solution.values[from_root]) +
+                 " out and " + rate_text(1.0 / fit.solution.values[to_root]) + " back";
+    for (std::size_t i = 0; i < fit.problem.parameters.size(); ++i) {
+      if (!fit.solution.identified[i]) fit.status += "; " + fit.problem.parameters[i].name + " is not separable";
+    }
+  }
+  return fit;
+}
+
+store::FitRow to_row(const CopyFit& fit) {
+  store::FitRow row;
+  row.name = "data_parallel";
+  row.strategy = "dp";
+  row.form = "copies-through-root";
+  row.usable = fit.usable ? 1 : 0;
+  row.status = fit.status;
+  row.points = static_cast<std::int64_t>(fit.points.size());
+  if (fit.points.empty()) return row;
+  row.median_relative_error = fit.solution.median_relative_error;
+  row.parameters = parameters_json(fit.problem, fit.solution);
+  row.covariance = covariance_json(fit.solution);
+  nlohmann::json residuals = nlohmann::json::array();
+  for (std::size_t i = 0; i < fit.points.size(); ++i) {
+    residuals.push_back({{"workers", fit.points[i].workers},
+                         {"bytes", fit.points[i].bytes},
+                         {"phase", fit.points[i].phase},
+                         {"measured_s", fit.points[i].duration_s},
+                         {"fitted_s", fit.solution.fitted[i]}});
+  }
+  row.residuals = residuals.dump();
+  return row;
+}
+
+}  // namespace ddpprof::fit

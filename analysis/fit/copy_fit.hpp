@@ -1,0 +1,33 @@
+// DataParallel's copies: replicate and scatter from the root, gather and reduce to it, fitted to their measured phases.
+//
+// duration = (N-1) overhead + bytes * s/byte, one rate from the root and one towards it (adding gradients included).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/least_squares.hpp"
+#include "analysis/fit/measured.hpp"
+#include "simulator/step/data_parallel.hpp"
+#include "tracer/store/result_rows.hpp"
+
+namespace ddpprof::fit {
+
+struct CopyFit {
+  bool usable = false;
+  std::string status;
+  std::vector<CopyPoint> points;  // N > 1
+  Problem problem;
+  Solution solution;
+  std::map<std::string, double> bytes_per_replica;  // phase -> bytes for each replica beyond the first
+
+  // The copies of a step with `replicas` replicas; its compute is left 0.
+  step::DataParallelStep step_for(std::int64_t replicas, std::span<const double> values) const;
+};
+
+CopyFit fit_copies(const std::vector<CopyPoint>&, double parameter_bytes);
+
+store::FitRow to_row(const CopyFit&);
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,288 @@
+#include "analysis/fit/measured.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "analysis/fit/rows.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+double median_or(const std::vector<double>& values, double otherwise) {
+  return values.empty() ? otherwise : stats::median(values);
+}
+
+// Samples of one strategy at one N, pooled over its repeats.
+struct Pool {
+  StepProfile profile;
+  std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, compute, jitter, straggler, unwrapped,
+      overlapped, samples;
+  std::map<std::int64_t, std::vector<double>> bucket_ready;
+  std::map<std::int64_t, std::int64_t> bucket_bytes;
+  std::vector<Bucket> buckets_from_parameters;
+};
+
+// Where one rank's step goes, in seconds.
+struct Parts {
+  double data, buffers, forward, backward, tail, optimizer;
+};
+
+Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_collective_end_ns) {
+  Parts parts{};
+  parts.data = seconds(step.data_ns);
+  parts.buffers = seconds(step.buffers_ns);
+  parts.optimizer = seconds(step.optimizer_ns);
+  if (!ddp) {
+    parts.forward = seconds(step.forward_ns);
+    parts.backward = seconds(step.backward_ns);
+    // Copies may be recorded inside the forward and backward phases or between them: inside, when all together exceed
+    // the step. Compute is then what is left of the phases.
+    const double copies = seconds(step.copy_ns);
+    const double both = parts.forward + parts.backward;
+    const double spare = seconds(step.duration_ns) - parts.data - parts.buffers - both - parts.optimizer;
+    if (both > copies && spare < 0.5 * copies) {
+      parts.forward *= (both - copies) / both;
+      parts.backward *= (both - copies) / both;
+    }
+    return parts;
+  }
+  if (!step.backward_start_ns) {
+    // No phases: backward's compute is what compute time is left beside forward and optimizer.
+    parts.forward = seconds(step.forward_ns);
+    const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
+    parts.backward = std::clamp(left > 0.0 ? left : seconds(step.backward_ns), 0.0, seconds(step.backward_ns));
+    return parts;
+  }
+  parts.forward = std::max(0.0, seconds(*step.backward_start_ns) - parts.data - parts.buffers);
+  const std::int64_t end_ns = *step.backward_start_ns + step.last_backward_ns;
+  std::int64_t computed_ns = step.last_ready_ns.value_or(end_ns);
+  if (!step.last_ready_ns && last_collective_end_ns) {
+    // No gradient times, but communication: backward's compute is the phase without the exposed part.
+    const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
+    computed_ns = *step.backward_start_ns + static_cast<std::int64_t>(std::max(0.0, left) * 1e9);
+  }
+  computed_ns = std::clamp(computed_ns, *step.backward_start_ns, end_ns);
+  parts.backward = seconds(computed_ns - *step.backward_start_ns);
+  const std::int64_t last_ns = std::max(computed_ns, last_collective_end_ns.value_or(computed_ns));
+  parts.tail = std::max(0.0, seconds(end_ns - last_ns));
+  return parts;
+}
+
+void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives) {
+  const bool ddp = pool.profile.strategy == "ddp";
+  std::map<std::int64_t, std::int64_t> collective_end_ns;  // by step
+  for (const CollectiveInfo& collective : collectives) {
+    if (!collective.end_ns) continue;
+    auto& end_ns = collective_end_ns.try_emplace(collective.step_id, *collective.end_ns).first->second;
+    end_ns = std::max(end_ns, *collective.end_ns);
+  }
+  std::map<std::int64_t, double> slowest_s;             // by step index
+  std::map<std::int64_t, std::vector<double>> reach_s;  // by step index: each rank's forward + backward
+  std::map<std::int64_t, std::vector<double>> compute_by_rank;
+  for (const StepInfo& step : steps) {
+    if (step.unwrapped) {
+      pool.unwrapped.push_back(seconds(step.duration_ns - step.data_ns));
+      continue;
+    }
+    std::optional<std::int64_t> last_end_ns;
+    if (const auto end = collective_end_ns.find(step.id); end != collective_end_ns.end()) {
+      last_end_ns = end->second - step.start_ns;
+    }
+    const Parts parts = split(step, ddp, last_end_ns);
+    pool.data.push_back(parts.data);
+    pool.buffers.push_back(parts.buffers);
+    pool.forward.push_back(parts.forward);
+    pool.backward.push_back(parts.backward);
+    pool.tail.push_back(parts.tail);
+    pool.optimizer.push_back(parts.optimizer);
+    const double rest = ddp ? seconds(step.last_backward_ns) : parts.backward + seconds(step.copy_ns);
+    pool.gap.push_back(seconds(step.duration_ns) - parts.data - parts.buffers - parts.forward - rest - parts.optimizer);
+    const double compute = parts.forward + parts.backward + parts.optimizer;
+    pool.compute.push_back(compute);
+    pool.overlapped.push_back(seconds(step.overlapped_ns));
+    pool.samples.push_back(static_cast<double>(step.samples));
+    compute_by_rank[step.rank].push_back(compute);
+    reach_s[step.step].push_back(parts.forward + parts.backward);
+    double& slowest = slowest_s.try_emplace(step.step, 0.0).first->second;
+    slowest = std::max(slowest, seconds(step.duration_ns));
+  }
+  for (const auto& [index, slowest] : slowest_s) pool.profile.step_s.push_back(slowest);
+  for (const auto& [index, reached] : reach_s) {
+    if (reached.size() < 2) continue;
+    pool.straggler.push_back(*std::max_element(reached.begin(), reached.end()) - stats::median(reached));
+  }
+  for (const auto& [rank, computes] : compute_by_rank) {
+    const double center = stats::median(computes);
+    if (center <= 0.0) continue;
+    for (const double compute : computes) pool.jitter.push_back(compute / center - 1.0);
+  }
+  std::map<std::int64_t, const StepInfo*> by_id;
+  for (const StepInfo& step : steps) by_id[step.id] = &step;
+  for (const CollectiveInfo& collective : collectives) {
+    const auto step = by_id.find(collective.step_id);
+    if (step == by_id.end() || !step->second->backward_start_ns) continue;
+    const std::int64_t ready_ns = collective.ready_ns.value_or(collective.launch_ns);
+    pool.bucket_ready[collective.bucket].push_back(
+        seconds(ready_ns - step->second->start_ns - *step->second->backward_start_ns));
+    pool.bucket_bytes[collective.bucket] = collective.bytes;
+  }
+}
+
+StepProfile condense(Pool& pool) {
+  StepProfile profile = std::move(pool.profile);
+  profile.samples_per_worker = median_or(pool.samples, 0.0);
+  if (profile.strategy == "dp") profile.samples_per_worker /= static_cast<double>(profile.machine.workers);
+  profile.data_s = median_or(pool.data, 0.0);
+  profile.buffers_s = median_or(pool.buffers, 0.0);
+  profile.forward_s = median_or(pool.forward, 0.0);
+  profile.backward_s = median_or(pool.backward, 0.0);
+  profile.tail_s = median_or(pool.tail, 0.0);
+  profile.optimizer_s = median_or(pool.optimizer, 0.0);
+  profile.gap_s = median_or(pool.gap, 0.0);
+  profile.compute_noise = summarise(pool.compute).relative_error;
+  profile.step_jitter = pool.jitter.size() > 1 ? stats::mad_sigma(pool.jitter) : 0.0;
+  profile.straggler_s = median_or(pool.straggler, 0.0);
+  profile.unwrapped_s = median_or(pool.unwrapped, 0.0);
+  profile.overlapped_s = median_or(pool.overlapped, 0.0);
+  for (const auto& [bucket, ready] : pool.bucket_ready) {
+    const double ready_s = std::max(0.0, stats::median(ready));
+    profile.buckets.push_back({pool.bucket_bytes[bucket], ready_s});
+  }
+  if (profile.buckets.empty()) profile.buckets = std::move(pool.buckets_from_parameters);
+  return profile;
+}
+
+using PointKey = std::tuple<std::int64_t, std::int64_t, bool>;  // workers, bytes, bench
+struct PointPool {
+  Machine machine;
+  std::vector<double> transfer_s, concurrency;
+};
+
+// How many collectives of the same shard are in flight during each one, on average over its life: 1 when it is alone.
+std::vector<double> concurrency_of(const std::vector<CollectiveInfo>& collectives) {
+  std::vector<double> concurrency(collectives.size(), 1.0);
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    const CollectiveInfo& a = collectives[i];
+    if (!a.start_ns || !a.end_ns || *a.end_ns <= *a.start_ns) continue;
+    for (std::size_t j = i + 1; j < collectives.size(); ++j) {
+      const CollectiveInfo& b = collectives[j];
+      if (b.shard_id != a.shard_id || !b.start_ns || !b.end_ns || *b.start_ns >= *a.end_ns) break;  // sorted by start
+      const double shared = static_cast<double>(std::min(*a.end_ns, *b.end_ns) - *b.start_ns);
+      concurrency[i] += shared / static_cast<double>(*a.end_ns - *a.start_ns);
+      if (*b.end_ns > *b.start_ns) concurrency[j] += shared / static_cast<double>(*b.end_ns - *b.start_ns);
+    }
+  }
+  return concurrency;
+}
+
+void add_collectives(std::map<PointKey, PointPool>& points, const Machine& machine,
+                     const std::vector<CollectiveInfo>& collectives) {
+  const std::vector<double> concurrency = concurrency_of(collectives);
+  // The fastest rank's duration is the transfer; the others waited for someone.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> fastest;
+  const auto duration = [&](std::size_t i) { return *collectives[i].end_ns - *collectives[i].start_ns; };
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    if (!collectives[i].start_ns || !collectives[i].end_ns || duration(i) <= 0) continue;
+    const auto key = std::pair{collectives[i].communicator, collectives[i].sequence};
+    const auto [found, added] = fastest.try_emplace(key, i);
+    if (!added && duration(i) < duration(found->second)) found->second = i;
+  }
+  for (const auto& [key, i] : fastest) {
+    PointPool& pool = points[{machine.workers, collectives[i].bytes, false}];
+    pool.machine = machine;
+    pool.transfer_s.push_back(seconds(duration(i)));
+    pool.concurrency.push_back(concurrency[i]);
+  }
+}
+
+}  // namespace
+
+double Machine::crowding() const {
+  return std::max(1.0, static_cast<double>(ranks_per_host() * threads_per_rank) / static_cast<double>(cores));
+}
+
+Summary summarise(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  Summary summary{stats::median(values), 0.0};
+  if (summary.median > 0.0) {
+    // 1.2533 = sqrt(pi / 2): a median's standard error over a mean's, for normal data.
+    summary.relative_error =
+        1.2533 * stats::mad_sigma(values) / summary.median / std::sqrt(static_cast<double>(values.size()));
+  }
+  return summary;
+}
+
+Measured load(store::Database& database) {
+  SQLite::Database& sql = database.sql();
+  Measured measured;
+  std::map<std::pair<std::string, std::int64_t>, Pool> pools;
+  std::map<PointKey, PointPool> points;
+  for (const MeasurementInfo& info : read_measurements(sql)) {
+    const Machine& machine = info.machine;
+    if (info.kind == "bench-comm") {
+      if (machine.workers < 2) continue;
+      for (const CommInfo& point : read_comm_points(sql, info.id)) {
+        if (point.duration_ns <= 0) continue;
+        PointPool& pool = points[{machine.workers, point.bytes, true}];
+        pool.machine = machine;
+        pool.transfer_s.push_back(seconds(point.duration_ns));
+        pool.concurrency.push_back(1.0);
+      }
+      continue;
+    }
+    if (info.strategy != "ddp" && info.strategy != "dp") continue;
+    const std::vector<StepInfo> steps = read_steps(sql, info.id);
+    if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
+      measured.doubts.push_back("measurement " + std::to_string(info.id) + " (" + info.strategy +
+                                ", N = " + std::to_string(machine.workers) + ") holds no measured step");
+      continue;
+    }
+    const std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
+    Pool& pool = pools[{info.strategy, machine.workers}];
+    if (pool.profile.step_s.empty()) {
+      pool.profile.strategy = info.strategy;
+      pool.profile.machine = machine;
+      pool.profile.parameter_bytes = info.parameter_bytes;
+    } else if (pool.profile.machine.threads_per_rank != machine.threads_per_rank ||
+               pool.profile.machine.cores != machine.cores || pool.profile.machine.backend != machine.backend ||
+               pool.profile.parameter_bytes != info.parameter_bytes) {
+      measured.doubts.push_back(
+          "measurement " + std::to_string(info.id) + " (" + info.strategy + ", N = " + std::to_string(machine.workers) +
+          ") differs from an earlier one at the same N in model, threads, cores or backend: left out");
+      continue;
+    }
+    add_steps(pool, steps, collectives);
+    if (info.strategy == "ddp") {
+      if (collectives.empty()) pool.buckets_from_parameters = read_buckets_from_parameters(sql, info.id, steps);
+      if (machine.workers > 1) add_collectives(points, machine, collectives);
+    } else {
+      std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> copies;  // durations, bytes
+      for (const CopyInfo& copy : read_copies(sql, info.id)) {
+        copies[copy.phase].first.push_back(seconds(copy.duration_ns));
+        copies[copy.phase].second.push_back(static_cast<double>(copy.bytes));
+      }
+      for (const auto& [phase, samples] : copies) {
+        const Summary duration = summarise(samples.first);
+        measured.copies.push_back(
+            {phase, machine.workers, stats::median(samples.second), duration.median, duration.relative_error});
+      }
+    }
+  }
+  for (auto& [key, pool] : pools) {
+    auto& profiles = key.first == "ddp" ? measured.ddp : measured.dp;
+    profiles.emplace(key.second, condense(pool));
+  }
+  for (const auto& [key, pool] : points) {
+    const Summary transfer = summarise(pool.transfer_s);
+    measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency), transfer.median,
+                                    transfer.relative_error, static_cast<std::int64_t>(pool.transfer_s.size()),
+                                    std::get<2>(key)});
+  }
+  return measured;
+}
+
+}  // namespace ddpprof::fit

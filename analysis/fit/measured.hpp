@@ -1,0 +1,95 @@
+// What the trace database says about steps and collectives, condensed to the medians that fits and predictions rest on.
+//
+// Only measurements of kind train or bench-comm whose status is not `failed` count; repeats are pooled. Times are
+// seconds. Steps of one index on all ranks of a measurement form one step of the run; its time is the slowest rank's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::fit {
+
+struct Machine {
+  std::int64_t workers = 1;  // N
+  std::int64_t threads_per_rank = 1;
+  std::int64_t cores = 1;  // of one host
+  std::int64_t nodes = 1;
+  std::string backend;
+  std::string device;
+
+  std::int64_t ranks_per_host() const { return (workers + nodes - 1) / nodes; }
+  // Compute threads over cores, never below 1.
+  double crowding() const;
+};
+
+struct Bucket {
+  std::int64_t bytes = 0;
+  double ready_s = 0.0;  // after backward's start, median over ranks and steps
+};
+
+// One strategy at one N.
+struct StepProfile {
+  Machine machine;
+  std::string strategy;
+  std::int64_t parameter_bytes = 0;
+  std::vector<double> step_s;       // slowest rank's, one a measured step
+  double samples_per_worker = 0.0;  // of one step
+  double data_s = 0.0;              // data wait and host to device
+  double buffers_s = 0.0;
+  double forward_s = 0.0;   // everything else before the last backward starts
+  double backward_s = 0.0;  // to the last gradient; dp: the backward phase
+  double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
+  double optimizer_s = 0.0;
+  double gap_s = 0.0;           // outside of every phase
+  double compute_noise = 0.0;   // relative standard error of the compute time
+  double step_jitter = 0.0;     // spread of one rank's compute from step to step, relative
+  double straggler_s = 0.0;     // slowest rank's compute above the median rank's, median over steps
+  double unwrapped_s = 0.0;     // compute of the step without the DDP wrapper, 0 when not measured
+  double overlapped_s = 0.0;    // communication that intersects compute
+  std::vector<Bucket> buckets;  // ddp, launch order
+
+  double compute_s() const { return forward_s + backward_s + optimizer_s; }
+};
+
+// One DataParallel copy phase at one N.
+struct CopyPoint {
+  std::string phase;  // replicate, scatter, gather, reduce
+  std::int64_t workers = 1;
+  double bytes = 0.0;
+  double duration_s = 0.0;
+  double noise = 0.0;  // relative standard error
+};
+
+// All-reduces of one size at one N.
+struct CollectivePoint {
+  Machine machine;
+  std::int64_t bytes = 0;
+  double concurrency = 1.0;  // collectives in flight at once, mean over this one's life
+  double transfer_s = 0.0;   // median of the fastest rank's duration
+  double noise = 0.0;        // relative standard error of it
+  std::int64_t count = 0;
+  bool bench = false;  // bench-comm rather than a training step
+};
+
+struct Measured {
+  std::map<std::int64_t, StepProfile> ddp;  // by N
+  std::map<std::int64_t, StepProfile> dp;
+  std::vector<CopyPoint> copies;
+  std::vector<CollectivePoint> collectives;  // N > 1
+  std::vector<std::string> doubts;           // inconsistencies found while reading
+};
+
+Measured load(store::Database&);
+
+// Median, and the relative standard error of it that its spread and count give.
+struct Summary {
+  double median = 0.0;
+  double relative_error = 0.0;
+};
+Summary summarise(const std::vector<double>&);
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,244 @@
+#include "analysis/fit/predict.hpp"
+
+#include <SQLiteCpp/Transaction.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/fit/predictor.hpp"
+#include "analysis/fit/text.hpp"
+#include "simulator/learning_rate/linear_rule.hpp"
+#include "simulator/scaling/efficiency.hpp"
+#include "tracer/store/inserter.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr std::int64_t knee_scan_limit = 1024;  // every N up to here is tried, beyond it powers of two times 1024
+
+Note note(const char* severity, const char* code, const std::string& message, const std::string& advice,
+          std::int64_t count = 1) {
+  Note row;
+  row.severity = severity;
+  row.code = code;
+  row.count = count;
+  row.message = message;
+  row.advice = advice;
+  return row;
+}
+
+Models build(store::Database& database) {
+  Models models;
+  models.measured = load(database);
+  if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
+    throw NotSupported("the database holds no measured training step and no benchmark of collectives",
+                       "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
+  }
+  models.all_reduce = fit_all_reduce(models.measured.collectives);
+  models.ddp_compute = fit_compute("ddp", models.measured.ddp);
+  models.dp_compute = fit_compute("dp", models.measured.dp);
+  const auto& dp = models.measured.dp;
+  const double parameter_bytes = dp.empty() ? 0.0 : static_cast<double>(dp.rbegin()->second.parameter_bytes);
+  models.copies = fit_copies(models.measured.copies, parameter_bytes);
+  return models;
+}
+
+FitSummary summarise_fits(const Models& models) {
+  FitSummary summary;
+  const auto add = [&](store::FitRow row, const std::vector<std::string>& notes, const char* advice) {
+    if (!row.usable) {
+      summary.notes.push_back(
+          note("warning", "fit_not_usable", row.strategy + " " + row.name + ": " + row.status, advice));
+    }
+    for (const std::string& text : notes) {
+      summary.notes.push_back(note("info", "fit_assumption", row.strategy + " " + row.name + ": " + text, advice));
+    }
+    summary.fits.push_back(std::move(row));
+  };
+  const bool ddp = !models.measured.ddp.empty();
+  if (ddp || !models.measured.collectives.empty()) {
+    add(to_row(models.all_reduce), models.all_reduce.notes,
+        "measure DDP at two worker counts above 1 and several bucket sizes, or run ddpprof bench-comm");
+  }
+  if (ddp) add(to_row(models.ddp_compute), models.ddp_compute.notes, "measure at N = 1 and at N above the core count");
+  if (!models.measured.dp.empty()) {
+    add(to_row(models.dp_compute), models.dp_compute.notes, "measure at N = 1 and at N above the core count");
+    add(to_row(models.copies), {}, "measure DataParallel at two worker counts above 1");
+  }
+  for (const std::string& doubt : models.measured.doubts) {
+    summary.notes.push_back(note("warning", "fit_data_doubtful", doubt, "check the scenario and measure again"));
+  }
+  return summary;
+}
+
+void validate(const PredictOptions& options) {
+  if (options.workers.empty()) throw std::invalid_argument("predict: no worker counts, expected at least one");
+  for (const std::int64_t workers : options.workers) {
+    if (workers < 1 || workers > 1000000) {
+      throw std::invalid_argument("predict: " + std::to_string(workers) + " workers, expected 1 to 1000000");
+    }
+  }
+  if (options.gpus_per_node < 0) throw std::invalid_argument("predict: gpus_per_node below 0");
+  if (!(options.confidence > 0.0 && options.confidence < 1.0)) {
+    throw std::invalid_argument("predict: confidence " + std::to_string(options.confidence) +
+                                ", expected between 0 and 1");
+  }
+  if (!(options.knee_share > 0.0)) throw std::invalid_argument("predict: knee_share must be above 0");
+  if (options.draws < 20) throw std::invalid_argument("predict: fewer than 20 draws give no interval");
+}
+
+std::optional<std::int64_t> find_knee(const Predictor& predictor, std::int64_t largest, double share) {
+  std::vector<scaling::ScalingPoint> points;
+  for (std::int64_t workers = 2; workers <= largest; workers = workers < knee_scan_limit ? workers + 1 : workers * 2) {
+    const Terms terms = predictor.central(workers);
+    points.push_back({workers, terms.step_s(), terms.exposed_s});
+  }
+  return scaling::knee(points, share);
+}
+
+PredictResult run(const Models& models, const PredictOptions& options) {
+  validate(options);
+  const std::set<std::int64_t> counts(options.workers.begin(), options.workers.end());
+  PredictResult result;
+  for (const std::string strategy : {"ddp", "dp"}) {
+    const bool measured = !(strategy == "ddp" ? models.measured.ddp : models.measured.dp).empty();
+    if (!measured) continue;
+    const Predictor predictor(models, strategy, options);
+    bool any_beyond_one = false;
+    for (const std::int64_t workers : counts) {
+      const std::string refusal = Predictor::refusal(models, strategy, workers);
+      if (!refusal.empty()) {
+        result.notes.push_back(note("warning", "prediction_none",
+                                    strategy + " at N = " + std::to_string(workers) + " is not predicted: " + refusal,
+                                    "measure this strategy at 2 workers and more, or run ddpprof bench-comm"));
+        continue;
+      }
+      result.predictions.push_back(predictor.predict(workers));
+      any_beyond_one = any_beyond_one || workers > 1;
+      const Prediction& row = result.predictions.back();
+      if (row.efficiency > 1.05 && workers > 1) {
+        result.notes.push_back(note("warning", "prediction_too_good",
+                                    strategy + " at N = " + std::to_string(workers) + ": efficiency " +
+                                        percent(row.efficiency) + ", more than N times one worker's throughput",
+                                    "N = 1 was measured too slow (a cold start, another load): measure it again"));
+      }
+    }
+    if (!any_beyond_one || !Predictor::refusal(models, strategy, *counts.rbegin()).empty()) continue;
+    if (const auto knee = find_knee(predictor, *counts.rbegin(), options.knee_share)) {
+      result.knees[strategy] = *knee;
+      const std::string what = strategy == "dp" ? "copies" : "exposed communication";
+      result.notes.push_back(note("info", "communication_bound",
+                                  strategy + ": from N = " + std::to_string(*knee) + " on, " + what +
+                                      " takes more than " + percent(options.knee_share) + " of the step",
+                                  "a larger batch a worker or gradient accumulation moves it to larger N", *knee));
+    }
+  }
+  return result;
+}
+
+[[noreturn]] void nothing_predicted(const PredictResult& result) {
+  throw NotSupported(
+      result.notes.empty() ? "no training step was measured" : result.notes.front().message,
+      "measure ddp or dp at 2 workers and more (ddpprof run --workers 1,2,4), or run ddpprof bench-comm");
+}
+
+void forget(SQLite::Database& sql, std::initializer_list<const char*> codes) {
+  SQLite::Statement remove(sql, "DELETE FROM diagnostic WHERE code = ?");
+  for (const char* code : codes) {
+    remove.reset();
+    remove.bind(1, code);
+    remove.exec();
+  }
+}
+
+template <class Row>
+void insert_all(store::Database& database, const std::vector<Row>& rows) {
+  store::Inserter<Row> inserter(database);
+  for (const Row& row : rows) inserter.insert(row);
+}
+
+}  // namespace
+
+FitSummary fit_database(store::Database& database) { return summarise_fits(build(database)); }
+
+PredictResult predict_all(store::Database& database, const PredictOptions& options) {
+  PredictResult result = run(build(database), options);
+  if (result.predictions.empty()) nothing_predicted(result);
+  return result;
+}
+
+std::vector<Prediction> predict(store::Database& database, const PredictOptions& options) {
+  return predict_all(database, options).predictions;
+}
+
+std::vector<LearningRate> learning_rates(const LearningRateOptions& options) {
+  std::vector<LearningRate> rows;
+  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
+    learning_rate::Plan plan;
+    plan.workers = workers;
+    plan.batch_per_worker = options.samples_per_worker;
+    plan.base_batch = options.base_workers * options.samples_per_worker;
+    plan.base_lr = options.base_lr;
+    plan.samples = options.samples;
+    plan.drop_last = options.drop_last;
+    plan.warmup_epochs = options.warmup_epochs;
+    plan.epochs = options.epochs;
+    plan.adaptive_optimizer = options.adaptive_optimizer;
+    const learning_rate::Schedule schedule = learning_rate::linear_rule(plan);
+    LearningRate row;
+    row.world_size = workers;
+    row.rule = "linear";
+    row.global_batch = schedule.global_batch;
+    row.base_lr = schedule.base_lr;
+    row.target_lr = schedule.target_lr;
+    row.warmup_steps = schedule.warmup_steps;
+    for (const learning_rate::Doubt doubt : schedule.doubts) {
+      row.note += (row.note.empty() ? "" : "; ") + std::string(learning_rate::explain(doubt));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void write_fits(store::Database& database, const FitSummary& summary) {
+  SQLite::Transaction transaction(database.sql());
+  database.sql().exec("DELETE FROM fit");
+  forget(database.sql(), {"fit_not_usable", "fit_assumption", "fit_data_doubtful"});
+  insert_all(database, summary.fits);
+  insert_all(database, summary.notes);
+  transaction.commit();
+}
+
+void write_predictions(store::Database& database, const PredictResult& result) {
+  SQLite::Transaction transaction(database.sql());
+  database.sql().exec("DELETE FROM prediction");
+  forget(database.sql(), {"prediction_none", "prediction_too_good", "communication_bound"});
+  insert_all(database, result.predictions);
+  insert_all(database, result.notes);
+  transaction.commit();
+}
+
+void write_learning_rates(store::Database& database, const LearningRateOptions& options) {
+  const std::vector<LearningRate> rows = learning_rates(options);
+  SQLite::Transaction transaction(database.sql());
+  database.sql().exec("DELETE FROM learning_rate");
+  insert_all(database, rows);
+  transaction.commit();
+}
+
+Results fit_and_predict(store::Database& database, const PredictOptions& options,
+                        const LearningRateOptions& learning_rate_options) {
+  Results results;
+  results.learning_rates = learning_rates(learning_rate_options);
+  write_learning_rates(database, learning_rate_options);
+  const Models models = build(database);
+  results.fit = summarise_fits(models);
+  write_fits(database, results.fit);
+  results.predicted = run(models, options);
+  write_predictions(database, results.predicted);
+  if (results.predicted.predictions.empty()) nothing_predicted(results.predicted);
+  return results;
+}
+
+}  // namespace ddpprof::fit

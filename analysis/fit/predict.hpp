@@ -1,0 +1,96 @@
+// From what was measured to what N workers would do: fits, predictions and learning rates of one trace database.
+//
+// fit_database and predict only read; write_results replaces what an earlier call wrote. Same database and options,
+// same results to the last bit: every random draw comes from a seeded generator.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tracer/store/database.hpp"
+#include "tracer/store/result_rows.hpp"
+#include "tracer/store/run_rows.hpp"
+
+namespace ddpprof::fit {
+
+// The data cannot carry the answer (exit code 5). what() is "reason; advice".
+class NotSupported : public std::runtime_error {
+ public:
+  NotSupported(const std::string& reason, const std::string& advice)
+      : std::runtime_error(reason + "; " + advice), reason_(reason), advice_(advice) {}
+  const std::string& reason() const { return reason_; }
+  const std::string& advice() const { return advice_; }
+
+ private:
+  std::string reason_;
+  std::string advice_;
+};
+
+struct PredictOptions {
+  std::vector<std::int64_t> workers = {8, 16, 32, 64};
+  std::int64_t gpus_per_node = 0;  // ranks per host; 0: all on one host
+  double confidence = 0.9;         // of the intervals
+  bool dedicated = false;          // every rank has the cores one rank has at N = 1; else they crowd this machine's
+  double knee_share = 0.2;         // communication-bound: exposed communication above this share of the step
+  int draws = 400;                 // of the Monte Carlo behind each interval
+  std::uint64_t seed = 1;
+};
+
+struct LearningRateOptions {
+  std::vector<std::int64_t> workers;
+  double base_lr = 0.01;
+  std::int64_t base_workers = 1;         // base_lr was tuned at this many workers, with this batch a worker
+  std::int64_t samples_per_worker = 32;  // of one optimizer step: micro-batch times accumulation
+  std::int64_t samples = 10000;          // of one epoch
+  bool drop_last = false;
+  double warmup_epochs = 5.0;
+  std::int64_t epochs = 90;
+  bool adaptive_optimizer = false;
+};
+
+using Prediction = store::PredictionRow;
+using LearningRate = store::LearningRateRow;
+using Note = store::DiagnosticRow;
+
+struct FitSummary {
+  std::vector<store::FitRow> fits;
+  std::vector<Note> notes;  // what was assumed, what is not usable and why
+};
+
+struct PredictResult {
+  std::vector<Prediction> predictions;        // by strategy, then N; none for a strategy whose data forbid it
+  std::map<std::string, std::int64_t> knees;  // strategy -> smallest N that is communication-bound, where there is one
+  std::vector<Note> notes;
+};
+
+// Throws NotSupported when the database holds no measured training step and no benchmark of collectives.
+FitSummary fit_database(store::Database&);
+
+// Throws NotSupported when no strategy can be predicted at any of the worker counts, std::invalid_argument on options
+// that cannot be (a worker count below 1, a confidence outside (0, 1), …).
+PredictResult predict_all(store::Database&, const PredictOptions&);
+std::vector<Prediction> predict(store::Database&, const PredictOptions&);  // predict_all's predictions
+
+// The linear rule's rate for each worker count; the per-step schedule is simulator/learning_rate's lr_at.
+std::vector<LearningRate> learning_rates(const LearningRateOptions&);
+
+struct Results {
+  FitSummary fit;
+  PredictResult predicted;
+  std::vector<LearningRate> learning_rates;
+};
+
+// Fits, predicts and writes the tables fit, prediction, learning_rate, and diagnostic's rows of this room. When the
+// data carry no prediction, what could be fitted and the reason are written before NotSupported is thrown.
+Results fit_and_predict(store::Database&, const PredictOptions&, const LearningRateOptions&);
+
+void write_fits(store::Database&, const FitSummary&);
+void write_predictions(store::Database&, const PredictResult&);
+void write_learning_rates(store::Database&, const LearningRateOptions&);
+
+}  // namespace ddpprof::fit

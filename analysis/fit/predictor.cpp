@@ -1,0 +1,262 @@
+#include "analysis/fit/predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/fit/text.hpp"
+#include "simulator/stats/interval.hpp"
+#include "simulator/stats/normal.hpp"
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double drift_per_doubling = 0.02;  // least drift of the calibration for each doubling of N beyond the data
+constexpr double unknown_drift = 0.05;       // the same where only one N > 1 was measured
+
+double log2_of(double value) { return std::log(value) / std::log(2.0); }
+
+bool same_machine(const Machine& a, const Machine& b) {
+  return a.workers == b.workers && a.ranks_per_host() == b.ranks_per_host() && a.threads_per_rank == b.threads_per_rank;
+}
+
+}  // namespace
+
+std::string Predictor::refusal(const Models& models, const std::string& strategy, std::int64_t workers) {
+  const bool ddp = strategy == "ddp";
+  const auto& profiles = ddp ? models.measured.ddp : models.measured.dp;
+  const ComputeFit& compute = ddp ? models.ddp_compute : models.dp_compute;
+  if (profiles.empty()) return "no step of " + strategy + " was measured";
+  if (profiles.contains(workers)) return "";
+  if (!compute.usable) return "compute: " + compute.status;
+  if (workers == 1) return "";
+  if (ddp && !models.all_reduce.usable) return "all-reduce: " + models.all_reduce.status;
+  if (!ddp && !models.copies.usable) return "copies: " + models.copies.status;
+  return "";
+}
+
+Predictor::Predictor(const Models& models, std::string strategy, const PredictOptions& options)
+    : models_(models), strategy_(std::move(strategy)), options_(options) {
+  const Draw central_draw = best();
+  for (const auto& [workers, profile] : profiles()) {
+    if (measured_on(machine_for(workers)) == nullptr) continue;
+    const double modelled = model(workers, central_draw).step_s();
+    const double measured = stats::median(profile.step_s);
+    if (modelled > 0.0 && measured > 0.0) log_calibration_.emplace_back(workers, std::log(measured / modelled));
+  }
+}
+
+const std::map<std::int64_t, StepProfile>& Predictor::profiles() const {
+  return strategy_ == "ddp" ? models_.measured.ddp : models_.measured.dp;
+}
+
+const ComputeFit& Predictor::compute() const { return strategy_ == "ddp" ? models_.ddp_compute : models_.dp_compute; }
+
+std::int64_t Predictor::largest_measured() const { return profiles().rbegin()->first; }
+
+Machine Predictor::machine_for(std::int64_t workers) const {
+  if (options_.dedicated) return compute().dedicated_machine(workers);
+  // DataParallel is one process: its replicas are always on one host.
+  return compute().machine_for(workers, strategy_ == "dp" ? 0 : options_.gpus_per_node);
+}
+
+const StepProfile* Predictor::measured_on(const Machine& machine) const {
+  const auto found = profiles().find(machine.workers);
+  if (found == profiles().end()) return nullptr;
+  const StepProfile& profile = found->second;
+  if (options_.dedicated) {
+    // Ranks that had a full share of cores here are as good as alone.
+    const bool alone = profile.machine.device == "cuda" || profile.machine.crowding() <= 1.0;
+    return alone && profile.machine.threads_per_rank == machine.threads_per_rank ? &profile : nullptr;
+  }
+  return same_machine(profile.machine, machine) ? &profile : nullptr;
+}
+
+const StepProfile& Predictor::nearest(std::int64_t workers) const {
+  if (options_.dedicated) return profiles().begin()->second;  // the least crowded
+  auto above = profiles().upper_bound(workers);
+  return above == profiles().begin() ? above->second : std::prev(above)->second;
+}
+
+Predictor::Draw Predictor::best() const {
+  Draw draw;
+  if (!models_.all_reduce.forms.empty()) {
+    draw.form = &models_.all_reduce.picked();
+    draw.link = draw.form->solution.values;
+  }
+  draw.compute = compute().solution.values;
+  draw.copies = models_.copies.solution.values;
+  return draw;
+}
+
+std::vector<Predictor::Draw> Predictor::draws() const {
+  stats::Random random(options_.seed);
+  const auto normals = [&](std::size_t count) {
+    std::vector<double> values(count);
+    for (double& value : values) value = random.normal();
+    return values;
+  };
+  std::vector<Draw> all(static_cast<std::size_t>(options_.draws));
+  for (Draw& one : all) {
+    double share = random.uniform();
+    for (const FormFit& form : models_.all_reduce.forms) {
+      one.form = &form;
+      share -= form.weight;
+      if (share <= 0.0) break;
+    }
+    if (one.form) one.link = draw(one.form->problem, one.form->solution, normals(one.form->solution.x.size()));
+    const ComputeFit& fit = compute();
+    if (!fit.solution.x.empty()) one.compute = draw(fit.problem, fit.solution, normals(fit.solution.x.size()));
+    const CopyFit& copies = models_.copies;
+    if (!copies.solution.x.empty()) {
+      one.copies = draw(copies.problem, copies.solution, normals(copies.solution.x.size()));
+    }
+    one.profile = random.normal();
+    one.straggler = random.normal();
+    one.calibration = random.normal();
+  }
+  return all;
+}
+
+Terms Predictor::model(std::int64_t workers, const Draw& draw) const {
+  const Machine machine = machine_for(workers);
+  const StepProfile* measured = measured_on(machine);
+  const StepProfile& profile = measured ? *measured : nearest(workers);
+  double scale = std::exp(draw.profile * profile.compute_noise);
+  if (!measured && !draw.compute.empty()) {
+    scale *= compute().compute_s(machine, draw.compute) / compute().compute_s(profile.machine, draw.compute);
+  }
+  return strategy_ == "ddp" ? ddp_terms(profile, scale, machine, draw) : dp_terms(profile, scale, machine, draw);
+}
+
+double Predictor::log_calibration(std::int64_t workers) const {
+  if (log_calibration_.empty()) return 0.0;
+  if (workers <= log_calibration_.front().first) return log_calibration_.front().second;
+  for (std::size_t i = 1; i < log_calibration_.size(); ++i) {
+    const auto& [below, low] = log_calibration_[i - 1];
+    const auto& [above, high] = log_calibration_[i];
+    if (workers > above) continue;
+    const double share = std::log(static_cast<double>(workers) / static_cast<double>(below)) /
+                         std::log(static_cast<double>(above) / static_cast<double>(below));
+    return low + share * (high - low);
+  }
+  return log_calibration_.back().second;
+}
+
+double Predictor::calibration_sd(std::int64_t workers) const {
+  double noise = 0.02;
+  if (log_calibration_.empty()) return 0.1;
+  const std::int64_t last = log_calibration_.back().first;
+  const auto profile = profiles().find(last);
+  if (profile != profiles().end()) noise = summarise(profile->second.step_s).relative_error;
+  const double doublings = std::max(0.0, log2_of(static_cast<double>(workers) / static_cast<double>(last)));
+  const std::size_t count = log_calibration_.size();
+  // What the factor changed over the last doubling measured may go on; one N > 1 shows no change at all.
+  double drift = unknown_drift;
+  if (count >= 2 && log_calibration_[count - 2].first > 1) {
+    const double steps = log2_of(static_cast<double>(last) / static_cast<double>(log_calibration_[count - 2].first));
+    drift = std::abs(log_calibration_[count - 1].second - log_calibration_[count - 2].second) / steps;
+  }
+  return std::hypot(noise, std::max(drift, drift_per_doubling) * doublings);
+}
+
+Terms Predictor::central(std::int64_t workers) const {
+  Terms terms = model(workers, best());
+  const double factor = std::exp(log_calibration(workers));
+  for (double* part : {&terms.compute_s, &terms.exposed_s, &terms.skew_s, &terms.other_s, &terms.communication_s,
+                       &terms.latency_s, &terms.bandwidth_s, &terms.input_s}) {
+    *part *= factor;
+  }
+  return terms;
+}
+
+Prediction Predictor::predict(std::int64_t workers) const {
+  const Terms terms = central(workers);
+  Prediction row;
+  row.strategy = strategy_;
+  row.world_size = workers;
+  row.gpus_per_node = options_.gpus_per_node;
+  row.step_s = terms.step_s();
+  row.confidence = options_.confidence;
+  if (const StepProfile* measured = measured_on(machine_for(workers))) {
+    const stats::Interval interval = stats::median_interval(measured->step_s, options_.confidence);
+    row.step_low_s = interval.low;
+    row.step_high_s = interval.high;
+    row.confidence = std::min(options_.confidence, interval.achieved_confidence);
+  } else {
+    std::vector<double> steps;
+    for (const Draw& one : draws()) {
+      const double drift = log_calibration(workers) + one.calibration * calibration_sd(workers);
+      steps.push_back(model(workers, one).step_s() * std::exp(drift));
+    }
+    row.step_low_s = stats::quantile(steps, (1.0 - options_.confidence) / 2.0);
+    row.step_high_s = stats::quantile(steps, (1.0 + options_.confidence) / 2.0);
+  }
+  row.step_low_s = std::min(row.step_low_s, row.step_s);
+  row.step_high_s = std::max(row.step_high_s, row.step_s);
+  row.compute_s = terms.compute_s;
+  row.communication_s = terms.communication_s;
+  row.exposed_s = terms.exposed_s;
+  row.latency_s = terms.latency_s;
+  row.bandwidth_s = terms.bandwidth_s;
+  row.skew_s = terms.skew_s;
+  row.other_s = terms.other_s;
+  row.throughput = static_cast<double>(workers) * nearest(workers).samples_per_worker / row.step_s;
+  row.efficiency = central(1).step_s() / row.step_s;  // weak scaling: the batch a worker is the same at every N
+  row.bound = bound(workers, terms);
+  row.extrapolation = static_cast<double>(workers) / static_cast<double>(largest_measured());
+  row.note = note(workers, terms);
+  return row;
+}
+
+std::string Predictor::bound(std::int64_t workers, const Terms& terms) const {
+  const Terms alone = central(1);
+  const double own_compute = std::min(terms.compute_s, alone.compute_s);
+  const double carried = terms.latency_s + terms.bandwidth_s;
+  const double latency_share = carried > 0.0 ? terms.latency_s / carried : 0.0;
+  std::vector<std::pair<std::string, double>> parts = {{"compute", own_compute},
+                                                       {"sharing", terms.compute_s - own_compute},
+                                                       {"skew", terms.skew_s},
+                                                       {"input", terms.input_s}};
+  if (strategy_ == "dp") {
+    parts.emplace_back("copies", terms.exposed_s);
+  } else if (workers > 1) {
+    parts.emplace_back("latency", terms.exposed_s * latency_share);
+    parts.emplace_back("bandwidth", terms.exposed_s * (1.0 - latency_share));
+  }
+  return std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+std::string Predictor::note(std::int64_t workers, const Terms&) const {
+  std::string text;
+  const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
+  const Machine machine = machine_for(workers);
+  const double factor = std::exp(log_calibration(workers));
+  if (measured_on(machine)) {
+    add("measured; the model alone is off by " + percent(1.0 / factor - 1.0));
+    return text;
+  }
+  if (options_.dedicated) {
+    add("every rank has the cores of one rank at N = " + std::to_string(profiles().begin()->first));
+  } else if (machine.device != "cuda" && machine.crowding() > 1.0) {
+    add(std::to_string(machine.ranks_per_host()) + " ranks share " + std::to_string(machine.cores) + " cores");
+  }
+  const bool several_hosts = machine.nodes > 1;
+  if (strategy_ == "ddp" && several_hosts && workers > 1 && profiles().rbegin()->second.machine.nodes == 1) {
+    add("links between hosts were not measured: they are taken to be as fast as this host's own");
+  }
+  if (log_calibration_.empty()) {
+    add("no measured step is on such a machine: not calibrated");
+  } else if (std::abs(factor - 1.0) >= 0.005) {
+    char scaled[48];
+    std::snprintf(scaled, sizeof scaled, "calibrated by a factor %.3f", factor);
+    add(scaled);
+  }
+  if (workers > 4 * largest_measured())
+    add("far beyond the largest measured N = " + std::to_string(largest_measured()));
+  return text;
+}
+
+}  // namespace ddpprof::fit

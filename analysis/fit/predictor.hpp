@@ -1,0 +1,85 @@
+// One strategy's prediction at any N: the simulator fed with measured profiles and fitted parameters.
+//
+// At a measured N the profile is that N's own; elsewhere it is the nearest smaller one's, its compute scaled by the
+// compute fit, its collectives costed by the all-reduce fit. Each measured N gives a calibration factor, measured step
+// over modelled step; between them it is interpolated in log N, beyond them the largest N's is kept, and what it may
+// drift is part of the interval. The interval is a Monte Carlo over the fits' covariances, the competing forms of the
+// all-reduce, the noise of the medians, the straggler's spread and that drift.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/all_reduce_fit.hpp"
+#include "analysis/fit/compute_fit.hpp"
+#include "analysis/fit/copy_fit.hpp"
+#include "analysis/fit/measured.hpp"
+#include "analysis/fit/predict.hpp"
+
+namespace ddpprof::fit {
+
+struct Models {
+  Measured measured;
+  AllReduceFit all_reduce;
+  ComputeFit ddp_compute, dp_compute;
+  CopyFit copies;
+};
+
+// A step split so that step = compute + exposed + skew + other. For dp, communication and exposed are the copies.
+struct Terms {
+  double compute_s = 0.0;
+  double exposed_s = 0.0;
+  double skew_s = 0.0;
+  double other_s = 0.0;
+  double communication_s = 0.0;
+  double latency_s = 0.0;    // of communication_s
+  double bandwidth_s = 0.0;  // of communication_s
+  double input_s = 0.0;      // of other_s
+
+  double step_s() const { return compute_s + exposed_s + skew_s + other_s; }
+};
+
+class Predictor {
+ public:
+  // Empty when the strategy can be predicted, else why not.
+  static std::string refusal(const Models&, const std::string& strategy, std::int64_t workers);
+
+  Predictor(const Models&, std::string strategy, const PredictOptions&);
+
+  Prediction predict(std::int64_t workers) const;
+  Terms central(std::int64_t workers) const;  // calibrated, with the best parameters
+  std::int64_t largest_measured() const;
+
+ private:
+  struct Draw {
+    const FormFit* form = nullptr;  // none when the all-reduce is not fitted (N = 1 alone)
+    std::vector<double> link, compute, copies;
+    double profile = 0.0, straggler = 0.0, calibration = 0.0;  // standard normal
+  };
+
+  Draw best() const;
+  std::vector<Draw> draws() const;
+  const std::map<std::int64_t, StepProfile>& profiles() const;
+  const ComputeFit& compute() const;
+  Machine machine_for(std::int64_t workers) const;
+  // The profile measured on this very machine, or null.
+  const StepProfile* measured_on(const Machine&) const;
+  const StepProfile& nearest(std::int64_t workers) const;
+  Terms model(std::int64_t workers, const Draw&) const;
+  Terms ddp_terms(const StepProfile&, double scale, const Machine&, const Draw&) const;
+  Terms dp_terms(const StepProfile&, double scale, const Machine&, const Draw&) const;
+  double straggler_s(const StepProfile&, double scale, const Machine&, double normal) const;
+  double slowdown() const;
+  double log_calibration(std::int64_t workers) const;
+  double calibration_sd(std::int64_t workers) const;
+  std::string bound(std::int64_t workers, const Terms&) const;
+  std::string note(std::int64_t workers, const Terms&) const;
+
+  const Models& models_;
+  std::string strategy_;
+  PredictOptions options_;
+  std::vector<std::pair<std::int64_t, double>> log_calibration_;  // by measured N, ascending
+};
+
+}  // namespace ddpprof::fit

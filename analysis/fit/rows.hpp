@@ -1,0 +1,59 @@
+// The database's rows that a profile is made of, read as they are; measured.hpp condenses them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/measured.hpp"
+
+namespace ddpprof::fit {
+
+struct MeasurementInfo {
+  std::int64_t id = 0;
+  std::string kind, strategy;
+  Machine machine;
+  std::int64_t parameter_bytes = 0;
+};
+
+struct StepInfo {
+  std::int64_t id = 0, rank = 0, step = 0;
+  bool unwrapped = false;
+  std::int64_t samples = 0, start_ns = 0, duration_ns = 0, data_ns = 0, buffers_ns = 0, forward_ns = 0, backward_ns = 0,
+               optimizer_ns = 0, compute_ns = 0, overlapped_ns = 0, copy_ns = 0;
+  std::optional<std::int64_t> backward_start_ns;  // of the last backward, since the step's start
+  std::int64_t last_backward_ns = 0;              // its duration
+  std::optional<std::int64_t> last_ready_ns;      // last gradient, since the step's start
+};
+
+struct CollectiveInfo {
+  std::int64_t step_id = 0, shard_id = 0, communicator = 0, sequence = 0, bucket = -1, bytes = 0;
+  std::optional<std::int64_t> ready_ns;
+  std::int64_t launch_ns = 0;
+  std::optional<std::int64_t> start_ns, end_ns;
+};
+
+struct CopyInfo {
+  std::string phase;
+  std::int64_t duration_ns = 0, bytes = 0;  // summed over a step
+};
+
+struct CommInfo {
+  std::int64_t bytes = 0, duration_ns = 0;  // fastest rank's, one iteration
+};
+
+std::vector<MeasurementInfo> read_measurements(SQLite::Database&);
+std::vector<StepInfo> read_steps(SQLite::Database&, std::int64_t measurement);
+// All-reduces of gradient buckets in measured steps, ordered by shard and start.
+std::vector<CollectiveInfo> read_collectives(SQLite::Database&, std::int64_t measurement);
+std::vector<CopyInfo> read_copies(SQLite::Database&, std::int64_t measurement);
+std::vector<CommInfo> read_comm_points(SQLite::Database&, std::int64_t measurement);
+
+// Buckets without collectives: from the bucket table's last generation, or where there is none by DDP's own rule from
+// the parameters in ready order. Ready times are medians after backward's start. Empty without gradient-ready times.
+std::vector<Bucket> read_buckets_from_parameters(SQLite::Database&, std::int64_t measurement,
+                                                 const std::vector<StepInfo>&);
+
+}  // namespace ddpprof::fit

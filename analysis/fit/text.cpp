@@ -1,0 +1,40 @@
+#include "analysis/fit/text.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace ddpprof::fit {
+namespace {
+
+std::string number(double value, const char* unit) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3g %s", value, unit);
+  return text;
+}
+
+}  // namespace
+
+std::string percent(double share) { return number(100.0 * share, "%"); }
+
+std::string time_text(double seconds) {
+  const double size = std::abs(seconds);
+  if (size < 1e-6) return number(seconds * 1e9, "ns");
+  if (size < 1e-3) return number(seconds * 1e6, "us");
+  if (size < 1.0) return number(seconds * 1e3, "ms");
+  return number(seconds, "s");
+}
+
+std::string rate_text(double bytes_per_s) {
+  if (bytes_per_s < 1e6) return number(bytes_per_s * 1e-3, "kB/s");
+  if (bytes_per_s < 1e9) return number(bytes_per_s * 1e-6, "MB/s");
+  return number(bytes_per_s * 1e-9, "GB/s");
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  if (bytes < (1 << 20)) return number(size / 1024.0, "KiB");
+  return number(size / (1 << 20), "MiB");
+}
+
+}  // namespace ddpprof::fit

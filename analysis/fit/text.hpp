@@ -1,0 +1,14 @@
+// Numbers with their units, as the statuses and notes of this room print them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ddpprof::fit {
+
+std::string percent(double share);           // "3.2 %"
+std::string time_text(double seconds);       // "30 us", "1.5 ms"
+std::string rate_text(double bytes_per_s);   // "1.0 GB/s"
+std::string bytes_text(std::int64_t bytes);  // "44 B", "25 MiB"
+
+}  // namespace ddpprof::fit
