@@ -1,4 +1,6 @@
 // The Chrome/Perfetto export: steps, phases, gradients and collectives of every rank, and raw events where kept.
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>

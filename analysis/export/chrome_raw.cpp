@@ -1,4 +1,6 @@
 // Raw events of the shards that kept theirs.
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 

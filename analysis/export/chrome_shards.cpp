@@ -1,5 +1,7 @@
 #include "analysis/export/chrome_shards.hpp"
 
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 

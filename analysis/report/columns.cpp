@@ -4,28 +4,28 @@
 namespace ddpprof::report {
 
 Column text(std::string name, std::string title, bool hide_constant) {
-  Column column{std::move(name), std::move(title), "", Kind::text, "", hide_constant};
+  Column column{std::move(name), std::move(title), "", Kind::text, "", hide_constant, false};
   return column;
 }
 
 Column prose(std::string name, std::string title) {
-  return Column{std::move(name), std::move(title), "", Kind::prose, "", false};
+  return Column{std::move(name), std::move(title), "", Kind::prose, "", false, false};
 }
 
 Column count(std::string name, std::string title, std::string unit) {
-  return Column{std::move(name), std::move(title), std::move(unit), Kind::integer, "", false};
+  return Column{std::move(name), std::move(title), std::move(unit), Kind::integer, "", false, false};
 }
 
 Column seconds(std::string name, std::string title, std::string scale_with) {
-  return Column{std::move(name), std::move(title), "s", Kind::real, std::move(scale_with), false};
+  return Column{std::move(name), std::move(title), "s", Kind::real, std::move(scale_with), false, false};
 }
 
 Column quantity(std::string name, std::string title, std::string unit) {
-  return Column{std::move(name), std::move(title), std::move(unit), Kind::real, "", false};
+  return Column{std::move(name), std::move(title), std::move(unit), Kind::real, "", false, false};
 }
 
 Column share(std::string name, std::string title) {
-  return Column{std::move(name), std::move(title), "", Kind::share, "", false};
+  return Column{std::move(name), std::move(title), "", Kind::share, "", false, false};
 }
 
 std::vector<Column> configuration_columns() {

@@ -14,7 +14,14 @@ bool says_nothing(const Table& table, std::size_t column) {
   const bool all_unknown = std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
     return std::holds_alternative<std::monostate>(row[column]);
   });
-  if (all_unknown) return !table.rows.empty();
+  if (table.rows.empty()) return false;
+  if (all_unknown) return true;
+  if (table.columns[column].hide_zero) {
+    return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+      const double* value = std::get_if<double>(&row[column]);
+      return value == nullptr || *value == 0.0;
+    });
+  }
   return table.columns[column].hide_constant && std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
            return row[column] == table.rows.front()[column];
          });
@@ -77,10 +84,10 @@ std::vector<ShownColumn> show(const Table& table) {
     Scale scale = scales.contains(column.name) ? scales[column.name] : Scale{};
     if (!column.scale_with.empty() && scales.contains(column.scale_with)) scale = scales[column.scale_with];
     ShownColumn out;
-    out.heading = column.title;
+    out.title = column.title;
     const std::string unit = column.unit == "bytes" ? "" : column.kind == Kind::integer ? column.unit : scale.unit;
-    const bool in_title = column.unit == "workers" || column.unit == column.title;
-    if (!unit.empty() && !in_title) out.heading += " [" + unit + "]";
+    const bool in_title = column.unit == "workers" || column.title.find(column.unit) != std::string::npos;
+    if (!in_title) out.unit = unit;
     out.right = column.kind != Kind::text && column.kind != Kind::prose;
     out.prose = column.kind == Kind::prose;
     out.key = static_cast<int>(i) < table.key_columns;

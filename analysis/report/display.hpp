@@ -9,14 +9,16 @@
 namespace ddpprof::report {
 
 struct ShownColumn {
-  std::string heading;
+  std::string title, unit;
   bool right = false;  // numbers
   bool prose = false;
   bool key = false;
   std::vector<std::string> cells;
+
+  std::string heading() const { return unit.empty() ? title : title + " [" + unit + "]"; }
 };
 
-// Columns that say nothing (every cell unknown, or hide_constant and the same everywhere) are left out.
+// Columns that say nothing (every cell unknown, or hide_constant and hide_zero apply) are left out.
 std::vector<ShownColumn> show(const Table&);
 
 std::size_t display_width(const std::string& utf8);  // code points

@@ -95,7 +95,7 @@ Table fit_parameters_table(const Source& source) {
                    quantity("value", "value", ""),
                    quantity("standard_error", "standard error", ""),
                    text("unit", "unit"),
-                   Column{"at_bound", "at a bound", "", Kind::flag, "", false}};
+                   Column{"at_bound", "at a bound", "", Kind::flag, "", false, false}};
   table.key_columns = 3;
   for (const store::FitRow& fit : read_fits(source)) {
     const auto parameters = ordered_json::parse(fit.parameters, nullptr, false);

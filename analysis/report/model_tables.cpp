@@ -199,7 +199,7 @@ Table fit_table(std::span<const store::FitRow> rows) {
   table.columns = {text("fit", "fit"),
                    text("strategy", "strategy"),
                    text("form", "form"),
-                   Column{"usable", "usable", "", Kind::flag, "", false},
+                   Column{"usable", "usable", "", Kind::flag, "", false, false},
                    count("points", "points"),
                    share("median_relative_error", "error"),
                    prose("parameters", "parameters"),

@@ -31,10 +31,22 @@ std::vector<std::string> wrap(const std::string& text, std::size_t width) {
   return lines;
 }
 
-std::size_t natural_width(const ShownColumn& column) {
-  std::size_t width = display_width(column.heading);
-  for (const std::string& cell : column.cells) width = std::max(width, display_width(cell));
+std::size_t longest(const std::vector<std::string>& lines) {
+  std::size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, display_width(line));
   return width;
+}
+
+// A heading breaks between words down to the cells' width; its unit has a line of its own.
+std::vector<std::string> heading_lines(const ShownColumn& column, std::size_t width) {
+  std::vector<std::string> lines = wrap(column.title, width);
+  if (!column.unit.empty()) lines.push_back("[" + column.unit + "]");
+  return lines;
+}
+
+std::size_t natural_width(const ShownColumn& column) {
+  const std::size_t cells = longest(column.cells);
+  return std::max(cells, longest(heading_lines(column, cells)));
 }
 
 void write_line(std::ostream& out, std::string line) {
@@ -92,48 +104,52 @@ std::vector<std::size_t> widths_of(const Block& block, std::size_t width) {
   return widths;
 }
 
+// One row of cells, each of as many lines as it needs.
+void write_rows(std::ostream& out, const Block& block, const std::vector<std::size_t>& widths,
+                const std::vector<std::vector<std::string>>& cells) {
+  std::size_t height = 0;
+  for (const auto& lines : cells) height = std::max(height, lines.size());
+  for (std::size_t part = 0; part < height; ++part) {
+    std::string line;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      line += padded(part < cells[i].size() ? cells[i][part] : "", widths[i], block[i]->right) + std::string(gap, ' ');
+    }
+    write_line(out, line);
+  }
+}
+
 void write_block(std::ostream& out, const Block& block, std::size_t rows, std::size_t width) {
   const std::vector<std::size_t> widths = widths_of(block, width);
-  std::string heading, rule;
+  std::vector<std::vector<std::string>> headings;
+  std::size_t heading_height = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
-    heading += padded(block[i]->heading, widths[i] + gap, false);
-    if (block[i]->right) {
-      heading.erase(heading.size() - (widths[i] + gap - display_width(block[i]->heading)) - block[i]->heading.size());
-      heading += padded(block[i]->heading, widths[i], true) + std::string(gap, ' ');
-    }
-    rule += std::string(widths[i], '-') + std::string(gap, ' ');
+    headings.push_back(heading_lines(*block[i], widths[i]));
+    heading_height = std::max(heading_height, headings.back().size());
   }
-  write_line(out, heading);
+  for (std::vector<std::string>& lines : headings) lines.insert(lines.begin(), heading_height - lines.size(), "");
+  write_rows(out, block, widths, headings);
+  std::string rule;
+  for (const std::size_t column_width : widths) rule += std::string(column_width, '-') + std::string(gap, ' ');
   write_line(out, rule);
   for (std::size_t row = 0; row < rows; ++row) {
     std::vector<std::vector<std::string>> cells;
-    std::size_t height = 1;
     for (std::size_t i = 0; i < block.size(); ++i) {
       const std::string& cell = block[i]->cells[row];
       cells.push_back(block[i]->prose ? wrap(cell, widths[i]) : std::vector<std::string>{cell});
-      height = std::max(height, cells.back().size());
     }
-    for (std::size_t part = 0; part < height; ++part) {
-      std::string line;
-      for (std::size_t i = 0; i < block.size(); ++i) {
-        line += padded(part < cells[i].size() ? cells[i][part] : "", widths[i] + (block[i]->right ? 0 : gap),
-                       block[i]->right);
-        if (block[i]->right) line += std::string(gap, ' ');
-      }
-      write_line(out, line);
-    }
+    write_rows(out, block, widths, cells);
   }
 }
 
 void write_record(std::ostream& out, const std::vector<ShownColumn>& columns, std::size_t rows, std::size_t width) {
   std::size_t names = 0;
-  for (const ShownColumn& c : columns) names = std::max(names, display_width(c.heading));
+  for (const ShownColumn& c : columns) names = std::max(names, display_width(c.heading()));
   for (std::size_t row = 0; row < rows; ++row) {
     if (row > 0) out << '\n';
     for (const ShownColumn& c : columns) {
       if (c.cells[row] == "–") continue;
       const std::size_t room = std::max(width, names + gap + narrowest_prose) - names - gap;
-      std::string name = c.heading;
+      std::string name = c.heading();
       for (const std::string& line : wrap(c.cells[row], room)) {
         write_line(out, padded(name, names + gap, false) + line);
         name.clear();
@@ -195,11 +211,11 @@ void render_markdown(const Report& report, std::ostream& out) {
         if (row > 0) out << '\n';
         out << "| | |\n|---|---|\n";
         for (const ShownColumn& c : columns) {
-          if (c.cells[row] != "–") out << "| " << escaped(c.heading) << " | " << escaped(c.cells[row]) << " |\n";
+          if (c.cells[row] != "–") out << "| " << escaped(c.heading()) << " | " << escaped(c.cells[row]) << " |\n";
         }
       }
     } else {
-      for (const ShownColumn& c : columns) out << "| " << escaped(c.heading) << ' ';
+      for (const ShownColumn& c : columns) out << "| " << escaped(c.heading()) << ' ';
       out << "|\n";
       for (const ShownColumn& c : columns) out << (c.right ? "|---:" : "|---");
       out << "|\n";

@@ -17,15 +17,16 @@ struct Field {
   const char* name;
   const char* title;
   double RunStep::*value;
+  bool optional = false;  // not every strategy or device has it
 };
 constexpr Field parts[] = {
     {"forward_s", "forward", &RunStep::forward_s},
     {"backward_s", "backward", &RunStep::backward_s},
     {"optimizer_s", "optimizer", &RunStep::optimizer_s},
     {"data_wait_s", "data wait", &RunStep::data_wait_s},
-    {"host_to_device_s", "host to device", &RunStep::host_to_device_s},
-    {"buffers_s", "buffers", &RunStep::buffers_s},
-    {"copy_s", "copies", &RunStep::copy_s},
+    {"host_to_device_s", "host to device", &RunStep::host_to_device_s, true},
+    {"buffers_s", "buffers", &RunStep::buffers_s, true},
+    {"copy_s", "copies", &RunStep::copy_s, true},
     {"compute_s", "compute", &RunStep::compute_s},
     {"communication_s", "communication", &RunStep::communication_s},
     {"overlapped_s", "overlapped", &RunStep::overlapped_s},
@@ -50,6 +51,13 @@ void add(Table& table, std::initializer_list<Column> columns) {
 
 void add(Row& row, std::initializer_list<Cell> cells) { row.insert(row.end(), cells.begin(), cells.end()); }
 
+void add_parts(Table& table) {
+  for (const Field& part : parts) {
+    table.columns.push_back(seconds(part.name, part.title));
+    table.columns.back().hide_zero = part.optional;
+  }
+}
+
 double median(const std::vector<RunStep>& steps, double RunStep::*field) { return median_of(steps, field).mid; }
 
 std::optional<double> speedup(const Source& source, const Configuration& c) {
@@ -69,11 +77,12 @@ Table step_table(const Source& source) {
   add(table, {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
               seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
               quantity("throughput_samples_per_s", "throughput", "samples/s"), quantity("speedup", "speedup", "×"),
-              share("weak_efficiency", "weak efficiency"), share("communication_overhead", "communication overhead"),
+              share("weak_efficiency", "weak efficiency"), share("communication_overhead", "comm. overhead"),
               seconds("unwrapped_median_s", "without DDP", "step_median_s"),
               seconds("wrapper_cost_s", "wrapper cost", "step_median_s"),
               count("threads_per_rank", "threads per rank", "threads"),
               quantity("oversubscription", "threads per core", "×")});
+  table.columns.back().hide_constant = true;
   for (const Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
     const stats::Interval step = median_of(c.measured, &RunStep::duration_s);
@@ -99,7 +108,7 @@ Table time_table(const Source& source) {
       std::string(part_rule) + overlap_rule +
           "DDP's own Logger counts overlap from the communication's start to the compute's end, an upper bound. Skew: "
           "a collective's duration − its shortest over the ranks.");
-  for (const Field& part : parts) table.columns.push_back(seconds(part.name, part.title));
+  add_parts(table);
   for (const Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
     Row row = configuration_cells(c);
@@ -119,7 +128,7 @@ Table steps_table(const Source& source) {
       {count("repeat", "repeat"), count("step", "step"), text("kind", "kind"), count("samples", "samples", "samples"),
        seconds("step_s", "time"), seconds("fastest_rank_s", "fastest rank", "step_s")});
   table.columns[4].hide_constant = true;
-  for (const Field& part : parts) table.columns.push_back(seconds(part.name, part.title));
+  add_parts(table);
   table.columns.push_back(quantity("loss", "loss", ""));
   for (const Configuration& c : source.configurations) {
     std::vector<const RunStep*> all;

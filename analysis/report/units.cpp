@@ -52,7 +52,7 @@ Scale choose_scale(std::string_view base_unit, std::span<const double> values) {
   const Step step = step_for(base_unit, magnitudes[magnitudes.size() / 2]);
   scale.factor = step.factor;
   if (step.unit != nullptr) scale.unit = step.unit;
-  scale.decimals = std::clamp(decimals_for(magnitudes.front() / step.factor, 3), 0, 3);
+  scale.decimals = std::clamp(decimals_for(magnitudes.front() / step.factor, 3), step.unit != nullptr ? 1 : 0, 3);
   return scale;
 }
 

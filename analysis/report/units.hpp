@@ -14,8 +14,8 @@ struct Scale {
   int decimals = 0;
 };
 
-// The unit that makes the column's median magnitude at least 1, and the decimals (0 to 3) that give its smallest
-// magnitude three significant digits. Zeros do not count.
+// The unit that makes the column's median magnitude at least 1, and the decimals (0 to 3, at least 1 where the
+// unit was chosen) that give its smallest magnitude three significant digits. Zeros do not count.
 Scale choose_scale(std::string_view base_unit, std::span<const double> values);
 
 std::string format_number(double value, const Scale& scale);
