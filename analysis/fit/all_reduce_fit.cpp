@@ -42,10 +42,15 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
                         {"inverse_bandwidth", "s/byte", std::log(nccl ? 1e-10 : 1e-9), factor_of_ten, std::log(1e-14),
                          std::log(beta_limit), true, false},
                         {"in_step_factor", "", 0.0, 0.7, std::log(0.1), std::log(20.0), true, !both_sources}};
+  if (form.segmented) {
+    problem.parameters.push_back({"reduction", "s/byte", std::log(nccl ? 1e-12 : 1e-10), factor_of_ten, std::log(1e-14),
+                                  std::log(beta_limit), true, false});
+  }
   problem.model = [form, points](std::span<const double> values, std::size_t index) {
     const CollectivePoint& point = points[index];
-    const collective::Cost cost =
-        form.cost(point.machine.workers, point.bytes, {values[alpha], values[beta], 0.0}, core_crowding(point.machine));
+    const double reduction = form.segmented ? values[gamma] : 0.0;
+    const collective::Cost cost = form.cost(point.machine.workers, point.bytes,
+                                            {values[alpha], values[beta], reduction}, core_crowding(point.machine));
     const double factor = point.bench ? 1.0 : values[in_step];
     return factor * (cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s);
   };

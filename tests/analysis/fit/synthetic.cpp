@@ -248,7 +248,9 @@ void add_bench(store::Database& database, const Truth& truth, const std::vector<
 
 TemporaryDatabase::TemporaryDatabase(const std::string& name)
     : path_(std::filesystem::temp_directory_path() / ("ddpprof-fit-" + std::to_string(getpid()) + "-" + name + ".db")),
-      database_(store::Database::create(path_, store::Replace::yes)) {}
+      database_(store::Database::create(path_, store::Replace::yes)) {
+  database_.sql().exec("PRAGMA synchronous = OFF");  // a test's file need not survive a power cut
+}
 
 TemporaryDatabase::~TemporaryDatabase() {
   std::error_code ignored;

@@ -1,0 +1,194 @@
+// The solver and the fits against cases with a known answer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analysis/fit/all_reduce_fit.hpp"
+#include "analysis/fit/compute_fit.hpp"
+#include "analysis/fit/least_squares.hpp"
+#include "simulator/stats/random.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+// log y = x0 + x1 t with a flat prior: ordinary least squares, whose covariance is sd^2 (X'X)^-1.
+TEST(LeastSquares, MatchesOrdinaryRegression) {
+  const std::vector<double> t = {0.0, 1.0, 2.0, 3.0};
+  const std::vector<double> log_y = {1.02, 1.48, 2.01, 2.49};
+  Problem problem;
+  problem.parameters = {{"x0", "", 0.0, 1e6, -1e9, 1e9, false, false}, {"x1", "", 0.0, 1e6, -1e9, 1e9, false, false}};
+  for (const double value : log_y) {
+    problem.measured.push_back(std::exp(value));
+    problem.sd.push_back(0.05);
+  }
+  problem.model = [&](std::span<const double> x, std::size_t i) { return std::exp(x[0] + x[1] * t[i]); };
+  const Solution solution = solve(problem);
+  ASSERT_TRUE(solution.converged);
+  // mean t 1.5, Stt 5; mean y 1.75; Sty = -1.5 (-0.73) - 0.5 (-0.27) + 0.5 (0.26) + 1.5 (0.74) = 2.47.
+  EXPECT_NEAR(solution.values[1], 2.47 / 5.0, 1e-6);
+  EXPECT_NEAR(solution.values[0], 1.75 - 1.5 * 2.47 / 5.0, 1e-6);
+  // Var x1 = 0.05^2 / 5; Var x0 = 0.05^2 (1/4 + 1.5^2 / 5); Cov = -0.05^2 1.5 / 5.
+  EXPECT_DOUBLE_EQ(solution.residual_scale, 1.0);
+  EXPECT_NEAR(solution.x_covariance[3], 0.0025 / 5.0, 1e-8);
+  EXPECT_NEAR(solution.x_covariance[0], 0.0025 * 0.7, 1e-8);
+  EXPECT_NEAR(solution.x_covariance[1], -0.0025 * 0.3, 1e-8);
+}
+
+TEST(LeastSquares, OneWildPointHardlyMovesIt) {
+  Problem problem;
+  problem.parameters = {{"level", "s", 0.0, 1e6, -1e9, 1e9, true, false}};
+  for (const double value : {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0}) {
+    problem.measured.push_back(value);
+    problem.sd.push_back(0.02);
+  }
+  problem.model = [](std::span<const double> x, std::size_t) { return x[0]; };
+  const Solution solution = solve(problem);
+  // Huber at 2 sd: the wild point pulls with 2 x 0.02 over nine points, 0.44 %.
+  EXPECT_NEAR(std::log(solution.values[0]), 2.0 * 0.02 / 9.0, 1e-5);
+  EXPECT_GT(solution.residual_scale, 1.0);
+}
+
+TEST(LeastSquares, ABoundHoldsAndIsReported) {
+  Problem problem;
+  problem.parameters = {{"a", "", 0.0, 1e6, -1.0, 0.5, false, false}, {"b", "", 0.0, 1.0, -5.0, 5.0, false, false}};
+  problem.measured = {std::exp(2.0)};
+  problem.sd = {0.01};
+  problem.model = [](std::span<const double> x, std::size_t) { return std::exp(x[0] + 1e-12 * x[1]); };
+  const Solution solution = solve(problem);
+  EXPECT_TRUE(solution.at_bound[0]);
+  EXPECT_NEAR(solution.values[0], 0.5, 1e-6);
+  EXPECT_EQ(solution.x_covariance[0], 0.0);
+  // The data say nothing of b: it keeps its prior's width.
+  EXPECT_FALSE(solution.identified[1]);
+  EXPECT_NEAR(solution.x_sd[1], 1.0, 1e-6);
+}
+
+TEST(LeastSquares, DrawsHaveTheSolutionsCovariance) {
+  Problem problem;
+  problem.parameters = {{"a", "", 0, 1, -1e9, 1e9, false, false},
+                        {"b", "", 0, 1, -1e9, 1e9, false, false},
+                        {"held", "", 0, 1, -1e9, 1e9, false, true}};
+  Solution solution;
+  solution.x = {1.0, -2.0, 7.0};
+  solution.x_covariance = {4.0, 1.2, 0.0, 1.2, 1.0, 0.0, 0.0, 0.0, 0.0};
+  stats::Random random(4);
+  double aa = 0, ab = 0, bb = 0;
+  const int draws = 40000;
+  for (int i = 0; i < draws; ++i) {
+    const std::vector<double> values =
+        draw(problem, solution, std::vector{random.normal(), random.normal(), random.normal()});
+    aa += (values[0] - 1.0) * (values[0] - 1.0) / draws;
+    ab += (values[0] - 1.0) * (values[1] + 2.0) / draws;
+    bb += (values[1] + 2.0) * (values[1] + 2.0) / draws;
+    ASSERT_DOUBLE_EQ(values[2], 7.0);
+  }
+  EXPECT_NEAR(aa, 4.0, 0.15);
+  EXPECT_NEAR(ab, 1.2, 0.06);
+  EXPECT_NEAR(bb, 1.0, 0.04);
+}
+
+CollectivePoint point_of(std::int64_t workers, std::int64_t bytes, double transfer_s, const char* backend) {
+  CollectivePoint point;
+  point.machine.workers = workers;
+  point.machine.cores = 1024;
+  point.machine.nodes = workers;  // one rank a host: no loopback
+  point.machine.backend = backend;
+  point.machine.device = "cpu";
+  point.bytes = bytes;
+  point.transfer_s = transfer_s;
+  point.count = 30;
+  return point;
+}
+
+TEST(AllReduceFit, TheFormThatMadeTheDataIsPicked) {
+  // Beyond 2N MiB the segmented ring pays a latency for each segment, a plain ring does not.
+  const collective::Link link{400e-6, 2e-9, 0.0};
+  std::vector<CollectivePoint> segmented, plain;
+  for (const std::int64_t workers : {2, 4, 8}) {
+    for (const std::int64_t bytes : {4096, 1 << 20, 16 << 20, 64 << 20}) {
+      const double one = collective::gloo_segmented_ring(workers, bytes, link).total_s();
+      const double other = collective::ring(workers, static_cast<double>(bytes), link).total_s();
+      segmented.push_back(point_of(workers, bytes, one, "gloo"));
+      plain.push_back(point_of(workers, bytes, other, "gloo"));
+    }
+  }
+  const AllReduceFit first = fit_all_reduce(segmented);
+  EXPECT_EQ(first.picked().form.name(), "gloo-segmented-ring") << first.status;
+  EXPECT_NEAR(first.picked().solution.values[0] / link.latency_s, 1.0, 0.02);
+  EXPECT_NEAR(first.picked().solution.values[1] / link.bandwidth_s_per_byte, 1.0, 0.02);
+  const AllReduceFit second = fit_all_reduce(plain);
+  EXPECT_EQ(second.picked().form.name(), "ring") << second.status;
+  EXPECT_THAT(second.status, testing::HasSubstr("held-out error"));
+  EXPECT_NEAR(second.picked().solution.values[0] / link.latency_s, 1.0, 0.02);
+}
+
+TEST(AllReduceFit, CollectivesInFlightTogetherShareTheLink) {
+  std::vector<CollectivePoint> points;
+  for (const std::int64_t workers : {2, 4}) {
+    for (const std::int64_t bytes : {65536, 1 << 20, 8 << 20}) {
+      for (const double concurrency : {1.0, 1.6, 2.0}) {
+        const auto cost = collective::ring(workers, static_cast<double>(bytes), {1e-3, 1e-8, 0.0});
+        points.push_back(point_of(workers, bytes, cost.latency_s + concurrency * cost.bandwidth_s, "nccl"));
+        points.back().concurrency = concurrency;
+      }
+    }
+  }
+  const AllReduceFit fit = fit_all_reduce(points);
+  EXPECT_NEAR(fit.picked().solution.values[0] / 1e-3, 1.0, 0.01);
+  EXPECT_NEAR(fit.picked().solution.values[1] / 1e-8, 1.0, 0.01);
+}
+
+TEST(AllReduceFit, ScatterThatNoFormExplainsIsNotUsable) {
+  stats::Random random(8);
+  std::vector<CollectivePoint> points;
+  for (const std::int64_t workers : {2, 4, 8}) {
+    for (int i = 0; i < 8; ++i) points.push_back(point_of(workers, 1 << 20, std::exp(3.0 * random.normal()), "nccl"));
+  }
+  const AllReduceFit fit = fit_all_reduce(points);
+  EXPECT_FALSE(fit.usable);
+  EXPECT_THAT(fit.status, testing::HasSubstr("median relative error"));
+  EXPECT_FALSE(fit_all_reduce({}).usable);
+}
+
+StepProfile profile_of(std::int64_t workers, std::int64_t threads, std::int64_t cores, double compute_s) {
+  StepProfile profile;
+  profile.machine.workers = workers;
+  profile.machine.threads_per_rank = threads;
+  profile.machine.cores = cores;
+  profile.machine.device = "cpu";
+  profile.forward_s = compute_s;
+  return profile;
+}
+
+TEST(ComputeFit, ThreadsAndSharedCoresAreToldApart) {
+  // 16 cores, threads max(1, 16 / N): 8 s on one thread, exponent 0.7; beyond 16 ranks the cores divide with 1.1.
+  std::map<std::int64_t, StepProfile> profiles;
+  for (const std::int64_t workers : {1, 2, 4, 8, 16, 32, 64}) {
+    const std::int64_t threads = std::max<std::int64_t>(1, 16 / workers);
+    const double crowding = std::max(1.0, static_cast<double>(workers) / 16.0);
+    const double compute_s = 8.0 * std::pow(static_cast<double>(threads), -0.7) * std::pow(crowding, 1.1);
+    profiles.emplace(workers, profile_of(workers, threads, 16, compute_s));
+  }
+  const ComputeFit fit = fit_compute("ddp", profiles);
+  ASSERT_TRUE(fit.usable) << fit.status;
+  EXPECT_NEAR(fit.solution.values[1], 0.7, 0.01);
+  EXPECT_NEAR(fit.solution.values[2], 1.1, 0.01);
+  EXPECT_TRUE(fit.threads_follow_cores);
+  EXPECT_EQ(fit.machine_for(3, 0).threads_per_rank, 5);
+  EXPECT_EQ(fit.machine_for(128, 4).nodes, 32);
+  EXPECT_EQ(fit.dedicated_machine(128).threads_per_rank, 16);
+}
+
+TEST(ComputeFit, WhatIsAssumedIsSaid) {
+  const ComputeFit fit = fit_compute("ddp", {{1, profile_of(1, 4, 4, 1.0)}});
+  EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 1.0 +- 0.25)"));
+  EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 0.8 +- 0.3)"));
+  StepProfile gpu = profile_of(2, 4, 4, 1.0);
+  gpu.machine.device = "cuda";
+  const ComputeFit own = fit_compute("ddp", {{2, gpu}});
+  EXPECT_DOUBLE_EQ(own.compute_s(own.machine_for(64, 8), own.solution.values), own.solution.values[0]);
+}
+
+}  // namespace
+}  // namespace ddpprof::fit
