@@ -1,4 +1,5 @@
 // Tables about models as the database holds them.
+#include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "analysis/report/build.hpp"
 #include "analysis/report/model_tables.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -65,6 +67,17 @@ std::vector<store::LearningRateRow> read_learning_rates(const Source& source) {
                     q.getColumn(6).getString()});
   }
   return rows;
+}
+
+std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>& configurations) {
+  std::vector<MeasuredScaling> measured;
+  for (const Configuration& c : configurations) {
+    if (c.measured.empty()) continue;
+    measured.push_back({c.strategy,
+                        {c.world_size, median_of(c.measured, &RunStep::duration_s).mid,
+                         median_of(c.measured, &RunStep::exposed_s).mid}});
+  }
+  return measured;
 }
 
 double number(const ordered_json& object, const char* key) {
@@ -146,41 +159,19 @@ Table fit_residuals_table(const Source& source) {
 Table predictions_table(const Source& source) { return predictions_table(read_predictions(source)); }
 
 Table knee_table(const Source& source) {
-  std::vector<MeasuredScaling> measured;
-  for (const Configuration& c : source.configurations) {
-    if (c.measured.empty()) continue;
-    measured.push_back({c.strategy,
-                        {c.world_size, median_of(c.measured, &RunStep::duration_s).mid,
-                         median_of(c.measured, &RunStep::exposed_s).mid}});
+  return knee_table(measured_scaling(source.configurations), read_predictions(source));
+}
+
+std::vector<MeasuredScaling> measured_scaling(store::Database& database) {
+  try {
+    return measured_scaling(read_configurations(database.sql()));
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
   }
-  return knee_table(measured, read_predictions(source));
 }
 
 Table learning_rate_table(const Source& source) { return learning_rate_table(read_learning_rates(source)); }
 
-Table warmup_table(const Source& source) {
-  Table table;
-  table.name = "warmup";
-  table.title = "Warm-up schedule";
-  table.note =
-      "Raised every optimizer step: lr(t) = base + (target − base) · t / warm-up steps, then the target (Goyal et al. "
-      "2017, section 2.2). Shown at every quarter of the warm-up.";
-  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
-  table.columns = {count("workers", "N", "workers"), text("rule", "rule", true), count("step", "step", "steps"),
-                   share("warmup_share", "of the warm-up"), quantity("lr", "learning rate", "")};
-  table.key_columns = 2;
-  for (const store::LearningRateRow& row : read_learning_rates(source)) {
-    if (row.warmup_steps <= 0) {
-      table.rows.push_back({row.world_size, row.rule, std::int64_t{0}, 1.0, row.target_lr});
-      continue;
-    }
-    for (std::int64_t quarter = 0; quarter <= 4; ++quarter) {
-      const std::int64_t step = row.warmup_steps * quarter / 4;
-      const double done = static_cast<double>(step) / static_cast<double>(row.warmup_steps);
-      table.rows.push_back({row.world_size, row.rule, step, done, row.base_lr + (row.target_lr - row.base_lr) * done});
-    }
-  }
-  return table;
-}
+Table warmup_table(const Source& source) { return warmup_table(read_learning_rates(source)); }
 
 }  // namespace ddpprof::report

@@ -19,6 +19,12 @@ void sort_rows(std::vector<store::PredictionRow>& rows) {
   });
 }
 
+void sort_rows(std::vector<store::LearningRateRow>& rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.rule, a.world_size) < std::tie(b.rule, b.world_size);
+  });
+}
+
 // "alpha 52.1 ± 1.2 µs, beta 0 s/byte (at its bound)"
 std::string parameters_text(const std::string& json) {
   const auto parameters = nlohmann::ordered_json::parse(json, nullptr, false);
@@ -166,9 +172,7 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
 }
 
 Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.rule, a.world_size) < std::tie(b.rule, b.world_size);
-  });
+  sort_rows(rows);
   Table table;
   table.name = "learning_rate";
   table.title = "Learning rate";
@@ -186,6 +190,32 @@ Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
   table.key_columns = 2;
   for (const store::LearningRateRow& r : rows) {
     table.rows.push_back({r.world_size, r.rule, r.global_batch, r.base_lr, r.target_lr, r.warmup_steps, r.note});
+  }
+  return table;
+}
+
+Table warmup_table(std::vector<store::LearningRateRow> rows) {
+  sort_rows(rows);
+  Table table;
+  table.name = "warmup";
+  table.title = "Warm-up schedule";
+  table.note =
+      "Raised every optimizer step: lr(t) = base + (target − base) · t / warm-up steps, then the target (Goyal et al. "
+      "2017, section 2.2). Shown at every quarter of the warm-up.";
+  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
+  table.columns = {count("workers", "N", "workers"), text("rule", "rule", true), count("step", "step", "steps"),
+                   share("warmup_share", "of the warm-up"), quantity("lr", "learning rate", "")};
+  table.key_columns = 2;
+  for (const store::LearningRateRow& row : rows) {
+    if (row.warmup_steps <= 0) {
+      table.rows.push_back({row.world_size, row.rule, std::int64_t{0}, 1.0, row.target_lr});
+      continue;
+    }
+    for (std::int64_t quarter = 0; quarter <= 4; ++quarter) {
+      const std::int64_t step = row.warmup_steps * quarter / 4;
+      const double done = static_cast<double>(step) / static_cast<double>(row.warmup_steps);
+      table.rows.push_back({row.world_size, row.rule, step, done, row.base_lr + (row.target_lr - row.base_lr) * done});
+    }
   }
   return table;
 }
@@ -209,6 +239,18 @@ Table fit_table(std::span<const store::FitRow> rows) {
     table.rows.push_back({r.name, r.strategy, r.form, r.usable, r.points, r.median_relative_error,
                           parameters_text(r.parameters), r.status});
   }
+  return table;
+}
+
+Table notes_table(std::span<const store::DiagnosticRow> rows) {
+  Table table;
+  table.name = "notes";
+  table.title = "What this assumes";
+  table.empty = "Nothing to note.";
+  table.columns = {text("severity", "severity"), text("code", "code"), prose("message", "what"),
+                   prose("advice", "what to do")};
+  table.key_columns = 1;
+  for (const store::DiagnosticRow& r : rows) table.rows.push_back({r.severity, r.code, r.message, r.advice});
   return table;
 }
 

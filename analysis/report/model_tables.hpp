@@ -8,6 +8,7 @@
 #include "analysis/report/report.hpp"
 #include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/result_rows.hpp"
+#include "tracer/store/run_rows.hpp"
 
 namespace ddpprof::report {
 
@@ -19,11 +20,16 @@ struct MeasuredScaling {
   scaling::ScalingPoint point;
 };
 
+// What the database measured, as knee_table takes it. Throws store::DatabaseError.
+std::vector<MeasuredScaling> measured_scaling(store::Database&);
+
 // Per strategy: the smallest N at which exposed communication exceeds 10, 25 and 50 % of the step. What was measured
 // counts before what was predicted.
 Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted);
 
 Table learning_rate_table(std::vector<store::LearningRateRow> rows);
+Table warmup_table(std::vector<store::LearningRateRow> rows);  // every quarter of the warm-up
 Table fit_table(std::span<const store::FitRow> rows);
+Table notes_table(std::span<const store::DiagnosticRow> rows);  // what a fit or a prediction assumes
 
 }  // namespace ddpprof::report

@@ -1,0 +1,81 @@
+// ddpprof predict: what N workers would do, from the measurements of a trace database.
+#include "analysis/fit/predict.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "analysis/report/model_tables.hpp"
+#include "cli/conclusions.hpp"
+#include "cli/database_file.hpp"
+#include "cli/output_format.hpp"
+#include "cli/stored_scenario.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+class PredictSubcommand final : public Subcommand {
+ public:
+  std::string_view name() const override { return "predict"; }
+  std::string_view summary() const override { return "Say what N workers would do, from what was measured"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
+    app.add_option("--workers", workers_, "Worker counts to predict, e.g. 8,64")->type_name("N,…")->required();
+    app.add_option("--gpus-per-node", gpus_per_node_, "Ranks per host; 0: all on one host (default: the scenario's)")
+        ->type_name("N");
+    app.add_option("--confidence", confidence_, "Of the intervals, between 0 and 1 (default: the scenario's)")
+        ->type_name("P");
+    app.add_option("--sharing", sharing_,
+                   "machine: more ranks crowd this machine's cores as measured\n"
+                   "dedicated: every rank has the cores one rank has at N = 1 (default: the scenario's)")
+        ->type_name("WHAT");
+    app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
+  }
+
+  ExitCode run(Context& context) override {
+    const report::Format format = checked_format(format_);
+    const std::vector<long long> workers = parse_worker_list(workers_, "--workers");
+    if (gpus_per_node_ && *gpus_per_node_ < 0) {
+      throw Failure(ExitCode::usage, "--gpus-per-node: " + std::to_string(*gpus_per_node_) + " is below 0",
+                    "ranks per host, or 0 for one host");
+    }
+    if (confidence_ && !(*confidence_ > 0.0 && *confidence_ < 1.0)) {
+      throw Failure(ExitCode::usage, "--confidence: the value is not between 0 and 1", "e.g. 0.9");
+    }
+    if (!sharing_.empty()) check_word("--sharing", sharing_, {"machine", "dedicated"});
+    store::Database database = open_database(file_);
+    try {
+      const auto scenario = stored_scenario(database);
+      fit::PredictOptions options = scenario ? predict_options(*scenario) : fit::PredictOptions{};
+      options.workers.assign(workers.begin(), workers.end());
+      if (gpus_per_node_) options.gpus_per_node = *gpus_per_node_;
+      if (confidence_) options.confidence = *confidence_;
+      if (!sharing_.empty()) options.dedicated = sharing_ == "dedicated";
+      const fit::PredictResult result = fit::predict_all(database, options);
+      report::Report report{"predict", "Predictions", {}};
+      report.tables = {report::predictions_table(result.predictions),
+                       report::knee_table(report::measured_scaling(database), result.predictions),
+                       report::notes_table(result.notes)};
+      render(report, format, context.out, context.width);
+    } catch (const store::DatabaseError& error) {
+      throw failure_of(error);
+    } catch (const fit::NotSupported& error) {
+      throw Failure(ExitCode::data, error.reason(), "", error.advice());
+    } catch (const std::invalid_argument& error) {
+      throw Failure(ExitCode::usage, error.what());
+    }
+    return ExitCode::done;
+  }
+
+ private:
+  std::string file_, workers_, sharing_, format_ = "table";
+  std::optional<std::int64_t> gpus_per_node_;
+  std::optional<double> confidence_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_predict() { return std::make_unique<PredictSubcommand>(); }
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,31 @@
+#include "cli/stored_scenario.hpp"
+
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "cli/subcommand.hpp"
+#include "runner/scenario/read.hpp"
+
+namespace ddpprof::cli {
+
+std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
+  std::string name, text;
+  try {
+    SQLite::Statement query(database.sql(), "SELECT name, resolved FROM scenario ORDER BY id DESC LIMIT 1");
+    if (!query.executeStep()) return std::nullopt;
+    name = query.getColumn(0).getString();
+    text = query.getColumn(1).getString();
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+  const scenario::ReadResult result =
+      scenario::read_text(text, "scenario '" + name + "' in " + database.path().string());
+  if (!result.problems.empty()) {
+    throw Failure(ExitCode::data, result.problems.front().text(), "a scenario this program understands",
+                  "measure it again with this version");
+  }
+  return result.scenario;
+}
+
+}  // namespace ddpprof::cli
