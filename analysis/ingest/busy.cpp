@@ -27,6 +27,26 @@ void add_replica_windows(const StepFacts& step, PhaseName parent, PhaseName repl
 
 }  // namespace
 
+std::int64_t cut_late_ends(ShardTrace& trace) {
+  std::vector<Interval> backwards;  // by start, as the phases are
+  for (const PhaseFact& phase : trace.phases)
+    if (phase.name == PhaseName::backward) backwards.push_back(phase.time);
+  std::int64_t late = 0;
+  for (CollectiveFact& collective : trace.collectives) {
+    if (collective.bucket < 0 || !collective.launch_ns || !collective.start_ns || !collective.end_ns) continue;
+    const auto after = std::upper_bound(backwards.begin(), backwards.end(), *collective.launch_ns,
+                                        [](std::int64_t t, const Interval& b) { return t < b.start_ns; });
+    if (after == backwards.begin()) continue;
+    const Interval& backward = *std::prev(after);
+    if (*collective.launch_ns > backward.end_ns || *collective.end_ns <= backward.end_ns ||
+        *collective.start_ns > backward.end_ns)
+      continue;
+    collective.end_ns = backward.end_ns;
+    ++late;
+  }
+  return late;
+}
+
 IntervalSet collective_waits(const StepFacts& step) {
   std::vector<Interval> waits;
   for (const PhaseFact& phase : step.phases) {

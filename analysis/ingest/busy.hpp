@@ -10,6 +10,11 @@
 
 namespace ddpprof::ingest {
 
+// DDP's backward waits for its buckets, so none of them is in flight after it. The backend's thread tells of the end
+// after it has woken the waiting one, and on busy cores a recorded end may be a time slice late: those of gradient
+// buckets are cut to the end of the backward they were launched in. Returns how many were late.
+std::int64_t cut_late_ends(ShardTrace&);
+
 // The facts of one step; phases are clipped to it.
 struct StepFacts {
   Interval time;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/ingest/busy.hpp"
 #include "analysis/ingest/diagnostics.hpp"
 #include "analysis/ingest/raw_writer.hpp"
 #include "analysis/ingest/shard_trace.hpp"
@@ -90,6 +91,10 @@ class Load {
     for (Loaded& shard : shards_) {
       diagnostics_.add_shard(shard.rank, shard.trace);
       if (shard.rank >= 0) {
+        if (const std::int64_t late = cut_late_ends(shard.trace); late > 0)
+          diagnostics_.add(shard.rank, Severity::info, "collective_end_late", late,
+                           "collectives whose end was recorded after the backward that waited for them",
+                           "their ends are cut to that backward's; more compute threads than cores make this common");
         shard.summary = summarise(shard.trace);
       } else if (!shard.trace.steps.empty()) {
         diagnostics_.add(std::nullopt, Severity::warning, "steps_without_rank",
@@ -235,7 +240,6 @@ class Load {
       }
       result_.steps += static_cast<std::int64_t>(step_ids.size());
       write_collectives(shard, step_ids);
-      if (info_.kind == "bench-comm") write_comm_points(shard);
     }
   }
 
@@ -258,20 +262,6 @@ class Load {
       row.transfer_ns = collective.transfer_ns;
       row.skew_ns = collective.skew_ns;
       rows.insert(row);
-    }
-  }
-
-  // One point per all-reduce, from its launch to its end. Iterations that stand in steps count only in measured ones.
-  void write_comm_points(const Loaded& shard) {
-    store::Inserter<store::CommPointRow> rows(database_);
-    std::map<std::int64_t, std::int64_t> iterations;  // by bytes
-    for (const CollectiveSummary& collective : shard.summary.collectives) {
-      const CollectiveFact& fact = collective.fact;
-      const bool measured =
-          shard.summary.steps.empty() || (collective.step && shard.summary.steps[*collective.step].row.kind ==
-                                                                 step_kind_text(vocabulary::StepKind::measured));
-      if (collective_op_text(fact.op) != "all_reduce" || !measured || !fact.launch_ns || !fact.end_ns) continue;
-      rows.insert({shard.shard_id, "all_reduce", fact.bytes, iterations[fact.bytes]++, *fact.end_ns - *fact.launch_ns});
     }
   }
 

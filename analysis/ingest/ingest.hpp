@@ -9,6 +9,7 @@
 //   DataParallel: the replicas' ranges, and the main thread's phases outside of copies and of the replicas' window.
 //   With kernels: the union of those that are not NCCL's, clipped to the step.
 // - Communication: collectives in flight on the backend's thread (or NCCL's kernels), and DataParallel's copies.
+//   A gradient bucket's end that was recorded after its backward's end is cut to it (see busy.hpp).
 // - Skew of a collective: its duration less the shortest over the ranks; NULL when a rank's record is missing.
 #pragma once
 

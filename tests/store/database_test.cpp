@@ -153,8 +153,10 @@ TEST(Database, TruncationIsFound) {
   TemporaryFolder folder;
   {
     Database database = Database::create(folder / "a.db");
+    BulkLoad load(database);  // one transaction: the disk syncs once
     Inserter<MetaRow> meta(database);
     for (int i = 0; i < 500; ++i) meta.insert({"key" + std::to_string(i), std::string(100, 'v')});
+    load.commit();
   }
   const auto whole = std::filesystem::file_size(folder / "a.db");
   for (std::uintmax_t size = 0; size < whole; size += size < 200 ? 1 : 1021) {
@@ -172,8 +174,10 @@ TEST(Database, DamagedPagesAreFoundByCheck) {
   TemporaryFolder folder;
   {
     Database database = Database::create(folder / "a.db");
+    BulkLoad load(database);  // one transaction: the disk syncs once
     Inserter<MetaRow> meta(database);
     for (int i = 0; i < 2000; ++i) meta.insert({"key" + std::to_string(i), std::string(100, 'v')});
+    load.commit();
   }
   const auto size = std::filesystem::file_size(folder / "a.db");
   {

@@ -144,6 +144,7 @@ TEST(ShardReader, TruncatedAtEveryByte) {
   ShardReader(folder / "whole.shard").visit(all);
   std::size_t records_before = 0;
   for (std::size_t size = 0; size <= whole.size(); ++size) {
+    if (size == sizeof(trace::ShardHeader) + 1) size = trace::shard_header_bytes - 1;  // padding between them
     ShardBuilder::write_bytes(folder / "cut.shard", std::span(whole).first(size));
     if (size < sizeof(trace::ShardHeader)) {
       ASSERT_THROW(ShardReader(folder / "cut.shard"), ShardError) << size;
