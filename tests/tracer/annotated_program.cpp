@@ -112,6 +112,10 @@ int numbers() {
 }
 
 int threads(int count, int events) {
+#ifdef __SANITIZE_THREAD__
+  nvtxInitialize(
+      nullptr);  // NVTX's own first call reads and writes its table without atomics; elsewhere threads race to it
+#endif
   std::vector<std::thread> running;
   for (int t = 0; t < count; ++t) {
     running.emplace_back([=] {
@@ -181,16 +185,36 @@ int modules(const char* path) {
   return 0;
 }
 
+// The disk "fills up" after the shard was opened: from here on the file system refuses to let a file grow.
+int disk_full(int events) {
+  nvtxMarkA("before");
+  signal(SIGXFSZ, SIG_IGN);  // the limit then answers EFBIG, as a full disk answers ENOSPC
+  const rlimit limit{1'500'000, RLIM_INFINITY};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return fail("setrlimit");
+  return threads(1, events);
+}
+
+// Calls what the CUDA driver would call, twice, and annotates.
+int cuda_injection(const char* tracer) {
+  void* library = dlopen(tracer, RTLD_NOW);
+  if (library == nullptr) return fail(dlerror());
+  const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+  if (initialize() != 1 || initialize() != 1) return fail("a refused injection would be the program's problem");
+  nvtxMarkA("on the host");
+  return 0;
+}
+
 void annotate_in_signal(int) { nvtxMarkA("in the handler"); }
 
 // A timer interrupts the main thread while it annotates, and its handler annotates too.
 int signals() {
+  nvtxMarkA("in the handler");  // a new name takes memory, which a handler must not: it uses one the thread has seen
   struct sigaction action = {};
   action.sa_handler = annotate_in_signal;
   sigaction(SIGPROF, &action, nullptr);
   itimerval timer = {{0, 500}, {0, 500}};
   setitimer(ITIMER_PROF, &timer, nullptr);
-  for (int i = 0; i < 2'000'000; ++i) {
+  for (int i = 0; i < 400'000; ++i) {
     nvtxRangePushA("interrupted");
     nvtxRangePop();
   }
@@ -210,6 +234,8 @@ int main(int argc, char** argv) {
   if (mode == "until-killed") return until_killed(static_cast<int>(number(2)));
   if (mode == "killed-after") return killed_after(number(2));
   if (mode == "modules") return modules(argv[2]);
+  if (mode == "disk-full") return disk_full(static_cast<int>(number(2)));
+  if (mode == "cuda") return cuda_injection(argv[2]);
   if (mode == "signals") return signals();
   return fail("mode");
 }

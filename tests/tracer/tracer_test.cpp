@@ -276,8 +276,20 @@ TEST_F(Tracer, AtTheCapRecordsAreCountedAndThreadsKeepAPrefix) {
     ASSERT_EQ(push.as<trace::EventRecord>().payload, next[push.tid]++);
 }
 
-// RLIMIT_FSIZE stands for a full disk: the file cannot grow, no matter what the cap says, and nobody dies of it.
-TEST_F(Tracer, WhenTheFileCannotGrowRecordsAreCounted) {
+TEST_F(Tracer, ADiskThatFillsUpCostsRecordsNotTheProgram) {
+  constexpr std::uint64_t events = 50'000;
+  const Shard shard = record({"disk-full", std::to_string(events)});
+  EXPECT_LE(std::filesystem::file_size(shard.path), 1'500'000u);
+  // What did fit was used to the last chunk: 22 chunks of 64 KiB and the header are under 1.5 MB, 23 are not.
+  EXPECT_EQ(shard.chunks_used, 22u);
+  const std::uint64_t kept = shard.of(RecordType::push).size() + shard.of(RecordType::pop).size();
+  EXPECT_EQ(kept + shard.dropped, 2 * events);
+  std::uint64_t next = 0;
+  for (const Record& push : shard.of(RecordType::push)) ASSERT_EQ(push.as<trace::EventRecord>().payload, next++);
+}
+
+// A limit on file sizes that is there from the start lowers the cap: growing beyond it would raise SIGXFSZ.
+TEST_F(Tracer, AFileSizeLimitLowersTheCap) {
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{512 * 1024, before.rlim_max};
@@ -287,6 +299,20 @@ TEST_F(Tracer, WhenTheFileCannotGrowRecordsAreCounted) {
   EXPECT_LE(std::filesystem::file_size(shard.path), 512u * 1024);
   EXPECT_GT(shard.dropped, 0u);
   EXPECT_THAT(shard.of(RecordType::push), Not(IsEmpty()));
+}
+
+TEST_F(Tracer, TheDriversInjectionIsSurvivedAndWhatIsMissingSaid) {
+  const Shard shard = record({"cuda", TRACER_LIBRARY});
+  EXPECT_THAT(shard.named(RecordType::mark, "on the host"), SizeIs(1));
+  const std::uint64_t unavailable = shard.diagnostics(trace::DiagnosticCode::cupti_unavailable);
+  if (std::filesystem::exists("/dev/nvidiactl")) {
+    EXPECT_LE(unavailable, 1u);
+    return;
+  }
+  ASSERT_EQ(unavailable, 1u);  // said once, though the driver called twice
+  const std::string said = shard.name(shard.of(RecordType::diagnostic).at(0));
+  EXPECT_THAT(said, testing::AnyOf(HasSubstr("libcupti cannot be loaded"), HasSubstr("CUPTI refused"),
+                                   HasSubstr("this build has no CUDA part")));
 }
 
 TEST_F(Tracer, WithoutAFolderItStaysSilent) {
@@ -319,8 +345,9 @@ TEST_F(Tracer, ASignalHandlerThatAnnotatesDoesNotTearRecords) {
     if (record.type == RecordType::pop) --open;
     ASSERT_TRUE(open == 0 || open == 1);
   }
-  EXPECT_THAT(shard.of(RecordType::push), SizeIs(2'000'000));
-  EXPECT_GT(shard.named(RecordType::mark, "in the handler").size() + shard.dropped, 0u);
+  EXPECT_THAT(shard.of(RecordType::push), SizeIs(400'000));
+  // The first mark is not the handler's; an interruption of the tracer itself is counted as dropped.
+  EXPECT_GT(shard.named(RecordType::mark, "in the handler").size() + shard.dropped, 1u);
 }
 
 TEST_F(Tracer, ExportsItsEntryPointsAndNothingElse) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -122,8 +123,11 @@ void ShardFile::fill_header() {
   read_line("/proc/sys/kernel/random/boot_id", header.boot_id, sizeof header.boot_id);
   if (gethostname(header.host, sizeof header.host - 1) != 0) header.host[0] = '\0';
   read_line("/proc/self/comm", header.process, sizeof header.process);
-  std::atomic_thread_fence(std::memory_order_release);
-  std::memcpy(header.magic, trace::shard_magic, sizeof header.magic);
+  // Last, in one store: a file with the magic has a whole header.
+  static_assert(offsetof(ShardHeader, magic) == 0 && sizeof header.magic == sizeof(std::uint64_t));
+  std::uint64_t magic;
+  std::memcpy(&magic, trace::shard_magic, sizeof magic);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(base_)).store(magic, std::memory_order_release);
 }
 
 int ShardFile::reserve_chunks(std::uint64_t chunks) noexcept {
