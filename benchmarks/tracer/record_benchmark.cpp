@@ -12,8 +12,8 @@
 #include <fstream>
 #include <string>
 
-#include "nvtx3/nvToolsExt.h"
-#include "nvtx3/nvToolsExtPayload.h"
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include "tracer/format/shard_format.hpp"
 #include "tracer/format/vocabulary.hpp"
 

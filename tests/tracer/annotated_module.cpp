@@ -1,5 +1,5 @@
 // A second module of the annotated program that uses NVTX on its own, as a library it loads would.
-#include "nvtx3/nvToolsExt.h"
+#include <nvtx3/nvToolsExt.h>
 
 extern "C" __attribute__((visibility("default"))) void annotate_from_module() {
   nvtxDomainHandle_t domain = nvtxDomainCreateA("shared domain");

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "nvtx3/nvToolsExt.h"
-#include "nvtx3/nvToolsExtPayload.h"
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 
 namespace ddpprof::test {
 namespace {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "nvtx3/nvToolsExt.h"
-#include "nvtx3/nvToolsExtPayload.h"
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include "tests/tracer/annotated_payloads.hpp"
 
 namespace {

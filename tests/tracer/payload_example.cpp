@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nvtx3/nvToolsExt.h"
-#include "nvtx3/nvToolsExtPayload.h"
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include "tracer/format/vocabulary.hpp"
 
 namespace vocabulary = ddpprof::vocabulary;

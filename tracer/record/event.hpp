@@ -2,8 +2,8 @@
 #pragma once
 
 #define NVTX_NO_IMPL  // types only: a tool must not be its own client
-#include "nvtx3/nvToolsExt.h"
-#include "nvtx3/nvToolsExtPayload.h"
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #undef NVTX_NO_IMPL
 
 #include <cstdint>
