@@ -28,7 +28,8 @@ void add_replica_windows(const StepFacts& step, PhaseName parent, PhaseName repl
 }  // namespace
 
 std::int64_t cut_late_ends(ShardTrace& trace) {
-  std::vector<Interval> backwards;  // by start, as the phases are
+  if (!trace.nccl_kernels.empty()) return 0;  // there the host goes on while the device still communicates
+  std::vector<Interval> backwards;            // by start, as the phases are
   for (const PhaseFact& phase : trace.phases)
     if (phase.name == PhaseName::backward) backwards.push_back(phase.time);
   std::int64_t late = 0;
@@ -88,8 +89,10 @@ IntervalSet host_compute(const StepFacts& step) {
 Activity::Activity(const ShardTrace& trace)
     : has_kernels_(!trace.compute_kernels.empty() || !trace.nccl_kernels.empty()),
       compute_kernels_(unite(trace.compute_kernels)),
-      nccl_kernels_(unite(trace.nccl_kernels)),
       peer_copies_(unite(trace.peer_copies)) {
+  std::vector<Interval> nccl;
+  for (const NcclKernelFact& kernel : trace.nccl_kernels) nccl.push_back(kernel.time);
+  nccl_kernels_ = unite(std::move(nccl));
   std::vector<Interval> in_flight;
   for (const CollectiveFact& collective : trace.collectives)
     if (collective.start_ns && collective.end_ns) in_flight.push_back({*collective.start_ns, *collective.end_ns});

@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "analysis/ingest/nccl.hpp"
+
 namespace ddpprof::ingest {
 namespace {
 
@@ -312,7 +314,11 @@ void EventReader::on_kernel(const trace::KernelRecord& record) {
   const std::string_view name = definitions_.text(record.header.name_id);
   // ncclKernel_* before NCCL 2.19, ncclDevKernel_* since.
   const bool nccl = name.find("nccl") != std::string_view::npos;
-  (nccl ? trace_.nccl_kernels : trace_.compute_kernels).push_back({record.header.time_ns, record.end_ns});
+  const Interval time{record.header.time_ns, record.end_ns};
+  if (nccl)
+    trace_.nccl_kernels.push_back({time, record.correlation_id});
+  else
+    trace_.compute_kernels.push_back(time);
   if (sink_) sink_->kernel(record, name);
 }
 
@@ -324,7 +330,9 @@ void EventReader::on_copy(const trace::CopyRecord& record) {
 }
 
 void EventReader::on_api(const trace::ApiRecord& record) {
-  if (sound_interval(record.header.time_ns, record.end_ns) && sink_) sink_->api(record);
+  if (!sound_interval(record.header.time_ns, record.end_ns)) return;
+  trace_.api_calls.push_back({record.correlation_id, record.header.time_ns});
+  if (sink_) sink_->api(record);
 }
 
 void EventReader::on_diagnostic(const trace::DiagnosticRecord& record) {
@@ -365,6 +373,7 @@ ShardTrace read_shard_trace(const store::ShardReader& reader, RawSink* sink) {
   EventReader events(definitions, trace, sink);
   trace.tally = reader.visit(events);
   events.finish();
+  place_nccl_kernels(trace);
   trace.thread_names = definitions.thread_names();
   return trace;
 }

@@ -70,6 +70,14 @@ struct CollectiveFact {
   std::int32_t op = 0, bucket = -1;
   std::optional<std::int64_t> launch_ns, start_ns, end_ns;
 };
+struct NcclKernelFact {
+  Interval time;
+  std::uint32_t correlation = 0;
+};
+struct ApiFact {
+  std::uint32_t correlation = 0;
+  std::int64_t start_ns = 0;
+};
 struct RecordedDiagnostic {
   trace::DiagnosticCode code{};
   std::uint64_t count = 0;
@@ -88,7 +96,9 @@ struct ShardTrace {
   std::vector<LossFact> losses;             // by time
   std::vector<CollectiveFact> collectives;  // by (communicator, sequence)
   std::vector<store::ClockExchange> exchanges;
-  std::vector<Interval> compute_kernels, nccl_kernels, peer_copies;
+  std::vector<Interval> compute_kernels, peer_copies;
+  std::vector<NcclKernelFact> nccl_kernels;
+  std::vector<ApiFact> api_calls;                    // of shards that have NCCL kernels: who launched them when
   std::map<std::int64_t, std::string> thread_names;  // by tid
   std::vector<RecordedDiagnostic> diagnostics;
   std::int64_t unmatched_ends = 0;        // pops and range ends without a start

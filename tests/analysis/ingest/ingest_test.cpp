@@ -275,6 +275,34 @@ TEST_F(Ingest, KernelsTakeOver) {
   EXPECT_THAT(rows("SELECT count(*), sum(grid), sum(block) FROM kernel"), ElementsAre("4|32|256"));
 }
 
+// Launches at 100 and 200; call 7 at 110 launched the kernel 300-400, calls 9 and 8 at 210 and 220 those at 450-500 and
+// 500-600 (one collective, split); the kernel of call 5 ran before any launch, that of call 99 has no recorded call.
+// The second ends after the host's backward, which on a GPU is no error.
+TEST_F(Ingest, NcclKernelsGiveCollectivesTheirTimes) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 1000);
+  t.shard.push(TrainingShard::main_tid, 1090, "backward", TrainingShard::domain);
+  t.launch(0, 0, 40, 1100);
+  t.launch(1, 1, 400, 1200);
+  t.pop(1250);
+  t.kernel("ncclDevKernel_AllReduce", 1020, 1040, 5);
+  t.kernel("ncclDevKernel_AllReduce", 1300, 1400, 7);
+  t.kernel("ncclKernel_AllReduce", 1450, 1500, 9);
+  t.kernel("ncclKernel_AllReduce", 1500, 1600, 8);
+  t.kernel("ncclKernel_AllReduce", 1650, 1660, 99);
+  t.api(9, 1210, 1212);
+  t.api(8, 1220, 1222);
+  t.api(7, 1110, 1112);
+  t.api(5, 1010, 1012);
+  t.pop(1700);
+  load({&t}, ddp(1), RawPolicy::all);
+  EXPECT_THAT(rows("SELECT sequence, launch_ns, start_ns, end_ns, transfer_ns, skew_ns FROM collective ORDER BY 1"),
+              ElementsAre("0|1100|1300|1400|100|0", "1|1200|1450|1600|150|0"));
+  EXPECT_THAT(rows("SELECT communication_ns FROM step"), ElementsAre("280"));  // 20 + 100 + 150 + 10
+  EXPECT_THAT(rows("SELECT count(*), min(domain), sum(correlation) FROM api_call"), ElementsAre("4|runtime|29"));
+  EXPECT_THAT(codes(), IsEmpty());
+}
+
 // In flight 150-900 as recorded, but the backward that waited for it ended at 400 (the backend's thread was preempted
 // before it could say so): communication 150-400, and nothing of it in the optimizer (400-500) or the next step.
 // Compute: forward 0-100, backward until the last launch 100-140, optimizer: 240. A collective that is no gradient

@@ -99,14 +99,24 @@ class TrainingShard {
     launch(sequence, bucket, bytes, launch_ns);
     flight(sequence, bucket, bytes, start_ns, end_ns);
   }
-  void kernel(std::string_view name, std::int64_t start_ns, std::int64_t end_ns) {
+  void kernel(std::string_view name, std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation = 0) {
     trace::KernelRecord record{};
+    record.correlation_id = correlation;
     record.header.name_id = shard.text(name);
     record.header.time_ns = start_ns;
     record.end_ns = end_ns;
     for (int& side : record.grid) side = 2;
     for (int& side : record.block) side = 4;
     shard.add(backend_tid, trace::RecordType::kernel, record);
+  }
+
+  void api(std::uint32_t correlation, std::int64_t start_ns, std::int64_t end_ns) {
+    trace::ApiRecord record{};
+    record.header.time_ns = start_ns;
+    record.end_ns = end_ns;
+    record.domain = 2;
+    record.correlation_id = correlation;
+    shard.add(backend_tid, trace::RecordType::api_call, record);
   }
 
   static constexpr std::uint64_t communicator = 0xfedcba9876543210ULL;  // its signed form is negative
