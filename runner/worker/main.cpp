@@ -82,7 +82,10 @@ Context read_arguments(int argc, char** argv) {
 
 void run(Context& context, std::int64_t began_ns) {
   choose_resources(context);
-  if (context.device.is_cuda()) torch::empty({1}, context.device);  // the driver's start-up is not a step's cost
+  if (context.device.is_cuda()) {
+    c10::impl::getDeviceGuardImpl(context.device.type())->setDevice(context.device);
+    torch::empty({1}, context.device);  // the driver's start-up is not a step's cost
+  }
   std::optional<Group> group;
   if (context.strategy == scenario::Strategy::ddp) {
     status::set(status::Activity::rendezvous);

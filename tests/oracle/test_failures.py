@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -87,6 +88,28 @@ class Failures(unittest.TestCase):
                 code, errors = self.run_alone(SCENARIO, *arguments, **environment)
                 self.assertEqual(code, 2, errors)
                 self.assertIn(expected, errors)
+
+    def test_a_listening_socket_is_taken_over(self):
+        """The store answers on the socket it is given: bound to loopback alone, and no second bind."""
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            path = pathlib.Path(folder) / "scenario.yaml"
+            path.write_text(SCENARIO.replace("1000000", "5"))
+            ranks = []
+            for rank in range(2):
+                variables = dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                                 MASTER_PORT=str(listener.getsockname()[1]), DDPPROF_MASTER_FD=str(listener.fileno()))
+                ranks.append(subprocess.Popen([WORKER, "--scenario", str(path), "--result", f"{folder}/r{rank}.json"],
+                                              env=variables, stderr=subprocess.PIPE, text=True,
+                                              pass_fds=[listener.fileno()] if rank == 0 else []))
+            try:
+                for process in ranks:
+                    code, errors = finish(process, 60)
+                    self.assertEqual(code, 0, errors)
+            finally:
+                for process in ranks:
+                    process.kill()
 
     def test_a_bad_scenario_is_2_with_its_place(self):
         code, errors = self.run_alone(SCENARIO.replace("widths", "width"))
