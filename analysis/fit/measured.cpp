@@ -111,17 +111,28 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     slowest = std::max(slowest, seconds(step.duration_ns));
   }
   for (const auto& [index, slowest] : slowest_s) pool.profile.step_s.push_back(slowest);
+  std::map<std::int64_t, const StepInfo*> by_id;
+  for (const StepInfo& step : steps) by_id[step.id] = &step;
+  // What a rank waits for inside of collectives, by step index and bucket. Ranks that compute equally long may still
+  // arrive apart: they started apart, or took turns on a core.
+  std::map<std::int64_t, std::map<std::int64_t, std::vector<double>>> waited_s;
+  for (const CollectiveInfo& collective : collectives) {
+    const auto step = by_id.find(collective.step_id);
+    if (step != by_id.end()) waited_s[step->second->step][collective.bucket].push_back(seconds(collective.skew_ns));
+  }
   for (const auto& [index, reached] : reach_s) {
     if (reached.size() < 2) continue;
-    pool.straggler.push_back(*std::max_element(reached.begin(), reached.end()) - stats::median(reached));
+    double late_s = *std::max_element(reached.begin(), reached.end()) - stats::median(reached);
+    if (const auto buckets = waited_s.find(index); buckets != waited_s.end()) {
+      for (const auto& [bucket, waits] : buckets->second) late_s = std::max(late_s, stats::median(waits));
+    }
+    pool.straggler.push_back(late_s);
   }
   for (const auto& [rank, computes] : compute_by_rank) {
     const double center = stats::median(computes);
     if (center <= 0.0) continue;
     for (const double compute : computes) pool.jitter.push_back(compute / center - 1.0);
   }
-  std::map<std::int64_t, const StepInfo*> by_id;
-  for (const StepInfo& step : steps) by_id[step.id] = &step;
   for (const CollectiveInfo& collective : collectives) {
     const auto step = by_id.find(collective.step_id);
     if (step == by_id.end() || !step->second->backward_start_ns) continue;

@@ -47,7 +47,7 @@ struct StepProfile {
   double gap_s = 0.0;           // outside of every phase
   double compute_noise = 0.0;   // relative standard error of the compute time
   double step_jitter = 0.0;     // spread of one rank's compute from step to step, relative
-  double straggler_s = 0.0;     // slowest rank's compute above the median rank's, median over steps
+  double straggler_s = 0.0;     // how much later than the median rank the slowest arrives, median over steps
   double unwrapped_s = 0.0;     // compute of the step without the DDP wrapper, 0 when not measured
   double overlapped_s = 0.0;    // communication that intersects compute
   std::vector<Bucket> buckets;  // ddp, launch order

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "analysis/fit/text.hpp"
 #include "simulator/stats/interval.hpp"
@@ -12,6 +13,7 @@
 namespace ddpprof::fit {
 namespace {
 
+constexpr double largest_waiting = 1.6094379124341003;  // ln 5
 constexpr double drift_per_doubling = 0.02;  // least drift of the calibration for each doubling of N beyond the data
 constexpr double unknown_drift = 0.05;       // the same where only one N > 1 was measured
 
@@ -41,9 +43,21 @@ Predictor::Predictor(const Models& models, std::string strategy, const PredictOp
   const Draw central_draw = best();
   for (const auto& [workers, profile] : profiles()) {
     if (measured_on(machine_for(workers)) == nullptr) continue;
-    const double modelled = model(workers, central_draw).step_s();
+    const Terms terms = model(workers, central_draw);
     const double measured = stats::median(profile.step_s);
-    if (modelled > 0.0 && measured > 0.0) log_calibration_.emplace_back(workers, std::log(measured / modelled));
+    const double modelled = terms.step_s();
+    if (!(modelled > 0.0 && measured > 0.0)) continue;
+    Calibration one;
+    one.workers = workers;
+    one.raw = std::log(measured / modelled);
+    const double waiting = terms.exposed_s + terms.skew_s;
+    const double needed = measured - (modelled - waiting);
+    // Waiting that is next to nothing cannot explain a difference.
+    if (waiting > 0.05 * modelled && needed > 0.0) {
+      one.waiting = std::clamp(std::log(needed / waiting), -largest_waiting, largest_waiting);
+    }
+    one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
+    calibrations_.push_back(one);
   }
 }
 
@@ -130,45 +144,53 @@ Terms Predictor::model(std::int64_t workers, const Draw& draw) const {
   return strategy_ == "ddp" ? ddp_terms(profile, scale, machine, draw) : dp_terms(profile, scale, machine, draw);
 }
 
-double Predictor::log_calibration(std::int64_t workers) const {
-  if (log_calibration_.empty()) return 0.0;
-  if (workers <= log_calibration_.front().first) return log_calibration_.front().second;
-  for (std::size_t i = 1; i < log_calibration_.size(); ++i) {
-    const auto& [below, low] = log_calibration_[i - 1];
-    const auto& [above, high] = log_calibration_[i];
-    if (workers > above) continue;
-    const double share = std::log(static_cast<double>(workers) / static_cast<double>(below)) /
-                         std::log(static_cast<double>(above) / static_cast<double>(below));
-    return low + share * (high - low);
+Predictor::Calibration Predictor::calibration(std::int64_t workers) const {
+  if (calibrations_.empty()) return {};
+  if (workers <= calibrations_.front().workers) return calibrations_.front();
+  for (std::size_t i = 1; i < calibrations_.size(); ++i) {
+    const Calibration& below = calibrations_[i - 1];
+    const Calibration& above = calibrations_[i];
+    if (workers > above.workers) continue;
+    const double share = std::log(static_cast<double>(workers) / static_cast<double>(below.workers)) /
+                         std::log(static_cast<double>(above.workers) / static_cast<double>(below.workers));
+    const auto between = [share](double low, double high) { return low + share * (high - low); };
+    return {workers, between(below.waiting, above.waiting), between(below.step, above.step),
+            between(below.raw, above.raw)};
   }
-  return log_calibration_.back().second;
+  return calibrations_.back();
 }
 
 double Predictor::calibration_sd(std::int64_t workers) const {
+  if (calibrations_.empty()) return 0.1;
   double noise = 0.02;
-  if (log_calibration_.empty()) return 0.1;
-  const std::int64_t last = log_calibration_.back().first;
-  const auto profile = profiles().find(last);
+  const Calibration& last = calibrations_.back();
+  const auto profile = profiles().find(last.workers);
   if (profile != profiles().end()) noise = summarise(profile->second.step_s).relative_error;
-  const double doublings = std::max(0.0, log2_of(static_cast<double>(workers) / static_cast<double>(last)));
-  const std::size_t count = log_calibration_.size();
-  // What the factor changed over the last doubling measured may go on; one N > 1 shows no change at all.
-  double drift = unknown_drift;
-  if (count >= 2 && log_calibration_[count - 2].first > 1) {
-    const double steps = log2_of(static_cast<double>(last) / static_cast<double>(log_calibration_[count - 2].first));
-    drift = std::abs(log_calibration_[count - 1].second - log_calibration_[count - 2].second) / steps;
+  const double doublings = std::max(0.0, log2_of(static_cast<double>(workers) / static_cast<double>(last.workers)));
+  const std::size_t count = calibrations_.size();
+  // What the model missed more at the last N than at the one before may go on growing; one N > 1 shows no change at
+  // all.
+  double drift = std::max(unknown_drift, 0.25 * std::abs(last.raw));
+  if (count >= 2 && calibrations_[count - 2].workers > 1) {
+    const Calibration& before = calibrations_[count - 2];
+    const double steps = log2_of(static_cast<double>(last.workers) / static_cast<double>(before.workers));
+    drift = std::max(std::abs(last.raw - before.raw), std::abs(last.step - before.step)) / steps;
   }
   return std::hypot(noise, std::max(drift, drift_per_doubling) * doublings);
 }
 
-Terms Predictor::central(std::int64_t workers) const {
-  Terms terms = model(workers, best());
-  const double factor = std::exp(log_calibration(workers));
-  for (double* part : {&terms.compute_s, &terms.exposed_s, &terms.skew_s, &terms.other_s, &terms.communication_s,
-                       &terms.latency_s, &terms.bandwidth_s, &terms.input_s}) {
-    *part *= factor;
+Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double drift) {
+  const double step = std::exp(calibration.step + drift);
+  const double waiting = step * std::exp(calibration.waiting);
+  for (double* part : {&terms.compute_s, &terms.other_s, &terms.input_s}) *part *= step;
+  for (double* part : {&terms.exposed_s, &terms.skew_s, &terms.communication_s, &terms.latency_s, &terms.bandwidth_s}) {
+    *part *= waiting;
   }
   return terms;
+}
+
+Terms Predictor::central(std::int64_t workers) const {
+  return calibrated(model(workers, best()), calibration(workers), 0.0);
 }
 
 Prediction Predictor::predict(std::int64_t workers) const {
@@ -187,8 +209,8 @@ Prediction Predictor::predict(std::int64_t workers) const {
   } else {
     std::vector<double> steps;
     for (const Draw& one : draws()) {
-      const double drift = log_calibration(workers) + one.calibration * calibration_sd(workers);
-      steps.push_back(model(workers, one).step_s() * std::exp(drift));
+      const double drift = one.calibration * calibration_sd(workers);
+      steps.push_back(calibrated(model(workers, one), calibration(workers), drift).step_s());
     }
     row.step_low_s = stats::quantile(steps, (1.0 - options_.confidence) / 2.0);
     row.step_high_s = stats::quantile(steps, (1.0 + options_.confidence) / 2.0);
@@ -233,9 +255,9 @@ std::string Predictor::note(std::int64_t workers, const Terms&) const {
   std::string text;
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
   const Machine machine = machine_for(workers);
-  const double factor = std::exp(log_calibration(workers));
+  const Calibration used = calibration(workers);
   if (measured_on(machine)) {
-    add("measured; the model alone is off by " + percent(1.0 / factor - 1.0));
+    add("measured; the model alone is off by " + percent(std::exp(-used.raw) - 1.0));
     return text;
   }
   if (options_.dedicated) {
@@ -247,11 +269,12 @@ std::string Predictor::note(std::int64_t workers, const Terms&) const {
   if (strategy_ == "ddp" && several_hosts && workers > 1 && profiles().rbegin()->second.machine.nodes == 1) {
     add("links between hosts were not measured: they are taken to be as fast as this host's own");
   }
-  if (log_calibration_.empty()) {
+  if (calibrations_.empty()) {
     add("no measured step is on such a machine: not calibrated");
-  } else if (std::abs(factor - 1.0) >= 0.005) {
-    char scaled[48];
-    std::snprintf(scaled, sizeof scaled, "calibrated by a factor %.3f", factor);
+  } else if (std::abs(used.waiting) >= 0.005 || std::abs(used.step) >= 0.005) {
+    char scaled[96];
+    std::snprintf(scaled, sizeof scaled, "calibrated: waiting x %.3f, step x %.3f", std::exp(used.waiting),
+                  std::exp(used.step));
     add(scaled);
   }
   if (workers > 4 * largest_measured())

@@ -1,10 +1,11 @@
 // One strategy's prediction at any N: the simulator fed with measured profiles and fitted parameters.
 //
 // At a measured N the profile is that N's own; elsewhere it is the nearest smaller one's, its compute scaled by the
-// compute fit, its collectives costed by the all-reduce fit. Each measured N gives a calibration factor, measured step
-// over modelled step; between them it is interpolated in log N, beyond them the largest N's is kept, and what it may
-// drift is part of the interval. The interval is a Monte Carlo over the fits' covariances, the competing forms of the
-// all-reduce, the noise of the medians, the straggler's spread and that drift.
+// compute fit, its collectives costed by the all-reduce fit. Each measured N gives calibration factors: compute, input
+// and gaps are that N's own medians, so what the model misses is first sought in the waiting (exposed communication and
+// skew), the rest spread over the step. Between measured N they are interpolated in log N, beyond them the largest N's
+// are kept, and what they may drift is part of the interval. The interval is a Monte Carlo over the fits' covariances,
+// the competing forms of the all-reduce, the noise of the medians, the straggler's spread and that drift.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +72,17 @@ class Predictor {
   Terms dp_terms(const StepProfile&, double scale, const Machine&, const Draw&) const;
   double straggler_s(const StepProfile&, double scale, const Machine&, double normal) const;
   double slowdown() const;
-  double log_calibration(std::int64_t workers) const;
+  // Measured over modelled at one N, as logarithms.
+  struct Calibration {
+    std::int64_t workers = 1;
+    double waiting = 0.0;  // on exposed communication and skew, within a factor of five either way
+    double step = 0.0;     // on the whole step, for what is left
+    double raw = 0.0;      // of the step before either
+  };
+  Calibration calibration(std::int64_t workers) const;
+  static Terms calibrated(Terms, const Calibration&, double drift);
+  // The profile's buckets, or another N's stretched to its backward, or one for all parameters at its end.
+  std::vector<Bucket> buckets_of(const StepProfile&) const;
   double calibration_sd(std::int64_t workers) const;
   std::string bound(std::int64_t workers, const Terms&) const;
   std::string note(std::int64_t workers, const Terms&) const;
@@ -79,7 +90,7 @@ class Predictor {
   const Models& models_;
   std::string strategy_;
   PredictOptions options_;
-  std::vector<std::pair<std::int64_t, double>> log_calibration_;  // by measured N, ascending
+  std::vector<Calibration> calibrations_;  // by measured N, ascending
 };
 
 }  // namespace ddpprof::fit

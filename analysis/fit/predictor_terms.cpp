@@ -20,9 +20,9 @@ std::int64_t total_bytes(const std::vector<Bucket>& buckets) {
 
 // Seconds a byte that copying reduced gradients back took. At N = 1 every bucket is copied after the last gradient; at
 // other N only what follows the last collective is seen, which is the last bucket's copy.
-double copy_back_s_per_byte(const StepProfile& profile) {
-  if (profile.buckets.empty()) return 0.0;
-  const std::int64_t bytes = profile.machine.workers == 1 ? total_bytes(profile.buckets) : profile.buckets.back().bytes;
+double copy_back_s_per_byte(const StepProfile& profile, const std::vector<Bucket>& buckets) {
+  if (buckets.empty()) return 0.0;
+  const std::int64_t bytes = profile.machine.workers == 1 ? total_bytes(buckets) : buckets.back().bytes;
   return bytes > 0 ? profile.tail_s / static_cast<double>(bytes) : 0.0;
 }
 
@@ -45,6 +45,17 @@ double Predictor::straggler_s(const StepProfile& profile, double scale, const Ma
   }
   if (!found) sigma = profile.step_jitter;  // one rank's own noise is the least that N ranks differ by
   return sigma * reach_s * stats::blom_expected_max(machine.workers) * spread;
+}
+
+std::vector<Bucket> Predictor::buckets_of(const StepProfile& profile) const {
+  if (!profile.buckets.empty()) return profile.buckets;
+  for (const auto& [workers, other] : profiles()) {
+    if (other.buckets.empty() || !(other.backward_s > 0.0)) continue;
+    std::vector<Bucket> buckets = other.buckets;
+    for (Bucket& bucket : buckets) bucket.ready_s *= profile.backward_s / other.backward_s;
+    return buckets;
+  }
+  return {{profile.parameter_bytes, profile.backward_s}};
 }
 
 double Predictor::slowdown() const {
@@ -70,7 +81,8 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
   const bool from_one = one != profiles().end() && profile.machine.workers != 1;
   double copy_scale = scale;
   if (from_one && one->second.compute_s() > 0.0) copy_scale *= profile.compute_s() / one->second.compute_s();
-  const double copy_rate = copy_back_s_per_byte(from_one ? one->second : profile) * copy_scale;
+  const std::vector<Bucket> buckets = buckets_of(profile);
+  const double copy_rate = copy_back_s_per_byte(from_one ? one->second : profile, buckets) * copy_scale;
 
   const bool nccl = profile.machine.backend == "nccl";
   const double crowding = core_crowding(machine);
@@ -81,7 +93,7 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
   work.data_s = profile.data_s;
   work.lanes = nccl ? 1 : gloo_threads;
   work.slowdown = machine.workers > 1 ? slowdown() : 1.0;
-  for (const Bucket& bucket : profile.buckets) {
+  for (const Bucket& bucket : buckets) {
     step::BucketWork item;
     item.ready_s = std::min(bucket.ready_s, profile.backward_s) * scale;
     item.copy_back_s = copy_rate * static_cast<double>(bucket.bytes);

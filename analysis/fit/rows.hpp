@@ -33,6 +33,7 @@ struct CollectiveInfo {
   std::optional<std::int64_t> ready_ns;
   std::int64_t launch_ns = 0;
   std::optional<std::int64_t> start_ns, end_ns;
+  std::int64_t skew_ns = 0;  // longer than the fastest rank's: waiting for the others
 };
 
 struct CopyInfo {
