@@ -167,6 +167,45 @@ TEST(Predict, IntervalsWidenAndCoverTheTruth) {
   EXPECT_LT(width[1], 0.5) << "an interval this wide would cover anything";
 }
 
+TEST(Predict, AProfileWithoutBucketsBorrowsThem) {
+  // At N = 1 nothing says which buckets there are; with dedicated cores that profile carries every prediction.
+  Truth truth;
+  truth.nccl = true;
+  TemporaryDatabase database("borrow");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  const std::string of_one =
+      "(SELECT st.id FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
+      "WHERE m.world_size = 1)";
+  database.get().sql().exec("DELETE FROM collective WHERE step_id IN " + of_one);
+  PredictOptions options = options_for({8, 64});
+  options.dedicated = true;
+  for (const Prediction& row : predict(database.get(), options)) {
+    EXPECT_NEAR(row.step_s / synthetic::true_step_s(truth, row.world_size), 1.0, 0.05) << row.note;
+  }
+}
+
+TEST(Predict, RanksThatTakeTurnsWaitForEachOther) {
+  // Ranks compute equally long but start apart, so only the collectives show the lateness: 30 ms for a median rank.
+  Truth truth;
+  truth.nccl = true;
+  TemporaryDatabase database("turns");
+  synthetic::add_ddp(database.get(), truth, {1, 4}, 1);
+  const std::string of_four =
+      "step_id IN (SELECT st.id FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = "
+      "sh.measurement_id WHERE m.world_size = 4)";
+  database.get().sql().exec(
+      "UPDATE collective SET skew_ns = 30000000, end_ns = end_ns + 30000000 WHERE bucket = 2 AND " + of_four);
+  database.get().sql().exec(
+      "UPDATE step SET duration_ns = duration_ns + 30000000, backward_ns = backward_ns + 30000000 WHERE id IN (SELECT "
+      "step_id FROM collective WHERE " +
+      of_four + ")");
+  database.get().sql().exec("UPDATE phase SET duration_ns = duration_ns + 30000000 WHERE name = 'backward' AND " +
+                            of_four);
+  const auto rows = predict(database.get(), options_for({1, 8}));
+  EXPECT_NEAR(rows[0].step_s / synthetic::true_step_s(truth, 1), 1.0, 1e-6) << "what N = 4 waits is not N = 1's";
+  EXPECT_GT(rows[1].skew_s, 0.03);
+}
+
 TEST(Predict, DataParallelsCopiesGrowWithTheReplicas) {
   Truth truth;
   TemporaryDatabase database("dp");
