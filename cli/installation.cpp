@@ -36,7 +36,7 @@ Installation find_installation() {
   Installation found;
   found.worker = find("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {folder});
   found.tracer = find("DDPPROF_TRACER_LIBRARY", "libddpprof-tracer.so",
-                      {folder / ".." / "lib", folder / ".." / DDPPROF_INSTALL_LIBDIR});
+                      {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
   return found;
 }
 

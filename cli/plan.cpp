@@ -64,8 +64,8 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_
     throw Failure(ExitCode::machine, "the scenario asks for device cuda and this machine has no NVIDIA driver",
                   "/dev/nvidiactl", "set device: auto or cpu");
   }
-  const bool on_gpu = scenario.device == DeviceChoice::cuda ||
-                      (scenario.device == DeviceChoice::automatic && has_gpu && scenario.backend != BackendChoice::gloo);
+  const bool on_gpu = scenario.device == DeviceChoice::cuda || (scenario.device == DeviceChoice::automatic && has_gpu &&
+                                                                scenario.backend != BackendChoice::gloo);
   plan.device = on_gpu ? "cuda" : "cpu";
   if (scenario.backend == BackendChoice::nccl && !on_gpu) {
     throw Failure(ExitCode::machine, "backend nccl needs a GPU and this run is on the CPU", "backend auto or gloo",
@@ -92,9 +92,9 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_
 
 std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
   const auto& measure = scenario.measure;
-  std::string text = fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n", scenario.name,
-                                 scenario.workload.model.label(), scenario.workload.batch_per_worker, plan.backend,
-                                 plan.device, plan.cores);
+  std::string text =
+      fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n", scenario.name, scenario.workload.model.label(),
+                  scenario.workload.batch_per_worker, plan.backend, plan.device, plan.cores);
   text += fmt::format("each: {} warm-up steps, {}{} measured steps{}\n", measure.warmup_steps,
                       measure.until_ci_percent ? "at most " : "", measure.steps,
                       measure.unwrapped ? ", then the same step without the DDP wrapper" : "");
@@ -102,16 +102,16 @@ std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
     text += fmt::format("a measurement ends once the median step's 95 % interval is within ± {} %\n",
                         *measure.until_ci_percent);
   }
-  text += fmt::format("{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}\n", "#", "strategy", "workers", "processes", "threads each",
-                      "repeat");
+  text += fmt::format("{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}\n", "#", "strategy", "workers", "processes",
+                      "threads each", "repeat");
   int index = 0;
   for (const Configuration& configuration : plan.configurations) {
-    text += fmt::format("{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}{}\n", ++index, to_string(configuration.strategy),
-                        configuration.workers, configuration.processes(), configuration.threads_per_rank,
-                        configuration.repeat,
-                        configuration.oversubscription > 1.0
-                            ? fmt::format("  ({:.1f} threads a core: workers share cores)", configuration.oversubscription)
-                            : "");
+    text += fmt::format(
+        "{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}{}\n", ++index, to_string(configuration.strategy), configuration.workers,
+        configuration.processes(), configuration.threads_per_rank, configuration.repeat,
+        configuration.oversubscription > 1.0
+            ? fmt::format("  ({:.1f} threads a core: workers share cores)", configuration.oversubscription)
+            : "");
   }
   std::string workers;
   for (const std::int64_t n : scenario.predict.workers) workers += (workers.empty() ? "" : ", ") + std::to_string(n);

@@ -48,8 +48,8 @@ void ProgressLine::update(const std::string& activity, std::int64_t step, std::i
   const double elapsed_s = std::chrono::duration<double>(Clock::now() - begun_).count();
   const double left_s =
       remaining_s(elapsed_s, step, steps_planned, finished_total_s_, finished_, configurations_ - finished_ - 1);
-  const std::string steps = steps_planned > 0 ? fmt::format("step {}/{}", std::max<std::int64_t>(0, step), steps_planned)
-                                              : activity;
+  const std::string steps =
+      steps_planned > 0 ? fmt::format("step {}/{}", std::max<std::int64_t>(0, step), steps_planned) : activity;
   // Carriage return and "erase to the end of the line".
   out_ << "\r\033[K"
        << fmt::format("[{}/{}] {} N={}: {}, ETA {}", finished_ + 1, configurations_, to_string(current_.strategy),

@@ -1,0 +1,72 @@
+// ddpprof bench-comm: times all-reduces over message sizes and worker counts, and prints nccl-tests' columns.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <ostream>
+
+#include "analysis/report/report.hpp"
+#include "cli/output_format.hpp"
+#include "cli/plan.hpp"
+#include "cli/subcommand.hpp"
+#include "cli/sweep.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+class BenchComm : public Subcommand {
+ public:
+  std::string_view name() const override { return "bench-comm"; }
+  std::string_view summary() const override { return "Time all-reduces of 1 KiB to 256 MiB over worker counts"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("--workers", workers_, "Worker counts, e.g. 2,4 (default 2,4)");
+    app.add_option("--out", out_, "Database to write (default bench-comm.db here)");
+    app.add_option("--device", device_, "cpu or cuda (default: a GPU when there is one)");
+    app.add_option("--format", format_, format_help);
+    app.add_option("--timeout", timeout_s_, "Seconds without progress after which a rank hangs (default 120)");
+    app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
+  }
+
+  ExitCode run(Context& context) override {
+    const report::Format format = checked_format(format_);
+    scenario::Scenario scenario;
+    scenario.name = "bench-comm";
+    scenario.workers.clear();
+    for (const long long workers : parse_worker_list(workers_, "--workers")) scenario.workers.push_back(workers);
+    if (scenario.workers.front() < 2) {
+      throw Failure(ExitCode::usage, "one worker has nobody to reduce with", "--workers of 2 or more");
+    }
+    if (!(timeout_s_ > 0)) throw Failure(ExitCode::usage, "--timeout is not positive", "seconds, e.g. 120");
+    scenario.measure.timeout_s = timeout_s_;
+    scenario.measure.trace = false;  // the sweep's figures are the worker's own; thousands of ranges would add nothing
+    if (device_ == "cpu")
+      scenario.device = scenario::DeviceChoice::cpu;
+    else if (device_ == "cuda")
+      scenario.device = scenario::DeviceChoice::cuda;
+    else if (!device_.empty())
+      throw Failure(ExitCode::usage, "unknown device '" + device_ + "'", "cpu or cuda");
+
+    const Plan plan = make_plan(scenario, available_cores(), nvidia_driver_present());
+    SweepOptions options;
+    options.database = out_;
+    options.overwrite = overwrite_;
+    options.mode = WorkerMode::bench_comm;
+    store::Database database = create_database(options);
+    const SweepResult swept = sweep(database, scenario, plan, options, context);
+    if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
+    render(report::build_report(database, "comm"), format, context.out, context.width);
+    if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
+    return ExitCode::done;
+  }
+
+ private:
+  std::string workers_ = "2,4", out_ = "bench-comm.db", device_, format_ = "table";
+  double timeout_s_ = 120;
+  bool overwrite_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_bench_comm() { return std::make_unique<BenchComm>(); }
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,42 @@
+#include "cli/conclusions.hpp"
+
+#include <algorithm>
+
+namespace ddpprof::cli {
+namespace {
+
+// Measured and predicted worker counts together: the fit is shown beside what it was fitted to.
+std::vector<std::int64_t> all_workers(const scenario::Scenario& scenario) {
+  std::vector<std::int64_t> workers = scenario.workers;
+  workers.insert(workers.end(), scenario.predict.workers.begin(), scenario.predict.workers.end());
+  std::sort(workers.begin(), workers.end());
+  workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
+  return workers;
+}
+
+}  // namespace
+
+fit::PredictOptions predict_options(const scenario::Scenario& scenario) {
+  fit::PredictOptions options;
+  options.workers = all_workers(scenario);
+  options.gpus_per_node = scenario.predict.gpus_per_node;
+  options.confidence = scenario.predict.confidence;
+  options.dedicated = scenario.predict.sharing == scenario::Sharing::dedicated;
+  return options;
+}
+
+fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenario) {
+  fit::LearningRateOptions options;
+  options.workers = all_workers(scenario);
+  options.base_lr = scenario.learning_rate.base;
+  options.base_workers = scenario.learning_rate.base_workers;
+  options.samples_per_worker = scenario.workload.batch_per_worker * scenario.workload.accumulation;
+  options.samples = scenario.workload.data.samples;
+  options.drop_last = scenario.workload.data.drop_last;
+  options.warmup_epochs = scenario.learning_rate.warmup_epochs;
+  options.epochs = scenario.learning_rate.epochs;
+  options.adaptive_optimizer = scenario.workload.optimizer.kind == scenario::OptimizerKind::adam;
+  return options;
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,46 @@
+// Measures one configuration: starts its ranks, watches them, and puts what they recorded into the database.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/installation.hpp"
+#include "cli/plan.hpp"
+#include "cli/progress.hpp"
+#include "runner/scenario/scenario.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::cli {
+
+enum class WorkerMode { train, bench_comm };
+
+struct MeasurementJob {
+  scenario::Scenario scenario;
+  Configuration configuration;
+  WorkerMode mode = WorkerMode::train;
+  std::int64_t cores = 1;
+  std::string device, backend;
+  std::optional<std::int64_t> scenario_id;
+  std::filesystem::path folder;  // logs, results and shards of this measurement; made when missing
+  Installation installation;
+};
+
+struct MeasurementOutcome {
+  bool ok = false;
+  bool interrupted = false;
+  std::int64_t measurement_id = 0;
+  std::string message;  // when not ok: which rank, doing what, its last lines
+};
+
+// Never throws for a rank's fault: that is an outcome, and whatever was recorded is in the database with it. Throws
+// Failure when files cannot be written, DatabaseError when the database cannot.
+MeasurementOutcome measure(store::Database& database, const MeasurementJob& job, ProgressLine& progress,
+                           const std::function<bool()>& interrupted);
+
+// "ddp-n4-r0": the configuration in a folder's name.
+std::string configuration_name(const Configuration& configuration);
+
+}  // namespace ddpprof::cli

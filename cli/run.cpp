@@ -1,0 +1,86 @@
+// ddpprof run: measures what a scenario asks for, fits, predicts, and prints the report.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <filesystem>
+#include <ostream>
+
+#include "analysis/export/export.hpp"
+#include "analysis/report/report.hpp"
+#include "cli/conclusions.hpp"
+#include "cli/database_file.hpp"
+#include "cli/output_format.hpp"
+#include "cli/plan.hpp"
+#include "cli/scenario_file.hpp"
+#include "cli/subcommand.hpp"
+#include "cli/sweep.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+class Run : public Subcommand {
+ public:
+  std::string_view name() const override { return "run"; }
+  std::string_view summary() const override { return "Measure a scenario, fit, predict, report"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("scenario", scenario_file_, "Scenario file (docs/scenario.md)")->required();
+    app.add_option("--out", out_, "Database to write (default: output.database, else <name>.db here)");
+    app.add_option("--workers", workers_, "Measure these worker counts instead, e.g. 1,2,4");
+    app.add_option("--device", device_, "cpu or cuda instead of the scenario's device");
+    app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
+    app.add_option("--format", format_, format_help);
+    app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
+    app.add_flag("--dry-run", dry_run_, "Print the plan and measure nothing");
+  }
+
+  ExitCode run(Context& context) override {
+    if (!workers_.empty()) overrides_.push_back("workers=[" + workers_ + "]");
+    if (!device_.empty()) overrides_.push_back("device=" + device_);
+    const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
+    const Plan plan = make_plan(read.scenario, available_cores(), nvidia_driver_present());
+    if (dry_run_) {
+      context.out << plan_text(read.scenario, plan);
+      return ExitCode::done;
+    }
+    const report::Format format = checked_format(format_);
+    SweepOptions options;
+    options.database = out_.empty() ? (read.scenario.output.database.empty() ? read.scenario.name + ".db"
+                                                                             : read.scenario.output.database)
+                                    : out_;
+    options.overwrite = overwrite_;
+    options.source = read.source;
+    options.scenario_path = scenario_file_;
+    store::Database database = create_database(options);
+    if (!context.quiet) context.messages << plan_text(read.scenario, plan) << std::flush;
+    const SweepResult swept = sweep(database, read.scenario, plan, options, context);
+    if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
+    ExitCode code = ExitCode::done;
+    try {
+      fit::fit_and_predict(database, predict_options(read.scenario), learning_rate_options(read.scenario));
+    } catch (const fit::NotSupported& error) {  // the measurements are still worth their report
+      context.messages << "ddpprof run: no prediction: " << error.what() << '\n';
+      code = ExitCode::data;
+    }
+    try {
+      if (!read.scenario.output.csv.empty()) export_::export_csv(database, read.scenario.output.csv);
+      if (!read.scenario.output.chrome.empty()) export_::export_chrome(database, read.scenario.output.chrome);
+    } catch (const export_::ExportError& error) {
+      throw Failure(ExitCode::failed, error.what());
+    }
+    render(report::build_report(database, "summary"), format, context.out, context.width);
+    if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
+    return code;
+  }
+
+ private:
+  std::string scenario_file_, out_, workers_, device_, format_ = "table";
+  std::vector<std::string> overrides_;
+  bool overwrite_ = false, dry_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_run() { return std::make_unique<Run>(); }
+
+}  // namespace ddpprof::cli

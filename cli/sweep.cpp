@@ -1,0 +1,111 @@
+#include "cli/sweep.hpp"
+
+#include <ctime>
+#include <ostream>
+#include <system_error>
+
+#include "cli/interruption.hpp"
+#include "runner/scenario/read.hpp"
+#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string utc_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::optional<std::int64_t> record_scenario(store::Database& database, const scenario::Scenario& scenario,
+                                            const SweepOptions& options) {
+  store::BulkLoad load(database);
+  store::Inserter<store::MetaRow> meta(database);
+  meta.insert({"format", "ddpprof trace database"});
+  meta.insert({"program_version", DDPPROF_VERSION});
+  meta.insert({"created_utc", utc_text()});
+  std::optional<std::int64_t> id;
+  if (!options.source.empty()) {
+    store::ScenarioRow row;
+    row.name = scenario.name;
+    row.path = fs::path(options.scenario_path).filename().string();
+    row.source = options.source;
+    row.resolved = scenario::to_yaml(scenario);
+    id = store::Inserter<store::ScenarioRow>(database).insert(row);
+  }
+  load.commit();
+  return id;
+}
+
+}  // namespace
+
+fs::path side_folder(const fs::path& database) {
+  fs::path folder = database;
+  folder += ".d";
+  return folder;
+}
+
+store::Database create_database(const SweepOptions& options) {
+  if (!options.overwrite && fs::exists(options.database)) {
+    throw Failure(ExitCode::usage, options.database.string() + " exists", "a new file",
+                  "give --overwrite, or another file with --out");
+  }
+  if (const fs::path folder = options.database.parent_path(); !folder.empty() && !fs::is_directory(folder)) {
+    throw Failure(ExitCode::usage, folder.string() + " is no folder", "an existing folder for --out", "make it first");
+  }
+  store::Database database =
+      store::Database::create(options.database, options.overwrite ? store::Replace::yes : store::Replace::no);
+  // Only after the database was taken: a file of somebody else's is refused with its side folder untouched.
+  std::error_code error;
+  fs::remove_all(side_folder(options.database), error);
+  if (error)
+    throw Failure(ExitCode::failed, "cannot clear " + side_folder(options.database).string() + ": " + error.message());
+  return database;
+}
+
+SweepResult sweep(store::Database& database, const scenario::Scenario& scenario, const Plan& plan,
+                  const SweepOptions& options, Context& context) {
+  const Installation installation = find_installation();
+  const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
+  const InterruptionGuard guard;
+  SweepResult result;
+  {
+    ProgressLine progress(context.messages, context.messages_is_terminal && !context.quiet,
+                          static_cast<std::int64_t>(plan.configurations.size()));
+    for (const Configuration& configuration : plan.configurations) {
+      MeasurementJob job;
+      job.scenario = scenario;
+      job.configuration = configuration;
+      job.mode = options.mode;
+      job.cores = plan.cores;
+      job.device = plan.device;
+      job.backend = plan.backend;
+      job.scenario_id = scenario_id;
+      job.folder = side_folder(options.database) / configuration_name(configuration);
+      job.installation = installation;
+      const MeasurementOutcome outcome = measure(database, job, progress, InterruptionGuard::interrupted);
+      if (!outcome.ok) {
+        result.failure = outcome.message;
+        break;
+      }
+      ++result.measured;
+    }
+  }
+  database.finish_load();
+  return result;
+}
+
+Failure sweep_failure(const SweepResult& result, const Plan& plan, const SweepOptions& options) {
+  return Failure(ExitCode::failed, result.failure, "",
+                 std::to_string(result.measured) + " of " + std::to_string(plan.configurations.size()) +
+                     " configurations were measured and are kept (ddpprof report " + options.database.string() +
+                     "); the ranks' logs are in " + side_folder(options.database).string());
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,40 @@
+// Measures every configuration of a plan into one database, in order, and stops at the first that fails.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/measurement.hpp"
+#include "cli/subcommand.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::cli {
+
+struct SweepOptions {
+  std::filesystem::path database;  // the file; logs, results and shards go to `<database>.d/`
+  bool overwrite = false;
+  std::string source;         // the scenario's text as read, "" for none
+  std::string scenario_path;  // its file, "" for none
+  WorkerMode mode = WorkerMode::train;
+};
+
+struct SweepResult {
+  std::int64_t measured = 0;
+  std::string failure;  // empty: every configuration was measured
+};
+
+// Where the shards of `database` that are not inside it are kept.
+std::filesystem::path side_folder(const std::filesystem::path& database);
+
+// Creates the database (throws Failure (usage) when it exists and must not be overwritten). What was measured before
+// a failure stays in it.
+store::Database create_database(const SweepOptions& options);
+SweepResult sweep(store::Database& database, const scenario::Scenario& scenario, const Plan& plan,
+                  const SweepOptions& options, Context& context);
+
+// What to tell the user when the sweep did not get to its end.
+Failure sweep_failure(const SweepResult& result, const Plan& plan, const SweepOptions& options);
+
+}  // namespace ddpprof::cli
