@@ -86,7 +86,8 @@ std::vector<ShownColumn> show(const Table& table) {
     ShownColumn out;
     out.title = column.title;
     const std::string unit = column.unit == "bytes" ? "" : column.kind == Kind::integer ? column.unit : scale.unit;
-    const bool in_title = column.unit == "workers" || column.title.find(column.unit) != std::string::npos;
+    // "N", and "threads per rank": the title says the unit.
+    const bool in_title = column.kind == Kind::integer && (unit == "workers" || column.title.find(unit) == 0);
     if (!in_title) out.unit = unit;
     out.right = column.kind != Kind::text && column.kind != Kind::prose;
     out.prose = column.kind == Kind::prose;

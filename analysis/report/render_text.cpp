@@ -49,6 +49,14 @@ std::size_t natural_width(const ShownColumn& column) {
   return std::max(cells, longest(heading_lines(column, cells)));
 }
 
+// No word of it is cut.
+std::size_t narrowest(const ShownColumn& column) {
+  if (!column.prose) return natural_width(column);
+  std::size_t width = std::min(natural_width(column), narrowest_prose);
+  for (const std::string& cell : column.cells) width = std::max(width, longest(wrap(cell, 1)));
+  return width;
+}
+
 void write_line(std::ostream& out, std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   out << line << '\n';
@@ -60,9 +68,7 @@ using Block = std::vector<const ShownColumn*>;
 std::vector<Block> fold(const std::vector<ShownColumn>& columns, std::size_t width) {
   Block keys;
   std::size_t key_width = 0;
-  const auto least = [](const ShownColumn& c) {
-    return gap + (c.prose ? std::min(natural_width(c), narrowest_prose) : natural_width(c));
-  };
+  const auto least = [](const ShownColumn& c) { return gap + narrowest(c); };
   for (const ShownColumn& c : columns) {
     if (!c.key) continue;
     keys.push_back(&c);
@@ -85,19 +91,19 @@ std::vector<Block> fold(const std::vector<ShownColumn>& columns, std::size_t wid
 
 std::vector<std::size_t> widths_of(const Block& block, std::size_t width) {
   std::vector<std::size_t> widths;
-  std::size_t total = 0, prose = 0;
+  std::size_t total = 0;
   for (const ShownColumn* c : block) {
     widths.push_back(natural_width(*c));
     total += widths.back() + gap;
-    if (c->prose) ++prose;
   }
   // Prose gives way, the widest first, until the block fits.
-  while (prose > 0 && total > width + gap) {
+  while (total > width + gap) {
     std::size_t widest = block.size();
     for (std::size_t i = 0; i < block.size(); ++i) {
-      if (block[i]->prose && (widest == block.size() || widths[i] > widths[widest])) widest = i;
+      if (!block[i]->prose || widths[i] <= narrowest(*block[i])) continue;
+      if (widest == block.size() || widths[i] > widths[widest]) widest = i;
     }
-    if (widths[widest] <= narrowest_prose) break;
+    if (widest == block.size()) break;
     --widths[widest];
     --total;
   }

@@ -1,0 +1,309 @@
+// Reports of the synthetic run: every number is worked out in synthetic_run.hpp's head or beside the expectation.
+#include "analysis/report/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/report/render.hpp"
+#include "analysis/report/units.hpp"
+#include "tests/analysis/report/synthetic_run.hpp"
+
+namespace ddpprof {
+namespace {
+
+using report::Format;
+
+class ReportTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    path_ = std::filesystem::path(testing::TempDir()) / ("report_test_" + std::to_string(getpid()) + ".db");
+    test::SyntheticRun(path_).fill();
+  }
+  static void TearDownTestSuite() { std::filesystem::remove(path_); }
+
+  static std::string rendered(const std::string& name, Format format, int width = 0) {
+    store::Database database = store::Database::open_read(path_);
+    std::ostringstream out;
+    render(report::build_report(database, name), format, out, width);
+    return out.str();
+  }
+  static nlohmann::json table(const std::string& report, const std::string& name) {
+    const auto document = nlohmann::json::parse(rendered(report, Format::json));
+    for (const auto& t : document["tables"]) {
+      if (t["name"] == name) return t;
+    }
+    ADD_FAILURE() << "no table " << name << " in report " << report;
+    return {};
+  }
+  // The row whose fields include those of `key`.
+  static nlohmann::json row(const std::string& report, const std::string& name, const nlohmann::json& key) {
+    const auto found = table(report, name);
+    for (const auto& candidate : found["rows"]) {
+      bool same = true;
+      for (const auto& [field, value] : key.items()) same = same && candidate[field] == value;
+      if (same) return candidate;
+    }
+    ADD_FAILURE() << "no row " << key << " in " << name;
+    return {};
+  }
+
+  static std::filesystem::path path_;
+};
+std::filesystem::path ReportTest::path_;
+
+const nlohmann::json ddp2 = {{"strategy", "ddp"}, {"workers", 2}, {"global_batch_samples", 64}};
+
+TEST_F(ReportTest, StepIsTheSlowestRanksThenTheMedianOverSteps) {
+  const auto r = row("summary", "step", ddp2);
+  EXPECT_DOUBLE_EQ(r["step_median_s"], 0.1275);  // of 120, 125, 130, 150 ms
+  EXPECT_DOUBLE_EQ(r["step_low_s"], 0.120);      // 4 samples: the whole range
+  EXPECT_DOUBLE_EQ(r["step_high_s"], 0.150);
+  EXPECT_EQ(r["steps"], 4);
+}
+
+TEST_F(ReportTest, ThroughputSpeedupEfficiencyAndOverheadFollowFromTheMedians) {
+  const auto r = row("summary", "step", ddp2);
+  EXPECT_DOUBLE_EQ(r["throughput_samples_per_s"], 64 / 0.1275);
+  EXPECT_DOUBLE_EQ(r["speedup"], (64 / 0.1275) / 320.0);  // N = 1: 32 samples in 100 ms
+  EXPECT_DOUBLE_EQ(r["weak_efficiency"], (64 / 0.1275) / 640.0);
+  EXPECT_DOUBLE_EQ(r["communication_overhead"], 0.030 / 0.1275);
+  EXPECT_DOUBLE_EQ(r["unwrapped_median_s"], 0.1);
+  EXPECT_DOUBLE_EQ(r["wrapper_cost_s"], 0.1275 - 0.1);
+}
+
+TEST_F(ReportTest, WithoutOneWorkerThereIsNoSpeedup) {
+  const auto r = row("summary", "step", {{"strategy", "dp"}, {"workers", 2}});
+  EXPECT_TRUE(r["speedup"].is_null());
+  EXPECT_TRUE(r["weak_efficiency"].is_null());
+  EXPECT_TRUE(r["wrapper_cost_s"].is_null());
+}
+
+TEST_F(ReportTest, PartsAreMeansOverTheRanks) {
+  const auto r = row("phases", "time", ddp2);
+  EXPECT_DOUBLE_EQ(r["compute_s"], 0.085);  // 90 and 80 ms
+  EXPECT_DOUBLE_EQ(r["skew_s"], 0.002);     // 4 and 0 ms
+  EXPECT_DOUBLE_EQ(r["exposed_s"], 0.030);
+}
+
+TEST_F(ReportTest, StrongEfficiencyPairsEqualGlobalBatches) {
+  const auto rows = table("efficiency", "strong_scaling")["rows"];
+  ASSERT_EQ(rows.size(), 1U);  // 2 × 16 samples against 1 × 32
+  EXPECT_DOUBLE_EQ(rows[0]["step_median_s"], 0.080);
+  EXPECT_DOUBLE_EQ(rows[0]["speedup"], 100.0 / 80.0);
+  EXPECT_DOUBLE_EQ(rows[0]["strong_efficiency"], 0.100 / (2 * 0.080));
+}
+
+TEST_F(ReportTest, OverlapStatesItsRule) {
+  EXPECT_THAT(table("overlap", "overlap")["note"], testing::HasSubstr("intersection: communication ∩ compute"));
+  EXPECT_DOUBLE_EQ(row("overlap", "overlap", ddp2)["overlapped_share"], 20.0 / 50.0);
+}
+
+TEST_F(ReportTest, CollectivesAreMatchedOverTheRanks) {
+  const auto r = row("collectives", "collectives", {{"bucket", 0}});
+  EXPECT_EQ(r["collectives"], 4);            // one a step, two ranks each
+  EXPECT_DOUBLE_EQ(r["duration_s"], 0.022);  // 24 and 20 ms
+  EXPECT_DOUBLE_EQ(r["transfer_s"], 0.020);
+  EXPECT_DOUBLE_EQ(r["skew_s"], 0.002);
+  EXPECT_DOUBLE_EQ(r["launch_delay_s"], 0.001);
+  EXPECT_DOUBLE_EQ(r["queue_s"], 0.002);
+  EXPECT_DOUBLE_EQ(r["algbw_bytes_per_s"], 1048576 / 0.020);
+  EXPECT_DOUBLE_EQ(r["busbw_bytes_per_s"], 1048576 / 0.020);  // 2(N-1)/N = 1 at N = 2
+}
+
+TEST_F(ReportTest, CommTakesTheSlowestRankAndNcclTestsColumns) {
+  const auto r = table("comm", "comm")["rows"][0];
+  EXPECT_DOUBLE_EQ(r["time_median_s"], 0.002);  // of 1, 2, 3 ms on rank 0
+  EXPECT_DOUBLE_EQ(r["algbw_bytes_per_s"], 1048576 / 0.002);
+  EXPECT_DOUBLE_EQ(r["busbw_bytes_per_s"], 1048576 / 0.002 * 1.5);  // 2·3/4
+}
+
+TEST_F(ReportTest, SkewNamesTheSlowRank) {
+  const auto slow = row("skew", "skew", {{"strategy", "ddp"}, {"global_batch_samples", 64}, {"rank", 0}});
+  EXPECT_DOUBLE_EQ(slow["compute_against_mean"], 90.0 / 85.0 - 1.0);
+  EXPECT_DOUBLE_EQ(slow["slowest_share"], 1.0);
+  EXPECT_DOUBLE_EQ(slow["skew_median_s"], 0.004);
+}
+
+TEST_F(ReportTest, NoticesMergeRanksAndPutErrorsFirst) {
+  const auto first = table("summary", "notices")["rows"][0];
+  EXPECT_EQ(first["severity"], "error");
+  EXPECT_EQ(first["about"], "ddp N=2");
+  EXPECT_EQ(first["count"], 6);  // 3 on each of two ranks
+  EXPECT_EQ(first["ranks"], "0, 1");
+}
+
+TEST_F(ReportTest, KneeIsTheFirstNAboveTheShareMeasuredBeforePredicted) {
+  // Exposed: 30 / 127.5 = 23.5 % measured at N = 2; 110 / 200 = 55 % predicted at N = 8.
+  const auto tenth = row("predictions", "knee", {{"strategy", "ddp"}, {"threshold", 0.1}});
+  EXPECT_EQ(tenth["knee_workers"], 2);
+  EXPECT_EQ(tenth["source"], "measured");
+  const auto half = row("predictions", "knee", {{"strategy", "ddp"}, {"threshold", 0.5}});
+  EXPECT_EQ(half["knee_workers"], 8);
+  EXPECT_EQ(half["source"], "predicted");
+  EXPECT_DOUBLE_EQ(half["exposed_share"], 0.11 / 0.2);
+  EXPECT_TRUE(row("predictions", "knee", {{"strategy", "dp"}, {"threshold", 0.5}})["knee_workers"].is_null());
+}
+
+TEST_F(ReportTest, WarmupClimbsEveryQuarter) {
+  const auto rows = table("learning-rate", "warmup")["rows"];
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[2]["step"], 100);
+  EXPECT_DOUBLE_EQ(rows[2]["lr"], 0.045);  // half way from 0.01 to 0.08
+  EXPECT_DOUBLE_EQ(rows[4]["lr"], 0.08);
+}
+
+TEST_F(ReportTest, FitSaysItsParametersInWordsAndTypes) {
+  const auto words = table("fit", "fit")["rows"][0]["parameters"].get<std::string>();
+  EXPECT_EQ(words, "alpha 52 µs ± 1.2 µs, beta 1 ms/MB (at its bound)");
+  EXPECT_DOUBLE_EQ(row("fit", "fit_parameters", {{"parameter", "alpha"}})["value"], 5.2e-5);
+  EXPECT_NEAR(table("fit", "fit_residuals")["rows"][0]["relative_error"], 0.05, 1e-12);
+}
+
+TEST_F(ReportTest, EveryReportRendersInEveryFormatTheSameWayTwice) {
+  for (const auto& info : report::report_names()) {
+    for (const Format format : {Format::table, Format::csv, Format::json, Format::markdown}) {
+      const std::string once = rendered(std::string(info.name), format);
+      EXPECT_FALSE(once.empty()) << info.name;
+      EXPECT_EQ(once, rendered(std::string(info.name), format)) << info.name;
+    }
+  }
+}
+
+TEST_F(ReportTest, CsvHasOneFieldForEachHeading) {
+  for (const auto& info : report::report_names()) {
+    std::istringstream lines(rendered(std::string(info.name), Format::csv));
+    std::string line;
+    std::size_t fields = 0;
+    while (std::getline(lines, line)) {
+      ASSERT_TRUE(line.ends_with('\r'));
+      if (line == "\r") {
+        fields = 0;
+        continue;
+      }
+      std::size_t n = 1;
+      bool quoted = false;
+      for (const char c : line) {
+        if (c == '"') quoted = !quoted;
+        if (c == ',' && !quoted) ++n;
+      }
+      if (fields == 0) fields = n;
+      EXPECT_EQ(n, fields) << info.name << ": " << line;
+    }
+  }
+}
+
+// Text is never wider than asked for, as long as the keys and one column fit.
+TEST_F(ReportTest, TextFitsTheWidth) {
+  for (const int width : {80, 100, 120, 200}) {
+    for (const auto& info : report::report_names()) {
+      std::istringstream lines(rendered(std::string(info.name), Format::table, width));
+      std::string line;
+      while (std::getline(lines, line)) {
+        const auto columns = std::count_if(line.begin(), line.end(),
+                                           [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
+        EXPECT_LE(columns, width) << info.name << ": " << line;
+      }
+    }
+  }
+}
+
+// Golden files hold whole outputs, read by a person once; DDPPROF_UPDATE_GOLDEN=1 writes them anew.
+TEST_F(ReportTest, GoldenOutputs) {
+  const std::pair<Format, const char*> formats[] = {
+      {Format::table, "txt"}, {Format::csv, "csv"}, {Format::json, "json"}, {Format::markdown, "md"}};
+  for (const auto& [format, extension] : formats) {
+    const auto file = std::filesystem::path(DDPPROF_GOLDEN_FOLDER) / (std::string("summary.") + extension);
+    const std::string now = rendered("summary", format);
+    if (std::getenv("DDPPROF_UPDATE_GOLDEN") != nullptr) std::ofstream(file, std::ios::binary) << now;
+    std::ifstream stored(file, std::ios::binary);
+    const std::string expected{std::istreambuf_iterator<char>(stored), {}};
+    EXPECT_EQ(now, expected) << file;
+  }
+}
+
+TEST_F(ReportTest, AnUnknownReportNamesTheKnownOnes) {
+  store::Database database = store::Database::open_read(path_);
+  try {
+    report::build_report(database, "sumary");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("summary, steps, phases"));
+  }
+}
+
+TEST(ReportDerived, OversubscriptionMissingRanksAndFailuresAreSaidInWords) {
+  const auto path = std::filesystem::path(testing::TempDir()) / ("derived_" + std::to_string(getpid()) + ".db");
+  {
+    test::SyntheticRun run(path);
+    store::MeasurementRow crowded = test::train("ddp", 4);
+    crowded.oversubscription = 2.0;
+    crowded.status = "partial";
+    crowded.message = "rank 3 died";
+    const std::int64_t id = run.measurement(crowded);
+    for (std::int64_t rank = 0; rank < 4; ++rank) {
+      const std::int64_t shard = run.shard(id, rank);
+      for (std::int64_t i = 0; i < (rank == 3 ? 1 : 2); ++i) {
+        run.step(shard, i, 100 * i * test::ms, (100 + 100 * i) * test::ms, 0, 0, 0, 0);
+      }
+    }
+  }
+  store::Database database = store::Database::open_read(path);
+  std::ostringstream out;
+  render(report::build_report(database, "summary"), Format::json, out);
+  std::filesystem::remove(path);
+  std::map<std::string, std::string> said;
+  const auto document = nlohmann::json::parse(out.str());
+  for (const auto& table : document["tables"]) {
+    if (table["name"] == "notices") {
+      for (const auto& r : table["rows"]) said[r["code"]] = r["message"];
+    }
+    if (table["name"] == "step") {
+      EXPECT_EQ(table["rows"][0]["steps"], 1);  // rank 3 has no second step: the slowest may be missing
+      EXPECT_DOUBLE_EQ(table["rows"][0]["step_median_s"], 0.1);
+    }
+  }
+  EXPECT_EQ(said["oversubscribed"],
+            "4 compute threads share 2 cores (2 threads a core): its times include waiting for a core.");
+  EXPECT_EQ(said["measurement_partial"], "partial: rank 3 died");
+  EXPECT_EQ(said["incomplete_steps"], "1 measured steps lack a rank's record and are left out.");
+}
+
+TEST(ReportDerived, AnEmptyDatabaseHasReportsThatSayWhy) {
+  const auto path = std::filesystem::path(testing::TempDir()) / ("empty_" + std::to_string(getpid()) + ".db");
+  store::Database::create(path, store::Replace::yes);
+  store::Database database = store::Database::open_read(path);
+  for (const auto& info : report::report_names()) {
+    std::ostringstream out;
+    EXPECT_NO_THROW(render(report::build_report(database, info.name), Format::table, out)) << info.name;
+  }
+  std::ostringstream out;
+  render(report::build_report(database, "steps"), Format::table, out);
+  EXPECT_THAT(out.str(), testing::HasSubstr("ddpprof run SCENARIO.yaml"));
+  std::filesystem::remove(path);
+}
+
+TEST(Units, AColumnGetsOneUnitAndItsSmallestValueThreeDigits) {
+  const double values[] = {0.0121, 0.25, 0.0};
+  const report::Scale scale = report::choose_scale("s", values);
+  EXPECT_EQ(scale.unit, "ms");
+  EXPECT_EQ(report::format_number(0.0121, scale), "12.1");
+  EXPECT_EQ(report::format_number(0.25, scale), "250.0");
+  EXPECT_EQ(report::format_number(-0.00000001, scale), "0.0");  // never "-0.0"
+}
+
+TEST(Units, SingleQuantities) {
+  EXPECT_EQ(report::format_quantity(52.1e-6, "s"), "52.1 µs");
+  EXPECT_EQ(report::format_quantity(1.25e9, "bytes/s"), "1.25 GB/s");
+  EXPECT_EQ(report::format_quantity(0.0, "s/byte"), "0 ns/MB");
+  EXPECT_EQ(report::format_bytes(256LL << 20), "256 MiB");
+  EXPECT_EQ(report::format_bytes(7'450'000), "7.10 MiB");
+  EXPECT_EQ(report::format_bytes(40), "40 B");
+}
+
+}  // namespace
+}  // namespace ddpprof
