@@ -48,6 +48,7 @@ class BenchComm : public Subcommand {
 
     const Plan plan = make_plan(scenario, available_cores(), nvidia_driver_present());
     SweepOptions options;
+    options.installation = find_installation();
     options.database = out_;
     options.overwrite = overwrite_;
     options.mode = WorkerMode::bench_comm;

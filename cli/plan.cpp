@@ -90,18 +90,21 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_
   return plan;
 }
 
-std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
+std::string plan_heading(const scenario::Scenario& scenario, const Plan& plan) {
   const auto& measure = scenario.measure;
-  std::string text =
-      fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n", scenario.name, scenario.workload.model.label(),
-                  scenario.workload.batch_per_worker, plan.backend, plan.device, plan.cores);
-  text += fmt::format("each: {} warm-up steps, {}{} measured steps{}\n", measure.warmup_steps,
-                      measure.until_ci_percent ? "at most " : "", measure.steps,
-                      measure.unwrapped ? ", then the same step without the DDP wrapper" : "");
+  std::string steps = fmt::format("{} warm-up and {}{} measured steps each", measure.warmup_steps,
+                                  measure.until_ci_percent ? "at most " : "", measure.steps);
   if (measure.until_ci_percent) {
-    text += fmt::format("a measurement ends once the median step's 95 % interval is within ± {} %\n",
-                        *measure.until_ci_percent);
+    steps += fmt::format(", until the median's 95 % interval is within ± {} %", *measure.until_ci_percent);
   }
+  if (measure.unwrapped) steps += "; ddp also without its wrapper";
+  return fmt::format("{}: {}, batch {} per worker, {} on {} ({} cores)\n{} measurements, {}\n", scenario.name,
+                     scenario.workload.model.label(), scenario.workload.batch_per_worker, plan.backend, plan.device,
+                     plan.cores, plan.configurations.size(), steps);
+}
+
+std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
+  std::string text = plan_heading(scenario, plan);
   text += fmt::format("{:>3}  {:<8} {:>7} {:>9} {:>12} {:>6}\n", "#", "strategy", "workers", "processes",
                       "threads each", "repeat");
   int index = 0;

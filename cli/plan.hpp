@@ -35,6 +35,8 @@ bool nvidia_driver_present();
 // Throws Failure (machine) when the scenario wants a device this machine does not have.
 Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_gpu);
 
+// Two lines: what is trained on what, and how often. plan_text adds a line for each configuration.
+std::string plan_heading(const scenario::Scenario& scenario, const Plan& plan);
 std::string plan_text(const scenario::Scenario& scenario, const Plan& plan);
 
 }  // namespace ddpprof::cli

@@ -45,6 +45,7 @@ class Run : public Subcommand {
     }
     const report::Format format = checked_format(format_);
     SweepOptions options;
+    options.installation = find_installation();
     options.database = out_.empty() ? (read.scenario.output.database.empty() ? read.scenario.name + ".db"
                                                                              : read.scenario.output.database)
                                     : out_;
@@ -52,7 +53,7 @@ class Run : public Subcommand {
     options.source = read.source;
     options.scenario_path = scenario_file_;
     store::Database database = create_database(options);
-    if (!context.quiet) context.messages << plan_text(read.scenario, plan) << std::flush;
+    if (!context.quiet) context.messages << plan_heading(read.scenario, plan) << std::flush;
     const SweepResult swept = sweep(database, read.scenario, plan, options, context);
     if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
     ExitCode code = ExitCode::done;

@@ -71,7 +71,6 @@ store::Database create_database(const SweepOptions& options) {
 
 SweepResult sweep(store::Database& database, const scenario::Scenario& scenario, const Plan& plan,
                   const SweepOptions& options, Context& context) {
-  const Installation installation = find_installation();
   const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
   const InterruptionGuard guard;
   SweepResult result;
@@ -88,7 +87,7 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
       job.backend = plan.backend;
       job.scenario_id = scenario_id;
       job.folder = side_folder(options.database) / configuration_name(configuration);
-      job.installation = installation;
+      job.installation = options.installation;
       const MeasurementOutcome outcome = measure(database, job, progress, InterruptionGuard::interrupted);
       if (!outcome.ok) {
         result.failure = outcome.message;
@@ -102,10 +101,11 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
 }
 
 Failure sweep_failure(const SweepResult& result, const Plan& plan, const SweepOptions& options) {
-  return Failure(ExitCode::failed, result.failure, "",
-                 std::to_string(result.measured) + " of " + std::to_string(plan.configurations.size()) +
-                     " configurations were measured and are kept (ddpprof report " + options.database.string() +
-                     "); the ranks' logs are in " + side_folder(options.database).string());
+  return Failure(ExitCode::failed,
+                 result.failure + (result.failure.ends_with('\n') ? "" : "\n") + std::to_string(result.measured) +
+                     " of " + std::to_string(plan.configurations.size()) +
+                     " configurations were measured and are kept: ddpprof report " + options.database.string() +
+                     "\nThe ranks' logs are in " + side_folder(options.database).string());
 }
 
 }  // namespace ddpprof::cli

@@ -45,6 +45,8 @@ void open() {
   set(Activity::starting);
 }
 
+bool watched() { return page != &own_page; }
+
 void set(Activity activity) {
   page->activity.store(static_cast<std::int32_t>(activity), std::memory_order_relaxed);
   page->updated_ns.store(monotonic_ns(), std::memory_order_relaxed);

@@ -12,6 +12,7 @@ using launcher::Activity;
 // Maps the file that DDPPROF_STATUS_FILE names; without it the page lives in memory and only this process reads it.
 // Throws std::runtime_error when the variable is set and the file cannot be mapped.
 void open();
+bool watched();  // a launcher reads the page
 
 void set(Activity);  // a few ns: relaxed stores and one clock read
 void set(Activity, std::int64_t step);

@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "runner/worker/status.hpp"
+
 namespace ddpprof::worker {
 namespace {
 
@@ -26,7 +28,11 @@ int ranks_on_this_host(const RankEnvironment& environment) {
 }  // namespace
 
 std::chrono::milliseconds Context::timeout() const {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(scenario.measure.timeout_s * 1000.0));
+  // Under a launcher the group waits longer: the launcher sees every rank and names the one that hangs, while a
+  // collective's own timeout ends, and so blames, a rank that only waited for it.
+  constexpr double launcher_margin_s = 30.0;
+  const double timeout_s = scenario.measure.timeout_s + (status::watched() ? launcher_margin_s : 0.0);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1000.0));
 }
 
 void choose_resources(Context& context) {

@@ -32,7 +32,7 @@ struct Context {
   int cores = 1;    // this process may run on (sched_getaffinity)
   int threads = 1;  // intra-op, of a rank or of each replica
 
-  std::chrono::milliseconds timeout() const;
+  std::chrono::milliseconds timeout() const;  // of a collective
   int workers() const { return strategy == scenario::Strategy::dp ? replicas : environment.world_size; }
 };
 
