@@ -17,6 +17,16 @@ namespace ddpprof::test {
 
 inline constexpr std::int64_t ms = 1'000'000;
 
+inline constexpr const char* scenario =
+    "name: mnist-mlp\n"
+    "workload:\n"
+    "  model: {kind: mlp, widths: [784, 10, 10, 10]}\n"
+    "  data: {samples: 10000}\n"
+    "  batch_per_worker: 32\n"
+    "strategies: [ddp, dp]\n"
+    "workers: [1, 2]\n"
+    "learning_rate: {base: 0.01, warmup_epochs: 5}\n";
+
 inline store::MeasurementRow train(const std::string& strategy, std::int64_t workers, std::int64_t batch = 32) {
   store::MeasurementRow row;
   row.scenario_id = 1;
@@ -40,7 +50,7 @@ class SyntheticRun {
  public:
   explicit SyntheticRun(const std::filesystem::path& path)
       : database(store::Database::create(path, store::Replace::yes)) {
-    store::Inserter<store::ScenarioRow>(database).insert({1, "mnist-mlp", "mnist-mlp.yaml", "name: mnist-mlp\n", ""});
+    store::Inserter<store::ScenarioRow>(database).insert({1, "mnist-mlp", "mnist-mlp.yaml", scenario, scenario});
   }
 
   std::int64_t measurement(const store::MeasurementRow& row) {
@@ -111,6 +121,7 @@ class SyntheticRun {
 
   // Everything the head of this file says.
   void fill() {
+    store::BulkLoad load(database);
     const std::int64_t one = shard(measurement(train("ddp", 1)), 0);
     step(one, 0, 0, 500 * ms, 100 * ms, 0, 0, 0, 32, "warmup");
     for (std::int64_t i = 1; i <= 3; ++i) step(one, i, (400 + 100 * i) * ms, 100 * ms, 100 * ms, 0, 0, 0);
@@ -151,6 +162,7 @@ class SyntheticRun {
     }
     conclude();
     bench_comm();
+    load.commit();
     database.finish_load();
   }
 

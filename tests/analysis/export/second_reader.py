@@ -1,0 +1,66 @@
+"""Loads an exported Chrome trace with Holistic Trace Analysis, a reader that is not ours, and compares with the database.
+
+second_reader.py TRACE.json FILE.db: exit 0 when everything the database holds is found, 1 when not, 77 (a skipped
+test) when the package is not installed in this interpreter.
+"""
+
+import sqlite3
+import sys
+
+try:
+    from hta.common.trace_parser import parse_trace_dataframe
+    from hta.configs.parser_config import ParserConfig
+except ImportError as error:
+    print(f"skipped: {error}; install HolisticTraceAnalysis==0.5.0 in this interpreter's environment")
+    sys.exit(77)
+
+trace, database = sys.argv[1:]
+_, frame, symbols = parse_trace_dataframe(trace, ParserConfig.get_default_cfg())
+names = symbols.get_sym_table()
+frame["category"] = [names[i] for i in frame["cat"]]
+frame["label"] = [names[i] for i in frame["name"]]
+db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+failures = 0
+
+
+def check(what, found, expected):
+    global failures
+    verdict = "ok" if found == expected else "WRONG"
+    failures += found != expected
+    print(f"{verdict}: {what}: found {found}, the database has {expected}")
+
+
+def scalar(query, *values):
+    return db.execute(query, values).fetchone()[0]
+
+
+# The reader rounds times down to whole microseconds, so a slice may lose up to 1 µs at either end.
+def check_total(what, found_us, expected_ns, slices):
+    global failures
+    good = abs(found_us - expected_ns / 1000) <= slices
+    failures += not good
+    print(f"{'ok' if good else 'WRONG'}: {what}: {found_us} µs, the database has {expected_ns / 1000} µs")
+
+
+shards = [row[0] for row in db.execute("SELECT id FROM shard ORDER BY id")]
+for shard in shards:
+    here = frame[frame["pid"] == shard]
+    for kind in ("warmup", "measured", "unwrapped"):
+        steps = here[here["category"] == kind]
+        count = scalar("SELECT COUNT(*) FROM step WHERE shard_id = ? AND kind = ?", shard, kind)
+        check(f"process {shard}: {kind} steps", len(steps), count)
+        total = scalar("SELECT COALESCE(SUM(duration_ns), 0) FROM step WHERE shard_id = ? AND kind = ?", shard, kind)
+        check_total(f"process {shard}: time of {kind} steps", int(steps["dur"].sum()), total, len(steps) + 1)
+    phases = here[here["category"] == "phase"]
+    count = scalar("SELECT COUNT(*) FROM phase p JOIN step s ON s.id = p.step_id WHERE s.shard_id = ?", shard)
+    check(f"process {shard}: phases", len(phases), count)
+    collectives = here[here["category"] == "collective"]
+    count = scalar("SELECT COUNT(*) FROM collective WHERE shard_id = ? AND end_ns IS NOT NULL", shard)
+    check(f"process {shard}: collectives", len(collectives), count)
+    total = scalar("SELECT COALESCE(SUM(end_ns - start_ns), 0) FROM collective WHERE shard_id = ?", shard)
+    check_total(f"process {shard}: time of collectives", int(collectives["dur"].sum()), total, len(collectives) + 1)
+
+if not shards:
+    print("WRONG: the database has no process at all")
+    failures += 1
+sys.exit(1 if failures else 0)

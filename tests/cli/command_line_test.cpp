@@ -1,0 +1,238 @@
+// The command line as users meet it: the real program's exit codes, where it writes, and what its errors say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/analysis/report/synthetic_run.hpp"
+#include "tests/cli/run_program.hpp"
+
+namespace ddpprof {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Outcome;
+using test::run_ddpprof;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class CommandLine : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = fs::temp_directory_path() / ("ddpprof_cli_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    database_ = (folder_ / "run.db").string();
+    test::SyntheticRun(database_).fill();
+    store::Database::create(folder_ / "empty.db");
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder_); }
+
+  static std::string file(const std::string& name, const std::string& text) {
+    const fs::path path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  static fs::path folder_;
+  static std::string database_;
+};
+fs::path CommandLine::folder_;
+std::string CommandLine::database_;
+
+TEST_F(CommandLine, HelpGoesToStandardOutput) {
+  const Outcome help = run_ddpprof({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.messages, IsEmpty());
+  for (const char* word : {"run", "bench-comm", "report", "predict", "lr", "export", "validate", "Exit codes"}) {
+    EXPECT_THAT(help.out, HasSubstr(word));
+  }
+  for (const char* name : {"run", "bench-comm", "report", "predict", "lr", "export", "validate"}) {
+    const Outcome own = run_ddpprof({name, "--help"});
+    EXPECT_EQ(own.code, 0) << name;
+    EXPECT_THAT(own.out, HasSubstr("Usage: ddpprof " + std::string(name)));
+  }
+}
+
+TEST_F(CommandLine, VersionIsTheProjects) {
+  const Outcome version = run_ddpprof({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out, "ddpprof " DDPPROF_VERSION "\n");
+}
+
+struct Wrong {
+  std::vector<std::string> arguments;  // DB stands for the database's path
+  std::string message;                 // all of standard error but the line's end; a leading … means "contains"
+};
+
+TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
+  const std::string hint = " see ddpprof report --help";
+  const std::vector<Wrong> all = {
+      {{}, "ddpprof: no subcommand; see ddpprof --help"},
+      {{"repot"}, "…ddpprof: unknown subcommand 'repot' (expected one of "},
+      {{"repot"}, "…did you mean 'report'? see ddpprof --help"},
+      {{"zzz"}, "…ddpprof: unknown subcommand 'zzz' (expected one of "},
+      {{"--verson"}, "ddpprof: unknown option '--verson'; did you mean '--version'? see ddpprof --help"},
+      {{"report"}, "ddpprof report: FILE.db is required;" + hint},
+      {{"report", "DB", "--frmat", "csv"}, "ddpprof report: unknown option '--frmat'; did you mean '--format'?" + hint},
+      {{"report", "DB", "--frmat=csv"}, "ddpprof report: unknown option '--frmat'; did you mean '--format'?" + hint},
+      {{"report", "DB", "--qqqqqqq"}, "ddpprof report: unknown option '--qqqqqqq';" + hint},
+      {{"report", "DB", "other.db"}, "ddpprof report: argument 'other.db' is one too many;" + hint},
+      {{"report", "DB", "--report", "sumary"}, "…ddpprof report: --report: unknown value 'sumary' (expected one of "},
+      {{"report", "DB", "--report", "sumary"}, "…; did you mean 'summary'?"},
+      {{"report", "DB", "--format", "tabel"},
+       "ddpprof report: --format: unknown value 'tabel' (expected one of table, csv, json, markdown); did you mean "
+       "'table'?"},
+      {{"report", "/nowhere/x.db"}, "…ddpprof report: /nowhere/x.db: no such file"},
+      {{"export", "DB", "--format", "crome", "--out", "x"}, "…did you mean 'chrome'?"},
+      {{"export", "DB", "--format", "chrome"}, "ddpprof export: --out is required; see ddpprof export --help"},
+      {{"predict", "DB", "--workers", "8,x"},
+       "ddpprof predict: --workers: 'x' is not a number of workers (expected whole numbers from 1 to 1000000 separated "
+       "by "
+       "commas, e.g. 8,64); correct the list"},
+      {{"predict", "DB", "--workers", "0"}, "…ddpprof predict: --workers: '0' is not a number of workers"},
+      {{"predict", "DB", "--workers", "8,"}, "…ddpprof predict: --workers: '' is not a number of workers"},
+      {{"predict", "DB", "--workers", "8", "--confidence", "1"},
+       "ddpprof predict: --confidence: the value is not between 0 and 1 (expected e.g. 0.9)"},
+      {{"predict", "DB", "--workers", "8", "--sharing", "dedicatd"}, "…did you mean 'dedicated'?"},
+      {{"predict", "DB", "--workers", "8", "--gpus-per-node", "-1"}, "…--gpus-per-node: -1 is below 0"},
+      {{"lr", "DB", "--workers", "8", "--base", "0"}, "…ddpprof lr: --base: a learning rate is above 0"},
+      {{"validate", "/nowhere/x.yaml"}, "…/nowhere/x.yaml"},
+  };
+  for (const Wrong& wrong : all) {
+    std::vector<std::string> arguments = wrong.arguments;
+    for (std::string& argument : arguments) {
+      if (argument == "DB") argument = database_;
+    }
+    const Outcome outcome = run_ddpprof(arguments);
+    const std::string what = testing::PrintToString(wrong.arguments);
+    EXPECT_EQ(outcome.code, 2) << what << "\n" << outcome.messages;
+    EXPECT_THAT(outcome.out, IsEmpty()) << what;
+    const std::string ellipsis = "…";
+    if (wrong.message.starts_with(ellipsis)) {
+      EXPECT_THAT(outcome.messages, HasSubstr(wrong.message.substr(ellipsis.size()))) << what;
+    } else {
+      EXPECT_EQ(outcome.messages, wrong.message + "\n") << what;
+    }
+  }
+}
+
+TEST_F(CommandLine, AFileThatIsNoDatabaseEndsWithFive) {
+  const Outcome text = run_ddpprof({"report", file("notes.txt", "these are notes, and long enough to be read\n")});
+  EXPECT_EQ(text.code, 5);
+  EXPECT_THAT(text.messages, StartsWith("ddpprof report: "));
+  std::string cut = test::read_all(database_);
+  cut.resize(cut.size() / 2);
+  const Outcome damaged = run_ddpprof({"report", file("cut.db", cut)});
+  EXPECT_EQ(damaged.code, 5) << damaged.messages;
+  EXPECT_THAT(damaged.messages, StartsWith("ddpprof report: "));
+}
+
+TEST_F(CommandLine, ReportsGoToStandardOutputAlone) {
+  for (const char* name : {"summary", "steps", "phases", "collectives", "overlap", "skew", "efficiency", "fit",
+                           "predictions", "learning-rate", "comm", "diagnostics"}) {
+    const Outcome report = run_ddpprof({"report", database_, "--report", name});
+    EXPECT_EQ(report.code, 0) << name << report.messages;
+    EXPECT_THAT(report.out, Not(IsEmpty())) << name;
+    EXPECT_THAT(report.messages, IsEmpty()) << name;
+  }
+}
+
+TEST_F(CommandLine, JsonIsTheDocumentedDocument) {
+  const auto document = nlohmann::json::parse(run_ddpprof({"report", database_, "--format", "json"}).out);
+  EXPECT_EQ(document["format"], "ddpprof-report");
+  EXPECT_EQ(document["version"], 1);
+  for (const auto& table : document["tables"]) {
+    for (const auto& row : table["rows"]) {
+      EXPECT_EQ(row.size(), table["columns"].size()) << table["name"];
+      for (const auto& column : table["columns"]) EXPECT_TRUE(row.contains(column["name"].get<std::string>()));
+    }
+  }
+}
+
+TEST_F(CommandLine, ExportSaysWhatItWroteUnlessQuiet) {
+  const std::string trace = (folder_ / "trace.json").string();
+  const Outcome loud = run_ddpprof({"export", database_, "--format", "chrome", "--out", trace});
+  EXPECT_EQ(loud.code, 0);
+  EXPECT_THAT(loud.out, IsEmpty());
+  EXPECT_THAT(loud.messages, HasSubstr(" events in " + trace));
+  EXPECT_TRUE(nlohmann::json::accept(test::read_all(trace)));
+  const std::string csv = (folder_ / "csv").string();
+  const Outcome quiet = run_ddpprof({"export", database_, "--format", "csv", "--out", csv, "-q"});
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_THAT(quiet.messages, IsEmpty());
+  EXPECT_TRUE(fs::exists(fs::path(csv) / "step.csv"));
+}
+
+TEST_F(CommandLine, WhatCannotBeWrittenEndsWithFour) {
+  const Outcome missing = run_ddpprof({"export", database_, "--format", "chrome", "--out", "/nowhere/trace.json"});
+  EXPECT_EQ(missing.code, 4);
+  EXPECT_THAT(missing.messages, HasSubstr("ddpprof export: /nowhere/trace.json: cannot be created"));
+  const Outcome full = run_ddpprof({"report", database_}, "/dev/full");
+  EXPECT_EQ(full.code, 4);
+  EXPECT_THAT(full.messages, HasSubstr("ddpprof report: standard output cannot be written"));
+}
+
+TEST_F(CommandLine, ValidateSaysEverythingThatIsWrong) {
+  const std::string bad = file("bad.yaml", "name: x\nworkload:\n  model: {kind: mpl}\n  batch_per_worker: 0\n");
+  const Outcome outcome = run_ddpprof({"validate", bad});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.messages, HasSubstr(bad + ":3:"));
+  EXPECT_THAT(outcome.messages, HasSubstr("did you mean 'mlp'"));
+  EXPECT_THAT(outcome.messages, HasSubstr(bad + ":4:"));
+}
+
+TEST_F(CommandLine, ValidateSaysThatAScenarioIsSound) {
+  const std::string good = file("good.yaml", test::scenario);
+  const Outcome outcome = run_ddpprof({"validate", good});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_EQ(outcome.out, good + ": scenario 'mnist-mlp' is sound\n");
+  const Outcome overridden = run_ddpprof({"validate", good, "--set", "measure.steps=oops"});
+  EXPECT_EQ(overridden.code, 2);
+  EXPECT_THAT(overridden.messages, HasSubstr("--set measure.steps=oops"));
+  // What --print writes is a scenario itself.
+  const std::string printed = run_ddpprof({"validate", good, "--print"}).out;
+  EXPECT_EQ(run_ddpprof({"validate", file("printed.yaml", printed), "--print"}).out, printed);
+}
+
+TEST_F(CommandLine, LrScalesLinearlyWithTheWorkers) {
+  const Outcome outcome = run_ddpprof({"lr", database_, "--workers", "8,2", "--format", "json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  const auto document = nlohmann::json::parse(outcome.out);
+  const auto& rows = document["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["workers"], 2);
+  EXPECT_DOUBLE_EQ(rows[0]["target_lr"], 0.02);
+  EXPECT_DOUBLE_EQ(rows[1]["target_lr"], 0.08);
+  // 10,000 samples over 8 workers: 1250 each, 40 steps of 32; 5 epochs of warm-up.
+  EXPECT_EQ(rows[1]["warmup_steps"], 200);
+  EXPECT_EQ(rows[1]["global_batch_samples"], 256);
+}
+
+TEST_F(CommandLine, PredictAnswersForTheWorkersAskedFor) {
+  const Outcome outcome = run_ddpprof({"predict", database_, "--workers", "8,4", "--format", "json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  const auto document = nlohmann::json::parse(outcome.out);
+  std::vector<std::int64_t> ddp;
+  for (const auto& row : document["tables"][0]["rows"]) {
+    EXPECT_LE(row["step_low_s"], row["step_s"]);
+    EXPECT_LE(row["step_s"], row["step_high_s"]);
+    if (row["strategy"] == "ddp") ddp.push_back(row["workers"]);
+  }
+  EXPECT_EQ(ddp, (std::vector<std::int64_t>{4, 8}));
+}
+
+TEST_F(CommandLine, WithoutMeasurementsPredictAndLrEndWithFive) {
+  const std::string empty = (folder_ / "empty.db").string();
+  for (const char* name : {"predict", "lr"}) {
+    const Outcome outcome = run_ddpprof({name, empty, "--workers", "8"});
+    EXPECT_EQ(outcome.code, 5) << name << outcome.messages;
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.messages, StartsWith("ddpprof " + std::string(name) + ": "));
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof

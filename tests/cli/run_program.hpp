@@ -1,0 +1,52 @@
+// Runs the real ddpprof and keeps what it said.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace ddpprof::test {
+
+struct Outcome {
+  int code = -1;  // exit code; 124 when it had to be stopped
+  std::string out, messages;
+};
+
+inline std::string read_all(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline std::string shell_quoted(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// `standard_output`: a file to write to instead of a captured one, e.g. /dev/full.
+inline Outcome run_ddpprof(const std::vector<std::string>& arguments, const std::string& standard_output = "") {
+  static int number = 0;
+  const std::filesystem::path base = std::filesystem::temp_directory_path() /
+                                     ("ddpprof_cli_test_" + std::to_string(getpid()) + "_" + std::to_string(number++));
+  const std::string out = standard_output.empty() ? base.string() + ".out" : standard_output;
+  const std::string messages = base.string() + ".err";
+  std::string command = "timeout 60 " + shell_quoted(DDPPROF_PROGRAM);
+  for (const std::string& argument : arguments) command += " " + shell_quoted(argument);
+  const int status = std::system((command + " >" + shell_quoted(out) + " 2>" + shell_quoted(messages)).c_str());
+  Outcome outcome;
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (standard_output.empty()) {
+    outcome.out = read_all(out);
+    std::filesystem::remove(out);
+  }
+  outcome.messages = read_all(messages);
+  std::filesystem::remove(messages);
+  return outcome;
+}
+
+}  // namespace ddpprof::test
