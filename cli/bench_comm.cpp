@@ -31,6 +31,9 @@ class BenchComm : public Subcommand {
     const report::Format format = checked_format(format_);
     scenario::Scenario scenario;
     scenario.name = "bench-comm";
+    // Nothing is trained, but a scenario is always whole.
+    scenario.workload.model = {.kind = scenario::Model::Kind::linear, .widths = {1, 1}};
+    scenario.workload.loss = scenario::LossKind::mse;
     scenario.workers.clear();
     for (const long long workers : parse_worker_list(workers_, "--workers")) scenario.workers.push_back(workers);
     if (scenario.workers.front() < 2) {

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Whole runs of the real program: what `ddpprof run` leaves behind, and what it says when a rank dies, stops or is told to end.
+
+    run_test.py --program DDPPROF --scenarios FOLDER [unittest's arguments]
+"""
+import argparse
+import csv
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = Path()
+SCENARIOS = Path()
+QUICK = ["--set", "measure.warmup_steps=3", "--set", "measure.steps=12", "--set", "measure.repeats=1",
+         "--set", "measure.until_ci_percent=null"]
+
+
+def run(*arguments, timeout=120):
+    return subprocess.run([str(PROGRAM), *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
+
+
+def processes_of(run_folder):
+    """Pids of workers whose command line names the run's folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if str(run_folder) in command and "ddpprof-worker" in command:
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until(condition, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    return condition()
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = Path(self.folder.name)
+        self.database = self.path / "run.db"
+
+    def query(self, sql):
+        connection = sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+    def test_reference_workloads_are_measured_fitted_and_exported(self):
+        for name in ("linear-10-1-dp", "linear-10-1-ddp", "linear-10-2-ddp", "linear-1024-10-adam", "mnist-mlp"):
+            with self.subTest(scenario=name):
+                chrome, tables = self.path / f"{name}.json", self.path / f"{name}-csv"
+                result = run("run", SCENARIOS / f"{name}.yaml", "--out", self.database, "--overwrite", "--workers", "1,2,4",
+                             *QUICK, "--set", f"output.chrome={chrome}", "--set", f"output.csv={tables}")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                strategies = {row[0] for row in self.query("SELECT DISTINCT strategy FROM measurement")}
+                self.assertEqual(self.query("SELECT DISTINCT status FROM measurement"), [("ok",)])
+                for strategy in strategies:
+                    self.assertEqual(self.query(f"SELECT DISTINCT world_size FROM measurement WHERE strategy = '{strategy}' "
+                                                "ORDER BY 1"), [(1,), (2,), (4,)])
+                # 12 measured steps on every rank: N ranks under DDP, one process under DataParallel.
+                counted = self.query(
+                    "SELECT m.strategy, m.world_size, sh.rank, count(*) FROM step st JOIN shard sh ON sh.id = st.shard_id "
+                    "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' GROUP BY 1, 2, 3")
+                expected = sorted((strategy, n, rank, 12) for strategy in strategies for n in (1, 2, 4)
+                                  for rank in range(n if strategy == "ddp" else 1))
+                self.assertEqual(sorted(counted), expected)
+                self.assertEqual(self.query("SELECT message FROM diagnostic WHERE severity = 'error'"), [])
+                self.assertGreater(self.query("SELECT count(*) FROM prediction")[0][0], 0)
+                self.assertIn("Predictions", result.stdout)
+                with chrome.open() as file:
+                    self.assertGreater(len(json.load(file)["traceEvents"]), 100)
+                with (tables / "step.csv").open(newline="") as file:
+                    rows = list(csv.reader(file))
+                self.assertEqual(len(rows) - 1, self.query("SELECT count(*) FROM step")[0][0])
+
+    def test_logger_agrees_with_the_recorded_launches_and_waits(self):
+        """c10d::Logger's communication time runs from the first bucket's launch to the last wait and copy back; it
+        samples the first ten iterations. Tolerance: 5 % or 0.3 ms, its own clock reads and the autograd engine's tail."""
+        result = run("run", SCENARIOS / "mlp-wide.yaml", "--out", self.database, "--workers", "2", *QUICK,
+                     "--set", "strategies=[ddp]", "--set", "measure.unwrapped=false")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        logged = json.loads((self.path / "run.db.d" / "ddp-n2-r0" / "result-0.json").read_text())["logger"]
+        recorded = dict(self.query(
+            "SELECT st.step, st.start_ns + p.start_ns + p.duration_ns - min(c.launch_ns) FROM step st "
+            "JOIN shard sh ON sh.id = st.shard_id AND sh.rank = 0 JOIN phase p ON p.step_id = st.id AND p.name = 'backward' "
+            "JOIN collective c ON c.step_id = st.id AND c.bucket >= 0 GROUP BY st.id"))
+        differences = []
+        for entry in logged:
+            step = entry["iteration"] - 1
+            if step in recorded and entry["iteration"] <= 10:
+                differences.append(abs(recorded[step] - entry["backward_comm_ns"]) /
+                                   max(0.05 * entry["backward_comm_ns"], 300e3))
+        self.assertGreaterEqual(len(differences), 5, logged)
+        self.assertLessEqual(sorted(differences)[len(differences) // 2], 1.0, differences)
+
+    def start_long_run(self, *more):
+        process = subprocess.Popen(
+            [str(PROGRAM), "run", str(SCENARIOS / "mnist-mlp.yaml"), "--out", str(self.database), "--workers", "1,2",
+             "--set", "strategies=[ddp]", "--set", "measure.repeats=1",
+             "--set", "measure.until_ci_percent=null", *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        rank = wait_until(lambda: [pid for pid in processes_of(self.path / "run.db.d" / "ddp-n2-r0")
+                                   if b"result-1.json" in Path(f"/proc/{pid}/cmdline").read_bytes()], 60)
+        self.assertTrue(rank, "rank 1 of N = 2 never started")
+        return process, rank[0]
+
+    def wait_for_step(self, name="ddp-n2-r0", rank=1):
+        status = self.path / "run.db.d" / name / f"rank-{rank}.status"  # StatusPage: int32, int32, int64 step
+        self.assertTrue(wait_until(lambda: status.exists() and
+                                   int.from_bytes(status.read_bytes()[8:16], "little", signed=True) > 20, 60))
+
+    def check_failed_run(self, process, seconds, *expected):
+        _, messages = process.communicate(timeout=seconds)
+        self.assertEqual(process.returncode, 4, messages)
+        for text in expected:
+            self.assertIn(text, messages)
+        self.assertEqual(wait_until(lambda: not processes_of(self.path) and "none", 5), "none", "a rank outlived its run")
+        self.assertEqual(self.query("PRAGMA integrity_check"), [("ok",)])
+        # N = 1, measured before the fault, is whole; what the failed measurement had recorded is kept with it.
+        self.assertEqual(self.query("SELECT status FROM measurement WHERE world_size = 1"), [("ok",)])
+        self.assertEqual(self.query("SELECT status FROM measurement WHERE world_size = 2"), [("partial",)])
+        self.assertGreater(self.query("SELECT count(*) FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m "
+                                      "ON m.id = sh.measurement_id WHERE m.world_size = 2 AND sh.rank = 1")[0][0], 10)
+        self.assertEqual(run("report", self.database).returncode, 0)
+
+    def test_killed_rank(self):
+        process, rank = self.start_long_run("--set", "measure.steps=6000")
+        self.wait_for_step()
+        os.kill(rank, signal.SIGKILL)
+        self.check_failed_run(process, 30, "Rank 1 was killed by SIGKILL in step")
+        self.assertEqual(self.query("SELECT count(*) FROM diagnostic WHERE code = 'unclosed_shard'")[0][0] > 0, True)
+
+    def test_stopped_rank(self):
+        process, rank = self.start_long_run("--set", "measure.steps=6000", "--set", "measure.timeout_s=3")
+        self.wait_for_step()
+        os.kill(rank, signal.SIGSTOP)
+        self.check_failed_run(process, 40, "Rank 1 is stopped (SIGSTOP) in step", "No progress for 3 s")
+
+    def test_interrupted_run(self):
+        process, _ = self.start_long_run("--set", "measure.steps=6000")
+        self.wait_for_step()
+        process.send_signal(signal.SIGINT)
+        self.check_failed_run(process, 30, "nterrupted")
+
+    def test_killed_launcher_leaves_no_rank(self):
+        process, _ = self.start_long_run("--set", "measure.steps=6000")
+        self.wait_for_step()
+        process.kill()
+        process.wait()
+        self.assertEqual(wait_until(lambda: not processes_of(self.path) and "none", 10), "none")
+        self.assertEqual(self.query("SELECT status FROM measurement"), [("ok",)])  # the journal rolled back to N = 1
+
+    def test_untraced_run_has_step_times_and_says_what_is_missing(self):
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
+                     "--set", "strategies=[ddp]", "--set", "measure.trace=false")
+        self.assertIn(result.returncode, (0, 5), result.stderr)
+        self.assertEqual(self.query("SELECT count(*) FROM step WHERE kind = 'measured' AND duration_ns > 0"), [(36,)])
+        self.assertEqual(self.query("SELECT count(*) FROM diagnostic WHERE code = 'untraced'"), [(2,)])
+
+    def test_dry_run_measures_nothing(self):
+        result = run("run", SCENARIOS / "resnet18.yaml", "--out", self.database, "--dry-run")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("resnet18", result.stdout)
+        self.assertEqual(list(self.path.iterdir()), [])
+
+    def test_an_existing_database_is_not_overwritten_unasked(self):
+        self.database.write_text("somebody's notes")
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, *QUICK)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("exists", result.stderr)
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--overwrite", *QUICK)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(self.database.read_text(), "somebody's notes")
+
+    def test_bench_comm_prints_sizes_and_bus_bandwidth(self):
+        result = run("bench-comm", "--workers", "2", "--out", self.database, "--format", "csv", "--device", "cpu")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        sizes = [row[0] for row in self.query("SELECT DISTINCT bytes FROM comm_point ORDER BY 1")]
+        self.assertEqual((sizes[0], sizes[-1]), (1024, 256 << 20))
+        self.assertIn("busbw", result.stdout)
+        # nccl-tests' definition: at N = 2 an all-reduce's busbw is its algbw.
+        rows = list(csv.DictReader(line for line in result.stdout.splitlines() if line and not line.startswith("#")))
+        algbw = next(name for name in rows[0] if name.startswith("algbw"))
+        busbw = next(name for name in rows[0] if name.startswith("busbw"))
+        for row in rows:
+            self.assertAlmostEqual(float(row[algbw]), float(row[busbw]), delta=1e-9 * float(row[algbw]))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", type=Path, required=True)
+    parser.add_argument("--scenarios", type=Path, required=True)
+    ours, rest = parser.parse_known_args()
+    PROGRAM, SCENARIOS = ours.program.resolve(), ours.scenarios.resolve()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
