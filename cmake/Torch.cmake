@@ -7,6 +7,15 @@
 set(DDPPROF_TORCH_PYTHON "" CACHE FILEPATH "Python interpreter whose environment holds the torch wheel")
 set(DDPPROF_SITE_PACKAGES "" CACHE PATH "site-packages folder that holds the torch wheel")
 
+# Another interpreter: what was found in the last one's environment is forgotten.
+if(DEFINED DDPPROF_TORCH_PYTHON_SEARCHED AND NOT DDPPROF_TORCH_PYTHON STREQUAL DDPPROF_TORCH_PYTHON_SEARCHED)
+  foreach(found DDPPROF_SITE_PACKAGES DDPPROF_TORCH_INCLUDE DDPPROF_TORCH_CPU DDPPROF_TORCH_CUDA DDPPROF_C10
+                DDPPROF_C10_CUDA DDPPROF_NVTX_INCLUDE DDPPROF_CUPTI_INCLUDE DDPPROF_CUDART_INCLUDE DDPPROF_NCCL_INCLUDE)
+    unset(${found} CACHE)
+  endforeach()
+endif()
+set(DDPPROF_TORCH_PYTHON_SEARCHED "${DDPPROF_TORCH_PYTHON}" CACHE INTERNAL "")
+
 if(NOT DDPPROF_SITE_PACKAGES AND DDPPROF_TORCH_PYTHON)
   execute_process(COMMAND ${DDPPROF_TORCH_PYTHON} -c "import sysconfig; print(sysconfig.get_paths()['platlib'])"
                   OUTPUT_VARIABLE platlib OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
