@@ -49,7 +49,7 @@ class BenchComm : public Subcommand {
     else if (!device_.empty())
       throw Failure(ExitCode::usage, "unknown device '" + device_ + "'", "cpu or cuda");
 
-    const Plan plan = make_plan(scenario, available_cores(), nvidia_driver_present());
+    const Plan plan = make_plan(scenario, available_cores(), nvidia_driver_present(), available_memory_bytes());
     SweepOptions options;
     options.installation = find_installation();
     options.database = out_;

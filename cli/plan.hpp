@@ -29,11 +29,14 @@ struct Plan {
 // Cores this process may use: its affinity mask, and no more than its cgroup's CPU quota rounded up.
 std::int64_t available_cores();
 
+std::int64_t available_memory_bytes();  // MemAvailable; the largest number when it cannot be read
+
 bool nvidia_driver_present();
 
 // Repeats are the outer loop, so that a slow minute of the machine falls on every N and not on one of them.
-// Throws Failure (machine) when the scenario wants a device this machine does not have.
-Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_gpu);
+// Throws Failure (machine) when the scenario wants a device this machine does not have, or more ranks than its memory
+// holds: a machine that swaps or kills measures nothing, and may take its owner's other programs with it.
+Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_gpu, std::int64_t memory_bytes);
 
 // Two lines: what is trained on what, and how often. plan_text adds a line for each configuration.
 std::string plan_heading(const scenario::Scenario& scenario, const Plan& plan);

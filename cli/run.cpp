@@ -38,7 +38,7 @@ class Run : public Subcommand {
     if (!workers_.empty()) overrides_.push_back("workers=[" + workers_ + "]");
     if (!device_.empty()) overrides_.push_back("device=" + device_);
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
-    const Plan plan = make_plan(read.scenario, available_cores(), nvidia_driver_present());
+    const Plan plan = make_plan(read.scenario, available_cores(), nvidia_driver_present(), available_memory_bytes());
     if (dry_run_) {
       context.out << plan_text(read.scenario, plan);
       return ExitCode::done;
