@@ -80,8 +80,8 @@ const StepProfile* Predictor::measured_on(const Machine& machine) const {
   if (found == profiles().end()) return nullptr;
   const StepProfile& profile = found->second;
   if (options_.dedicated) {
-    // Ranks that had a full share of cores here are as good as alone.
-    const bool alone = profile.machine.device == "cuda" || profile.machine.crowding() <= 1.0;
+    // Enough cores for every rank is not yet alone: ranks on one host share its memory, caches and clock as well.
+    const bool alone = profile.machine.device == "cuda" || profile.machine.workers == 1;
     return alone && profile.machine.threads_per_rank == machine.threads_per_rank ? &profile : nullptr;
   }
   return same_machine(profile.machine, machine) ? &profile : nullptr;

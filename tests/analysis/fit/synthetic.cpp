@@ -14,8 +14,16 @@ namespace {
 
 std::int64_t ns(double seconds) { return std::llround(seconds * 1e9); }
 
+std::int64_t ranks_per_host(const Truth& truth, std::int64_t workers) { return truth.own_hosts ? 1 : workers; }
+
 double crowding(const Truth& truth, std::int64_t workers) {
-  return std::max(1.0, static_cast<double>(workers) / static_cast<double>(truth.cores));
+  return std::max(1.0, static_cast<double>(ranks_per_host(truth, workers)) / static_cast<double>(truth.cores));
+}
+
+// How much longer a rank computes than alone on the machine.
+double compute_sharing(const Truth& truth, std::int64_t workers) {
+  const auto contending = static_cast<double>(std::min(ranks_per_host(truth, workers), truth.cores));
+  return std::pow(crowding(truth, workers), truth.sharing_exponent) * std::pow(contending, truth.contention_exponent);
 }
 
 double all_reduce_s(const Truth& truth, std::int64_t workers, std::int64_t bytes) {
@@ -39,7 +47,7 @@ struct RunStep {
 
 RunStep play(const Truth& truth, std::int64_t workers, stats::Random& random) {
   RunStep run;
-  const double shared = std::pow(crowding(truth, workers), truth.sharing_exponent);
+  const double shared = compute_sharing(truth, workers);
   for (std::int64_t rank = 0; rank < workers; ++rank) {
     RankStep one{shared * (1.0 + truth.noise * random.normal()), {}, 0.0, 0.0};
     const double begin_s = truth.data_s + truth.forward_s * one.factor;
@@ -79,6 +87,7 @@ store::MeasurementRow measurement(const Truth& truth, std::int64_t workers, cons
   row.parameter_count = row.parameter_bytes / 4;
   row.batch_per_worker = truth.batch;
   row.cores = truth.cores;
+  row.nodes = truth.own_hosts ? workers : 1;
   row.oversubscription = static_cast<double>(workers) / static_cast<double>(truth.cores);
   return row;
 }
@@ -180,7 +189,7 @@ DpParts dp_parts(const Truth& truth, std::int64_t workers, double factor) {
   for (const std::int64_t bytes : truth.bucket_bytes) parameter_bytes += static_cast<double>(bytes);
   const auto others = static_cast<double>(workers - 1);
   const auto copy_s = [&](double bytes) { return others * (truth.copy_overhead_s + bytes * truth.copy_s_per_byte); };
-  const double shared = std::pow(crowding(truth, workers), truth.sharing_exponent) * factor;
+  const double shared = compute_sharing(truth, workers) * factor;
   return {truth.forward_s * shared, truth.ready_s.back() * shared, truth.optimizer_s,      copy_s(parameter_bytes),
           copy_s(input_bytes),      copy_s(output_bytes),          copy_s(parameter_bytes)};
 }

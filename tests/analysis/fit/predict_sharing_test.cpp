@@ -1,0 +1,45 @@
+// Predictions where ranks slow each other on one host: dedicated machines, several hosts, contention before crowding.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/fit/predict.hpp"
+#include "tests/analysis/fit/synthetic.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+using synthetic::TemporaryDatabase;
+using synthetic::Truth;
+
+// Two cores whose memory is the bottleneck: a second rank nearly triples the compute before any core is shared.
+Truth contended() {
+  Truth truth;
+  truth.cores = 2;
+  truth.contention_exponent = 1.5;
+  return truth;
+}
+
+Truth alone(Truth truth) {
+  truth.own_hosts = true;
+  return truth;
+}
+
+TEST(PredictSharing, TwoRanksOnTwoCoresAreNotDedicated) {
+  TemporaryDatabase database("dedicated");
+  synthetic::add_ddp(database.get(), contended(), {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {1, 2, 3, 8};
+  options.dedicated = true;
+  for (const Prediction& row : predict(database.get(), options)) {
+    // Each rank alone on a machine: only the all-reduce comes on top of N = 1.
+    const double expected_s = synthetic::true_step_s(alone(contended()), row.world_size);
+    EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.1) << row.world_size << " " << row.note;
+    EXPECT_EQ(row.note.find("measured;") == 0, row.world_size == 1) << row.note;
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::fit
