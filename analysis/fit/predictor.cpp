@@ -39,16 +39,21 @@ std::string Predictor::refusal(const Models& models, const std::string& strategy
 }
 
 Predictor::Predictor(const Models& models, std::string strategy, const PredictOptions& options)
-    : models_(models), strategy_(std::move(strategy)), options_(options) {
-  const Draw central_draw = best();
+    : models_(models), strategy_(std::move(strategy)), options_(options), calibrations_(calibrate(best())) {}
+
+Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
+  Calibrations all;
   for (const auto& [workers, profile] : profiles()) {
-    if (measured_on(machine_for(workers)) == nullptr) continue;
-    const Terms terms = model(workers, central_draw);
+    // Every N shows what the model misses on the machine it was measured on, whatever the machine asked about.
+    const Machine& machine = options_.dedicated ? machine_for(workers) : profile.machine;
+    if (measured_on(machine) == nullptr) continue;
+    const Terms terms = model(machine, draw);
     const double measured = stats::median(profile.step_s);
     const double modelled = terms.step_s();
     if (!(modelled > 0.0 && measured > 0.0)) continue;
     Calibration one;
     one.workers = workers;
+    one.ranks_per_host = machine.ranks_per_host();
     one.raw = std::log(measured / modelled);
     const double waiting = terms.exposed_s + terms.skew_s;
     const double needed = measured - (modelled - waiting);
@@ -57,8 +62,12 @@ Predictor::Predictor(const Models& models, std::string strategy, const PredictOp
       one.waiting = std::clamp(std::log(needed / waiting), -largest_waiting, largest_waiting);
     }
     one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
-    calibrations_.push_back(one);
+    all.push_back(one);
   }
+  std::sort(all.begin(), all.end(), [](const Calibration& a, const Calibration& b) {
+    return std::pair{a.ranks_per_host, a.workers} < std::pair{b.ranks_per_host, b.workers};
+  });
+  return all;
 }
 
 const std::map<std::int64_t, StepProfile>& Predictor::profiles() const {
@@ -87,10 +96,19 @@ const StepProfile* Predictor::measured_on(const Machine& machine) const {
   return same_machine(profile.machine, machine) ? &profile : nullptr;
 }
 
-const StepProfile& Predictor::nearest(std::int64_t workers) const {
-  if (options_.dedicated) return profiles().begin()->second;  // the least crowded
-  auto above = profiles().upper_bound(workers);
-  return above == profiles().begin() ? above->second : std::prev(above)->second;
+const StepProfile& Predictor::nearest(const Machine& machine) const {
+  // How far a profile is: in ranks per host first, as they set the compute, then in N; of equals the smaller.
+  const auto distance = [&](const Machine& other) {
+    const auto apart = [](std::int64_t a, std::int64_t b) {
+      return std::abs(std::log(static_cast<double>(a)) - std::log(static_cast<double>(b)));
+    };
+    return std::pair{apart(other.ranks_per_host(), machine.ranks_per_host()), apart(other.workers, machine.workers)};
+  };
+  const StepProfile* best = nullptr;
+  for (const auto& [workers, profile] : profiles()) {
+    if (!best || distance(profile.machine) < distance(best->machine)) best = &profile;
+  }
+  return *best;
 }
 
 Predictor::Draw Predictor::best() const {
@@ -133,10 +151,9 @@ std::vector<Predictor::Draw> Predictor::draws() const {
   return all;
 }
 
-Terms Predictor::model(std::int64_t workers, const Draw& draw) const {
-  const Machine machine = machine_for(workers);
+Terms Predictor::model(const Machine& machine, const Draw& draw) const {
   const StepProfile* measured = measured_on(machine);
-  const StepProfile& profile = measured ? *measured : nearest(workers);
+  const StepProfile& profile = measured ? *measured : nearest(machine);
   double scale = std::exp(draw.profile * profile.compute_noise);
   if (!measured && !draw.compute.empty()) {
     scale *= compute().compute_s(machine, draw.compute) / compute().compute_s(profile.machine, draw.compute);
@@ -144,35 +161,59 @@ Terms Predictor::model(std::int64_t workers, const Draw& draw) const {
   return strategy_ == "ddp" ? ddp_terms(profile, scale, machine, draw) : dp_terms(profile, scale, machine, draw);
 }
 
-Predictor::Calibration Predictor::calibration(std::int64_t workers) const {
-  if (calibrations_.empty()) return {};
-  if (workers <= calibrations_.front().workers) return calibrations_.front();
-  for (std::size_t i = 1; i < calibrations_.size(); ++i) {
-    const Calibration& below = calibrations_[i - 1];
-    const Calibration& above = calibrations_[i];
-    if (workers > above.workers) continue;
-    const double share = std::log(static_cast<double>(workers) / static_cast<double>(below.workers)) /
-                         std::log(static_cast<double>(above.workers) / static_cast<double>(below.workers));
-    const auto between = [share](double low, double high) { return low + share * (high - low); };
-    return {workers, between(below.waiting, above.waiting), between(below.step, above.step),
-            between(below.raw, above.raw)};
+Predictor::Calibration Predictor::calibration(const Calibrations& all, const Machine& machine) {
+  if (all.empty()) return {};
+  const auto between = [](const Calibration& below, const Calibration& above, double share) {
+    const auto mix = [share](double low, double high) { return low + share * (high - low); };
+    return Calibration{above.workers, above.ranks_per_host, mix(below.waiting, above.waiting),
+                       mix(below.step, above.step), mix(below.raw, above.raw)};
+  };
+  // Where `at` lies between two counts, in the logarithm, kept within them.
+  const auto share_of = [](std::int64_t at, std::int64_t low, std::int64_t high) {
+    if (at <= low || low >= high) return 0.0;
+    if (at >= high) return 1.0;
+    return std::log(static_cast<double>(at) / static_cast<double>(low)) /
+           std::log(static_cast<double>(high) / static_cast<double>(low));
+  };
+  std::vector<Calibration> levels;  // one for each ranks per host, taken at the machine's N
+  for (auto first = all.begin(); first != all.end();) {
+    const auto last = std::find_if(first, all.end(),
+                                   [&](const Calibration& one) { return one.ranks_per_host != first->ranks_per_host; });
+    auto above = std::find_if(first, last, [&](const Calibration& one) { return one.workers >= machine.workers; });
+    if (above == last) --above;
+    const Calibration& below = above == first ? *above : *std::prev(above);
+    levels.push_back(between(below, *above, share_of(machine.workers, below.workers, above->workers)));
+    first = last;
   }
-  return calibrations_.back();
+  const std::int64_t ranks = machine.ranks_per_host();
+  auto above =
+      std::find_if(levels.begin(), levels.end(), [&](const Calibration& one) { return one.ranks_per_host >= ranks; });
+  if (above == levels.end()) --above;
+  const Calibration& below = above == levels.begin() ? *above : *std::prev(above);
+  return between(below, *above, share_of(ranks, below.ranks_per_host, above->ranks_per_host));
 }
 
-double Predictor::calibration_sd(std::int64_t workers) const {
+double Predictor::calibration_sd(const Machine& machine) const {
   if (calibrations_.empty()) return 0.1;
   double noise = 0.02;
-  const Calibration& last = calibrations_.back();
+  // The measured N with the nearest ranks per host, of those the largest: what is beyond it may drift.
+  std::size_t index = 0;
+  const auto apart = [&](const Calibration& one) {
+    return std::abs(log2_of(static_cast<double>(machine.ranks_per_host()) / static_cast<double>(one.ranks_per_host)));
+  };
+  for (std::size_t i = 1; i < calibrations_.size(); ++i) {
+    if (apart(calibrations_[i]) <= apart(calibrations_[index])) index = i;
+  }
+  const Calibration& last = calibrations_[index];
   const auto profile = profiles().find(last.workers);
   if (profile != profiles().end()) noise = summarise(profile->second.step_s).relative_error;
-  const double doublings = std::max(0.0, log2_of(static_cast<double>(workers) / static_cast<double>(last.workers)));
-  const std::size_t count = calibrations_.size();
+  const double doublings =
+      std::max(0.0, log2_of(static_cast<double>(machine.workers) / static_cast<double>(last.workers)));
   // What the model missed more at the last N than at the one before may go on growing; one N > 1 shows no change at
   // all.
   double drift = std::max(unknown_drift, 0.25 * std::abs(last.raw));
-  if (count >= 2 && calibrations_[count - 2].workers > 1) {
-    const Calibration& before = calibrations_[count - 2];
+  if (index >= 1 && calibrations_[index - 1].workers > 1 && calibrations_[index - 1].workers < last.workers) {
+    const Calibration& before = calibrations_[index - 1];
     const double steps = log2_of(static_cast<double>(last.workers) / static_cast<double>(before.workers));
     drift = std::max(std::abs(last.raw - before.raw), std::abs(last.step - before.step)) / steps;
   }
@@ -190,18 +231,20 @@ Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double 
 }
 
 Terms Predictor::central(std::int64_t workers) const {
-  return calibrated(model(workers, best()), calibration(workers), 0.0);
+  const Machine machine = machine_for(workers);
+  return calibrated(model(machine, best()), calibration(calibrations_, machine), 0.0);
 }
 
 Prediction Predictor::predict(std::int64_t workers) const {
   const Terms terms = central(workers);
+  const Machine machine = machine_for(workers);
   Prediction row;
   row.strategy = strategy_;
   row.world_size = workers;
   row.gpus_per_node = options_.gpus_per_node;
   row.step_s = terms.step_s();
   row.confidence = options_.confidence;
-  if (const StepProfile* measured = measured_on(machine_for(workers))) {
+  if (const StepProfile* measured = measured_on(machine)) {
     const stats::Interval interval = stats::median_interval(measured->step_s, options_.confidence);
     row.step_low_s = interval.low;
     row.step_high_s = interval.high;
@@ -209,8 +252,8 @@ Prediction Predictor::predict(std::int64_t workers) const {
   } else {
     std::vector<double> steps;
     for (const Draw& one : draws()) {
-      const double drift = one.calibration * calibration_sd(workers);
-      steps.push_back(calibrated(model(workers, one), calibration(workers), drift).step_s());
+      const double drift = one.calibration * calibration_sd(machine);
+      steps.push_back(calibrated(model(machine, one), calibration(calibrations_, machine), drift).step_s());
     }
     row.step_low_s = stats::quantile(steps, (1.0 - options_.confidence) / 2.0);
     row.step_high_s = stats::quantile(steps, (1.0 + options_.confidence) / 2.0);
@@ -224,7 +267,7 @@ Prediction Predictor::predict(std::int64_t workers) const {
   row.bandwidth_s = terms.bandwidth_s;
   row.skew_s = terms.skew_s;
   row.other_s = terms.other_s;
-  row.throughput = static_cast<double>(workers) * nearest(workers).samples_per_worker / row.step_s;
+  row.throughput = static_cast<double>(workers) * nearest(machine).samples_per_worker / row.step_s;
   row.efficiency = central(1).step_s() / row.step_s;  // weak scaling: the batch a worker is the same at every N
   row.bound = bound(workers, terms);
   row.extrapolation = static_cast<double>(workers) / static_cast<double>(largest_measured());
@@ -255,7 +298,7 @@ std::string Predictor::note(std::int64_t workers, const Terms&) const {
   std::string text;
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
   const Machine machine = machine_for(workers);
-  const Calibration used = calibration(workers);
+  const Calibration used = calibration(calibrations_, machine);
   if (measured_on(machine)) {
     add("measured; the model alone is off by " + percent(std::exp(-used.raw) - 1.0));
     return text;

@@ -1,10 +1,11 @@
 // One strategy's prediction at any N: the simulator fed with measured profiles and fitted parameters.
 //
-// At a measured N the profile is that N's own; elsewhere it is the nearest smaller one's, its compute scaled by the
-// compute fit, its collectives costed by the all-reduce fit. Each measured N gives calibration factors: compute, input
-// and gaps are that N's own medians, so what the model misses is first sought in the waiting (exposed communication and
-// skew), the rest spread over the step. Between measured N they are interpolated in log N, beyond them the largest N's
-// are kept, and what they may drift is part of the interval. The interval is a Monte Carlo over the fits' covariances,
+// At a measured N the profile is that N's own; elsewhere it is the one with the nearest ranks per host (of those the
+// nearest N), its compute scaled by the compute fit, its collectives costed by the all-reduce fit. Each measured N
+// gives calibration factors: compute, input and gaps are that N's own medians, so what the model misses is first sought
+// in the waiting (exposed communication and skew), the rest spread over the step. Between measured ranks per host (and
+// N) they are interpolated in the logarithm, beyond them the last are kept, and what they may drift is part of the
+// interval. The interval is a Monte Carlo over the fits' covariances,
 // the competing forms of the all-reduce, the noise of the medians, the straggler's spread and that drift.
 #pragma once
 
@@ -66,8 +67,8 @@ class Predictor {
   Machine machine_for(std::int64_t workers) const;
   // The profile measured on this very machine, or null.
   const StepProfile* measured_on(const Machine&) const;
-  const StepProfile& nearest(std::int64_t workers) const;
-  Terms model(std::int64_t workers, const Draw&) const;
+  const StepProfile& nearest(const Machine&) const;
+  Terms model(const Machine&, const Draw&) const;
   Terms ddp_terms(const StepProfile&, double scale, const Machine&, const Draw&) const;
   Terms dp_terms(const StepProfile&, double scale, const Machine&, const Draw&) const;
   double straggler_s(const StepProfile&, double scale, const Machine&, double normal) const;
@@ -75,22 +76,25 @@ class Predictor {
   // Measured over modelled at one N, as logarithms.
   struct Calibration {
     std::int64_t workers = 1;
+    std::int64_t ranks_per_host = 1;
     double waiting = 0.0;  // on exposed communication and skew, within a factor of five either way
     double step = 0.0;     // on the whole step, for what is left
     double raw = 0.0;      // of the step before either
   };
-  Calibration calibration(std::int64_t workers) const;
+  using Calibrations = std::vector<Calibration>;  // by ranks per host, then N
+  Calibrations calibrate(const Draw&) const;
+  static Calibration calibration(const Calibrations&, const Machine&);
   static Terms calibrated(Terms, const Calibration&, double drift);
   // The profile's buckets, or another N's stretched to its backward, or one for all parameters at its end.
   std::vector<Bucket> buckets_of(const StepProfile&) const;
-  double calibration_sd(std::int64_t workers) const;
+  double calibration_sd(const Machine&) const;
   std::string bound(std::int64_t workers, const Terms&) const;
   std::string note(std::int64_t workers, const Terms&) const;
 
   const Models& models_;
   std::string strategy_;
   PredictOptions options_;
-  std::vector<Calibration> calibrations_;  // by measured N, ascending
+  Calibrations calibrations_;  // with the best parameters
 };
 
 }  // namespace ddpprof::fit

@@ -41,5 +41,23 @@ TEST(PredictSharing, TwoRanksOnTwoCoresAreNotDedicated) {
   }
 }
 
+TEST(PredictSharing, OneRankAHostComputesAsOneRankDoes) {
+  TemporaryDatabase database("hosts");
+  synthetic::add_ddp(database.get(), contended(), {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {2, 4, 8, 16};
+  options.gpus_per_node = 1;
+  const double own_s = contended().forward_s + contended().ready_s.back() + contended().optimizer_s;
+  for (const Prediction& row : predict(database.get(), options)) {
+    EXPECT_NEAR(row.compute_s / own_s, 1.0, 0.1) << row.world_size << " " << row.note;
+    EXPECT_NEAR(row.step_s / synthetic::true_step_s(alone(contended()), row.world_size), 1.0, 0.1) << row.world_size;
+  }
+  // Two ranks a host are the machine of N = 2, compute and calibration alike.
+  options.gpus_per_node = 2;
+  options.workers = {2, 8};
+  const auto rows = predict(database.get(), options);
+  EXPECT_NEAR(rows[1].compute_s / rows[0].compute_s, 1.0, 0.05) << rows[1].note;
+}
+
 }  // namespace
 }  // namespace ddpprof::fit
