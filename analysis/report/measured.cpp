@@ -20,7 +20,7 @@ constexpr const char* steps_query =
     "SUM(st.samples), SUM(st.data_wait_ns), SUM(st.host_to_device_ns), SUM(st.buffers_ns), SUM(st.forward_ns), "
     "SUM(st.backward_ns), SUM(st.optimizer_ns), SUM(st.copy_ns), SUM(st.compute_ns), SUM(st.communication_ns), "
     "SUM(st.overlapped_ns), SUM(st.exposed_ns), SUM(st.skew_ns), AVG(st.loss), "
-    "(SELECT COUNT(*) FROM shard s2 WHERE s2.measurement_id = sh.measurement_id) "
+    "COUNT(DISTINCT sh.rank), CASE m.strategy WHEN 'dp' THEN 1 ELSE m.world_size END "
     "FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
     "WHERE m.kind IN ('train', 'import') GROUP BY sh.measurement_id, st.step, st.kind "
     "ORDER BY sh.measurement_id, st.step, st.kind";
@@ -90,7 +90,8 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
   while (steps.executeStep()) {
     RunStep step = read_step(steps);
     Configuration& configuration = all[of_measurement.at(step.measurement)];
-    if (steps.getColumn(4).getInt64() < steps.getColumn(21).getInt64()) {  // the slowest rank may be the missing one
+    // The slowest rank may be the missing one. Ranks are counted, not shards: a forked child has a shard of its own.
+    if (steps.getColumn(21).getInt64() < steps.getColumn(22).getInt64()) {
       if (step.kind == "measured") ++configuration.incomplete_steps;
       continue;
     }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analysis/report/measured.hpp"
 #include "analysis/report/render.hpp"
 #include "analysis/report/units.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
@@ -271,6 +272,29 @@ TEST(ReportDerived, OversubscriptionMissingRanksAndFailuresAreSaidInWords) {
             "4 compute threads share 2 cores (2 threads a core): its times include waiting for a core.");
   EXPECT_EQ(said["measurement_partial"], "partial: rank 3 died");
   EXPECT_EQ(said["incomplete_steps"], "1 measured steps lack a rank's record and are left out.");
+}
+
+// A forked data loader has a shard of rank 0 too, a helper process one of rank -1: neither makes a step incomplete. A
+// measurement of which one rank's shard is absent altogether has no complete step, however sound the others are.
+TEST(ReportDerived, StepsAreCompleteByRanksNotByShards) {
+  const auto path = std::filesystem::path(testing::TempDir()) / ("complete_" + std::to_string(getpid()) + ".db");
+  {
+    test::SyntheticRun run(path);
+    const std::int64_t whole = run.measurement(test::train("ddp", 2));
+    for (std::int64_t rank = 0; rank < 2; ++rank) run.step(run.shard(whole, rank), 0, 0, 100 * test::ms, 0, 0, 0, 0);
+    run.shard(whole, 0);
+    run.shard(whole, -1);
+    const std::int64_t lacking = run.measurement(test::train("ddp", 3));
+    for (std::int64_t rank = 0; rank < 2; ++rank) run.step(run.shard(lacking, rank), 0, 0, 100 * test::ms, 0, 0, 0, 0);
+  }
+  store::Database database = store::Database::open_read(path);
+  const auto configurations = report::read_configurations(database.sql());
+  std::filesystem::remove(path);
+  ASSERT_EQ(configurations.size(), 2U);
+  EXPECT_EQ(configurations[0].measured.size(), 1U);
+  EXPECT_EQ(configurations[0].incomplete_steps, 0);
+  EXPECT_EQ(configurations[1].measured.size(), 0U);
+  EXPECT_EQ(configurations[1].incomplete_steps, 1);
 }
 
 TEST(ReportDerived, AnEmptyDatabaseHasReportsThatSayWhy) {
