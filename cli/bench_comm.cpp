@@ -39,6 +39,7 @@ class BenchComm : public Subcommand {
     if (scenario.workers.front() < 2) {
       throw Failure(ExitCode::usage, "one worker has nobody to reduce with", "--workers of 2 or more");
     }
+    if (scenario.workers.back() > 1024) throw Failure(ExitCode::usage, "--workers is too large", "at most 1024");
     if (!(timeout_s_ > 0)) throw Failure(ExitCode::usage, "--timeout is not positive", "seconds, e.g. 120");
     scenario.measure.timeout_s = timeout_s_;
     scenario.measure.trace = false;  // the sweep's figures are the worker's own; thousands of ranges would add nothing
@@ -49,7 +50,7 @@ class BenchComm : public Subcommand {
     else if (!device_.empty())
       throw Failure(ExitCode::usage, "unknown device '" + device_ + "'", "cpu or cuda");
 
-    const Plan plan = make_plan(scenario, available_cores(), nvidia_driver_present(), available_memory_bytes());
+    const Plan plan = make_plan(scenario, available_cores(), visible_gpus(), available_memory_bytes());
     SweepOptions options;
     options.installation = find_installation();
     options.database = out_;

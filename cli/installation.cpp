@@ -35,8 +35,8 @@ Installation find_installation() {
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   Installation found;
   found.worker = find("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {folder});
-  found.tracer = find("DDPPROF_TRACER_LIBRARY", "libddpprof-tracer.so",
-                      {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
+  found.tracer =
+      find("DDPPROF_TRACER_LIBRARY", "libddpprof-tracer.so", {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
   return found;
 }
 

@@ -145,8 +145,15 @@ void insert_comm_points(store::Database& database, std::int64_t measurement_id, 
   }
 }
 
+bool traced(const RankResults& results) {
+  return std::any_of(results.by_rank.begin(), results.by_rank.end(),
+                     [](const auto& entry) { return entry.second.value("traced", false); });
+}
+
 // Without the tracer there are no phases: the steps' durations, as the worker's own clock read them, are all there is.
-void insert_untraced_steps(store::Database& database, std::int64_t measurement_id, const RankResults& results) {
+// `wanted`: the scenario asked for a trace, so its absence is an error.
+void insert_untraced_steps(store::Database& database, std::int64_t measurement_id, const RankResults& results,
+                           bool wanted) {
   auto ids = shard_ids(database, measurement_id);
   store::Inserter<store::StepRow> inserter(database);
   for (const auto& [rank, result] : results.by_rank) {
@@ -168,10 +175,12 @@ void insert_untraced_steps(store::Database& database, std::int64_t measurement_i
   }
   store::DiagnosticRow note;
   note.measurement_id = measurement_id;
-  note.severity = "warning";
+  note.severity = wanted ? "error" : "warning";
   note.code = "untraced";
-  note.message = "measured without the tracer: step times only; phases, communication and overlap read zero";
-  note.advice = "set measure.trace: true to see where the time goes";
+  note.message = wanted ? "the tracer did not attach: step times only; phases, communication and overlap read zero"
+                        : "measured without the tracer: step times only; phases, communication and overlap read zero";
+  note.advice = wanted ? "see the ranks' logs for NVTX's message; is libddpprof-tracer.so the one of this program?"
+                       : "set measure.trace: true to see where the time goes";
   store::Inserter<store::DiagnosticRow>(database).insert(note);
 }
 
@@ -250,6 +259,7 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
   MeasurementOutcome outcome;
   outcome.ok = launched.outcome == launcher::LaunchResult::Outcome::ok;
   outcome.interrupted = launched.outcome == launcher::LaunchResult::Outcome::interrupted;
+  outcome.machine_lacks = launched.exit_code == static_cast<int>(ExitCode::machine);
   outcome.message = failure_text(launched);
 
   const RankResults results = read_rank_results(job.folder, job.configuration.processes());
@@ -289,8 +299,8 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
     store::Inserter<store::DiagnosticRow>(database).insert(diagnostic);
   }
   if (job.mode == WorkerMode::bench_comm) insert_comm_points(database, outcome.measurement_id, results);
-  if (job.mode == WorkerMode::train && !job.scenario.measure.trace) {
-    insert_untraced_steps(database, outcome.measurement_id, results);
+  if (job.mode == WorkerMode::train && !results.by_rank.empty() && !traced(results)) {
+    insert_untraced_steps(database, outcome.measurement_id, results, job.scenario.measure.trace);
   }
   load.commit();
   return outcome;

@@ -31,6 +31,7 @@ struct MeasurementJob {
 struct MeasurementOutcome {
   bool ok = false;
   bool interrupted = false;
+  bool machine_lacks = false;  // a rank ended with "this machine lacks something" (exit code 3)
   std::int64_t measurement_id = 0;
   std::string message;  // when not ok: which rank, doing what, its last lines
 };

@@ -5,18 +5,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <system_error>
+#include <thread>
 
 #include "cli/subcommand.hpp"
 
 namespace ddpprof::cli {
 namespace {
 
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+double unified_quota(const std::string& folder) {
+  std::ifstream file(folder + "/cpu.max");
+  double quota = 0, period = 0;  // "max 100000" does not read as a number: no limit
+  return file >> quota >> period && quota > 0 && period > 0 ? quota / period : unlimited;
+}
+
+double v1_quota(const std::string& folder) {
+  std::ifstream quota_file(folder + "/cpu.cfs_quota_us"), period_file(folder + "/cpu.cfs_period_us");
+  double quota = -1, period = 0;
+  return quota_file >> quota && period_file >> period && quota > 0 && period > 0 ? quota / period : unlimited;
+}
+
 // Cores granted by the cgroup's quota (v2: cpu.max, v1: cpu.cfs_*), or infinity without one.
 double cgroup_cores() {
-  constexpr double unlimited = std::numeric_limits<double>::infinity();
   std::ifstream groups("/proc/self/cgroup");
   std::string line;
   double cores = unlimited;
@@ -26,18 +42,13 @@ double cgroup_cores() {
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string path = line.substr(second + 1);
-    if (controllers == ",,") {
-      std::ifstream limit("/sys/fs/cgroup" + path + "/cpu.max");
-      std::string quota;
-      double period = 0;
-      if (limit >> quota >> period && quota != "max" && period > 0) cores = std::min(cores, std::stod(quota) / period);
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      std::ifstream quota_file("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_quota_us");
-      std::ifstream period_file("/sys/fs/cgroup/cpu" + path + "/cpu.cfs_period_us");
-      double quota = -1, period = 0;
-      if (quota_file >> quota && period_file >> period && quota > 0 && period > 0) {
-        cores = std::min(cores, quota / period);
-      }
+    const bool unified = controllers == ",,";
+    if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
+    // A parent's quota binds too; in a container the path may be the host's, and the mount's root is what applies.
+    for (std::filesystem::path group = path;; group = group.parent_path()) {
+      cores = std::min(cores, unified ? unified_quota("/sys/fs/cgroup" + group.string())
+                                      : v1_quota("/sys/fs/cgroup/cpu" + group.string()));
+      if (!group.has_relative_path()) break;
     }
   }
   return cores;
@@ -63,7 +74,7 @@ void check_memory(const Plan& plan, std::int64_t memory_bytes) {
 std::int64_t available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  double cores = 1;
+  double cores = std::max(1u, std::thread::hardware_concurrency());  // where the mask is larger than cpu_set_t
   if (sched_getaffinity(0, sizeof set, &set) == 0) cores = std::max(1, CPU_COUNT(&set));
   return static_cast<std::int64_t>(std::min(cores, std::max(1.0, std::ceil(cgroup_cores()))));
 }
@@ -79,19 +90,40 @@ std::int64_t available_memory_bytes() {
   return std::numeric_limits<std::int64_t>::max();
 }
 
-bool nvidia_driver_present() { return std::filesystem::exists("/dev/nvidiactl"); }
+std::int64_t visible_gpus() {
+  std::int64_t gpus = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error)) {
+    gpus += entry.is_directory() ? 1 : 0;
+  }
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) {
+    const std::string list(visible);  // "" hides all; an entry of -1 hides those behind it
+    std::int64_t named = 0;
+    for (std::size_t at = 0; !list.empty() && at <= list.size();) {
+      const std::size_t comma = std::min(list.find(',', at), list.size());
+      if (list.compare(at, comma - at, "-1") == 0) break;
+      ++named;
+      at = comma + 1;
+    }
+    gpus = std::min(gpus, named);
+  }
+  return gpus;
+}
 
-Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_gpu, std::int64_t memory_bytes) {
+Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int64_t gpus, std::int64_t memory_bytes) {
   using scenario::BackendChoice;
   using scenario::DeviceChoice;
   Plan plan;
   plan.cores = cores;
-  if (scenario.device == DeviceChoice::cuda && !has_gpu) {
-    throw Failure(ExitCode::machine, "the scenario asks for device cuda and this machine has no NVIDIA driver",
-                  "/dev/nvidiactl", "set device: auto or cpu");
+  const std::int64_t most = *std::max_element(scenario.workers.begin(), scenario.workers.end());
+  if (scenario.device == DeviceChoice::cuda && gpus < most) {
+    throw Failure(ExitCode::machine,
+                  fmt::format("{} workers on device cuda need {} GPUs and {} are visible", most, most, gpus),
+                  "a GPU a worker", "measure fewer workers, or set device: cpu");
   }
-  const bool on_gpu = scenario.device == DeviceChoice::cuda || (scenario.device == DeviceChoice::automatic && has_gpu &&
-                                                                scenario.backend != BackendChoice::gloo);
+  const bool on_gpu =
+      scenario.device == DeviceChoice::cuda ||
+      (scenario.device == DeviceChoice::automatic && gpus >= most && scenario.backend != BackendChoice::gloo);
   plan.device = on_gpu ? "cuda" : "cpu";
   if (scenario.backend == BackendChoice::nccl && !on_gpu) {
     throw Failure(ExitCode::machine, "backend nccl needs a GPU and this run is on the CPU", "backend auto or gloo",

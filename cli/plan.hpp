@@ -31,12 +31,13 @@ std::int64_t available_cores();
 
 std::int64_t available_memory_bytes();  // MemAvailable; the largest number when it cannot be read
 
-bool nvidia_driver_present();
+// GPUs that a process started now would see: the driver's, less what CUDA_VISIBLE_DEVICES hides.
+std::int64_t visible_gpus();
 
 // Repeats are the outer loop, so that a slow minute of the machine falls on every N and not on one of them.
-// Throws Failure (machine) when the scenario wants a device this machine does not have, or more ranks than its memory
+// Throws Failure (machine) when the scenario wants more devices than this machine has, or more ranks than its memory
 // holds: a machine that swaps or kills measures nothing, and may take its owner's other programs with it.
-Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, bool has_gpu, std::int64_t memory_bytes);
+Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int64_t gpus, std::int64_t memory_bytes);
 
 // Two lines: what is trained on what, and how often. plan_text adds a line for each configuration.
 std::string plan_heading(const scenario::Scenario& scenario, const Plan& plan);

@@ -18,6 +18,24 @@
 namespace ddpprof::cli {
 namespace {
 
+// Before anything is measured: a mistyped folder must not cost a sweep.
+void check_output_paths(const scenario::Output& output) {
+  namespace fs = std::filesystem;
+  const auto check = [](const char* key, const fs::path& path, bool folder) {
+    if (path.empty()) return;
+    if (fs::exists(path) && fs::is_directory(path) != folder) {
+      throw Failure(ExitCode::usage, std::string(key) + ": " + path.string() + (folder ? " is a file" : " is a folder"),
+                    folder ? "a folder" : "a file", "give another path");
+    }
+    if (const fs::path parent = path.parent_path(); !parent.empty() && !fs::is_directory(parent)) {
+      throw Failure(ExitCode::usage, std::string(key) + ": " + parent.string() + " is no folder", "an existing folder",
+                    "make it first");
+    }
+  };
+  check("output.csv", output.csv, true);
+  check("output.chrome", output.chrome, false);
+}
+
 class Run : public Subcommand {
  public:
   std::string_view name() const override { return "run"; }
@@ -35,15 +53,25 @@ class Run : public Subcommand {
   }
 
   ExitCode run(Context& context) override {
-    if (!workers_.empty()) overrides_.push_back("workers=[" + workers_ + "]");
-    if (!device_.empty()) overrides_.push_back("device=" + device_);
+    if (!workers_.empty()) {
+      std::string list;
+      for (const long long workers : parse_worker_list(workers_, "--workers")) {
+        list += (list.empty() ? "" : ", ") + std::to_string(workers);
+      }
+      overrides_.push_back("workers=[" + list + "]");
+    }
+    if (!device_.empty()) {
+      check_word("--device", device_, {"cpu", "cuda"});
+      overrides_.push_back("device=" + device_);
+    }
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
-    const Plan plan = make_plan(read.scenario, available_cores(), nvidia_driver_present(), available_memory_bytes());
+    const Plan plan = make_plan(read.scenario, available_cores(), visible_gpus(), available_memory_bytes());
     if (dry_run_) {
       context.out << plan_text(read.scenario, plan);
       return ExitCode::done;
     }
     const report::Format format = checked_format(format_);
+    check_output_paths(read.scenario.output);
     SweepOptions options;
     options.installation = find_installation();
     options.database = out_.empty() ? (read.scenario.output.database.empty() ? read.scenario.name + ".db"
@@ -63,13 +91,13 @@ class Run : public Subcommand {
       context.messages << "ddpprof run: no prediction: " << error.what() << '\n';
       code = ExitCode::data;
     }
+    render(report::build_report(database, "summary"), format, context.out, context.width);
     try {
       if (!read.scenario.output.csv.empty()) export_::export_csv(database, read.scenario.output.csv);
       if (!read.scenario.output.chrome.empty()) export_::export_chrome(database, read.scenario.output.chrome);
     } catch (const export_::ExportError& error) {
       throw Failure(ExitCode::failed, error.what());
     }
-    render(report::build_report(database, "summary"), format, context.out, context.width);
     if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
     return code;
   }

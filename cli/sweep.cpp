@@ -1,6 +1,7 @@
 #include "cli/sweep.hpp"
 
 #include <ctime>
+#include <fstream>
 #include <ostream>
 #include <system_error>
 
@@ -51,6 +52,34 @@ fs::path side_folder(const fs::path& database) {
   return folder;
 }
 
+namespace {
+
+constexpr const char* marker_name = "made-by-ddpprof";
+
+// Clears what an earlier run of ours left beside the database, and nothing that is not ours.
+void prepare_side_folder(const fs::path& folder, bool overwrite) {
+  if (fs::exists(folder)) {
+    if (!overwrite) {
+      throw Failure(ExitCode::usage, folder.string() + " exists", "a new folder beside the database",
+                    "give --overwrite, or another file with --out");
+    }
+    if (!fs::exists(folder / marker_name)) {
+      throw Failure(ExitCode::usage, folder.string() + " was not made by ddpprof and is left alone",
+                    "a folder with the file " + std::string(marker_name), "move it, or give another file with --out");
+    }
+  }
+}
+
+void make_side_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (!error) fs::create_directories(folder, error);
+  if (!error && !std::ofstream(folder / marker_name)) error = std::make_error_code(std::errc::io_error);
+  if (error) throw Failure(ExitCode::failed, "cannot make the folder " + folder.string() + ": " + error.message());
+}
+
+}  // namespace
+
 store::Database create_database(const SweepOptions& options) {
   if (!options.overwrite && fs::exists(options.database)) {
     throw Failure(ExitCode::usage, options.database.string() + " exists", "a new file",
@@ -59,14 +88,19 @@ store::Database create_database(const SweepOptions& options) {
   if (const fs::path folder = options.database.parent_path(); !folder.empty() && !fs::is_directory(folder)) {
     throw Failure(ExitCode::usage, folder.string() + " is no folder", "an existing folder for --out", "make it first");
   }
-  store::Database database =
-      store::Database::create(options.database, options.overwrite ? store::Replace::yes : store::Replace::no);
-  // Only after the database was taken: a file of somebody else's is refused with its side folder untouched.
-  std::error_code error;
-  fs::remove_all(side_folder(options.database), error);
-  if (error)
-    throw Failure(ExitCode::failed, "cannot clear " + side_folder(options.database).string() + ": " + error.message());
-  return database;
+  const fs::path folder = side_folder(options.database);
+  prepare_side_folder(folder, options.overwrite);
+  try {
+    store::Database database =
+        store::Database::create(options.database, options.overwrite ? store::Replace::yes : store::Replace::no);
+    make_side_folder(folder);  // only after the database was taken: a stranger's file is refused with nothing touched
+    return database;
+  } catch (const store::DatabaseError& error) {
+    // A name that cannot be taken is the command line's fault; anything else is the system's.
+    const bool theirs = error.kind() == store::ErrorKind::not_sqlite || error.kind() == store::ErrorKind::foreign ||
+                        error.kind() == store::ErrorKind::exists || fs::is_directory(options.database);
+    throw Failure(theirs ? ExitCode::usage : ExitCode::failed, error.what());
+  }
 }
 
 SweepResult sweep(store::Database& database, const scenario::Scenario& scenario, const Plan& plan,
@@ -78,6 +112,7 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
     ProgressLine progress(context.messages, context.messages_is_terminal && !context.quiet,
                           static_cast<std::int64_t>(plan.configurations.size()));
     for (const Configuration& configuration : plan.configurations) {
+      if (InterruptionGuard::interrupted()) break;
       MeasurementJob job;
       job.scenario = scenario;
       job.configuration = configuration;
@@ -91,17 +126,19 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
       const MeasurementOutcome outcome = measure(database, job, progress, InterruptionGuard::interrupted);
       if (!outcome.ok) {
         result.failure = outcome.message;
+        result.machine_lacks = outcome.machine_lacks;
         break;
       }
       ++result.measured;
     }
   }
+  if (result.failure.empty() && InterruptionGuard::interrupted()) result.failure = "Interrupted.";
   database.finish_load();
   return result;
 }
 
 Failure sweep_failure(const SweepResult& result, const Plan& plan, const SweepOptions& options) {
-  return Failure(ExitCode::failed,
+  return Failure(result.machine_lacks ? ExitCode::machine : ExitCode::failed,
                  result.failure + (result.failure.ends_with('\n') ? "" : "\n") + std::to_string(result.measured) +
                      " of " + std::to_string(plan.configurations.size()) +
                      " configurations were measured and are kept: ddpprof report " + options.database.string() +

@@ -23,7 +23,8 @@ struct SweepOptions {
 
 struct SweepResult {
   std::int64_t measured = 0;
-  std::string failure;  // empty: every configuration was measured
+  std::string failure;         // empty: every configuration was measured
+  bool machine_lacks = false;  // the failure is something that this machine does not have
 };
 
 // Where the shards of `database` that are not inside it are kept.

@@ -189,8 +189,41 @@ class RunTest(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("exists", result.stderr)
         result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--overwrite", *QUICK)
-        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.returncode, 2, result.stderr)
         self.assertEqual(self.database.read_text(), "somebody's notes")
+
+    def test_a_folder_beside_the_database_that_is_not_ours_is_left_alone(self):
+        folder = self.path / "run.db.d"
+        folder.mkdir()
+        (folder / "precious").write_text("mine")
+        for more in ([], ["--overwrite"]):
+            result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, *QUICK, *more)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertEqual((folder / "precious").read_text(), "mine")
+        self.assertFalse(self.database.exists())
+
+    def test_a_bad_output_path_is_found_before_anything_is_measured(self):
+        for key in ("output.chrome=/no/such/folder/x.json", f"output.csv={__file__}"):
+            result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, *QUICK, "--set", key)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(key.split("=")[0], result.stderr)
+            self.assertFalse(self.database.exists())
+
+    def test_more_ranks_than_memory_holds_are_refused(self):
+        result = run("bench-comm", "--workers", "1024", "--out", self.database)
+        with open("/proc/meminfo") as file:
+            available_kib = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+        if available_kib > 1024 * 209 * 1024:
+            self.skipTest("this machine holds 1024 ranks")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("GiB of memory", result.stderr)
+
+    def test_a_tracer_that_does_not_attach_is_an_error_and_keeps_the_step_times(self):
+        environment = dict(os.environ, DDPPROF_TRACER_LIBRARY="/lib/x86_64-linux-gnu/libm.so.6")
+        subprocess.run([str(PROGRAM), "run", str(SCENARIOS / "mnist-mlp.yaml"), "--out", str(self.database), "--workers", "1,2",
+                        *QUICK, "--set", "strategies=[ddp]"], capture_output=True, text=True, timeout=120, env=environment)
+        self.assertEqual(self.query("SELECT count(*) FROM step WHERE kind = 'measured' AND duration_ns > 0"), [(36,)])
+        self.assertEqual(self.query("SELECT severity FROM diagnostic WHERE code = 'untraced'"), [("error",)] * 2)
 
     def test_bench_comm_prints_sizes_and_bus_bandwidth(self):
         result = run("bench-comm", "--workers", "2", "--out", self.database, "--format", "csv", "--device", "cpu")

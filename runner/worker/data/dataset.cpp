@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "runner/worker/models/network.hpp"
+#include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
 namespace {
@@ -47,6 +48,7 @@ Dataset::Dataset(const scenario::Workload& workload) {
     targets_ = torch::empty({pool, outputs});
   }
   for (std::int64_t i = 0; i < pool; ++i) {
+    if (i % 4096 == 0) status::set(status::Activity::building_model);  // a large data set takes a while: no hang
     auto source = generator(seed, sample_stream, static_cast<std::uint64_t>(i));
     auto row = rows[i];
     row.normal_(0.0, 1.0, source);

@@ -44,7 +44,6 @@ class DistributedDataParallel {
   std::map<std::string, std::int64_t> logger_numbers() const { return logger_->get_ddp_logging_data().ints_map; }
 
  private:
-  void mark_ready_gradients();
   void mark_buckets(std::int32_t generation, const Buckets& buckets);
   void broadcast_buffers();
   void collect_logged_iteration();

@@ -30,8 +30,11 @@ int ranks_on_this_host(const RankEnvironment& environment) {
 std::chrono::milliseconds Context::timeout() const {
   // Under a launcher the group waits longer: the launcher sees every rank and names the one that hangs, while a
   // collective's own timeout ends, and so blames, a rank that only waited for it.
-  constexpr double launcher_margin_s = 30.0;
-  const double timeout_s = scenario.measure.timeout_s + (status::watched() ? launcher_margin_s : 0.0);
+  // Nor may it end the rendezvous of ranks that are slow to load.
+  constexpr double launcher_start_s = 120.0, launcher_margin_s = 30.0;
+  const double timeout_s = status::watched()
+                               ? std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s
+                               : scenario.measure.timeout_s;
   return std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1000.0));
 }
 

@@ -118,6 +118,9 @@ Group join_group(const RankEnvironment& environment, const GroupOptions& options
   store.timeout = options.timeout;
   store.masterListenFd = environment.master_listen_socket;
   group.store = c10::make_intrusive<c10d::TCPStore>(environment.master_address, store);
+  // An agent's store outlives a failed attempt: without the attempt's number its addresses would be found again.
+  if (const char* attempt = std::getenv("TORCHELASTIC_RESTART_COUNT"); attempt && *attempt)
+    group.store = c10::make_intrusive<c10d::PrefixStore>(std::string("attempt-") + attempt, group.store);
   group.address = address_towards(environment.master_address, environment.master_port ? environment.master_port : 1);
 
   group.process_group = build_group(environment, options, options.backend, options.name, group);
