@@ -67,6 +67,49 @@ Interval median_interval(std::span<const double> samples, double confidence) {
   return {sorted[chosen.dropped], median(sorted), sorted[sorted.size() - 1 - chosen.dropped], chosen.coverage};
 }
 
+Interval clustered_median_interval(std::span<const std::vector<double>> repeats, double confidence) {
+  constexpr int resamples = 1000;
+  require_confidence(confidence);
+  std::vector<double> all;
+  std::vector<std::span<const double>> clusters;
+  for (const std::vector<double>& repeat : repeats) {
+    if (repeat.empty()) continue;
+    clusters.emplace_back(repeat);
+    all.insert(all.end(), repeat.begin(), repeat.end());
+  }
+  if (clusters.size() < 2) return median_interval(all, confidence);
+
+  Interval interval;
+  interval.mid = median(all);
+  Random random(1);
+  std::vector<double> medians(resamples);
+  std::vector<double> resample;
+  for (double& value : medians) {
+    resample.clear();
+    for (std::size_t i = 0; i < clusters.size(); ++i) {
+      const std::span<const double> drawn = clusters[random.below(clusters.size())];
+      for (std::size_t j = 0; j < drawn.size(); ++j) resample.push_back(drawn[random.below(drawn.size())]);
+    }
+    value = median(resample);
+  }
+  interval.low = std::min(interval.mid, quantile(medians, (1.0 - confidence) / 2.0));
+  interval.high = std::max(interval.mid, quantile(medians, (1.0 + confidence) / 2.0));
+
+  double largest_low = -std::numeric_limits<double>::infinity();
+  double smallest_high = std::numeric_limits<double>::infinity();
+  for (const std::span<const double> cluster : clusters) {
+    const Interval own = median_interval(cluster, confidence);
+    largest_low = std::max(largest_low, own.low);
+    smallest_high = std::min(smallest_high, own.high);
+  }
+  const double range_coverage = 1.0 - std::exp2(1.0 - static_cast<double>(clusters.size()));
+  interval.achieved_confidence = largest_low > smallest_high ? std::min(confidence, range_coverage) : confidence;
+  // Fewer samples in all than the confidence takes: no resampling makes up for them.
+  interval.achieved_confidence =
+      std::min(interval.achieved_confidence, 1.0 - std::exp2(1.0 - static_cast<double>(all.size())));
+  return interval;
+}
+
 Interval paired_ratio_interval(std::span<const double> numerator, std::span<const double> denominator,
                                double confidence) {
   if (numerator.size() != denominator.size()) {

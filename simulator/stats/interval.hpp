@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 namespace ddpprof::stats {
 
@@ -22,6 +23,15 @@ struct Interval {
 // `confidence` is taken. With too few samples (fewer than 6 for 95 %) it is the whole range, and achieved_confidence
 // says what that covers: 1 - 2^(1-n). Throws std::invalid_argument on no samples or a confidence outside (0, 1).
 Interval median_interval(std::span<const double> samples, double confidence);
+
+// The median of samples that were taken in repeats (whole runs of the same thing). Two samples of one repeat share what
+// was peculiar to that run, so the spread between repeats stays however many samples each of them holds: a bootstrap
+// that draws repeats first and samples within each of them next. mid is the median of all samples. One repeat (empty
+// ones do not count) gives median_interval: of how repeats differ it shows nothing. achieved_confidence is the one
+// asked for, unless two repeats differ by more than their own intervals: then at most 1 - 2^(1-repeats), which is how
+// often the range of so few covers the median of all that could be run. Same input, same interval. Throws as
+// median_interval does.
+Interval clustered_median_interval(std::span<const std::vector<double>> repeats, double confidence);
 
 // The median of numerator[i] / denominator[i] over pairs measured together, with the interval above.
 // Throws when the sizes differ or a denominator is not positive.
