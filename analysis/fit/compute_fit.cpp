@@ -12,10 +12,19 @@ namespace {
 
 constexpr double least_sd = 0.02;
 constexpr double largest_usable_error = 0.35;
-enum : std::size_t { base, threads_exponent, sharing_exponent };
+constexpr double largest_worst_error = 0.5;  // of any one N
+enum : std::size_t { base, threads_exponent, contention_exponent, sharing_exponent };
 
-double factor(const Machine& machine, double p, double q) {
-  return std::pow(static_cast<double>(machine.threads_per_rank), -p) * std::pow(machine.crowding(), q);
+// Ranks of one host that have their cores to themselves, at most as many as there is room for.
+double contending(const Machine& machine) {
+  const double room = static_cast<double>(machine.cores) / static_cast<double>(machine.threads_per_rank);
+  return std::max(1.0, std::min(static_cast<double>(machine.ranks_per_host()), room));
+}
+
+double law(const Machine& machine, std::span<const double> values) {
+  return values[base] * std::pow(static_cast<double>(machine.threads_per_rank), -values[threads_exponent]) *
+         std::pow(contending(machine), values[contention_exponent]) *
+         std::pow(machine.crowding(), values[sharing_exponent]);
 }
 
 }  // namespace
@@ -44,16 +53,35 @@ Machine ComputeFit::dedicated_machine(std::int64_t workers) const {
 }
 
 double ComputeFit::compute_s(const Machine& machine, std::span<const double> values) const {
-  return values[base] * factor(machine, values[threads_exponent], values[sharing_exponent]);
+  return law(machine, values) * std::exp(missed(machine.ranks_per_host(), values));
+}
+
+double ComputeFit::missed(std::int64_t ranks_per_host, std::span<const double> values) const {
+  std::map<std::int64_t, std::pair<double, double>> levels;  // ranks per host -> sum, count
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    auto& [sum, count] = levels[machines[i].ranks_per_host()];
+    sum += std::log(problem.measured[i] / law(machines[i], values));
+    count += 1.0;
+  }
+  if (levels.empty()) return 0.0;
+  const auto mean = [](const auto& level) { return level->second.first / level->second.second; };
+  const auto above = levels.lower_bound(ranks_per_host);
+  if (above == levels.end()) return mean(std::prev(levels.end()));
+  if (above == levels.begin() || above->first == ranks_per_host) return mean(above);
+  const auto below = std::prev(above);
+  const double share = std::log(static_cast<double>(ranks_per_host) / static_cast<double>(below->first)) /
+                       std::log(static_cast<double>(above->first) / static_cast<double>(below->first));
+  return mean(below) + share * (mean(above) - mean(below));
 }
 
 ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>& profiles) {
   ComputeFit fit;
   fit.strategy = strategy;
-  std::vector<Machine> machines;
+  std::vector<Machine>& machines = fit.machines;
   bool follows = true;
   bool threads_vary = false;
   bool crowding_varies = false;
+  bool contention_varies = false;
   for (const auto& [workers, profile] : profiles) {
     if (!(profile.compute_s() > 0.0)) continue;
     machines.push_back(profile.machine);
@@ -64,6 +92,7 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
     follows =
         follows && machine.threads_per_rank == std::max<std::int64_t>(1, machine.cores / machine.ranks_per_host());
     threads_vary = threads_vary || machine.threads_per_rank != machines.front().threads_per_rank;
+    contention_varies = contention_varies || contending(machine) != contending(machines.front());
     crowding_varies = crowding_varies || machine.crowding() != machines.front().crowding();
   }
   if (machines.empty()) {
@@ -75,21 +104,42 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
   // One N alone shows no rule; with threads equal at several N that are not max(1, cores / N), they were set.
   fit.threads_follow_cores = follows;
   const bool own_device = fit.reference.device == "cuda";
+  // With threads = cores / r, t^-p and r^s are one and the same.
+  const bool no_contention = own_device || (follows && threads_vary);
+  const double p = own_device ? 0.0 : 0.8, q = own_device ? 0.0 : 1.0;
+  const std::vector<double> unit = {1.0, p, 0.0, q};
   fit.problem.parameters = {
-      {"compute_one_thread", "s", std::log(fit.problem.measured.front() / factor(machines.front(), 0.8, 1.0)), 2.0,
+      {"compute_one_thread", "s", std::log(fit.problem.measured.front() / law(machines.front(), unit)), 2.0,
        std::log(1e-9), std::log(1e6), true, false},
-      {"threads_exponent", "", own_device ? 0.0 : 0.8, 0.3, -0.2, 1.2, false, own_device},
-      {"sharing_exponent", "", own_device ? 0.0 : 1.0, 0.25, 0.0, 2.0, false, own_device}};
+      {"threads_exponent", "", p, 0.3, -0.2, 2.5, false, own_device},
+      {"contention_exponent", "", 0.0, 0.5, -0.2, 3.0, false, no_contention},
+      {"sharing_exponent", "", q, 0.25, 0.0, 2.0, false, own_device}};
   fit.problem.model = [machines](std::span<const double> values, std::size_t index) {
-    return values[base] * factor(machines[index], values[threads_exponent], values[sharing_exponent]);
+    return law(machines[index], values);
   };
   fit.solution = solve(fit.problem);
   const double error = fit.solution.median_relative_error;
-  fit.usable = fit.solution.converged && error <= largest_usable_error;
-  fit.status = fit.usable               ? "converged"
-               : fit.solution.converged ? "not usable: median relative error " + percent(error) + ", at most " +
-                                              percent(largest_usable_error) + " accepted"
-                                        : "not usable: the solver did not converge (" + fit.solution.message + ")";
+  std::int64_t worst_at = 0;
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    // Either way alike: a third of the measured time is as wrong as three times of it.
+    const double off = std::expm1(std::abs(std::log(fit.solution.fitted[i] / fit.problem.measured[i])));
+    if (off <= fit.worst_relative_error) continue;
+    fit.worst_relative_error = off;
+    worst_at = machines[i].workers;
+  }
+  fit.usable =
+      fit.solution.converged && error <= largest_usable_error && fit.worst_relative_error <= largest_worst_error;
+  if (fit.usable) {
+    fit.status = "converged";
+  } else if (!fit.solution.converged) {
+    fit.status = "not usable: the solver did not converge (" + fit.solution.message + ")";
+  } else if (error > largest_usable_error) {
+    fit.status = "not usable: median relative error " + percent(error) + ", at most " + percent(largest_usable_error) +
+                 " accepted";
+  } else {
+    fit.status = "not usable: off by " + percent(fit.worst_relative_error) + " at N = " + std::to_string(worst_at) +
+                 ", at most " + percent(largest_worst_error) + " accepted at any N";
+  }
   if (own_device) {
     fit.status += "; each rank has its own GPU: compute does not depend on N";
   } else {
@@ -97,6 +147,11 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
       fit.notes.push_back(
           "no measured N shared cores more than another: that compute slows as cores are divided is "
           "assumed (exponent 1.0 +- 0.25)");
+    }
+    if (!contention_varies && !no_contention && fit.reference.cores > 1) {
+      fit.notes.push_back(
+          "no measured N had more ranks on cores of their own than another: that ranks do not slow each other before "
+          "the cores run out is assumed (exponent 0 +- 0.5)");
     }
     if (!threads_vary && fit.threads_follow_cores && machines.front().cores > 1) {
       fit.notes.push_back(

@@ -1,8 +1,12 @@
 // How compute time grows when ranks share a machine's cores, fitted to the N that were measured.
 //
-// compute(N) = c * t^-p * max(1, r t / cores)^q with t threads a rank and r ranks on the host: p is how well one rank
-// uses more threads (1: perfectly), q how hard oversubscription hits (1: cores are simply divided). On GPUs each rank
-// has its own device: p = q = 0. What N = 1, 2, 4 cannot tell apart keeps its prior: p 0.8 +- 0.3, q 1.0 +- 0.25.
+// compute(N) = c * t^-p * min(r, cores / t)^s * max(1, r t / cores)^q with t threads a rank and r ranks on the host: p
+// is how well one rank uses more threads (1: perfectly), s how much ranks with cores of their own slow each other
+// through memory, caches and clock (0: not at all; held there where threads follow the cores, as p says it all then), q
+// how hard oversubscription hits (1: cores are simply divided). On GPUs each rank has its own device: p = s = q = 0.
+// What N = 1, 2, 4 cannot tell apart keeps its prior: p 0.8 +- 0.3, s 0 +- 0.5, q 1.0 +- 0.25. What the law misses at
+// the measured ranks per host is interpolated (in the logarithm) between them, so that it meets every measured N;
+// beyond them the law goes on from the last.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +32,16 @@ struct ComputeFit {
   Machine reference;                  // the machine of the largest measured N
   bool threads_follow_cores = false;  // measured threads were max(1, cores / N)
   std::int64_t threads_at_one = 1;
+  std::vector<Machine> machines;      // of the points
+  double worst_relative_error = 0.0;  // of the law before interpolation
 
   // The machine as N ranks would find it: all on this host, or `gpus_per_node` on each of several like it.
   Machine machine_for(std::int64_t workers, std::int64_t gpus_per_node) const;
   // Every rank with the cores of one rank at N = 1.
   Machine dedicated_machine(std::int64_t workers) const;
   double compute_s(const Machine&, std::span<const double> values) const;
+  // ln(measured / law) at so many ranks a host.
+  double missed(std::int64_t ranks_per_host, std::span<const double> values) const;
 };
 
 ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>&);

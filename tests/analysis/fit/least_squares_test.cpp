@@ -201,7 +201,7 @@ TEST(ComputeFit, ThreadsAndSharedCoresAreToldApart) {
   const ComputeFit fit = fit_compute("ddp", profiles);
   ASSERT_TRUE(fit.usable) << fit.status;
   EXPECT_NEAR(fit.solution.values[1], 0.7, 0.01);
-  EXPECT_NEAR(fit.solution.values[2], 1.1, 0.01);
+  EXPECT_NEAR(fit.solution.values[3], 1.1, 0.01);
   EXPECT_TRUE(fit.threads_follow_cores);
   EXPECT_EQ(fit.machine_for(3, 0).threads_per_rank, 5);
   EXPECT_EQ(fit.machine_for(128, 4).nodes, 32);
@@ -216,6 +216,38 @@ TEST(ComputeFit, WhatIsAssumedIsSaid) {
   gpu.machine.device = "cuda";
   const ComputeFit own = fit_compute("ddp", {{2, gpu}});
   EXPECT_DOUBLE_EQ(own.compute_s(own.machine_for(64, 8), own.solution.values), own.solution.values[0]);
+}
+
+TEST(ComputeFit, MeetsEveryMeasuredNAndGoesOnFromTheLargest) {
+  // Two cores, one thread each: the second rank nearly triples the compute though no core is shared yet.
+  std::map<std::int64_t, StepProfile> profiles;
+  const std::map<std::int64_t, double> measured_s = {{1, 0.232}, {2, 0.670}, {4, 1.41}};
+  for (const auto& [workers, compute_s] : measured_s) profiles.emplace(workers, profile_of(workers, 1, 2, compute_s));
+  const ComputeFit fit = fit_compute("ddp", profiles);
+  ASSERT_TRUE(fit.usable) << fit.status;
+  EXPECT_LT(fit.worst_relative_error, 0.1);
+  for (const auto& [workers, compute_s] : measured_s) {
+    EXPECT_NEAR(fit.compute_s(fit.machine_for(workers, 0), fit.solution.values), compute_s, 1e-9 * compute_s);
+  }
+  const double three_s = fit.compute_s(fit.machine_for(3, 0), fit.solution.values);
+  EXPECT_GT(three_s, 0.670);
+  EXPECT_LT(three_s, 1.41);
+  // Twice the ranks on the same cores from N = 4 on: twice the time, within the exponent's prior.
+  EXPECT_NEAR(fit.compute_s(fit.machine_for(8, 0), fit.solution.values) / 1.41, 2.0, 0.3);
+  EXPECT_DOUBLE_EQ(fit.compute_s(fit.machine_for(64, 1), fit.solution.values),
+                   fit.compute_s(fit.machine_for(1, 0), fit.solution.values));
+}
+
+TEST(ComputeFit, OneNFarOffTheLawMakesItUnusable) {
+  // A median forgives one N in five: 4 ranks took three times what their neighbours say.
+  std::map<std::int64_t, StepProfile> profiles;
+  for (const std::int64_t workers : {1, 2, 4, 8, 16}) {
+    profiles.emplace(workers, profile_of(workers, 1, 1, static_cast<double>(workers) * (workers == 4 ? 3.0 : 1.0)));
+  }
+  const ComputeFit fit = fit_compute("ddp", profiles);
+  EXPECT_LT(fit.solution.median_relative_error, 0.35);
+  EXPECT_FALSE(fit.usable);
+  EXPECT_THAT(fit.status, testing::HasSubstr("at N = 4"));
 }
 
 }  // namespace
