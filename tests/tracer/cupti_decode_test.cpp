@@ -19,7 +19,7 @@ Record decoded(const Activity& activity, const CuptiClock& clock = CuptiClock::i
 }
 
 TEST(CuptiDecode, Kernel) {
-  CUpti_ActivityKernel10 in{};
+  CUpti_ActivityKernel8 in{};
   in.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   in.start = 1000, in.end = 1500;
   in.deviceId = 1, in.contextId = 2, in.streamId = 7, in.correlationId = 42;
@@ -45,8 +45,44 @@ TEST(CuptiDecode, Kernel) {
   EXPECT_STREQ(activity.name, "_Z4gemmPf");
 }
 
+#if CUPTI_API_VERSION >= 130000
+// decode() reads CUPTI 11.8's structs; CUPTI 13 delivers later ones.
+TEST(CuptiDecode, LaterStructsReadAlike) {
+  CUpti_ActivityKernel10 kernel{};
+  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  kernel.start = 1000, kernel.end = 1500, kernel.correlationId = 42, kernel.streamId = 7, kernel.graphNodeId = 5;
+  kernel.dynamicSharedMemory = 2048, kernel.registersPerThread = 96, kernel.blockZ = 3, kernel.name = "gemm";
+  const DecodedActivity activity = decode_record(kernel);
+  const auto& out = std::get<trace::KernelRecord>(activity.record);
+  EXPECT_EQ(out.header.time_ns, 1000);
+  EXPECT_EQ(out.end_ns, 1500);
+  EXPECT_EQ(out.correlation_id, 42u);
+  EXPECT_EQ(out.stream, 7u);
+  EXPECT_EQ(out.graph_node_id, 5u);
+  EXPECT_EQ(out.dynamic_shared_bytes, 2048);
+  EXPECT_EQ(out.registers_per_thread, 96u);
+  EXPECT_EQ(out.block[2], 3);
+  EXPECT_STREQ(activity.name, "gemm");
+
+  CUpti_ActivityMemcpy6 copy{};
+  copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  copy.bytes = 64, copy.start = 10, copy.end = 20, copy.correlationId = 8;
+  EXPECT_EQ(decoded<trace::CopyRecord>(copy).bytes, 64u);
+  EXPECT_EQ(decoded<trace::CopyRecord>(copy).end_ns, 20);
+  EXPECT_EQ(decoded<trace::CopyRecord>(copy).correlation_id, 8u);
+
+  CUpti_ActivityOverhead3 overhead{};
+  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  overhead.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+  overhead.objectId.pt.threadId = 55;
+  overhead.start = 7, overhead.end = 9;
+  EXPECT_EQ(decoded<trace::OverheadRecord>(overhead).object_id, 55u);
+  EXPECT_EQ(decoded<trace::OverheadRecord>(overhead).end_ns, 9);
+}
+#endif
+
 TEST(CuptiDecode, Copies) {
-  CUpti_ActivityMemcpy6 in{};
+  CUpti_ActivityMemcpy5 in{};
   in.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
   in.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
   in.bytes = 1 << 20, in.start = 10, in.end = 20, in.deviceId = 3, in.contextId = 1, in.streamId = 9,
@@ -116,7 +152,7 @@ TEST(CuptiDecode, MarkersCorrelationsOverheads) {
   EXPECT_EQ(correlation.correlation_id, 42u);
   EXPECT_EQ(correlation.external_kind, static_cast<std::uint32_t>(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0));
 
-  CUpti_ActivityOverhead3 overhead{};
+  CUpti_ActivityOverhead overhead{};
   overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
   overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
   overhead.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
@@ -129,7 +165,7 @@ TEST(CuptiDecode, MarkersCorrelationsOverheads) {
 }
 
 TEST(CuptiDecode, WhatItDoesNotKnowItSays) {
-  CUpti_ActivityKernel10 in{};
+  CUpti_ActivityKernel8 in{};
   in.kind = static_cast<CUpti_ActivityKind>(9999);
   EXPECT_EQ(decoded<UnknownActivity>(in).kind, 9999u);
   in.kind = CUPTI_ACTIVITY_KIND_KERNEL;  // both times 0: CUPTI could not collect them

@@ -8,11 +8,14 @@ namespace {
 using trace::RecordHeader;
 using trace::RecordType;
 
-// The layouts relied on, from the headers of CUPTI 11.8 to 13.0: later versions only append.
-static_assert(offsetof(CUpti_ActivityKernel10, name) == 104 && offsetof(CUpti_ActivityKernel10, graphNodeId) == 144);
-static_assert(offsetof(CUpti_ActivityMemcpy6, correlationId) == 44);
+// The structs of CUPTI 11.8, which the headers up to 13.0 still have (their own version number does not tell 11.8 from
+// 12.1): later records only append to them, so that they read every version's and compile with every toolkit. What is
+// relied on, checked against the header of this build:
+static_assert(offsetof(CUpti_ActivityKernel8, name) == 104 && offsetof(CUpti_ActivityKernel8, graphNodeId) == 144);
+static_assert(offsetof(CUpti_ActivityMemcpy5, correlationId) == 44);
 static_assert(offsetof(CUpti_ActivityMemcpyPtoP4, correlationId) == 60);
 static_assert(offsetof(CUpti_ActivityMemset4, correlationId) == 44);
+static_assert(offsetof(CUpti_ActivityOverhead, start) == 24 && offsetof(CUpti_ActivityOverhead, end) == 32);
 
 constexpr std::uint32_t memset_kind = 1000;  // CopyRecord::kind
 constexpr std::uint32_t driver_domain = 1, runtime_domain = 2;
@@ -25,7 +28,7 @@ Record timed(RecordType type, std::uint64_t start, std::uint64_t end, const Cupt
   return record;
 }
 
-DecodedActivity kernel(const CUpti_ActivityKernel10& in, const CuptiClock& clock) {
+DecodedActivity kernel(const CUpti_ActivityKernel8& in, const CuptiClock& clock) {
   if (in.start == 0 && in.end == 0) return {UntimedActivity{in.kind}};
   auto out = timed<trace::KernelRecord>(RecordType::kernel, in.start, in.end, clock);
   out.device = in.deviceId;
@@ -84,7 +87,7 @@ DecodedActivity correlation(const CUpti_ActivityExternalCorrelation& in) {
   return {out};
 }
 
-DecodedActivity overhead(const CUpti_ActivityOverhead3& in, const CuptiClock& clock) {
+DecodedActivity overhead(const CUpti_ActivityOverhead& in, const CuptiClock& clock) {
   auto out = timed<trace::OverheadRecord>(RecordType::overhead, in.start, in.end, clock);
   out.kind = static_cast<std::uint32_t>(in.overheadKind);
   const bool on_host = in.objectKind == CUPTI_ACTIVITY_OBJECT_PROCESS || in.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD;
@@ -99,9 +102,9 @@ DecodedActivity decode(const CUpti_Activity& activity, const CuptiClock& clock) 
   switch (activity.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return kernel(as.operator()<CUpti_ActivityKernel10>(), clock);
+      return kernel(as.operator()<CUpti_ActivityKernel8>(), clock);
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
-      const auto& in = as.operator()<CUpti_ActivityMemcpy6>();
+      const auto& in = as.operator()<CUpti_ActivityMemcpy5>();
       return copy(in, in.copyKind, in.deviceId, in.deviceId, clock);
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
@@ -121,7 +124,7 @@ DecodedActivity decode(const CUpti_Activity& activity, const CuptiClock& clock) 
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return correlation(as.operator()<CUpti_ActivityExternalCorrelation>());
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      return overhead(as.operator()<CUpti_ActivityOverhead3>(), clock);
+      return overhead(as.operator()<CUpti_ActivityOverhead>(), clock);
     case CUPTI_ACTIVITY_KIND_MARKER_DATA:  // comes along with markers: colour and payload of what NVTX gave us directly
       return {IgnoredActivity{}};
     default:

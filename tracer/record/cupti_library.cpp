@@ -11,6 +11,9 @@
 namespace ddpprof::record {
 namespace {
 
+// Declared here: the headers of CUPTI 11.8 and 12.1 lack it, and this compiles with them, too.
+using EnableDriverApi = CUptiResult(CUpti_CallbackId cbid, std::uint8_t enable);
+
 class CuptiLibrary final : public CuptiApi {
  public:
   explicit CuptiLibrary(void* handle) : handle_(handle) {
@@ -75,7 +78,7 @@ class CuptiLibrary final : public CuptiApi {
   decltype(cuptiActivityRegisterTimestampCallback)* register_timestamp_callback_;
   decltype(cuptiSetThreadIdType)* set_thread_id_type_;
   decltype(cuptiActivityEnable)* enable_;
-  decltype(cuptiActivityEnableDriverApi)* enable_driver_api_;
+  EnableDriverApi* enable_driver_api_;
   decltype(cuptiActivityFlushAll)* flush_all_;
   decltype(cuptiActivityFlushPeriod)* flush_period_;
   decltype(cuptiActivityGetNextRecord)* next_record_;
