@@ -196,6 +196,7 @@ void CuptiSession::consume(CUcontext context, std::uint32_t stream, std::uint8_t
         "records of a kind this build does not know, the last of kind " + std::to_string(losses.unknown_kind));
   }
   if (losses.untimed != 0) {
+    Recorder::instance().count_dropped_cupti(losses.untimed);
     Recorder::instance().diagnose(
         DiagnosticCode::cupti_dropped, losses.untimed,
         "records to which CUPTI gave no times, the last of kind " + std::to_string(losses.untimed_kind));
