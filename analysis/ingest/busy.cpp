@@ -28,12 +28,12 @@ void add_replica_windows(const StepFacts& step, PhaseName parent, PhaseName repl
 }  // namespace
 
 std::int64_t cut_late_ends(ShardTrace& trace) {
-  if (!trace.nccl_kernels.empty()) return 0;  // there the host goes on while the device still communicates
-  std::vector<Interval> backwards;            // by start, as the phases are
+  std::vector<Interval> backwards;  // by start, as the phases are
   for (const PhaseFact& phase : trace.phases)
     if (phase.name == PhaseName::backward) backwards.push_back(phase.time);
   std::int64_t late = 0;
   for (CollectiveFact& collective : trace.collectives) {
+    if (!collective.host_timed) continue;  // the host goes on while NCCL's kernels still communicate
     if (collective.bucket < 0 || !collective.launch_ns || !collective.start_ns || !collective.end_ns) continue;
     const auto after = std::upper_bound(backwards.begin(), backwards.end(), *collective.launch_ns,
                                         [](std::int64_t t, const Interval& b) { return t < b.start_ns; });
@@ -95,8 +95,9 @@ Activity::Activity(const ShardTrace& trace)
   nccl_kernels_ = unite(std::move(nccl));
   std::vector<Interval> in_flight;
   for (const CollectiveFact& collective : trace.collectives)
-    if (collective.start_ns && collective.end_ns) in_flight.push_back({*collective.start_ns, *collective.end_ns});
-  collectives_ = unite(std::move(in_flight));
+    if (collective.host_timed && collective.start_ns && collective.end_ns)
+      in_flight.push_back({*collective.start_ns, *collective.end_ns});
+  host_timed_ = unite(std::move(in_flight));
 }
 
 IntervalSet Activity::compute(const StepFacts& step) const {
@@ -104,10 +105,12 @@ IntervalSet Activity::compute(const StepFacts& step) const {
 }
 
 IntervalSet Activity::communication(const StepFacts& step) const {
-  if (!has_kernels_) return unite(clip(collectives_, step.time), clip(host_copies(step), step.time));
+  const IntervalSet in_flight = clip(host_timed_, step.time);
+  if (!has_kernels_) return unite(in_flight, clip(host_copies(step), step.time));
   // On a GPU the copies' host ranges are only their launches; DataParallel's copies are peer copies there.
   const IntervalSet copies = host_copies(step).empty() ? IntervalSet{} : clip(peer_copies_, step.time);
-  return unite(clip(nccl_kernels_, step.time), copies);
+  // Gloo on a GPU times its collectives on the host; NCCL's are kernels. Both may be there.
+  return unite(unite(in_flight, clip(nccl_kernels_, step.time)), copies);
 }
 
 }  // namespace ddpprof::ingest

@@ -39,7 +39,7 @@ class Activity {
 
  private:
   bool has_kernels_;
-  IntervalSet collectives_, compute_kernels_, nccl_kernels_, peer_copies_;
+  IntervalSet host_timed_, compute_kernels_, nccl_kernels_, peer_copies_;
 };
 
 }  // namespace ddpprof::ingest

@@ -51,6 +51,7 @@ const char* to_text(Severity severity) {
 
 void Diagnostics::add(std::optional<std::int64_t> rank, Severity severity, std::string code, std::int64_t count,
                       std::string message, std::string advice) {
+  if (rank && *rank < 0) rank.reset();  // a process without a rank
   for (store::DiagnosticRow& row : rows_)
     if (row.rank == rank && row.code == code && row.message == message) {
       row.count += count;
@@ -66,17 +67,22 @@ void Diagnostics::add(std::optional<std::int64_t> rank, Severity severity, std::
   rows_.push_back(std::move(row));
 }
 
-void Diagnostics::add_shard(std::int64_t rank, const ShardTrace& trace) {
+void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& trace) {
   using enum Severity;
   const auto whole = [](std::uint64_t count) {
     return static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX));
   };
   const store::ShardTally& tally = trace.tally;
+  // A forked child that trains is a rank; any other one is a helper, and those usually end by _exit.
+  const bool forked = trace.steps.empty() && trace.open_steps == 0 &&
+                      std::any_of(trace.diagnostics.begin(), trace.diagnostics.end(),
+                                  [](const auto& recorded) { return recorded.code == trace::DiagnosticCode::forked; });
   if (!trace.info.closed)
-    add(rank, warning, "unclosed_shard", 1,
-        fmt::format("process {} ({}) on {} did not end in order: killed or crashed", trace.info.pid, trace.info.process,
-                    trace.info.host),
-        "what it had recorded is kept; its last lines say why it ended");
+    add(rank, forked ? info : warning, "unclosed_shard", 1,
+        fmt::format("{} {} ({}) on {} {}", forked ? "forked child" : "process", trace.info.pid, trace.info.process,
+                    trace.info.host, forked ? "ended by _exit or a signal" : "did not end in order: killed or crashed"),
+        forked ? "usual for a child, a data loader's worker say; what it had recorded is kept"
+               : "what it had recorded is kept; its last lines say why it ended");
   if (!tally.sound())
     add(rank, error, "shard_damaged", whole(tally.bad_records + tally.bad_chunks + tally.missing_chunks),
         fmt::format(
@@ -88,16 +94,22 @@ void Diagnostics::add_shard(std::int64_t rank, const ShardTrace& trace) {
     add(rank, warning, "unknown_records", whole(tally.unknown_records), "records of types this program does not know",
         "they are left out; read the shard with the ddpprof that recorded it");
 
-  // The header's counters and the records tell of the same losses: the larger number holds.
-  std::uint64_t dropped = trace.info.dropped_records, cupti_dropped = trace.info.dropped_cupti_records;
+  if (const std::int64_t left = trace.gpu_markers + trace.correlations + trace.overheads; left > 0)
+    add(rank, info, "records_not_kept", left,
+        fmt::format("CUPTI records that no table has room for: {} markers, {} external correlations, {} of its own "
+                    "overhead",
+                    trace.gpu_markers, trace.correlations, trace.overheads),
+        "nothing that is computed here needs them");
+
+  // The header's counters and the sum of the records tell of the same losses: the larger number holds.
+  std::uint64_t dropped = trace.info.dropped_records, cupti_detailed = 0;
   bool full = false;
   for (const RecordedDiagnostic& recorded : trace.diagnostics) {
     if (recorded.code == trace::DiagnosticCode::shard_full) {
       full = true;
       dropped = std::max(dropped, recorded.count);
-    } else if (recorded.code == trace::DiagnosticCode::cupti_dropped) {
-      cupti_dropped = std::max(cupti_dropped, recorded.count);
     } else {
+      if (recorded.code == trace::DiagnosticCode::cupti_dropped) cupti_detailed += recorded.count;
       const Text text = text_of(recorded.code);
       add(rank, text.severity, text.code, whole(recorded.count),
           recorded.detail.empty() ? text.message : fmt::format("{}: {}", text.message, recorded.detail), text.advice);
@@ -112,7 +124,8 @@ void Diagnostics::add_shard(std::int64_t rank, const ShardTrace& trace) {
   else if (dropped > 0)
     add(rank, error, "dropped_records", whole(dropped), "records were dropped while tracing",
         "step summaries may lack ranges; measure fewer steps, or give the tracer a larger shard");
-  if (cupti_dropped > 0) add_known(trace::DiagnosticCode::cupti_dropped, cupti_dropped);
+  if (trace.info.dropped_cupti_records > cupti_detailed)
+    add_known(trace::DiagnosticCode::cupti_dropped, trace.info.dropped_cupti_records - cupti_detailed);
 
   if (trace.unmatched_ends + trace.unended > 0)
     add(rank, trace.info.closed ? warning : info, "unbalanced_ranges", trace.unmatched_ends + trace.unended,

@@ -16,10 +16,11 @@ enum class Severity { info, warning, error };
 
 class Diagnostics {
  public:
-  // A code that is added again for the same rank with the same message adds to the count.
+  // A code that is added again for the same rank with the same message adds to the count. A rank
+  // below 0, a process that has none, is stored as NULL.
   void add(std::optional<std::int64_t> rank, Severity, std::string code, std::int64_t count, std::string message,
            std::string advice);
-  void add_shard(std::int64_t rank, const ShardTrace&);  // what one shard says about itself
+  void add_shard(std::optional<std::int64_t> rank, const ShardTrace&);  // what one shard says about itself
   void add_unmatched(const UnmatchedCollectives&);
   std::vector<store::DiagnosticRow> rows(std::int64_t measurement_id) const;  // in the order they were added
 

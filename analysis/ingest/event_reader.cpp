@@ -115,13 +115,20 @@ EventReader::Meaning EventReader::meaning(const trace::EventRecord& event) {
 }
 
 bool EventReader::sound_time(std::int64_t time_ns) {
-  if (time_ns >= 0 && time_ns < latest_time_ns) return true;
+  if (time_ns >= 0 && time_ns < latest_time_ns) {
+    trace_.events.add(time_ns);
+    return true;
+  }
   ++trace_.impossible_times;
   return false;
 }
 
 bool EventReader::sound_interval(std::int64_t start_ns, std::int64_t end_ns) {
-  if (start_ns >= 0 && start_ns <= end_ns && end_ns < latest_time_ns) return true;
+  if (start_ns >= 0 && start_ns <= end_ns && end_ns < latest_time_ns) {
+    trace_.events.add(start_ns);
+    trace_.events.add(end_ns);
+    return true;
+  }
   ++trace_.impossible_times;
   return false;
 }
@@ -216,6 +223,7 @@ void EventReader::closed(const Open& open, std::int64_t end_ns, store::RangeKind
         if (fact.end_ns) ++trace_.repeated_collectives;
         fact.start_ns = time.start_ns;
         fact.end_ns = time.end_ns;
+        fact.host_timed = true;
       }
       break;
     default:

@@ -28,6 +28,9 @@ class EventReader : public store::ShardVisitor {
   void on_kernel(const trace::KernelRecord&) override;
   void on_copy(const trace::CopyRecord&) override;
   void on_api(const trace::ApiRecord&) override;
+  void on_gpu_marker(const trace::GpuMarkerRecord&) override { ++trace_.gpu_markers; }
+  void on_correlation(const trace::CorrelationRecord&) override { ++trace_.correlations; }
+  void on_overhead(const trace::OverheadRecord&) override { ++trace_.overheads; }
   void on_diagnostic(const trace::DiagnosticRecord&) override;
   void finish();  // what is still open; puts the facts in order
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -96,6 +97,7 @@ class Load {
                            "collectives whose end was recorded after the backward that waited for them",
                            "their ends are cut to that backward's; more compute threads than cores make this common");
         shard.summary = summarise(shard.trace);
+        check_times(shard);
       } else if (!shard.trace.steps.empty()) {
         diagnostics_.add(std::nullopt, Severity::warning, "steps_without_rank",
                          static_cast<std::int64_t>(shard.trace.steps.size()),
@@ -131,6 +133,36 @@ class Load {
                          "the rank stopped early or dropped records; compare only the steps that all ranks have");
   }
 
+  // What the summaries of a rank cannot say by themselves.
+  void check_times(Loaded& shard) {
+    const auto count_of = [](const auto& all, auto&& holds) {
+      return static_cast<std::int64_t>(std::count_if(all.begin(), all.end(), holds));
+    };
+    const ShardTrace& trace = shard.trace;
+    if (info_.device == "cuda" && !trace.steps.empty() && trace.compute_kernels.empty() && trace.nccl_kernels.empty())
+      diagnostics_.add(shard.rank, Severity::error, "gpu_not_measured", static_cast<std::int64_t>(trace.steps.size()),
+                       "steps on a GPU without one recorded kernel: NCCL's communication, compute and their overlap "
+                       "were not measured; their columns hold the host's launch times, or 0",
+                       "see cupti_unavailable and 'ddpprof doctor'; where profiling is reserved to administrators, "
+                       "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0");
+    std::int64_t diverged = 0;
+    for (StepSummary& step : shard.summary.steps)
+      if (step.row.loss && !std::isfinite(*step.row.loss)) {
+        step.row.loss.reset();
+        ++diverged;
+      }
+    if (diverged > 0)
+      diagnostics_.add(shard.rank, Severity::warning, "loss_not_finite", diverged,
+                       "steps whose loss is infinite or not a number (stored as NULL)",
+                       "the training diverged: its times hold, its loss does not; lower the learning rate");
+    if (const std::int64_t lost = count_of(
+            shard.summary.collectives, [](const CollectiveSummary& collective) { return !collective.fact.launch_ns; });
+        lost > 0)
+      diagnostics_.add(shard.rank, Severity::warning, "launch_mark_lost", lost,
+                       "collectives without a launch mark: their start is taken for the launch",
+                       "their queueing time reads 0; dropped records are the usual reason");
+  }
+
   void match() {
     std::vector<RankCollectives> ranks;
     for (Loaded& shard : shards_)
@@ -164,7 +196,7 @@ class Load {
       const store::ShardInfo& info = shard.trace.info;
       const bool same_boot = reference && (reference == &shard ||
                                            (!info.boot_id.empty() && info.boot_id == reference->trace.info.boot_id));
-      const store::ClockAlignment clock = store::align_clock(exchanges_of(shard), same_boot);
+      const store::ClockAlignment clock = store::align_clock(exchanges_of(shard), same_boot, shard.trace.events);
       if (clock.reference == store::ClockReference::unknown)
         diagnostics_.add(shard.rank, Severity::warning, "clock_unknown", 1,
                          fmt::format("the clock of {} has no known relation to rank 0's", info.host),

@@ -1,16 +1,19 @@
 // Reads the shards of one measurement and writes its rows: what was recorded becomes steps, phases and collectives.
 //
 // Definitions (docs/schema.md has the columns):
-// - A step's time is its range's own start and end; consecutive step ranges adjoin, so that is one optimizer step's end
-//   to the next one's. A step without an end is not a step.
+// - A step's time is its range's own start and end. Consecutive step ranges follow each other within microseconds: but
+//   for those it is one optimizer step's end to the next one's. A step without an end is not a step. On a GPU the
+//   phases forward, backward and optimizer are the host's: they last as long as launching takes, not computing.
 // - Compute, without GPU kernels: forward, backward and optimizer, less the time the main thread only waits for
 //   collectives: from the last gradient or launch of the step to the end of its last collective. Copying buckets back
 //   after that end is compute; copying an early bucket back while a later one is in flight cannot be told from waiting.
 //   DataParallel: the replicas' ranges, and the main thread's phases outside of copies and of the replicas' window.
 //   With kernels: the union of those that are not NCCL's, clipped to the step.
-// - Communication: collectives in flight on the backend's thread (or NCCL's kernels), and DataParallel's copies.
+// - Communication: collectives in flight on the backend's thread, NCCL's kernels, and DataParallel's copies.
 //   A gradient bucket's end that was recorded after its backward's end is cut to it (see busy.hpp).
-// - Skew of a collective: its duration less the shortest over the ranks; NULL when a rank's record is missing.
+// - Skew of a collective: its duration less the shortest over the ranks; NULL when a rank's record is missing. A rank
+//   that came early waits first and transfers then, so its waiting is [start, start + skew]. Skew of a step: the union
+//   of its collectives' waiting, clipped to the step; concurrent collectives wait once.
 #pragma once
 
 #include <cstdint>

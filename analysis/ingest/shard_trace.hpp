@@ -69,6 +69,7 @@ struct CollectiveFact {
   std::int64_t bytes = 0;
   std::int32_t op = 0, bucket = -1;
   std::optional<std::int64_t> launch_ns, start_ns, end_ns;
+  bool host_timed = false;  // start and end come from the backend's thread, not from NCCL's kernels
 };
 struct NcclKernelFact {
   Interval time;
@@ -88,6 +89,7 @@ struct ShardTrace {
   store::ShardInfo info;
   store::ShardTally tally;
   std::vector<StepFact> steps;              // ended ones, by start
+  store::EventSpan events;                  // of every sound time
   std::int64_t open_steps = 0;              // begun, never ended
   std::vector<PhaseFact> phases;            // by start
   std::vector<GradFact> grads;              // by time
@@ -105,7 +107,8 @@ struct ShardTrace {
   std::int64_t unended = 0;               // pushes and range starts without an end
   std::int64_t impossible_times = 0;      // events before 0 or 9 years after boot, or ending before they start
   std::int64_t repeated_collectives = 0;  // records of a (communicator, sequence) seen before; the last one is kept
-  std::int64_t bad_vocabulary = 0;        // ranges and marks of ours whose payload could not be read
+  std::int64_t gpu_markers = 0, correlations = 0, overheads = 0;  // read, and kept nowhere
+  std::int64_t bad_vocabulary = 0;  // ranges and marks of ours whose payload could not be read
 };
 
 // Receives every event of a shard as it is read, names resolved. Views are valid during the call only.

@@ -225,10 +225,16 @@ UnmatchedCollectives match_collectives(std::span<const RankCollectives> ranks,
         collective->skew_ns = *duration_ns - shortest_ns;
       }
   }
-  for (const RankCollectives& part : ranks)
+  for (const RankCollectives& part : ranks) {
+    std::map<std::size_t, std::vector<Interval>> waits;
     for (const CollectiveSummary& collective : part.summary->collectives)
       if (collective.step && collective.skew_ns)
-        part.summary->steps[*collective.step].row.skew_ns += *collective.skew_ns;
+        waits[*collective.step].push_back({*collective.fact.start_ns, *collective.fact.start_ns + *collective.skew_ns});
+    for (auto& [step, intervals] : waits) {
+      store::StepRow& row = part.summary->steps[step].row;
+      row.skew_ns = total_ns(clip(unite(std::move(intervals)), {row.start_ns, row.start_ns + row.duration_ns}));
+    }
+  }
   return unmatched;
 }
 

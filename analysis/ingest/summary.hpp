@@ -42,7 +42,7 @@ std::string_view collective_op_text(std::int32_t op);
 ShardSummary summarise(const ShardTrace&);
 
 // The collectives of one rank, for matching. Transfer and skew are set where every rank that takes part in the
-// communicator has a complete record, and every step's skew_ns to the sum over its collectives.
+// communicator has a complete record, and every step's skew_ns to the union of its collectives' waiting (ingest.hpp).
 struct RankCollectives {
   std::int64_t rank = 0;
   ShardSummary* summary = nullptr;

@@ -71,6 +71,18 @@ TEST(Clock, DriftThatCannotBeResolvedIsZero) {
   EXPECT_EQ(alignment.uncertainty_ns, 50'000);
 }
 
+// One burst at 0 with half a trip of 25 ns; an hour later two clocks that drift apart by 100 ppm differ by 0.36 s, and
+// the hour before counts as one after. A known drift needs no such allowance, nor does a shared clock.
+TEST(Clock, WithoutADriftUncertaintyGrowsWithTime) {
+  const std::vector<ClockExchange> burst = {{10'000 * second_ns, 500, 50}};
+  EXPECT_EQ(align_clock(burst, false).uncertainty_ns, 25);
+  EXPECT_EQ(align_clock(burst, false, {10'000 * second_ns, 13'600 * second_ns}).uncertainty_ns, 360'000'025);
+  EXPECT_EQ(align_clock(burst, false, {6'400 * second_ns, 10'001 * second_ns}).uncertainty_ns, 360'000'025);
+  EXPECT_EQ(align_clock(burst, true, {10'000 * second_ns, 13'600 * second_ns}).uncertainty_ns, 0);
+  const std::vector<ClockExchange> two = {{0, 500, 50}, {3600 * second_ns, 3600 * second_ns + 900, 60}};
+  EXPECT_EQ(align_clock(two, false, {0, 3600 * second_ns}).uncertainty_ns, 30);
+}
+
 // The views and to_reference_ns are two writings of one formula.
 TEST(Clock, ViewsAgree) {
   test::TemporaryFolder folder;

@@ -47,7 +47,7 @@ const char* to_string(ClockReference reference) {
   return "unknown";
 }
 
-ClockAlignment align_clock(std::span<const ClockExchange> exchanges, bool same_boot) {
+ClockAlignment align_clock(std::span<const ClockExchange> exchanges, bool same_boot, EventSpan events) {
   std::vector<ClockExchange> sorted;
   for (const ClockExchange& exchange : exchanges)
     if (exchange.round_trip_ns >= 0) sorted.push_back(exchange);
@@ -60,6 +60,7 @@ ClockAlignment align_clock(std::span<const ClockExchange> exchanges, bool same_b
     const std::span<const ClockExchange> all(sorted);
     ClockExchange first = shortest(split == 0 ? all : all.first(split));
     std::int64_t uncertainty = half_trip_ns(first);
+    bool drift_known = false;
     if (split != 0) {
       const ClockExchange& last = shortest(all.subspan(split));
       const double seconds = static_cast<double>(last.local_ns - first.local_ns) * 1e-9;
@@ -67,10 +68,16 @@ ClockAlignment align_clock(std::span<const ClockExchange> exchanges, bool same_b
       if (error_ppb <= largest_drift_error_ppb) {
         alignment.drift_ppb = static_cast<double>(offset_ns(last) - offset_ns(first)) / seconds;
         uncertainty = std::max(uncertainty, half_trip_ns(last));
+        drift_known = true;
       } else {
         first = shortest(all);
         uncertainty = half_trip_ns(first);
       }
+    }
+    if (!drift_known && events.first_ns <= events.last_ns) {
+      const std::int64_t away_ns =
+          std::max({std::int64_t{0}, first.local_ns - events.first_ns, events.last_ns - first.local_ns});
+      uncertainty += away_ns / (1'000'000 / unknown_drift_ppm);
     }
     alignment.reference = ClockReference::exchange;
     alignment.offset_ns = offset_ns(first);

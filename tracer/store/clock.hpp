@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -33,7 +34,18 @@ struct ClockAlignment {
 // then 0 and the exchanges only serve as a check. Exchanges that fall into two bursts give a drift, provided it is
 // known better than 500 ppm, the fastest that NTP slews a clock; with one burst it is 0. Exchanges with a round trip <
 // 0 are left out.
-ClockAlignment align_clock(std::span<const ClockExchange>, bool same_boot);
+// The uncertainty holds for all of `first_ns` to `last_ns`, the shard's events: where no drift is known, two clocks may
+// part by unknown_drift_ppm of the time since the exchange, twice the ± 50 ppm that PC crystals are sold with.
+inline constexpr std::int64_t unknown_drift_ppm = 100;
+struct EventSpan {
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();  // before first_ns: no events
+  void add(std::int64_t time_ns) {
+    if (time_ns < first_ns) first_ns = time_ns;
+    if (time_ns > last_ns) last_ns = time_ns;
+  }
+};
+ClockAlignment align_clock(std::span<const ClockExchange>, bool same_boot, EventSpan events = {});
 
 // A time of this rank on rank 0's clock; the same as the views aligned_step and aligned_collective compute.
 std::int64_t to_reference_ns(const ClockAlignment&, std::int64_t local_ns);

@@ -1,53 +1,19 @@
 #include "analysis/ingest/ingest.hpp"
 
-#include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/analysis/ingest/training_shard.hpp"
+#include "tests/analysis/ingest/ingest_fixture.hpp"
 
 namespace ddpprof::ingest {
 namespace {
 
 using store::Database;
-using test::TemporaryFolder;
+using test::Ingest;
 using test::TrainingShard;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using vocabulary::StepKind;
-
-class Ingest : public ::testing::Test {
- protected:
-  IngestResult load(std::vector<TrainingShard*> shards, MeasurementInfo info, RawPolicy policy = RawPolicy::none) {
-    std::vector<std::filesystem::path> paths;
-    for (TrainingShard* shard : shards)
-      paths.push_back(shard->shard.write(folder / ("shard" + std::to_string(paths.size()))));
-    return ingest_measurement(database, info, paths, policy);
-  }
-  static MeasurementInfo ddp(std::int64_t world_size) {
-    MeasurementInfo info;
-    info.world_size = world_size;
-    return info;
-  }
-  // Rows as "a|b|c", NULL as "-".
-  std::vector<std::string> rows(const std::string& sql) {
-    SQLite::Statement query(database.sql(), sql);
-    std::vector<std::string> out;
-    while (query.executeStep()) {
-      std::string line;
-      for (int i = 0; i < query.getColumnCount(); ++i) {
-        if (i > 0) line += '|';
-        line += query.getColumn(i).isNull() ? "-" : query.getColumn(i).getString();
-      }
-      out.push_back(line);
-    }
-    return out;
-  }
-  std::vector<std::string> codes() { return rows("SELECT severity || ' ' || code || ' ' || count FROM diagnostic"); }
-
-  TemporaryFolder folder;
-  Database database = Database::create(folder / "a.db");
-};
 
 // Two ranks, one step of 1000 ns with two buckets, then one of 600 ns with two micro-batches and rebuilt buckets, then
 // one that never ends. Each rank has its own start: 1,000 and 50,000.

@@ -1,0 +1,172 @@
+// What was lost, refused or never measured, and what ingestion says about it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/analysis/ingest/ingest_fixture.hpp"
+
+namespace ddpprof::ingest {
+namespace {
+
+using test::Ingest;
+using test::TrainingShard;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+void add_diagnostic(TrainingShard& t, trace::DiagnosticCode code, std::uint64_t count, std::string_view detail = "") {
+  trace::DiagnosticRecord record{};
+  if (!detail.empty()) record.header.name_id = t.shard.text(detail);
+  record.code = code;
+  record.count = count;
+  t.shard.add(TrainingShard::main_tid, trace::RecordType::diagnostic, record);
+}
+
+TEST_F(Ingest, AGpuWithoutOneKernelIsAnError) {
+  TrainingShard blind(0, 1), seeing(0, 1);
+  for (TrainingShard* t : {&blind, &seeing}) {
+    t->begin_step(0, 100);
+    t->phase("forward", 100, 150);
+    t->pop(200);
+  }
+  seeing.kernel("gemm", 120, 190);
+  MeasurementInfo info = ddp(1);
+  info.device = "cuda";
+  load({&seeing}, info);
+  EXPECT_THAT(codes(), IsEmpty());
+  load({&blind}, info);
+  EXPECT_THAT(codes(), ElementsAre("error gpu_not_measured 1"));
+  info.device = "cpu";
+  load({&blind}, info);
+  EXPECT_THAT(codes(), ElementsAre("error gpu_not_measured 1"));  // the earlier one: a CPU has no kernels
+}
+
+// Gloo on a GPU: 300-500 in flight as the backend's thread timed it; NCCL's kernel 450-600; compute 200-400.
+// Communication 300-600 = 300, of it in 300-400 while computing. The backward ended on the host at 480: Gloo's end was
+// late and is cut to it, NCCL's is not.
+TEST_F(Ingest, HostTimedCollectivesCountBesidesNcclKernels) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 1000);
+  t.shard.push(TrainingShard::main_tid, 1100, "backward", TrainingShard::domain);
+  t.collective(0, 0, 40, 1290, 1300, 1500);
+  t.launch(1, 1, 40, 1400);
+  t.pop(1480);
+  t.kernel("gemm", 1200, 1400);
+  t.api(7, 1410, 1412);
+  t.kernel("ncclDevKernel_AllReduce", 1450, 1600, 7);
+  t.pop(1700);
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT compute_ns, communication_ns, overlapped_ns, exposed_ns FROM step"),
+              ElementsAre("200|300|100|200"));
+  EXPECT_THAT(rows("SELECT sequence, start_ns, end_ns FROM collective ORDER BY 1"),
+              ElementsAre("0|1300|1480", "1|1450|1600"));
+}
+
+// Rank 0 comes early to two collectives that are in flight together: 100-500 and 200-600; rank 1's last 100 each. Its
+// waiting, 100-400 and 200-500, is 400 long, not 300 + 300.
+TEST_F(Ingest, SkewOfAStepIsTheUnionOfItsWaiting) {
+  TrainingShard zero(0), one(1);
+  for (TrainingShard* t : {&zero, &one}) {
+    t->begin_step(0, 1000);
+    t->pop(2000);
+  }
+  zero.collective(0, 0, 40, 1090, 1100, 1500);
+  zero.collective(1, 1, 40, 1190, 1200, 1600);
+  one.collective(0, 0, 40, 1390, 1400, 1500);
+  one.collective(1, 1, 40, 1490, 1500, 1600);
+  load({&zero, &one}, ddp(2));
+  EXPECT_THAT(rows("SELECT skew_ns FROM collective c JOIN shard s ON s.id = shard_id ORDER BY rank, sequence"),
+              ElementsAre("300", "300", "0", "0"));
+  EXPECT_THAT(rows("SELECT skew_ns FROM step st JOIN shard s ON s.id = shard_id ORDER BY rank"),
+              ElementsAre("400", "0"));
+}
+
+// The header counts 12 + 3 records; diagnostics tell of 12 in two buffers and of 3. A header that counts more (a
+// diagnostic found no room) adds the rest.
+TEST_F(Ingest, CuptiLossesAreCountedOnce) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 100);
+  t.pop(200);
+  add_diagnostic(t, trace::DiagnosticCode::cupti_dropped, 5, "no buffer space");
+  add_diagnostic(t, trace::DiagnosticCode::cupti_dropped, 7, "no buffer space");
+  add_diagnostic(t, trace::DiagnosticCode::cupti_dropped, 3, "no times");
+  t.shard.header.dropped_cupti_records = 15;
+  load({&t}, ddp(1));
+  EXPECT_THAT(codes(), ElementsAre("warning cupti_dropped 12", "warning cupti_dropped 3"));
+  database.sql().exec("DELETE FROM diagnostic");
+  t.shard.header.dropped_cupti_records = 20;
+  load({&t}, ddp(1));
+  EXPECT_THAT(codes(), ElementsAre("warning cupti_dropped 12", "warning cupti_dropped 3", "warning cupti_dropped 5"));
+}
+
+TEST_F(Ingest, CuptiRecordsThatNoTableKeepsAreCounted) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 100);
+  t.pop(200);
+  for (int i = 0; i < 2; ++i) t.shard.add(20, trace::RecordType::gpu_marker, trace::GpuMarkerRecord{});
+  for (int i = 0; i < 3; ++i) t.shard.add(20, trace::RecordType::correlation, trace::CorrelationRecord{});
+  t.shard.add(20, trace::RecordType::overhead, trace::OverheadRecord{});
+  load({&t}, ddp(1));
+  EXPECT_THAT(codes(), ElementsAre("info records_not_kept 6"));
+  EXPECT_THAT(rows("SELECT message FROM diagnostic"),
+              ElementsAre(testing::HasSubstr("2 markers, 3 external correlations, 1 of its own")));
+}
+
+TEST_F(Ingest, ALostLaunchMarkIsSaidAndItsStartTaken) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 100);
+  t.flight(0, -1, 40, 120, 150);
+  t.collective(1, -1, 40, 155, 160, 170);
+  t.pop(200);
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT launch_ns, start_ns FROM collective ORDER BY sequence"), ElementsAre("120|120", "155|160"));
+  EXPECT_THAT(codes(), ElementsAre("warning launch_mark_lost 1"));
+}
+
+// A data loader's worker ends by _exit; a rank that was started by fork and killed is no such thing.
+TEST_F(Ingest, AForkedChildThatEndsByExitIsNoCrash) {
+  TrainingShard rank(0, 1), worker(-1, -1), killed(0, 1);
+  rank.begin_step(0, 100);
+  rank.pop(200);
+  killed.begin_step(0, 100);
+  killed.pop(200);
+  for (TrainingShard* t : {&worker, &killed}) {
+    t->shard.header.closed = false;
+    add_diagnostic(*t, trace::DiagnosticCode::forked, 1);
+  }
+  load({&rank, &worker}, ddp(1));
+  EXPECT_THAT(rows("SELECT rank, severity, code FROM diagnostic"),
+              ElementsAre("-|info|unclosed_shard", "-|info|forked"));
+  database.sql().exec("DELETE FROM diagnostic");
+  load({&killed}, ddp(1));
+  EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1", "info forked 1"));
+}
+
+TEST_F(Ingest, ALossThatIsNoNumberIsSaid) {
+  TrainingShard t(0, 1);
+  const double losses[] = {2.5, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+  for (int i = 0; i < 3; ++i) {
+    t.begin_step(i, 100 * i);
+    t.loss(losses[i], 100 * i + 50);
+    t.pop(100 * i + 100);
+  }
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT loss FROM step ORDER BY step"), ElementsAre("2.5", "-", "-"));
+  EXPECT_THAT(codes(), ElementsAre("warning loss_not_finite 2"));
+}
+
+// One exchange, 10 s before the rank's last event: 100 ppm of 10 s are 1 ms on top of half a trip.
+TEST_F(Ingest, AClockWithoutDriftGrowsUncertain) {
+  TrainingShard zero(0), one(1);
+  one.shard.header.boot_id = "22222222-2222-2222-2222-222222222222";
+  for (TrainingShard* t : {&zero, &one}) {
+    t->begin_step(0, 1000);
+    t->pop(10'000'001'000);
+  }
+  one.exchange(1000, 8000, 50);
+  load({&zero, &one}, ddp(2));
+  EXPECT_THAT(rows("SELECT clock_uncertainty_ns FROM shard ORDER BY rank"), ElementsAre("0", "1000025"));
+}
+
+}  // namespace
+}  // namespace ddpprof::ingest
