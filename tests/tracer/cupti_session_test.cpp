@@ -1,5 +1,6 @@
 // The CUPTI session against a CUPTI of the test's making: what it enables, what it says when refused, what it records.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 
 #include <map>
 #include <set>
@@ -44,6 +45,7 @@ class FakeCupti final : public CuptiApi {
   }
   CUptiResult enable_driver_call(CUpti_CallbackId cbid) override { return driver_calls.insert(cbid), driver_result; }
   CUptiResult flush_all(std::uint32_t) override {
+    ++flushes;
     deliver();
     return CUPTI_SUCCESS;
   }
@@ -88,6 +90,7 @@ class FakeCupti final : public CuptiApi {
   std::map<CUpti_ActivityKind, CUptiResult> refusals;
   std::uint64_t clock_ahead_ns = 0;
   std::size_t dropped = 0;
+  int flushes = 0;
   std::set<CUpti_ActivityKind> enabled;
   std::set<CUpti_CallbackId> driver_calls;
   std::uint32_t period_ms = 0;
@@ -256,6 +259,27 @@ TEST_F(Session, WhatCuptiDroppedAndWhatNobodyKnowsIsCounted) {
   EXPECT_EQ(shard.diagnostics(trace::DiagnosticCode::cupti_dropped), 13u);
   EXPECT_EQ(shard.diagnostics(trace::DiagnosticCode::cupti_unknown_record), 2u);
   EXPECT_THAT(shard.of(RecordType::kernel), SizeIs(1));
+}
+
+// exit() in a forked child runs the parent's exit handlers on a copy of CUPTI's buffers; the parent writes them itself.
+TEST_F(Session, AForkedChildLeavesTheParentsBuffersAlone) {
+  ASSERT_TRUE(session_->start());
+  cupti_->append(kernel(600, 700, "the parent's"));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    session_->flush();
+    const int flushes = cupti_->flushes;
+    cupti_->deliver();  // and if CUPTI's copied thread came by
+    _exit(flushes);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_THAT(test::walk_all(path_), SizeIs(1));  // no shard of the child's
+  EXPECT_THAT(added().of(RecordType::kernel), IsEmpty());
+  session_->flush();
+  EXPECT_THAT(added().of(RecordType::kernel), SizeIs(1));
 }
 
 }  // namespace

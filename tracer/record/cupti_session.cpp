@@ -167,6 +167,7 @@ bool CuptiSession::start() {
 }
 
 void CuptiSession::consume(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid_bytes) {
+  if (in_forked_child()) return;
   std::size_t dropped = 0;
   if (api_->dropped_records(context, stream, dropped) == CUPTI_SUCCESS && dropped != 0) {
     Recorder::instance().count_dropped_cupti(dropped);
@@ -203,6 +204,8 @@ void CuptiSession::consume(CUcontext context, std::uint32_t stream, std::uint8_t
   }
 }
 
-void CuptiSession::flush() { api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); }
+void CuptiSession::flush() {
+  if (!in_forked_child()) api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
 
 }  // namespace ddpprof::record

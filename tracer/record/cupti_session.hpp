@@ -1,6 +1,9 @@
 // CUPTI's life in a traced process: what is enabled, where its buffers go, what is lost.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,10 +22,12 @@ class CuptiSession {
   // `cupti_unavailable` diagnostic that says what to do.
   bool start();
 
-  // Writes the records of a completed buffer into the calling thread's log, and counts what CUPTI dropped.
+  // Writes the records of a completed buffer into the calling thread's log, and counts what CUPTI dropped. In a forked
+  // child it does nothing: what CUPTI's buffers held at the fork is the parent's, and the parent writes it.
   void consume(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid_bytes);
 
-  // Collects what is still on its way; at the process's end.
+  // Collects what is still on its way; at the process's end. In a forked child, where CUPTI must not be called,
+  // nothing.
   void flush();
 
   // CUPTI's callbacks carry no user data: they reach this session.
@@ -31,8 +36,10 @@ class CuptiSession {
  private:
   CuptiClock::Pair read_pair();
   void refused(const char* what, CUptiResult result);
+  bool in_forked_child() const { return getpid() != owner_; }
 
   std::unique_ptr<CuptiApi> api_;
+  pid_t owner_ = getpid();
   bool own_clock_ = false;  // CUPTI takes its timestamps from us
   std::mutex clock_mutex_;
   CuptiClock::Pair last_pair_;
