@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace ddpprof::ingest {
 namespace {
@@ -32,7 +34,7 @@ Text text_of(trace::DiagnosticCode code) {
               "check the traced program's push and pop calls"};
     case shard_full:
       return {Severity::error, "shard_full", "the shard was full and later records were dropped",
-              "measure fewer steps, or give the tracer a larger shard"};
+              "raise DDPPROF_TRACE_MAX_MB, or measure fewer steps"};
     case payload_refused:
       return {Severity::warning, "payload_refused", "NVTX payloads were too large or of an unknown schema",
               "the ranges are kept, their payloads are not"};
@@ -84,12 +86,13 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
         forked ? "usual for a child, a data loader's worker say; what it had recorded is kept"
                : "what it had recorded is kept; its last lines say why it ended");
   if (!tally.sound())
-    add(rank, error, "shard_damaged", whole(tally.bad_records + tally.bad_chunks + tally.missing_chunks),
-        fmt::format(
-            "{} records and {} chunks are damaged, {} chunks missing, {} bytes unreadable, the first at byte {}",
-            tally.bad_records, tally.bad_chunks, tally.missing_chunks, tally.lost_bytes,
-            tally.first_bad_offset.value_or(0)),
-        "sound records are kept; check the disk and that the file was copied whole");
+    add(rank, error, "shard_damaged",
+        whole(tally.bad_records + tally.bad_chunks + tally.missing_chunks + tally.zero_chunks),
+        fmt::format("{} records and {} chunks are damaged, {} chunks missing, {} all zero, {} bytes unreadable, the "
+                    "first at byte {}",
+                    tally.bad_records, tally.bad_chunks, tally.missing_chunks, tally.zero_chunks, tally.lost_bytes,
+                    tally.first_bad_offset.value_or(0)),
+        "sound records are kept; check the disk, that the file was copied whole, and that the machine did not crash");
   if (tally.unknown_records > 0)
     add(rank, warning, "unknown_records", whole(tally.unknown_records), "records of types this program does not know",
         "they are left out; read the shard with the ddpprof that recorded it");
@@ -119,11 +122,21 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
     const Text text = text_of(code);
     add(rank, text.severity, text.code, whole(count), text.message, text.advice);
   };
-  if (full)
-    add_known(trace::DiagnosticCode::shard_full, dropped);
+  const store::ShardInfo& shard = trace.info;
+  if (dropped > 0 && shard.growth_error != 0)
+    add(rank, error, "shard_full", whole(dropped),
+        fmt::format("the shard could not grow ({}) and later records were dropped", std::strerror(shard.growth_error)),
+        shard.growth_error == EFBIG
+            ? "raise the limit on file sizes (ulimit -f), or measure fewer steps"
+            : "free space on the disk that holds the shards (DDPPROF_TRACE_DIR), or measure fewer steps");
+  else if (full || (dropped > 0 && shard.chunks_used >= shard.chunk_capacity))
+    add(rank, error, "shard_full", whole(dropped),
+        fmt::format("the shard reached its cap of {} MiB and later records were dropped",
+                    (trace::shard_header_bytes + shard.chunk_capacity * shard.chunk_bytes + (1u << 20) - 1) >> 20),
+        "raise DDPPROF_TRACE_MAX_MB (MiB a process, 1024 if unset), or measure fewer steps");
   else if (dropped > 0)
     add(rank, error, "dropped_records", whole(dropped), "records were dropped while tracing",
-        "step summaries may lack ranges; measure fewer steps, or give the tracer a larger shard");
+        "step summaries may lack ranges; a signal handler that annotates while the tracer writes is the usual reason");
   if (trace.info.dropped_cupti_records > cupti_detailed)
     add_known(trace::DiagnosticCode::cupti_dropped, trace.info.dropped_cupti_records - cupti_detailed);
 

@@ -45,6 +45,7 @@ class ShardBuilder {
     std::string host = "node-a", process = "worker";
     std::uint64_t dropped_records = 0, dropped_cupti_records = 0;
     std::uint64_t chunk_capacity = 4096;
+    std::int32_t growth_error = 0;
   };
   Header header;
 
@@ -136,6 +137,7 @@ class ShardBuilder {
     put(offsetof(ShardHeader, chunks_used), std::uint64_t{chunks_.size()});
     put(offsetof(ShardHeader, dropped_records), header.dropped_records);
     put(offsetof(ShardHeader, dropped_cupti_records), header.dropped_cupti_records);
+    put(offsetof(ShardHeader, growth_error), header.growth_error);
     put(offsetof(ShardHeader, closed), std::uint32_t{header.closed});
     put(offsetof(ShardHeader, rank), header.rank);
     put(offsetof(ShardHeader, world_size), header.world_size);

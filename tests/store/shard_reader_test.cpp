@@ -227,21 +227,60 @@ TEST(ShardReader, OneBadRecordDoesNotHideTheNext) {
   EXPECT_EQ(tally.bad_chunks, 0u);
 }
 
-TEST(ShardReader, ClaimedButUnusedChunksAreNoDamage) {
+// A push of each of `chunks` threads, each in a chunk of its own after that of the names, and zeroed ones: by index, 0
+// being the names'.
+ShardTally with_zeroed(std::size_t chunks, std::vector<std::size_t> zeroed, bool closed,
+                       std::vector<std::string>* lines) {
+  constexpr std::size_t size = 512;
   TemporaryFolder folder;
-  ShardBuilder shard(512);
-  shard.push(10, 1, "a");
+  ShardBuilder shard(size);
+  shard.header.closed = closed;
+  for (std::size_t i = 0; i < chunks; ++i) shard.push(static_cast<std::int64_t>(10 + i), 1, "a");
   std::vector<std::byte> bytes = shard.bytes();
-  // Killed between claiming a chunk and its first record: counted as used, all zero.
-  std::uint64_t used = 0;
-  std::memcpy(&used, bytes.data() + offsetof(trace::ShardHeader, chunks_used), sizeof used);
-  ++used;
-  std::memcpy(bytes.data() + offsetof(trace::ShardHeader, chunks_used), &used, sizeof used);
-  bytes.resize(bytes.size() + 512);
+  for (const std::size_t index : zeroed) {
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(trace::shard_header_bytes + index * size);
+    std::fill(begin, begin + size, std::byte{0});
+  }
   ShardBuilder::write_bytes(folder / "a.shard", bytes);
   Log log;
-  EXPECT_TRUE(ShardReader(folder / "a.shard").visit(log).sound());
-  EXPECT_EQ(log.lines.size(), 2u);  // the name and the push
+  const ShardTally tally = ShardReader(folder / "a.shard").visit(log);
+  if (lines) *lines = log.lines;
+  return tally;
+}
+
+TEST(ShardReader, ClaimedButUnusedChunksAreNoDamage) {
+  // Killed between claiming a chunk and its first record: counted as used, all zero.
+  EXPECT_TRUE(with_zeroed(2, {2}, false, nullptr).sound());
+  // A process that ended in order leaves none behind, nor do two threads leave three.
+  EXPECT_EQ(with_zeroed(2, {2}, true, nullptr).zero_chunks, 1u);
+  EXPECT_EQ(with_zeroed(4, {2, 3, 4}, false, nullptr).zero_chunks, 3u);
+}
+
+// A sparse hole, as a crash of the machine leaves where pages never reached the disk: what follows is read.
+TEST(ShardReader, AHoleIsSaidAndTheRestRead) {
+  std::vector<std::string> lines;
+  const ShardTally tally = with_zeroed(3, {2}, false, &lines);
+  EXPECT_FALSE(tally.sound());
+  EXPECT_EQ(tally.zero_chunks, 1u);
+  EXPECT_EQ(tally.first_bad_offset, trace::shard_header_bytes + 2 * 512);
+  EXPECT_THAT(lines, ElementsAre(testing::StartsWith("1 string"), "10 push 1 0", "12 push 1 0"));
+}
+
+// The page with the chunk's header is lost, the next one is not: its records cannot be told from garbage.
+TEST(ShardReader, AHoleAtAChunksStartLosesTheChunk) {
+  TemporaryFolder folder;
+  ShardBuilder shard(512);
+  for (int i = 0; i < 6; ++i) shard.push(10, i, "a");
+  shard.push(11, 9, "a");
+  std::vector<std::byte> bytes = shard.bytes();
+  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(trace::shard_header_bytes + 512);
+  std::fill(begin, begin + 64, std::byte{0});
+  ShardBuilder::write_bytes(folder / "a.shard", bytes);
+  Log log;
+  const ShardTally tally = ShardReader(folder / "a.shard").visit(log);
+  EXPECT_EQ(tally.bad_chunks, 1u);
+  EXPECT_EQ(tally.lost_bytes, 512u);
+  EXPECT_THAT(log.lines, ElementsAre(testing::StartsWith("1 string"), "11 push 9 0"));
 }
 
 TEST(ShardReader, FailedClaimsAreClamped) {

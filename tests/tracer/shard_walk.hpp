@@ -43,6 +43,7 @@ struct Record {
 struct Shard {
   std::filesystem::path path;
   std::uint64_t chunk_capacity = 0, chunks_used = 0, dropped = 0, dropped_cupti = 0;
+  std::int32_t growth_error = 0;
   bool closed = false;
   std::int32_t rank = 0, world_size = 0, local_rank = 0;
   std::int64_t pid = 0, parent_pid = 0, opened_monotonic_ns = 0, opened_realtime_ns = 0;
@@ -96,6 +97,7 @@ inline Shard walk(const std::filesystem::path& path) {
   shard.chunks_used = std::min(u64(offsetof(ShardHeader, chunks_used)), shard.chunk_capacity);
   shard.dropped = u64(offsetof(ShardHeader, dropped_records));
   shard.dropped_cupti = u64(offsetof(ShardHeader, dropped_cupti_records));
+  shard.growth_error = i32(offsetof(ShardHeader, growth_error));
   shard.closed = i32(offsetof(ShardHeader, closed)) == 1;
   shard.rank = i32(offsetof(ShardHeader, rank));
   shard.world_size = i32(offsetof(ShardHeader, world_size));

@@ -266,6 +266,7 @@ TEST_F(Tracer, AtTheCapRecordsAreCountedAndThreadsKeepAPrefix) {
   EXPECT_LE(std::filesystem::file_size(shard.path), 1u << 20);
   EXPECT_EQ(shard.chunks_used, shard.chunk_capacity);
   EXPECT_EQ(shard.chunk_capacity, ((1u << 20) - 4096) / 65536);
+  EXPECT_EQ(shard.growth_error, 0);  // the cap is no error
   EXPECT_TRUE(shard.closed);
   const std::uint64_t kept = shard.of(RecordType::push).size() + shard.of(RecordType::pop).size();
   EXPECT_GT(shard.dropped, 0u);
@@ -284,6 +285,7 @@ TEST_F(Tracer, ADiskThatFillsUpCostsRecordsNotTheProgram) {
   EXPECT_EQ(shard.chunks_used, 22u);
   const std::uint64_t kept = shard.of(RecordType::push).size() + shard.of(RecordType::pop).size();
   EXPECT_EQ(kept + shard.dropped, 2 * events);
+  EXPECT_EQ(shard.growth_error, EFBIG);  // what posix_fallocate answered; a full disk answers ENOSPC
   std::uint64_t next = 0;
   for (const Record& push : shard.of(RecordType::push)) ASSERT_EQ(push.as<trace::EventRecord>().payload, next++);
 }
@@ -297,6 +299,7 @@ TEST_F(Tracer, AFileSizeLimitLowersTheCap) {
   const Shard shard = record({"threads", "1", "30000"});
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_LE(std::filesystem::file_size(shard.path), 512u * 1024);
+  EXPECT_EQ(shard.growth_error, EFBIG);
   EXPECT_GT(shard.dropped, 0u);
   EXPECT_THAT(shard.of(RecordType::push), Not(IsEmpty()));
 }

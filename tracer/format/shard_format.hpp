@@ -38,6 +38,7 @@ struct ShardHeader {
   char boot_id[40];                         // /proc/sys/kernel/random/boot_id: equal ids share one CLOCK_MONOTONIC
   char host[256];
   char process[256];                        // /proc/self/comm
+  std::atomic<std::int32_t> growth_error;   // errno of a refused growth (the disk, a file size limit); 0: none
 };
 static_assert(sizeof(ShardHeader) <= shard_header_bytes);
 

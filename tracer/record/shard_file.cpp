@@ -81,6 +81,7 @@ ShardFile::~ShardFile() { close(descriptor_); }
 bool ShardFile::map(std::uint64_t max_bytes, std::string& error) {
   rlimit limit{};  // growing past RLIMIT_FSIZE would kill the process with SIGXFSZ
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    limited_ = limit.rlim_cur < max_bytes;
     max_bytes = std::min<std::uint64_t>(max_bytes, limit.rlim_cur);
   }
   if (max_bytes < shard_header_bytes + chunk_bytes) {
@@ -148,14 +149,19 @@ bool ShardFile::grow(std::uint64_t needed_chunks) noexcept {
   if (reserved >= needed_chunks) return true;
   const std::uint64_t step = std::clamp(reserved, first_growth_chunks, largest_growth_chunks);
   if (reserve_chunks(std::min(reserved + step, header_->chunk_capacity)) == 0) return true;
-  return reserve_chunks(needed_chunks) == 0;  // the disk is nearly full: take the last chunks one by one
+  const int failure = reserve_chunks(needed_chunks);  // the disk is nearly full: take the last chunks one by one
+  if (failure != 0) header_->growth_error.store(failure, std::memory_order_relaxed);
+  return failure == 0;
 }
 
 ChunkHeader* ShardFile::claim(std::int64_t os_tid) noexcept {
   // Compare and swap, not fetch_add: a claim that cannot be served must not move the counter past valid chunks.
   std::uint64_t index = header_->chunks_used.load(std::memory_order_relaxed);
   do {
-    if (index >= header_->chunk_capacity) return nullptr;
+    if (index >= header_->chunk_capacity) {
+      if (limited_) header_->growth_error.store(EFBIG, std::memory_order_relaxed);
+      return nullptr;
+    }
     if (index >= reserved_chunks_.load(std::memory_order_acquire) && !grow(index + 1)) return nullptr;
   } while (!header_->chunks_used.compare_exchange_weak(index, index + 1, std::memory_order_acq_rel));
 

@@ -45,6 +45,7 @@ class ShardFile {
   bool grow(std::uint64_t needed_chunks) noexcept;
 
   std::string path_;
+  bool limited_ = false;  // RLIMIT_FSIZE lowered the cap
   int descriptor_;
   char* base_ = nullptr;
   trace::ShardHeader* header_ = nullptr;

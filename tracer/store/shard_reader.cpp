@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -193,16 +194,39 @@ class ChunkWalk {
     if (chunk.size() < sizeof(ChunkHeader)) return lose(offset, chunk.size());
     const auto magic = load<std::uint32_t>(chunk, offsetof(ChunkHeader, magic));
     const auto used = load<std::uint64_t>(chunk, offsetof(ChunkHeader, used_bytes));
-    if (magic == 0 && used == 0) return;  // claimed, and killed before its first record
+    if (magic == 0 && used == 0) {
+      // A hole may be smaller than a chunk: without the header nobody knows where the records after it end.
+      if (std::any_of(chunk.begin(), chunk.end(), [](std::byte b) { return b != std::byte{0}; }))
+        return lose(offset, chunk.size());
+      ++zero_run_;
+      if (!zero_from_) zero_from_ = offset;
+      return;
+    }
+    flush_zeros();  // records after it: a hole, however it came about
     if (magic != chunk_magic) return lose(offset, chunk.size());
-    visitor_.on_chunk(load<std::int64_t>(chunk, offsetof(ChunkHeader, os_tid)));
+    const auto tid = load<std::int64_t>(chunk, offsetof(ChunkHeader, os_tid));
+    tids_.insert(tid);
+    visitor_.on_chunk(tid);
     const std::uint64_t capacity = full_bytes - sizeof(ChunkHeader);
     const std::uint64_t valid = std::min(used, capacity);
     const std::uint64_t present = std::min<std::uint64_t>(valid, chunk.size() - sizeof(ChunkHeader));
     records(chunk.subspan(sizeof(ChunkHeader), present), offset + sizeof(ChunkHeader), valid, used > capacity);
   }
 
+  // After the last chunk. A thread that was killed between claiming a chunk and writing to it leaves one zero chunk at
+  // the file's end; a process that ended in order leaves none, nor do threads more than one each.
+  void finish(bool closed) {
+    if (closed || zero_run_ > std::max<std::size_t>(tids_.size(), 1)) flush_zeros();
+  }
+
  private:
+  void flush_zeros() {
+    if (zero_from_) note(*zero_from_);
+    tally_.zero_chunks += zero_run_;
+    zero_run_ = 0;
+    zero_from_.reset();
+  }
+
   void records(std::span<const std::byte> area, std::uint64_t offset, std::uint64_t valid, bool used_is_bad) {
     std::size_t at = 0;
     while (area.size() - at >= sizeof(RecordHeader)) {
@@ -235,6 +259,9 @@ class ChunkWalk {
   ShardVisitor& visitor_;
   ShardTally& tally_;
   std::vector<SchemaField> fields_;
+  std::set<std::int64_t> tids_;
+  std::uint64_t zero_run_ = 0;  // all zero, no records after them yet
+  std::optional<std::uint64_t> zero_from_;
 };
 
 }  // namespace
@@ -274,6 +301,7 @@ ShardReader::ShardReader(const std::filesystem::path& path)
   info_.chunks_used = std::min(load<std::uint64_t>(bytes, offsetof(ShardHeader, chunks_used)), info_.chunk_capacity);
   info_.dropped_records = load<std::uint64_t>(bytes, offsetof(ShardHeader, dropped_records));
   info_.dropped_cupti_records = load<std::uint64_t>(bytes, offsetof(ShardHeader, dropped_cupti_records));
+  info_.growth_error = load<std::int32_t>(bytes, offsetof(ShardHeader, growth_error));
   info_.closed = load<std::uint32_t>(bytes, offsetof(ShardHeader, closed)) == 1;
   info_.rank = load<std::int32_t>(bytes, offsetof(ShardHeader, rank));
   info_.world_size = load<std::int32_t>(bytes, offsetof(ShardHeader, world_size));
@@ -307,6 +335,7 @@ ShardTally ShardReader::visit(ShardVisitor& visitor) const {
     const std::size_t got = read_at(file_, buffer, offset, path_);
     walk.walk(std::span(buffer).first(got), offset, info_.chunk_bytes);
   }
+  walk.finish(info_.closed);
   return tally;
 }
 

@@ -25,6 +25,7 @@ class ShardError : public std::runtime_error {
 struct ShardInfo {
   std::uint64_t chunk_bytes = 0, chunk_capacity = 0, chunks_used = 0;
   std::uint64_t dropped_records = 0, dropped_cupti_records = 0;
+  std::int32_t growth_error = 0;  // errno of a refused growth, 0: none
   bool closed = false;
   std::int32_t rank = -1, world_size = -1, local_rank = -1;
   std::int64_t pid = 0, parent_pid = 0;
@@ -40,9 +41,12 @@ struct ShardTally {
   std::uint64_t bad_chunks = 0;                   // no chunk header where one is due, or records that stop making sense
   std::uint64_t lost_bytes = 0;                   // in bad chunks and beyond the file's end
   std::uint64_t missing_chunks = 0;               // counted by the header, absent from the file
+  std::uint64_t zero_chunks = 0;                  // claimed, all zero, and not explained by threads about to write
   std::optional<std::uint64_t> first_bad_offset;  // in the file
 
-  bool sound() const { return bad_records == 0 && bad_chunks == 0 && lost_bytes == 0 && missing_chunks == 0; }
+  bool sound() const {
+    return bad_records == 0 && bad_chunks == 0 && lost_bytes == 0 && missing_chunks == 0 && zero_chunks == 0;
+  }
 };
 
 // An extended payload: `schema` and its bytes. Empty bytes and schema 0 where there is none.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <limits>
 
 #include "tests/analysis/ingest/ingest_fixture.hpp"
@@ -97,6 +98,27 @@ TEST_F(Ingest, CuptiLossesAreCountedOnce) {
   t.shard.header.dropped_cupti_records = 20;
   load({&t}, ddp(1));
   EXPECT_THAT(codes(), ElementsAre("warning cupti_dropped 12", "warning cupti_dropped 3", "warning cupti_dropped 5"));
+}
+
+// A cap of 1 MiB as in the tracer: whole chunks of 64 KiB below it, said rounded up. Both chunks are used.
+TEST_F(Ingest, AFullShardSaysWhy) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 100);
+  t.pop(200);
+  t.shard.header.dropped_records = 7;
+  const auto said = [&] {
+    database.sql().exec("DELETE FROM diagnostic");
+    load({&t}, ddp(1));
+    EXPECT_THAT(codes(), testing::Each("error shard_full 7"));
+    return rows("SELECT message || ' / ' || advice FROM diagnostic").at(0);
+  };
+  t.shard.header.growth_error = ENOSPC;
+  EXPECT_THAT(said(), testing::AllOf(testing::HasSubstr("No space left on device"), testing::HasSubstr("free space")));
+  t.shard.header.growth_error = EFBIG;
+  EXPECT_THAT(said(), testing::HasSubstr("ulimit -f"));
+  t.shard.header.growth_error = 0;
+  t.shard.header.chunk_capacity = 2;
+  EXPECT_THAT(said(), testing::AllOf(testing::HasSubstr("cap of 1 MiB"), testing::HasSubstr("DDPPROF_TRACE_MAX_MB")));
 }
 
 TEST_F(Ingest, CuptiRecordsThatNoTableKeepsAreCounted) {
