@@ -51,20 +51,15 @@ TEST(Payload, DecodesAnUnknownProgramsSchema) {
   EXPECT_EQ(as_int64(values[6].second), 200);
 }
 
-// NVTX leaves an offset of 0 to natural alignment: int8 at 0, int64 at 8, int16 at 16.
-TEST(Payload, OffsetsThatAreLeftOutFollowNaturalAlignment) {
-  struct Message {
-    std::int8_t a;
-    std::int64_t b;
-    std::int16_t c;
-  } message{-1, 1LL << 40, -300};
-  PayloadSchema schema{"s", {}};
-  PayloadDecoder::add_field(schema, "a", 11, 0);
-  PayloadDecoder::add_field(schema, "b", 17, 0);
-  PayloadDecoder::add_field(schema, "c", 13, 0);
+// A union of an int64 and a float: both start at 0, as recorded.
+TEST(Payload, MembersOfAUnionShareTheirOffset) {
+  const std::int64_t value = 0x3fc00000;  // its low half is 1.5f
+  PayloadSchema schema{"union", {}};
+  PayloadDecoder::add_field(schema, "whole", 17, 0);
+  PayloadDecoder::add_field(schema, "half", 19, 0);
   PayloadDecoder decoder;
   decoder.define(1, id, schema);
-  EXPECT_EQ(json(decoder, id, bytes_of(message)), R"({"a":-1,"b":1099511627776,"c":-300})");
+  EXPECT_EQ(json(decoder, id, bytes_of(value)), R"({"whole":1069547520,"half":1.5})");
 }
 
 TEST(Payload, MissingBytesAreNull) {
@@ -93,6 +88,19 @@ TEST(Payload, NestedSchemasNestAndEnd) {
   const std::int32_t two[2] = {1, 2};
   EXPECT_EQ(json(decoder, id, bytes_of(two)), R"({"n":1,"in":{"x":2}})");
   EXPECT_TRUE(nlohmann::json::accept(json(decoder, id + 2, bytes_of(two))));
+}
+
+// 200 fields that are each the schema itself would be 200^8 values; a bounded number of them is written, as valid JSON.
+TEST(Payload, SchemasThatExplodeAreCut) {
+  PayloadSchema endless{"endless", {}};
+  for (int i = 0; i < 200; ++i)
+    PayloadDecoder::add_field(endless, "f" + std::to_string(i), static_cast<std::uint32_t>(id), 0);
+  PayloadDecoder decoder;
+  decoder.define(1, id, endless);
+  const std::int32_t value = 1;
+  const std::string text = json(decoder, id, bytes_of(value));
+  EXPECT_TRUE(nlohmann::json::accept(text));
+  EXPECT_LT(text.size(), PayloadDecoder::most_values * 16U);
 }
 
 TEST(Payload, PredefinedTypesAndUndefinedSchemas) {

@@ -1,6 +1,7 @@
 #include "tests/tracer/annotated_payloads.hpp"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include <nvtx3/nvToolsExt.h>
@@ -19,12 +20,12 @@ nvtxPayloadSchemaEntry_t entry(std::uint64_t type, const char* name, std::uint64
 }
 
 std::uint64_t register_schema(nvtxDomainHandle_t domain, const char* name, const Entries& entries, std::size_t bytes,
-                              std::uint64_t id = 0) {
+                              std::uint64_t id = 0, std::uint64_t type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC) {
   nvtxPayloadSchemaAttr_t schema = {};
   schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
                      NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
   schema.name = name;
-  schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+  schema.type = type;
   schema.entries = entries.data();
   schema.numEntries = entries.size();
   if (bytes != 0) schema.fieldMask |= NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE, schema.payloadStaticSize = bytes;
@@ -97,6 +98,25 @@ void annotate_vocabulary(nvtxDomainHandle_t domain) {
   mark(domain, "clock_sample", clock, expected_clock);
 }
 
+// A union inside a struct; schemas that double at every level, wide at the top and deeper than any program's.
+void annotate_unions_and_explosions(nvtxDomainHandle_t domain) {
+  const std::uint64_t number = register_schema(
+      domain, "union", {entry(NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, "real"), entry(i64, "integer"), entry(i32, "short")}, 0,
+      0, NVTX_PAYLOAD_SCHEMA_TYPE_UNION);
+  const std::uint64_t holder =
+      register_schema(domain, "with a union", {entry(i32, "kind"), entry(number, "value"), entry(i32, "after")}, 0);
+  mark(domain, "with a union", holder, expected_choice);
+  std::uint64_t inner = register_schema(domain, "level 0", {entry(i32, "x")}, 0);
+  const std::string long_name(100, 'n');
+  for (int level = 1; level <= 60; ++level) {
+    const std::string name = "level " + std::to_string(level);
+    inner = register_schema(domain, name.c_str(),
+                            {entry(inner, long_name.c_str(), 0, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 64),
+                             entry(inner, "b", 0, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 64)},
+                            0);
+  }
+}
+
 }  // namespace
 
 int annotate_payloads() {
@@ -112,6 +132,7 @@ int annotate_payloads() {
                        entry(i32, "array", 0, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 3), entry(i64, "last")},
                       0);
   mark(domain, "nested", outer, expected_outer);
+  annotate_unions_and_explosions(domain);
 
   // The same number chosen by the program in two domains: two schemas.
   nvtxDomainHandle_t other = nvtxDomainCreateA("other");

@@ -33,6 +33,13 @@ struct Carrier {  // its message is inside the payload
 };
 inline constexpr Carrier expected_carrier{77, "carried"};
 
+struct Choice {  // its value is a union, of which the double is in use
+  std::int32_t kind;
+  double value;
+  std::int32_t after;
+};
+inline constexpr Choice expected_choice{1, 2.5, 3};
+
 int annotate_payloads();
 
 }  // namespace ddpprof::test

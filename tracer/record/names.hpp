@@ -33,6 +33,7 @@ struct Schema {
   std::uint32_t name_id;
   std::uint64_t payload_bytes;  // 0: dynamic
   std::uint64_t align_bytes;    // when nested in another schema
+  std::uint32_t depth;          // levels of schemas inside it
   std::uint32_t enum_type;      // the entry type an enumeration's values have; 0 for a schema
   std::vector<trace::SchemaField> fields;
   MessageField message;

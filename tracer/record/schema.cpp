@@ -2,15 +2,20 @@
 #include <algorithm>
 #include <string>
 
+#include "tracer/record/clock.hpp"
 #include "tracer/record/event.hpp"
 #include "tracer/record/payload_types.hpp"
 #include "tracer/record/recorder.hpp"
+#include "tracer/record/write.hpp"
 
 namespace ddpprof::record {
 namespace {
 
 constexpr std::size_t most_fields = 2048;  // a SchemaRecord holds at most 4094
 constexpr std::uint64_t longest_spread_array = 64;
+constexpr std::uint32_t deepest_nesting = 8;          // names and fields multiply with every level
+constexpr std::size_t longest_field_name = 512;       // "outer.inner[3].x" grows with every level
+constexpr std::uint64_t largest_struct = 1ull << 32;  // beyond any payload: offsets stay far from wrapping around
 constexpr std::uint64_t reference_flags = NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE |
                                           NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE;
 constexpr std::uint64_t array_flags = 7u << 4;  // the values 1 to 4 of NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_*
@@ -52,10 +57,17 @@ class Builder {
     for (std::size_t i = 0; i < count; ++i) add_entry(attributes_.entries[i]);
     if ((mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) != 0) {
       schema_.payload_bytes = attributes_.payloadStaticSize;
-    } else if (placed_) {
+    } else if (placed_ && (sized_ || !is_union_)) {
       schema_.payload_bytes = align_up(is_union_ ? largest_ : end_, schema_.align_bytes);
     }
     if (kind == NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC) schema_.payload_bytes = 0;
+    if (has_entries && has_count && attributes_.numEntries > most_fields) cut_ = true;
+    if (cut_) {
+      const std::string text = "payload schema \"" + text_of(schema_.name_id) + "\" is too large: only its first " +
+                               std::to_string(most_fields) + " fields, " + std::to_string(deepest_nesting) +
+                               " levels and 512 bytes of a name are kept";
+      write_diagnostic(log_, trace::DiagnosticCode::payload_refused, 1, names_.intern(log_, text), monotonic_ns());
+    }
     return std::move(schema_);
   }
 
@@ -79,6 +91,16 @@ class Builder {
       layout.nested = names_.find_schema(log_, schema_.domain, type);
       if (layout.nested == nullptr) return {0, 1, 1, true, opaque, nullptr};
       if (layout.nested->enum_type == 0) {
+        if (layout.nested->depth + 1 >= deepest_nesting) {
+          cut_ = true;
+          return {layout.nested->payload_bytes,
+                  layout.nested->align_bytes,
+                  layout.elements,
+                  layout.variable,
+                  opaque,
+                  nullptr};
+        }
+        schema_.depth = std::max(schema_.depth, layout.nested->depth + 1);
         layout.size_bytes = layout.nested->payload_bytes;
         layout.align_bytes = layout.nested->align_bytes;
         return layout;
@@ -107,8 +129,15 @@ class Builder {
     }
     note_message(entry, offset);
     spread(name, layout, offset);
-    if (layout.variable || layout.size_bytes == 0) placed_ = false;
-    end_ = offset + layout.size_bytes * layout.elements;
+    std::uint64_t size = 0;
+    const bool too_large = __builtin_mul_overflow(layout.size_bytes, layout.elements, &size) || size > largest_struct ||
+                           offset > largest_struct;
+    if (layout.variable || layout.size_bytes == 0 || too_large) {
+      sized_ = false;
+      placed_ = is_union_;  // the other members of a union start where it does
+      if (too_large) return;
+    }
+    end_ = offset + size;
     largest_ = std::max(largest_, end_);
   }
 
@@ -119,6 +148,7 @@ class Builder {
       return;
     }
     for (std::uint64_t i = 0; i < layout.elements; ++i) {
+      if (full()) return;
       const std::string element = array ? name + "[" + std::to_string(i) + "]" : name;
       const std::uint64_t at = offset + i * layout.size_bytes;
       if (layout.nested == nullptr) {
@@ -126,6 +156,7 @@ class Builder {
         continue;
       }
       for (const trace::SchemaField& inner : layout.nested->fields) {
+        if (full()) return;
         add_field(element + "." + text_of(inner.name_id), inner.nvtx_type, at + inner.offset_bytes);
       }
     }
@@ -151,8 +182,18 @@ class Builder {
     }
   }
 
-  void add_field(const std::string& name, std::uint32_t type, std::uint64_t offset) {
-    if (schema_.fields.size() >= most_fields) return;
+  bool full() {
+    if (schema_.fields.size() < most_fields) return false;
+    cut_ = true;
+    return true;
+  }
+
+  void add_field(std::string name, std::uint32_t type, std::uint64_t offset) {
+    if (full()) return;
+    if (name.size() > longest_field_name) {
+      name.resize(longest_field_name);
+      cut_ = true;
+    }
     schema_.fields.push_back({names_.intern(log_, name), type, offset});
   }
 
@@ -166,6 +207,8 @@ class Builder {
   std::uint64_t end_ = 0;  // where the last entry ends
   std::uint64_t largest_ = 0;
   bool is_union_ = false;
+  bool sized_ = true;   // false after an entry without a fixed size
+  bool cut_ = false;    // fields were left out
   bool placed_ = true;  // false after an entry whose length only the data tells
 };
 

@@ -209,11 +209,6 @@ void PayloadDecoder::add_field(PayloadSchema& schema, std::string name, std::uin
   PayloadField field{std::move(name), {}, nvtx_type, field_type(nvtx_type), offset};
   append_json_text(field.json_key, field.name);
   field.json_key += ':';
-  if (offset == 0 && !schema.fields.empty()) {
-    const PayloadField& before = schema.fields.back();
-    const std::uint64_t align = std::max<std::uint64_t>(field.type.bytes, 1);
-    field.offset_bytes = (before.offset_bytes + before.type.bytes + align - 1) / align * align;
-  }
   schema.fields.push_back(std::move(field));
 }
 
@@ -240,15 +235,16 @@ std::vector<NamedValue> PayloadDecoder::values(const PayloadSchema& schema, std:
 }
 
 void PayloadDecoder::append_object(std::string& out, std::uint32_t domain, const PayloadSchema& schema,
-                                   std::span<const std::byte> bytes, int depth) const {
+                                   std::span<const std::byte> bytes, int depth, int& values_left) const {
   out += '{';
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const PayloadField& field = schema.fields[i];
+    if (values_left-- <= 0) break;
     if (i > 0) out += ',';
     out += field.json_key;
     const PayloadSchema* inner = field.type.form == FieldForm::nested ? find(domain, field.nvtx_type) : nullptr;
-    if (inner && depth < deepest_nesting && field.offset_bytes <= bytes.size())
-      append_object(out, domain, *inner, bytes.subspan(field.offset_bytes), depth + 1);
+    if (inner && depth < deepest_nesting && values_left > 0 && field.offset_bytes <= bytes.size())
+      append_object(out, domain, *inner, bytes.subspan(field.offset_bytes), depth + 1, values_left);
     else
       append_json_value(out, field_value(field, bytes));
   }
@@ -257,7 +253,8 @@ void PayloadDecoder::append_object(std::string& out, std::uint32_t domain, const
 
 void PayloadDecoder::append_json(std::string& out, std::uint32_t domain, const ExtendedPayload& payload) const {
   if (const PayloadSchema* schema = find(domain, payload.schema)) {
-    append_object(out, domain, *schema, payload.bytes, 0);
+    int values_left = most_values;
+    append_object(out, domain, *schema, payload.bytes, 0, values_left);
     return;
   }
   PayloadField single;

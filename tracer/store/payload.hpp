@@ -45,8 +45,8 @@ using NamedValue = std::pair<std::string_view, FieldValue>;
 
 class PayloadDecoder {
  public:
-  // `text` looks up an interned string. A field with offset 0 that is not the first follows its predecessor at its
-  // natural alignment, as NVTX rules. Defining a schema again replaces it.
+  // `text` looks up an interned string. Offsets are final: the tracer has placed what a program left to NVTX's rules,
+  // and the members of a union share theirs. Defining a schema again replaces it.
   template <class Lookup>
   void define(const trace::SchemaRecord& record, std::span<const trace::SchemaField> fields, Lookup&& text) {
     PayloadSchema schema{std::string(text(record.header.name_id)), {}};
@@ -61,12 +61,14 @@ class PayloadDecoder {
   const PayloadSchema* find(std::uint32_t domain, std::uint64_t id) const;
   std::vector<NamedValue> values(const PayloadSchema&, std::span<const std::byte>) const;
   // An object by field name; nested schemas nest. A predefined type's id gives one value, or an array of them; an
-  // undefined schema gives {"schema":id,"hex":"…"}. Appended to `out`.
+  // undefined schema gives {"schema":id,"hex":"…"}. Appended to `out`. Schemas that nest without end or explode are
+  // cut: 8 levels and most_values values in all, then null.
+  static constexpr int most_values = 8192;  // a flattened schema has at most 4094 fields
   void append_json(std::string& out, std::uint32_t domain, const ExtendedPayload&) const;
 
  private:
   void append_object(std::string& out, std::uint32_t domain, const PayloadSchema&, std::span<const std::byte>,
-                     int depth) const;
+                     int depth, int& values_left) const;
   std::map<std::pair<std::uint32_t, std::uint64_t>, PayloadSchema> schemas_;
   std::map<std::uint64_t, std::uint32_t> any_domain_;
 };
