@@ -22,8 +22,7 @@ struct Message {
   std::int32_t group;
 };
 
-constexpr std::size_t most_groups = 4096;
-std::array<pid_t, most_groups> guarded;  // the guardian's own copy: it must not allocate after fork
+std::array<pid_t, Guardian::most_groups> guarded;  // the guardian's own copy: it must not allocate after fork
 
 void close_all_but(int kept) {
   if (kept > 0) syscall(SYS_close_range, 0U, static_cast<unsigned>(kept - 1), 0U);
@@ -47,7 +46,7 @@ void close_all_but(int kept) {
     if (got < 0 && errno == EINTR) continue;
     if (got != sizeof message) break;  // the launcher is gone
     if (message.order == finish) _exit(0);
-    if (message.order == watch_group && count < most_groups) guarded[count++] = message.group;
+    if (message.order == watch_group && count < guarded.size()) guarded[count++] = message.group;
     if (message.order == forget_group) {
       const auto end = guarded.begin() + static_cast<std::ptrdiff_t>(count);
       count = static_cast<std::size_t>(std::remove(guarded.begin(), end, message.group) - guarded.begin());

@@ -3,12 +3,16 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+
 namespace ddpprof::launcher {
 
 // The kernel kills a rank when its launcher dies, but not what the rank has started; the guardian does. It sees the
 // launcher's death as the end of a socket.
 class Guardian {
  public:
+  static constexpr std::size_t most_groups = 4096;  // that it watches over at once
+
   Guardian();  // throws std::system_error
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;

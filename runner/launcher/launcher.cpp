@@ -54,10 +54,19 @@ class Launch {
     std::size_t rank = 0;
     try {
       if (options_.ranks.empty()) throw std::system_error(EINVAL, std::generic_category(), "no ranks to start");
+      if (options_.ranks.size() > Guardian::most_groups) {
+        throw std::system_error(EINVAL, std::generic_category(), fmt::format("at most {} ranks", Guardian::most_groups));
+      }
       std::filesystem::create_directories(options_.run_directory);
       guardian_.emplace();
       ranks_.reserve(options_.ranks.size());
-      for (; rank < options_.ranks.size(); ++rank) start_rank(rank);
+      for (; rank < options_.ranks.size(); ++rank) {
+        start_rank(rank);
+        if (interrupted()) {
+          end_all();
+          return false;
+        }
+      }
     } catch (const std::system_error& error) {
       if (options_.listener != nullptr) options_.listener->close();
       result_.outcome = LaunchResult::Outcome::could_not_start;

@@ -259,6 +259,23 @@ TEST_F(Launcher, AnInterruptEndsEveryRank) {
   for (const RankExit& rank : result.ranks) EXPECT_EQ(rank.signal, SIGTERM);
 }
 
+TEST_F(Launcher, AnInterruptionWhileRanksAreStartedStartsNoMore) {
+  LaunchOptions many = options({"waits", "waits", "waits", "waits", "waits", "waits"});
+  int asked = 0;
+  many.interrupted = [&] { return ++asked >= 3; };
+  const LaunchResult result = launch(many);
+  EXPECT_EQ(result.outcome, Outcome::interrupted);
+  EXPECT_EQ(result.ranks.size(), 3u);
+}
+
+TEST_F(Launcher, MoreRanksThanTheGuardianWatchesAreRefused) {
+  LaunchOptions many = options({});
+  many.ranks.resize(4097, RankCommand{.argv = {"/bin/true"}});
+  const LaunchResult result = launch(many);
+  EXPECT_EQ(result.outcome, Outcome::could_not_start);
+  EXPECT_THAT(result.message, HasSubstr("at most 4096 ranks"));
+}
+
 TEST_F(Launcher, AMissingProgramIsSaidAndTheOthersAreEnded) {
   LaunchOptions missing = options({"waits", "waits"});
   missing.ranks[1].argv = {"/no/such/program"};
