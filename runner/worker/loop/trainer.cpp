@@ -13,9 +13,7 @@ void Trainer::zero_gradients() {
 }
 
 DdpTrainer::DdpTrainer(std::shared_ptr<Network> network, Group& group, const scenario::Scenario& scenario)
-    : ddp_(std::move(network), group, scenario.ddp),
-      loss_(scenario.workload.loss),
-      bucket_views_(scenario.ddp.gradient_as_bucket_view) {}
+    : ddp_(std::move(network), group, scenario.ddp), loss_(scenario.workload.loss) {}
 
 torch::Tensor DdpTrainer::pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) {
   status::set(status::Activity::forward);
@@ -30,13 +28,6 @@ torch::Tensor DdpTrainer::pass(const Dataset::Batch& batch, bool synchronize, do
   const Range range(Name::backward);
   ddp_.backward(loss);
   return loss.detach();
-}
-
-void DdpTrainer::zero_gradients() {
-  if (!bucket_views_) return Trainer::zero_gradients();
-  const torch::NoGradGuard no_grad;
-  for (auto& parameter : network().parameters())
-    if (parameter.grad().defined()) parameter.mutable_grad().zero_();
 }
 
 PlainTrainer::PlainTrainer(std::shared_ptr<Network> network, scenario::LossKind loss)

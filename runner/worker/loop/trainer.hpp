@@ -22,8 +22,9 @@ class Trainer {
   virtual torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) = 0;
   virtual Network& network() = 0;  // the parameters that the optimizer changes
 
-  // As Python's optimizer.zero_grad(): gradients are dropped, unless they are views that must stay.
-  virtual void zero_gradients();
+  // As Python's optimizer.zero_grad(), whose default drops gradients, bucket views too: the next backward's gradient is
+  // copied into the bucket and the view put back. (LibTorch's own zero_grad() throws on such a view.)
+  void zero_gradients();
 };
 
 // Through c10d::Reducer.
@@ -32,13 +33,11 @@ class DdpTrainer : public Trainer {
   DdpTrainer(std::shared_ptr<Network> network, Group& group, const scenario::Scenario& scenario);
   torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) override;
   Network& network() override { return *ddp_.module(); }
-  void zero_gradients() override;
   DistributedDataParallel& ddp() { return ddp_; }
 
  private:
   DistributedDataParallel ddp_;
   scenario::LossKind loss_;
-  bool bucket_views_;
 };
 
 // The same model and pass without any communication. Gradient-ready marks stay, so that the two can be compared.
