@@ -224,8 +224,8 @@ std::vector<KeySpec> make_specs() {
        .unit = "threads",
        .nullable = true,
        .limits = {.least = 1, .most = 1024},
-       .doc =
-           "Threads that one operator may use on a rank. Unset: the machine's cores over the workers, at least 1."}));
+       .doc = "Threads that one operator may use on a rank. Unset: the machine's cores over the workers, at least 1. "
+              "DataParallel on GPUs has at least one a replica."}));
   add(bound<S, M, &Measure::trace>({.key = "measure.trace",
                                     .type = boolean,
                                     .unit = "",

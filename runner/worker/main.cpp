@@ -92,6 +92,7 @@ void run(Context& context, std::int64_t began_ns) {
     GroupOptions options;
     options.backend = context.backend;
     options.timeout = context.timeout();
+    options.rendezvous_timeout = context.rendezvous_timeout();
     group = join_group(context.environment, options);
   }
   auto found =

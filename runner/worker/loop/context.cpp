@@ -12,6 +12,12 @@
 namespace ddpprof::worker {
 namespace {
 
+constexpr double launcher_start_s = 120.0, launcher_margin_s = 30.0;
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
+}
+
 int count_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -27,15 +33,16 @@ int ranks_on_this_host(const RankEnvironment& environment) {
 
 }  // namespace
 
+// Under a launcher every wait is longer than the launcher's own: it sees all ranks and names the one that hangs, while
+// a collective's timeout ends, and so blames, a rank that only waited for it.
 std::chrono::milliseconds Context::timeout() const {
-  // Under a launcher the group waits longer: the launcher sees every rank and names the one that hangs, while a
-  // collective's own timeout ends, and so blames, a rank that only waited for it.
-  // Nor may it end the rendezvous of ranks that are slow to load.
-  constexpr double launcher_start_s = 120.0, launcher_margin_s = 30.0;
-  const double timeout_s = status::watched()
-                               ? std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s
-                               : scenario.measure.timeout_s;
-  return std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1000.0));
+  return milliseconds(scenario.measure.timeout_s + (status::watched() ? launcher_margin_s : 0.0));
+}
+
+std::chrono::milliseconds Context::rendezvous_timeout() const {
+  // A short limit on a step is none on loading LibTorch.
+  return status::watched() ? milliseconds(std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s)
+                           : timeout();
 }
 
 void choose_resources(Context& context) {
@@ -66,6 +73,8 @@ void choose_resources(Context& context) {
   context.threads = context.scenario.measure.threads_per_rank
                         ? static_cast<int>(*context.scenario.measure.threads_per_rank)
                         : std::max(1, context.cores / sharing);
+  // LibTorch's parallel_apply takes a thread a replica from the process's own, and one after the other without.
+  if (cuda && context.strategy == scenario::Strategy::dp) context.threads = std::max(context.threads, context.replicas);
 }
 
 }  // namespace ddpprof::worker

@@ -33,6 +33,7 @@ struct Context {
   int threads = 1;  // intra-op, of a rank or of each replica
 
   std::chrono::milliseconds timeout() const;  // of a collective
+  std::chrono::milliseconds rendezvous_timeout() const;
   int workers() const { return strategy == scenario::Strategy::dp ? replicas : environment.world_size; }
 };
 

@@ -115,7 +115,7 @@ Group join_group(const RankEnvironment& environment, const GroupOptions& options
   store.isServer = environment.rank == 0 && !environment.store_elsewhere;
   store.numWorkers = static_cast<std::size_t>(environment.world_size);
   store.waitWorkers = !environment.store_elsewhere;
-  store.timeout = options.timeout;
+  store.timeout = options.rendezvous_timeout;
   store.masterListenFd = environment.master_listen_socket;
   group.store = c10::make_intrusive<c10d::TCPStore>(environment.master_address, store);
   // An agent's store outlives a failed attempt: without the attempt's number its addresses would be found again.

@@ -36,9 +36,10 @@ struct Group {
 
 struct GroupOptions {
   BackendKind backend = BackendKind::gloo;
-  std::chrono::milliseconds timeout{120'000};  // of every wait: the store's and each collective's
-  int gloo_threads = 2;                        // collectives in flight at once (PyTorch's default)
-  std::string name = "ddpprof";                // equal on every rank
+  std::chrono::milliseconds timeout{120'000};             // of each collective, and of the ranks' connections
+  std::chrono::milliseconds rendezvous_timeout{120'000};  // until every rank has come to the store
+  int gloo_threads = 2;                                   // collectives in flight at once (PyTorch's default)
+  std::string name = "ddpprof";                           // equal on every rank
 };
 
 // Throws c10::Error when a rank does not come within the timeout.
