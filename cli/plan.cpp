@@ -57,16 +57,18 @@ double cgroup_cores() {
 // Private memory of a worker that trains a few parameters: 209 MiB measured (LibTorch 2.11, CUDA build, on a CPU).
 constexpr std::int64_t bare_rank_bytes = std::int64_t{209} << 20;
 
-void check_memory(const Plan& plan, std::int64_t memory_bytes) {
+void check_memory(const Plan& plan, const scenario::Scenario& scenario, std::int64_t memory_bytes) {
+  constexpr auto index_bytes = static_cast<std::int64_t>(sizeof(std::int64_t));
+  // Every rank draws the permutation of all samples, as PyTorch's DistributedSampler does.
+  const std::int64_t rank_bytes = bare_rank_bytes + scenario.workload.data.samples * index_bytes;
   std::int64_t most = 0;
   for (const Configuration& configuration : plan.configurations) most = std::max(most, configuration.processes());
-  if (most <= memory_bytes / bare_rank_bytes) return;
-  throw Failure(ExitCode::machine,
-                fmt::format("{} ranks need at least {:.1f} GiB of memory and this machine has {:.1f} GiB available",
-                            most, static_cast<double>(most * bare_rank_bytes) / (1 << 30),
-                            static_cast<double>(memory_bytes) / (1 << 30)),
-                fmt::format("at most {} workers", memory_bytes / bare_rank_bytes),
-                "measure fewer and let ddpprof predict the rest");
+  if (most <= memory_bytes / rank_bytes) return;
+  throw Failure(
+      ExitCode::machine,
+      fmt::format("{} ranks need at least {:.1f} GiB of memory and this machine has {:.1f} GiB available", most,
+                  static_cast<double>(most * rank_bytes) / (1 << 30), static_cast<double>(memory_bytes) / (1 << 30)),
+      fmt::format("at most {} workers", memory_bytes / rank_bytes), "measure fewer and let ddpprof predict the rest");
 }
 
 }  // namespace
@@ -139,13 +141,17 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
         configuration.repeat = repeat;
         configuration.threads_per_rank =
             scenario.measure.threads_per_rank.value_or(std::max<std::int64_t>(1, cores / workers));
-        configuration.oversubscription = static_cast<double>(configuration.threads_per_rank * workers) /
+        // LibTorch's parallel_apply takes a thread a replica from the process's own.
+        if (on_gpu && strategy == scenario::Strategy::dp)
+          configuration.threads_per_rank = std::max(configuration.threads_per_rank, workers);
+        const std::int64_t sharing = on_gpu ? configuration.processes() : workers;
+        configuration.oversubscription = static_cast<double>(configuration.threads_per_rank * sharing) /
                                          static_cast<double>(std::max<std::int64_t>(1, cores));
         plan.configurations.push_back(configuration);
       }
     }
   }
-  check_memory(plan, memory_bytes);
+  check_memory(plan, scenario, memory_bytes);
   return plan;
 }
 

@@ -16,20 +16,18 @@ std::int64_t samples_per_rank(const SamplerOptions& options) {
 }
 
 std::vector<std::int64_t> epoch_indices(const SamplerOptions& options, std::int64_t epoch) {
-  const std::int64_t count = samples_per_rank(options);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(options.samples));
+  // The permutation of the whole set is the only thing of its size, as it may hold a thousand million samples.
+  at::Tensor permutation;
   if (options.shuffle) {
     const auto generator = at::make_generator<at::CPUGeneratorImpl>(options.seed + static_cast<std::uint64_t>(epoch));
-    const auto permutation = at::randperm(options.samples, generator, at::TensorOptions(at::kLong));
-    const auto* values = permutation.const_data_ptr<std::int64_t>();
-    order.assign(values, values + options.samples);
-  } else {
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+    permutation = at::randperm(options.samples, generator, at::TensorOptions(at::kLong));
   }
-  std::vector<std::int64_t> mine(static_cast<std::size_t>(count));
-  for (std::int64_t j = 0; j < count; ++j)
-    mine[static_cast<std::size_t>(j)] =
-        order[static_cast<std::size_t>((options.rank + j * options.replicas) % options.samples)];
+  const std::int64_t* order = options.shuffle ? permutation.const_data_ptr<std::int64_t>() : nullptr;
+  std::vector<std::int64_t> mine(static_cast<std::size_t>(samples_per_rank(options)));
+  for (std::size_t j = 0; j < mine.size(); ++j) {
+    const std::int64_t place = (options.rank + static_cast<std::int64_t>(j) * options.replicas) % options.samples;
+    mine[j] = order ? order[place] : place;
+  }
   return mine;
 }
 
