@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole runs of the real program: what `ddpprof run` leaves behind, and what it says when a rank dies, stops or is told to end.
 
-    run_test.py --program DDPPROF --scenarios FOLDER [unittest's arguments]
+    run_test.py --program DDPPROF --scenarios FOLDER --build FOLDER [unittest's arguments]
 """
 import argparse
 import csv
@@ -18,6 +18,7 @@ from pathlib import Path
 
 PROGRAM = Path()
 SCENARIOS = Path()
+BUILD = Path()
 QUICK = ["--set", "measure.warmup_steps=3", "--set", "measure.steps=12", "--set", "measure.repeats=1",
          "--set", "measure.until_ci_percent=null"]
 
@@ -239,10 +240,23 @@ class RunTest(unittest.TestCase):
             self.assertAlmostEqual(float(row[algbw]), float(row[busbw]), delta=1e-9 * float(row[algbw]))
 
 
+    def test_an_installed_tree_finds_its_own_parts(self):
+        prefix = self.path / "installed"
+        subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(prefix)], check=True, capture_output=True, timeout=120)
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.path)}
+        result = subprocess.run([str(prefix / "bin" / "ddpprof"), "run", str(SCENARIOS / "mnist-mlp.yaml"), "--out",
+                                 str(self.database), "--workers", "1,2", *QUICK], capture_output=True, text=True, timeout=120,
+                                env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.query("SELECT count(*) FROM diagnostic WHERE severity = 'error'"), [(0,)])
+        self.assertGreater(self.query("SELECT count(*) FROM collective")[0][0], 0)  # so the tracer was found too
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--scenarios", type=Path, required=True)
+    parser.add_argument("--build", type=Path, required=True)
     ours, rest = parser.parse_known_args()
-    PROGRAM, SCENARIOS = ours.program.resolve(), ours.scenarios.resolve()
+    PROGRAM, SCENARIOS, BUILD = ours.program.resolve(), ours.scenarios.resolve(), ours.build.resolve()
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
