@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 #include "analysis/fit/rows.hpp"
@@ -19,8 +20,9 @@ double median_or(const std::vector<double>& values, double otherwise) {
 // Samples of one strategy at one N, pooled over its repeats.
 struct Pool {
   StepProfile profile;
-  std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, compute, jitter, straggler, unwrapped,
-      overlapped, samples;
+  std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, unwrapped, overlapped,
+      samples, communication, exposed, waited, busy;
+  std::vector<std::vector<double>> compute_repeats;
   std::map<std::int64_t, std::vector<double>> bucket_ready;
   std::map<std::int64_t, std::int64_t> bucket_bytes;
   std::vector<Bucket> buckets_from_parameters;
@@ -80,6 +82,8 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     auto& end_ns = collective_end_ns.try_emplace(collective.step_id, *collective.end_ns).first->second;
     end_ns = std::max(end_ns, *collective.end_ns);
   }
+  pool.compute_repeats.emplace_back();
+  pool.profile.step_repeats.emplace_back();
   std::map<std::int64_t, double> slowest_s;             // by step index
   std::map<std::int64_t, std::vector<double>> reach_s;  // by step index: each rank's forward + backward
   std::map<std::int64_t, std::vector<double>> compute_by_rank;
@@ -102,7 +106,11 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     const double rest = ddp ? seconds(step.last_backward_ns) : parts.backward + seconds(step.copy_ns);
     pool.gap.push_back(seconds(step.duration_ns) - parts.data - parts.buffers - parts.forward - rest - parts.optimizer);
     const double compute = parts.forward + parts.backward + parts.optimizer;
-    pool.compute.push_back(compute);
+    pool.compute_repeats.back().push_back(compute);
+    pool.communication.push_back(seconds(ddp ? step.communication_ns : step.copy_ns));
+    pool.exposed.push_back(seconds(ddp ? step.exposed_ns : step.copy_ns));
+    pool.waited.push_back(seconds(step.skew_ns));
+    pool.busy.push_back(seconds(step.compute_ns));
     pool.overlapped.push_back(seconds(step.overlapped_ns));
     pool.samples.push_back(static_cast<double>(step.samples));
     compute_by_rank[step.rank].push_back(compute);
@@ -110,7 +118,9 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     double& slowest = slowest_s.try_emplace(step.step, 0.0).first->second;
     slowest = std::max(slowest, seconds(step.duration_ns));
   }
-  for (const auto& [index, slowest] : slowest_s) pool.profile.step_s.push_back(slowest);
+  for (const auto& [index, slowest] : slowest_s) pool.profile.step_repeats.back().push_back(slowest);
+  const std::vector<double>& of_repeat = pool.profile.step_repeats.back();
+  pool.profile.step_s.insert(pool.profile.step_s.end(), of_repeat.begin(), of_repeat.end());
   std::map<std::int64_t, const StepInfo*> by_id;
   for (const StepInfo& step : steps) by_id[step.id] = &step;
   // What a rank waits for inside of collectives, by step index and bucket. Ranks that compute equally long may still
@@ -154,11 +164,16 @@ StepProfile condense(Pool& pool) {
   profile.tail_s = median_or(pool.tail, 0.0);
   profile.optimizer_s = median_or(pool.optimizer, 0.0);
   profile.gap_s = median_or(pool.gap, 0.0);
-  profile.compute_noise = summarise(pool.compute).relative_error;
+  profile.busy_s = median_or(pool.busy, 0.0);
+  profile.step_noise = summarise(profile.step_repeats).relative_error;
+  profile.compute_noise = summarise(pool.compute_repeats).relative_error;
   profile.step_jitter = pool.jitter.size() > 1 ? stats::mad_sigma(pool.jitter) : 0.0;
   profile.straggler_s = median_or(pool.straggler, 0.0);
   profile.unwrapped_s = median_or(pool.unwrapped, 0.0);
   profile.overlapped_s = median_or(pool.overlapped, 0.0);
+  profile.communication_s = median_or(pool.communication, 0.0);
+  profile.exposed_s = median_or(pool.exposed, 0.0);
+  profile.waited_s = median_or(pool.waited, 0.0);
   for (const auto& [bucket, ready] : pool.bucket_ready) {
     const double ready_s = std::max(0.0, stats::median(ready));
     profile.buckets.push_back({pool.bucket_bytes[bucket], ready_s});
@@ -170,7 +185,8 @@ StepProfile condense(Pool& pool) {
 using PointKey = std::tuple<std::int64_t, std::int64_t, bool>;  // workers, bytes, bench
 struct PointPool {
   Machine machine;
-  std::vector<double> transfer_s, concurrency;
+  std::map<std::int64_t, std::vector<double>> transfer_s;  // by measurement: repeats
+  std::vector<double> concurrency;
 };
 
 // How many collectives of the same shard are in flight during each one, on average over its life: 1 when it is alone.
@@ -190,7 +206,7 @@ std::vector<double> concurrency_of(const std::vector<CollectiveInfo>& collective
   return concurrency;
 }
 
-void add_collectives(std::map<PointKey, PointPool>& points, const Machine& machine,
+void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInfo& info,
                      const std::vector<CollectiveInfo>& collectives) {
   const std::vector<double> concurrency = concurrency_of(collectives);
   // The fastest rank's duration is the transfer; the others waited for someone.
@@ -203,11 +219,50 @@ void add_collectives(std::map<PointKey, PointPool>& points, const Machine& machi
     if (!added && duration(i) < duration(found->second)) found->second = i;
   }
   for (const auto& [key, i] : fastest) {
-    PointPool& pool = points[{machine.workers, collectives[i].bytes, false}];
-    pool.machine = machine;
-    pool.transfer_s.push_back(seconds(duration(i)));
+    PointPool& pool = points[{info.machine.workers, collectives[i].bytes, false}];
+    pool.machine = info.machine;
+    pool.transfer_s[info.id].push_back(seconds(duration(i)));
     pool.concurrency.push_back(concurrency[i]);
   }
+}
+
+std::string name_of(const MeasurementInfo& info) {
+  return "measurement " + std::to_string(info.id) + " (" + info.strategy +
+         ", N = " + std::to_string(info.machine.workers) + ")";
+}
+
+// Training measurements of one workload, and all benchmarks: of the workloads the one at the most (strategy, N).
+std::vector<MeasurementInfo> of_one_workload(const std::vector<MeasurementInfo>& all, Measured& measured) {
+  std::map<std::string, std::set<std::pair<std::string, std::int64_t>>> places;
+  std::vector<std::string> order;
+  for (const MeasurementInfo& info : all) {
+    if (info.kind == "bench-comm") continue;
+    if (!places.contains(info.workload)) order.push_back(info.workload);
+    places[info.workload].insert({info.strategy, info.machine.workers});
+  }
+  if (order.size() < 2) return all;
+  const auto chosen = std::max_element(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
+    return places[a].size() < places[b].size();
+  });
+  std::string doubt = "the database mixes workloads: fits and predictions rest on " + *chosen;
+  for (const std::string& workload : order) {
+    if (workload == *chosen) continue;
+    doubt += "; left out: " + workload + " (measurements";
+    const char* separator = " ";
+    for (const MeasurementInfo& info : all) {
+      if (info.kind == "bench-comm" || info.workload != workload) continue;
+      doubt += separator + std::to_string(info.id);
+      separator = ", ";
+    }
+    doubt += ")";
+  }
+  measured.doubts.push_back(doubt);
+  measured.mixed = true;
+  std::vector<MeasurementInfo> kept;
+  for (const MeasurementInfo& info : all) {
+    if (info.kind == "bench-comm" || info.workload == *chosen) kept.push_back(info);
+  }
+  return kept;
 }
 
 }  // namespace
@@ -216,13 +271,25 @@ double Machine::crowding() const {
   return std::max(1.0, static_cast<double>(ranks_per_host() * threads_per_rank) / static_cast<double>(cores));
 }
 
-Summary summarise(const std::vector<double>& values) {
+Summary summarise(const std::vector<double>& values) { return summarise(std::vector<std::vector<double>>{values}); }
+
+Summary summarise(const std::vector<std::vector<double>>& repeats) {
+  std::vector<double> values;
+  std::vector<double> medians;
+  for (const std::vector<double>& repeat : repeats) {
+    if (repeat.empty()) continue;
+    values.insert(values.end(), repeat.begin(), repeat.end());
+    medians.push_back(stats::median(repeat));
+  }
   if (values.empty()) return {};
   Summary summary{stats::median(values), 0.0};
   if (summary.median > 0.0) {
     // 1.2533 = sqrt(pi / 2): a median's standard error over a mean's, for normal data.
     summary.relative_error =
         1.2533 * stats::mad_sigma(values) / summary.median / std::sqrt(static_cast<double>(values.size()));
+    // Steps of one run share what was peculiar to it: however many there are, the runs' own spread stays.
+    const double between = stats::standard_deviation(medians) / std::sqrt(static_cast<double>(medians.size()));
+    summary.relative_error = std::hypot(summary.relative_error, between / summary.median);
   }
   return summary;
 }
@@ -232,7 +299,8 @@ Measured load(store::Database& database) {
   Measured measured;
   std::map<std::pair<std::string, std::int64_t>, Pool> pools;
   std::map<PointKey, PointPool> points;
-  for (const MeasurementInfo& info : read_measurements(sql)) {
+  std::string ddp_backend;
+  for (const MeasurementInfo& info : of_one_workload(read_measurements(sql), measured)) {
     const Machine& machine = info.machine;
     if (info.kind == "bench-comm") {
       if (machine.workers < 2) continue;
@@ -240,7 +308,7 @@ Measured load(store::Database& database) {
         if (point.duration_ns <= 0) continue;
         PointPool& pool = points[{machine.workers, point.bytes, true}];
         pool.machine = machine;
-        pool.transfer_s.push_back(seconds(point.duration_ns));
+        pool.transfer_s[info.id].push_back(seconds(point.duration_ns));
         pool.concurrency.push_back(1.0);
       }
       continue;
@@ -248,28 +316,33 @@ Measured load(store::Database& database) {
     if (info.strategy != "ddp" && info.strategy != "dp") continue;
     const std::vector<StepInfo> steps = read_steps(sql, info.id);
     if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
-      measured.doubts.push_back("measurement " + std::to_string(info.id) + " (" + info.strategy +
-                                ", N = " + std::to_string(machine.workers) + ") holds no measured step");
+      measured.doubts.push_back(name_of(info) + " holds no measured step");
       continue;
     }
     const std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
+    if (info.strategy == "ddp" && ddp_backend.empty()) ddp_backend = machine.backend;
+    if (info.strategy == "ddp" && machine.backend != ddp_backend) {
+      measured.doubts.push_back(name_of(info) + " ran on " + machine.backend + ", an earlier one on " + ddp_backend +
+                                ": left out");
+      continue;
+    }
     Pool& pool = pools[{info.strategy, machine.workers}];
     if (pool.profile.step_s.empty()) {
       pool.profile.strategy = info.strategy;
       pool.profile.machine = machine;
       pool.profile.parameter_bytes = info.parameter_bytes;
     } else if (pool.profile.machine.threads_per_rank != machine.threads_per_rank ||
-               pool.profile.machine.cores != machine.cores || pool.profile.machine.backend != machine.backend ||
+               pool.profile.machine.cores != machine.cores || pool.profile.machine.nodes != machine.nodes ||
                pool.profile.parameter_bytes != info.parameter_bytes) {
       measured.doubts.push_back(
-          "measurement " + std::to_string(info.id) + " (" + info.strategy + ", N = " + std::to_string(machine.workers) +
-          ") differs from an earlier one at the same N in model, threads, cores or backend: left out");
+          name_of(info) +
+          " differs from an earlier one at the same N in parameters, threads, cores or hosts: left out");
       continue;
     }
     add_steps(pool, steps, collectives);
     if (info.strategy == "ddp") {
       if (collectives.empty()) pool.buckets_from_parameters = read_buckets_from_parameters(sql, info.id, steps);
-      if (machine.workers > 1) add_collectives(points, machine, collectives);
+      if (machine.workers > 1) add_collectives(points, info, collectives);
     } else {
       std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> copies;  // durations, bytes
       for (const CopyInfo& copy : read_copies(sql, info.id)) {
@@ -288,10 +361,15 @@ Measured load(store::Database& database) {
     profiles.emplace(key.second, condense(pool));
   }
   for (const auto& [key, pool] : points) {
-    const Summary transfer = summarise(pool.transfer_s);
+    std::vector<std::vector<double>> repeats;
+    std::int64_t count = 0;
+    for (const auto& [measurement, transfers] : pool.transfer_s) {
+      repeats.push_back(transfers);
+      count += static_cast<std::int64_t>(transfers.size());
+    }
+    const Summary transfer = summarise(repeats);
     measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency), transfer.median,
-                                    transfer.relative_error, static_cast<std::int64_t>(pool.transfer_s.size()),
-                                    std::get<2>(key)});
+                                    transfer.relative_error, count, std::get<2>(key)});
   }
   return measured;
 }

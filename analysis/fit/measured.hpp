@@ -1,7 +1,10 @@
 // What the trace database says about steps and collectives, condensed to the medians that fits and predictions rest on.
 //
-// Only measurements of kind train or bench-comm whose status is not `failed` count; repeats are pooled. Times are
-// seconds. Steps of one index on all ranks of a measurement form one step of the run; its time is the slowest rank's.
+// Only measurements of kind train or bench-comm whose status is not `failed` count. Medians are of all repeats'
+// samples; how far they can be trusted also counts how much repeats differ. Where several workloads (model, batch,
+// accumulation, precision, device) share a database, the one measured at the most (strategy, N) is taken, of equals the
+// first, and the others are left out with a doubt. Times are seconds. Steps of one index on all ranks of a measurement
+// form one step of the run; its time is the slowest rank's.
 #pragma once
 
 #include <cstdint>
@@ -36,21 +39,27 @@ struct StepProfile {
   Machine machine;
   std::string strategy;
   std::int64_t parameter_bytes = 0;
-  std::vector<double> step_s;       // slowest rank's, one a measured step
-  double samples_per_worker = 0.0;  // of one step
-  double data_s = 0.0;              // data wait and host to device
+  std::vector<double> step_s;                     // slowest rank's, one a measured step
+  std::vector<std::vector<double>> step_repeats;  // the same, by repeat
+  double samples_per_worker = 0.0;                // of one step
+  double data_s = 0.0;                            // data wait and host to device
   double buffers_s = 0.0;
   double forward_s = 0.0;   // everything else before the last backward starts
   double backward_s = 0.0;  // to the last gradient; dp: the backward phase
   double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
   double optimizer_s = 0.0;
-  double gap_s = 0.0;           // outside of every phase
-  double compute_noise = 0.0;   // relative standard error of the compute time
-  double step_jitter = 0.0;     // spread of one rank's compute from step to step, relative
-  double straggler_s = 0.0;     // how much later than the median rank the slowest arrives, median over steps
-  double unwrapped_s = 0.0;     // compute of the step without the DDP wrapper, 0 when not measured
-  double overlapped_s = 0.0;    // communication that intersects compute
-  std::vector<Bucket> buckets;  // ddp, launch order
+  double gap_s = 0.0;            // outside of every phase
+  double busy_s = 0.0;           // compute_ns: intervals in which anything computes
+  double step_noise = 0.0;       // relative standard error of step_s' median
+  double compute_noise = 0.0;    // relative standard error of the compute time
+  double step_jitter = 0.0;      // spread of one rank's compute from step to step, relative
+  double straggler_s = 0.0;      // how much later than the median rank the slowest arrives, median over steps
+  double unwrapped_s = 0.0;      // compute of the step without the DDP wrapper, 0 when not measured
+  double overlapped_s = 0.0;     // communication that intersects compute
+  double communication_s = 0.0;  // in flight, waiting for others included; dp: the copies
+  double exposed_s = 0.0;        // of it what no compute hides
+  double waited_s = 0.0;         // for other ranks inside of collectives
+  std::vector<Bucket> buckets;   // ddp, launch order
 
   double compute_s() const { return forward_s + backward_s + optimizer_s; }
 };
@@ -81,15 +90,18 @@ struct Measured {
   std::vector<CopyPoint> copies;
   std::vector<CollectivePoint> collectives;  // N > 1
   std::vector<std::string> doubts;           // inconsistencies found while reading
+  bool mixed = false;                        // other workloads were left out
 };
 
 Measured load(store::Database&);
 
-// Median, and the relative standard error of it that its spread and count give.
+// Median, and the relative standard error of it that the samples' spread and count and the spread of the repeats'
+// medians give together.
 struct Summary {
   double median = 0.0;
   double relative_error = 0.0;
 };
 Summary summarise(const std::vector<double>&);
+Summary summarise(const std::vector<std::vector<double>>& repeats);
 
 }  // namespace ddpprof::fit

@@ -15,7 +15,8 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr std::int64_t knee_scan_limit = 1024;  // every N up to here is tried, beyond it powers of two times 1024
+constexpr double largest_trusted_correction = 1.5;  // of waiting or step at the largest measured N
+constexpr std::int64_t knee_scan_limit = 1024;      // every N up to here is tried, beyond it powers of two times 1024
 
 Note note(const char* severity, const char* code, const std::string& message, const std::string& advice,
           std::int64_t count = 1) {
@@ -117,12 +118,27 @@ PredictResult run(const Models& models, const PredictOptions& options) {
       result.predictions.push_back(predictor.predict(workers));
       any_beyond_one = any_beyond_one || workers > 1;
       const Prediction& row = result.predictions.back();
+      if (Predictor::is_wide(row)) {
+        result.notes.push_back(note("warning", "prediction_uncertain",
+                                    strategy + " at N = " + std::to_string(workers) + ": the interval from " +
+                                        time_text(row.step_low_s) + " to " + time_text(row.step_high_s) +
+                                        " spans more than a factor of ten",
+                                    "measure at more worker counts, and at some nearer to this one"));
+      }
       if (row.efficiency > 1.05 && workers > 1) {
         result.notes.push_back(note("warning", "prediction_too_good",
                                     strategy + " at N = " + std::to_string(workers) + ": efficiency " +
                                         percent(row.efficiency) + ", more than N times one worker's throughput",
                                     "N = 1 was measured too slow (a cold start, another load): measure it again"));
       }
+    }
+    if (any_beyond_one && predictor.largest_correction() > largest_trusted_correction) {
+      result.notes.push_back(
+          note("warning", "prediction_corrected",
+               strategy + " at N = " + std::to_string(predictor.largest_measured()) +
+                   ": the models are corrected by a factor of " + number_text(predictor.largest_correction()) +
+                   " to give what was measured, and predictions beyond rest on that factor",
+               "the fits do not describe this machine: trust the intervals, or measure nearer to the N asked about"));
     }
     if (!any_beyond_one || !Predictor::refusal(models, strategy, *counts.rbegin()).empty()) continue;
     if (const auto knee = find_knee(predictor, *counts.rbegin(), options.knee_share)) {
@@ -213,7 +229,8 @@ void write_fits(store::Database& database, const FitSummary& summary) {
 void write_predictions(store::Database& database, const PredictResult& result) {
   SQLite::Transaction transaction(database.sql());
   database.sql().exec("DELETE FROM prediction");
-  forget(database.sql(), {"prediction_none", "prediction_too_good", "communication_bound"});
+  forget(database.sql(), {"prediction_none", "prediction_too_good", "prediction_uncertain", "prediction_corrected",
+                          "communication_bound"});
   insert_all(database, result.predictions);
   insert_all(database, result.notes);
   transaction.commit();

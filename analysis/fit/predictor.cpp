@@ -13,11 +13,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double largest_waiting = 1.6094379124341003;  // ln 5
-constexpr double drift_per_doubling = 0.02;  // least drift of the calibration for each doubling of N beyond the data
-constexpr double unknown_drift = 0.05;       // the same where only one N > 1 was measured
-
-double log2_of(double value) { return std::log(value) / std::log(2.0); }
+constexpr double wide_interval = 10.0;  // high over low: beyond it a prediction says little
 
 bool same_machine(const Machine& a, const Machine& b) {
   return a.workers == b.workers && a.ranks_per_host() == b.ranks_per_host() && a.threads_per_rank == b.threads_per_rank;
@@ -39,35 +35,11 @@ std::string Predictor::refusal(const Models& models, const std::string& strategy
 }
 
 Predictor::Predictor(const Models& models, std::string strategy, const PredictOptions& options)
-    : models_(models), strategy_(std::move(strategy)), options_(options), calibrations_(calibrate(best())) {}
-
-Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
-  Calibrations all;
-  for (const auto& [workers, profile] : profiles()) {
-    // Every N shows what the model misses on the machine it was measured on, whatever the machine asked about.
-    const Machine& machine = options_.dedicated ? machine_for(workers) : profile.machine;
-    if (measured_on(machine) == nullptr) continue;
-    const Terms terms = model(machine, draw);
-    const double measured = stats::median(profile.step_s);
-    const double modelled = terms.step_s();
-    if (!(modelled > 0.0 && measured > 0.0)) continue;
-    Calibration one;
-    one.workers = workers;
-    one.ranks_per_host = machine.ranks_per_host();
-    one.raw = std::log(measured / modelled);
-    const double waiting = terms.exposed_s + terms.skew_s;
-    const double needed = measured - (modelled - waiting);
-    // Waiting that is next to nothing cannot explain a difference.
-    if (waiting > 0.05 * modelled && needed > 0.0) {
-      one.waiting = std::clamp(std::log(needed / waiting), -largest_waiting, largest_waiting);
-    }
-    one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
-    all.push_back(one);
+    : models_(models), strategy_(std::move(strategy)), options_(options), calibrations_(calibrate(best())) {
+  for (Draw& one : draws()) {
+    Calibrations own = calibrate(one);
+    samples_.push_back({std::move(one), std::move(own)});
   }
-  std::sort(all.begin(), all.end(), [](const Calibration& a, const Calibration& b) {
-    return std::pair{a.ranks_per_host, a.workers} < std::pair{b.ranks_per_host, b.workers};
-  });
-  return all;
 }
 
 const std::map<std::int64_t, StepProfile>& Predictor::profiles() const {
@@ -146,7 +118,8 @@ std::vector<Predictor::Draw> Predictor::draws() const {
     }
     one.profile = random.normal();
     one.straggler = random.normal();
-    one.calibration = random.normal();
+    one.drift = random.normal();
+    one.levels = normals(profiles().size());
   }
   return all;
 }
@@ -161,105 +134,80 @@ Terms Predictor::model(const Machine& machine, const Draw& draw) const {
   return strategy_ == "ddp" ? ddp_terms(profile, scale, machine, draw) : dp_terms(profile, scale, machine, draw);
 }
 
-Predictor::Calibration Predictor::calibration(const Calibrations& all, const Machine& machine) {
-  if (all.empty()) return {};
-  const auto between = [](const Calibration& below, const Calibration& above, double share) {
-    const auto mix = [share](double low, double high) { return low + share * (high - low); };
-    return Calibration{above.workers, above.ranks_per_host, mix(below.waiting, above.waiting),
-                       mix(below.step, above.step), mix(below.raw, above.raw)};
-  };
-  // Where `at` lies between two counts, in the logarithm, kept within them.
-  const auto share_of = [](std::int64_t at, std::int64_t low, std::int64_t high) {
-    if (at <= low || low >= high) return 0.0;
-    if (at >= high) return 1.0;
-    return std::log(static_cast<double>(at) / static_cast<double>(low)) /
-           std::log(static_cast<double>(high) / static_cast<double>(low));
-  };
-  std::vector<Calibration> levels;  // one for each ranks per host, taken at the machine's N
-  for (auto first = all.begin(); first != all.end();) {
-    const auto last = std::find_if(first, all.end(),
-                                   [&](const Calibration& one) { return one.ranks_per_host != first->ranks_per_host; });
-    auto above = std::find_if(first, last, [&](const Calibration& one) { return one.workers >= machine.workers; });
-    if (above == last) --above;
-    const Calibration& below = above == first ? *above : *std::prev(above);
-    levels.push_back(between(below, *above, share_of(machine.workers, below.workers, above->workers)));
-    first = last;
-  }
-  const std::int64_t ranks = machine.ranks_per_host();
-  auto above =
-      std::find_if(levels.begin(), levels.end(), [&](const Calibration& one) { return one.ranks_per_host >= ranks; });
-  if (above == levels.end()) --above;
-  const Calibration& below = above == levels.begin() ? *above : *std::prev(above);
-  return between(below, *above, share_of(ranks, below.ranks_per_host, above->ranks_per_host));
-}
-
-double Predictor::calibration_sd(const Machine& machine) const {
-  if (calibrations_.empty()) return 0.1;
-  double noise = 0.02;
-  // The measured N with the nearest ranks per host, of those the largest: what is beyond it may drift.
-  std::size_t index = 0;
-  const auto apart = [&](const Calibration& one) {
-    return std::abs(log2_of(static_cast<double>(machine.ranks_per_host()) / static_cast<double>(one.ranks_per_host)));
-  };
-  for (std::size_t i = 1; i < calibrations_.size(); ++i) {
-    if (apart(calibrations_[i]) <= apart(calibrations_[index])) index = i;
-  }
-  const Calibration& last = calibrations_[index];
-  const auto profile = profiles().find(last.workers);
-  if (profile != profiles().end()) noise = summarise(profile->second.step_s).relative_error;
-  const double doublings =
-      std::max(0.0, log2_of(static_cast<double>(machine.workers) / static_cast<double>(last.workers)));
-  // What the model missed more at the last N than at the one before may go on growing; one N > 1 shows no change at
-  // all.
-  double drift = std::max(unknown_drift, 0.25 * std::abs(last.raw));
-  if (index >= 1 && calibrations_[index - 1].workers > 1 && calibrations_[index - 1].workers < last.workers) {
-    const Calibration& before = calibrations_[index - 1];
-    const double steps = log2_of(static_cast<double>(last.workers) / static_cast<double>(before.workers));
-    drift = std::max(std::abs(last.raw - before.raw), std::abs(last.step - before.step)) / steps;
-  }
-  return std::hypot(noise, std::max(drift, drift_per_doubling) * doublings);
-}
-
-Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double drift) {
-  const double step = std::exp(calibration.step + drift);
-  const double waiting = step * std::exp(calibration.waiting);
-  for (double* part : {&terms.compute_s, &terms.other_s, &terms.input_s}) *part *= step;
-  for (double* part : {&terms.exposed_s, &terms.skew_s, &terms.communication_s, &terms.latency_s, &terms.bandwidth_s}) {
-    *part *= waiting;
-  }
-  return terms;
-}
-
-Terms Predictor::central(std::int64_t workers) const {
+Terms Predictor::modelled(std::int64_t workers) const {
   const Machine machine = machine_for(workers);
   return calibrated(model(machine, best()), calibration(calibrations_, machine), 0.0);
 }
 
+Terms Predictor::central(std::int64_t workers) const {
+  const Terms terms = modelled(workers);
+  const StepProfile* measured = measured_on(machine_for(workers));
+  return measured ? measured_terms(*measured, terms) : terms;
+}
+
+Terms Predictor::measured_terms(const StepProfile& profile, const Terms& modelled) {
+  const bool ddp = profile.strategy == "ddp";
+  const bool several = profile.machine.workers > 1;
+  if (ddp && several && !(profile.communication_s > 0.0)) return modelled;  // what was in flight was not recorded
+  Terms terms;
+  const double step_s = stats::median(profile.step_s);
+  terms.compute_s = ddp && profile.busy_s > 0.0 ? profile.busy_s : profile.compute_s();
+  if (several || !ddp) {
+    terms.skew_s = std::min(profile.waited_s, profile.exposed_s);
+    terms.exposed_s = profile.exposed_s - terms.skew_s;
+    terms.communication_s = std::max(terms.exposed_s, profile.communication_s - profile.waited_s);
+    const double carried_s = modelled.latency_s + modelled.bandwidth_s;
+    const double latency_share = carried_s > 0.0 ? modelled.latency_s / carried_s : 0.0;
+    terms.latency_s = terms.communication_s * latency_share;
+    terms.bandwidth_s = terms.communication_s - terms.latency_s;
+  }
+  terms.input_s = profile.data_s;
+  terms.other_s = step_s - terms.compute_s - terms.exposed_s - terms.skew_s;
+  return terms;
+}
+
+stats::Interval Predictor::interval(std::int64_t workers) const {
+  const Machine machine = machine_for(workers);
+  if (const StepProfile* measured = measured_on(machine)) {
+    return stats::clustered_median_interval(measured->step_repeats, options_.confidence);
+  }
+  const double drift = drift_sd(machine);
+  std::vector<double> steps;
+  for (const auto& [one, own] : samples_) {
+    steps.push_back(calibrated(model(machine, one), calibration(own, machine), one.drift * drift).step_s());
+  }
+  stats::Interval interval;
+  interval.mid = stats::median(steps);
+  interval.low = std::max(stats::quantile(steps, (1.0 - options_.confidence) / 2.0), least_s(machine));
+  interval.high = stats::quantile(steps, (1.0 + options_.confidence) / 2.0);
+  interval.achieved_confidence = options_.confidence;
+  return interval;
+}
+
+double Predictor::least_s(const Machine& machine) const {
+  double least_s = 0.0;
+  for (const auto& [workers, profile] : profiles()) {
+    const Machine& other = profile.machine;
+    const bool easier = workers <= machine.workers && other.nodes <= machine.nodes &&
+                        other.ranks_per_host() <= machine.ranks_per_host() &&
+                        other.threads_per_rank >= machine.threads_per_rank;
+    if (!easier) continue;
+    least_s = std::max(least_s, stats::clustered_median_interval(profile.step_repeats, options_.confidence).low);
+  }
+  return least_s;
+}
+
 Prediction Predictor::predict(std::int64_t workers) const {
   const Terms terms = central(workers);
-  const Machine machine = machine_for(workers);
+  const stats::Interval range = interval(workers);
   Prediction row;
   row.strategy = strategy_;
   row.world_size = workers;
   row.gpus_per_node = options_.gpus_per_node;
   row.step_s = terms.step_s();
-  row.confidence = options_.confidence;
-  if (const StepProfile* measured = measured_on(machine)) {
-    const stats::Interval interval = stats::median_interval(measured->step_s, options_.confidence);
-    row.step_low_s = interval.low;
-    row.step_high_s = interval.high;
-    row.confidence = std::min(options_.confidence, interval.achieved_confidence);
-  } else {
-    std::vector<double> steps;
-    for (const Draw& one : draws()) {
-      const double drift = one.calibration * calibration_sd(machine);
-      steps.push_back(calibrated(model(machine, one), calibration(calibrations_, machine), drift).step_s());
-    }
-    row.step_low_s = stats::quantile(steps, (1.0 - options_.confidence) / 2.0);
-    row.step_high_s = stats::quantile(steps, (1.0 + options_.confidence) / 2.0);
-  }
-  row.step_low_s = std::min(row.step_low_s, row.step_s);
-  row.step_high_s = std::max(row.step_high_s, row.step_s);
+  row.confidence = std::min(options_.confidence, range.achieved_confidence);
+  row.step_low_s = std::min(range.low, row.step_s);
+  row.step_high_s = std::max(range.high, row.step_s);
   row.compute_s = terms.compute_s;
   row.communication_s = terms.communication_s;
   row.exposed_s = terms.exposed_s;
@@ -267,16 +215,31 @@ Prediction Predictor::predict(std::int64_t workers) const {
   row.bandwidth_s = terms.bandwidth_s;
   row.skew_s = terms.skew_s;
   row.other_s = terms.other_s;
-  row.throughput = static_cast<double>(workers) * nearest(machine).samples_per_worker / row.step_s;
+  row.throughput = static_cast<double>(workers) * nearest(machine_for(workers)).samples_per_worker / row.step_s;
   row.efficiency = central(1).step_s() / row.step_s;  // weak scaling: the batch a worker is the same at every N
   row.bound = bound(workers, terms);
   row.extrapolation = static_cast<double>(workers) / static_cast<double>(largest_measured());
-  row.note = note(workers, terms);
+  row.note = note(workers);
+  if (is_wide(row)) {
+    row.note += "; the interval spans a factor of " + number_text(row.step_high_s / row.step_low_s) +
+                ": an order of magnitude, not a time";
+  }
   return row;
 }
 
+bool Predictor::is_wide(const Prediction& row) { return row.step_high_s > wide_interval * row.step_low_s; }
+
+double Predictor::largest_correction() const {
+  double largest = 1.0;
+  for (const Calibration& one : calibrations_) {
+    if (one.workers == largest_measured()) largest = std::exp(std::max(std::abs(one.waiting), std::abs(one.step)));
+  }
+  return largest;
+}
+
 std::string Predictor::bound(std::int64_t workers, const Terms& terms) const {
-  const Terms alone = central(1);
+  // Like with like: what was measured counts compute as busy time, the model as phases.
+  const Terms alone = measured_on(machine_for(workers)) ? central(1) : modelled(1);
   const double own_compute = std::min(terms.compute_s, alone.compute_s);
   const double carried = terms.latency_s + terms.bandwidth_s;
   const double latency_share = carried > 0.0 ? terms.latency_s / carried : 0.0;
@@ -294,7 +257,7 @@ std::string Predictor::bound(std::int64_t workers, const Terms& terms) const {
       ->first;
 }
 
-std::string Predictor::note(std::int64_t workers, const Terms&) const {
+std::string Predictor::note(std::int64_t workers) const {
   std::string text;
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
   const Machine machine = machine_for(workers);
@@ -320,6 +283,7 @@ std::string Predictor::note(std::int64_t workers, const Terms&) const {
                   std::exp(used.step));
     add(scaled);
   }
+  if (models_.measured.mixed) add("other workloads of the database are left out");
   if (workers > 4 * largest_measured())
     add("far beyond the largest measured N = " + std::to_string(largest_measured()));
   return text;

@@ -4,9 +4,11 @@
 // nearest N), its compute scaled by the compute fit, its collectives costed by the all-reduce fit. Each measured N
 // gives calibration factors: compute, input and gaps are that N's own medians, so what the model misses is first sought
 // in the waiting (exposed communication and skew), the rest spread over the step. Between measured ranks per host (and
-// N) they are interpolated in the logarithm, beyond them the last are kept, and what they may drift is part of the
-// interval. The interval is a Monte Carlo over the fits' covariances,
-// the competing forms of the all-reduce, the noise of the medians, the straggler's spread and that drift.
+// N) they are interpolated in the logarithm, beyond them the last are kept. The interval is a Monte Carlo over the
+// fits' covariances, the competing forms of the all-reduce, the noise of the medians (between repeats, too), the
+// straggler's spread and the drift of the waiting beyond the data. Every draw is calibrated anew, as each must give
+// what was measured where it was measured; none may be faster than fewer ranks were on as easy a machine. A row that
+// was measured shows what was measured: its median step, its interval and its parts.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include "analysis/fit/copy_fit.hpp"
 #include "analysis/fit/measured.hpp"
 #include "analysis/fit/predict.hpp"
+#include "simulator/stats/interval.hpp"
 
 namespace ddpprof::fit {
 
@@ -50,14 +53,20 @@ class Predictor {
   Predictor(const Models&, std::string strategy, const PredictOptions&);
 
   Prediction predict(std::int64_t workers) const;
-  Terms central(std::int64_t workers) const;  // calibrated, with the best parameters
+  // The measured terms where there are any, else the model's, calibrated, with the best parameters.
+  Terms central(std::int64_t workers) const;
+  // Its interval spans more than a factor of ten.
+  static bool is_wide(const Prediction&);
+  // How many times the waiting the fits give was measured at the largest N, or the step where that is more.
+  double largest_correction() const;
   std::int64_t largest_measured() const;
 
  private:
   struct Draw {
     const FormFit* form = nullptr;  // none when the all-reduce is not fitted (N = 1 alone)
     std::vector<double> link, compute, copies;
-    double profile = 0.0, straggler = 0.0, calibration = 0.0;  // standard normal
+    double profile = 0.0, straggler = 0.0, drift = 0.0;  // standard normal
+    std::vector<double> levels;                          // standard normal, of each measured N's median step
   };
 
   Draw best() const;
@@ -87,14 +96,24 @@ class Predictor {
   static Terms calibrated(Terms, const Calibration&, double drift);
   // The profile's buckets, or another N's stretched to its backward, or one for all parameters at its end.
   std::vector<Bucket> buckets_of(const StepProfile&) const;
-  double calibration_sd(const Machine&) const;
+  double drift_sd(const Machine&) const;  // of the waiting's logarithm
+  Terms modelled(std::int64_t workers) const;
+  static Terms measured_terms(const StepProfile&, const Terms& modelled);
+  stats::Interval interval(std::int64_t workers) const;
+  // The low end of what fewer ranks took on a machine no harder than this one.
+  double least_s(const Machine&) const;
   std::string bound(std::int64_t workers, const Terms&) const;
-  std::string note(std::int64_t workers, const Terms&) const;
+  std::string note(std::int64_t workers) const;
 
   const Models& models_;
   std::string strategy_;
   PredictOptions options_;
   Calibrations calibrations_;  // with the best parameters
+  struct Sample {
+    Draw draw;
+    Calibrations calibrations;
+  };
+  std::vector<Sample> samples_;
 };
 
 }  // namespace ddpprof::fit

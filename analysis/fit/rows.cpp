@@ -34,7 +34,8 @@ std::optional<double> bucket_cap_mb(SQLite::Database& sql, std::int64_t measurem
 std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
   SQLite::Statement query(sql,
                           "SELECT id, kind, strategy, world_size, threads_per_rank, cores, nodes, backend, device, "
-                          "parameter_bytes FROM measurement WHERE status <> 'failed' AND world_size >= 1 ORDER BY id");
+                          "parameter_bytes, model, batch_per_worker, accumulation, precision FROM measurement WHERE "
+                          "status <> 'failed' AND world_size >= 1 ORDER BY id");
   std::vector<MeasurementInfo> rows;
   while (query.executeStep()) {
     MeasurementInfo row;
@@ -48,6 +49,10 @@ std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
     row.machine.backend = query.getColumn(7).getString();
     row.machine.device = query.getColumn(8).getString();
     row.parameter_bytes = query.getColumn(9).getInt64();
+    const std::int64_t accumulation = query.getColumn(12).getInt64();
+    row.workload = query.getColumn(10).getString() + ", batch " + query.getColumn(11).getString() + " a worker" +
+                   (accumulation > 1 ? " × " + std::to_string(accumulation) : "") + ", " +
+                   query.getColumn(13).getString() + ", " + row.machine.device;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -60,7 +65,8 @@ std::vector<StepInfo> read_steps(SQLite::Database& sql, std::int64_t measurement
       "st.data_wait_ns + st.host_to_device_ns, st.buffers_ns, st.forward_ns, st.backward_ns, st.optimizer_ns, "
       "st.compute_ns, st.overlapped_ns, "
       "(SELECT MAX(p.start_ns) FROM phase p WHERE p.step_id = st.id AND p.name = 'backward' AND p.lane = 0), "
-      "(SELECT MAX(g.ready_ns) FROM grad_ready g WHERE g.step_id = st.id), st.copy_ns "
+      "(SELECT MAX(g.ready_ns) FROM grad_ready g WHERE g.step_id = st.id), st.copy_ns, st.communication_ns, "
+      "st.exposed_ns, st.skew_ns "
       "FROM step st JOIN shard sh ON sh.id = st.shard_id "
       "WHERE sh.measurement_id = ? AND st.kind IN ('measured', 'unwrapped') AND st.duration_ns > 0 "
       "ORDER BY st.step, sh.rank");
@@ -88,6 +94,9 @@ std::vector<StepInfo> read_steps(SQLite::Database& sql, std::int64_t measurement
     row.backward_start_ns = optional_ns(query, 14);
     row.last_ready_ns = optional_ns(query, 15);
     row.copy_ns = query.getColumn(16).getInt64();
+    row.communication_ns = query.getColumn(17).getInt64();
+    row.exposed_ns = query.getColumn(18).getInt64();
+    row.skew_ns = query.getColumn(19).getInt64();
     row.last_backward_ns = row.backward_ns;
     if (row.backward_start_ns) {
       last_backward.reset();

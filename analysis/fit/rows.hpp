@@ -14,6 +14,8 @@ namespace ddpprof::fit {
 struct MeasurementInfo {
   std::int64_t id = 0;
   std::string kind, strategy;
+  std::string
+      workload;  // what must be the same for times to be compared: model, batch, accumulation, precision, device
   Machine machine;
   std::int64_t parameter_bytes = 0;
 };
@@ -22,7 +24,8 @@ struct StepInfo {
   std::int64_t id = 0, rank = 0, step = 0;
   bool unwrapped = false;
   std::int64_t samples = 0, start_ns = 0, duration_ns = 0, data_ns = 0, buffers_ns = 0, forward_ns = 0, backward_ns = 0,
-               optimizer_ns = 0, compute_ns = 0, overlapped_ns = 0, copy_ns = 0;
+               optimizer_ns = 0, compute_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0,
+               copy_ns = 0;
   std::optional<std::int64_t> backward_start_ns;  // of the last backward, since the step's start
   std::int64_t last_backward_ns = 0;              // its duration
   std::optional<std::int64_t> last_ready_ns;      // last gradient, since the step's start

@@ -29,7 +29,8 @@ double compute_sharing(const Truth& truth, std::int64_t workers) {
 double all_reduce_s(const Truth& truth, std::int64_t workers, std::int64_t bytes) {
   const auto n = static_cast<double>(workers);
   const double factor = truth.nccl ? 1.0 : crowding(truth, workers);
-  return factor * 2.0 * (n - 1.0) * (truth.alpha_s + static_cast<double>(bytes) / n * truth.beta_s_per_byte);
+  const double alpha_s = truth.alpha_s * std::pow(n - 1.0, truth.latency_exponent - 1.0);
+  return factor / truth.speed * 2.0 * (n - 1.0) * (alpha_s + static_cast<double>(bytes) / n * truth.beta_s_per_byte);
 }
 
 struct RankStep {
@@ -47,7 +48,7 @@ struct RunStep {
 
 RunStep play(const Truth& truth, std::int64_t workers, stats::Random& random) {
   RunStep run;
-  const double shared = compute_sharing(truth, workers);
+  const double shared = compute_sharing(truth, workers) / truth.speed;
   for (std::int64_t rank = 0; rank < workers; ++rank) {
     RankStep one{shared * (1.0 + truth.noise * random.normal()), {}, 0.0, 0.0};
     const double begin_s = truth.data_s + truth.forward_s * one.factor;
@@ -142,6 +143,14 @@ void add_ddp(store::Database& database, const Truth& truth, const std::vector<st
         row.backward_ns = ns(rank.backward_end_s - begin_s);
         row.optimizer_ns = ns(truth.optimizer_s * rank.factor);
         row.compute_ns = ns(rank.ready_s.back() - truth.data_s + truth.optimizer_s * rank.factor);
+        for (std::size_t i = 0; workers > 1 && i < rank.ready_s.size(); ++i) {
+          // Buckets follow one another without a gap or stand apart: their sum is their union.
+          const double entered_s = std::max(rank.ready_s[i], i > 0 ? run.end_s[i - 1] : 0.0);
+          row.communication_ns += ns(run.end_s[i] - entered_s);
+          row.exposed_ns += ns(std::max(0.0, run.end_s[i] - std::max(entered_s, rank.ready_s.back())));
+          row.skew_ns += ns(run.start_s[i] - entered_s);
+        }
+        row.overlapped_ns = row.communication_ns - row.exposed_ns;
         const std::int64_t step_id = steps.insert(row);
         phases.insert({step_id, "forward", 0, ns(truth.data_s), row.forward_ns, {}});
         phases.insert({step_id, "backward", 0, ns(begin_s), row.backward_ns, {}});

@@ -15,7 +15,8 @@ namespace ddpprof::fit::synthetic {
 struct Truth {
   double alpha_s = 100e-6;
   double beta_s_per_byte = 1e-9;
-  double forward_s = 0.04;  // one thread, cores to itself
+  double latency_exponent = 1.0;  // a step of the ring takes alpha (N-1)^(this - 1): above 1 no ring explains it
+  double forward_s = 0.04;        // one thread, cores to itself
   double optimizer_s = 0.004;
   double data_s = 0.001;
   std::vector<std::int64_t> bucket_bytes = {1 << 20, 8 << 20, 4 << 20};
@@ -28,6 +29,7 @@ struct Truth {
   bool own_hosts = false;            // every rank on a host of its own, else all on one
   std::int64_t steps = 30;
   std::int64_t batch = 32;
+  double speed = 1.0;              // all times of a run but its input are divided by it: repeats differ
   bool nccl = false;               // a plain ring on links of its own
   double copy_overhead_s = 50e-6;  // dp, per copy and replica beyond the first
   double copy_s_per_byte = 2e-10;  // dp

@@ -1,0 +1,127 @@
+// What the model misses at the measured N, how it is carried to other N, and how far it may drift on the way.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/fit/predictor.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double largest_waiting = 1.6094379124341003;  // ln 5
+constexpr double least_drift = 0.05;    // of the waiting's logarithm for each doubling of N beyond the data
+constexpr double largest_drift = 0.98;  // in all: a factor of five either way, 90 times in 100
+constexpr double uncalibrated = 0.3;    // where no measured N shows what the waiting is
+
+double log2_of(double value) { return std::log(value) / std::log(2.0); }
+
+}  // namespace
+
+Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
+  Calibrations all;
+  std::size_t level = 0;
+  for (const auto& [workers, profile] : profiles()) {
+    const double normal = draw.levels.empty() ? 0.0 : draw.levels[level++];
+    // Every N shows what the model misses on the machine it was measured on, whatever the machine asked about.
+    const Machine& machine = options_.dedicated ? machine_for(workers) : profile.machine;
+    if (measured_on(machine) == nullptr) continue;
+    const Terms terms = model(machine, draw);
+    const double measured = stats::median(profile.step_s) * std::exp(normal * profile.step_noise);
+    const double modelled = terms.step_s();
+    if (!(modelled > 0.0 && measured > 0.0)) continue;
+    Calibration one;
+    one.workers = workers;
+    one.ranks_per_host = machine.ranks_per_host();
+    one.raw = std::log(measured / modelled);
+    const double waiting = terms.exposed_s + terms.skew_s;
+    const double needed = measured - (modelled - waiting);
+    // Waiting that is next to nothing cannot explain a difference.
+    if (waiting > 0.05 * modelled && needed > 0.0) {
+      one.waiting = std::clamp(std::log(needed / waiting), -largest_waiting, largest_waiting);
+    }
+    one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
+    all.push_back(one);
+  }
+  std::sort(all.begin(), all.end(), [](const Calibration& a, const Calibration& b) {
+    return std::pair{a.ranks_per_host, a.workers} < std::pair{b.ranks_per_host, b.workers};
+  });
+  return all;
+}
+
+Predictor::Calibration Predictor::calibration(const Calibrations& all, const Machine& machine) {
+  if (all.empty()) return {};
+  const auto between = [](const Calibration& below, const Calibration& above, double share) {
+    const auto mix = [share](double low, double high) { return low + share * (high - low); };
+    return Calibration{above.workers, above.ranks_per_host, mix(below.waiting, above.waiting),
+                       mix(below.step, above.step), mix(below.raw, above.raw)};
+  };
+  // Where `at` lies between two counts, in the logarithm, kept within them.
+  const auto share_of = [](std::int64_t at, std::int64_t low, std::int64_t high) {
+    if (at <= low || low >= high) return 0.0;
+    if (at >= high) return 1.0;
+    return std::log(static_cast<double>(at) / static_cast<double>(low)) /
+           std::log(static_cast<double>(high) / static_cast<double>(low));
+  };
+  std::vector<Calibration> levels;  // one for each ranks per host, taken at the machine's N
+  for (auto first = all.begin(); first != all.end();) {
+    const auto last = std::find_if(first, all.end(),
+                                   [&](const Calibration& one) { return one.ranks_per_host != first->ranks_per_host; });
+    auto above = std::find_if(first, last, [&](const Calibration& one) { return one.workers >= machine.workers; });
+    if (above == last) --above;
+    const Calibration& below = above == first ? *above : *std::prev(above);
+    levels.push_back(between(below, *above, share_of(machine.workers, below.workers, above->workers)));
+    first = last;
+  }
+  const std::int64_t ranks = machine.ranks_per_host();
+  auto above =
+      std::find_if(levels.begin(), levels.end(), [&](const Calibration& one) { return one.ranks_per_host >= ranks; });
+  if (above == levels.end()) --above;
+  const Calibration& below = above == levels.begin() ? *above : *std::prev(above);
+  return between(below, *above, share_of(ranks, below.ranks_per_host, above->ranks_per_host));
+}
+
+double Predictor::drift_sd(const Machine& machine) const {
+  // How much the costs were off one step beyond the N they were fitted to, or where none could be held out at those N.
+  double drift = least_drift;
+  if (strategy_ == "dp") {
+    drift = std::max(drift, std::log1p(models_.copies.solution.median_relative_error));
+  } else if (!models_.all_reduce.forms.empty()) {
+    const FormFit& picked = models_.all_reduce.picked();
+    drift = std::max(drift, std::log1p(picked.held_out_error.value_or(picked.solution.median_relative_error)));
+  }
+  const auto doublings_beyond = [&](std::int64_t workers) {
+    return std::max(0.0, log2_of(static_cast<double>(machine.workers) / static_cast<double>(workers)));
+  };
+  if (calibrations_.empty()) {
+    return std::min(largest_drift, std::hypot(uncalibrated, drift * doublings_beyond(largest_measured())));
+  }
+  // The measured N with the nearest ranks per host, of those the largest: what is beyond it may drift.
+  std::size_t index = 0;
+  const auto apart = [&](const Calibration& one) {
+    return std::abs(log2_of(static_cast<double>(machine.ranks_per_host()) / static_cast<double>(one.ranks_per_host)));
+  };
+  for (std::size_t i = 1; i < calibrations_.size(); ++i) {
+    if (apart(calibrations_[i]) <= apart(calibrations_[index])) index = i;
+  }
+  // What the model missed more at the last N than at the one before may go on growing; one N > 1 shows no change.
+  const Calibration& last = calibrations_[index];
+  drift = std::max(drift, 0.25 * std::abs(last.waiting));
+  if (index >= 1 && calibrations_[index - 1].workers > 1 && calibrations_[index - 1].workers < last.workers) {
+    const Calibration& before = calibrations_[index - 1];
+    const double steps = log2_of(static_cast<double>(last.workers) / static_cast<double>(before.workers));
+    drift = std::max(drift, std::abs(last.waiting - before.waiting) / steps);
+  }
+  return std::min(largest_drift, drift * doublings_beyond(last.workers));
+}
+
+Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double drift) {
+  const double step = std::exp(calibration.step);
+  const double waiting = step * std::exp(calibration.waiting + drift);
+  for (double* part : {&terms.compute_s, &terms.other_s, &terms.input_s}) *part *= step;
+  for (double* part : {&terms.exposed_s, &terms.skew_s, &terms.communication_s, &terms.latency_s, &terms.bandwidth_s}) {
+    *part *= waiting;
+  }
+  return terms;
+}
+
+}  // namespace ddpprof::fit
