@@ -64,6 +64,8 @@ inline constexpr int configuration_column_count = 4;
 
 Cell known(const std::optional<double>&);
 Cell ratio(std::optional<double> part, double whole);  // unknown when the part is, or when the whole is not positive
+// "all_reduce"; with one worker "local all_reduce": nothing is transferred.
+std::string op_text(const std::string& op, std::int64_t workers);
 // busbw / algbw as nccl-tests defines it: 2(N-1)/N for all_reduce, (N-1)/N for all_gather and reduce_scatter, else 1.
 double bus_factor(const std::string& op, std::int64_t workers);
 

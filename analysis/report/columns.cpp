@@ -45,6 +45,8 @@ Cell ratio(std::optional<double> part, double whole) {
   return known(part && whole > 0 ? std::optional(*part / whole) : std::nullopt);
 }
 
+std::string op_text(const std::string& op, std::int64_t workers) { return workers == 1 ? "local " + op : op; }
+
 double bus_factor(const std::string& op, std::int64_t workers) {
   const double n = static_cast<double>(workers);
   if (op == "all_reduce") return 2.0 * (n - 1.0) / n;

@@ -42,17 +42,20 @@ Table phases_table(const Source& source) {
   Table table = table_of_configurations(
       "phases", "Phases of a measured step",
       "Per step: the ranges of one name and lane summed, mean over the ranks; then the median over the steps with its "
-      "95 % interval. Lane 0 is the step's own thread, lane 1 + r replica r's. Phases may nest.");
+      "95 % interval. Lane 0 is the step's own thread, lane 1 + r replica r's. Phases may nest. Forward, backward and "
+      "optimizer "
+      "are the host's: on a GPU the time to launch them.");
   table.empty =
       "No phases recorded: the measurement ran without tracing (measure.trace: false) or has no measured step.";
   table.key_columns += 2;
-  append(table,
-         {text("phase", "phase"), count("lane", "lane"), count("steps", "steps", "steps"),
-          seconds("median_s", "median"), seconds("low_s", "low", "median_s"), seconds("high_s", "high", "median_s"),
-          share("share_of_step", "share of step"), count("bytes", "bytes copied", "bytes")});
+  append(table, {text("phase", "phase"), count("lane", "lane"), count("steps", "steps", "steps"),
+                 seconds("median_s", "median"), seconds("low_s", "95 % low", "median_s"),
+                 seconds("high_s", "95 % high", "median_s"), share("share_of_step", "share of step"),
+                 count("bytes", "bytes copied", "bytes")});
   struct Phase {
     double first_start = 0;
-    std::vector<double> durations, bytes;
+    Repeats durations;
+    std::vector<double> bytes;
   };
   std::map<std::size_t, std::map<std::pair<std::int64_t, std::string>, Phase>> all;
   const auto of = configuration_of_measurement(source);
@@ -67,7 +70,7 @@ Table phases_table(const Source& source) {
     if (found == of.end()) continue;
     const double ranks = query.getColumn(6).getDouble();
     Phase& phase = all[found->second][{query.getColumn(1).getInt64(), query.getColumn(2).getString()}];
-    phase.durations.push_back(to_s(query.getColumn(3).getDouble() / ranks));
+    phase.durations.add(query.getColumn(0).getInt64(), to_s(query.getColumn(3).getDouble() / ranks));
     if (!query.getColumn(4).isNull()) phase.bytes.push_back(query.getColumn(4).getDouble() / ranks);
     if (phase.durations.size() == 1) phase.first_start = query.getColumn(5).getDouble();
   }
@@ -80,7 +83,7 @@ Table phases_table(const Source& source) {
     });
     const double step = c.measured.empty() ? 0.0 : median_of(c.measured, &RunStep::duration_s).mid;
     for (const auto& [key, phase] : ordered) {
-      const stats::Interval time = stats::median_interval(phase->durations, 0.95);
+      const stats::Interval time = phase->durations.median_interval();
       Row row = configuration_cells(c);
       row.insert(row.end(),
                  {key.second, key.first, static_cast<std::int64_t>(phase->durations.size()), time.mid, time.low,
@@ -99,7 +102,8 @@ Table collectives_table(const Source& source) {
       "collectives. Transfer = the shortest duration over the ranks; skew = duration − transfer; algbw = bytes / "
       "transfer; busbw = algbw · 2(N−1)/N for all_reduce. Wait for launch: last gradient ready → handed to the "
       "backend; "
-      "queue: → the backend's thread or kernel starts.");
+      "queue: → the backend's thread or kernel starts. local: at N = 1 nothing is transferred, so there is no "
+      "bandwidth.");
   table.empty =
       "No collective was recorded inside a measured step: there is none at N = 1 without DDP, and none in dp.";
   table.key_columns += 3;
@@ -109,6 +113,7 @@ Table collectives_table(const Source& source) {
           seconds("duration_s", "duration"), seconds("transfer_s", "transfer", "duration_s"),
           seconds("skew_s", "skew", "duration_s"), quantity("algbw_bytes_per_s", "algbw", "bytes/s"),
           quantity("busbw_bytes_per_s", "busbw", "bytes/s"), count("unfinished", "unfinished")});
+  table.columns.back().hide_zero = true;
   struct Kept {
     std::vector<double> delay, queue, duration, transfer, skew;
     std::int64_t collectives = 0, unfinished = 0;
@@ -141,10 +146,11 @@ Table collectives_table(const Source& source) {
     for (const auto& [key, kept] : kinds) {
       const auto& [op, bucket, bytes] = key;
       Row row = configuration_cells(c);
-      row.insert(row.end(), {op, bucket, bytes, kept.collectives, median_cell(kept.delay), median_cell(kept.queue),
-                             median_cell(kept.duration), median_cell(kept.transfer), median_cell(kept.skew)});
+      row.insert(row.end(), {op_text(op, c.world_size), bucket, bytes, kept.collectives, median_cell(kept.delay),
+                             median_cell(kept.queue), median_cell(kept.duration), median_cell(kept.transfer),
+                             median_cell(kept.skew)});
       const double transfer = kept.transfer.empty() ? 0.0 : stats::median(kept.transfer);
-      const double algbw = transfer > 0 ? static_cast<double>(bytes) / transfer : 0.0;
+      const double algbw = transfer > 0 && c.world_size > 1 ? static_cast<double>(bytes) / transfer : 0.0;
       const double factor = bus_factor(op, c.world_size);
       row.push_back(algbw > 0 ? Cell(algbw) : Cell());
       row.push_back(algbw > 0 && factor > 0 ? Cell(algbw * factor) : Cell());
@@ -158,8 +164,10 @@ Table collectives_table(const Source& source) {
 Table skew_table(const Source& source) {
   Table table = table_of_configurations(
       "skew", "Ranks against each other",
-      "Medians over measured steps. Against the mean: the rank's compute / the mean over the ranks − 1. Waits: the sum "
-      "over a step's collectives of duration − shortest duration over the ranks. Slowest: share of the steps in which "
+      "Medians over measured steps. Against the mean: the rank's compute / the mean over the ranks − 1. Waits: the "
+      "time in which a collective of the step waits for slower ranks (duration − shortest duration over the ranks, "
+      "those "
+      "in flight together counted once). Slowest: share of the steps in which "
       "this rank's compute took longest (a tie goes to the lower rank).");
   table.empty = "No measured step.";
   table.key_columns += 1;
@@ -212,8 +220,9 @@ Table clocks_table(const Source& source) {
   table.name = "clocks";
   table.title = "Clocks against rank 0's";
   table.note =
-      "Offset: add to the rank's time to get rank 0's. Uncertainty: half the smallest round trip, 0 where ranks share "
-      "one clock. Exchanged offset: what the exchange itself found, a check where the clock is shared.";
+      "Offset: add to the rank's time to get rank 0's. Uncertainty: half the smallest round trip, growing by 100 ppm "
+      "of the time where no drift is known, 0 where ranks share one clock. Exchanged offset: what the exchange itself "
+      "found, a check where the clock is shared.";
   table.empty = "No rank was recorded.";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analysis/report/units.hpp"
 
@@ -18,8 +19,9 @@ bool says_nothing(const Table& table, std::size_t column) {
   if (all_unknown) return true;
   if (table.columns[column].hide_zero) {
     return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-      const double* value = std::get_if<double>(&row[column]);
-      return value == nullptr || *value == 0.0;
+      if (const double* value = std::get_if<double>(&row[column])) return *value == 0.0;
+      if (const auto* whole = std::get_if<std::int64_t>(&row[column])) return *whole == 0;
+      return std::holds_alternative<std::monostate>(row[column]);
     });
   }
   return table.columns[column].hide_constant && std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
@@ -49,6 +51,7 @@ std::string shown_cell(const Column& column, const Cell& cell, const Scale& scal
   const double value = std::get<double>(cell);
   if (general(column)) return fmt::format("{:.6g}", value);
   if (column.kind == Kind::share) return format_number(value * 100.0, scale);
+  if (column.digits > 0) return format_significant(value / scale.factor, column.digits);
   return format_number(value, scale);
 }
 
@@ -67,16 +70,37 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
+// A column of zeros has no magnitude of its own: it takes the unit of the nearest one before it, or after, that has.
+void lend_scales(const Table& table, std::map<std::string, Scale>& scales, const std::set<std::string>& zeros) {
+  const auto& columns = table.columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!zeros.contains(columns[i].name)) continue;
+    std::size_t best = columns.size(), best_distance = columns.size();
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      const std::size_t distance = j < i ? i - j : j - i;
+      const bool lends = columns[j].kind == Kind::real && columns[j].unit == columns[i].unit &&
+                         scales.contains(columns[j].name) && !zeros.contains(columns[j].name);
+      if (lends && distance < best_distance) best = j, best_distance = distance;
+    }
+    if (best < columns.size()) scales[columns[i].name] = scales[columns[best].name];
+  }
+}
+
 std::vector<ShownColumn> show(const Table& table) {
   std::map<std::string, Scale> scales;
+  std::set<std::string> zeros;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Column& column = table.columns[i];
     if (column.kind == Kind::share) {
       scales[column.name] = Scale{1.0, "%", 1};
     } else if (column.kind == Kind::real && !general(column)) {
-      scales[column.name] = choose_scale(column.unit, values_of(table, i));
+      const std::vector<double> values = values_of(table, i);
+      scales[column.name] = choose_scale(column.unit, values);
+      if (std::all_of(values.begin(), values.end(), [](double value) { return value == 0.0; }))
+        zeros.insert(column.name);
     }
   }
+  lend_scales(table, scales, zeros);
   std::vector<ShownColumn> shown;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Column& column = table.columns[i];

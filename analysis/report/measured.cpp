@@ -103,11 +103,24 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
   return all;
 }
 
+void Repeats::add(std::int64_t measurement, double value) { by_measurement_[measurement].push_back(value); }
+
+std::size_t Repeats::size() const {
+  std::size_t count = 0;
+  for (const auto& [measurement, values] : by_measurement_) count += values.size();
+  return count;
+}
+
+stats::Interval Repeats::median_interval() const {
+  std::vector<std::vector<double>> repeats;
+  for (const auto& [measurement, values] : by_measurement_) repeats.push_back(values);
+  return stats::clustered_median_interval(repeats, confidence);
+}
+
 stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*field) {
-  std::vector<double> values;
-  values.reserve(steps.size());
-  for (const RunStep& step : steps) values.push_back(step.*field);
-  return stats::median_interval(values, 0.95);
+  Repeats repeats;
+  for (const RunStep& step : steps) repeats.add(step.measurement, step.*field);
+  return repeats.median_interval();
 }
 
 double throughput(const Configuration& configuration) {

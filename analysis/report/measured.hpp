@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,24 @@ struct Configuration {
   std::int64_t global_batch() const { return world_size * batch_per_worker * accumulation; }
 };
 
+inline constexpr double confidence = 0.95;  // of every interval of a median
+
+// Values by the measurement they come from, for intervals that keep the spread between repeats.
+class Repeats {
+ public:
+  void add(std::int64_t measurement, double value);
+  std::size_t size() const;                 // values in all
+  stats::Interval median_interval() const;  // at `confidence`; throws std::invalid_argument on no values
+
+ private:
+  std::map<std::int64_t, std::vector<double>> by_measurement_;
+};
+
 // Training and imported measurements, ordered by model, strategy, batch, world size. Throws SQLite::Exception.
 std::vector<Configuration> read_configurations(SQLite::Database&);
 
-// Median and 95 % interval of one field over steps. Throws std::invalid_argument when there are no steps.
+// Median and 95 % interval. The steps of one repeat share what was peculiar to that run: repeats are resampled as
+// wholes (stats::clustered_median_interval). Throws std::invalid_argument when there are no steps.
 stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*field);
 
 double throughput(const Configuration&);  // samples/s: median samples of a step / median step

@@ -111,7 +111,9 @@ Table fit_parameters_table(const Source& source) {
   Table table;
   table.name = "fit_parameters";
   table.title = "Parameters of the fits";
-  table.note = "Standard errors from the fit's covariance; at a bound the error says nothing.";
+  table.note =
+      "Standard errors from the fit's covariance; at a bound the error says nothing. Fixed: not fitted. Assumed: the "
+      "measurements do not tell it; value and error are what is assumed.";
   table.empty = "No fitted model in this file.";
   table.columns = {text("fit", "fit"),
                    text("strategy", "strategy"),
@@ -119,19 +121,25 @@ Table fit_parameters_table(const Source& source) {
                    quantity("value", "value", ""),
                    quantity("standard_error", "standard error", ""),
                    text("unit", "unit"),
-                   Column{"at_bound", "at a bound", "", Kind::flag, "", false, false}};
+                   Column{"at_bound", "at a bound", "", Kind::flag, "", false, false},
+                   Column{"fixed", "fixed", "", Kind::flag, "", false, false},
+                   Column{"assumed", "assumed", "", Kind::flag, "", false, false}};
   table.key_columns = 3;
   for (const store::FitRow& fit : read_fits(source)) {
     const auto parameters = ordered_json::parse(fit.parameters, nullptr, false);
     if (!parameters.is_object()) {
-      table.rows.push_back({fit.name, fit.strategy, "(unreadable)", Cell(), Cell(), Cell(), Cell()});
+      table.rows.push_back({fit.name, fit.strategy, "(unreadable)", Cell(), Cell(), Cell(), Cell(), Cell(), Cell()});
       continue;
     }
     for (const auto& [name, p] : parameters.items()) {
-      const bool bound = p.is_object() && p.contains("at_bound") && p["at_bound"] == true;
+      const auto is = [&p = p](const char* key, bool value) {
+        return p.is_object() && p.contains(key) && p[key] == value;
+      };
+      const bool fixed = is("fixed", true), bound = is("at_bound", true);
       const std::string unit = p.is_object() && p.contains("unit") && p["unit"].is_string() ? p["unit"] : "";
       table.rows.push_back({fit.name, fit.strategy, name, cell(number(p, "value")), cell(number(p, "standard_error")),
-                            unit, static_cast<std::int64_t>(bound)});
+                            unit, static_cast<std::int64_t>(bound), static_cast<std::int64_t>(fixed),
+                            static_cast<std::int64_t>(!fixed && !bound && is("identified", false))});
     }
   }
   return table;

@@ -1,5 +1,7 @@
 #include "analysis/report/model_tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -25,7 +27,7 @@ void sort_rows(std::vector<store::LearningRateRow>& rows) {
   });
 }
 
-// "alpha 52.1 ± 1.2 µs, beta 0 s/byte (at its bound)"
+// "alpha 52.1 ± 1.2 µs, beta 0 s/byte (at its bound), gamma 1 (fixed), delta 2 ± 1 s (assumed)"
 std::string parameters_text(const std::string& json) {
   const auto parameters = nlohmann::ordered_json::parse(json, nullptr, false);
   if (!parameters.is_object()) return "(unreadable)";
@@ -33,14 +35,46 @@ std::string parameters_text(const std::string& json) {
   for (const auto& [name, p] : parameters.items()) {
     if (!p.is_object() || !p.contains("value") || !p["value"].is_number()) continue;
     const std::string unit = p.contains("unit") && p["unit"].is_string() ? p["unit"].get<std::string>() : "";
-    text += (text.empty() ? "" : ", ") + name + " " + format_quantity(p["value"].get<double>(), unit);
-    if (p.contains("at_bound") && p["at_bound"] == true) {
+    const auto is = [&p = p](const char* key, bool value) { return p.contains(key) && p[key] == value; };
+    const bool uncertain = !is("at_bound", true) && !is("fixed", true);
+    const double error = uncertain && p.contains("standard_error") && p["standard_error"].is_number()
+                             ? p["standard_error"].get<double>()
+                             : std::nan("");
+    text += (text.empty() ? "" : ", ") + name + " " + format_measured(p["value"].get<double>(), error, unit);
+    if (is("fixed", true)) {
+      text += " (fixed)";
+    } else if (is("at_bound", true)) {
       text += " (at its bound)";
-    } else if (p.contains("standard_error") && p["standard_error"].is_number()) {
-      text += " ± " + format_quantity(p["standard_error"].get<double>(), unit, 2);
+    } else if (is("identified", false)) {
+      text += " (assumed)";
     }
   }
   return text;
+}
+
+// "95 %" when all rows have the same confidence, else "".
+std::string confidence_text(const std::vector<store::PredictionRow>& rows) {
+  for (const auto& row : rows)
+    if (row.confidence != rows.front().confidence) return "";
+  return rows.empty() ? "" : fmt::format("{:.3g} %", 100.0 * rows.front().confidence);
+}
+
+// What the words in the column mean, of those that occur.
+std::string bound_text(const std::vector<store::PredictionRow>& rows) {
+  constexpr std::pair<const char*, const char*> words[] = {
+      {"compute", "a rank's own compute"},
+      {"sharing", "compute made longer by ranks that share cores"},
+      {"latency", "exposed all-reduce, mostly its time per message and hop"},
+      {"bandwidth", "exposed all-reduce, mostly its time per byte"},
+      {"skew", "waiting for slower ranks"},
+      {"input", "waiting for data"},
+      {"copies", "DataParallel's copies between replicas"},
+  };
+  std::string text;
+  for (const auto& [word, meaning] : words)
+    if (std::any_of(rows.begin(), rows.end(), [&word = word](const auto& row) { return row.bound == word; }))
+      text += std::string(text.empty() ? " Bound, what takes most of the step: " : ", ") + word + " (" + meaning + ")";
+  return text.empty() ? text : text + ".";
 }
 
 }  // namespace
@@ -50,17 +84,18 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   Table table;
   table.name = "predictions";
   table.title = "Predictions";
-  table.note =
-      "Predicted median step with its interval; shares are of the step. Communication: all-reduce in flight (dp: "
-      "copies), of which latency and bandwidth are parts; exposed: not hidden by compute. Beyond: N / largest measured "
-      "N. Bound: the term that binds.";
+  const std::string level = confidence_text(rows);
+  table.note = "Predicted median step with its " + (level.empty() ? std::string("interval") : level + " interval") +
+               "; shares are of the step. Communication: all-reduce in flight (dp: copies), of which latency and "
+               "bandwidth are parts; exposed: not hidden by compute. Beyond: N / largest measured N." +
+               bound_text(rows);
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),
                    count("gpus_per_node", "ranks per host", "ranks"),
                    seconds("step_s", "step"),
-                   seconds("step_low_s", "low", "step_s"),
-                   seconds("step_high_s", "high", "step_s"),
+                   seconds("step_low_s", level.empty() ? "low" : level + " low", "step_s"),
+                   seconds("step_high_s", level.empty() ? "high" : level + " high", "step_s"),
                    share("confidence", "confidence"),
                    quantity("throughput_samples_per_s", "throughput", "samples/s"),
                    share("efficiency", "weak efficiency"),
@@ -79,6 +114,11 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                    quantity("extrapolation", "beyond", "×"),
                    prose("note", "note")};
   table.columns[2].hide_constant = table.columns[6].hide_constant = true;
+  for (Column& column : table.columns) {
+    // From milliseconds at N = 1 to minutes far beyond: every cell on its own has as many digits as it deserves.
+    if (column.kind == Kind::real) column.digits = column.name == "extrapolation" ? 3 : 4;
+    column.hide_zero = column.name.starts_with("skew") || column.name.starts_with("other");
+  }
   table.key_columns = 3;
   for (const store::PredictionRow& r : rows) {
     const auto of_step = [&](double part) { return r.step_s > 0 ? Cell(part / r.step_s) : Cell(); };
@@ -115,7 +155,7 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
   table.name = "knee";
   table.title = "Where compute-bound turns communication-bound";
   table.note =
-      "The smallest N at which exposed communication exceeds the share of the step; above 50 % the step is "
+      "The smallest N from 2 on at which exposed communication exceeds the share of the step; above 50 % the step is "
       "communication-bound. Measured N count before predicted ones.";
   table.empty = "Nothing measured and nothing predicted.";
   table.columns = {text("strategy", "strategy"),
@@ -134,11 +174,12 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
   using Curve = std::map<std::int64_t, Known>;
   std::map<std::string, Curve> curves_measured;
   for (const MeasuredScaling& m : measured) {
-    if (m.point.step_s > 0) curves_measured[m.strategy].insert({m.point.workers, {m.point, "measured"}});
+    if (m.point.step_s > 0 && m.point.workers > 1)
+      curves_measured[m.strategy].insert({m.point.workers, {m.point, "measured"}});
   }
   std::map<std::pair<std::string, std::int64_t>, Curve> curves;
   for (const store::PredictionRow& r : predicted) {
-    if (r.step_s > 0) {
+    if (r.step_s > 0 && r.world_size > 1) {
       curves[{r.strategy, r.gpus_per_node}].insert(
           {r.world_size, {{r.world_size, r.step_s, r.exposed_s}, "predicted"}});
     }
@@ -224,7 +265,10 @@ Table fit_table(std::span<const store::FitRow> rows) {
   Table table;
   table.name = "fit";
   table.title = "Fitted models";
-  table.note = "Error: the median of |fitted − measured| / measured. Predictions rest on usable fits alone.";
+  table.note =
+      "Error: the median of |fitted − measured| / measured. Predictions rest on usable fits alone. ± is the standard "
+      "error; assumed: the measurements do not tell this parameter, its value and ± are what is assumed; fixed: not "
+      "fitted.";
   table.empty = "No fitted model in this file.";
   table.columns = {text("fit", "fit"),
                    text("strategy", "strategy"),

@@ -30,6 +30,7 @@ struct Column {
   std::string scale_with;      // name of the column whose display unit this one shares, "" for its own
   bool hide_constant = false;  // left out of text and Markdown when every row says the same
   bool hide_zero = false;      // … when every row is zero or unknown
+  int digits = 0;              // significant digits a cell is shown with; 0: decimals in common for the whole column
 };
 
 using Cell = std::variant<std::monostate, std::string, std::int64_t, double>;  // monostate: not known, not measured

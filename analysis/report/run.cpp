@@ -119,8 +119,12 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
             {"warning",
              where,
              "noisy_median",
-             fmt::format("The median step is known to ± {:.0f} % only ({} steps).", width * 100.0, c.measured.size()),
-             "Measure more steps (measure.steps) or until it is known (measure.until_ci_percent).",
+             fmt::format("The median step is known to ± {:.0f} % only ({} steps in {} repeat{}).", width * 100.0,
+                         c.measured.size(), c.measurements.size(), c.measurements.size() == 1 ? "" : "s"),
+             c.measurements.size() == 1
+                 ? "Measure more steps (measure.steps) or until it is known (measure.until_ci_percent)."
+                 : "Where the repeats differ only more of them help (measure.repeats); else measure more steps "
+                   "(measure.steps).",
              1,
              {}});
       }

@@ -8,7 +8,8 @@ namespace ddpprof::report {
 namespace {
 
 constexpr const char* step_rule =
-    "A step is the slowest rank's; medians over measured steps with the 95 % interval of the median. ";
+    "A step is the slowest rank's; medians over measured steps with the 95 % interval of the median (repeats are "
+    "resampled as wholes). ";
 constexpr const char* part_rule = "Parts are means over the ranks, then medians over the steps. ";
 constexpr const char* overlap_rule =
     "Overlap rule: intersection: communication ∩ compute (exposed = communication − compute). ";
@@ -31,7 +32,7 @@ constexpr Field parts[] = {
     {"communication_s", "communication", &RunStep::communication_s},
     {"overlapped_s", "overlapped", &RunStep::overlapped_s},
     {"exposed_s", "exposed", &RunStep::exposed_s},
-    {"skew_s", "skew", &RunStep::skew_s},
+    {"skew_s", "skew", &RunStep::skew_s, true},
 };
 
 Table configuration_table(std::string name, std::string title, std::string note) {
@@ -73,16 +74,19 @@ Table step_table(const Source& source) {
       "step", "Step time and scaling",
       std::string(step_rule) +
           "Speedup = throughput(N) / throughput(1); weak efficiency = speedup / N; communication overhead = exposed "
-          "communication / step; wrapper cost = step − the same step timed without the DDP wrapper.");
-  add(table, {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
-              seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
-              quantity("throughput_samples_per_s", "throughput", "samples/s"), quantity("speedup", "speedup", "×"),
-              share("weak_efficiency", "weak efficiency"), share("communication_overhead", "comm. overhead"),
-              seconds("unwrapped_median_s", "without DDP", "step_median_s"),
-              seconds("wrapper_cost_s", "wrapper cost", "step_median_s"),
-              count("threads_per_rank", "threads per rank", "threads"),
-              quantity("oversubscription", "threads per core", "×")});
-  table.columns.back().hide_constant = true;
+          "communication / step; confidence: what low to high really covers, where that is less than 95 %; wrapper "
+          "cost = step − the same step timed without the DDP wrapper.");
+  add(table,
+      {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
+       seconds("step_low_s", "95 % low", "step_median_s"), seconds("step_high_s", "95 % high", "step_median_s"),
+       share("step_confidence", "confidence"), quantity("throughput_samples_per_s", "throughput", "samples/s"),
+       quantity("speedup", "speedup", "×"), share("weak_efficiency", "weak efficiency"),
+       share("communication_overhead", "comm. overhead"), seconds("unwrapped_median_s", "without DDP", "step_median_s"),
+       seconds("wrapper_cost_s", "wrapper cost", "step_median_s"),
+       count("threads_per_rank", "threads per rank", "threads"),
+       quantity("oversubscription", "threads per core", "×")});
+  for (Column& column : table.columns)
+    if (column.name == "oversubscription" || column.name == "step_confidence") column.hide_constant = true;
   for (const Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
     const stats::Interval step = median_of(c.measured, &RunStep::duration_s);
@@ -94,7 +98,8 @@ Table step_table(const Source& source) {
     }
     Row row = configuration_cells(c);
     add(row,
-        {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high, throughput(c), known(faster),
+        {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high,
+         std::min(confidence, step.achieved_confidence), throughput(c), known(faster),
          ratio(faster, static_cast<double>(c.world_size)), ratio(median(c.measured, &RunStep::exposed_s), step.mid),
          known(unwrapped), known(cost), c.threads_per_rank, c.oversubscription});
     table.rows.push_back(std::move(row));
@@ -107,7 +112,11 @@ Table time_table(const Source& source) {
       "time", "Where a step goes",
       std::string(part_rule) + overlap_rule +
           "DDP's own Logger counts overlap from the communication's start to the compute's end, an upper bound. Skew: "
-          "a collective's duration − its shortest over the ranks.");
+          "waiting in collectives for slower ranks. At N = 1 communication is a local all-reduce: nothing is "
+          "transferred.");
+  if (std::any_of(source.configurations.begin(), source.configurations.end(),
+                  [](const Configuration& c) { return c.device == "cuda"; }))
+    table.note += " On a GPU forward, backward and optimizer are the host's time to launch them.";
   add_parts(table);
   for (const Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;

@@ -38,6 +38,14 @@ int decimals_for(double magnitude, int digits) {
   return digits - 1 - static_cast<int>(std::floor(std::log10(magnitude) + 1e-12));
 }
 
+// Without zeros at the end of a fraction: "1.50" is "1.5", "2.00" is "2".
+std::string trimmed(std::string number) {
+  if (number.find('.') == std::string::npos) return number;
+  number.erase(number.find_last_not_of('0') + 1);
+  if (number.back() == '.') number.pop_back();
+  return number;
+}
+
 }  // namespace
 
 Scale choose_scale(std::string_view base_unit, std::span<const double> values) {
@@ -63,12 +71,30 @@ std::string format_number(double value, const Scale& scale) {
   return text;
 }
 
+std::string format_significant(double value, int digits) {
+  if (!std::isfinite(value) || value == 0.0) return format_number(value, Scale{});
+  // Rounded first: 9.9996 has one digit more before the point than its logarithm says.
+  const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(value))) + 1.0 - digits);
+  const double rounded = std::round(value / unit) * unit;
+  return fmt::format("{:.{}f}", rounded, std::clamp(decimals_for(std::fabs(rounded), digits), 0, 12));
+}
+
+std::string format_measured(double value, double error, std::string_view base_unit) {
+  if (!std::isfinite(value) || !std::isfinite(error)) return format_quantity(value, base_unit);
+  // At 0 the error's unit, since 0 has none.
+  const Step step = step_for(base_unit, value != 0.0 ? std::fabs(value) : std::fabs(error));
+  const std::string unit = step.unit != nullptr ? step.unit : std::string(base_unit);
+  const std::string text =
+      trimmed(format_significant(value / step.factor, 3)) + " ± " + trimmed(format_significant(error / step.factor, 2));
+  return unit.empty() ? text : text + " " + unit;
+}
+
 std::string format_quantity(double value, std::string_view base_unit, int digits) {
   if (!std::isfinite(value)) return fmt::format("{} {}", value, base_unit);
   const Step step = step_for(base_unit, std::fabs(value));
   const std::string unit = step.unit != nullptr ? step.unit : std::string(base_unit);
   const double shown = value / step.factor;
-  const std::string number = value == 0.0 ? "0" : fmt::format("{:.{}g}", shown, digits);
+  const std::string number = trimmed(format_significant(shown, digits));
   return unit.empty() ? number : number + " " + unit;
 }
 

@@ -23,6 +23,12 @@ std::string format_number(double value, const Scale& scale);
 // One value with its own unit and `digits` significant digits: "52.1 µs".
 std::string format_quantity(double value, std::string_view base_unit, int digits = 3);
 
+// "52.1 ± 1.2 µs": the value's unit for both, the error with two digits; without an error (NaN) the value alone.
+std::string format_measured(double value, double error, std::string_view base_unit);
+
+// `digits` significant digits, never an exponent: "0.0144", "2547", "129200".
+std::string format_significant(double value, int digits);
+
 std::string format_bytes(std::int64_t bytes);  // "256 MiB", "7.11 MiB", "40 B"
 
 }  // namespace ddpprof::report

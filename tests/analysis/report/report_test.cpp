@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "analysis/report/measured.hpp"
+#include "analysis/report/model_tables.hpp"
 #include "analysis/report/render.hpp"
 #include "analysis/report/units.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
@@ -150,6 +152,41 @@ TEST_F(ReportTest, KneeIsTheFirstNAboveTheShareMeasuredBeforePredicted) {
   EXPECT_TRUE(row("predictions", "knee", {{"strategy", "dp"}, {"threshold", 0.5}})["knee_workers"].is_null());
 }
 
+// dp's exposed share at N = 1 would be above 10 % too: with one worker there is nobody to communicate with.
+TEST_F(ReportTest, KneeStartsAtTwoWorkers) {
+  const std::vector<report::MeasuredScaling> measured = {
+      {"dp", {1, 1.0, 0.2}}, {"dp", {2, 1.0, 0.05}}, {"dp", {4, 1.0, 0.15}}};
+  const report::Table knee = report::knee_table(measured, {});
+  ASSERT_EQ(knee.rows.size(), 3U);
+  EXPECT_EQ(std::get<std::int64_t>(knee.rows[0][3]), 4);
+}
+
+TEST_F(ReportTest, PredictionsNameTheirConfidenceAndExplainTheirBound) {
+  const auto text = rendered("predictions", Format::table);
+  EXPECT_THAT(text, testing::HasSubstr("90 %"));
+  EXPECT_THAT(text, testing::HasSubstr("bandwidth (exposed all-reduce"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("latency (")));  // only words that occur
+}
+
+// 0.144 ms at N = 1 and 129 s far beyond, in one column: each with four digits, none with nine.
+TEST(ReportPredictions, CellsHaveFourDigits) {
+  std::vector<store::PredictionRow> rows(3);
+  const double steps[] = {0.144e-3, 11.65312e-3, 129.174853};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].strategy = "ddp";
+    rows[i].world_size = 1 << i;
+    rows[i].step_s = steps[i];
+    rows[i].confidence = 0.95;
+  }
+  std::ostringstream out;
+  render({"predictions", "", {report::predictions_table(rows)}}, Format::table, out);
+  EXPECT_THAT(out.str(), testing::HasSubstr(" 0.1440 "));
+  EXPECT_THAT(out.str(), testing::HasSubstr(" 11.65 "));
+  EXPECT_THAT(out.str(), testing::HasSubstr(" 129200 "));
+  EXPECT_THAT(out.str(), testing::HasSubstr("95 %"));
+  EXPECT_THAT(out.str(), testing::Not(testing::HasSubstr("skew")));  // 0 everywhere
+}
+
 TEST_F(ReportTest, WarmupClimbsEveryQuarter) {
   const auto rows = table("learning-rate", "warmup")["rows"];
   ASSERT_EQ(rows.size(), 5U);
@@ -160,7 +197,11 @@ TEST_F(ReportTest, WarmupClimbsEveryQuarter) {
 
 TEST_F(ReportTest, FitSaysItsParametersInWordsAndTypes) {
   const auto words = table("fit", "fit")["rows"][0]["parameters"].get<std::string>();
-  EXPECT_EQ(words, "alpha 52 µs ± 1.2 µs, beta 1 ms/MB (at its bound)");
+  EXPECT_EQ(words, "alpha 52 ± 1.2 µs, beta 1 ms/MB (at its bound), gamma 1 (fixed), delta 0.8 ± 0.3 (assumed)");
+  const auto gamma = row("fit", "fit_parameters", {{"parameter", "gamma"}});
+  EXPECT_EQ(gamma["fixed"], true);
+  EXPECT_EQ(gamma["assumed"], false);
+  EXPECT_EQ(row("fit", "fit_parameters", {{"parameter", "delta"}})["assumed"], true);
   EXPECT_DOUBLE_EQ(row("fit", "fit_parameters", {{"parameter", "alpha"}})["value"], 5.2e-5);
   EXPECT_NEAR(table("fit", "fit_residuals")["rows"][0]["relative_error"], 0.05, 1e-12);
 }
@@ -274,6 +315,53 @@ TEST(ReportDerived, OversubscriptionMissingRanksAndFailuresAreSaidInWords) {
   EXPECT_EQ(said["incomplete_steps"], "1 measured steps lack a rank's record and are left out.");
 }
 
+// Three repeats of 40 steps of 100, 101 and 130 ms, ± 1 %. Taken as 120 independent steps the median, 101 ms, would
+// have an interval of about 1 ms; that the repeats differ by 30 ms shows only when they are resampled as wholes.
+TEST(ReportDerived, RepeatsThatDifferWidenTheInterval) {
+  const auto path = std::filesystem::path(testing::TempDir()) / ("repeats_" + std::to_string(getpid()) + ".db");
+  {
+    test::SyntheticRun run(path);
+    for (std::int64_t repeat = 0; repeat < 3; ++repeat) {
+      store::MeasurementRow row = test::train("ddp", 1);
+      row.repeat = repeat;
+      const std::int64_t shard = run.shard(run.measurement(row), 0);
+      const std::int64_t base_us = repeat == 0 ? 100'000 : repeat == 1 ? 101'000 : 130'000;
+      for (std::int64_t i = 0; i < 40; ++i)
+        run.step(shard, i, i * 200 * test::ms, (base_us + (i * 7 % 41 - 20) * 50) * 1000, 0, 0, 0, 0);
+    }
+  }
+  store::Database database = store::Database::open_read(path);
+  const auto configurations = report::read_configurations(database.sql());
+  std::ostringstream out;
+  render(report::build_report(database, "summary"), Format::json, out);
+  std::filesystem::remove(path);
+  ASSERT_EQ(configurations.size(), 1U);
+  const stats::Interval interval = report::median_of(configurations[0].measured, &report::RunStep::duration_s);
+  EXPECT_NEAR(interval.mid, 0.101, 0.001);
+  EXPECT_GT(interval.high, 0.125);
+  EXPECT_LT(interval.achieved_confidence, 0.95);  // three repeats that differ: 1 - 2^-2
+  EXPECT_THAT(out.str(), testing::HasSubstr("(120 steps in 3 repeats)"));
+}
+
+// With one worker a collective moves nothing: no bandwidth is claimed, and the row says what it was.
+TEST(ReportDerived, WithOneWorkerAnAllReduceIsLocal) {
+  const auto path = std::filesystem::path(testing::TempDir()) / ("local_" + std::to_string(getpid()) + ".db");
+  {
+    test::SyntheticRun run(path);
+    const std::int64_t shard = run.shard(run.measurement(test::train("ddp", 1)), 0);
+    const std::int64_t id = run.step(shard, 0, 0, 100 * test::ms, 90 * test::ms, 10 * test::ms, 10 * test::ms, 0);
+    run.collective(shard, id, 0, 0, 1 << 20, 40 * test::ms, 42 * test::ms, 43 * test::ms, test::ms);
+  }
+  store::Database database = store::Database::open_read(path);
+  std::ostringstream out;
+  render(report::build_report(database, "collectives"), Format::json, out);
+  std::filesystem::remove(path);
+  const auto rows = nlohmann::json::parse(out.str())["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["op"], "local all_reduce");
+  EXPECT_TRUE(rows[0]["algbw_bytes_per_s"].is_null());
+}
+
 // A forked data loader has a shard of rank 0 too, a helper process one of rank -1: neither makes a step incomplete. A
 // measurement of which one rank's shard is absent altogether has no complete step, however sound the others are.
 TEST(ReportDerived, StepsAreCompleteByRanksNotByShards) {
@@ -318,6 +406,31 @@ TEST(Units, AColumnGetsOneUnitAndItsSmallestValueThreeDigits) {
   EXPECT_EQ(report::format_number(0.0121, scale), "12.1");
   EXPECT_EQ(report::format_number(0.25, scale), "250.0");
   EXPECT_EQ(report::format_number(-0.00000001, scale), "0.0");  // never "-0.0"
+}
+
+// Zeros have no magnitude: their column takes its neighbour's unit, not seconds; and all-zero ones may be left out.
+TEST(Units, AColumnOfZerosBorrowsItsUnit) {
+  report::Table table;
+  for (const char* name : {"a", "b"}) {
+    report::Column column;
+    column.name = column.title = name;
+    column.unit = "s";
+    column.kind = report::Kind::real;
+    table.columns.push_back(column);
+  }
+  table.rows = {{0.002, 0.0}, {0.003, 0.0}};
+  std::ostringstream out;
+  render({"r", "", {table}}, Format::table, out);
+  EXPECT_THAT(out.str(), testing::Not(testing::HasSubstr("[s]")));
+}
+
+TEST(Units, MeasuredValuesShareAUnitAndAvoidExponents) {
+  EXPECT_EQ(report::format_measured(9.881760604980686e-10, 2.275e-9, "s/byte"), "988 ± 2300 µs/MB");
+  EXPECT_EQ(report::format_measured(0.0, 2.3e-6, "s"), "0 ± 2.3 µs");
+  EXPECT_EQ(report::format_measured(0.763, std::nan(""), ""), "0.763");
+  EXPECT_EQ(report::format_significant(9.99996, 4), "10.00");
+  EXPECT_EQ(report::format_significant(-129174.853, 4), "-129200");
+  EXPECT_EQ(report::format_significant(0.0, 4), "0");
 }
 
 TEST(Units, SingleQuantities) {

@@ -176,7 +176,9 @@ class SyntheticRun {
     fit.points = 2;
     fit.median_relative_error = 0.031;
     fit.parameters = R"({"alpha":{"value":5.2e-5,"unit":"s","standard_error":1.2e-6,"at_bound":false},)"
-                     R"("beta":{"value":1e-9,"unit":"s/byte","standard_error":0,"at_bound":true}})";
+                     R"("beta":{"value":1e-9,"unit":"s/byte","standard_error":0,"at_bound":true},)"
+                     R"("gamma":{"value":1,"unit":"","standard_error":0,"at_bound":false,"fixed":true},)"
+                     R"("delta":{"value":0.8,"unit":"","standard_error":0.3,"at_bound":false,"identified":false}})";
     fit.residuals = R"([{"workers":2,"bytes":1048576,"measured_s":0.02,"fitted_s":0.021}])";
     store::Inserter<store::FitRow>(database).insert(fit);
 
