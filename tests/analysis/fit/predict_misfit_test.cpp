@@ -108,18 +108,20 @@ TEST(PredictMisfit, RepeatsThatDifferWidenEveryInterval) {
 }
 
 TEST(PredictMisfit, AnIntervalOfAnOrderOfMagnitudeIsSaidToBeOne) {
-  // No N beyond the two cores: how compute slows on 16384 ranks rests on the prior alone.
+  // No N beyond the two cores: how compute slows on 1024 ranks rests on the prior alone.
   Truth truth;
   truth.cores = 2;
+  truth.alpha_s = 1e-8;
+  truth.beta_s_per_byte = 1e-13;
   TemporaryDatabase database("order");
   synthetic::add_ddp(database.get(), truth, {1, 2}, 1);
-  const PredictResult result = predict_all(database.get(), options_for({2, 16384}));
+  const PredictResult result = predict_all(database.get(), options_for({2, 1024}));
   EXPECT_THAT(result.predictions[1].note, HasSubstr("the interval spans a factor of"));
   EXPECT_THAT(result.predictions[0].note, testing::Not(HasSubstr("spans")));
   const auto notes = notes_of(result.notes, "prediction_uncertain");
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0].severity, "warning");
-  EXPECT_THAT(notes[0].message, HasSubstr("ddp at N = 16384"));
+  EXPECT_THAT(notes[0].message, HasSubstr("ddp at N = 1024"));
 }
 
 TEST(PredictMisfit, AMeasuredRowShowsWhatWasMeasured) {
