@@ -15,6 +15,7 @@ namespace {
 constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
 constexpr double least_sd = 0.02;                    // no point weighs as if it were better known than this
 constexpr double largest_usable_error = 0.35;
+constexpr std::size_t few_points = 4;  // no more than the parameters of a form
 
 // Order of the parameters in every form's problem.
 // A segmented ring also has gamma.
@@ -25,14 +26,18 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   Problem problem;
   double alpha_limit = 1.0;
   double beta_limit = 1e-3;
+  std::int64_t largest_bytes = 0;
+  for (const CollectivePoint& point : points) largest_bytes = std::max(largest_bytes, point.bytes);
   for (const CollectivePoint& point : points) {
     problem.measured.push_back(point.transfer_s);
     problem.sd.push_back(std::hypot(least_sd, point.noise));
     const double crowding = core_crowding(point.machine);
     const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowding);
-    // No latency or bandwidth term may alone exceed 1.5 times what any measured all-reduce took in all.
+    // No latency may alone exceed 1.5 times what any measured all-reduce took in all, no bandwidth term what the
+    // largest messages took: they are the ones that bandwidth carries.
     if (unit.latency_s > 0.0) alpha_limit = std::min(alpha_limit, 1.5 * point.transfer_s / unit.latency_s);
-    if (unit.bandwidth_s > 0.0) beta_limit = std::min(beta_limit, 1.5 * point.transfer_s / unit.bandwidth_s);
+    if (unit.bandwidth_s > 0.0 && point.bytes == largest_bytes)
+      beta_limit = std::min(beta_limit, 1.5 * point.transfer_s / unit.bandwidth_s);
   }
   const bool both_sources =
       std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return point.bench; }) &&
@@ -75,7 +80,8 @@ std::optional<double> held_out_error(const Form& form, const std::vector<Collect
   const Problem test = make_problem(form, held, nccl);
   std::vector<double> errors;
   for (std::size_t i = 0; i < held.size(); ++i) {
-    errors.push_back(std::abs(std::log(test.model(solution.values, i) / test.measured[i])));
+    // As a share, either way alike: half the measured time is as wrong as twice.
+    errors.push_back(std::expm1(std::abs(std::log(test.model(solution.values, i) / test.measured[i]))));
   }
   return stats::median(errors);
 }
@@ -148,7 +154,19 @@ void judge(AllReduceFit& fit) {
     assume("how much slower an all-reduce is inside a step than in bench-comm is not determined");
   }
   for (std::size_t i = 0; i < solution.at_bound.size(); ++i) {
-    if (solution.at_bound[i]) assume(picked.problem.parameters[i].name + " is at its bound");
+    if (solution.at_bound[i]) assume("parameter " + picked.problem.parameters[i].name + " at its bound");
+  }
+  const auto warn = [&](const std::string& text) {
+    fit.warnings.push_back(text);
+    fit.status += "; WARNING: " + text;
+  };
+  if (picked.held_out_error && *picked.held_out_error > largest_usable_error) {
+    warn("fitted to the smaller N it is off by " + percent(*picked.held_out_error) +
+         " at the largest: beyond it, expect no better");
+  }
+  if (fit.points.size() <= few_points) {
+    warn("it rests on " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") +
+         ", no more than it has parameters");
   }
   if (picked.form.segmented && !solution.identified[gamma]) {
     fit.status += "; reduction is not separable from the transfer that hides it: an assumed " +
@@ -261,14 +279,18 @@ std::string parameters_json(const Problem& problem, const Solution& solution) {
   nlohmann::json parameters = nlohmann::json::object();
   for (std::size_t i = 0; i < problem.parameters.size(); ++i) {
     const Parameter& parameter = problem.parameters[i];
+    const bool bound = solution.at_bound[i];
+    const char* state = parameter.fixed ? "fixed" : bound ? "at bound" : solution.identified[i] ? "fitted" : "assumed";
     // The delta method takes a logarithm's standard error back to the value's unit.
     const double error = parameter.logarithmic ? solution.values[i] * solution.x_sd[i] : solution.x_sd[i];
-    parameters[parameter.name] = {{"value", solution.values[i]},
-                                  {"unit", parameter.unit},
-                                  {"standard_error", error},
-                                  {"at_bound", static_cast<bool>(solution.at_bound[i])},
-                                  {"identified", static_cast<bool>(solution.identified[i])},
-                                  {"fixed", parameter.fixed}};
+    parameters[parameter.name] = {
+        {"value", solution.values[i]},
+        {"unit", parameter.unit},
+        {"standard_error", parameter.fixed || bound ? nlohmann::json() : nlohmann::json(error)},
+        {"state", state},
+        {"at_bound", bound},
+        {"identified", static_cast<bool>(solution.identified[i])},
+        {"fixed", parameter.fixed}};
   }
   return parameters.dump();
 }

@@ -45,9 +45,10 @@ struct FormFit {
 
 struct AllReduceFit {
   bool usable = false;
-  std::string status;              // picked form and why; why it is not usable; what was assumed
-  std::vector<FormFit> forms;      // picked form first
-  std::vector<std::string> notes;  // assumptions a user should hear of
+  std::string status;                 // picked form and why; why it is not usable; what was assumed
+  std::vector<FormFit> forms;         // picked form first
+  std::vector<std::string> notes;     // assumptions a user should hear of
+  std::vector<std::string> warnings;  // usable, but not to be trusted far
   std::vector<CollectivePoint> points;
 
   const FormFit& picked() const { return forms.front(); }

@@ -146,19 +146,22 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
     if (!crowding_varies) {
       fit.notes.push_back(
           "no measured N shared cores more than another: that compute slows as cores are divided is "
-          "assumed (exponent 1.0 +- 0.25)");
+          "assumed (exponent 1.0 ± 0.25)");
     }
     if (!contention_varies && !no_contention && fit.reference.cores > 1) {
       fit.notes.push_back(
           "no measured N had more ranks on cores of their own than another: that ranks do not slow each other before "
-          "the cores run out is assumed (exponent 0 +- 0.5)");
+          "the cores run out is assumed (exponent 0 ± 0.5)");
     }
     if (!threads_vary && fit.threads_follow_cores && machines.front().cores > 1) {
       fit.notes.push_back(
           "threads per rank did not vary: how compute speeds up with threads is assumed "
-          "(exponent 0.8 +- 0.3)");
+          "(exponent 0.8 ± 0.3)");
     }
     for (const std::string& note : fit.notes) fit.status += "; " + note;
+  }
+  for (std::size_t i = 0; i < fit.problem.parameters.size(); ++i) {
+    if (fit.solution.at_bound[i]) fit.status += "; parameter " + fit.problem.parameters[i].name + " at its bound";
   }
   return fit;
 }

@@ -4,7 +4,7 @@
 // is how well one rank uses more threads (1: perfectly), s how much ranks with cores of their own slow each other
 // through memory, caches and clock (0: not at all; held there where threads follow the cores, as p says it all then), q
 // how hard oversubscription hits (1: cores are simply divided). On GPUs each rank has its own device: p = s = q = 0.
-// What N = 1, 2, 4 cannot tell apart keeps its prior: p 0.8 +- 0.3, s 0 +- 0.5, q 1.0 +- 0.25. What the law misses at
+// What N = 1, 2, 4 cannot tell apart keeps its prior: p 0.8 ± 0.3, s 0 ± 0.5, q 1.0 ± 0.25. What the law misses at
 // the measured ranks per host is interpolated (in the logarithm) between them, so that it meets every measured N;
 // beyond them the law goes on from the last.
 #pragma once

@@ -80,7 +80,12 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
     fit.status = "converged; copies through the root, " + rate_text(1.0 / fit.solution.values[from_root]) +
                  " out and " + rate_text(1.0 / fit.solution.values[to_root]) + " back";
     for (std::size_t i = 0; i < fit.problem.parameters.size(); ++i) {
-      if (!fit.solution.identified[i]) fit.status += "; " + fit.problem.parameters[i].name + " is not separable";
+      const std::string& name = fit.problem.parameters[i].name;
+      if (fit.solution.at_bound[i]) {
+        fit.status += "; parameter " + name + " at its bound";
+      } else if (!fit.solution.identified[i] && !fit.problem.parameters[i].fixed) {
+        fit.status += "; " + name + " is not separable: it rests on what was assumed";
+      }
     }
   }
   return fit;

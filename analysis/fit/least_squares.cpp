@@ -77,6 +77,21 @@ void build(ceres::Problem& ceres_problem, const Problem& problem, std::vector<do
   }
 }
 
+// Sets the solution's covariance at its x; false where there is none.
+bool covariance_of(const Problem& problem, Solution& solution, const std::vector<int>& constant) {
+  std::vector<double> x = solution.x;
+  ceres::Problem ceres_problem;
+  build(ceres_problem, problem, x, constant);
+  ceres::Covariance::Options options;
+  options.algorithm_type = ceres::DENSE_SVD;
+  options.null_space_rank = -1;
+  options.num_threads = 1;
+  ceres::Covariance covariance(options);
+  const std::vector<std::pair<const double*, const double*>> blocks = {{x.data(), x.data()}};
+  return covariance.Compute(blocks, &ceres_problem) &&
+         covariance.GetCovarianceBlock(x.data(), x.data(), solution.x_covariance.data());
+}
+
 }  // namespace
 
 Solution solve(const Problem& problem) {
@@ -94,14 +109,14 @@ Solution solve(const Problem& problem) {
     ceres::Solver::Options options;
     options.linear_solver_type = ceres::DENSE_QR;
     options.minimizer_type = ceres::TRUST_REGION;
-    options.max_num_iterations = 200;
+    options.max_num_iterations = problem.max_iterations;
     options.function_tolerance = 1e-12;
     options.parameter_tolerance = 1e-12;
     options.num_threads = 1;
     options.logging_type = ceres::SILENT;
     ceres::Solver::Summary summary;
     ceres::Solve(options, &ceres_problem, &summary);
-    solution.converged = summary.IsSolutionUsable();
+    solution.converged = summary.termination_type == ceres::CONVERGENCE;
     solution.message = summary.message;
   }
 
@@ -127,30 +142,27 @@ Solution solve(const Problem& problem) {
     solution.cost += 0.5 * (s <= huber_at * huber_at ? s : 2.0 * huber_at * std::sqrt(s) - huber_at * huber_at);
   }
   if (!absolute.empty()) solution.median_relative_error = stats::median(absolute);
-  const auto points = static_cast<double>(problem.measured.size());
-  const double freedom = points - static_cast<double>(count - constant.size());
-  if (freedom >= 1.0) solution.residual_scale = std::max(1.0, std::sqrt(2.0 * solution.cost / freedom));
-
   solution.x_covariance.assign(count * count, 0.0);
-  if (constant.size() < count && solution.converged) {
+  bool known = !solution.converged || constant.size() == count || covariance_of(problem, solution, constant);
+  solution.freedom = static_cast<double>(problem.measured.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::find(constant.begin(), constant.end(), static_cast<int>(i)) != constant.end()) continue;
+    const double sd = problem.parameters[i].prior_sd;
+    solution.freedom -= std::clamp(1.0 - solution.x_covariance[i * count + i] / (sd * sd), 0.0, 1.0);
+  }
+  // Below half a degree of freedom the residuals say nothing of the scatter.
+  if (solution.freedom >= 0.5) {
+    solution.residual_scale = std::max(1.0, std::sqrt(2.0 * solution.cost / solution.freedom));
+  }
+  if (known && solution.residual_scale > 1.0 && solution.converged && constant.size() < count) {
     // The residuals' excess over `sd` belongs to the points, not to the priors: the points' weights shrink by it.
     Problem scaled = problem;
     for (double& sd : scaled.sd) sd *= solution.residual_scale;
-    std::vector<double> x = solution.x;
-    ceres::Problem ceres_problem;
-    build(ceres_problem, scaled, x, constant);
-    ceres::Covariance::Options options;
-    options.algorithm_type = ceres::DENSE_SVD;
-    options.null_space_rank = -1;
-    options.num_threads = 1;
-    ceres::Covariance covariance(options);
-    const std::vector<std::pair<const double*, const double*>> blocks = {{x.data(), x.data()}};
-    if (covariance.Compute(blocks, &ceres_problem)) {
-      covariance.GetCovarianceBlock(x.data(), x.data(), solution.x_covariance.data());
-    } else {
-      solution.converged = false;
-      solution.message += "; no covariance";
-    }
+    known = covariance_of(scaled, solution, constant);
+  }
+  if (!known) {
+    solution.converged = false;
+    solution.message += "; no covariance";
   }
   for (std::size_t i = 0; i < count; ++i) {
     solution.x_sd.push_back(std::sqrt(std::max(0.0, solution.x_covariance[i * count + i])));

@@ -31,12 +31,13 @@ struct Problem {
   std::vector<double> sd;        // relative standard error of each point
   // Model value of a point from the parameters' values (not their logarithms); must be positive.
   std::function<double(std::span<const double> values, std::size_t point)> model;
+  int max_iterations = 200;
 };
 
 struct Solution {
-  bool converged = false;
-  std::string message;    // Ceres' own, when it did not converge
-  std::vector<double> x;  // as fitted: logarithms where the parameter is logarithmic
+  bool converged = false;  // Ceres' own word for it: that a solution is usable is not enough
+  std::string message;     // Ceres' own, when it did not converge
+  std::vector<double> x;   // as fitted: logarithms where the parameter is logarithmic
   std::vector<double> values;
   std::vector<double> x_sd;          // standard error of x
   std::vector<double> x_covariance;  // row-major; 0 where a parameter is fixed or at a bound
@@ -44,6 +45,8 @@ struct Solution {
   std::vector<bool> identified;  // the data narrowed it to less than half of the prior's width
   std::vector<double> fitted;    // model value a point
   double median_relative_error = 0.0;
+  // Points less the parameters that they determine: one that keeps its prior's width costs no degree of freedom.
+  double freedom = 0.0;
   double residual_scale = 1.0;  // how much wider than `sd` the residuals are; >= 1, already in the covariance
   double cost = 0.0;            // robust sum over points, halves included as Ceres counts
 };

@@ -58,6 +58,10 @@ FitSummary summarise_fits(const Models& models) {
     summary.fits.push_back(std::move(row));
   };
   const bool ddp = !models.measured.ddp.empty();
+  for (const std::string& text : models.all_reduce.warnings) {
+    summary.notes.push_back(note("warning", "fit_doubtful", "ddp all_reduce: " + text,
+                                 "measure DDP at more worker counts and bucket sizes, or run ddpprof bench-comm"));
+  }
   if (ddp || !models.measured.collectives.empty()) {
     add(to_row(models.all_reduce), models.all_reduce.notes,
         "measure DDP at two worker counts above 1 and several bucket sizes, or run ddpprof bench-comm");
@@ -220,7 +224,7 @@ std::vector<LearningRate> learning_rates(const LearningRateOptions& options) {
 void write_fits(store::Database& database, const FitSummary& summary) {
   SQLite::Transaction transaction(database.sql());
   database.sql().exec("DELETE FROM fit");
-  forget(database.sql(), {"fit_not_usable", "fit_assumption", "fit_data_doubtful"});
+  forget(database.sql(), {"fit_not_usable", "fit_doubtful", "fit_assumption", "fit_data_doubtful"});
   insert_all(database, summary.fits);
   insert_all(database, summary.notes);
   transaction.commit();

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "analysis/fit/all_reduce_fit.hpp"
 #include "analysis/fit/compute_fit.hpp"
 #include "analysis/fit/least_squares.hpp"
+#include "analysis/fit/text.hpp"
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -63,6 +65,37 @@ TEST(LeastSquares, ABoundHoldsAndIsReported) {
   // The data say nothing of b: it keeps its prior's width.
   EXPECT_FALSE(solution.identified[1]);
   EXPECT_NEAR(solution.x_sd[1], 1.0, 1e-6);
+}
+
+TEST(LeastSquares, AParameterThatKeepsItsPriorCostsNoDegreeOfFreedom) {
+  // Three points a factor of e apart and one level; two more parameters that no point feels.
+  Problem problem;
+  problem.parameters = {{"level", "s", 0.0, 1e6, -1e9, 1e9, true, false},
+                        {"unseen", "", 0.0, 1.0, -9.0, 9.0, false, false},
+                        {"unfelt", "", 0.0, 1.0, -9.0, 9.0, false, false}};
+  problem.measured = {std::exp(-0.1), 1.0, std::exp(0.1)};
+  problem.sd = {0.08, 0.08, 0.08};
+  problem.model = [](std::span<const double> x, std::size_t) { return x[0]; };
+  const Solution solution = solve(problem);
+  EXPECT_NEAR(solution.freedom, 2.0, 1e-6);
+  // Residuals of 1.25, 0 and 1.25 standard deviations over two degrees of freedom.
+  EXPECT_NEAR(solution.residual_scale, 1.25, 1e-6);
+  EXPECT_NEAR(solution.x_sd[0], 1.25 * 0.08 / std::sqrt(3.0), 1e-6);
+  EXPECT_NEAR(solution.x_sd[1], 1.0, 1e-6) << "a prior's width is no matter of the points' scatter";
+}
+
+TEST(LeastSquares, StoppedIsNotConverged) {
+  Problem problem;
+  problem.parameters = {{"a", "s", std::log(1e-9), 1e3, -1e9, 1e9, true, false},
+                        {"b", "s", std::log(1e-2), 1e3, -1e9, 1e9, true, false}};
+  problem.measured = {3.0, 5.0, 11.0};
+  problem.sd = {0.01, 0.01, 0.01};
+  problem.model = [](std::span<const double> x, std::size_t i) { return x[0] + x[1] * static_cast<double>(1 << i); };
+  EXPECT_TRUE(solve(problem).converged);
+  problem.max_iterations = 1;  // Ceres calls what it has by then usable
+  const Solution stopped = solve(problem);
+  EXPECT_FALSE(stopped.converged);
+  EXPECT_NE(stopped.message, "");
 }
 
 TEST(LeastSquares, DrawsHaveTheSolutionsCovariance) {
@@ -167,6 +200,60 @@ TEST(AllReduceFit, EightT4RanksOnPcieBetweenTheSizesFitted) {
   EXPECT_LT(stats::median(errors), 0.05);
 }
 
+TEST(AllReduceFit, WhatItCannotExtrapolateIsAWarning) {
+  // From N = 4 to 8 a switch saturates: three times what the smaller N say, so off by 200 % or, the other way round,
+  // by as much.
+  std::vector<CollectivePoint> points;
+  for (const std::int64_t workers : {2, 4, 8}) {
+    for (const std::int64_t bytes : {4096, 1 << 20, 16 << 20}) {
+      const double one_s = collective::ring(workers, static_cast<double>(bytes), {1e-4, 1e-9, 0.0}).total_s();
+      points.push_back(point_of(workers, bytes, one_s * (workers == 8 ? 3.0 : 1.0), "nccl"));
+    }
+  }
+  const AllReduceFit fit = fit_all_reduce(points);
+  ASSERT_TRUE(fit.picked().held_out_error.has_value());
+  EXPECT_NEAR(*fit.picked().held_out_error, 2.0, 0.1);
+  ASSERT_EQ(fit.warnings.size(), 1u) << fit.status;
+  EXPECT_THAT(fit.status, testing::HasSubstr("WARNING: fitted to the smaller N it is off by"));
+  const std::vector<CollectivePoint> two = {points[0], points[2]};
+  EXPECT_THAT(fit_all_reduce(two).status, testing::HasSubstr("WARNING: it rests on 2 points"));
+}
+
+TEST(AllReduceFit, BandwidthsBoundComesFromTheLargestMessages) {
+  // One lucky small message, a tenth of the others' rate: no bandwidth follows from it.
+  std::vector<CollectivePoint> points;
+  for (const std::int64_t bytes : {1 << 16, 1 << 18, 16 << 20, 64 << 20}) {
+    const double one_s = collective::ring(2, static_cast<double>(bytes), {1e-9, 1e-8, 0.0}).total_s();
+    points.push_back(point_of(2, bytes, bytes == 1 << 18 ? 0.1 * one_s : one_s, "nccl"));
+  }
+  const AllReduceFit fit = fit_all_reduce(points);
+  EXPECT_FALSE(fit.picked().solution.at_bound[1]) << fit.status;
+  EXPECT_NEAR(fit.picked().solution.values[1] / 1e-8, 1.0, 0.1);
+}
+
+TEST(FitRow, SaysWhatIsFixedAssumedAndFitted) {
+  std::vector<CollectivePoint> points;
+  for (const std::int64_t workers : {2, 4})
+    points.push_back(point_of(workers, 44, 1e-4 * static_cast<double>(workers - 1), "nccl"));
+  const auto parameters = nlohmann::json::parse(to_row(fit_all_reduce(points)).parameters);
+  EXPECT_EQ(parameters.at("latency").at("state"), "fitted");
+  EXPECT_EQ(parameters.at("inverse_bandwidth").at("state"), "assumed");
+  EXPECT_EQ(parameters.at("in_step_factor").at("state"), "fixed");
+  EXPECT_TRUE(parameters.at("in_step_factor").at("standard_error").is_null());
+  EXPECT_TRUE(parameters.at("latency").at("standard_error").is_number());
+}
+
+TEST(Text, ThreeFiguresWithoutAnExponent) {
+  EXPECT_EQ(rate_text(999.9e6), "1000 MB/s");
+  EXPECT_EQ(rate_text(1e9), "1 GB/s");
+  EXPECT_EQ(time_text(220e-6), "220 µs");
+  EXPECT_EQ(time_text(1234.5), "1234 s");
+  EXPECT_EQ(percent(0.0316), "3.16 %");
+  EXPECT_EQ(percent(12.0), "1200 %");
+  EXPECT_EQ(percent(0.0), "0 %");
+  EXPECT_EQ(percent(-0.25), "-25 %");
+}
+
 TEST(AllReduceFit, ScatterThatNoFormExplainsIsNotUsable) {
   stats::Random random(8);
   std::vector<CollectivePoint> points;
@@ -210,8 +297,8 @@ TEST(ComputeFit, ThreadsAndSharedCoresAreToldApart) {
 
 TEST(ComputeFit, WhatIsAssumedIsSaid) {
   const ComputeFit fit = fit_compute("ddp", {{1, profile_of(1, 4, 4, 1.0)}});
-  EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 1.0 +- 0.25)"));
-  EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 0.8 +- 0.3)"));
+  EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 1.0 ± 0.25)"));
+  EXPECT_THAT(fit.status, testing::HasSubstr("assumed (exponent 0.8 ± 0.3)"));
   StepProfile gpu = profile_of(2, 4, 4, 1.0);
   gpu.machine.device = "cuda";
   const ComputeFit own = fit_compute("ddp", {{2, gpu}});
