@@ -276,7 +276,7 @@ store::FitRow to_row(const AllReduceFit& fit) {
 }
 
 std::string parameters_json(const Problem& problem, const Solution& solution) {
-  nlohmann::json parameters = nlohmann::json::object();
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();  // in the covariance's order
   for (std::size_t i = 0; i < problem.parameters.size(); ++i) {
     const Parameter& parameter = problem.parameters[i];
     const bool bound = solution.at_bound[i];
@@ -286,7 +286,7 @@ std::string parameters_json(const Problem& problem, const Solution& solution) {
     parameters[parameter.name] = {
         {"value", solution.values[i]},
         {"unit", parameter.unit},
-        {"standard_error", parameter.fixed || bound ? nlohmann::json() : nlohmann::json(error)},
+        {"standard_error", parameter.fixed || bound ? nlohmann::ordered_json() : nlohmann::ordered_json(error)},
         {"state", state},
         {"at_bound", bound},
         {"identified", static_cast<bool>(solution.identified[i])},

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/database.hpp"
 #include "tracer/store/result_rows.hpp"
 #include "tracer/store/run_rows.hpp"
@@ -36,8 +37,9 @@ struct PredictOptions {
   std::int64_t gpus_per_node = 0;  // ranks per host; 0: all on one host
   double confidence = 0.9;         // of the intervals
   bool dedicated = false;          // every rank has the cores one rank has at N = 1; else they crowd this machine's
-  double knee_share = 0.2;         // communication-bound: exposed communication above this share of the step
-  int draws = 400;                 // of the Monte Carlo behind each interval
+  // Communication-bound: exposed communication above this share of the step.
+  double knee_share = scaling::communication_bound_share;
+  int draws = 400;  // of the Monte Carlo behind each interval
   std::uint64_t seed = 1;
 };
 

@@ -1,6 +1,7 @@
 // How well N workers do against one: throughput, speedup, efficiency, and where communication takes over.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,10 @@ struct ScalingPoint {
   double step_s = 0.0;
   double exposed_s = 0.0;  // communication that compute does not hide
 };
+
+// Shares of exposed communication at which knees are looked for; above the last a step is communication-bound.
+inline constexpr std::array knee_shares = {0.1, 0.25, 0.5};
+inline constexpr double communication_bound_share = knee_shares.back();
 
 // The knee: the smallest N whose exposed communication exceeds `share` of its step; none when no point does. Points
 // may come in any order.

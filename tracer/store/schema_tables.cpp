@@ -163,8 +163,14 @@ constexpr std::array fit_columns = {
     Column{"status", "TEXT NOT NULL", "", "converged or not, and why it is or is not usable"},
     Column{"points", "INTEGER NOT NULL", "", "measured points it rests on"},
     Column{"median_relative_error", "REAL NOT NULL", "", "median |residual| / measured"},
-    Column{"parameters", "TEXT NOT NULL", "", "JSON: name -> {value, unit, standard_error, at_bound}"},
-    Column{"covariance", "TEXT NOT NULL", "", "JSON: row-major matrix in the parameters' order"},
+    Column{
+        "parameters", "TEXT NOT NULL", "",
+        "JSON: name -> {value, unit, standard_error, state, at_bound, identified, fixed}; state: fitted, assumed (the "
+        "data did not narrow the prior), fixed or at bound; no standard_error for the last two"},
+    Column{
+        "covariance", "TEXT NOT NULL", "",
+        "JSON: row-major matrix in the parameters' order; of the logarithms of those that are positive by nature, of "
+        "exponents as they are"},
     Column{"residuals", "TEXT NOT NULL", "", "JSON: per point {workers, bytes, measured_s, fitted_s}"},
 };
 

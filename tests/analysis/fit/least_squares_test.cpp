@@ -235,7 +235,8 @@ TEST(FitRow, SaysWhatIsFixedAssumedAndFitted) {
   std::vector<CollectivePoint> points;
   for (const std::int64_t workers : {2, 4})
     points.push_back(point_of(workers, 44, 1e-4 * static_cast<double>(workers - 1), "nccl"));
-  const auto parameters = nlohmann::json::parse(to_row(fit_all_reduce(points)).parameters);
+  const auto parameters = nlohmann::ordered_json::parse(to_row(fit_all_reduce(points)).parameters);
+  EXPECT_EQ(parameters.begin().key(), "latency") << "the covariance's first, not the alphabet's";
   EXPECT_EQ(parameters.at("latency").at("state"), "fitted");
   EXPECT_EQ(parameters.at("inverse_bandwidth").at("state"), "assumed");
   EXPECT_EQ(parameters.at("in_step_factor").at("state"), "fixed");
