@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/report/measured.hpp"
+#include "analysis/report/model_tables.hpp"
 #include "analysis/report/report.hpp"
 
 namespace ddpprof::report {
@@ -16,6 +17,9 @@ struct Source {
   SQLite::Database& db;
   std::vector<Configuration> configurations;
 };
+
+// In words, per strategy: what was measured, what more workers would do, what binds (answer.cpp).
+Table answer_table(const Source&);
 
 // What was run, and what to know before believing it (run.cpp).
 Table run_table(const Source&);
@@ -45,6 +49,11 @@ Table predictions_table(const Source&);
 Table knee_table(const Source&);
 Table learning_rate_table(const Source&);
 Table warmup_table(const Source&);
+std::vector<store::PredictionRow> read_predictions(const Source&);       // by strategy, ranks per host, N
+std::vector<store::LearningRateRow> read_learning_rates(const Source&);  // by rule, N
+// One curve a strategy: of the batch that was measured at most worker counts, the larger one when two were.
+std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>&);
+std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>&);  // of those
 
 // bench-comm (comm.cpp).
 Table comm_table(const Source&);

@@ -30,6 +30,8 @@ std::vector<store::FitRow> read_fits(const Source& source) {
   return rows;
 }
 
+}  // namespace
+
 std::vector<store::PredictionRow> read_predictions(const Source& source) {
   std::vector<store::PredictionRow> rows;
   SQLite::Statement q(
@@ -70,26 +72,34 @@ std::vector<store::LearningRateRow> read_learning_rates(const Source& source) {
   return rows;
 }
 
-// One curve a strategy: of the batch that was measured at most worker counts, the larger one when two were.
-std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>& configurations) {
+std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>& configurations) {
   std::map<std::string, std::map<std::int64_t, std::int64_t>> counts;  // strategy -> samples a worker -> worker counts
   const auto samples = [](const Configuration& c) { return c.batch_per_worker * c.accumulation; };
   for (const Configuration& c : configurations) {
     if (!c.measured.empty()) ++counts[c.strategy][samples(c)];
   }
-  std::vector<MeasuredScaling> measured;
+  std::vector<const Configuration*> found;
   for (const Configuration& c : configurations) {
     if (c.measured.empty()) continue;
     const auto& of_strategy = counts[c.strategy];
     const auto most = std::max_element(of_strategy.begin(), of_strategy.end(),
                                        [](const auto& a, const auto& b) { return a.second <= b.second; });
-    if (samples(c) != most->first) continue;
-    measured.push_back({c.strategy,
-                        {c.world_size, median_of(c.measured, &RunStep::duration_s).mid,
-                         median_of(c.measured, &RunStep::exposed_s).mid}});
+    if (samples(c) == most->first) found.push_back(&c);
+  }
+  return found;
+}
+
+std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>& configurations) {
+  std::vector<MeasuredScaling> measured;
+  for (const Configuration* c : scaling_configurations(configurations)) {
+    measured.push_back({c->strategy,
+                        {c->world_size, median_of(c->measured, &RunStep::duration_s).mid,
+                         median_of(c->measured, &RunStep::exposed_s).mid}});
   }
   return measured;
 }
+
+namespace {
 
 double number(const ordered_json& object, const char* key) {
   const auto found = object.find(key);

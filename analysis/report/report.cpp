@@ -34,10 +34,10 @@ Table brief_predictions(const Source& source) {
 
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
-      {{"summary", "what was run, how it scales, what is predicted"},
+      {{"summary", "the answer in words, what was run, how it scales, what is predicted"},
        "Summary",
-       {run_table, notices_table, step_table, time_table, strong_table, fit_table, brief_predictions, knee_table,
-        learning_rate_table, comm_table},
+       {answer_table, run_table, notices_table, step_table, time_table, strong_table, fit_table, brief_predictions,
+        knee_table, learning_rate_table, comm_table},
        true},
       {{"steps", "every step of every measurement"}, "Steps", {steps_table}},
       {{"phases", "where a step's time goes, phase by phase"}, "Phases", {time_table, phases_table}},

@@ -278,6 +278,48 @@ TEST_F(ReportTest, AnUnknownReportNamesTheKnownOnes) {
   }
 }
 
+// Steps of 100 ms at N = 1 and 125 ms at N = 2: 1.6 times the samples a second. Predicted: 200 ms at N = 4, of which 60
+// % is exposed, and at N = 64 nothing worth a number.
+TEST(ReportDerived, TheAnswerComesFirstInWords) {
+  const auto path = std::filesystem::path(testing::TempDir()) / ("answer_" + std::to_string(getpid()) + ".db");
+  {
+    test::SyntheticRun run(path);
+    for (const std::int64_t workers : {1, 2}) {
+      const std::int64_t id = run.measurement(test::train("ddp", workers));
+      for (std::int64_t rank = 0; rank < workers; ++rank) {
+        const std::int64_t shard = run.shard(id, rank);
+        const std::int64_t took = (75 + 25 * workers) * test::ms;
+        for (std::int64_t i = 0; i < 8; ++i) run.step(shard, i, i * took, took, 80 * test::ms, 0, 0, 0);
+      }
+    }
+    store::Inserter<store::PredictionRow> predictions(run.database);
+    store::PredictionRow row;
+    row.strategy = "ddp";
+    row.world_size = 4;
+    row.step_s = 0.2, row.step_low_s = 0.15, row.step_high_s = 0.3, row.confidence = 0.9;
+    row.exposed_s = 0.12;
+    row.efficiency = 0.5;
+    row.bound = "bandwidth";
+    row.extrapolation = 2;
+    predictions.insert(row);
+    row.world_size = 64;
+    row.step_s = 3, row.step_low_s = 0.2, row.step_high_s = 40;
+    row.extrapolation = 32;
+    predictions.insert(row);
+  }
+  store::Database database = store::Database::open_read(path);
+  std::ostringstream out;
+  render(report::build_report(database, "summary"), Format::table, out, 1000);
+  std::filesystem::remove(path);
+  EXPECT_THAT(out.str(), testing::StartsWith("In short\n"));
+  for (const char* sentence :
+       {"N = 2 trains 1.60 × as fast as N = 1 (weak efficiency 80.0 %)", "a step takes 125 ms",
+        "Throughput grows up to N = 4, the largest looked at. Communication-bound from N = 4 on.",
+        "N = 4 takes 200 ms a step (90 %: 150 ms to 300 ms), weak efficiency 50.0 %; what binds is bandwidth.",
+        "Beyond that the interval is wider than 10 ×."})
+    EXPECT_THAT(out.str(), testing::HasSubstr(sentence));
+}
+
 TEST(ReportDerived, OversubscriptionMissingRanksAndFailuresAreSaidInWords) {
   const auto path = std::filesystem::path(testing::TempDir()) / ("derived_" + std::to_string(getpid()) + ".db");
   {

@@ -1,0 +1,129 @@
+// The report's first lines: per strategy what was measured, what more workers would do and what binds them, in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/report/build.hpp"
+#include "analysis/report/model_tables.hpp"
+#include "analysis/report/units.hpp"
+#include "simulator/scaling/efficiency.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+constexpr double wide_interval = 10.0;  // high / low from which a prediction says little
+constexpr double communication_bound = 0.5;
+
+std::string time_text(double seconds) { return format_quantity(seconds, "s"); }
+
+std::string percent_text(double share) { return format_significant(100.0 * share, 3) + " %"; }
+
+std::string measured_sentence(const Source& source, const std::string& strategy) {
+  const Configuration* largest = nullptr;
+  for (const Configuration* c : scaling_configurations(source.configurations))
+    if (c->strategy == strategy && (!largest || c->world_size > largest->world_size)) largest = c;
+  if (!largest) return "";
+  const double step_s = median_of(largest->measured, &RunStep::duration_s).mid;
+  const double exposed_s = median_of(largest->measured, &RunStep::exposed_s).mid;
+  const Configuration* one = baseline(source.configurations, *largest);
+  if (largest->world_size == 1 || !one) {
+    return fmt::format("Measured: a step of N = {} takes {}, {} of it exposed communication.", largest->world_size,
+                       time_text(step_s), percent_text(exposed_s / step_s));
+  }
+  const double speedup = scaling::speedup(throughput(*largest), throughput(*one));
+  return fmt::format(
+      "Measured: N = {} trains {} × as fast as N = 1 (weak efficiency {}); a step takes {}, {} of it "
+      "exposed communication.",
+      largest->world_size, format_significant(speedup, 3),
+      percent_text(speedup / static_cast<double>(largest->world_size)), time_text(step_s),
+      percent_text(exposed_s / step_s));
+}
+
+// Of the N beyond the measured ones: the largest whose interval says something, else the largest.
+const store::PredictionRow* prediction_to_name(const std::vector<store::PredictionRow>& rows) {
+  const store::PredictionRow* found = nullptr;
+  const auto wide = [](const store::PredictionRow& r) { return r.step_high_s > wide_interval * r.step_low_s; };
+  for (const store::PredictionRow& row : rows)
+    if (row.step_s > 0 && row.extrapolation > 1.0 && (!found || wide(*found) || !wide(row))) found = &row;
+  return found;
+}
+
+std::string predicted_sentence(const std::vector<store::PredictionRow>& rows) {
+  const store::PredictionRow* row = prediction_to_name(rows);
+  if (!row) return "";
+  const std::string interval = fmt::format("{:.3g} %: {} to {}", 100.0 * row->confidence, time_text(row->step_low_s),
+                                           time_text(row->step_high_s));
+  if (row->step_high_s > wide_interval * row->step_low_s)
+    return fmt::format("Predicted: N = {} is too far from what was measured to say ({}); measure more workers.",
+                       row->world_size, interval);
+  std::string text =
+      fmt::format("Predicted: N = {} takes {} a step ({})", row->world_size, time_text(row->step_s), interval);
+  if (row->efficiency > 0) text += fmt::format(", weak efficiency {}", percent_text(row->efficiency));
+  text += fmt::format("; what binds is {}.", row->bound);
+  if (row != &rows.back()) text += fmt::format(" Beyond that the interval is wider than {:.0f} ×.", wide_interval);
+  return text;
+}
+
+std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>& curve) {
+  if (curve.size() < 2) return "";
+  const auto rate = [](const scaling::ScalingPoint& p) { return static_cast<double>(p.workers) / p.step_s; };
+  const auto best = std::max_element(curve.begin(), curve.end(),
+                                     [&](const auto& a, const auto& b) { return rate(a.second) < rate(b.second); });
+  std::string text =
+      best->first == curve.begin()->first
+          ? fmt::format("More workers do not train faster here: N = {} has the most samples a second.", best->first)
+      : best->first == curve.rbegin()->first
+          ? fmt::format("Throughput grows up to N = {}, the largest looked at.", best->first)
+          : fmt::format("Throughput is highest at N = {} of those looked at.", best->first);
+  std::vector<scaling::ScalingPoint> several;
+  for (const auto& [workers, point] : curve)
+    if (workers > 1) several.push_back(point);
+  if (const auto knee = scaling::knee(several, communication_bound))
+    text += fmt::format(" Communication-bound from N = {} on.", *knee);
+  return text;
+}
+
+}  // namespace
+
+Table answer_table(const Source& source) {
+  Table table;
+  table.name = "answer";
+  table.title = "In short";
+  table.empty = "Nothing measured and nothing predicted.";
+  table.columns = {text("about", "about"), prose("answer", "answer")};
+  table.key_columns = 1;
+  // The first grouping by host of each strategy; the predictions' own table has them all.
+  std::map<std::string, std::vector<store::PredictionRow>> predictions;
+  for (store::PredictionRow& row : read_predictions(source)) {
+    auto& rows = predictions[row.strategy];
+    if (rows.empty() || rows.front().gpus_per_node == row.gpus_per_node) rows.push_back(std::move(row));
+  }
+  std::map<std::string, std::map<std::int64_t, scaling::ScalingPoint>> curves;
+  for (const MeasuredScaling& m : measured_scaling(source.configurations))
+    if (m.point.step_s > 0) curves[m.strategy].insert({m.point.workers, m.point});
+  for (const auto& [strategy, rows] : predictions)
+    for (const store::PredictionRow& row : rows)
+      if (row.step_s > 0 && row.step_high_s <= wide_interval * row.step_low_s)
+        curves[strategy].insert({row.world_size, {row.world_size, row.step_s, row.exposed_s}});
+  for (const auto& [strategy, curve] : curves) {
+    std::string answer;
+    for (const std::string& sentence :
+         {measured_sentence(source, strategy), scaling_sentence(curve), predicted_sentence(predictions[strategy])})
+      if (!sentence.empty()) answer += (answer.empty() ? "" : " ") + sentence;
+    table.rows.push_back({strategy, answer});
+  }
+  const std::vector<store::LearningRateRow> rates = read_learning_rates(source);
+  const auto largest = std::max_element(rates.begin(), rates.end(),
+                                        [](const auto& a, const auto& b) { return a.world_size < b.world_size; });
+  if (largest != rates.end() && largest->world_size > 1)
+    table.rows.push_back({std::string("learning rate"),
+                          fmt::format("{} at N = {} ({} rule), reached from {} over {} warm-up steps.",
+                                      fmt::format("{:.4g}", largest->target_lr), largest->world_size, largest->rule,
+                                      fmt::format("{:.4g}", largest->base_lr), largest->warmup_steps)});
+  return table;
+}
+
+}  // namespace ddpprof::report
