@@ -13,7 +13,7 @@ namespace {
 constexpr double factor_of_ten = 2.302585092994046;
 constexpr double least_sd = 0.05;  // the four phases differ by more than their noise: one rate stands for two of them
 constexpr double largest_usable_error = 0.5;
-enum : std::size_t { overhead, from_root, to_root };
+enum : std::size_t { overhead, from_root, to_root, own_copy };
 
 bool leaves_root(const std::string& phase) { return phase == "replicate" || phase == "scatter"; }
 
@@ -32,19 +32,20 @@ step::DataParallelStep CopyFit::step_for(std::int64_t replicas, std::span<const 
   step.copy_overhead_s = values[overhead];
   step.root_s_per_byte = values[from_root];
   step.to_root_s_per_byte = values[to_root];
+  step.own_copy = values[own_copy];
   return step;
 }
 
-CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_bytes) {
+CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_bytes, bool own_devices) {
   CopyFit fit;
   std::int64_t largest = 0;
   for (const CopyPoint& point : all_points) {
     if (point.workers < 2 || !(point.duration_s > 0.0)) continue;
     CopyPoint kept = point;
-    const auto others = static_cast<double>(point.workers - 1);
+    const auto replicas = static_cast<double>(point.workers);
     const bool parameters = point.phase == "replicate" || point.phase == "reduce";
-    if (!(kept.bytes > 0.0) && parameters) kept.bytes = others * parameter_bytes;  // copies without a size
-    if (point.workers >= largest) fit.bytes_per_replica[point.phase] = kept.bytes / others;
+    if (!(kept.bytes > 0.0) && parameters) kept.bytes = replicas * parameter_bytes;  // copies without a size
+    if (point.workers >= largest) fit.bytes_per_replica[point.phase] = kept.bytes / replicas;
     largest = std::max(largest, point.workers);
     fit.points.push_back(kept);
   }
@@ -56,17 +57,20 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
   for (const CopyPoint& point : fit.points) {
     fit.problem.measured.push_back(point.duration_s);
     fit.problem.sd.push_back(std::hypot(least_sd, point.noise));
-    limit_s = std::min(limit_s, 1.5 * point.duration_s / static_cast<double>(point.workers - 1));
+    limit_s = std::min(limit_s, 1.5 * point.duration_s / static_cast<double>(point.workers));
   }
   fit.problem.parameters = {
       {"copy_overhead", "s", std::log(10e-6), factor_of_ten, std::log(1e-9), std::log(limit_s), true, false},
       {"from_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
-      {"to_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false}};
+      {"to_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
+      {"own_copy", "", std::log(own_devices ? 0.1 : 1.0), factor_of_ten, std::log(1e-3), std::log(10.0), true,
+       !own_devices}};
   const std::vector<CopyPoint> points = fit.points;
   fit.problem.model = [points](std::span<const double> values, std::size_t index) {
     const CopyPoint& point = points[index];
     const double rate = leaves_root(point.phase) ? values[from_root] : values[to_root];
-    return static_cast<double>(point.workers - 1) * values[overhead] + point.bytes * rate;
+    const auto replicas = static_cast<double>(point.workers);
+    return replicas * values[overhead] + (replicas - 1.0 + values[own_copy]) / replicas * point.bytes * rate;
   };
   fit.solution = solve(fit.problem);
   const double error = fit.solution.median_relative_error;

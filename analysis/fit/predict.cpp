@@ -41,7 +41,8 @@ Models build(store::Database& database) {
   models.dp_compute = fit_compute("dp", models.measured.dp);
   const auto& dp = models.measured.dp;
   const double parameter_bytes = dp.empty() ? 0.0 : static_cast<double>(dp.rbegin()->second.parameter_bytes);
-  models.copies = fit_copies(models.measured.copies, parameter_bytes);
+  const bool own_devices = !dp.empty() && dp.rbegin()->second.machine.device == "cuda";
+  models.copies = fit_copies(models.measured.copies, parameter_bytes, own_devices);
   return models;
 }
 

@@ -24,7 +24,7 @@ DataParallelResult simulate(const DataParallelStep& step) {
   require(step.output_bytes, "output_bytes");
   require(step.root_s_per_byte, "root_s_per_byte");
   require(step.to_root_s_per_byte, "to_root_s_per_byte");
-  require(step.clone_s_per_byte, "clone_s_per_byte");
+  require(step.own_copy, "own_copy");
   require(step.copy_overhead_s, "copy_overhead_s");
   require(step.data_s, "data_s");
   require(step.forward_s, "forward_s");
@@ -34,11 +34,10 @@ DataParallelResult simulate(const DataParallelStep& step) {
   DataParallelResult result;
   result.compute_s = step.forward_s + step.backward_s + step.optimizer_s;
   if (step.replicas > 1) {
-    const auto others = static_cast<double>(step.replicas - 1);
-    const double overhead_s = others * step.copy_overhead_s;
-    const auto copy_s = [&](double bytes, double s_per_byte) { return overhead_s + others * bytes * s_per_byte; };
-    result.replicate_s =
-        copy_s(step.parameter_bytes, step.root_s_per_byte) + step.parameter_bytes * step.clone_s_per_byte;
+    const double overhead_s = static_cast<double>(step.replicas) * step.copy_overhead_s;
+    const double copies = static_cast<double>(step.replicas - 1) + step.own_copy;
+    const auto copy_s = [&](double bytes, double s_per_byte) { return overhead_s + copies * bytes * s_per_byte; };
+    result.replicate_s = copy_s(step.parameter_bytes, step.root_s_per_byte);
     result.scatter_s = copy_s(step.input_bytes, step.root_s_per_byte);
     result.gather_s = copy_s(step.output_bytes, step.to_root_s_per_byte);
     result.reduce_s = copy_s(step.parameter_bytes, step.to_root_s_per_byte);

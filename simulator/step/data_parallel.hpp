@@ -12,8 +12,8 @@ struct DataParallelStep {
   double output_bytes = 0.0;        // of one replica's outputs
   double root_s_per_byte = 0.0;     // 1 / B_root: from device 0 to any other device
   double to_root_s_per_byte = 0.0;  // from any other device to device 0, adding up included; often the same
-  double clone_s_per_byte = 0.0;    // replica 0's own copy of the parameters, on device 0
-  double copy_overhead_s = 0.0;     // fixed cost of each of the four copies, per replica beyond the first
+  double own_copy = 0.0;  // what replica 0's copies, on device 0, take of another replica's: 0 nothing, 1 as much
+  double copy_overhead_s = 0.0;  // fixed cost of each of the four copies, per replica
   double data_s = 0.0;
   double forward_s = 0.0;  // slowest replica's, while all of them run
   double backward_s = 0.0;
@@ -25,14 +25,14 @@ struct DataParallelResult {
   double compute_s = 0.0;    // forward + backward + optimizer
   double copies_s = 0.0;     // the four below
   double overhead_s = 0.0;   // the part of copies_s that does not depend on bytes
-  double replicate_s = 0.0;  // P (N-1) / B_root + P clone
-  double scatter_s = 0.0;    // (N-1) inputs / B_root
-  double gather_s = 0.0;     // (N-1) outputs, to the root
-  double reduce_s = 0.0;     // P (N-1) / B_root
+  double replicate_s = 0.0;  // P (N-1 + own) / B_root
+  double scatter_s = 0.0;    // (N-1 + own) inputs / B_root
+  double gather_s = 0.0;     // (N-1 + own) outputs, to the root
+  double reduce_s = 0.0;     // P (N-1 + own), to the root
 };
 
-// One replica replicates nothing: the step is the model's own. Throws std::invalid_argument when replicas < 1 or a
-// figure is negative.
+// One replica copies nothing, as PyTorch's DataParallel on one device calls the module itself. Throws
+// std::invalid_argument when replicas < 1 or a figure is negative.
 DataParallelResult simulate(const DataParallelStep&);
 
 }  // namespace ddpprof::step

@@ -80,6 +80,11 @@ std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std:
   const auto& workload = context.scenario.workload;
   if (context.strategy == scenario::Strategy::ddp)
     return std::make_unique<DdpTrainer>(std::move(network), *group, context.scenario);
+  // PyTorch's data_parallel on one device calls the module itself: nothing is replicated, scattered or gathered.
+  if (context.replicas == 1) {
+    mark_parameters(*network);
+    return std::make_unique<PlainTrainer>(std::move(network), workload.loss);
+  }
   if (context.device.is_cuda()) return make_cuda_data_parallel(std::move(network), workload.loss, context.replicas);
   return std::make_unique<CpuDataParallel>(std::move(network), workload.loss, context.replicas, context.threads,
                                            context.timeout());

@@ -40,7 +40,8 @@ class DdpTrainer : public Trainer {
   scenario::LossKind loss_;
 };
 
-// The same model and pass without any communication. Gradient-ready marks stay, so that the two can be compared.
+// The same model and pass without any communication: DDP's without its wrapper, DataParallel's on one device.
+// Gradient-ready marks stay, so that the two can be compared.
 class PlainTrainer : public Trainer {
  public:
   PlainTrainer(std::shared_ptr<Network> network, scenario::LossKind loss);

@@ -196,8 +196,8 @@ constexpr double output_bytes = 1e4;
 DpParts dp_parts(const Truth& truth, std::int64_t workers, double factor) {
   double parameter_bytes = 0.0;
   for (const std::int64_t bytes : truth.bucket_bytes) parameter_bytes += static_cast<double>(bytes);
-  const auto others = static_cast<double>(workers - 1);
-  const auto copy_s = [&](double bytes) { return others * (truth.copy_overhead_s + bytes * truth.copy_s_per_byte); };
+  const double copies = workers > 1 ? static_cast<double>(workers) : 0.0;  // replica 0's own too, all on one CPU
+  const auto copy_s = [&](double bytes) { return copies * (truth.copy_overhead_s + bytes * truth.copy_s_per_byte); };
   const double shared = compute_sharing(truth, workers) * factor;
   return {truth.forward_s * shared, truth.ready_s.back() * shared, truth.optimizer_s,      copy_s(parameter_bytes),
           copy_s(input_bytes),      copy_s(output_bytes),          copy_s(parameter_bytes)};
@@ -219,7 +219,7 @@ void add_dp(store::Database& database, const Truth& truth, const std::vector<std
   for (const std::int64_t workers : worker_counts) {
     const std::int64_t id = measurements.insert(measurement(truth, workers, "train", "dp"));
     const std::int64_t shard = add_shard(database, id, 0);
-    const auto others = static_cast<double>(workers - 1);
+    const auto replicas = static_cast<double>(workers);
     const auto parameter_bytes = static_cast<double>(measurement(truth, workers, "", "").parameter_bytes);
     for (std::int64_t step = 0; step < truth.steps; ++step) {
       const DpParts parts = dp_parts(truth, workers, 1.0 + truth.noise * random.normal());
@@ -235,7 +235,7 @@ void add_dp(store::Database& database, const Truth& truth, const std::vector<std
       row.copy_ns = ns(parts.replicate_s + parts.scatter_s + parts.gather_s + parts.reduce_s);
       const std::int64_t step_id = steps.insert(row);
       if (workers < 2) continue;
-      const auto bytes = [&](double each) { return std::llround(others * each); };
+      const auto bytes = [&](double each) { return std::llround(replicas * each); };
       phases.insert({step_id, "replicate", 0, 0, ns(parts.replicate_s), bytes(parameter_bytes)});
       phases.insert({step_id, "scatter", 0, 0, ns(parts.scatter_s), bytes(input_bytes)});
       phases.insert({step_id, "gather", 0, 0, ns(parts.gather_s), bytes(output_bytes)});

@@ -31,7 +31,7 @@ struct Truth {
   std::int64_t batch = 32;
   double speed = 1.0;              // all times of a run but its input are divided by it: repeats differ
   bool nccl = false;               // a plain ring on links of its own
-  double copy_overhead_s = 50e-6;  // dp, per copy and replica beyond the first
+  double copy_overhead_s = 50e-6;  // dp, per copy and replica
   double copy_s_per_byte = 2e-10;  // dp
 };
 
