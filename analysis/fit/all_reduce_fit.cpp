@@ -13,13 +13,26 @@ namespace ddpprof::fit {
 namespace {
 
 constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
-constexpr double least_sd = 0.02;                    // no point weighs as if it were better known than this
+constexpr double factor_of_three = 1.0986122886681098;
+constexpr double least_sd = 0.02;  // no point weighs as if it were better known than this
 constexpr double largest_usable_error = 0.35;
 constexpr std::size_t few_points = 4;  // no more than the parameters of a form
 
-// Order of the parameters in every form's problem.
-// A segmented ring also has gamma.
-enum : std::size_t { alpha, beta, in_step, gamma };
+// Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
+enum : std::size_t { alpha, beta, in_step, gamma, switching, switch_exponent, core_share };
+
+// Of a training step's collective relative to bench-comm's, everything takes in_step times as long.
+collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
+                         double in_step_factor) {
+  Crowd crowd{.ranks_per_core = ranks_per_core(machine)};
+  if (form.sharing == HostSharing::time_shared) {
+    crowd.switch_s = values[switching];
+    crowd.switch_exponent = values[switch_exponent];
+    crowd.core_share = values[core_share];
+  }
+  const collective::Link link{values[alpha], values[beta], form.segmented ? values[gamma] : 0.0};
+  return in_step_factor * form.cost(machine.workers, bytes, link, crowd);
+}
 
 // Wide centres. Latency: a loopback or data-centre hop, a GPU's own network less; bandwidth: 1 GB/s and 10 GB/s.
 Problem make_problem(const Form& form, const std::vector<CollectivePoint>& points, bool nccl) {
@@ -31,8 +44,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   for (const CollectivePoint& point : points) {
     problem.measured.push_back(point.transfer_s);
     problem.sd.push_back(std::hypot(least_sd, point.noise));
-    const double crowding = core_crowding(point.machine);
-    const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowding);
+    const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine)};
+    const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowd);
     // No latency may alone exceed 1.5 times what any measured all-reduce took in all, no bandwidth term what the
     // largest messages took: they are the ones that bandwidth carries.
     if (unit.latency_s > 0.0) alpha_limit = std::min(alpha_limit, 1.5 * point.transfer_s / unit.latency_s);
@@ -51,13 +64,18 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.parameters.push_back({"reduction", "s/byte", std::log(nccl ? 1e-12 : 1e-10), factor_of_ten, std::log(1e-14),
                                   std::log(beta_limit), true, false});
   }
+  if (form.sharing == HostSharing::time_shared) {
+    // Measured on two cores with 4, 8 and 16 ranks: 0.3 ms, exponent 0.6, two thirds of a core.
+    problem.parameters.push_back(
+        {"switch", "s", std::log(0.3e-3), factor_of_three, std::log(1e-7), std::log(1.0), true, false});
+    problem.parameters.push_back({"switch_exponent", "", 0.6, 0.15, 0.1, 1.5, false, false});
+    problem.parameters.push_back({"core_share", "", std::log(0.75), 0.3, std::log(0.2), 0.0, true, false});
+  }
   problem.model = [form, points](std::span<const double> values, std::size_t index) {
     const CollectivePoint& point = points[index];
-    const double reduction = form.segmented ? values[gamma] : 0.0;
-    const collective::Cost cost = form.cost(point.machine.workers, point.bytes,
-                                            {values[alpha], values[beta], reduction}, core_crowding(point.machine));
-    const double factor = point.bench ? 1.0 : values[in_step];
-    return factor * (cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s);
+    const collective::Cost cost =
+        cost_of(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step]);
+    return cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s;
   };
   return problem;
 }
@@ -75,6 +93,10 @@ std::optional<double> held_out_error(const Form& form, const std::vector<Collect
     counts.insert(point.machine.workers);
   }
   if (counts.empty() || (counts.size() < 2 && sizes.size() < 2)) return std::nullopt;
+  // Nor do ranks with cores of their own tell what those that share cores do.
+  const auto crowded = [](const CollectivePoint& point) { return ranks_per_core(point.machine) > 1.0; };
+  if (std::any_of(held.begin(), held.end(), crowded) && std::none_of(kept.begin(), kept.end(), crowded))
+    return std::nullopt;
   const Solution solution = solve(make_problem(form, kept, nccl));
   if (!solution.converged) return std::nullopt;
   const Problem test = make_problem(form, held, nccl);
@@ -150,6 +172,12 @@ void judge(AllReduceFit& fit) {
     assume("bandwidth is not separable (" + where + "): it rests on an assumed " +
            rate_text(std::exp(-picked.problem.parameters[beta].prior)) + " within a factor of ten");
   }
+  if (picked.form.sharing == HostSharing::time_shared && !solution.identified[switching]) {
+    assume(
+        "no collective was measured with more ranks than cores: how long one waits for its turn of a core rests on "
+        "an assumed " +
+        time_text(std::exp(picked.problem.parameters[switching].prior)) + " a step within a factor of three");
+  }
   if (!solution.identified[in_step] && !picked.problem.parameters[in_step].fixed) {
     assume("how much slower an all-reduce is inside a step than in bench-comm is not determined");
   }
@@ -178,23 +206,39 @@ void judge(AllReduceFit& fit) {
 }  // namespace
 
 std::string Form::name() const {
-  return std::string(segmented ? "gloo-segmented-ring" : "ring") + (shared_cores ? "-shared-cores" : "");
+  const std::string base = segmented ? "gloo-segmented-ring" : "ring";
+  switch (sharing) {
+    case HostSharing::proportional:
+      return base + "-shared-cores";
+    case HostSharing::time_shared:
+      return base + "-time-shared";
+    case HostSharing::none:
+      break;
+  }
+  return base;
 }
 
 collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const collective::Link& link,
-                            double crowding) const {
-  const collective::Cost alone = segmented ? collective::gloo_segmented_ring(workers, bytes, link)
-                                           : collective::ring(workers, static_cast<double>(bytes), link);
-  return shared_cores ? crowding * alone : alone;
+                            const Crowd& crowd) const {
+  collective::Link shared = link;
+  if (sharing == HostSharing::time_shared) {
+    const double waiting = std::max(0.0, crowd.ranks_per_core - 1.0);
+    if (waiting > 0.0) shared.latency_s += crowd.switch_s * std::pow(waiting, crowd.switch_exponent);
+    const double slower = std::pow(1.0 + std::pow(crowd.core_share * crowd.ranks_per_core, 4.0), 0.25);
+    shared.bandwidth_s_per_byte *= slower;
+    shared.reduction_s_per_byte *= slower;
+  }
+  const collective::Cost alone = segmented ? collective::gloo_segmented_ring(workers, bytes, shared)
+                                           : collective::ring(workers, static_cast<double>(bytes), shared);
+  return sharing == HostSharing::proportional ? std::max(1.0, crowd.ranks_per_core) * alone : alone;
 }
 
-double core_crowding(const Machine& machine) {
-  return std::max(1.0, static_cast<double>(machine.ranks_per_host()) / static_cast<double>(machine.cores));
+double ranks_per_core(const Machine& machine) {
+  return static_cast<double>(machine.ranks_per_host()) / static_cast<double>(machine.cores);
 }
 
-collective::Link FormFit::link(std::span<const double> values) const {
-  const double reduction = form.segmented ? values[gamma] : 0.0;
-  return {values[in_step] * values[alpha], values[in_step] * values[beta], values[in_step] * reduction};
+collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
+  return cost_of(form, machine, bytes, values, values[in_step]);
 }
 
 AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
@@ -211,15 +255,15 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
                                     [](const CollectivePoint& point) { return point.machine.nodes == 1; });
   const bool loopback = !nccl && one_host;
   const bool crowded = loopback && std::any_of(fit.points.begin(), fit.points.end(), [](const CollectivePoint& point) {
-                         return core_crowding(point.machine) > 1.0;
+                         return ranks_per_core(point.machine) > 1.0;
                        });
-  std::vector<Form> forms;
-  if (!nccl) {
-    if (loopback) forms.push_back({true, true});
-    if (!loopback || crowded) forms.push_back({true, false});
-    if (loopback) forms.push_back({false, true});
-  }
-  if (!loopback || crowded) forms.push_back({false, false});
+  using enum HostSharing;
+  std::vector<Form> forms;  // the backend's own first
+  if (loopback) forms.push_back({true, time_shared});
+  if (loopback && crowded) forms.push_back({true, proportional});
+  if (!nccl && (!loopback || crowded)) forms.push_back({true, none});
+  if (loopback) forms.push_back({false, proportional});
+  if (!loopback || crowded) forms.push_back({false, none});
   for (const Form& form : forms) {
     FormFit one;
     one.form = form;

@@ -1,9 +1,13 @@
 // The all-reduce's cost as a function of N and bytes, fitted to measured collectives.
 //
-// Forms: `ring` (2(N-1) alpha + 2(N-1)/N S beta), `gloo-segmented-ring` (simulator/collective), each also with
-// `-shared-cores`: every term times ranks per host over cores (at least 1), because over one host's loopback the ranks'
-// own cores carry the bytes. In a ring beta and gamma have proportional coefficients at every N and S, so gamma is
-// folded into beta: their sum beta + gamma/2 is what is fitted.
+// Forms: `ring` (2(N-1) alpha + 2(N-1)/N S beta) and `gloo-segmented-ring` (simulator/collective), alone on the link or
+// over one host's loopback, where the ranks' own cores carry the bytes and r ranks share c of them:
+// - `-time-shared`: a step waits for its neighbour to be given a core, alpha + switch (r/c - 1)^k, and bytes take
+//   (1 + (u r/c)^4)^(1/4) times as long, a smooth max(1, u r/c) with u how much of a core one rank keeps busy
+//   (docs/design/ranks-that-share-cores.md has what was measured);
+// - `-shared-cores`: every term times max(1, r/c).
+// In a ring beta and gamma have proportional coefficients at every N and S, so gamma is folded into beta: their sum
+// beta + gamma/2 is what is fitted.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +23,26 @@
 
 namespace ddpprof::fit {
 
-struct Form {
-  bool segmented = false;  // Gloo's segmented ring, else the textbook ring
-  bool shared_cores = false;
+enum class HostSharing { none, proportional, time_shared };
 
-  std::string name() const;
-  // Of one all-reduce alone on the link. `crowding`: ranks per host over cores, at least 1.
-  collective::Cost cost(std::int64_t workers, std::int64_t bytes, const collective::Link&, double crowding) const;
+// What ranks on one host do to each other's collectives; only a time-shared form reads the last three.
+struct Crowd {
+  double ranks_per_core = 0.0;
+  double switch_s = 0.0;
+  double switch_exponent = 1.0;
+  double core_share = 1.0;
 };
 
-// Ranks per host over its cores, at least 1.
-double core_crowding(const Machine&);
+struct Form {
+  bool segmented = false;  // Gloo's segmented ring, else the textbook ring
+  HostSharing sharing = HostSharing::none;
+
+  std::string name() const;
+  // Of one all-reduce alone on the link.
+  collective::Cost cost(std::int64_t workers, std::int64_t bytes, const collective::Link&, const Crowd&) const;
+};
+
+double ranks_per_core(const Machine&);  // of one host
 
 struct FormFit {
   Form form;
@@ -39,8 +52,8 @@ struct FormFit {
   double score = 0.0;                    // held-out error, or the fit's own where nothing can be held out
   double weight = 0.0;                   // share of the Monte Carlo draws
 
-  // Link parameters as a prediction uses them: in a training step, where the fit could tell it from bench-comm.
-  collective::Link link(std::span<const double> values) const;
+  // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
+  collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
 };
 
 struct AllReduceFit {

@@ -85,7 +85,6 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
   const double copy_rate = copy_back_s_per_byte(from_one ? one->second : profile, buckets) * copy_scale;
 
   const bool nccl = profile.machine.backend == "nccl";
-  const double crowding = core_crowding(machine);
   step::DdpStep work;
   work.forward_s = profile.forward_s * scale;
   work.backward_s = profile.backward_s * scale;
@@ -98,7 +97,7 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
     item.ready_s = std::min(bucket.ready_s, profile.backward_s) * scale;
     item.copy_back_s = copy_rate * static_cast<double>(bucket.bytes);
     if (machine.workers > 1 && draw.form) {
-      item.cost = draw.form->form.cost(machine.workers, bucket.bytes, draw.form->link(draw.link), crowding);
+      item.cost = draw.form->cost(machine, bucket.bytes, draw.link);
     }
     work.buckets.push_back(item);
   }

@@ -191,8 +191,8 @@ TEST(AllReduceFit, EightT4RanksOnPcieBetweenTheSizesFitted) {
   ASSERT_TRUE(fit.usable) << fit.status;
   std::vector<double> errors;
   for (std::size_t i = 1; i < sizes.size(); i += 2) {
-    const collective::Link link = fit.picked().link(fit.picked().solution.values);
-    const double predicted_s = fit.picked().form.cost(8, sizes[i].first, link, 1.0).total_s();
+    const double predicted_s =
+        fit.picked().cost(fitted.front().machine, sizes[i].first, fit.picked().solution.values).total_s();
     errors.push_back(std::abs(predicted_s / (sizes[i].second * 1e-6) - 1.0));
   }
   RecordProperty("median_error_percent", std::to_string(100.0 * stats::median(errors)));

@@ -29,8 +29,10 @@ double compute_sharing(const Truth& truth, std::int64_t workers) {
 double all_reduce_s(const Truth& truth, std::int64_t workers, std::int64_t bytes) {
   const auto n = static_cast<double>(workers);
   const double factor = truth.nccl ? 1.0 : crowding(truth, workers);
-  const double alpha_s = truth.alpha_s * std::pow(n - 1.0, truth.latency_exponent - 1.0);
-  return factor / truth.speed * 2.0 * (n - 1.0) * (alpha_s + static_cast<double>(bytes) / n * truth.beta_s_per_byte);
+  const double alpha_s = truth.alpha_s * std::pow(n - 1.0, truth.latency_exponent - 1.0) +
+                         (factor > 1.0 ? truth.switch_s * std::pow(factor - 1.0, 0.6) : 0.0);
+  const double beta_s_per_byte = factor * truth.beta_s_per_byte;
+  return 2.0 * (n - 1.0) * (alpha_s + static_cast<double>(bytes) / n * beta_s_per_byte) / truth.speed;
 }
 
 struct RankStep {

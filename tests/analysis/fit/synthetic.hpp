@@ -24,7 +24,9 @@ struct Truth {
   double copy_back_s_per_byte = 0.5e-9;
   double noise = 0.0;  // relative sigma of a rank's compute in a step, independent
   std::int64_t cores = 1024;
-  double sharing_exponent = 1.0;     // compute times max(1, N / cores)^this; communication times max(1, N / cores)
+  double sharing_exponent =
+      1.0;                   // compute times max(1, N / cores)^this; bytes of communication times max(1, N / cores)
+  double switch_s = 300e-6;  // a communication step waits for a core: this times (N / cores - 1)^0.6 longer
   double contention_exponent = 0.0;  // compute times min(N, cores)^this: ranks share memory before they share cores
   bool own_hosts = false;            // every rank on a host of its own, else all on one
   std::int64_t steps = 30;
