@@ -20,7 +20,7 @@ fs::path find(const char* variable, const std::string& name, const std::vector<f
   std::string looked;
   for (const fs::path& folder : folders) {
     std::error_code error;
-    const fs::path candidate = fs::weakly_canonical(folder / name, error);
+    fs::path candidate = fs::weakly_canonical(folder / name, error);
     if (!error && fs::exists(candidate)) return candidate;
     looked += (looked.empty() ? "" : ", ") + candidate.string();
   }

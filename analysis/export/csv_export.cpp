@@ -25,7 +25,7 @@ std::string heading(const store::Column& column) {
       unit += c == '-' || c == ' ' ? '_' : c;
     }
   }
-  const std::string name(column.name);
+  std::string name(column.name);
   if (unit.empty() || ("_" + name + "_").find("_" + unit + "_") != std::string::npos) return name;
   return name + "_" + unit;
 }

@@ -76,11 +76,10 @@ const StepProfile& Predictor::nearest(const Machine& machine) const {
     };
     return std::pair{apart(other.ranks_per_host(), machine.ranks_per_host()), apart(other.workers, machine.workers)};
   };
-  const StepProfile* best = nullptr;
-  for (const auto& [workers, profile] : profiles()) {
-    if (!best || distance(profile.machine) < distance(best->machine)) best = &profile;
-  }
-  return *best;
+  return std::min_element(
+             profiles().begin(), profiles().end(),
+             [&](const auto& a, const auto& b) { return distance(a.second.machine) < distance(b.second.machine); })
+      ->second;
 }
 
 Predictor::Draw Predictor::best() const {

@@ -179,7 +179,7 @@ ShardSummary summarise(const ShardTrace& trace) {
           collective.ready_ns = std::max(collective.ready_ns.value_or(grad->second), grad->second);
       }
     }
-    summary.collectives.push_back(std::move(collective));
+    summary.collectives.push_back(collective);
   }
 
   const Activity activity(trace);

@@ -55,7 +55,8 @@ class Launch {
     try {
       if (options_.ranks.empty()) throw std::system_error(EINVAL, std::generic_category(), "no ranks to start");
       if (options_.ranks.size() > Guardian::most_groups) {
-        throw std::system_error(EINVAL, std::generic_category(), fmt::format("at most {} ranks", Guardian::most_groups));
+        throw std::system_error(EINVAL, std::generic_category(),
+                                fmt::format("at most {} ranks", Guardian::most_groups));
       }
       std::filesystem::create_directories(options_.run_directory);
       guardian_.emplace();

@@ -10,16 +10,16 @@
 namespace ddpprof::launcher {
 
 enum class Activity : std::int32_t {
-  starting = 0,     // the process exists; LibTorch is loading
-  rendezvous,       // waiting for the other ranks
+  starting = 0,  // the process exists; LibTorch is loading
+  rendezvous,    // waiting for the other ranks
   building_model,
-  broadcasting,     // parameters from rank 0
+  broadcasting,  // parameters from rank 0
   data_wait,
   forward,
-  backward,         // all-reduce included
+  backward,  // all-reduce included
   optimizer,
-  unwrapped_step,   // a step without the DDP wrapper
-  all_reduce,       // bench-comm, or agreeing when to stop
+  unwrapped_step,  // a step without the DDP wrapper
+  all_reduce,      // bench-comm, or agreeing when to stop
   clock_exchange,
   finishing,
   done,
@@ -27,27 +27,40 @@ enum class Activity : std::int32_t {
 
 constexpr const char* to_string(Activity activity) {
   switch (activity) {
-    case Activity::starting: return "starting";
-    case Activity::rendezvous: return "waiting for the other ranks (rendezvous)";
-    case Activity::building_model: return "building the model";
-    case Activity::broadcasting: return "broadcasting parameters";
-    case Activity::data_wait: return "waiting for data";
-    case Activity::forward: return "forward";
-    case Activity::backward: return "backward and all-reduce";
-    case Activity::optimizer: return "optimizer";
-    case Activity::unwrapped_step: return "a step without DDP";
-    case Activity::all_reduce: return "all-reduce";
-    case Activity::clock_exchange: return "clock exchange";
-    case Activity::finishing: return "finishing";
-    case Activity::done: return "done";
+    case Activity::starting:
+      return "starting";
+    case Activity::rendezvous:
+      return "waiting for the other ranks (rendezvous)";
+    case Activity::building_model:
+      return "building the model";
+    case Activity::broadcasting:
+      return "broadcasting parameters";
+    case Activity::data_wait:
+      return "waiting for data";
+    case Activity::forward:
+      return "forward";
+    case Activity::backward:
+      return "backward and all-reduce";
+    case Activity::optimizer:
+      return "optimizer";
+    case Activity::unwrapped_step:
+      return "a step without DDP";
+    case Activity::all_reduce:
+      return "all-reduce";
+    case Activity::clock_exchange:
+      return "clock exchange";
+    case Activity::finishing:
+      return "finishing";
+    case Activity::done:
+      return "done";
   }
   return "unknown";
 }
 
 inline constexpr const char* status_file_variable = "DDPPROF_STATUS_FILE";
 
-struct StatusPage {                         // exactly one page; zero-filled by the launcher before the rank starts
-  std::atomic<std::int32_t> activity;       // Activity
+struct StatusPage {                    // exactly one page; zero-filled by the launcher before the rank starts
+  std::atomic<std::int32_t> activity;  // Activity
   std::atomic<std::int32_t> reserved;
   std::atomic<std::int64_t> step;           // current step, -1 before the first; bench-comm: the iteration
   std::atomic<std::int64_t> steps_planned;  // at most this many

@@ -14,7 +14,7 @@ std::vector<KeySpec> make_specs() {
   constexpr auto S = &Draft::scenario;
   constexpr auto W = &Scenario::workload;
   std::vector<KeySpec> specs;
-  const auto add = [&](KeySpec spec) { specs.push_back(std::move(spec)); };
+  const auto add = [&](const KeySpec& spec) { specs.push_back(spec); };
 
   add(bound<S, &Scenario::name>(
       {.key = "name",

@@ -22,28 +22,28 @@ enum class LearningRateRule { linear };  // lr = N * base, warmed up step by ste
 struct Model {
   enum class Kind { linear, mlp, resnet18, resnet50 };
   Kind kind = Kind::mlp;
-  std::vector<std::int64_t> widths;      // linear: {in, out}; mlp: {in, hidden…, out}; resnets: empty
-  std::int64_t classes = 1000;           // resnets
-  std::int64_t image_size = 224;         // resnets: input is 3 × image_size × image_size
+  std::vector<std::int64_t> widths;  // linear: {in, out}; mlp: {in, hidden…, out}; resnets: empty
+  std::int64_t classes = 1000;       // resnets
+  std::int64_t image_size = 224;     // resnets: input is 3 × image_size × image_size
 
-  std::string label() const;             // "linear-10-1", "mlp-784-10-10-10", "resnet18"
-  std::int64_t outputs() const;          // width of the last layer
+  std::string label() const;     // "linear-10-1", "mlp-784-10-10-10", "resnet18"
+  std::int64_t outputs() const;  // width of the last layer
 
   bool operator==(const Model&) const = default;
 };
 
 struct Data {
-  std::int64_t samples = 10000;          // synthetic, made from the seed
+  std::int64_t samples = 10000;  // synthetic, made from the seed
   std::uint64_t seed = 1;
   bool shuffle = true;
-  bool drop_last = false;                // as DistributedSampler's
+  bool drop_last = false;  // as DistributedSampler's
 
   bool operator==(const Data&) const = default;
 };
 
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::sgd;
-  double momentum = 0.0;                 // sgd
+  double momentum = 0.0;  // sgd
   double weight_decay = 0.0;
 
   bool operator==(const Optimizer&) const = default;
@@ -53,17 +53,17 @@ struct Workload {
   Model model;
   Data data;
   LossKind loss = LossKind::cross_entropy;
-  std::int64_t batch_per_worker = 32;    // samples of one micro-batch on one worker
-  std::int64_t accumulation = 1;         // micro-batches per optimizer step
+  std::int64_t batch_per_worker = 32;  // samples of one micro-batch on one worker
+  std::int64_t accumulation = 1;       // micro-batches per optimizer step
   Optimizer optimizer;
   Precision precision = Precision::fp32;
-  std::uint64_t seed = 1;                // of the initial weights
+  std::uint64_t seed = 1;  // of the initial weights
 
   bool operator==(const Workload&) const = default;
 };
 
 struct DdpOptions {
-  std::optional<double> bucket_cap_mb;   // MiB; unset: first bucket 1 MiB, then 25, as PyTorch
+  std::optional<double> bucket_cap_mb;  // MiB; unset: first bucket 1 MiB, then 25, as PyTorch
   bool gradient_as_bucket_view = false;
   bool broadcast_buffers = true;
 
@@ -71,12 +71,12 @@ struct DdpOptions {
 };
 
 struct Measure {
-  std::int64_t warmup_steps = 5;         // at least 3: DDP rebuilds its buckets in the second step
-  std::int64_t steps = 30;               // measured steps; with `until_ci_percent`, at most this many
-  std::int64_t repeats = 1;              // of each (strategy, N), interleaved
-  std::optional<double> until_ci_percent;  // stop once the median's 95 % interval is within ± this share
-  bool unwrapped = true;                 // also time the step without the DDP wrapper
-  double timeout_s = 120.0;              // a rank without progress for this long is a hang
+  std::int64_t warmup_steps = 5;                 // at least 3: DDP rebuilds its buckets in the second step
+  std::int64_t steps = 30;                       // measured steps; with `until_ci_percent`, at most this many
+  std::int64_t repeats = 1;                      // of each (strategy, N), interleaved
+  std::optional<double> until_ci_percent;        // stop once the median's 95 % interval is within ± this share
+  bool unwrapped = true;                         // also time the step without the DDP wrapper
+  double timeout_s = 120.0;                      // a rank without progress for this long is a hang
   std::optional<std::int64_t> threads_per_rank;  // intra-op threads; unset: max(1, cores / N)
   bool trace = true;
 
@@ -85,16 +85,16 @@ struct Measure {
 
 struct Predict {
   std::vector<std::int64_t> workers = {8, 16, 32, 64};
-  std::int64_t gpus_per_node = 0;        // ranks per host; 0: all on one host
+  std::int64_t gpus_per_node = 0;  // ranks per host; 0: all on one host
   double confidence = 0.9;
-  Sharing sharing = Sharing::machine;    // machine: more ranks crowd this machine's cores as measured;
-                                         // dedicated: every rank has the cores one rank has here at N = 1
+  Sharing sharing = Sharing::machine;  // machine: more ranks crowd this machine's cores as measured;
+                                       // dedicated: every rank has the cores one rank has here at N = 1
 
   bool operator==(const Predict&) const = default;
 };
 
 struct LearningRate {
-  double base = 0.01;                    // tuned at base_workers workers
+  double base = 0.01;  // tuned at base_workers workers
   std::int64_t base_workers = 1;
   LearningRateRule rule = LearningRateRule::linear;
   double warmup_epochs = 5.0;
@@ -104,10 +104,10 @@ struct LearningRate {
 };
 
 struct Output {
-  std::string database;                  // empty: <name>.db in the current folder
+  std::string database;  // empty: <name>.db in the current folder
   RawEvents raw = RawEvents::rank0;
-  std::string csv;                       // folder, empty: none
-  std::string chrome;                    // file, empty: none
+  std::string csv;     // folder, empty: none
+  std::string chrome;  // file, empty: none
 
   bool operator==(const Output&) const = default;
 };

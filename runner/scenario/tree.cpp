@@ -242,7 +242,7 @@ void Tree::collect_pair(const Source& source, const YAML::Node& key, const YAML:
   if (!key.IsScalar()) {
     return complain(source, key.Mark(), group, fmt::format("a key must be text; found {}", describe(key)));
   }
-  const std::string name = key.Scalar();
+  const std::string& name = key.Scalar();
   const std::string path = below(group, name);
   if (name.empty() || name.find('.') != std::string::npos || (!is_group(path) && find_key(path) == nullptr)) {
     // A dotted key is what --set takes; a file nests.

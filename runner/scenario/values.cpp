@@ -92,7 +92,7 @@ std::string describe(const YAML::Node& node) {
   if (node.IsSequence()) return "a list";
   if (node.IsMap()) return "a map";
   if (!node.IsScalar()) return "nothing";
-  const std::string text = shortened(node.Scalar());
+  std::string text = shortened(node.Scalar());
   if (quoted(node)) return fmt::format("text \"{}\"", text);
   if (numeric(node.Scalar()) != Numeric::none || text == "true" || text == "false") return text;
   return fmt::format("'{}'", text);

@@ -50,7 +50,8 @@ Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const
   const std::int64_t segments =
       divide_up(std::max(divide_up(message_bytes, max_segment_bytes), 2 * workers), workers) * workers;
   const std::int64_t segment_bytes = divide_up(divide_up(message_bytes, segments), element_bytes) * element_bytes;
-  const auto steps = static_cast<double>(segments / workers * (workers - 1));
+  const std::int64_t steps_of_a_phase = segments / workers * (workers - 1);  // segments is a multiple of workers
+  const auto steps = static_cast<double>(steps_of_a_phase);
   const auto bytes = static_cast<double>(segment_bytes);
   const double transfer_s = bytes * link.bandwidth_s_per_byte;
   const double reduce_s = bytes * link.reduction_s_per_byte;

@@ -23,58 +23,58 @@ struct ShardHeader {
   std::uint32_t version;
   std::uint32_t header_bytes;
   std::uint64_t chunk_bytes;
-  std::uint64_t chunk_capacity;             // chunks the file may grow to; later ones are counted as dropped
-  std::atomic<std::uint64_t> chunks_used;   // may exceed chunk_capacity by failed claims: clamp when reading
+  std::uint64_t chunk_capacity;            // chunks the file may grow to; later ones are counted as dropped
+  std::atomic<std::uint64_t> chunks_used;  // may exceed chunk_capacity by failed claims: clamp when reading
   std::atomic<std::uint64_t> dropped_records;
   std::atomic<std::uint64_t> dropped_cupti_records;
-  std::atomic<std::uint32_t> closed;        // 1 once the process ended in order
-  std::int32_t rank;                        // from RANK, -1 when unset
-  std::int32_t world_size;                  // from WORLD_SIZE, -1 when unset
-  std::int32_t local_rank;                  // from LOCAL_RANK, -1 when unset
+  std::atomic<std::uint32_t> closed;  // 1 once the process ended in order
+  std::int32_t rank;                  // from RANK, -1 when unset
+  std::int32_t world_size;            // from WORLD_SIZE, -1 when unset
+  std::int32_t local_rank;            // from LOCAL_RANK, -1 when unset
   std::int64_t pid;
   std::int64_t parent_pid;
   std::int64_t opened_monotonic_ns;
-  std::int64_t opened_realtime_ns;          // paired with opened_monotonic_ns
-  char boot_id[40];                         // /proc/sys/kernel/random/boot_id: equal ids share one CLOCK_MONOTONIC
+  std::int64_t opened_realtime_ns;  // paired with opened_monotonic_ns
+  char boot_id[40];                 // /proc/sys/kernel/random/boot_id: equal ids share one CLOCK_MONOTONIC
   char host[256];
-  char process[256];                        // /proc/self/comm
-  std::atomic<std::int32_t> growth_error;   // errno of a refused growth (the disk, a file size limit); 0: none
+  char process[256];                       // /proc/self/comm
+  std::atomic<std::int32_t> growth_error;  // errno of a refused growth (the disk, a file size limit); 0: none
 };
 static_assert(sizeof(ShardHeader) <= shard_header_bytes);
 
 struct ChunkHeader {
-  std::uint32_t magic;                      // chunk_magic once claimed
+  std::uint32_t magic;  // chunk_magic once claimed
   std::uint32_t reserved;
   std::int64_t os_tid;
-  std::atomic<std::uint64_t> used_bytes;    // bytes of whole records after this header
+  std::atomic<std::uint64_t> used_bytes;  // bytes of whole records after this header
 };
 static_assert(sizeof(ChunkHeader) == 24);
 
 enum class RecordType : std::uint16_t {
-  string = 1,     // StringRecord: name_id -> text
-  thread_name,    // header.name_id names the chunk's thread
-  domain,         // DomainRecord: an NVTX domain; id 0 is NVTX's default domain
-  category,       // CategoryRecord
-  schema,         // SchemaRecord: an NVTX payload schema
-  push,           // EventRecord
-  pop,            // PopRecord
-  mark,           // EventRecord
-  range_start,    // RangeStartRecord; may end on another thread
-  range_end,      // RangeEndRecord
-  kernel,         // KernelRecord        (CUPTI)
-  memcpy_,        // CopyRecord          (CUPTI; memset too)
-  api_call,       // ApiRecord           (CUPTI runtime and driver)
-  gpu_marker,     // GpuMarkerRecord     (CUPTI markers)
-  correlation,    // CorrelationRecord   (CUPTI external correlation)
-  overhead,       // OverheadRecord      (CUPTI overhead)
-  diagnostic,     // DiagnosticRecord: something was lost or refused, with a count
+  string = 1,   // StringRecord: name_id -> text
+  thread_name,  // header.name_id names the chunk's thread
+  domain,       // DomainRecord: an NVTX domain; id 0 is NVTX's default domain
+  category,     // CategoryRecord
+  schema,       // SchemaRecord: an NVTX payload schema
+  push,         // EventRecord
+  pop,          // PopRecord
+  mark,         // EventRecord
+  range_start,  // RangeStartRecord; may end on another thread
+  range_end,    // RangeEndRecord
+  kernel,       // KernelRecord        (CUPTI)
+  memcpy_,      // CopyRecord          (CUPTI; memset too)
+  api_call,     // ApiRecord           (CUPTI runtime and driver)
+  gpu_marker,   // GpuMarkerRecord     (CUPTI markers)
+  correlation,  // CorrelationRecord   (CUPTI external correlation)
+  overhead,     // OverheadRecord      (CUPTI overhead)
+  diagnostic,   // DiagnosticRecord: something was lost or refused, with a count
 };
 
 struct RecordHeader {
   RecordType type;
-  std::uint16_t size_bytes;                 // whole record, multiple of 8
-  std::uint32_t name_id;                    // an interned string, 0 = none
-  std::int64_t time_ns;                     // for intervals: the start
+  std::uint16_t size_bytes;  // whole record, multiple of 8
+  std::uint32_t name_id;     // an interned string, 0 = none
+  std::int64_t time_ns;      // for intervals: the start
 };
 static_assert(sizeof(RecordHeader) == 16);
 
@@ -86,14 +86,14 @@ struct EventRecord {
   std::uint16_t domain;
   PayloadKind payload_kind;
   std::uint8_t reserved;
-  std::uint64_t payload;                    // bits of the value (widened); for `extended`: the schema's id, and the
-                                            // payload's bytes follow the fixed part (its length first, as uint64)
+  std::uint64_t payload;  // bits of the value (widened); for `extended`: the schema's id, and the
+                          // payload's bytes follow the fixed part (its length first, as uint64)
 };
 static_assert(sizeof(EventRecord) == 32);
 
 struct RangeStartRecord {
-  EventRecord event;                        // extended payload bytes follow range_id
-  std::uint64_t range_id;                   // unique in the process
+  EventRecord event;       // extended payload bytes follow range_id
+  std::uint64_t range_id;  // unique in the process
 };
 static_assert(sizeof(RangeStartRecord) == 40);
 
@@ -107,38 +107,38 @@ struct PopRecord {
   std::uint64_t domain;
 };
 
-struct StringRecord {                       // followed by `length` bytes, padded to 8
-  RecordHeader header;                      // header.name_id is the id being defined
+struct StringRecord {   // followed by `length` bytes, padded to 8
+  RecordHeader header;  // header.name_id is the id being defined
   std::uint64_t length;
 };
 
 struct DomainRecord {
-  RecordHeader header;                      // name_id: the domain's name
+  RecordHeader header;  // name_id: the domain's name
   std::uint64_t domain;
 };
 
 struct CategoryRecord {
-  RecordHeader header;                      // name_id: the category's name
+  RecordHeader header;  // name_id: the category's name
   std::uint32_t domain;
   std::uint32_t category;
 };
 
 struct SchemaField {
   std::uint32_t name_id;
-  std::uint32_t nvtx_type;                  // NVTX_PAYLOAD_ENTRY_TYPE_*
+  std::uint32_t nvtx_type;  // NVTX_PAYLOAD_ENTRY_TYPE_*
   std::uint64_t offset_bytes;
 };
 
-struct SchemaRecord {                       // followed by field_count SchemaField
-  RecordHeader header;                      // name_id: the schema's name
-  std::uint64_t schema;                     // id used by extended payloads
+struct SchemaRecord {    // followed by field_count SchemaField
+  RecordHeader header;   // name_id: the schema's name
+  std::uint64_t schema;  // id used by extended payloads
   std::uint32_t domain;
   std::uint32_t field_count;
-  std::uint64_t payload_bytes;              // static size, 0 when dynamic
+  std::uint64_t payload_bytes;  // static size, 0 when dynamic
 };
 
 struct KernelRecord {
-  RecordHeader header;                      // time_ns: start; name_id: kernel's (mangled) name
+  RecordHeader header;  // time_ns: start; name_id: kernel's (mangled) name
   std::int64_t end_ns;
   std::uint32_t device, context, stream, correlation_id;
   std::int32_t grid[3], block[3];
@@ -148,18 +148,18 @@ struct KernelRecord {
 };
 
 struct CopyRecord {
-  RecordHeader header;                      // time_ns: start
+  RecordHeader header;  // time_ns: start
   std::int64_t end_ns;
   std::uint64_t bytes;
   std::uint32_t device, context, stream, correlation_id;
-  std::uint32_t kind;                       // CUpti_ActivityMemcpyKind; 1000 = memset
-  std::uint32_t peer_device;                // for peer copies, else the device
+  std::uint32_t kind;         // CUpti_ActivityMemcpyKind; 1000 = memset
+  std::uint32_t peer_device;  // for peer copies, else the device
 };
 
 struct ApiRecord {
-  RecordHeader header;                      // time_ns: start
+  RecordHeader header;  // time_ns: start
   std::int64_t end_ns;
-  std::uint32_t domain;                     // 1 driver, 2 runtime
+  std::uint32_t domain;  // 1 driver, 2 runtime
   std::uint32_t cbid;
   std::uint32_t thread;
   std::uint32_t correlation_id;
@@ -185,17 +185,17 @@ struct OverheadRecord {
 };
 
 enum class DiagnosticCode : std::uint32_t {
-  cupti_unavailable = 1,   // no driver, no permission, no library: host-side ranges only
-  cupti_dropped,           // CUPTI itself dropped records
-  cupti_unknown_record,    // a record kind this build does not know
-  unbalanced_pop,          // pop without a push
-  shard_full,              // chunk_capacity reached
-  payload_refused,         // extended payload with an unknown schema or over the size limit
-  forked,                  // this shard continues in a child process
+  cupti_unavailable = 1,  // no driver, no permission, no library: host-side ranges only
+  cupti_dropped,          // CUPTI itself dropped records
+  cupti_unknown_record,   // a record kind this build does not know
+  unbalanced_pop,         // pop without a push
+  shard_full,             // chunk_capacity reached
+  payload_refused,        // extended payload with an unknown schema or over the size limit
+  forked,                 // this shard continues in a child process
 };
 
 struct DiagnosticRecord {
-  RecordHeader header;                      // name_id: detail text, 0 = none
+  RecordHeader header;  // name_id: detail text, 0 = none
   DiagnosticCode code;
   std::uint32_t reserved;
   std::uint64_t count;

@@ -37,50 +37,57 @@ inline constexpr const char* clock_sample = "clock_sample";            // ClockS
 inline constexpr const char* loss = "loss";                            // float64 payload, inside its step
 
 // Start/end range (may end on another thread): one collective in flight, on the backend's own worker thread.
-inline constexpr const char* collective = "collective";                // CollectiveInfo
+inline constexpr const char* collective = "collective";  // CollectiveInfo
 
 enum class StepKind : std::int32_t {
-  warmup = 0,     // not measured
+  warmup = 0,  // not measured
   measured = 1,
   unwrapped = 2,  // the same step without the DDP wrapper: what communication costs, the simplest way
 };
 
-enum class CollectiveOp : std::int32_t { all_reduce = 0, broadcast = 1, all_gather = 2, reduce_scatter = 3, barrier = 4, other = 5 };
+enum class CollectiveOp : std::int32_t {
+  all_reduce = 0,
+  broadcast = 1,
+  all_gather = 2,
+  reduce_scatter = 3,
+  barrier = 4,
+  other = 5
+};
 
-struct StepInfo {                    // schema "ddpprof.step"
-  std::int64_t step;                 // counts from 0 over the whole process, warm-up included
-  std::int32_t kind;                 // StepKind
-  std::int32_t samples;              // samples this rank trained on in the step (accumulation included)
+struct StepInfo {        // schema "ddpprof.step"
+  std::int64_t step;     // counts from 0 over the whole process, warm-up included
+  std::int32_t kind;     // StepKind
+  std::int32_t samples;  // samples this rank trained on in the step (accumulation included)
 };
-struct CollectiveInfo {              // schema "ddpprof.collective"
-  std::uint64_t communicator;        // hash of the process group's name: equal on every rank
-  std::uint64_t sequence;            // counts from 0 per communicator, equal on every rank
-  std::int64_t bytes;                // of the tensor that is reduced
-  std::int32_t op;                   // CollectiveOp
-  std::int32_t bucket;               // DDP's bucket index, -1 when it is not a gradient bucket
+struct CollectiveInfo {        // schema "ddpprof.collective"
+  std::uint64_t communicator;  // hash of the process group's name: equal on every rank
+  std::uint64_t sequence;      // counts from 0 per communicator, equal on every rank
+  std::int64_t bytes;          // of the tensor that is reduced
+  std::int32_t op;             // CollectiveOp
+  std::int32_t bucket;         // DDP's bucket index, -1 when it is not a gradient bucket
 };
-struct CopyInfo {                    // schema "ddpprof.copy"
-  std::int64_t bytes;                // copied in all
+struct CopyInfo {      // schema "ddpprof.copy"
+  std::int64_t bytes;  // copied in all
   std::int32_t replicas;
   std::int32_t reserved;
 };
-struct ReplicaInfo {                 // schema "ddpprof.replica"
+struct ReplicaInfo {  // schema "ddpprof.replica"
   std::int32_t replica;
   std::int32_t samples;
 };
-struct ParameterInfo {               // schema "ddpprof.parameter"; the mark's message is the parameter's name
-  std::int64_t index;                // registration order
+struct ParameterInfo {  // schema "ddpprof.parameter"; the mark's message is the parameter's name
+  std::int64_t index;   // registration order
   std::int64_t numel;
   std::int64_t bytes;
 };
-struct BucketMember {                // schema "ddpprof.bucket_member"
-  std::int32_t generation;           // 0: first iteration, 1: rebuilt
-  std::int32_t bucket;               // launch order
+struct BucketMember {       // schema "ddpprof.bucket_member"
+  std::int32_t generation;  // 0: first iteration, 1: rebuilt
+  std::int32_t bucket;      // launch order
   std::int64_t parameter;
 };
-struct ClockSample {                 // schema "ddpprof.clock": one exchange with rank 0
-  std::int64_t local_ns;             // middle of the exchange on this rank's clock
-  std::int64_t reference_ns;         // rank 0's clock as it answered
+struct ClockSample {          // schema "ddpprof.clock": one exchange with rank 0
+  std::int64_t local_ns;      // middle of the exchange on this rank's clock
+  std::int64_t reference_ns;  // rank 0's clock as it answered
   std::int64_t round_trip_ns;
 };
 

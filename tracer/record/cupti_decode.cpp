@@ -5,7 +5,6 @@
 namespace ddpprof::record {
 namespace {
 
-using trace::RecordHeader;
 using trace::RecordType;
 
 // The structs of CUPTI 11.8, which the headers up to 13.0 still have (their own version number does not tell 11.8 from
