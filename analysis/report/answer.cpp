@@ -76,7 +76,7 @@ std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>
       best->first == curve.begin()->first
           ? fmt::format("More workers do not train faster here: N = {} has the most samples a second.", best->first)
       : best->first == curve.rbegin()->first
-          ? fmt::format("Throughput grows up to N = {}, the largest looked at.", best->first)
+          ? fmt::format("Throughput is highest at N = {}, the largest looked at.", best->first)
           : fmt::format("Throughput is highest at N = {} of those looked at.", best->first);
   std::vector<scaling::ScalingPoint> several;
   for (const auto& [workers, point] : curve)
