@@ -8,6 +8,7 @@
 
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
+#include "cli/output_path.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -28,6 +29,7 @@ class ExportSubcommand final : public Subcommand {
 
   ExitCode run(Context& context) override {
     check_word("--format", format_, {"chrome", "csv"});
+    check_output_path("--out", out_, format_ == "csv" ? OutputKind::folder : OutputKind::file, file_);
     store::Database database = open_database(file_);
     try {
       if (format_ == "csv") {

@@ -10,6 +10,7 @@
 #include "cli/conclusions.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
+#include "cli/output_path.hpp"
 #include "cli/plan.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
@@ -17,24 +18,6 @@
 
 namespace ddpprof::cli {
 namespace {
-
-// Before anything is measured: a mistyped folder must not cost a sweep.
-void check_output_paths(const scenario::Output& output) {
-  namespace fs = std::filesystem;
-  const auto check = [](const char* key, const fs::path& path, bool folder) {
-    if (path.empty()) return;
-    if (fs::exists(path) && fs::is_directory(path) != folder) {
-      throw Failure(ExitCode::usage, std::string(key) + ": " + path.string() + (folder ? " is a file" : " is a folder"),
-                    folder ? "a folder" : "a file", "give another path");
-    }
-    if (const fs::path parent = path.parent_path(); !parent.empty() && !fs::is_directory(parent)) {
-      throw Failure(ExitCode::usage, std::string(key) + ": " + parent.string() + " is no folder", "an existing folder",
-                    "make it first");
-    }
-  };
-  check("output.csv", output.csv, true);
-  check("output.chrome", output.chrome, false);
-}
 
 class Run : public Subcommand {
  public:
@@ -66,20 +49,22 @@ class Run : public Subcommand {
     }
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
     const Plan plan = make_plan(read.scenario, available_cores(), visible_gpus(), available_memory_bytes());
-    if (dry_run_) {
-      context.out << plan_text(read.scenario, plan);
-      return ExitCode::done;
-    }
     const report::Format format = checked_format(format_);
-    check_output_paths(read.scenario.output);
     SweepOptions options;
-    options.installation = find_installation();
     options.database = out_.empty() ? (read.scenario.output.database.empty() ? read.scenario.name + ".db"
                                                                              : read.scenario.output.database)
                                     : out_;
     options.overwrite = overwrite_;
     options.source = read.source;
     options.scenario_path = scenario_file_;
+    // Before anything is measured: a mistyped path must not cost a sweep.
+    check_output_path("output.csv", read.scenario.output.csv, OutputKind::folder, options.database);
+    check_output_path("output.chrome", read.scenario.output.chrome, OutputKind::file, options.database);
+    if (dry_run_) {
+      context.out << plan_text(read.scenario, plan);
+      return ExitCode::done;
+    }
+    options.installation = find_installation();
     store::Database database = create_database(options);
     if (!context.quiet) context.messages << plan_heading(read.scenario, plan) << std::flush;
     const SweepResult swept = sweep(database, read.scenario, plan, options, context);

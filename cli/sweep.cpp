@@ -56,8 +56,8 @@ namespace {
 
 constexpr const char* marker_name = "made-by-ddpprof";
 
-// Clears what an earlier run of ours left beside the database, and nothing that is not ours.
-void prepare_side_folder(const fs::path& folder, bool overwrite) {
+// Only what an earlier run of ours left beside the database may be replaced.
+void check_side_folder(const fs::path& folder, bool overwrite) {
   if (fs::exists(folder)) {
     if (!overwrite) {
       throw Failure(ExitCode::usage, folder.string() + " exists", "a new folder beside the database",
@@ -89,7 +89,7 @@ store::Database create_database(const SweepOptions& options) {
     throw Failure(ExitCode::usage, folder.string() + " is no folder", "an existing folder for --out", "make it first");
   }
   const fs::path folder = side_folder(options.database);
-  prepare_side_folder(folder, options.overwrite);
+  check_side_folder(folder, options.overwrite);
   try {
     store::Database database =
         store::Database::create(options.database, options.overwrite ? store::Replace::yes : store::Replace::no);

@@ -165,10 +165,10 @@ TEST_F(CommandLine, ExportSaysWhatItWroteUnlessQuiet) {
   EXPECT_TRUE(fs::exists(fs::path(csv) / "step.csv"));
 }
 
-TEST_F(CommandLine, WhatCannotBeWrittenEndsWithFour) {
+TEST_F(CommandLine, APathThatCannotBeIsTwoAndAFullDeviceFour) {
   const Outcome missing = run_ddpprof({"export", database_, "--format", "chrome", "--out", "/nowhere/trace.json"});
-  EXPECT_EQ(missing.code, 4);
-  EXPECT_THAT(missing.messages, HasSubstr("ddpprof export: /nowhere/trace.json: cannot be created"));
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.messages, HasSubstr("--out: /nowhere is no folder"));
   const Outcome full = run_ddpprof({"report", database_}, "/dev/full");
   EXPECT_EQ(full.code, 4);
   EXPECT_THAT(full.messages, HasSubstr("ddpprof report: standard output cannot be written"));
@@ -232,6 +232,24 @@ TEST_F(CommandLine, WithoutMeasurementsPredictAndLrEndWithFive) {
     EXPECT_THAT(outcome.out, IsEmpty());
     EXPECT_THAT(outcome.messages, StartsWith("ddpprof " + std::string(name) + ": "));
   }
+}
+
+// An export once replaced the database that it was made from.
+TEST_F(CommandLine, AnExportNeverReplacesADatabase) {
+  const std::string copy = (folder_ / "copy.db").string();
+  fs::copy_file(database_, copy, fs::copy_options::overwrite_existing);
+  const auto size = fs::file_size(copy);
+  const std::string crooked = (folder_ / ".." / folder_.filename() / "copy.db").string();
+  for (const std::string& out : {copy, crooked, database_, copy + ".d"}) {
+    const Outcome refused = run_ddpprof({"export", copy, "--format", "chrome", "--out", out});
+    EXPECT_EQ(refused.code, 2) << out;
+    EXPECT_THAT(refused.messages, HasSubstr("database")) << out;
+  }
+  EXPECT_EQ(fs::file_size(copy), size);
+  const Outcome folder = run_ddpprof({"export", copy, "--format", "chrome", "--out", folder_.string()});
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.messages, HasSubstr("is a folder"));
+  EXPECT_EQ(run_ddpprof({"export", copy, "--format", "csv", "--out", "/no/such/folder/csv"}).code, 2);
 }
 
 }  // namespace
