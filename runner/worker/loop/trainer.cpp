@@ -37,14 +37,12 @@ PlainTrainer::PlainTrainer(std::shared_ptr<Network> network, scenario::LossKind 
 
 torch::Tensor PlainTrainer::pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) {
   synchronizing_ = synchronize;
-  status::set(status::Activity::forward);
   torch::Tensor loss;
   {
     const Range range(Name::forward);
     loss = loss_of(loss_, network_->forward(batch.inputs), batch.targets);
     if (loss_divisor != 1.0) loss = loss / loss_divisor;
   }
-  status::set(status::Activity::backward);
   const Range range(Name::backward);
   loss.backward();
   return loss.detach();
