@@ -16,7 +16,7 @@ constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard devi
 constexpr double factor_of_three = 1.0986122886681098;
 constexpr double least_sd = 0.02;  // no point weighs as if it were better known than this
 constexpr double largest_usable_error = 0.35;
-constexpr std::size_t few_points = 4;  // no more than the parameters of a form
+constexpr double least_core_share = 0.2;
 
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
 enum : std::size_t { alpha, beta, in_step, gamma, switching, switch_exponent, core_share };
@@ -44,7 +44,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   for (const CollectivePoint& point : points) {
     problem.measured.push_back(point.transfer_s);
     problem.sd.push_back(std::hypot(least_sd, point.noise));
-    const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine)};
+    // With the least that sharing may cost, or the bound would cut off what it leaves to the link.
+    const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine), .core_share = least_core_share};
     const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowd);
     // No latency may alone exceed 1.5 times what any measured all-reduce took in all, no bandwidth term what the
     // largest messages took: they are the ones that bandwidth carries.
@@ -69,7 +70,7 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.parameters.push_back(
         {"switch", "s", std::log(0.3e-3), factor_of_three, std::log(1e-7), std::log(1.0), true, false});
     problem.parameters.push_back({"switch_exponent", "", 0.6, 0.15, 0.1, 1.5, false, false});
-    problem.parameters.push_back({"core_share", "", std::log(0.75), 0.3, std::log(0.2), 0.0, true, false});
+    problem.parameters.push_back({"core_share", "", std::log(0.75), 0.3, std::log(least_core_share), 0.0, true, false});
   }
   problem.model = [form, points](std::span<const double> values, std::size_t index) {
     const CollectivePoint& point = points[index];
@@ -192,9 +193,12 @@ void judge(AllReduceFit& fit) {
     warn("fitted to the smaller N it is off by " + percent(*picked.held_out_error) +
          " at the largest: beyond it, expect no better");
   }
-  if (fit.points.size() <= few_points) {
-    warn("it rests on " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") +
-         ", no more than it has parameters");
+  const auto& parameters = picked.problem.parameters;
+  const auto free =
+      std::count_if(parameters.begin(), parameters.end(), [](const Parameter& one) { return !one.fixed; });
+  if (fit.points.size() <= static_cast<std::size_t>(free)) {
+    warn("it rests on " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") + " and " +
+         std::to_string(free) + " parameters: what they do not tell is assumed");
   }
   if (picked.form.segmented && !solution.identified[gamma]) {
     fit.status += "; reduction is not separable from the transfer that hides it: an assumed " +

@@ -28,6 +28,11 @@ struct Pool {
   std::vector<Bucket> buckets_from_parameters;
 };
 
+struct CopyPool {
+  std::vector<std::vector<double>> repeats;  // durations, s
+  std::vector<double> bytes;
+};
+
 // Where one rank's step goes, in seconds.
 struct Parts {
   double data, buffers, forward, backward, tail, optimizer;
@@ -294,11 +299,32 @@ Summary summarise(const std::vector<std::vector<double>>& repeats) {
   return summary;
 }
 
+namespace {
+
+// The slowest rank may be the missing one: a step counts when every rank recorded it.
+std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
+                                     Measured& measured) {
+  std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;
+  for (const StepInfo& step : all) ranks[{step.unwrapped, step.step}].insert(step.rank);
+  const auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
+  std::vector<StepInfo> complete;
+  for (const StepInfo& step : all)
+    if (ranks.at({step.unwrapped, step.step}).size() >= expected) complete.push_back(step);
+  const auto short_of =
+      std::count_if(ranks.begin(), ranks.end(), [&](const auto& one) { return one.second.size() < expected; });
+  if (short_of > 0)
+    measured.doubts.push_back(name_of(info) + ": " + std::to_string(short_of) + " steps lack a rank and are left out");
+  return complete;
+}
+
+}  // namespace
+
 Measured load(store::Database& database) {
   SQLite::Database& sql = database.sql();
   Measured measured;
   std::map<std::pair<std::string, std::int64_t>, Pool> pools;
   std::map<PointKey, PointPool> points;
+  std::map<std::pair<std::string, std::int64_t>, CopyPool> copy_pools;  // by phase and N
   std::string ddp_backend;
   for (const MeasurementInfo& info : of_one_workload(read_measurements(sql), measured)) {
     const Machine& machine = info.machine;
@@ -314,7 +340,7 @@ Measured load(store::Database& database) {
       continue;
     }
     if (info.strategy != "ddp" && info.strategy != "dp") continue;
-    const std::vector<StepInfo> steps = read_steps(sql, info.id);
+    const std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
     if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
       measured.doubts.push_back(name_of(info) + " holds no measured step");
       continue;
@@ -344,17 +370,19 @@ Measured load(store::Database& database) {
       if (collectives.empty()) pool.buckets_from_parameters = read_buckets_from_parameters(sql, info.id, steps);
       if (machine.workers > 1) add_collectives(points, info, collectives);
     } else {
-      std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> copies;  // durations, bytes
+      std::map<std::string, std::vector<double>> durations_s;
       for (const CopyInfo& copy : read_copies(sql, info.id)) {
-        copies[copy.phase].first.push_back(seconds(copy.duration_ns));
-        copies[copy.phase].second.push_back(static_cast<double>(copy.bytes));
+        durations_s[copy.phase].push_back(seconds(copy.duration_ns));
+        copy_pools[{copy.phase, machine.workers}].bytes.push_back(static_cast<double>(copy.bytes));
       }
-      for (const auto& [phase, samples] : copies) {
-        const Summary duration = summarise(samples.first);
-        measured.copies.push_back(
-            {phase, machine.workers, stats::median(samples.second), duration.median, duration.relative_error});
-      }
+      for (auto& [phase, values] : durations_s)
+        copy_pools[{phase, machine.workers}].repeats.push_back(std::move(values));
     }
+  }
+  for (const auto& [key, copies] : copy_pools) {
+    const Summary duration = summarise(copies.repeats);
+    measured.copies.push_back(
+        {key.first, key.second, stats::median(copies.bytes), duration.median, duration.relative_error});
   }
   for (auto& [key, pool] : pools) {
     auto& profiles = key.first == "ddp" ? measured.ddp : measured.dp;

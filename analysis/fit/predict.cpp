@@ -97,8 +97,9 @@ void validate(const PredictOptions& options) {
 std::optional<std::int64_t> find_knee(const Predictor& predictor, std::int64_t largest, double share) {
   std::vector<scaling::ScalingPoint> points;
   for (std::int64_t workers = 2; workers <= largest; workers = workers < knee_scan_limit ? workers + 1 : workers * 2) {
+    if (!predictor.refusal(workers).empty()) continue;
     const Terms terms = predictor.central(workers);
-    points.push_back({workers, terms.step_s(), terms.exposed_s});
+    points.push_back({workers, terms.step_s(), terms.exposed_s + terms.skew_s});
   }
   return scaling::knee(points, share);
 }
@@ -113,7 +114,7 @@ PredictResult run(const Models& models, const PredictOptions& options) {
     const Predictor predictor(models, strategy, options);
     bool any_beyond_one = false;
     for (const std::int64_t workers : counts) {
-      const std::string refusal = Predictor::refusal(models, strategy, workers);
+      const std::string refusal = predictor.refusal(workers);
       if (!refusal.empty()) {
         result.notes.push_back(note("warning", "prediction_none",
                                     strategy + " at N = " + std::to_string(workers) + " is not predicted: " + refusal,
@@ -145,14 +146,14 @@ PredictResult run(const Models& models, const PredictOptions& options) {
                    " to give what was measured, and predictions beyond rest on that factor",
                "the fits do not describe this machine: trust the intervals, or measure nearer to the N asked about"));
     }
-    if (!any_beyond_one || !Predictor::refusal(models, strategy, *counts.rbegin()).empty()) continue;
+    if (!any_beyond_one || !predictor.refusal(*counts.rbegin()).empty()) continue;
     if (const auto knee = find_knee(predictor, *counts.rbegin(), options.knee_share)) {
       result.knees[strategy] = *knee;
       const std::string what = strategy == "dp" ? "copies" : "exposed communication";
       result.notes.push_back(note("info", "communication_bound",
                                   strategy + ": from N = " + std::to_string(*knee) + " on, " + what +
                                       " takes more than " + percent(options.knee_share) + " of the step",
-                                  "a larger batch a worker or gradient accumulation moves it to larger N", *knee));
+                                  "a larger batch a worker or gradient accumulation moves it to larger N"));
     }
   }
   return result;

@@ -21,16 +21,14 @@ bool same_machine(const Machine& a, const Machine& b) {
 
 }  // namespace
 
-std::string Predictor::refusal(const Models& models, const std::string& strategy, std::int64_t workers) {
-  const bool ddp = strategy == "ddp";
-  const auto& profiles = ddp ? models.measured.ddp : models.measured.dp;
-  const ComputeFit& compute = ddp ? models.ddp_compute : models.dp_compute;
-  if (profiles.empty()) return "no step of " + strategy + " was measured";
-  if (profiles.contains(workers)) return "";
-  if (!compute.usable) return "compute: " + compute.status;
+std::string Predictor::refusal(std::int64_t workers) const {
+  if (profiles().empty()) return "no step of " + strategy_ + " was measured";
+  const bool same = !options_.dedicated && (options_.gpus_per_node == 0 || strategy_ == "dp");
+  if (profiles().contains(workers) && (same || measured_on(machine_for(workers)) != nullptr)) return "";
+  if (!compute().usable) return "compute: " + compute().status;
   if (workers == 1) return "";
-  if (ddp && !models.all_reduce.usable) return "all-reduce: " + models.all_reduce.status;
-  if (!ddp && !models.copies.usable) return "copies: " + models.copies.status;
+  if (strategy_ == "ddp" && !models_.all_reduce.usable) return "all-reduce: " + models_.all_reduce.status;
+  if (strategy_ == "dp" && !models_.copies.usable) return "copies: " + models_.copies.status;
   return "";
 }
 
@@ -135,7 +133,18 @@ Terms Predictor::model(const Machine& machine, const Draw& draw) const {
 
 Terms Predictor::modelled(std::int64_t workers) const {
   const Machine machine = machine_for(workers);
-  return calibrated(model(machine, best()), calibration(calibrations_, machine), 0.0);
+  return with_all_work(calibrated(model(machine, best()), calibration(calibrations_, machine), 0.0), machine);
+}
+
+// However ranks take turns on a host's cores, all of them have to do their work there: ranks times what one alone
+// computes, which keeps one core busy at least, over the cores.
+Terms Predictor::with_all_work(Terms terms, const Machine& machine) const {
+  const auto one = profiles().find(1);
+  if (machine.device == "cuda" || one == profiles().end() || measured_on(machine) != nullptr) return terms;
+  const double least_s =
+      static_cast<double>(machine.ranks_per_host()) * one->second.compute_s() / static_cast<double>(machine.cores);
+  terms.compute_s += std::max(0.0, least_s - terms.step_s());
+  return terms;
 }
 
 Terms Predictor::central(std::int64_t workers) const {
@@ -173,7 +182,8 @@ stats::Interval Predictor::interval(std::int64_t workers) const {
   const double drift = drift_sd(machine);
   std::vector<double> steps;
   for (const auto& [one, own] : samples_) {
-    steps.push_back(calibrated(model(machine, one), calibration(own, machine), one.drift * drift).step_s());
+    const Terms terms = calibrated(model(machine, one), calibration(own, machine), one.drift * drift);
+    steps.push_back(with_all_work(terms, machine).step_s());
   }
   stats::Interval interval;
   interval.mid = stats::median(steps);
@@ -278,10 +288,12 @@ std::string Predictor::note(std::int64_t workers) const {
     add("no measured step is on such a machine: not calibrated");
   } else if (std::abs(used.waiting) >= 0.005 || std::abs(used.step) >= 0.005) {
     char scaled[96];
-    std::snprintf(scaled, sizeof scaled, "calibrated: waiting x %.3f, step x %.3f", std::exp(used.waiting),
+    std::snprintf(scaled, sizeof scaled, "calibrated: waiting × %.3f, step × %.3f", std::exp(used.waiting),
                   std::exp(used.step));
     add(scaled);
   }
+  if (strategy_ == "dp" && options_.gpus_per_node > 0 && workers > options_.gpus_per_node)
+    add("DataParallel is one process: all its replicas are on one host");
   if (models_.measured.mixed) add("other workloads of the database are left out");
   if (workers > 4 * largest_measured())
     add("far beyond the largest measured N = " + std::to_string(largest_measured()));

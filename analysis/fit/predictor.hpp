@@ -48,7 +48,7 @@ struct Terms {
 class Predictor {
  public:
   // Empty when the strategy can be predicted, else why not.
-  static std::string refusal(const Models&, const std::string& strategy, std::int64_t workers);
+  std::string refusal(std::int64_t workers) const;
 
   Predictor(const Models&, std::string strategy, const PredictOptions&);
 
@@ -98,6 +98,7 @@ class Predictor {
   std::vector<Bucket> buckets_of(const StepProfile&) const;
   double drift_sd(const Machine&) const;  // of the waiting's logarithm
   Terms modelled(std::int64_t workers) const;
+  Terms with_all_work(Terms, const Machine&) const;
   static Terms measured_terms(const StepProfile&, const Terms& modelled);
   stats::Interval interval(std::int64_t workers) const;
   // The low end of what fewer ranks took on a machine no harder than this one.

@@ -15,7 +15,6 @@ namespace ddpprof::report {
 namespace {
 
 constexpr double wide_interval = 10.0;  // high / low from which a prediction says little
-constexpr double communication_bound = 0.5;
 
 std::string time_text(double seconds) { return format_quantity(seconds, "s"); }
 
@@ -81,8 +80,8 @@ std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>
   std::vector<scaling::ScalingPoint> several;
   for (const auto& [workers, point] : curve)
     if (workers > 1) several.push_back(point);
-  if (const auto knee = scaling::knee(several, communication_bound))
-    text += fmt::format(" Communication-bound from N = {} on.", *knee);
+  if (const auto knee = scaling::knee(several, scaling::communication_bound_share))
+    text += fmt::format(" Of those, communication-bound from N = {} on.", *knee);
   return text;
 }
 
@@ -103,11 +102,12 @@ Table answer_table(const Source& source) {
   }
   std::map<std::string, std::map<std::int64_t, scaling::ScalingPoint>> curves;
   for (const MeasuredScaling& m : measured_scaling(source.configurations))
-    if (m.point.step_s > 0) curves[m.strategy].insert({m.point.workers, m.point});
+    if (m.point.step_s > 0 && of_measured_machine(m, predictions[m.strategy]))
+      curves[m.strategy].insert({m.point.workers, m.point});
   for (const auto& [strategy, rows] : predictions)
     for (const store::PredictionRow& row : rows)
       if (row.step_s > 0 && row.step_high_s <= wide_interval * row.step_low_s)
-        curves[strategy].insert({row.world_size, {row.world_size, row.step_s, row.exposed_s}});
+        curves[strategy].insert({row.world_size, {row.world_size, row.step_s, row.exposed_s + row.skew_s}});
   for (const auto& [strategy, curve] : curves) {
     std::string answer;
     for (const std::string& sentence :
@@ -119,10 +119,12 @@ Table answer_table(const Source& source) {
   const auto largest = std::max_element(rates.begin(), rates.end(),
                                         [](const auto& a, const auto& b) { return a.world_size < b.world_size; });
   if (largest != rates.end() && largest->world_size > 1)
-    table.rows.push_back({std::string("learning rate"),
-                          fmt::format("{} at N = {} ({} rule), reached from {} over {} warm-up steps.",
-                                      fmt::format("{:.4g}", largest->target_lr), largest->world_size, largest->rule,
-                                      fmt::format("{:.4g}", largest->base_lr), largest->warmup_steps)});
+    table.rows.push_back(
+        {std::string("learning rate"),
+         fmt::format("{:.4g} at N = {} ({} rule){}.", largest->target_lr, largest->world_size, largest->rule,
+                     largest->warmup_steps > 0 ? fmt::format(", reached from {:.4g} over {} warm-up steps",
+                                                             largest->base_lr, largest->warmup_steps)
+                                               : "")});
   return table;
 }
 

@@ -87,7 +87,8 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
   const std::string level = confidence_text(rows);
   table.note = "Predicted median step with its " + (level.empty() ? std::string("interval") : level + " interval") +
                "; shares are of the step. Communication: all-reduce in flight (dp: copies), of which latency and "
-               "bandwidth are parts; exposed: not hidden by compute. Beyond: N / largest measured N." +
+               "bandwidth are parts; exposed: not hidden by compute, waiting for slower ranks apart. Calibrated: what "
+               "the models missed at the measured N is multiplied in. Beyond: N / largest measured N." +
                bound_text(rows);
   table.empty = "No prediction in this file. Predict with: ddpprof predict FILE.db --workers 8,64";
   table.columns = {text("strategy", "strategy"),
@@ -143,10 +144,17 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                           r.skew_s,
                           r.other_s,
                           r.bound,
-                          r.extrapolation,
+                          r.extrapolation > 1.0 ? Cell(r.extrapolation) : Cell(),
                           r.note});
   }
   return table;
+}
+
+bool of_measured_machine(const MeasuredScaling& measured, std::span<const store::PredictionRow> predicted) {
+  return std::none_of(predicted.begin(), predicted.end(), [&](const store::PredictionRow& row) {
+    return row.strategy == measured.strategy && row.world_size == measured.point.workers &&
+           std::abs(row.step_s - measured.point.step_s) > 0.01 * measured.point.step_s;
+  });
 }
 
 Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted) {
@@ -155,7 +163,8 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
   table.name = "knee";
   table.title = "Where compute-bound turns communication-bound";
   table.note =
-      "The smallest N from 2 on at which exposed communication exceeds the share of the step; above 50 % the step is "
+      "The smallest of the N looked at, from 2 on, at which exposed communication, waiting for slower ranks included, "
+      "exceeds the share of the step; above 50 % the step is "
       "communication-bound. Measured N count before predicted ones.";
   table.empty = "Nothing measured and nothing predicted.";
   table.columns = {text("strategy", "strategy"),
@@ -181,7 +190,7 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
   for (const store::PredictionRow& r : predicted) {
     if (r.step_s > 0 && r.world_size > 1) {
       curves[{r.strategy, r.gpus_per_node}].insert(
-          {r.world_size, {{r.world_size, r.step_s, r.exposed_s}, "predicted"}});
+          {r.world_size, {{r.world_size, r.step_s, r.exposed_s + r.skew_s}, "predicted"}});
     }
   }
   for (const auto& [strategy, curve] : curves_measured) {
@@ -196,7 +205,7 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
   for (const auto& [key, curve] : curves) {
     std::vector<scaling::ScalingPoint> points;
     for (const auto& [workers, known_point] : curve) points.push_back(known_point.point);
-    for (const double threshold : {0.1, 0.25, 0.5}) {
+    for (const double threshold : scaling::knee_shares) {
       const std::optional<std::int64_t> knee = scaling::knee(points, threshold);
       Row row{key.first, key.second, threshold};
       if (knee) {

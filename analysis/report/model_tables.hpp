@@ -23,6 +23,10 @@ struct MeasuredScaling {
 // What the database measured, as knee_table takes it. Throws store::DatabaseError.
 std::vector<MeasuredScaling> measured_scaling(store::Database&);
 
+// Whether predictions are for the machine that was measured: on another, with cores of its own say, the row at a
+// measured N is not what was measured there, and measured points do not belong on that curve.
+bool of_measured_machine(const MeasuredScaling&, std::span<const store::PredictionRow>);
+
 // Per strategy: the smallest N at which exposed communication exceeds 10, 25 and 50 % of the step. What was measured
 // counts before what was predicted.
 Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted);

@@ -74,11 +74,12 @@ Table step_table(const Source& source) {
       "step", "Step time and scaling",
       std::string(step_rule) +
           "Speedup = throughput(N) / throughput(1); weak efficiency = speedup / N; communication overhead = exposed "
-          "communication / step; confidence: what low to high really covers, where that is less than 95 %; wrapper "
+          "communication / step; confidence: what low to high covers where steps or repeats are too few for 95 %; "
+          "wrapper "
           "cost = step − the same step timed without the DDP wrapper.");
   add(table,
       {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
-       seconds("step_low_s", "95 % low", "step_median_s"), seconds("step_high_s", "95 % high", "step_median_s"),
+       seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
        share("step_confidence", "confidence"), quantity("throughput_samples_per_s", "throughput", "samples/s"),
        quantity("speedup", "speedup", "×"), share("weak_efficiency", "weak efficiency"),
        share("communication_overhead", "comm. overhead"), seconds("unwrapped_median_s", "without DDP", "step_median_s"),

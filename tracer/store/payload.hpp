@@ -62,7 +62,7 @@ class PayloadDecoder {
   std::vector<NamedValue> values(const PayloadSchema&, std::span<const std::byte>) const;
   // An object by field name; nested schemas nest. A predefined type's id gives one value, or an array of them; an
   // undefined schema gives {"schema":id,"hex":"…"}. Appended to `out`. Schemas that nest without end or explode are
-  // cut: 8 levels and most_values values in all, then null.
+  // cut: 8 levels and most_values values in all; what is beyond is left out.
   static constexpr int most_values = 8192;  // a flattened schema has at most 4094 fields
   void append_json(std::string& out, std::uint32_t domain, const ExtendedPayload&) const;
 
