@@ -10,7 +10,9 @@ set(DDPPROF_SITE_PACKAGES "" CACHE PATH "site-packages folder that holds the tor
 # Another interpreter: what was found in the last one's environment is forgotten.
 if(DEFINED DDPPROF_TORCH_PYTHON_SEARCHED AND NOT DDPPROF_TORCH_PYTHON STREQUAL DDPPROF_TORCH_PYTHON_SEARCHED)
   foreach(found DDPPROF_SITE_PACKAGES DDPPROF_TORCH_INCLUDE DDPPROF_TORCH_CPU DDPPROF_TORCH_CUDA DDPPROF_C10
-                DDPPROF_C10_CUDA DDPPROF_NVTX_INCLUDE DDPPROF_CUPTI_INCLUDE DDPPROF_CUDART_INCLUDE DDPPROF_CRT_INCLUDE DDPPROF_NCCL_INCLUDE)
+                DDPPROF_C10_CUDA DDPPROF_NVTX_INCLUDE DDPPROF_CUPTI_INCLUDE DDPPROF_CUDART_INCLUDE
+                DDPPROF_CRT_INCLUDE DDPPROF_CCCL_INCLUDE
+                DDPPROF_NCCL_INCLUDE)
     unset(${found} CACHE)
   endforeach()
 endif()
@@ -44,9 +46,11 @@ find_path(DDPPROF_CUPTI_INCLUDE cupti.h HINTS ${nvidia_include_hints} NO_DEFAULT
 find_path(DDPPROF_CUPTI_INCLUDE cupti.h HINTS ${CUDAToolkit_TARGET_DIR} PATH_SUFFIXES extras/CUPTI/include)
 find_path(DDPPROF_CUDART_INCLUDE cuda_runtime_api.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
 find_path(DDPPROF_CUDART_INCLUDE cuda_runtime_api.h)
-# cuda_runtime_api.h includes it; NVIDIA packages it apart.
+# cuda_runtime_api.h includes crt/, torch's CUDA headers include cuda_fp16.h and so nv/target: NVIDIA packages both apart.
 find_path(DDPPROF_CRT_INCLUDE crt/host_defines.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
 find_path(DDPPROF_CRT_INCLUDE crt/host_defines.h)
+find_path(DDPPROF_CCCL_INCLUDE nv/target HINTS ${nvidia_include_hints} PATH_SUFFIXES cccl NO_DEFAULT_PATH)
+find_path(DDPPROF_CCCL_INCLUDE nv/target PATH_SUFFIXES cccl)
 find_path(DDPPROF_NCCL_INCLUDE nccl.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
 find_path(DDPPROF_NCCL_INCLUDE nccl.h)
 find_path(DDPPROF_GLOO_INCLUDE gloo/transport/device.h)
@@ -63,7 +67,7 @@ target_link_libraries(ddpprof_nvtx INTERFACE ${CMAKE_DL_LIBS})
 set(DDPPROF_WITH_CUDA OFF)
 if(NOT DDPPROF_CUDA STREQUAL OFF)
   set(cuda_missing)
-  foreach(part CUPTI CUDART CRT NCCL)
+  foreach(part CUPTI CUDART CRT CCCL NCCL)
     if(NOT DDPPROF_${part}_INCLUDE)
       list(APPEND cuda_missing ${part})
     endif()
@@ -87,7 +91,7 @@ add_library(ddpprof::cuda_headers ALIAS ddpprof_cuda_headers)
 if(DDPPROF_WITH_CUDA)
   target_include_directories(ddpprof_cuda_headers SYSTEM INTERFACE
                              ${DDPPROF_CUPTI_INCLUDE} ${DDPPROF_CUDART_INCLUDE} ${DDPPROF_CRT_INCLUDE}
-                             ${DDPPROF_NCCL_INCLUDE})
+                             ${DDPPROF_CCCL_INCLUDE} ${DDPPROF_NCCL_INCLUDE})
   target_compile_definitions(ddpprof_cuda_headers INTERFACE DDPPROF_WITH_CUDA=1)
 endif()
 
