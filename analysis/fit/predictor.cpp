@@ -137,13 +137,14 @@ Terms Predictor::modelled(std::int64_t workers) const {
 }
 
 // However ranks take turns on a host's cores, all of them have to do their work there: ranks times what one alone
-// computes, which keeps one core busy at least, over the cores.
+// computes, which keeps one core busy at least, over the cores. DDP's ranks may compute while others wait, so that it
+// is their step that cannot be shorter; DataParallel's replicas all compute between the same two copies.
 Terms Predictor::with_all_work(Terms terms, const Machine& machine) const {
   const auto one = profiles().find(1);
   if (machine.device == "cuda" || one == profiles().end() || measured_on(machine) != nullptr) return terms;
   const double least_s =
       static_cast<double>(machine.ranks_per_host()) * one->second.compute_s() / static_cast<double>(machine.cores);
-  terms.compute_s += std::max(0.0, least_s - terms.step_s());
+  terms.compute_s += std::max(0.0, least_s - (strategy_ == "dp" ? terms.compute_s : terms.step_s()));
   return terms;
 }
 

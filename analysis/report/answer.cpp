@@ -66,17 +66,18 @@ std::string predicted_sentence(const std::vector<store::PredictionRow>& rows) {
   return text;
 }
 
-std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>& curve) {
+std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>& curve,
+                             std::int64_t largest_measured) {
   if (curve.size() < 2) return "";
   const auto rate = [](const scaling::ScalingPoint& p) { return static_cast<double>(p.workers) / p.step_s; };
   const auto best = std::max_element(curve.begin(), curve.end(),
                                      [&](const auto& a, const auto& b) { return rate(a.second) < rate(b.second); });
+  const char* source = best->first > largest_measured ? ", predicted," : "";
   std::string text =
       best->first == curve.begin()->first
           ? fmt::format("More workers do not train faster here: N = {} has the most samples a second.", best->first)
-      : best->first == curve.rbegin()->first
-          ? fmt::format("Throughput is highest at N = {}, the largest looked at.", best->first)
-          : fmt::format("Throughput is highest at N = {} of those looked at.", best->first);
+          : fmt::format("Throughput{} is highest at N = {}{}.", source, best->first,
+                        best->first == curve.rbegin()->first ? ", the largest looked at" : " of those looked at");
   std::vector<scaling::ScalingPoint> several;
   for (const auto& [workers, point] : curve)
     if (workers > 1) several.push_back(point);
@@ -101,9 +102,11 @@ Table answer_table(const Source& source) {
     if (rows.empty() || rows.front().gpus_per_node == row.gpus_per_node) rows.push_back(std::move(row));
   }
   std::map<std::string, std::map<std::int64_t, scaling::ScalingPoint>> curves;
+  std::map<std::string, std::int64_t> largest_measured;
   for (const MeasuredScaling& m : measured_scaling(source.configurations))
     if (m.point.step_s > 0 && of_measured_machine(m, predictions[m.strategy]))
       curves[m.strategy].insert({m.point.workers, m.point});
+  for (const auto& [strategy, curve] : curves) largest_measured[strategy] = curve.rbegin()->first;
   for (const auto& [strategy, rows] : predictions)
     for (const store::PredictionRow& row : rows)
       if (row.step_s > 0 && row.step_high_s <= wide_interval * row.step_low_s)
@@ -111,7 +114,8 @@ Table answer_table(const Source& source) {
   for (const auto& [strategy, curve] : curves) {
     std::string answer;
     for (const std::string& sentence :
-         {measured_sentence(source, strategy), scaling_sentence(curve), predicted_sentence(predictions[strategy])})
+         {measured_sentence(source, strategy), scaling_sentence(curve, largest_measured[strategy]),
+          predicted_sentence(predictions[strategy])})
       if (!sentence.empty()) answer += (answer.empty() ? "" : " ") + sentence;
     table.rows.push_back({strategy, answer});
   }

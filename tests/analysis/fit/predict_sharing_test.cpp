@@ -59,5 +59,27 @@ TEST(PredictSharing, OneRankAHostComputesAsOneRankDoes) {
   EXPECT_NEAR(rows[1].compute_s / rows[0].compute_s, 1.0, 0.05) << rows[1].note;
 }
 
+// From 1 to 4 ranks on two cores compute hardly grows (ranks that wait lend their core); carried on, 64 of them would
+// do 64 ranks' work in less than the two cores' time.
+TEST(PredictSharing, NoPredictionIsFasterThanAllRanksWork) {
+  Truth truth;
+  truth.cores = 2;
+  truth.sharing_exponent = 0.3;
+  TemporaryDatabase database("work");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  synthetic::add_dp(database.get(), truth, {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {8, 64};
+  const double own_s = truth.forward_s + truth.ready_s.back() + truth.optimizer_s;
+  for (const Prediction& row : predict(database.get(), options)) {
+    const double least_s = 0.99 * static_cast<double>(row.world_size) * own_s / 2.0;
+    EXPECT_GE(row.step_s, least_s) << row.strategy << " " << row.world_size;
+    EXPECT_GE(row.step_low_s, least_s) << row.strategy << " " << row.world_size;
+    if (row.strategy == "dp") {
+      EXPECT_GE(row.compute_s, least_s) << row.world_size;  // copies come on top: nothing overlaps them
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ddpprof::fit

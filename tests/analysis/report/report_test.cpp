@@ -315,7 +315,7 @@ TEST(ReportDerived, TheAnswerComesFirstInWords) {
   EXPECT_THAT(out.str(), testing::StartsWith("In short\n"));
   for (const char* sentence :
        {"N = 2 trains 1.60 × as fast as N = 1 (weak efficiency 80.0 %)", "a step takes 125 ms",
-        "Throughput is highest at N = 4, the largest looked at. Of those, communication-bound from N = 4 on.",
+        "Throughput, predicted, is highest at N = 4, the largest looked at. Of those, communication-bound from N = 4 on.",
         "N = 4 takes 200 ms a step (90 %: 150 ms to 300 ms), weak efficiency 50.0 %; what binds is bandwidth.",
         "Beyond that the interval is wider than 10 ×."})
     EXPECT_THAT(out.str(), testing::HasSubstr(sentence));
