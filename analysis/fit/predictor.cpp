@@ -33,7 +33,12 @@ std::string Predictor::refusal(std::int64_t workers) const {
 }
 
 Predictor::Predictor(const Models& models, std::string strategy, const PredictOptions& options)
-    : models_(models), strategy_(std::move(strategy)), options_(options), calibrations_(calibrate(best())) {
+    : models_(models), strategy_(std::move(strategy)), options_(options) {
+  // DataParallel's replicas are threads of one process, whose backward runs on one thread on CPUs: no replica can have
+  // a host of its own.
+  asked_dedicated_ = options_.dedicated;
+  if (strategy_ == "dp") options_.dedicated = false;
+  calibrations_ = calibrate(best());
   for (Draw& one : draws()) {
     Calibrations own = calibrate(one);
     samples_.push_back({std::move(one), std::move(own)});
@@ -293,8 +298,9 @@ std::string Predictor::note(std::int64_t workers) const {
                   std::exp(used.step));
     add(scaled);
   }
-  if (strategy_ == "dp" && options_.gpus_per_node > 0 && workers > options_.gpus_per_node)
-    add("DataParallel is one process: all its replicas are on one host");
+  if (strategy_ == "dp" && (asked_dedicated_ || (options_.gpus_per_node > 0 && workers > options_.gpus_per_node)))
+    add("DataParallel is one process: all its replicas are on one host" +
+        std::string(asked_dedicated_ ? ", as measured" : ""));
   if (models_.measured.mixed) add("other workloads of the database are left out");
   if (workers > 4 * largest_measured())
     add("far beyond the largest measured N = " + std::to_string(largest_measured()));

@@ -109,7 +109,8 @@ class Predictor {
   const Models& models_;
   std::string strategy_;
   PredictOptions options_;
-  Calibrations calibrations_;  // with the best parameters
+  bool asked_dedicated_ = false;  // as the options said before DataParallel took it back
+  Calibrations calibrations_;     // with the best parameters
   struct Sample {
     Draw draw;
     Calibrations calibrations;

@@ -254,7 +254,7 @@ std::vector<KeySpec> make_specs() {
        .unit = "",
        .choices = names_of<Sharing>(),
        .doc = "`machine`: more workers crowd this machine's cores, as was measured. `dedicated`: each worker keeps the "
-              "cores that one worker has here."}));
+              "cores that one worker has here (ddp; DataParallel's replicas share one host either way)."}));
 
   constexpr auto L = &Scenario::learning_rate;
   add(bound<S, L, &LearningRate::base>({.key = "learning_rate.base",

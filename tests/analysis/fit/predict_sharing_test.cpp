@@ -41,6 +41,23 @@ TEST(PredictSharing, TwoRanksOnTwoCoresAreNotDedicated) {
   }
 }
 
+TEST(PredictSharing, ReplicasOfOneProcessCannotHaveMachinesOfTheirOwn) {
+  TemporaryDatabase database("dp-dedicated");
+  synthetic::add_dp(database.get(), contended(), {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {2, 8};
+  const auto machine = predict(database.get(), options);
+  options.dedicated = true;
+  const auto dedicated = predict(database.get(), options);
+  ASSERT_EQ(dedicated.size(), machine.size());
+  for (std::size_t i = 0; i < machine.size(); ++i) {
+    EXPECT_EQ(dedicated[i].step_s, machine[i].step_s);
+    EXPECT_EQ(dedicated[i].step_high_s, machine[i].step_high_s);
+  }
+  EXPECT_NE(dedicated[1].note.find("DataParallel is one process"), std::string::npos) << dedicated[1].note;
+  EXPECT_EQ(machine[1].note.find("DataParallel is one process"), std::string::npos) << machine[1].note;
+}
+
 TEST(PredictSharing, OneRankAHostComputesAsOneRankDoes) {
   TemporaryDatabase database("hosts");
   synthetic::add_ddp(database.get(), contended(), {1, 2, 4}, 1);
