@@ -34,8 +34,7 @@ std::string Predictor::refusal(std::int64_t workers) const {
 
 Predictor::Predictor(const Models& models, std::string strategy, const PredictOptions& options)
     : models_(models), strategy_(std::move(strategy)), options_(options) {
-  // DataParallel's replicas are threads of one process, whose backward runs on one thread on CPUs: no replica can have
-  // a host of its own.
+  // DataParallel's replicas are threads of one process: none can have a host of its own.
   asked_dedicated_ = options_.dedicated;
   if (strategy_ == "dp") options_.dedicated = false;
   calibrations_ = calibrate(best());
