@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""What tracing costs a training step: paired runs of the same scenario with the tracer injected and without.
+"""What tracing costs a training step, taken two ways.
 
-    benchmarks/tracing_overhead.py [--scenario FILE]… [--pairs 12] [--ranks 2] [--build build/dev]
+    benchmarks/tracing_overhead.py [--scenario FILE]… [--pairs 8] [--steps 2000] [--ranks 2] [--build build/dev]
 
-A pair is one traced and one untraced training of all ranks, in an order that alternates, so that a slow minute of the
-machine falls on both. A run's step time is the median of rank 0's measured steps, timed by the worker itself in both
-cases. Printed: the median ratio traced / untraced and its 95 % interval (order statistics of the pairs' ratios), the
+Steps in turn: one traced training in which steps 0, 3, 4, 7, … are annotated and recorded and the others are not; a pair
+is an annotated step and the plain one beside it, so that both see the same moment of the machine. What stays on in the
+plain steps is a test of a flag at each annotation and LibTorch's callback at a user scope.
+Whole runs: a traced and an untraced training (no tracer in the process) in an order that alternates; the median step of
+each. It holds everything, and the machine's drift from run to run.
+
+Printed for each: the median ratio traced / untraced and its 95 % interval (order statistics of the pairs' ratios); the
 events a step, and events x 100 ns as a share of the step.
 """
 import argparse
 import json
 import os
+import re
 import socket
 import statistics
 import subprocess
@@ -34,7 +39,8 @@ def median_interval(values, confidence=0.95):
     return values[best - 1], statistics.median(values), values[n - best]
 
 
-def train(build, scenario, ranks, traced, folder):
+def train(build, scenario, ranks, traced, folder, arguments=()):
+    """Runs one training and returns rank 0's measured steps in ns."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -47,7 +53,7 @@ def train(build, scenario, ranks, traced, folder):
             environment.update(NVTX_INJECTION64_PATH=str(build / "lib" / "libddpprof-tracer.so"),
                                DDPPROF_TRACE_DIR=str(folder))
         command = [build / "bin" / "ddpprof-worker", "--scenario", scenario, "--strategy", "ddp", "--mode", "train",
-                   "--result", folder / f"result-{rank}.json"]
+                   "--result", folder / f"result-{rank}.json", *arguments]
         log = open(folder / f"rank-{rank}.log", "w")
         processes.append((rank, subprocess.Popen([str(part) for part in command], env=environment, stdout=log,
                                                  stderr=subprocess.STDOUT)))
@@ -61,7 +67,26 @@ def train(build, scenario, ranks, traced, folder):
             if process.poll() is None:
                 process.kill()
     result = json.loads((folder / "result-0.json").read_text())
-    return statistics.median(result["step_ns"]["measured"])
+    return result["step_ns"]["measured"]
+
+
+def steps_in_turn(build, scenario, ranks, steps):
+    """Ratios annotated / plain of neighbouring steps, and the plain steps' times in ns."""
+    text = scenario.read_text()
+    changed = re.sub(r"\bsteps: \d+", f"steps: {steps}", text)
+    changed = re.sub(r"warmup_steps: \d+", "warmup_steps: 8", changed)  # a multiple of 4: measured step 0 is annotated
+    if "warmup_steps: 8" not in changed or f" steps: {steps}" not in changed:
+        sys.exit(f"{scenario}: expected measure.warmup_steps and measure.steps")
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder) / scenario.name
+        own.write_text(changed)
+        times = train(build, own, ranks, True, Path(folder), ["--annotate-in-turn"])
+    ratios, plain = [], []
+    for first in range(0, len(times) - 1, 2):
+        on, off = (first, first + 1) if first % 4 == 0 else (first + 1, first)
+        ratios.append(times[on] / times[off])
+        plain.append(times[off])
+    return ratios, plain
 
 
 def events_per_step(folder, steps):
@@ -88,31 +113,38 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     root = Path(__file__).resolve().parent.parent
     parser.add_argument("--scenario", action="append", type=Path)
-    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--pairs", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--build", type=Path, default=root / "build" / "dev")
     arguments = parser.parse_args()
     scenarios = arguments.scenario or [root / "benchmarks" / "scenarios" / name
                                        for name in ("step-5ms.yaml", "step-50ms.yaml", "step-short.yaml")]
-    print("| scenario | ranks | pairs | step untraced ms | traced / untraced (95 % interval) | events a step | "
-          "events x 100 ns / step |\n|---|---|---|---|---|---|---|")
+    print("| scenario | ranks | step untraced | steps in turn: traced / untraced (95 % interval, pairs) | "
+          "whole runs: traced / untraced (95 % interval, pairs) | events a step | events x 100 ns / step |\n"
+          "|---|---|---|---|---|---|---|")
     for scenario in scenarios:
-        ratios, plain, events = [], [], 0.0
+        runs, events = [], 0.0
         for pair in range(arguments.pairs + 1):  # the first pair warms the caches and is not counted
             times = {}
             for traced in ((True, False) if pair % 2 else (False, True)):
                 with tempfile.TemporaryDirectory() as folder:
-                    times[traced] = train(arguments.build, scenario, arguments.ranks, traced, Path(folder))
+                    times[traced] = statistics.median(
+                        train(arguments.build, scenario, arguments.ranks, traced, Path(folder)))
                     if traced and pair == 0:
                         result = json.loads((Path(folder) / "result-0.json").read_text())
                         events = events_per_step(Path(folder), sum(result["steps"].values()))
             if pair > 0:
-                ratios.append(times[True] / times[False])
-                plain.append(times[False])
-        low, middle, high = median_interval(ratios)
+                runs.append(times[True] / times[False])
+        steps, plain = steps_in_turn(arguments.build, scenario, arguments.ranks, arguments.steps)
         step_ns = statistics.median(plain)
-        print(f"| {scenario.stem} | {arguments.ranks} | {len(ratios)} | {step_ns / 1e6:.3f} | "
-              f"{middle:.4f} ({low:.4f} to {high:.4f}) | {events:.0f} | {events * 100 / step_ns:.4%} |", flush=True)
+
+        def cell(ratios):
+            low, middle, high = median_interval(ratios)
+            return f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)})"
+
+        print(f"| {scenario.stem} | {arguments.ranks} | {step_ns / 1e6:.3f} ms | {cell(steps)} | {cell(runs)} | "
+              f"{events:.0f} | {events * 100 / step_ns:.4%} |", flush=True)
 
 
 if __name__ == "__main__":

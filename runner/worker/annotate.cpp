@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <span>
 
@@ -28,6 +29,7 @@ struct Registry {
   std::uint64_t step = 0, collective = 0, copy = 0, replica = 0, parameter = 0, bucket_member = 0, clock = 0;
 };
 Registry registry;
+std::atomic<bool> paused_flag{false};
 
 const char* text(Name name) {
   namespace v = vocabulary;
@@ -179,7 +181,8 @@ void initialize() {
   register_schemas();
 }
 
-bool attached() { return registry.domain != nullptr; }
+bool attached() { return registry.domain != nullptr && !paused_flag.load(std::memory_order_relaxed); }
+void pause(bool paused) { paused_flag.store(paused, std::memory_order_relaxed); }
 
 void push(Name name) {
   if (!attached()) return;

@@ -41,7 +41,10 @@ enum class Name : std::uint8_t {
 
 // Registers the domain, its strings and its payload schemas; call once before the first annotation.
 void initialize();
-bool attached();  // true when a tool listens
+bool attached();  // true when a tool listens and annotation is not paused
+
+// Between ranges only: until resumed nothing is annotated, as if no tool were attached. For measuring what it costs.
+void pause(bool paused);
 
 void push(Name);
 void push(Name, const vocabulary::StepInfo&);

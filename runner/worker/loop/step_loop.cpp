@@ -38,6 +38,7 @@ void StepLoop::run(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKin
     durations.push_back(end - begin);
     begin = end;
   }
+  if (context_.annotate_in_turn) annotate::pause(false);
 }
 
 void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKind kind) {
@@ -46,6 +47,7 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
   const bool dp = context_.strategy == scenario::Strategy::dp;
   const std::int64_t samples = workload.batch_per_worker * micro_batches * (dp ? context_.replicas : 1);
   const std::int64_t number = next_step_++;
+  if (context_.annotate_in_turn) annotate::pause(number % 4 == 1 || number % 4 == 2);
   const Range step(Name::step,
                    vocabulary::StepInfo{number, static_cast<std::int32_t>(kind), static_cast<std::int32_t>(samples)});
   const bool plain = kind == StepKind::unwrapped;
