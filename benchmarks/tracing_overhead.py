@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """What tracing costs a training step, taken two ways.
 
-    benchmarks/tracing_overhead.py [--scenario FILE]… [--pairs 8] [--steps 2000] [--ranks 2] [--build build/dev]
+    benchmarks/tracing_overhead.py [--scenario FILE]… [--pairs 8] [--seconds 60] [--ranks 1,2] [--build build/dev]
 
-Steps in turn: one traced training in which steps 0, 3, 4, 7, … are annotated and recorded and the others are not; a pair
+Steps in turn: one traced training of about `--seconds` in which steps 0, 3, 4, 7, … are annotated and recorded and the others are not; a pair
 is an annotated step and the plain one beside it, so that both see the same moment of the machine. What stays on in the
 plain steps is a test of a flag at each annotation and LibTorch's callback at a user scope.
 Whole runs: a traced and an untraced training (no tracer in the process) in an order that alternates; the median step of
-each. It holds everything, and the machine's drift from run to run.
+each, `--pairs` times. It holds everything, and the machine's drift from run to run.
 
 Printed for each: the median ratio traced / untraced and its 95 % interval (order statistics of the pairs' ratios); the
 events a step, and events x 100 ns as a share of the step.
@@ -30,10 +30,13 @@ def median_interval(values, confidence=0.95):
     """Order statistics (k-th smallest, k-th largest) whose binomial coverage is at least the confidence."""
     values = sorted(values)
     n = len(values)
-    best = 0
-    for k in range(1, n // 2 + 1):
-        if 1 - 2 * sum(comb(n, i) for i in range(k)) / 2**n >= confidence:
-            best = k
+    if n > 200:  # the binomial is normal by then
+        best = int(n / 2 - statistics.NormalDist().inv_cdf((1 + confidence) / 2) * n**0.5 / 2)
+    else:
+        best = 0
+        for k in range(1, n // 2 + 1):
+            if 1 - 2 * sum(comb(n, i) for i in range(k)) / 2**n >= confidence:
+                best = k
     if best == 0:
         return values[0], statistics.median(values), values[-1]
     return values[best - 1], statistics.median(values), values[n - best]
@@ -114,8 +117,8 @@ def main():
     root = Path(__file__).resolve().parent.parent
     parser.add_argument("--scenario", action="append", type=Path)
     parser.add_argument("--pairs", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--ranks", default="1,2")
     parser.add_argument("--build", type=Path, default=root / "build" / "dev")
     arguments = parser.parse_args()
     scenarios = arguments.scenario or [root / "benchmarks" / "scenarios" / name
@@ -124,27 +127,33 @@ def main():
           "whole runs: traced / untraced (95 % interval, pairs) | events a step | events x 100 ns / step |\n"
           "|---|---|---|---|---|---|---|")
     for scenario in scenarios:
-        runs, events = [], 0.0
-        for pair in range(arguments.pairs + 1):  # the first pair warms the caches and is not counted
-            times = {}
-            for traced in ((True, False) if pair % 2 else (False, True)):
-                with tempfile.TemporaryDirectory() as folder:
-                    times[traced] = statistics.median(
-                        train(arguments.build, scenario, arguments.ranks, traced, Path(folder)))
-                    if traced and pair == 0:
-                        result = json.loads((Path(folder) / "result-0.json").read_text())
-                        events = events_per_step(Path(folder), sum(result["steps"].values()))
-            if pair > 0:
-                runs.append(times[True] / times[False])
-        steps, plain = steps_in_turn(arguments.build, scenario, arguments.ranks, arguments.steps)
-        step_ns = statistics.median(plain)
+        for ranks in map(int, arguments.ranks.split(",")):
+            row(arguments, scenario, ranks)
 
-        def cell(ratios):
-            low, middle, high = median_interval(ratios)
-            return f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)})"
 
-        print(f"| {scenario.stem} | {arguments.ranks} | {step_ns / 1e6:.3f} ms | {cell(steps)} | {cell(runs)} | "
-              f"{events:.0f} | {events * 100 / step_ns:.4%} |", flush=True)
+def row(arguments, scenario, ranks):
+    runs, events, step_ns = [], 0.0, 0.0
+    for pair in range(arguments.pairs + 1):  # the first pair warms the caches and is not counted
+        times = {}
+        for traced in ((True, False) if pair % 2 else (False, True)):
+            with tempfile.TemporaryDirectory() as folder:
+                times[traced] = statistics.median(train(arguments.build, scenario, ranks, traced, Path(folder)))
+                if traced and pair == 0:
+                    result = json.loads((Path(folder) / "result-0.json").read_text())
+                    events = events_per_step(Path(folder), sum(result["steps"].values()))
+                    step_ns = times[traced]
+        if pair > 0:
+            runs.append(times[True] / times[False])
+    wanted = int(min(20000, max(400, arguments.seconds * 1e9 / step_ns)))
+    steps, plain = steps_in_turn(arguments.build, scenario, ranks, wanted)
+    step_ns = statistics.median(plain)
+
+    def cell(ratios):
+        low, middle, high = median_interval(ratios)
+        return f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)})" if ratios else ""
+
+    print(f"| {scenario.stem} | {ranks} | {step_ns / 1e6:.3f} ms | {cell(steps)} | {cell(runs)} | "
+          f"{events:.0f} | {events * 100 / step_ns:.4%} |", flush=True)
 
 
 if __name__ == "__main__":
