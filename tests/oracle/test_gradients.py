@@ -41,7 +41,7 @@ def gradients_of(model, batches):
     """Gradients of the mean loss over `batches`, each its own forward pass."""
     model.zero_grad()
     for inputs, targets in batches:
-        (functional.cross_entropy(model(inputs), targets) / len(batches)).backward()
+        (functional.cross_entropy(model(*inputs), targets) / len(batches)).backward()
     return [parameter.grad.clone() for parameter in model.parameters()]
 
 
@@ -61,13 +61,13 @@ class Gradients(unittest.TestCase):
                     self.assertLess(relative(got, expected), 1e-5, f"rank {rank}, parameter {index}: mean of shards")
             if whole_batch:
                 everything = [batch for shard in shards for batch in shard]
-                joined = (torch.cat([b[0] for b in everything]), torch.cat([b[1] for b in everything]))
+                joined = ([torch.cat([b[0][0] for b in everything])], torch.cat([b[1] for b in everything]))
                 for index, (got, expected) in enumerate(zip(dumps[0].gradients(0), gradients_of(model, [joined]))):
                     self.assertLess(relative(got, expected), 1e-5, f"parameter {index}: one process, whole batch")
                 # Steps 1 and 2 run over rebuilt buckets; follow with plain SGD at the scenario's rate.
                 for step in (0, 1, 2):
                     batches = [batch for dump in dumps for batch in dump.batches(step)]
-                    joined = (torch.cat([b[0] for b in batches]), torch.cat([b[1] for b in batches]))
+                    joined = ([torch.cat([b[0][0] for b in batches])], torch.cat([b[1] for b in batches]))
                     expected = gradients_of(model, [joined])
                     for index, (got, want) in enumerate(zip(dumps[0].gradients(step), expected)):
                         self.assertLess(relative(got, want), 1e-4, f"step {step}, parameter {index}")

@@ -79,15 +79,12 @@ class RankDump:
     def gradients(self, step):
         return self.split(self.index["gradients"][step])
 
+    def tensor(self, entry):
+        kind = {"float32": torch.float32, "int64": torch.int64}[entry["type"]]
+        raw = bytearray((self.folder / entry["file"]).read_bytes())
+        return torch.frombuffer(raw, dtype=kind).view(entry["shape"])
+
     def batches(self, step):
-        """The step's micro-batches: (inputs, targets)."""
-        result = []
-        for entry in self.index["batches"]:
-            if entry["step"] != step:
-                continue
-            inputs = read_floats(self.folder / entry["inputs"]).view(entry["input_shape"])
-            raw = (self.folder / entry["targets"]).read_bytes()
-            kind = torch.int64 if entry["target_type"] == "int64" else torch.float32
-            targets = torch.frombuffer(bytearray(raw), dtype=kind).view(entry["target_shape"])
-            result.append((inputs, targets))
-        return result
+        """The step's micro-batches: ([input, ...], targets)."""
+        return [([self.tensor(one) for one in entry["inputs"]], self.tensor(entry["targets"]))
+                for entry in self.index["batches"] if entry["step"] == step]

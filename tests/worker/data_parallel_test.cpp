@@ -38,7 +38,7 @@ class DataParallel : public testing::TestWithParam<int> {
 TEST_P(DataParallel, GradientsEqualOneProcessOnTheWholeBatch) {
   const auto root = make_network(mlp({64, 32, 10}), 1);
   const auto alone = clone_network(*root);
-  const Dataset::Batch batch{torch::randn({48, 64}), torch::randint(10, {48}, torch::kLong)};
+  const Dataset::Batch batch{{torch::randn({48, 64})}, torch::randint(10, {48}, torch::kLong)};
   CpuDataParallel parallel(root, LossKind::cross_entropy, GetParam(), 1, patience);
   for (int micro = 0; micro < 2; ++micro) {  // the second adds to the first
     const auto loss = parallel.pass(batch, true, 2.0);
@@ -55,7 +55,7 @@ TEST_P(DataParallel, EveryCopyIsATimedRangeWithItsBytes) {
   const auto root = make_network(mlp({64, 32, 10}), 1);
   CpuDataParallel parallel(root, LossKind::cross_entropy, GetParam(), 1, patience);
   test::take_recorded();
-  parallel.pass({torch::randn({24, 64}), torch::randint(10, {24}, torch::kLong)}, true, 1.0);
+  parallel.pass({{torch::randn({24, 64})}, torch::randint(10, {24}, torch::kLong)}, true, 1.0);
   const std::int64_t model_bytes = (64 * 32 + 32 + 32 * 10 + 10) * 4;
   std::vector<std::pair<std::string, std::int64_t>> copies;
   int forwards = 0, backwards = 0;
@@ -104,7 +104,7 @@ TEST(DataParallelLanes, ReplicasRunAtTheSameTimeOnTheirOwnThreads) {
     bool overlapped = false;
     for (int step = 0; step < 100 && !overlapped; ++step) {
       test::take_recorded();
-      parallel.pass({torch::randn({256, 1024}), torch::randint(10, {256}, torch::kLong)}, true, 1.0);
+      parallel.pass({{torch::randn({256, 1024})}, torch::randint(10, {256}, torch::kLong)}, true, 1.0);
       const auto lanes = lanes_of(test::take_recorded(), name);
       ASSERT_EQ(lanes.size(), 2u);
       EXPECT_NE(lanes[0].thread, lanes[1].thread);
@@ -123,8 +123,8 @@ TEST(DataParallelBuffers, ReplicaZerosStatisticsGoBackToTheRoot) {
   const auto alone = clone_network(*root);
   CpuDataParallel parallel(root, LossKind::cross_entropy, 2, 1, patience);
   const auto inputs = torch::randn({8, 3, 32, 32});
-  parallel.pass({inputs, torch::randint(10, {8}, torch::kLong)}, true, 1.0);
-  alone->forward(inputs.slice(0, 0, 4));  // what replica 0 saw
+  parallel.pass({{inputs}, torch::randint(10, {8}, torch::kLong)}, true, 1.0);
+  alone->forward({inputs.slice(0, 0, 4)});  // what replica 0 saw
   const auto got = root->named_buffers(), expected = alone->named_buffers();
   for (const auto& item : expected)
     EXPECT_TRUE(torch::allclose(got[item.key()].to(torch::kFloat), item.value().to(torch::kFloat), 1e-5, 1e-6))

@@ -37,7 +37,7 @@ TEST(Models, MlpParameterCount) {
 
 TEST(Models, ResNetOutputShapes) {
   for (const auto kind : {Kind::resnet18, Kind::resnet50}) {
-    const auto output = make_network(resnet(kind, 64), 1)->forward(torch::randn({2, 3, 64, 64}));
+    const auto output = make_network(resnet(kind, 64), 1)->forward({torch::randn({2, 3, 64, 64})});
     EXPECT_EQ(output.sizes().vec(), (std::vector<std::int64_t>{2, 1000}));
   }
 }
@@ -59,7 +59,7 @@ TEST(Models, CloneSharesNothing) {
     EXPECT_NE(item.value().data_ptr(), other[item.key()].data_ptr()) << item.key();
   }
   const auto input = torch::randn({2, 3, 32, 32});
-  EXPECT_TRUE(torch::equal(network->forward(input), copy->forward(input)));
+  EXPECT_TRUE(torch::equal(network->forward({input}), copy->forward({input})));
 }
 
 scenario::Workload workload(scenario::Model model, scenario::LossKind loss, std::int64_t samples) {
@@ -75,7 +75,7 @@ TEST(Data, SameSeedSameSamplesWhateverTheirNumber) {
   const Dataset small(workload(model, scenario::LossKind::cross_entropy, 10));
   const Dataset large(workload(model, scenario::LossKind::cross_entropy, 50));
   const auto a = small.batch({3, 9}), b = large.batch({3, 9});
-  EXPECT_TRUE(torch::equal(a.inputs, b.inputs));
+  EXPECT_TRUE(torch::equal(a.inputs[0], b.inputs[0]));
   EXPECT_TRUE(torch::equal(a.targets, b.targets));
   EXPECT_EQ(a.targets.scalar_type(), torch::kLong);
 }
@@ -84,7 +84,7 @@ TEST(Data, LargeInputsRepeatAPool) {
   const Dataset images(workload(resnet(Kind::resnet18, 224), scenario::LossKind::cross_entropy, 10'000));
   EXPECT_EQ(images.pool_size(), Dataset::pool_bytes / (3 * 224 * 224 * 4));
   const auto pool = images.pool_size();
-  EXPECT_TRUE(torch::equal(images.batch({5}).inputs, images.batch({5 + pool}).inputs));
+  EXPECT_TRUE(torch::equal(images.batch({5}).inputs[0], images.batch({5 + pool}).inputs[0]));
 }
 
 TEST(Data, ALinearModelLearnsTheRegression) {

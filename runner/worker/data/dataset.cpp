@@ -67,7 +67,7 @@ Dataset::Batch Dataset::batch(const std::vector<std::int64_t>& indices) const {
   auto slots = torch::empty({static_cast<std::int64_t>(indices.size())}, torch::kLong);
   auto* slot = slots.mutable_data_ptr<std::int64_t>();
   for (std::size_t i = 0; i < indices.size(); ++i) slot[i] = indices[i] % pool_size();
-  return {inputs_.index_select(0, slots), targets_.index_select(0, slots)};
+  return {{inputs_.index_select(0, slots)}, targets_.index_select(0, slots)};
 }
 
 torch::Tensor loss_of(scenario::LossKind kind, const torch::Tensor& output, const torch::Tensor& target) {

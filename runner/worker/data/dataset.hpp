@@ -20,8 +20,8 @@ class Dataset {
   Dataset(const scenario::Workload& workload);
 
   struct Batch {
-    torch::Tensor inputs;   // batch × sample shape, float32
-    torch::Tensor targets;  // int64 labels, or float32 batch × outputs
+    std::vector<torch::Tensor> inputs;  // each batch × its sample shape
+    torch::Tensor targets;              // int64 labels, or float32 batch × outputs
   };
   Batch batch(const std::vector<std::int64_t>& indices) const;
 

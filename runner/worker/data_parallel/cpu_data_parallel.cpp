@@ -42,8 +42,8 @@ torch::Tensor CpuDataParallel::pass(const Dataset::Batch& batch, bool, double lo
     threads_.run([this](int index) {
       auto& replica = replicas_[static_cast<std::size_t>(index)];
       const Range own(Name::replica_forward,
-                      vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(replica.input.size(0))});
-      replica.output = replica.network->forward(replica.input);
+                      vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(replica.inputs[0].size(0))});
+      replica.output = replica.network->forward(replica.inputs);
     });
     gathered = gather().requires_grad_();
     loss = loss_of(loss_, gathered, batch.targets);
@@ -55,7 +55,7 @@ torch::Tensor CpuDataParallel::pass(const Dataset::Batch& batch, bool, double lo
   threads_.run([this](int index) {
     auto& replica = replicas_[static_cast<std::size_t>(index)];
     const Range own(Name::replica_backward,
-                    vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(replica.input.size(0))});
+                    vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(replica.inputs[0].size(0))});
     replica.output.backward(replica.output_gradient);
     replica.output.reset();
   });
@@ -73,14 +73,18 @@ void CpuDataParallel::replicate() {
   }
 }
 
-void CpuDataParallel::scatter(const torch::Tensor& input) {
+void CpuDataParallel::scatter(const std::vector<torch::Tensor>& inputs) {
   const auto count = static_cast<std::int32_t>(replicas_.size());
-  if (input.size(0) < count)
-    throw std::invalid_argument("DataParallel: a batch of " + std::to_string(input.size(0)) + " cannot be split over " +
-                                std::to_string(count) + " replicas; raise workload.batch_per_worker");
-  const Range range(Name::scatter, vocabulary::CopyInfo{static_cast<std::int64_t>(input.nbytes()), count, 0});
-  const auto parts = input.tensor_split(count);
-  for (std::size_t i = 0; i < replicas_.size(); ++i) replicas_[i].input = parts[i].clone();
+  if (inputs[0].size(0) < count)
+    throw std::invalid_argument("DataParallel: a batch of " + std::to_string(inputs[0].size(0)) +
+                                " cannot be split over " + std::to_string(count) +
+                                " replicas; raise workload.batch_per_worker");
+  const Range range(Name::scatter, vocabulary::CopyInfo{bytes_of(inputs), count, 0});
+  for (auto& replica : replicas_) replica.inputs.clear();
+  for (const auto& input : inputs) {
+    const auto parts = input.tensor_split(count);
+    for (std::size_t i = 0; i < replicas_.size(); ++i) replicas_[i].inputs.push_back(parts[i].clone());
+  }
 }
 
 torch::Tensor CpuDataParallel::gather() {

@@ -21,9 +21,10 @@ using annotate::Range;
 struct AnnotatedReplica {
   std::shared_ptr<Network> network;
   std::int32_t index;
-  torch::Tensor forward(const torch::Tensor& input) const {
-    const Range range(Name::replica_forward, vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(input.size(0))});
-    return network->forward(input);
+  std::vector<torch::Tensor> inputs;
+  torch::Tensor forward(const torch::Tensor& first) const {  // parallel_apply hands over one tensor a replica
+    const Range range(Name::replica_forward, vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(first.size(0))});
+    return network->forward(inputs);
   }
 };
 
@@ -43,21 +44,30 @@ class CudaDataParallel : public Trainer {
     status::set(status::Activity::forward);
     {
       const Range range(Name::forward);
-      std::vector<torch::Tensor> inputs;
+      std::vector<std::vector<torch::Tensor>> parts(devices_.size());  // a replica's inputs
       {
-        const Range copy(Name::scatter,
-                         vocabulary::CopyInfo{static_cast<std::int64_t>(batch.inputs.nbytes()), count, 0});
-        torch::autograd::Scatter scatter(devices_);
-        for (auto& part : scatter.apply({batch.inputs})) inputs.push_back(std::move(part));
+        std::int64_t bytes = 0;
+        for (const auto& input : batch.inputs) bytes += static_cast<std::int64_t>(input.nbytes());
+        const Range copy(Name::scatter, vocabulary::CopyInfo{bytes, count, 0});
+        for (const auto& input : batch.inputs) {
+          torch::autograd::Scatter scatter(devices_);
+          auto scattered = scatter.apply({input});
+          for (std::size_t i = 0; i < parts.size(); ++i) parts[i].push_back(std::move(scattered.at(i)));
+        }
       }
       std::vector<std::shared_ptr<AnnotatedReplica>> replicas;
       {
         const Range copy(Name::replicate, vocabulary::CopyInfo{parameter_bytes(*root_) * count, count, 0});
         std::int32_t index = 0;
-        for (auto& network : parallel::replicate(root_, devices_))
-          replicas.push_back(std::make_shared<AnnotatedReplica>(AnnotatedReplica{std::move(network), index++}));
+        for (auto& network : parallel::replicate(root_, devices_)) {
+          auto& own = parts[static_cast<std::size_t>(index)];
+          replicas.push_back(std::make_shared<AnnotatedReplica>(AnnotatedReplica{std::move(network), index, own}));
+          ++index;
+        }
       }
-      auto outputs = parallel::parallel_apply(replicas, inputs, devices_);
+      std::vector<torch::Tensor> first;
+      for (const auto& own : parts) first.push_back(own.front());
+      auto outputs = parallel::parallel_apply(replicas, first, devices_);
       torch::Tensor gathered;
       {
         std::int64_t bytes = 0;
@@ -65,8 +75,8 @@ class CudaDataParallel : public Trainer {
         const Range copy(Name::gather, vocabulary::CopyInfo{bytes, count, 0});
         const torch::NoGradGuard no_grad;
         auto own = root_->buffers();
-        const auto first = replicas.front()->network->buffers();
-        for (std::size_t i = 0; i < own.size(); ++i) own[i].copy_(first[i]);
+        const auto theirs = replicas.front()->network->buffers();
+        for (std::size_t i = 0; i < own.size(); ++i) own[i].copy_(theirs[i]);
         const torch::AutoGradMode grad(true);
         gathered = torch::autograd::Gather(devices_.front()).apply(std::move(outputs)).front();
       }

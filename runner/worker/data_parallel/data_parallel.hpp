@@ -26,10 +26,11 @@ class CpuDataParallel : public Trainer {
   struct Replica {
     std::shared_ptr<Network> network;
     std::vector<torch::Tensor> parameters, buffers;
-    torch::Tensor input, output, output_gradient;
+    std::vector<torch::Tensor> inputs;
+    torch::Tensor output, output_gradient;
   };
   void replicate();
-  void scatter(const torch::Tensor& input);
+  void scatter(const std::vector<torch::Tensor>& inputs);
   torch::Tensor gather();
   void scatter_gradient(const torch::Tensor& gradient);
   void reduce();

@@ -98,8 +98,8 @@ void DistributedDataParallel::prepare_forward(bool synchronize) {
   if (forward_sync_due_) broadcast_buffers();
 }
 
-torch::Tensor DistributedDataParallel::forward(const torch::Tensor& input) {
-  auto output = module_->forward(input);
+torch::Tensor DistributedDataParallel::forward(const std::vector<torch::Tensor>& inputs) {
+  auto output = module_->forward(inputs);
   forward_sync_due_ = synchronizing_;
   if (synchronizing_) {
     reducer_->prepare_for_backward({});

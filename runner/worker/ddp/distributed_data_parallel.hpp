@@ -33,7 +33,7 @@ class DistributedDataParallel {
   // One forward and backward is prepare_forward(), forward(), backward(), as Python's _pre_forward, forward and
   // backward. `synchronize` false is Python's no_sync(): the pass only accumulates gradients.
   void prepare_forward(bool synchronize = true);  // rebuilds the buckets once; broadcasts the buffers
-  torch::Tensor forward(const torch::Tensor& input);
+  torch::Tensor forward(const std::vector<torch::Tensor>& inputs);
   void backward(const torch::Tensor& loss);
 
   const std::shared_ptr<Network>& module() const { return module_; }

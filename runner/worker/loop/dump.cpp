@@ -24,22 +24,26 @@ std::string Dump::write(const std::string& name, const std::vector<torch::Tensor
   return path.filename().string();
 }
 
+nlohmann::json Dump::describe(const std::string& name, const torch::Tensor& tensor) {
+  return {{"file", write(name, {tensor})},
+          {"shape", tensor.sizes().vec()},
+          {"type", tensor.is_floating_point() ? "float32" : "int64"}};
+}
+
 void Dump::initial(const Network& network) {
   for (const auto& item : network.named_parameters())
     index_["parameters"].push_back({{"name", item.key()}, {"shape", item.value().sizes().vec()}});
   index_["initial"] = write("initial.f32", network.parameters());
 }
 
-void Dump::batch(std::int64_t step, const std::vector<std::int64_t>& indices, const torch::Tensor& inputs,
+void Dump::batch(std::int64_t step, const std::vector<std::int64_t>& indices, const std::vector<torch::Tensor>& inputs,
                  const torch::Tensor& targets) {
   nlohmann::json entry{{"step", step}, {"indices", indices}};
   if (step < gradient_steps) {
     const auto part = std::to_string(index_["batches"].size());
-    entry["inputs"] = write("inputs" + part + ".f32", {inputs});
-    entry["input_shape"] = inputs.sizes().vec();
-    entry["targets"] = write("targets" + part + ".bin", {targets});
-    entry["target_shape"] = targets.sizes().vec();
-    entry["target_type"] = targets.is_floating_point() ? "float32" : "int64";
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      entry["inputs"].push_back(describe("inputs" + part + "." + std::to_string(i) + ".bin", inputs[i]));
+    entry["targets"] = describe("targets" + part + ".bin", targets);
   }
   index_["batches"].push_back(std::move(entry));
 }

@@ -13,21 +13,22 @@ namespace ddpprof::worker {
 
 // Under the folder: rank<R>.json (parameter names and shapes, batch indices a step, buckets, file names) and float32
 // files, little endian, the parameters one after another in registration order: rank<R>.initial.f32,
-// rank<R>.gradients<K>.f32 (after the all-reduce of step K < 3) and rank<R>.final.f32.
-// Throws std::runtime_error when a file cannot be written.
+// rank<R>.gradients<K>.f32 (after the all-reduce of step K < 3) and rank<R>.final.f32. Batches are in files of their
+// own, of the type that rank<R>.json names (float32 or int64). Throws std::runtime_error when a file cannot be written.
 class Dump {
  public:
   static constexpr std::int64_t gradient_steps = 3;
 
   Dump(std::filesystem::path folder, int rank);
   void initial(const Network& network);
-  void batch(std::int64_t step, const std::vector<std::int64_t>& indices, const torch::Tensor& inputs,
+  void batch(std::int64_t step, const std::vector<std::int64_t>& indices, const std::vector<torch::Tensor>& inputs,
              const torch::Tensor& targets);
   void gradients(std::int64_t step, const Network& network);
   void finish(const Network& network, const std::vector<std::vector<std::size_t>>& first_buckets,
               const std::vector<std::vector<std::size_t>>& rebuilt_buckets);
 
  private:
+  nlohmann::json describe(const std::string& name, const torch::Tensor& tensor);
   std::string write(const std::string& name, const std::vector<torch::Tensor>& tensors);
 
   std::filesystem::path folder_;

@@ -63,7 +63,7 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     }
     if (context_.device.is_cuda()) {
       const Range range(Name::host_to_device);
-      batch.inputs = batch.inputs.to(context_.device);
+      for (auto& input : batch.inputs) input = input.to(context_.device);
       batch.targets = batch.targets.to(context_.device);
     }
     const auto part = trainer.pass(batch, micro + 1 == micro_batches, static_cast<double>(micro_batches));

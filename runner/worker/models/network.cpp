@@ -7,7 +7,7 @@ namespace {
 
 using Kind = scenario::Model::Kind;
 
-void build_dense(Network& network, const std::vector<std::int64_t>& widths) {
+void build_dense(LayerNetwork& network, const std::vector<std::int64_t>& widths) {
   // Python's nn.Sequential numbering: layer 2i is the i-th Linear, the odd ones are the ReLUs between.
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     if (i > 0) network.add(std::to_string(2 * i - 1), torch::nn::AnyModule(torch::nn::ReLU()));
@@ -17,37 +17,49 @@ void build_dense(Network& network, const std::vector<std::int64_t>& widths) {
 
 }  // namespace
 
-Network::Network(scenario::Model model) : model_(std::move(model)) { reset(); }
+std::shared_ptr<torch::nn::Module> Network::clone(const std::optional<torch::Device>& device) const {
+  const torch::NoGradGuard no_grad;
+  const auto copy = blank();
+  const auto fill = [&](std::vector<torch::Tensor> to, const std::vector<torch::Tensor>& from) {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      to[i].set_data(device && from[i].device() != *device ? from[i].to(*device) : from[i].clone());
+  };
+  fill(copy->parameters(), parameters());
+  fill(copy->buffers(), buffers());
+  copy->train(is_training());
+  return copy;
+}
 
-void Network::reset() {
-  layers_.clear();
-  switch (model_.kind) {
+LayerNetwork::LayerNetwork(scenario::Model model) : Network(std::move(model)) {
+  const scenario::Model& own = Network::model();
+  switch (own.kind) {
     case Kind::linear:
     case Kind::mlp:
-      if (model_.widths.size() < 2)
+      if (own.widths.size() < 2)
         throw std::invalid_argument("a linear or MLP model needs at least two widths (in, out)");
-      build_dense(*this, model_.widths);
+      build_dense(*this, own.widths);
       break;
     case Kind::resnet18:
     case Kind::resnet50:
-      build_resnet(*this, model_.kind, model_.classes);
+      build_resnet(*this, own.kind, own.classes);
       break;
   }
 }
 
-torch::Tensor Network::forward(torch::Tensor input) {
-  for (auto& layer : layers_) input = layer.forward(std::move(input));
-  return input;
+torch::Tensor LayerNetwork::forward(const std::vector<torch::Tensor>& inputs) {
+  torch::Tensor value = inputs.at(0);
+  for (auto& layer : layers_) value = layer.forward(std::move(value));
+  return value;
 }
 
-void Network::add(const std::string& name, torch::nn::AnyModule layer) {
+void LayerNetwork::add(const std::string& name, torch::nn::AnyModule layer) {
   register_module<torch::nn::Module>(name, layer.ptr());
   layers_.push_back(std::move(layer));
 }
 
 std::shared_ptr<Network> make_network(const scenario::Model& model, std::uint64_t seed) {
   torch::manual_seed(seed);
-  return std::make_shared<Network>(model);
+  return std::make_shared<LayerNetwork>(model);
 }
 
 std::shared_ptr<Network> clone_network(const Network& network) {

@@ -1,4 +1,4 @@
-// The models that are trained: Linear, MLP, ResNet-18 and ResNet-50, behind one cloneable module.
+// The models that are trained, behind one cloneable module that takes one or several inputs.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,35 @@
 
 namespace ddpprof::worker {
 
-// Layers applied one after another. Copying through clone() gives distinct storage, as LibTorch's replicate needs.
-class Network : public torch::nn::Cloneable<Network> {
+class Network : public torch::nn::Module {
  public:
-  explicit Network(scenario::Model model);
-  void reset() override;  // builds the layers anew with fresh initial weights
-  torch::Tensor forward(torch::Tensor input);
+  // Each input is batch × its own shape; what comes back is what the loss takes.
+  virtual torch::Tensor forward(const std::vector<torch::Tensor>& inputs) = 0;
+
+  // The same weights in distinct storage, as LibTorch's replicate needs.
+  std::shared_ptr<torch::nn::Module> clone(const std::optional<torch::Device>& device = std::nullopt) const override;
 
   const scenario::Model& model() const { return model_; }
+
+ protected:
+  explicit Network(scenario::Model model) : model_(std::move(model)) {}
+  virtual std::shared_ptr<Network> blank() const = 0;  // the same layers, whatever their weights
+
+ private:
+  scenario::Model model_;
+};
+
+// Layers applied one after another to one input.
+class LayerNetwork : public Network {
+ public:
+  explicit LayerNetwork(scenario::Model model);
+  torch::Tensor forward(const std::vector<torch::Tensor>& inputs) override;
 
   void add(const std::string& name, torch::nn::AnyModule layer);  // for the builders of models/
 
  private:
-  scenario::Model model_;
+  std::shared_ptr<Network> blank() const override { return std::make_shared<LayerNetwork>(model()); }
+
   std::vector<torch::nn::AnyModule> layers_;
 };
 
@@ -41,6 +57,6 @@ std::int64_t output_width(const scenario::Model& model);
 std::uint64_t hash_parameters(const torch::nn::Module& module);
 
 // torchvision's ResNet (He et al. 2016; in the 50-layer one the stride sits in the 3×3 convolution, "v1.5").
-void build_resnet(Network& network, scenario::Model::Kind kind, std::int64_t classes);
+void build_resnet(LayerNetwork& network, scenario::Model::Kind kind, std::int64_t classes);
 
 }  // namespace ddpprof::worker

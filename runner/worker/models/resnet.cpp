@@ -88,7 +88,7 @@ class ResidualGroup : public torch::nn::Cloneable<ResidualGroup> {
 
 }  // namespace
 
-void build_resnet(Network& network, scenario::Model::Kind kind, std::int64_t classes) {
+void build_resnet(LayerNetwork& network, scenario::Model::Kind kind, std::int64_t classes) {
   using torch::nn::AnyModule;
   const bool deep = kind == scenario::Model::Kind::resnet50;
   const std::array<std::int64_t, 4> blocks =
