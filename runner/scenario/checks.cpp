@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <string>
+
+#include "runner/scenario/tensor_spec.hpp"
 
 namespace ddpprof::scenario {
 namespace {
@@ -17,6 +20,9 @@ class Checks {
   void run() {
     name();
     loss();
+    transformer();
+    torchscript();
+    ddp();
     batch_norm();
     samples();
     samples_per_step();
@@ -36,8 +42,12 @@ class Checks {
     return std::ranges::find(scenario_.strategies, strategy) != scenario_.strategies.end();
   }
   bool sound_model() const {
-    return sound({"workload.model.kind", "workload.model.in", "workload.model.out", "workload.model.widths",
-                  "workload.model.classes", "workload.model.image_size"});
+    return sound(
+        {"workload.model.kind",    "workload.model.in",         "workload.model.out",       "workload.model.widths",
+         "workload.model.classes", "workload.model.image_size", "workload.model.layers",    "workload.model.heads",
+         "workload.model.width",   "workload.model.vocabulary", "workload.model.positions", "workload.model.sequence",
+         "workload.model.tables",  "workload.model.rows",       "workload.model.embedding", "workload.model.dense",
+         "workload.model.hidden",  "workload.model.file",       "workload.model.inputs",    "workload.model.target"});
   }
   bool resnet() const {
     const Model::Kind kind = scenario_.workload.model.kind;
@@ -58,9 +68,82 @@ class Checks {
 
   void loss() {
     if (!sound({"workload.loss"}) || !sound_model()) return;
+    const LossKind kind = scenario_.workload.loss;
+    const Model& model = scenario_.workload.model;
+    const bool tokens = model.kind == Model::Kind::gpt || model.kind == Model::Kind::bert;
+    if (tokens && kind != LossKind::cross_entropy) {
+      return tree_.complain_at({"workload.loss"},
+                               fmt::format("a {} predicts tokens; expected 'cross_entropy', found '{}'",
+                                           to_string(model.kind), to_string(kind)));
+    }
+    if (model.kind == Model::Kind::recommender && kind != LossKind::bce && kind != LossKind::mse) {
+      return tree_.complain_at({"workload.loss", "workload.model.kind"},
+                               fmt::format("a recommender answers one number a sample; expected 'loss: bce' (or mse), "
+                                           "found '{}'",
+                                           to_string(kind)));
+    }
+    if (kind == LossKind::model && model.kind != Model::Kind::torchscript) {
+      return tree_.complain_at({"workload.loss"},
+                               "only a torchscript model can return its own loss; expected cross_entropy, mse or bce");
+    }
+    if (kind == LossKind::model && has(Strategy::dp)) {
+      return tree_.complain_at(
+          {"workload.loss"},
+          "each replica would return a loss of its own part, and DataParallel gathers outputs, not "
+          "losses; expected a loss on the output, or 'strategies: [ddp]'");
+    }
     if (scenario_.workload.loss != LossKind::cross_entropy || scenario_.workload.model.outputs() != 1) return;
     tree_.complain_at({"workload.loss", "workload.model.out", "workload.model.widths", "workload.model.classes"},
                       "cross_entropy of a model with 1 output is always 0; expected 'loss: mse', or 2 outputs or more");
+  }
+
+  void transformer() {
+    const Model& model = scenario_.workload.model;
+    if (model.kind != Model::Kind::gpt && model.kind != Model::Kind::bert) return;
+    if (sound({"workload.model.heads", "workload.model.width"}) && model.width % model.heads != 0) {
+      tree_.complain_at(
+          {"workload.model.heads", "workload.model.width"},
+          fmt::format("{} heads do not divide a width of {}; expected a divisor", model.heads, model.width));
+    }
+    if (sound({"workload.model.sequence", "workload.model.positions"}) && model.tokens() > model.position_count()) {
+      tree_.complain_at({"workload.model.sequence"},
+                        fmt::format("{} tokens, but there are {} positions; expected at most that many", model.tokens(),
+                                    model.position_count()));
+    }
+  }
+
+  void torchscript() {
+    const Workload& workload = scenario_.workload;
+    const Model& model = workload.model;
+    if (model.kind != Model::Kind::torchscript) return;
+    const auto check = [&](std::string_view key, const std::string& text) -> std::optional<TensorSpec> {
+      std::string why;
+      auto spec = parse_tensor_spec(text, why);
+      if (!spec) tree_.complain_at({key}, fmt::format("'{}' is no tensor: {}; e.g. float32[3,224,224]", text, why));
+      return spec;
+    };
+    if (sound({"workload.model.inputs"}))
+      for (const std::string& text : model.inputs) check("workload.model.inputs", text);
+    if (sound({"workload.model.file"}) && model.file.empty())
+      tree_.complain_at({"workload.model.file"}, "expected a file's path, found empty text");
+    if (!sound({"workload.model.target", "workload.loss"})) return;
+    const auto target = check("workload.model.target", model.target);
+    if (!target) return;
+    const bool labels = target->type == TensorSpec::Type::int64;
+    if (labels && (workload.loss == LossKind::mse || workload.loss == LossKind::bce)) {
+      tree_.complain_at({"workload.model.target", "workload.loss"},
+                        fmt::format("{} compares with float32 targets; expected e.g. float32[1], found {}",
+                                    to_string(workload.loss), to_string(*target)));
+    }
+  }
+
+  void ddp() {
+    if (!sound({"ddp.sync_batch_norm"}) || !scenario_.ddp.sync_batch_norm) return;
+    tree_.complain_at(
+        {"ddp.sync_batch_norm"},
+        "PyTorch's SyncBatchNorm is Python code around GPU kernels, LibTorch has no such module, and on CPUs "
+        "PyTorch itself refuses it; expected false. (broadcast_buffers keeps the statistics of all ranks "
+        "those of rank 0)");
   }
 
   void batch_norm() {
@@ -120,7 +203,13 @@ class Checks {
 
   void measure() {
     const Measure& measure = scenario_.measure;
-    if (sound({"measure.warmup_steps", "strategies"}) && has(Strategy::ddp) && measure.warmup_steps < 3) {
+    const bool known = sound({"measure.warmup_steps", "strategies", "ddp.static_graph"}) && has(Strategy::ddp);
+    if (known && scenario_.ddp.static_graph && measure.warmup_steps < 4) {
+      tree_.complain_at({"measure.warmup_steps"},
+                        fmt::format("with static_graph DDP reduces once at the end of its first step and rebuilds its "
+                                    "buckets in the third; expected 4 or more, found {}",
+                                    measure.warmup_steps));
+    } else if (known && measure.warmup_steps < 3) {
       tree_.complain_at({"measure.warmup_steps"},
                         fmt::format("DDP sends one bucket in its first step and rebuilds its buckets in the second; "
                                     "expected 3 or more, found {}",

@@ -7,6 +7,10 @@ namespace ddpprof::scenario {
 namespace {
 
 constexpr unsigned resnets = bit(Model::Kind::resnet18) | bit(Model::Kind::resnet50);
+constexpr unsigned transformers = bit(Model::Kind::gpt) | bit(Model::Kind::bert);
+constexpr unsigned recommenders = bit(Model::Kind::recommender);
+constexpr unsigned scripts = bit(Model::Kind::torchscript);
+constexpr std::string_view tensor_rule = "like 'float32[3,224,224]' or 'int64[128]<50257'";
 constexpr double widest = 1'048'576;
 
 std::vector<KeySpec> make_specs() {
@@ -30,8 +34,9 @@ std::vector<KeySpec> make_specs() {
        .unit = "",
        .required = true,
        .choices = names_of<Model::Kind>(),
-       .doc = "What is trained: one linear layer, a multi-layer perceptron with ReLU between its layers, or a "
-              "residual network."}));
+       .doc = "What is trained: one linear layer, a multi-layer perceptron with ReLU between its layers, a residual "
+              "network, a GPT-2-style decoder, a BERT-style encoder with its masked-language-model head, a DLRM-style "
+              "recommender (a few huge embedding tables), or a TorchScript module from a file."}));
   add(bound<&Draft::linear_in>({.key = "workload.model.in",
                                 .type = integer,
                                 .unit = "features",
@@ -66,6 +71,108 @@ std::vector<KeySpec> make_specs() {
        .limits = {.least = 32, .most = 4096},
        .model_kinds = resnets,
        .doc = "Height and width of an input of 3 channels. The network halves it five times, hence 32 at least."}));
+  add(bound<S, W, &Workload::model, &Model::layers>({.key = "workload.model.layers",
+                                                     .type = integer,
+                                                     .unit = "layers",
+                                                     .limits = {.least = 1, .most = 1024},
+                                                     .model_kinds = transformers,
+                                                     .doc = "Transformer blocks. With the other defaults: GPT-2's 124 "
+                                                            "million parameters, or BERT-base's 110 million."}));
+  add(bound<S, W, &Workload::model, &Model::heads>({.key = "workload.model.heads",
+                                                    .type = integer,
+                                                    .unit = "heads",
+                                                    .limits = {.least = 1, .most = 1024},
+                                                    .model_kinds = transformers,
+                                                    .doc = "Attention heads; they divide `width`."}));
+  add(bound<S, W, &Workload::model, &Model::width>({.key = "workload.model.width",
+                                                    .type = integer,
+                                                    .unit = "features",
+                                                    .limits = {.least = 1, .most = 65536},
+                                                    .model_kinds = transformers,
+                                                    .doc = "Features of a token."}));
+  add(bound<S, W, &Workload::model, &Model::vocabulary>(
+      {.key = "workload.model.vocabulary",
+       .type = integer,
+       .unit = "tokens",
+       .nullable = true,
+       .limits = {.least = 2, .most = 16'777'216},
+       .model_kinds = transformers,
+       .doc = "Different tokens. Unset: GPT-2's 50257, BERT's 30522."}));
+  add(bound<S, W, &Workload::model, &Model::positions>({.key = "workload.model.positions",
+                                                        .type = integer,
+                                                        .unit = "tokens",
+                                                        .nullable = true,
+                                                        .limits = {.least = 1, .most = widest},
+                                                        .model_kinds = transformers,
+                                                        .doc = "Rows of the position embedding. Unset: GPT-2's 1024, "
+                                                               "BERT's 512."}));
+  add(bound<S, W, &Workload::model, &Model::sequence>(
+      {.key = "workload.model.sequence",
+       .type = integer,
+       .unit = "tokens",
+       .nullable = true,
+       .limits = {.least = 1, .most = widest},
+       .model_kinds = transformers,
+       .doc = "Tokens of one sample, at most `positions`. Unset: as many as there are positions."}));
+  add(bound<S, W, &Workload::model, &Model::tables>({.key = "workload.model.tables",
+                                                     .type = integer,
+                                                     .unit = "tables",
+                                                     .limits = {.least = 1, .most = 4096},
+                                                     .model_kinds = recommenders,
+                                                     .doc = "Embedding tables, one a categorical feature."}));
+  add(bound<S, W, &Workload::model, &Model::rows>({.key = "workload.model.rows",
+                                                   .type = integer,
+                                                   .unit = "rows",
+                                                   .limits = {.least = 1, .most = 1e9},
+                                                   .model_kinds = recommenders,
+                                                   .doc = "Rows of each table. Their gradients are dense, as "
+                                                          "`nn.Embedding`'s are unless asked otherwise."}));
+  add(bound<S, W, &Workload::model, &Model::embedding>({.key = "workload.model.embedding",
+                                                        .type = integer,
+                                                        .unit = "features",
+                                                        .limits = {.least = 1, .most = 65536},
+                                                        .model_kinds = recommenders,
+                                                        .doc = "Width of a table's row."}));
+  add(bound<S, W, &Workload::model, &Model::dense>({.key = "workload.model.dense",
+                                                    .type = integer,
+                                                    .unit = "features",
+                                                    .limits = {.least = 1, .most = widest},
+                                                    .model_kinds = recommenders,
+                                                    .doc = "Numeric features of a sample."}));
+  add(bound<S, W, &Workload::model, &Model::hidden>(
+      {.key = "workload.model.hidden",
+       .type = integer,
+       .unit = "features",
+       .limits = {.least = 1, .most = widest},
+       .model_kinds = recommenders,
+       .doc = "Hidden width of the two perceptrons: before the features interact and after."}));
+  add(bound<S, W, &Workload::model, &Model::file>({.key = "workload.model.file",
+                                                   .type = text,
+                                                   .unit = "",
+                                                   .required = true,
+                                                   .text_rule = "a file's path",
+                                                   .model_kinds = scripts,
+                                                   .doc = "What `torch.jit.script(model).save(...)` or `trace` wrote; "
+                                                          "docs/your-model.md shows how."}));
+  add(bound<S, W, &Workload::model, &Model::inputs>(
+      {.key = "workload.model.inputs",
+       .type = text_list,
+       .unit = "",
+       .required = true,
+       .limits = {.entries = 1},
+       .text_rule = tensor_rule,
+       .model_kinds = scripts,
+       .doc =
+           "What `forward` takes, one text an argument, each without the batch dimension. `<N`: whole numbers from 0 "
+           "to N - 1."}));
+  add(bound<S, W, &Workload::model, &Model::target>({.key = "workload.model.target",
+                                                     .type = text,
+                                                     .unit = "",
+                                                     .required = true,
+                                                     .text_rule = tensor_rule,
+                                                     .model_kinds = scripts,
+                                                     .doc = "What the loss compares the output with, in the same "
+                                                            "notation: `int64[]<10` is a label of 10 classes."}));
 
   add(bound<S, W, &Workload::data, &Data::samples>(
       {.key = "workload.data.samples",
@@ -93,7 +200,9 @@ std::vector<KeySpec> make_specs() {
                                     .type = choice,
                                     .unit = "",
                                     .choices = names_of<LossKind>(),
-                                    .doc = "`cross_entropy` needs two outputs or more."}));
+                                    .doc = "`cross_entropy` needs two outputs or more; `bce`: binary cross entropy "
+                                           "on logits, the recommender's; `model`: a TorchScript module takes the "
+                                           "target as its last argument and returns the loss."}));
   add(bound<S, W, &Workload::batch_per_worker>(
       {.key = "workload.batch_per_worker",
        .type = integer,
@@ -106,22 +215,27 @@ std::vector<KeySpec> make_specs() {
        .unit = "",
        .choices = names_of<OptimizerKind>(),
        .doc = "Which optimizer steps the parameters. Its learning rate is `learning_rate.base`."}));
-  add(bound<S, W, &Workload::optimizer, &Optimizer::momentum>({.key = "workload.optimizer.momentum",
-                                                               .type = number,
-                                                               .unit = "",
-                                                               .limits = {.least = 0, .most = 1, .below_most = true},
-                                                               .doc = "Momentum of `sgd`; leave it out for `adam`."}));
+  add(bound<S, W, &Workload::optimizer, &Optimizer::momentum>(
+      {.key = "workload.optimizer.momentum",
+       .type = number,
+       .unit = "",
+       .limits = {.least = 0, .most = 1, .below_most = true},
+       .doc = "Momentum of `sgd`; leave it out for the others."}));
   add(bound<S, W, &Workload::optimizer, &Optimizer::weight_decay>(
       {.key = "workload.optimizer.weight_decay",
        .type = number,
        .unit = "",
+       .nullable = true,
        .limits = {.least = 0},
-       .doc = "L2 penalty that is added to the gradient."}));
+       .doc =
+           "`sgd`, `adam`: L2 penalty that is added to the gradient; `adamw`: decay of the weights themselves. Unset: "
+           "PyTorch's 0, for `adamw` 0.01."}));
   add(bound<S, W, &Workload::precision>({.key = "workload.precision",
                                          .type = choice,
                                          .unit = "",
                                          .choices = names_of<Precision>(),
-                                         .doc = "Type of parameters, gradients and activations."}));
+                                         .doc = "`fp32`: everything. `bf16`: forward and loss under autocast to "
+                                                "bfloat16; parameters and gradients stay fp32."}));
   add(bound<S, W, &Workload::accumulation>(
       {.key = "workload.accumulation",
        .type = integer,
@@ -178,6 +292,29 @@ std::vector<KeySpec> make_specs() {
        .type = boolean,
        .unit = "",
        .doc = "Broadcast buffers (BatchNorm's statistics) from rank 0 before each forward pass."}));
+  add(bound<S, &Scenario::ddp, &DdpOptions::compression>(
+      {.key = "ddp.compression",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<Compression>(),
+       .doc = "`fp16`: gradients travel as half precision (PyTorch's built-in `FP16_COMPRESS` hook)."}));
+  add(bound<S, &Scenario::ddp, &DdpOptions::find_unused_parameters>(
+      {.key = "ddp.find_unused_parameters",
+       .type = boolean,
+       .unit = "",
+       .doc = "Look in each step for parameters that the loss does not reach. Buckets are then never rebuilt."}));
+  add(bound<S, &Scenario::ddp, &DdpOptions::static_graph>(
+      {.key = "ddp.static_graph",
+       .type = boolean,
+       .unit = "",
+       .doc = "Promise that every step uses the same parameters in the same order. The first step's gradients are then "
+              "reduced after its backward, and buckets are rebuilt a step later."}));
+  add(bound<S, &Scenario::ddp, &DdpOptions::sync_batch_norm>(
+      {.key = "ddp.sync_batch_norm",
+       .type = boolean,
+       .unit = "",
+       .doc =
+           "Only `false`: PyTorch's SyncBatchNorm is Python code around GPU kernels; LibTorch has no such module."}));
 
   constexpr auto M = &Scenario::measure;
   add(bound<S, M, &Measure::warmup_steps>(

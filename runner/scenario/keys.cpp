@@ -46,10 +46,12 @@ constexpr std::string_view whole_rules = R"(
 
 - Each worker's share of `workload.data.samples` fills a batch of `workload.batch_per_worker` at the largest of
   `workers`.
-- `loss: cross_entropy` needs 2 outputs or more; a model with 1 output takes `mse`.
+- `loss: cross_entropy` needs 2 outputs or more; a model with 1 output takes `mse`. `gpt` and `bert` take
+  `cross_entropy`, `recommender` takes `bce` or `mse`, and only `torchscript` takes `model`, with `ddp` alone.
+- `heads` divide `width`; `sequence` is at most `positions`.
 - A ResNet on images of 32 pixels needs a batch of 2 or more: BatchNorm cannot train on one value per channel.
 - `strategies` with `ddp` needs `measure.warmup_steps` of 3 or more: DDP sends one bucket in its first step and rebuilds
-  its buckets in the second.
+  its buckets in the second; with `ddp.static_graph` 4 or more.
 - `measure.until_ci_percent` needs `measure.steps` of 6 or more: below that a median has no distribution-free 95 %
   interval.
 - `workload.accumulation` over 1 is measured with `ddp` only.
@@ -83,6 +85,8 @@ const char* to_string(KeyType type) {
       return "choice";
     case KeyType::integer_list:
       return "list of integers";
+    case KeyType::text_list:
+      return "list of texts";
     case KeyType::choice_list:
       return "list of choices";
   }

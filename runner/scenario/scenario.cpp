@@ -1,5 +1,7 @@
 #include "runner/scenario/scenario.hpp"
 
+#include <filesystem>
+
 namespace ddpprof::scenario {
 
 const char* to_string(Model::Kind kind) {
@@ -12,6 +14,14 @@ const char* to_string(Model::Kind kind) {
       return "resnet18";
     case Model::Kind::resnet50:
       return "resnet50";
+    case Model::Kind::gpt:
+      return "gpt";
+    case Model::Kind::bert:
+      return "bert";
+    case Model::Kind::recommender:
+      return "recommender";
+    case Model::Kind::torchscript:
+      return "torchscript";
   }
   return "unknown";
 }
@@ -56,6 +66,8 @@ const char* to_string(OptimizerKind kind) {
       return "sgd";
     case OptimizerKind::adam:
       return "adam";
+    case OptimizerKind::adamw:
+      return "adamw";
   }
   return "unknown";
 }
@@ -64,6 +76,8 @@ const char* to_string(Precision precision) {
   switch (precision) {
     case Precision::fp32:
       return "fp32";
+    case Precision::bf16:
+      return "bf16";
   }
   return "unknown";
 }
@@ -74,6 +88,20 @@ const char* to_string(LossKind loss) {
       return "cross_entropy";
     case LossKind::mse:
       return "mse";
+    case LossKind::bce:
+      return "bce";
+    case LossKind::model:
+      return "model";
+  }
+  return "unknown";
+}
+
+const char* to_string(Compression compression) {
+  switch (compression) {
+    case Compression::none:
+      return "none";
+    case Compression::fp16:
+      return "fp16";
   }
   return "unknown";
 }
@@ -108,15 +136,51 @@ const char* to_string(LearningRateRule rule) {
   return "unknown";
 }
 
+std::int64_t Model::vocabulary_size() const { return vocabulary.value_or(kind == Kind::bert ? 30522 : 50257); }
+std::int64_t Model::position_count() const { return positions.value_or(kind == Kind::bert ? 512 : 1024); }
+std::int64_t Model::tokens() const { return sequence.value_or(position_count()); }
+
 std::string Model::label() const {
   std::string text = to_string(kind);
-  for (const std::int64_t width : widths) text += "-" + std::to_string(width);
+  switch (kind) {
+    case Kind::linear:
+    case Kind::mlp:
+      for (const std::int64_t own : widths) text += "-" + std::to_string(own);
+      break;
+    case Kind::resnet18:
+    case Kind::resnet50:
+      break;
+    case Kind::gpt:
+    case Kind::bert:
+      text += "-" + std::to_string(layers) + "x" + std::to_string(width);
+      break;
+    case Kind::recommender:
+      text += "-" + std::to_string(tables) + "x" + std::to_string(rows) + "x" + std::to_string(embedding);
+      break;
+    case Kind::torchscript:
+      text += "-" + std::filesystem::path(file).stem().string();
+      break;
+  }
   return text;
 }
 
 std::int64_t Model::outputs() const {
-  if (kind == Kind::resnet18 || kind == Kind::resnet50) return classes;
-  return widths.empty() ? 0 : widths.back();
+  switch (kind) {
+    case Kind::linear:
+    case Kind::mlp:
+      return widths.empty() ? 0 : widths.back();
+    case Kind::resnet18:
+    case Kind::resnet50:
+      return classes;
+    case Kind::gpt:
+    case Kind::bert:
+      return vocabulary_size();
+    case Kind::recommender:
+      return 1;
+    case Kind::torchscript:
+      break;
+  }
+  return 0;
 }
 
 }  // namespace ddpprof::scenario

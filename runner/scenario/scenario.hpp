@@ -12,22 +12,34 @@ namespace ddpprof::scenario {
 enum class Strategy { ddp, dp };
 enum class BackendChoice { automatic, gloo, nccl };
 enum class DeviceChoice { automatic, cpu, cuda };
-enum class OptimizerKind { sgd, adam };
-enum class Precision { fp32 };
-enum class LossKind { cross_entropy, mse };
+enum class OptimizerKind { sgd, adam, adamw };
+enum class Precision { fp32, bf16 };  // bf16: parameters stay fp32, forward and loss run under autocast
+enum class LossKind { cross_entropy, mse, bce, model };  // model: what the module returns is the loss
+enum class Compression { none, fp16 };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
 enum class LearningRateRule { linear };  // lr = N * base, warmed up step by step (Goyal et al. 2017)
 
 struct Model {
-  enum class Kind { linear, mlp, resnet18, resnet50 };
+  enum class Kind { linear, mlp, resnet18, resnet50, gpt, bert, recommender, torchscript };
   Kind kind = Kind::mlp;
-  std::vector<std::int64_t> widths;  // linear: {in, out}; mlp: {in, hidden…, out}; resnets: empty
-  std::int64_t classes = 1000;       // resnets
-  std::int64_t image_size = 224;     // resnets: input is 3 × image_size × image_size
+  std::vector<std::int64_t> widths;                   // linear: {in, out}; mlp: {in, hidden…, out}; resnets: empty
+  std::int64_t classes = 1000;                        // resnets
+  std::int64_t image_size = 224;                      // resnets: input is 3 × image_size × image_size
+  std::int64_t layers = 12, heads = 12, width = 768;  // gpt, bert
+  std::optional<std::int64_t> vocabulary = {}, positions = {},
+                              sequence = {};  // gpt, bert: unset as the functions below say
+  std::int64_t tables = 8, rows = 100'000, embedding = 64, dense = 13, hidden = 256;  // recommender
+  std::string file = {};                                                              // torchscript
+  std::vector<std::string> inputs = {};  // torchscript: tensor_spec.hpp's notation, one an input
+  std::string target = {};               // torchscript: the same notation
 
-  std::string label() const;     // "linear-10-1", "mlp-784-10-10-10", "resnet18"
-  std::int64_t outputs() const;  // width of the last layer
+  std::int64_t vocabulary_size() const;  // GPT-2's 50257, BERT's 30522 where unset
+  std::int64_t position_count() const;   // GPT-2's 1024, BERT's 512 where unset
+  std::int64_t tokens() const;           // of one sample; position_count() where unset
+
+  std::string label() const;     // "linear-10-1", "mlp-784-10-10-10", "resnet18", "gpt-12x768"
+  std::int64_t outputs() const;  // width of the last layer; 0 where the model's file alone knows
 
   bool operator==(const Model&) const = default;
 };
@@ -43,8 +55,10 @@ struct Data {
 
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::sgd;
-  double momentum = 0.0;  // sgd
-  double weight_decay = 0.0;
+  double momentum = 0.0;                    // sgd
+  std::optional<double> weight_decay = {};  // unset: 0, for adamw 0.01, as PyTorch's
+
+  double decay() const { return weight_decay.value_or(kind == OptimizerKind::adamw ? 0.01 : 0.0); }
 
   bool operator==(const Optimizer&) const = default;
 };
@@ -66,6 +80,10 @@ struct DdpOptions {
   std::optional<double> bucket_cap_mb;  // MiB; unset: first bucket 1 MiB, then 25, as PyTorch
   bool gradient_as_bucket_view = false;
   bool broadcast_buffers = true;
+  Compression compression = Compression::none;  // of the gradients on their way
+  bool find_unused_parameters = false;
+  bool static_graph = false;
+  bool sync_batch_norm = false;  // always refused: the check says why
 
   bool operator==(const DdpOptions&) const = default;
 };
@@ -135,6 +153,7 @@ const char* to_string(DeviceChoice);
 const char* to_string(OptimizerKind);
 const char* to_string(Precision);
 const char* to_string(LossKind);
+const char* to_string(Compression);
 const char* to_string(RawEvents);
 const char* to_string(Sharing);
 const char* to_string(LearningRateRule);

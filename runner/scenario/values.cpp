@@ -17,10 +17,19 @@ bool quoted(const YAML::Node& node) { return node.Tag() == "!" || node.Tag() == 
 
 // What people call things elsewhere, where the nearest spelling would mislead ("gpu" is one letter from "cpu").
 std::string_view meant(std::string_view word, std::span<const std::string_view> choices) {
-  static constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
-      {"gpu", "cuda"},       {"float32", "fp32"},    {"float", "fp32"},
-      {"automatic", "auto"}, {"dataparallel", "dp"}, {"distributeddataparallel", "ddp"},
-      {"shared", "machine"}, {"resnet", "resnet18"}};
+  static constexpr std::pair<std::string_view, std::string_view> synonyms[] = {{"gpu", "cuda"},
+                                                                               {"float32", "fp32"},
+                                                                               {"float", "fp32"},
+                                                                               {"automatic", "auto"},
+                                                                               {"bfloat16", "bf16"},
+                                                                               {"jit", "torchscript"},
+                                                                               {"gpt2", "gpt"},
+                                                                               {"bce_with_logits", "bce"},
+                                                                               {"dlrm", "recommender"},
+                                                                               {"dataparallel", "dp"},
+                                                                               {"distributeddataparallel", "ddp"},
+                                                                               {"shared", "machine"},
+                                                                               {"resnet", "resnet18"}};
   for (const auto& [from, to] : synonyms) {
     if (edit_distance(word, from) == 0 && std::ranges::find(choices, to) != choices.end()) return to;
   }
@@ -195,13 +204,16 @@ namespace {
 // The spec of one entry: what a message about a single entry should say it expected.
 KeySpec entry_spec(const KeySpec& list) {
   KeySpec entry = list;
-  entry.type = list.type == KeyType::integer_list ? KeyType::integer : KeyType::choice;
+  entry.type = list.type == KeyType::integer_list ? KeyType::integer
+               : list.type == KeyType::text_list  ? KeyType::text
+                                                  : KeyType::choice;
   return entry;
 }
 
 bool check_list(const KeySpec& spec, const YAML::Node& node, std::vector<Complaint>& complaints) {
   if (!node.IsSequence()) {
-    const std::string hint = node.IsScalar() ? fmt::format("; write [{}]", shortened(node.Scalar())) : "";
+    const char* form = spec.type == KeyType::text_list ? "; write [\"{}\"]" : "; write [{}]";
+    const std::string hint = node.IsScalar() ? fmt::format(fmt::runtime(form), shortened(node.Scalar())) : "";
     complain(spec, node, complaints, describe(node), hint);
     return false;
   }
@@ -230,6 +242,19 @@ std::optional<std::vector<std::int64_t>> parse_integers(const KeySpec& spec, con
       continue;
     }
     list.push_back(*value);
+  }
+  if (complaints.size() != before) return std::nullopt;
+  return list;
+}
+
+std::optional<std::vector<std::string>> parse_texts(const KeySpec& spec, const YAML::Node& node,
+                                                    std::vector<Complaint>& complaints) {
+  if (!check_list(spec, node, complaints)) return std::nullopt;
+  const std::size_t before = complaints.size();
+  const KeySpec entry = entry_spec(spec);
+  std::vector<std::string> list;
+  for (const YAML::Node& item : node) {
+    if (auto value = parse_text(entry, item, complaints)) list.push_back(std::move(*value));
   }
   if (complaints.size() != before) return std::nullopt;
   return list;

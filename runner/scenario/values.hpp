@@ -18,8 +18,9 @@ namespace ddpprof::scenario {
 template <typename T>
 inline constexpr std::array<T, 0> values_of = {};
 template <>
-inline constexpr std::array values_of<Model::Kind> = {Model::Kind::linear, Model::Kind::mlp, Model::Kind::resnet18,
-                                                      Model::Kind::resnet50};
+inline constexpr std::array values_of<Model::Kind> = {
+    Model::Kind::linear, Model::Kind::mlp,  Model::Kind::resnet18,    Model::Kind::resnet50,
+    Model::Kind::gpt,    Model::Kind::bert, Model::Kind::recommender, Model::Kind::torchscript};
 template <>
 inline constexpr std::array values_of<Strategy> = {Strategy::ddp, Strategy::dp};
 template <>
@@ -28,11 +29,14 @@ inline constexpr std::array values_of<BackendChoice> = {BackendChoice::automatic
 template <>
 inline constexpr std::array values_of<DeviceChoice> = {DeviceChoice::automatic, DeviceChoice::cpu, DeviceChoice::cuda};
 template <>
-inline constexpr std::array values_of<OptimizerKind> = {OptimizerKind::sgd, OptimizerKind::adam};
+inline constexpr std::array values_of<OptimizerKind> = {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw};
 template <>
-inline constexpr std::array values_of<Precision> = {Precision::fp32};
+inline constexpr std::array values_of<Precision> = {Precision::fp32, Precision::bf16};
 template <>
-inline constexpr std::array values_of<LossKind> = {LossKind::cross_entropy, LossKind::mse};
+inline constexpr std::array values_of<LossKind> = {LossKind::cross_entropy, LossKind::mse, LossKind::bce,
+                                                   LossKind::model};
+template <>
+inline constexpr std::array values_of<Compression> = {Compression::none, Compression::fp16};
 template <>
 inline constexpr std::array values_of<RawEvents> = {RawEvents::all, RawEvents::rank0, RawEvents::none};
 template <>
@@ -57,6 +61,7 @@ std::optional<bool> parse_boolean(const KeySpec&, const YAML::Node&, std::vector
 std::optional<std::string> parse_text(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 std::optional<std::size_t> parse_choice(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);  // index
 std::optional<std::vector<std::int64_t>> parse_integers(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+std::optional<std::vector<std::string>> parse_texts(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 std::optional<std::vector<std::size_t>> parse_choices(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 
 std::string describe(const YAML::Node&);  // "a list", "text 'abc'", "1.5"

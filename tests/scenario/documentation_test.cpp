@@ -38,8 +38,10 @@ TEST(Documentation, EveryKeySaysWhatItIs) {
 // What a scenario writes of itself and what is documented are the same keys: a member without a key would be lost.
 TEST(Documentation, KeysAreThoseThatAreWritten) {
   std::set<std::string> written, documented;
-  for (const char* model : {"{kind: linear, in: 2, out: 2}", "{kind: mlp, widths: [2, 2]}", "{kind: resnet18}"}) {
-    const ReadResult result = read_text(std::string("{name: x, workload: {model: ") + model + "}}", "x");
+  for (const char* workload : {"model: {kind: linear, in: 2, out: 2}", "model: {kind: mlp, widths: [2, 2]}",
+                               "model: {kind: resnet18}", "model: {kind: gpt}", "model: {kind: recommender}, loss: bce",
+                               "model: {kind: torchscript, file: m.pt, inputs: ['float32[4]'], target: 'int64[]<3'}"}) {
+    const ReadResult result = read_text(std::string("{name: x, workload: {") + workload + "}}", "x");
     ASSERT_TRUE(result.problems.empty()) << result.problems[0].text();
     std::istringstream lines(to_yaml(result.scenario));
     std::vector<std::string> groups;
@@ -65,7 +67,10 @@ TEST(Documentation, KeysAreThoseThatAreWritten) {
 TEST(Documentation, EveryDefaultIsAccepted) {
   for (const KeyDoc& doc : keys()) {
     if (doc.required) continue;
-    const std::string model = doc.only_for.starts_with("resnet") ? "{kind: resnet18}" : "{kind: mlp, widths: [2, 2]}";
+    const std::string model = doc.only_for.starts_with("resnet")        ? "{kind: resnet18}"
+                              : doc.only_for.starts_with("gpt")         ? "{kind: gpt}"
+                              : doc.only_for.starts_with("recommender") ? "{kind: recommender}, loss: bce"
+                                                                        : "{kind: mlp, widths: [2, 2]}";
     const std::string overrides[] = {std::string(doc.key) + "=" + doc.default_value};
     const ReadResult result = read_text("{name: x, workload: {model: " + model + "}}", "x", overrides);
     EXPECT_TRUE(result.problems.empty()) << result.problems[0].text();
