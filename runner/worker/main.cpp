@@ -33,6 +33,7 @@ std::string first_line(const char* text) {
 
 Context read_arguments(int argc, char** argv) {
   bool annotate_in_turn = false;
+  std::int64_t dump_steps = 3;
   std::string scenario_file, strategy = "ddp", mode = "train", result, dump;
   int replicas = 0;
   CLI::App app(
@@ -44,6 +45,8 @@ Context read_arguments(int argc, char** argv) {
   app.add_option("--replicas", replicas, "DataParallel's replicas (dp only)")->check(CLI::Range(1, 4096));
   app.add_option("--result", result, "where to write this rank's result (JSON)")->required();
   app.add_option("--dump", dump, "folder for weights, batches, gradients and buckets (for tests)");
+  app.add_option("--dump-steps", dump_steps, "steps whose batches and gradients are dumped")
+      ->check(CLI::Range(0, 1000));
   app.add_flag("--annotate-in-turn", annotate_in_turn, "annotate steps 0, 3, 4, 7, … only (for benchmarks)");
   app.set_version_flag("--version", DDPPROF_VERSION);
   try {
@@ -65,6 +68,7 @@ Context read_arguments(int argc, char** argv) {
   context.mode = mode == "train" ? Mode::train : Mode::bench_comm;
   context.result = result;
   context.dump = dump;
+  context.dump_steps = dump_steps;
   context.annotate_in_turn = annotate_in_turn;
   try {
     context.environment = read_rank_environment();

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <torch/script.h>
 
 #include "runner/worker/data/dataset.hpp"
 #include "runner/worker/data/sampler.hpp"
@@ -27,6 +28,100 @@ scenario::Model resnet(Kind kind, std::int64_t image_size) {
 TEST(Models, ResNetParameterCounts) {
   EXPECT_EQ(count_parameters(*make_network(resnet(Kind::resnet18, 32), 1)), 11'689'512);
   EXPECT_EQ(count_parameters(*make_network(resnet(Kind::resnet50, 32), 1)), 25'557'032);
+}
+
+// GPT-2 (small) and BertForMaskedLM (base) as published.
+TEST(Models, TransformerParameterCounts) {
+  scenario::Model model;
+  model.kind = Kind::gpt;
+  EXPECT_EQ(count_parameters(*make_network(model, 1)), 124'439'808);
+  model.kind = Kind::bert;
+  EXPECT_EQ(count_parameters(*make_network(model, 1)), 109'514'298);
+}
+
+scenario::Model small(Kind kind) {
+  scenario::Model model;
+  model.kind = kind;
+  model.layers = 2, model.heads = 2, model.width = 16;
+  model.vocabulary = 50, model.positions = 12, model.sequence = 8;
+  model.tables = 3, model.rows = 40, model.embedding = 8, model.dense = 5, model.hidden = 16;
+  return model;
+}
+
+TEST(Models, ADecoderNeverSeesWhatComesLater) {
+  const auto network = make_network(small(Kind::gpt), 1);
+  const auto tokens = torch::randint(50, {2, 8}, torch::kLong);
+  auto changed = tokens.clone();
+  changed.select(1, 5) = (changed.select(1, 5) + 1) % 50;
+  const auto a = network->forward({tokens}), b = network->forward({changed});
+  EXPECT_EQ(a.sizes().vec(), (std::vector<std::int64_t>{2, 8, 50}));
+  EXPECT_TRUE(torch::allclose(a.slice(1, 0, 5), b.slice(1, 0, 5)));
+  EXPECT_FALSE(torch::allclose(a.slice(1, 5), b.slice(1, 5)));
+  // An encoder does.
+  const auto encoder = make_network(small(Kind::bert), 1);
+  EXPECT_FALSE(torch::allclose(encoder->forward({tokens}).slice(1, 0, 5), encoder->forward({changed}).slice(1, 0, 5)));
+}
+
+TEST(Models, EachLearnsItsOwnSyntheticData) {
+  for (const auto kind : {Kind::gpt, Kind::bert, Kind::recommender}) {
+    scenario::Workload load;
+    load.model = small(kind);
+    load.loss = kind == Kind::recommender ? scenario::LossKind::bce : scenario::LossKind::cross_entropy;
+    load.data.samples = 512;
+    const Dataset data(load);
+    const auto network = make_network(load.model, 1);
+    torch::optim::Adam optimizer(network->parameters(), torch::optim::AdamOptions(1e-2));
+    BatchSampler sampler({512, 1, 0, true, false, 1}, 32);
+    std::vector<double> losses;
+    for (int step = 0; step < 100; ++step) {
+      const auto batch = data.batch(sampler.next());
+      const auto loss = loss_of(load.loss, network->forward(batch.inputs), batch.targets);
+      optimizer.zero_grad();
+      loss.backward();
+      optimizer.step();
+      losses.push_back(loss.item<double>());
+    }
+    EXPECT_LT(losses.back(), 0.85 * losses.front()) << scenario::to_string(kind);
+  }
+}
+
+// Written here, as torch.jit.script would write it: a linear layer in a submodule, its weight also under another name,
+// and a buffer.
+std::string script_file(const std::string& name) {
+  torch::jit::Module inner("Inner"), root("Root");
+  const auto weight = torch::randn({4, 3}).requires_grad_();
+  inner.register_parameter("weight", weight, false);
+  inner.register_buffer("mean", torch::zeros({3}));
+  inner.define("def forward(self, x):\n    return torch.matmul(x, self.weight) + self.mean\n");
+  root.register_module("inner", inner);
+  root.register_parameter("tied", weight, false);
+  root.define("def forward(self, x):\n    return self.inner.forward(x) * self.tied.sum()\n");
+  const std::string path = testing::TempDir() + name;
+  root.save(path);
+  return path;
+}
+
+TEST(Script, SharesItsParametersWithTheModuleAndCopiesThemAll) {
+  scenario::Model model;
+  model.kind = Kind::torchscript;
+  model.file = script_file("shared.pt");
+  model.inputs = {"float32[4]"};
+  model.target = "int64[]<3";
+  const auto network = make_network(model, 1);
+  const auto parameters = network->named_parameters();
+  ASSERT_EQ(parameters.size(), 1u);  // the tied weight once
+  EXPECT_EQ(network->named_buffers().keys(), std::vector<std::string>{"inner.mean"});
+  const auto input = torch::randn({2, 4});
+  const auto copy = clone_network(*network);
+  EXPECT_TRUE(torch::equal(network->forward({input}), copy->forward({input})));
+  {
+    const torch::NoGradGuard no_grad;
+    network->parameters().front().zero_();
+  }
+  EXPECT_EQ(network->forward({input}).abs().sum().item<float>(), 0.0F);  // the module computes with what we hold
+  EXPECT_NE(copy->forward({input}).abs().sum().item<float>(), 0.0F);     // the copy is its own
+  network->forward({input}).sum().backward();
+  EXPECT_TRUE(network->parameters().front().grad().defined());
 }
 
 TEST(Models, MlpParameterCount) {

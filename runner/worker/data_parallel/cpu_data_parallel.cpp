@@ -1,5 +1,6 @@
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
+#include "runner/worker/loop/autocast.hpp"
 #include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
@@ -15,9 +16,9 @@ std::int64_t bytes_of(const std::vector<torch::Tensor>& tensors) {
 }
 }  // namespace
 
-CpuDataParallel::CpuDataParallel(std::shared_ptr<Network> root, scenario::LossKind loss, int replicas,
+CpuDataParallel::CpuDataParallel(std::shared_ptr<Network> root, PassOptions options, int replicas,
                                  int threads_per_replica, std::chrono::milliseconds timeout)
-    : root_(std::move(root)), loss_(loss), threads_(replicas, threads_per_replica, timeout) {
+    : root_(std::move(root)), options_(options), threads_(replicas, threads_per_replica, timeout) {
   parameters_ = root_->parameters();
   buffers_ = root_->buffers();
   parameter_bytes_ = bytes_of(parameters_);
@@ -43,10 +44,12 @@ torch::Tensor CpuDataParallel::pass(const Dataset::Batch& batch, bool, double lo
       auto& replica = replicas_[static_cast<std::size_t>(index)];
       const Range own(Name::replica_forward,
                       vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(replica.inputs[0].size(0))});
+      const Autocast autocast(options_.autocast, torch::kCPU);
       replica.output = replica.network->forward(replica.inputs);
     });
     gathered = gather().requires_grad_();
-    loss = loss_of(loss_, gathered, batch.targets);
+    const Autocast autocast(options_.autocast, torch::kCPU);
+    loss = loss_of(options_.loss, gathered, batch.targets);
     if (loss_divisor != 1.0) loss = loss / loss_divisor;
   }
   status::set(status::Activity::backward);

@@ -2,6 +2,7 @@
 
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
+#include "runner/worker/loop/autocast.hpp"
 #include "runner/worker/status.hpp"
 
 #ifdef USE_CUDA
@@ -22,8 +23,10 @@ struct AnnotatedReplica {
   std::shared_ptr<Network> network;
   std::int32_t index;
   std::vector<torch::Tensor> inputs;
+  bool autocast;
   torch::Tensor forward(const torch::Tensor& first) const {  // parallel_apply hands over one tensor a replica
     const Range range(Name::replica_forward, vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(first.size(0))});
+    const Autocast scope(autocast, first.device());
     return network->forward(inputs);
   }
 };
@@ -31,8 +34,8 @@ struct AnnotatedReplica {
 // Host ranges show when each copy is issued; how long the device took is in the CUPTI records beside them.
 class CudaDataParallel : public Trainer {
  public:
-  CudaDataParallel(std::shared_ptr<Network> root, scenario::LossKind loss, int replicas)
-      : root_(std::move(root)), loss_(loss) {
+  CudaDataParallel(std::shared_ptr<Network> root, PassOptions options, int replicas)
+      : root_(std::move(root)), options_(options) {
     for (int i = 0; i < replicas; ++i) devices_.emplace_back(torch::kCUDA, static_cast<torch::DeviceIndex>(i));
     mark_parameters(*root_);
   }
@@ -61,7 +64,8 @@ class CudaDataParallel : public Trainer {
         std::int32_t index = 0;
         for (auto& network : parallel::replicate(root_, devices_)) {
           auto& own = parts[static_cast<std::size_t>(index)];
-          replicas.push_back(std::make_shared<AnnotatedReplica>(AnnotatedReplica{std::move(network), index, own}));
+          replicas.push_back(
+              std::make_shared<AnnotatedReplica>(AnnotatedReplica{std::move(network), index, own, options_.autocast}));
           ++index;
         }
       }
@@ -80,7 +84,8 @@ class CudaDataParallel : public Trainer {
         const torch::AutoGradMode grad(true);
         gathered = torch::autograd::Gather(devices_.front()).apply(std::move(outputs)).front();
       }
-      loss = loss_of(loss_, gathered, batch.targets);
+      const Autocast autocast(options_.autocast, devices_.front());
+      loss = loss_of(options_.loss, gathered, batch.targets);
       if (loss_divisor != 1.0) loss = loss / loss_divisor;
     }
     status::set(status::Activity::backward);
@@ -93,17 +98,17 @@ class CudaDataParallel : public Trainer {
 
  private:
   std::shared_ptr<Network> root_;
-  scenario::LossKind loss_;
+  PassOptions options_;
   std::vector<torch::Device> devices_;
 };
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network> root, scenario::LossKind loss, int replicas) {
-  return std::make_unique<CudaDataParallel>(std::move(root), loss, replicas);
+std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network> root, PassOptions options, int replicas) {
+  return std::make_unique<CudaDataParallel>(std::move(root), options, replicas);
 }
 #else
-std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network>, scenario::LossKind, int) {
+std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network>, PassOptions, int) {
   throw std::runtime_error("this build has no CUDA (configured with DDPPROF_CUDA=OFF or without its headers)");
 }
 #endif

@@ -17,7 +17,7 @@ namespace ddpprof::worker {
 // 0's BatchNorm statistics go back to the root.
 class CpuDataParallel : public Trainer {
  public:
-  CpuDataParallel(std::shared_ptr<Network> root, scenario::LossKind loss, int replicas, int threads_per_replica,
+  CpuDataParallel(std::shared_ptr<Network> root, PassOptions options, int replicas, int threads_per_replica,
                   std::chrono::milliseconds timeout);
   torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) override;
   Network& network() override { return *root_; }
@@ -38,13 +38,13 @@ class CpuDataParallel : public Trainer {
   std::shared_ptr<Network> root_;
   std::vector<torch::Tensor> parameters_, buffers_;
   std::int64_t model_bytes_ = 0, parameter_bytes_ = 0;
-  scenario::LossKind loss_;
+  PassOptions options_;
   std::vector<Replica> replicas_;
   ReplicaThreads threads_;
 };
 
 // On GPUs: LibTorch's own replicate, parallel_apply and gather over the first `replicas` devices.
 // Throws std::runtime_error in a build without CUDA.
-std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network> root, scenario::LossKind loss, int replicas);
+std::unique_ptr<Trainer> make_cuda_data_parallel(std::shared_ptr<Network> root, PassOptions options, int replicas);
 
 }  // namespace ddpprof::worker

@@ -2,8 +2,10 @@
 
 #include <limits>
 
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/distributed/c10d/comm.hpp>
+#include <torch/csrc/distributed/c10d/default_comm_hooks.hpp>
 
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/status.hpp"
@@ -25,7 +27,8 @@ std::int64_t number(const std::map<std::string, std::int64_t>& numbers, const ch
 void mark_parameters(const Network& network) {
   std::int64_t index = 0;
   for (const auto& item : network.named_parameters())
-    annotate::parameter({index++, item.value().numel(), static_cast<std::int64_t>(item.value().nbytes())}, item.key());
+    if (item.value().requires_grad())
+      annotate::parameter({index++, item.value().numel(), static_cast<std::int64_t>(item.value().nbytes())}, item.key());
 }
 
 std::vector<std::shared_ptr<torch::autograd::Node>> hook_gradients(const std::vector<torch::Tensor>& parameters,
@@ -46,7 +49,11 @@ std::vector<std::shared_ptr<torch::autograd::Node>> hook_gradients(const std::ve
 
 DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Network> module, Group& group,
                                                  const scenario::DdpOptions& options)
-    : module_(std::move(module)), group_(group), broadcasts_buffers_(options.broadcast_buffers) {
+    : module_(std::move(module)),
+      group_(group),
+      broadcasts_buffers_(options.broadcast_buffers),
+      finds_unused_(options.find_unused_parameters && !options.static_graph),
+      static_graph_(options.static_graph) {
   std::unordered_map<std::size_t, std::string> names;
   for (const auto& item : module_->named_parameters()) {
     if (!item.value().requires_grad()) continue;
@@ -63,15 +70,18 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Network> module
   for (const auto& tensor : buffers_) state.push_back(tensor.detach());
   c10d::broadcast_coalesced(group_.process_group, state, broadcast_bytes, 0);
 
-  // The first iteration has one bucket a dtype and device; the limits count from the rebuild in the second forward on.
-  const std::vector<bool> sparse(parameters_.size(), false);
-  auto assignment = std::get<0>(c10d::compute_bucket_assignment_by_size(
-      parameters_, {static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())}, sparse));
-  first_buckets_.assign(assignment.rbegin(), assignment.rend());
   const std::int64_t cap = options.bucket_cap_mb ? cap_bytes(*options.bucket_cap_mb) : c10d::kDefaultBucketBytesCap;
   const std::int64_t first_cap = options.bucket_cap_mb ? cap : c10d::kDefaultFirstBucketBytes;
+  // The first iteration has one bucket a dtype and device, and the limits count from the rebuild on; where buckets are
+  // never rebuilt, as unused parameters are looked for, they count at once.
+  std::vector<std::size_t> limits{static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())};
+  if (finds_unused_) limits = {static_cast<std::size_t>(first_cap), static_cast<std::size_t>(cap)};
+  if (finds_unused_ && options.bucket_cap_mb) limits.pop_back();
+  const std::vector<bool> sparse(parameters_.size(), false);
+  auto assignment = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters_, limits, sparse));
+  first_buckets_.assign(assignment.rbegin(), assignment.rend());
   reducer_ = std::make_shared<c10d::Reducer>(parameters_, first_buckets_, group_.process_group, sparse, cap,
-                                             /*find_unused_parameters=*/false, options.gradient_as_bucket_view, names,
+                                             options.find_unused_parameters, options.gradient_as_bucket_view, names,
                                              first_cap, /*skip_all_reduce_unused_params=*/false,
                                              /*use_python_reducer=*/false, std::vector<std::int64_t>{});
   logger_ = std::make_shared<c10d::Logger>(reducer_);
@@ -79,7 +89,10 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Network> module
   const auto device = parameters_.front().device();
   logger_->set_construction_data_and_log(
       module_->model().label(), device.is_cuda() ? std::vector<int>{device.index()} : std::vector<int>{},
-      device.is_cuda() ? device.index() : -1, broadcasts_buffers_, /*has_sync_bn=*/false, /*static_graph=*/false);
+      device.is_cuda() ? device.index() : -1, broadcasts_buffers_, /*has_sync_bn=*/false, static_graph_);
+  if (static_graph_) reducer_->set_static_graph();
+  if (options.compression == scenario::Compression::fp16)
+    reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
   mark_parameters(*module_);
   mark_buckets(0, first_buckets_);
 }
@@ -102,8 +115,16 @@ torch::Tensor DistributedDataParallel::forward(const std::vector<torch::Tensor>&
   auto output = module_->forward(inputs);
   forward_sync_due_ = synchronizing_;
   if (synchronizing_) {
-    reducer_->prepare_for_backward({});
+    reducer_->prepare_for_backward(finds_unused_ ? std::vector<torch::Tensor>{output} : std::vector<torch::Tensor>{});
     group_.backend->begin_gradient_buckets();
+  }
+  if (static_graph_ && !delayed_reduce_queued_ && output.requires_grad()) {
+    // Python's sink: the first backward of a static graph reduces everything once it has ended.
+    output.register_hook([this](const torch::Tensor&) {
+      if (delayed_reduce_queued_) return;
+      delayed_reduce_queued_ = true;
+      torch::autograd::Engine::get_default_engine().queue_callback([this] { reducer_->delay_all_reduce(); });
+    });
   }
   return output;
 }

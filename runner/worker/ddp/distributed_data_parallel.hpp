@@ -39,7 +39,7 @@ class DistributedDataParallel {
   const std::shared_ptr<Network>& module() const { return module_; }
   using Buckets = std::vector<std::vector<std::size_t>>;  // parameter indices, in launch order
   const Buckets& first_buckets() const { return first_buckets_; }
-  const Buckets& rebuilt_buckets() const { return rebuilt_buckets_; }  // empty until the second forward
+  const Buckets& rebuilt_buckets() const { return rebuilt_buckets_; }  // empty until they are rebuilt, if ever
   const std::vector<LoggedIteration>& logged() const { return logged_; }
   std::map<std::string, std::int64_t> logger_numbers() const { return logger_->get_ddp_logging_data().ints_map; }
 
@@ -55,7 +55,10 @@ class DistributedDataParallel {
   std::shared_ptr<c10d::Reducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;  // declared after the reducer: it must go first
   const bool broadcasts_buffers_;
-  bool forward_sync_due_ = true;  // Python's require_forward_param_sync
+  const bool finds_unused_;  // and so never rebuilds its buckets
+  const bool static_graph_;
+  bool delayed_reduce_queued_ = false;  // static graph: once, in the first backward
+  bool forward_sync_due_ = true;        // Python's require_forward_param_sync
   bool synchronizing_ = false;
   Buckets first_buckets_, rebuilt_buckets_;
   std::int64_t iterations_ = 0;  // synchronised
@@ -68,7 +71,7 @@ class DistributedDataParallel {
 std::vector<std::shared_ptr<torch::autograd::Node>> hook_gradients(const std::vector<torch::Tensor>& parameters,
                                                                    const bool* enabled);
 
-// One mark a parameter: index in registration order, name, size.
+// One mark a trainable parameter: index in registration order, as buckets count them, name, size.
 void mark_parameters(const Network& network);
 
 }  // namespace ddpprof::worker

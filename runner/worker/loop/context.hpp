@@ -25,7 +25,8 @@ struct Context {
   Mode mode = Mode::train;
   int replicas = 1;  // DataParallel's; 1 under DDP
   std::filesystem::path result;
-  std::filesystem::path dump;     // empty: none
+  std::filesystem::path dump;  // empty: none
+  std::int64_t dump_steps = 3;
   bool annotate_in_turn = false;  // steps 0, 3, 4, 7, … only: paired with the others they show what annotation costs
   RankEnvironment environment;
   torch::Device device = torch::kCPU;

@@ -5,8 +5,8 @@
 
 namespace ddpprof::worker {
 
-Dump::Dump(std::filesystem::path folder, int rank)
-    : folder_(std::move(folder)), prefix_("rank" + std::to_string(rank) + ".") {
+Dump::Dump(std::filesystem::path folder, int rank, std::int64_t steps)
+    : folder_(std::move(folder)), prefix_("rank" + std::to_string(rank) + "."), steps_(steps) {
   std::filesystem::create_directories(folder_);
   index_["rank"] = rank;
   index_["batches"] = nlohmann::json::array();
@@ -39,7 +39,7 @@ void Dump::initial(const Network& network) {
 void Dump::batch(std::int64_t step, const std::vector<std::int64_t>& indices, const std::vector<torch::Tensor>& inputs,
                  const torch::Tensor& targets) {
   nlohmann::json entry{{"step", step}, {"indices", indices}};
-  if (step < gradient_steps) {
+  if (step < steps_) {
     const auto part = std::to_string(index_["batches"].size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
       entry["inputs"].push_back(describe("inputs" + part + "." + std::to_string(i) + ".bin", inputs[i]));
@@ -49,7 +49,7 @@ void Dump::batch(std::int64_t step, const std::vector<std::int64_t>& indices, co
 }
 
 void Dump::gradients(std::int64_t step, const Network& network) {
-  if (step >= gradient_steps) return;
+  if (step >= steps_) return;
   std::vector<torch::Tensor> gradients;
   for (const auto& parameter : network.parameters())
     gradients.push_back(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter));

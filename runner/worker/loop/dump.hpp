@@ -13,13 +13,13 @@ namespace ddpprof::worker {
 
 // Under the folder: rank<R>.json (parameter names and shapes, batch indices a step, buckets, file names) and float32
 // files, little endian, the parameters one after another in registration order: rank<R>.initial.f32,
-// rank<R>.gradients<K>.f32 (after the all-reduce of step K < 3) and rank<R>.final.f32. Batches are in files of their
-// own, of the type that rank<R>.json names (float32 or int64). Throws std::runtime_error when a file cannot be written.
+// rank<R>.gradients<K>.f32 (after the all-reduce of step K) and rank<R>.final.f32. The same steps' batches are in files
+// of their own, of the type that rank<R>.json names (float32 or int64). Throws std::runtime_error when a file cannot be
+// written.
 class Dump {
  public:
-  static constexpr std::int64_t gradient_steps = 3;
-
-  Dump(std::filesystem::path folder, int rank);
+  // Gradients and batches of steps 0 to steps - 1.
+  Dump(std::filesystem::path folder, int rank, std::int64_t steps);
   void initial(const Network& network);
   void batch(std::int64_t step, const std::vector<std::int64_t>& indices, const std::vector<torch::Tensor>& inputs,
              const torch::Tensor& targets);
@@ -33,6 +33,7 @@ class Dump {
 
   std::filesystem::path folder_;
   std::string prefix_;
+  std::int64_t steps_;
   nlohmann::json index_;
 };
 

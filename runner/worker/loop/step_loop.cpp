@@ -77,8 +77,8 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     trainer.zero_gradients();
   }
   // On a GPU this waits for the device, so the step ends when its work has ended.
-  last_loss_ = loss.item<double>();
-  annotate::loss(last_loss_);
+  losses_.push_back(loss.item<double>());
+  annotate::loss(losses_.back());
 }
 
 }  // namespace ddpprof::worker

@@ -83,10 +83,11 @@ std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std:
   // PyTorch's data_parallel on one device calls the module itself: nothing is replicated, scattered or gathered.
   if (context.replicas == 1) {
     mark_parameters(*network);
-    return std::make_unique<PlainTrainer>(std::move(network), workload.loss);
+    return std::make_unique<PlainTrainer>(std::move(network), PassOptions(workload));
   }
-  if (context.device.is_cuda()) return make_cuda_data_parallel(std::move(network), workload.loss, context.replicas);
-  return std::make_unique<CpuDataParallel>(std::move(network), workload.loss, context.replicas, context.threads,
+  if (context.device.is_cuda())
+    return make_cuda_data_parallel(std::move(network), PassOptions(workload), context.replicas);
+  return std::make_unique<CpuDataParallel>(std::move(network), PassOptions(workload), context.replicas, context.threads,
                                            context.timeout());
 }
 
@@ -109,7 +110,7 @@ nlohmann::json train(const Context& context, Group* group) {
   network->train();
   const Dataset dataset(workload);
   std::optional<Dump> dump;
-  if (!context.dump.empty()) dump.emplace(context.dump, context.environment.rank);
+  if (!context.dump.empty()) dump.emplace(context.dump, context.environment.rank, context.dump_steps);
   auto trainer = make_trainer(context, group, network);
   if (dump) dump->initial(*network);
   const auto optimizer = make_optimizer(*network, workload.optimizer, rate);
@@ -122,7 +123,8 @@ nlohmann::json train(const Context& context, Group* group) {
   std::vector<std::int64_t> warmup, measured, unwrapped;
   loop.run(*trainer, *optimizer, StepKind::warmup, options.warmup_steps, warmup);
   measure(context, group, loop, *trainer, *optimizer, measured);
-  const double loss = loop.last_loss();
+  const std::vector<double> losses = loop.take_losses();
+  const double loss = losses.empty() ? 0.0 : losses.back();
   const std::uint64_t hash = hash_parameters(*network);
   auto* ddp = dynamic_cast<DdpTrainer*>(trainer.get());
   if (dump) {
@@ -131,7 +133,7 @@ nlohmann::json train(const Context& context, Group* group) {
   }
   if (ddp && options.unwrapped) {
     loop.stop_dumping();
-    PlainTrainer plain(clone_network(*network), workload.loss);
+    PlainTrainer plain(clone_network(*network), PassOptions(workload));
     const auto plain_optimizer = make_optimizer(plain.network(), workload.optimizer, rate);
     std::vector<std::int64_t> ignored;
     meet(group);
@@ -148,6 +150,7 @@ nlohmann::json train(const Context& context, Group* group) {
       {"parameter_bytes", parameter_bytes(*network)},
       {"parameter_hash", hexadecimal(hash)},
       {"final_loss", loss},
+      {"losses", losses},
       {"samples_per_step", workload.batch_per_worker * workload.accumulation * (ddp_strategy ? 1 : context.replicas)},
       {"steps", {{"warmup", warmup.size()}, {"measured", measured.size()}, {"unwrapped", unwrapped.size()}}},
       {"step_ns", {{"warmup", warmup}, {"measured", measured}, {"unwrapped", unwrapped}}},

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -29,7 +30,7 @@ class StepLoop {
   void run(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind, std::int64_t steps,
            std::vector<std::int64_t>& durations);
   void stop_dumping() { dump_ = nullptr; }
-  double last_loss() const { return last_loss_; }
+  std::vector<double> take_losses() { return std::exchange(losses_, {}); }  // one a step since the last time
 
  private:
   void step(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind);
@@ -39,7 +40,7 @@ class StepLoop {
   Dump* dump_;
   BatchSampler sampler_;
   std::int64_t next_step_ = 0;
-  double last_loss_ = 0.0;
+  std::vector<double> losses_;
 };
 
 }  // namespace ddpprof::worker

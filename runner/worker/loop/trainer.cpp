@@ -1,6 +1,7 @@
 #include "runner/worker/loop/trainer.hpp"
 
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/loop/autocast.hpp"
 #include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
@@ -13,7 +14,7 @@ void Trainer::zero_gradients() {
 }
 
 DdpTrainer::DdpTrainer(std::shared_ptr<Network> network, Group& group, const scenario::Scenario& scenario)
-    : ddp_(std::move(network), group, scenario.ddp), loss_(scenario.workload.loss) {}
+    : ddp_(std::move(network), group, scenario.ddp), options_(scenario.workload) {}
 
 torch::Tensor DdpTrainer::pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) {
   status::set(status::Activity::forward);
@@ -21,7 +22,8 @@ torch::Tensor DdpTrainer::pass(const Dataset::Batch& batch, bool synchronize, do
   torch::Tensor loss;
   {
     const Range range(Name::forward);
-    loss = loss_of(loss_, ddp_.forward(batch.inputs), batch.targets);
+    const Autocast autocast(options_.autocast, batch.inputs.front().device());
+    loss = loss_of(options_.loss, ddp_.forward(batch.inputs), batch.targets);
     if (loss_divisor != 1.0) loss = loss / loss_divisor;
   }
   status::set(status::Activity::backward);
@@ -30,9 +32,9 @@ torch::Tensor DdpTrainer::pass(const Dataset::Batch& batch, bool synchronize, do
   return loss.detach();
 }
 
-PlainTrainer::PlainTrainer(std::shared_ptr<Network> network, scenario::LossKind loss)
-    : network_(std::move(network)), loss_(loss) {
-  accumulators_ = hook_gradients(network_->parameters(), &synchronizing_);
+PlainTrainer::PlainTrainer(std::shared_ptr<Network> network, PassOptions options)
+    : network_(std::move(network)), options_(options) {
+  accumulators_ = hook_gradients(trainable_parameters(*network_), &synchronizing_);
 }
 
 torch::Tensor PlainTrainer::pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) {
@@ -40,7 +42,8 @@ torch::Tensor PlainTrainer::pass(const Dataset::Batch& batch, bool synchronize, 
   torch::Tensor loss;
   {
     const Range range(Name::forward);
-    loss = loss_of(loss_, network_->forward(batch.inputs), batch.targets);
+    const Autocast autocast(options_.autocast, batch.inputs.front().device());
+    loss = loss_of(options_.loss, network_->forward(batch.inputs), batch.targets);
     if (loss_divisor != 1.0) loss = loss / loss_divisor;
   }
   const Range range(Name::backward);
@@ -54,10 +57,13 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, 
     case scenario::OptimizerKind::sgd:
       return std::make_unique<torch::optim::SGD>(
           network.parameters(),
-          torch::optim::SGDOptions(learning_rate).momentum(options.momentum).weight_decay(options.weight_decay));
+          torch::optim::SGDOptions(learning_rate).momentum(options.momentum).weight_decay(options.decay()));
     case scenario::OptimizerKind::adam:
       return std::make_unique<torch::optim::Adam>(
-          network.parameters(), torch::optim::AdamOptions(learning_rate).weight_decay(options.weight_decay));
+          network.parameters(), torch::optim::AdamOptions(learning_rate).weight_decay(options.decay()));
+    case scenario::OptimizerKind::adamw:
+      return std::make_unique<torch::optim::AdamW>(
+          network.parameters(), torch::optim::AdamWOptions(learning_rate).weight_decay(options.decay()));
   }
   throw std::invalid_argument("unknown optimizer");
 }

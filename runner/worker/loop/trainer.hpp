@@ -13,6 +13,17 @@
 
 namespace ddpprof::worker {
 
+// How a pass turns inputs into a loss.
+struct PassOptions {
+  // NOLINTNEXTLINE(google-explicit-constructor): a loss alone is a pass in full precision
+  PassOptions(scenario::LossKind own_loss, scenario::Precision own_precision = scenario::Precision::fp32)
+      : loss(own_loss), autocast(own_precision == scenario::Precision::bf16) {}
+  explicit PassOptions(const scenario::Workload& workload) : PassOptions(workload.loss, workload.precision) {}
+
+  scenario::LossKind loss;
+  bool autocast;  // to bfloat16: forward and loss
+};
+
 class Trainer {
  public:
   virtual ~Trainer() = default;
@@ -37,20 +48,20 @@ class DdpTrainer : public Trainer {
 
  private:
   DistributedDataParallel ddp_;
-  scenario::LossKind loss_;
+  PassOptions options_;
 };
 
 // The same model and pass without any communication: DDP's without its wrapper, DataParallel's on one device.
 // Gradient-ready marks stay, so that the two can be compared.
 class PlainTrainer : public Trainer {
  public:
-  PlainTrainer(std::shared_ptr<Network> network, scenario::LossKind loss);
+  PlainTrainer(std::shared_ptr<Network> network, PassOptions options);
   torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) override;
   Network& network() override { return *network_; }
 
  private:
   std::shared_ptr<Network> network_;
-  scenario::LossKind loss_;
+  PassOptions options_;
   bool synchronizing_ = false;
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
 };

@@ -2,6 +2,11 @@
 
 #include <stdexcept>
 
+#include "runner/worker/models/dense.hpp"
+#include "runner/worker/models/recommender.hpp"
+#include "runner/worker/models/script.hpp"
+#include "runner/worker/models/transformer.hpp"
+
 namespace ddpprof::worker {
 namespace {
 
@@ -11,7 +16,7 @@ void build_dense(LayerNetwork& network, const std::vector<std::int64_t>& widths)
   // Python's nn.Sequential numbering: layer 2i is the i-th Linear, the odd ones are the ReLUs between.
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     if (i > 0) network.add(std::to_string(2 * i - 1), torch::nn::AnyModule(torch::nn::ReLU()));
-    network.add(std::to_string(2 * i), torch::nn::AnyModule(torch::nn::Linear(widths[i], widths[i + 1])));
+    network.add(std::to_string(2 * i), torch::nn::AnyModule(Dense(widths[i], widths[i + 1])));
   }
 }
 
@@ -43,6 +48,8 @@ LayerNetwork::LayerNetwork(scenario::Model model) : Network(std::move(model)) {
     case Kind::resnet50:
       build_resnet(*this, own.kind, own.classes);
       break;
+    default:
+      throw std::invalid_argument("not a model of layers one after another");
   }
 }
 
@@ -59,11 +66,33 @@ void LayerNetwork::add(const std::string& name, torch::nn::AnyModule layer) {
 
 std::shared_ptr<Network> make_network(const scenario::Model& model, std::uint64_t seed) {
   torch::manual_seed(seed);
-  return std::make_shared<LayerNetwork>(model);
+  switch (model.kind) {
+    case Kind::linear:
+    case Kind::mlp:
+    case Kind::resnet18:
+    case Kind::resnet50:
+      return std::make_shared<LayerNetwork>(model);
+    case Kind::gpt:
+      return std::make_shared<GptNetwork>(model);
+    case Kind::bert:
+      return std::make_shared<BertNetwork>(model);
+    case Kind::recommender:
+      return std::make_shared<RecommenderNetwork>(model);
+    case Kind::torchscript:
+      return std::make_shared<ScriptNetwork>(model);
+  }
+  throw std::invalid_argument("unknown model");
 }
 
 std::shared_ptr<Network> clone_network(const Network& network) {
   return std::dynamic_pointer_cast<Network>(network.clone());
+}
+
+std::vector<torch::Tensor> trainable_parameters(const torch::nn::Module& module) {
+  std::vector<torch::Tensor> trainable;
+  for (const auto& parameter : module.parameters())
+    if (parameter.requires_grad()) trainable.push_back(parameter);
+  return trainable;
 }
 
 std::int64_t count_parameters(const torch::nn::Module& module) {
@@ -76,15 +105,6 @@ std::int64_t parameter_bytes(const torch::nn::Module& module) {
   std::int64_t bytes = 0;
   for (const auto& parameter : module.parameters()) bytes += static_cast<std::int64_t>(parameter.nbytes());
   return bytes;
-}
-
-std::vector<std::int64_t> sample_shape(const scenario::Model& model) {
-  if (model.kind == Kind::linear || model.kind == Kind::mlp) return {model.widths.front()};
-  return {3, model.image_size, model.image_size};
-}
-
-std::int64_t output_width(const scenario::Model& model) {
-  return model.kind == Kind::linear || model.kind == Kind::mlp ? model.widths.back() : model.classes;
 }
 
 std::uint64_t hash_parameters(const torch::nn::Module& module) {

@@ -48,10 +48,9 @@ class LayerNetwork : public Network {
 std::shared_ptr<Network> make_network(const scenario::Model& model, std::uint64_t seed);
 std::shared_ptr<Network> clone_network(const Network& network);
 
-std::int64_t count_parameters(const torch::nn::Module& module);  // elements
+std::vector<torch::Tensor> trainable_parameters(const torch::nn::Module& module);  // in registration order
+std::int64_t count_parameters(const torch::nn::Module& module);                    // elements
 std::int64_t parameter_bytes(const torch::nn::Module& module);
-std::vector<std::int64_t> sample_shape(const scenario::Model& model);  // one input, without the batch dimension
-std::int64_t output_width(const scenario::Model& model);
 
 // FNV-1a (64 bit) over the parameters' bytes in registration order: equal on two ranks when their models are.
 std::uint64_t hash_parameters(const torch::nn::Module& module);

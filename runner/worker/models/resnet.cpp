@@ -1,5 +1,6 @@
 #include <array>
 
+#include "runner/worker/models/dense.hpp"
 #include "runner/worker/models/network.hpp"
 
 namespace ddpprof::worker {
@@ -107,7 +108,7 @@ void build_resnet(LayerNetwork& network, scenario::Model::Kind kind, std::int64_
   }
   network.add("avgpool", AnyModule(torch::nn::AdaptiveAvgPool2d(1)));
   network.add("flatten", AnyModule(torch::nn::Flatten()));
-  network.add("fc", AnyModule(torch::nn::Linear(in, classes)));
+  network.add("fc", AnyModule(Dense(in, classes)));
 }
 
 }  // namespace ddpprof::worker

@@ -1,0 +1,31 @@
+// Synthetic samples of the models that are fed more than one row of numbers: tokens, table indices, a user's tensors.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runner/scenario/scenario.hpp"
+#include "runner/worker/torch.hpp"
+
+namespace ddpprof::worker {
+
+// A stream of its own for each (seed, kind, number): SplitMix64 (Steele, Lea, Flood 2014).
+std::uint64_t stream(std::uint64_t seed, std::uint64_t kind, std::uint64_t number);
+
+bool is_structured(const scenario::Model& model);  // gpt, bert, recommender, torchscript
+
+struct StructuredSamples {
+  std::vector<torch::Tensor> inputs;  // each `count` × its shape
+  torch::Tensor targets;              // `count` × the target's shape
+};
+
+// Samples 0 to count - 1; sample i depends on (seed, i) alone, and there is something to learn in each:
+// gpt: each token mostly follows from the one before, and is the target one place earlier. bert: the same text with 15
+// % of the tokens hidden (token 103, BERT's [MASK]); the target is -100 (ignored) everywhere else. recommender: table
+// rows are drawn with most weight on the first ones, and the answer is a coin weighted by the numbers and the rows.
+// torchscript: normal numbers and uniform whole ones as the scenario says; a label shifts the first float32 input by
+// half of its own normal pattern; a float32 target is the mean of that input, repeated, with a tenth of noise.
+// loss: model puts the target last among the inputs.
+StructuredSamples make_structured(const scenario::Workload& workload, std::int64_t count);
+
+}  // namespace ddpprof::worker
