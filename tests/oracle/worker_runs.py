@@ -13,24 +13,24 @@ import torch
 WORKER = os.environ["DDPPROF_WORKER"]
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def start_ranks(scenario, world_size, folder, arguments=(), environment=None):
+def start_ranks(scenario, world_size, folder, arguments=(), environment=None, **popen):
     """Starts one process a rank; `scenario` is YAML text. Returns the Popen objects, rank 0 first."""
     folder = pathlib.Path(folder)
     path = folder / "scenario.yaml"
     path.write_text(scenario)
-    port = _free_port()
+    port = free_port()
     ranks = []
     for rank in range(world_size):
         variables = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world_size),
                          MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), **(environment or {}))
         command = [WORKER, "--scenario", str(path), "--result", str(folder / f"result{rank}.json"), *arguments]
-        ranks.append(subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True))
+        ranks.append(subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True, **popen))
     return ranks
 
 

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Step time of the worker beside Python's own DDP: same weights, batches, threads and cores, in turns.
+
+    benchmarks/parity.py [--build build/dev] [--seconds 120] [--workers 1,2,4] [--full] [MODEL]…
+
+Both trainings are alive at once and only one may run (SIGSTOP and SIGCONT to its ranks): turns of at least a dozen
+steps, so that both see the same minutes of the machine. A turn's step time is the median of rank 0's whole steps in it; a
+pair is a turn of ours and the turn of Python's after it. Printed as a Markdown table: medians, the median ratio
+ours / Python's with its 95 % interval (order statistics of the pairs), and the spread of Python's own turns (median
+absolute deviation over median). Run it with the interpreter of the torch wheel. --full takes models of real size.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import statistics
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests" / "oracle"), str(ROOT / "benchmarks")]
+
+FULL = {
+    "gpt2 124M": dict(model=dict(kind="gpt", layers=12, heads=12, width=768, vocabulary=50257, positions=1024,
+                                 sequence=32), loss="cross_entropy", batch=1, optimizer=dict(kind="adamw"), rate=1e-4),
+    "bert-base": dict(model=dict(kind="bert", layers=12, heads=12, width=768, vocabulary=30522, positions=512,
+                                 sequence=32), loss="cross_entropy", batch=1, optimizer=dict(kind="adamw"), rate=1e-4),
+    "resnet50 224": dict(model=dict(kind="resnet50", classes=1000, image_size=224), loss="cross_entropy", batch=2,
+                         optimizer=dict(kind="sgd", momentum=0.9), rate=0.01),
+    "recommender 51M": dict(model=dict(kind="recommender", tables=8, rows=100000, embedding=64, dense=13, hidden=256),
+                            loss="bce", batch=128, rate=0.05),
+    "mlp 4.7M": dict(model=dict(kind="mlp", widths=[1024, 1536, 1536, 512, 10]), loss="cross_entropy", batch=64),
+}
+
+
+def halt(processes, which):
+    for process in processes:
+        if process.poll() is None:
+            os.kill(process.pid, which)
+
+
+def wait_for(processes, limit_s, what):
+    deadline = time.monotonic() + limit_s
+    for rank, process in enumerate(processes):
+        try:
+            _, errors = process.communicate(timeout=max(1.0, deadline - time.monotonic()))
+        except Exception:
+            halt(processes, signal.SIGCONT)
+            raise
+        if process.returncode != 0:
+            sys.exit(f"{what}, rank {rank}: exit {process.returncode}\n{errors[-2000:]}")
+
+
+def turns(step_ns, turn_s):
+    """Medians of the runs of steps between pauses; a pause is a step that took more than half a turn longer."""
+    usual = statistics.median(step_ns)
+    parts, part = [], []
+    for step in step_ns:
+        if step > usual + 0.5e9 * turn_s:
+            parts.append(part)
+            part = []
+        else:
+            part.append(step)
+    parts.append(part)
+    return [statistics.median(part[1:-1]) for part in parts if len(part) >= 6]
+
+
+def compare(parity, runs, case, workers, seconds):
+    with tempfile.TemporaryDirectory() as folder:
+        results = runs.run_ranks(parity.scenario_text(case, 6), workers, folder, ["--dump", folder, "--dump-steps", "4"])
+        step_s = statistics.median(results[0]["step_ns"]["measured"]) / 1e9
+        turn_s = max(0.5, 12 * step_s)
+        steps = max(60, int(seconds / 2 / step_s))
+        ours = runs.start_ranks(parity.scenario_text(case, steps), workers, folder)
+        theirs = parity.start_python([parity.python_case(case, folder, steps, 4, 0)], workers, folder)
+        try:
+            time.sleep(8 + 4 * step_s)  # both import, build and warm up
+            mine = True
+            halt(theirs, signal.SIGSTOP)
+            while ours[0].poll() is None and theirs[0].poll() is None:
+                time.sleep(turn_s)
+                halt(ours if mine else theirs, signal.SIGSTOP)
+                mine = not mine
+                halt(ours if mine else theirs, signal.SIGCONT)
+            for ranks, what in ((ours, "worker"), (theirs, "Python")):
+                halt(ranks, signal.SIGCONT)
+                wait_for(ranks, 600 + 4 * seconds, what)
+        finally:
+            for process in ours + theirs:
+                process.kill()
+        own = json.loads((pathlib.Path(folder) / "result0.json").read_text())["step_ns"]["measured"]
+        python = json.loads((pathlib.Path(folder) / "python0.json").read_text())["step_ns"][4:]
+    return turns(own, turn_s), turns(python, turn_s)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "dev")
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--workers", default="1,2,4")
+    parser.add_argument("--full", action="store_true")
+    arguments = parser.parse_args()
+    os.environ["DDPPROF_WORKER"] = str(arguments.build.resolve() / "bin" / "ddpprof-worker")
+    import test_parity as parity
+    import worker_runs as runs
+    from tracing_overhead import median_interval
+
+    cases = FULL if arguments.full else parity.MODELS
+    print("| model | N | Python [ms] | ours [ms] | ours / Python (95 % interval, pairs) | spread of Python's turns |\n"
+          "|---|---|---|---|---|---|", flush=True)
+    for name, case in cases.items():
+        if arguments.models and name not in arguments.models:
+            continue
+        for workers in map(int, arguments.workers.split(",")):
+            own, python = compare(parity, runs, case, workers, arguments.seconds)
+            ratios = [a / b for a, b in zip(own, python)]
+            if len(ratios) < 6:
+                print(f"| {name} | {workers} | | | {len(ratios)} pairs: too few; raise --seconds | |", flush=True)
+                continue
+            low, middle, high = median_interval(ratios)
+            centre = statistics.median(python)
+            spread = statistics.median(abs(value - centre) for value in python) / centre
+            print(f"| {name} | {workers} | {centre / 1e6:.3f} | {statistics.median(own) / 1e6:.3f} | "
+                  f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)}) | {spread:.1%} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""One rank of Python's own DDP on the weights and batches that the worker dumped: the judge's side of a parity test.
+
+    RANK=… WORLD_SIZE=… MASTER_ADDR=… MASTER_PORT=… python_ddp.py CASES.json
+
+CASES.json: a list of {"folder", "model": workload.model, "loss", "optimizer", "learning_rate", "ddp", "precision",
+"steps", "threads", "accumulation", "dumped_steps", "gradient_steps"}, trained one after another; "folder" holds the
+worker's dump. Writes there python<RANK>.json: the loss of every step, first and rebuilt buckets, every step's time in ns;
+and python<RANK>.gradients<K>.pt for the first steps.
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+import models
+from worker_runs import RankDump
+
+
+def make_optimizer(options, parameters, rate):
+    decay = {} if options.get("weight_decay") is None else {"weight_decay": options["weight_decay"]}
+    if options["kind"] == "sgd":
+        return torch.optim.SGD(parameters, lr=rate, momentum=options.get("momentum", 0.0), **decay)
+    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options["kind"]](parameters, lr=rate, **decay)
+
+
+def wrap(model, options):
+    chosen = {key: options[key] for key in ("bucket_cap_mb", "gradient_as_bucket_view", "broadcast_buffers",
+                                            "find_unused_parameters", "static_graph") if key in options}
+    ddp = DistributedDataParallel(model, **chosen)
+    if options.get("compression") == "fp16":
+        ddp._register_builtin_comm_hook(dist.BuiltinCommHookType.FP16_COMPRESS)
+    return ddp
+
+
+def bucket_lists(ddp):
+    data = ddp._get_ddp_logging_data()
+
+    def lists(key):
+        text = data.get(key, "")
+        return [[int(index) for index in bucket.split()] for bucket in text.split(",")] if text else []
+
+    return {"rebuilt": lists("rebuilt_per_bucket_param_indices"), "sizes": data.get("bucket_sizes", ""),
+            "initial_sizes": data.get("initial_bucket_size_limits", "")}
+
+
+def train(case, rank):
+    folder = pathlib.Path(case["folder"])
+    torch.set_num_threads(case["threads"])
+    dump = RankDump(folder, rank)
+    spec = dict(case["model"])
+    if spec["kind"] == "torchscript":
+        model = torch.jit.load(spec["file"])
+    else:
+        model = models.make(**spec)
+    # Rank 0's weights everywhere, as DDP itself broadcasts them.
+    models.load(model, RankDump(folder, 0).initial())
+    ddp = wrap(model, case.get("ddp", {}))
+    first_sizes = ddp._get_ddp_logging_data().get("bucket_sizes", "")
+    optimizer = make_optimizer(case["optimizer"], ddp.parameters(), case["learning_rate"])
+    autocast = case.get("precision") == "bf16"
+    micro_batches = case.get("accumulation", 1)
+    dumped = [dump.batches(step) for step in range(case["dumped_steps"])]
+    order = [torch.arange(targets.size(0)) for _, targets in dumped[0]]
+    losses, times = [], []
+    begin = time.monotonic_ns()
+    for step in range(case["steps"]):
+        total = 0.0
+        for number, (inputs, targets) in enumerate(dumped[step % len(dumped)]):
+            # The worker gathers a batch from its data set in each step: so does this.
+            inputs = [one.index_select(0, order[number]) for one in inputs]
+            targets = targets.index_select(0, order[number])
+            last = number + 1 == micro_batches
+            with contextlib.nullcontext() if last else ddp.no_sync():
+                with torch.autocast("cpu", torch.bfloat16) if autocast else contextlib.nullcontext():
+                    loss = models.loss_of(case["loss"], ddp(*inputs), targets)
+                    if micro_batches > 1:
+                        loss = loss / micro_batches
+                loss.backward()
+            total = total + loss.detach()
+        if step < case["gradient_steps"]:
+            torch.save([p.grad.clone() if p.grad is not None else torch.zeros_like(p) for p in model.parameters()],
+                       folder / f"python{rank}.gradients{step}.pt")
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(float(total))
+        end = time.monotonic_ns()
+        times.append(end - begin)
+        begin = end
+    result = {"losses": losses, "step_ns": times, "first_sizes": first_sizes, **bucket_lists(ddp)}
+    (folder / f"python{rank}.json").write_text(json.dumps(result))
+
+
+def main():
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=120))
+    for case in json.loads(pathlib.Path(sys.argv[1]).read_text()):
+        train(case, int(os.environ["RANK"]))
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
