@@ -44,6 +44,13 @@ ListeningSocket open_loopback_listener() {
   return ListeningSocket(descriptor, ntohs(address.sin_port));
 }
 
+std::map<std::string, std::string> tracer_environment(const std::filesystem::path& library,
+                                                      const std::filesystem::path& directory) {
+  return {{"NVTX_INJECTION64_PATH", library.string()},
+          {"CUDA_INJECTION64_PATH", library.string()},
+          {"DDPPROF_TRACE_DIR", directory.string()}};
+}
+
 std::map<std::string, std::string> rank_environment(const RankPlace& place) {
   std::map<std::string, std::string> variables = {
       {"RANK", std::to_string(place.rank)},       {"WORLD_SIZE", std::to_string(place.world_size)},
@@ -51,11 +58,7 @@ std::map<std::string, std::string> rank_environment(const RankPlace& place) {
       {"MASTER_ADDR", place.master_address},      {"MASTER_PORT", std::to_string(place.master_port)},
   };
   if (place.threads > 0) variables["OMP_NUM_THREADS"] = std::to_string(place.threads);
-  if (!place.tracer_library.empty()) {
-    variables["NVTX_INJECTION64_PATH"] = place.tracer_library.string();
-    variables["CUDA_INJECTION64_PATH"] = place.tracer_library.string();
-    variables["DDPPROF_TRACE_DIR"] = place.trace_directory.string();
-  }
+  if (!place.tracer_library.empty()) variables.merge(tracer_environment(place.tracer_library, place.trace_directory));
   return variables;
 }
 

@@ -45,8 +45,12 @@ struct RankPlace {
   std::filesystem::path trace_directory = {};  // where the tracer puts its shards
 };
 
+// NVTX_INJECTION64_PATH, CUDA_INJECTION64_PATH and DDPPROF_TRACE_DIR: what makes a process load the tracer.
+std::map<std::string, std::string> tracer_environment(const std::filesystem::path& library,
+                                                      const std::filesystem::path& directory);
+
 // RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torchrun sets them on one host;
-// OMP_NUM_THREADS; and, with a tracer, NVTX_INJECTION64_PATH, CUDA_INJECTION64_PATH and DDPPROF_TRACE_DIR.
+// OMP_NUM_THREADS; and, with a tracer, tracer_environment's.
 std::map<std::string, std::string> rank_environment(const RankPlace&);
 
 }  // namespace ddpprof::launcher

@@ -1,0 +1,71 @@
+// The roll-call before training: what each rank says of itself, and what is wrong when the ranks do not fit together.
+//
+// Pure: the cards travel through a store that runner/worker knows. Rank 0 keeps the list; its verdict goes to all.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddpprof::launcher {
+
+struct Card {
+  int rank = 0;
+  int world_size = 1;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string nonce;     // this process's own: tells two processes apart that give the same rank, host and pid
+  std::string version;   // of program and LibTorch: "ddpprof 0.1.0, torch 2.11.0"
+  std::string strategy;  // "ddp", "bench-comm"
+  std::string scenario;  // as YAML, every default filled in
+
+  bool operator==(const Card&) const = default;
+};
+
+std::string to_text(const Card&);                             // JSON
+std::optional<Card> card_from_text(std::string_view);         // nullopt: not a card of ours
+std::string process_of(const Card&);                          // "process 71 on gpu03"
+std::string name_of(const Card&);                             // "rank 1 (process 71 on gpu03)"
+std::string ranks_text(const std::vector<std::string>& all);  // "a, b and c"; of many the first eight and how many more
+
+// 16 hexadecimal digits that no other process draws.
+std::string draw_nonce();
+
+// Where two scenarios as YAML differ first: "measure.steps: 10 and 20"; "" when they do not. A key that only one has
+// reads "absent" in the other.
+std::string first_difference(const std::string& yaml, const std::string& other);
+
+struct Verdict {
+  bool ok = false;
+  std::string run;                      // ok: names this run on every rank
+  std::map<int, std::string> accepted;  // ok: the nonce of each rank's process
+  std::string message;                  // not ok: what is wrong
+};
+std::string to_text(const Verdict&);
+std::optional<Verdict> verdict_from_text(std::string_view);
+
+// The list. Whoever keeps it takes his own card as the standard that others are held against.
+class RollCall {
+ public:
+  explicit RollCall(Card own);
+
+  // Enters an arrival; a card that is already there, nonce and all, changes nothing. Returns what is wrong with it, or
+  // "": another WORLD_SIZE, version, strategy or scenario, a rank beyond the world's size, a rank that came twice.
+  std::string enter(const Card&);
+  bool complete() const { return static_cast<int>(came_.size()) == own_.world_size; }
+  std::vector<int> missing() const;
+  // "rank 2 of 4 did not come within 10 s (came: rank 0 (process 70 on gpu03), …)"
+  std::string absence(double waited_s) const;
+  Verdict accepted() const;
+  // What to say to one that comes when the roll-call is closed and its place is taken.
+  static std::string too_late(const Card& late, const std::optional<Card>& holder);
+
+ private:
+  Card own_;
+  std::map<int, Card> came_;
+};
+
+}  // namespace ddpprof::launcher

@@ -1,0 +1,51 @@
+// Which rank this process is and who started it, read from the variables of torchrun, srun or mpirun, or from none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace ddpprof::launcher {
+
+enum class Starter { nobody, hand, torchrun, srun, mpirun };
+const char* to_string(Starter);
+
+// The variables do not say which rank this is. The message names each that is wrong, what it holds and what it should.
+class StartError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+struct Start {
+  Starter starter = Starter::nobody;  // nobody: no variable is set, this process is alone
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;
+  int local_world_size = 0;  // ranks on this host; 0: nobody said
+  std::string master_address = "127.0.0.1";
+  std::uint16_t master_port = 0;  // 0: any free one, with world_size 1 only
+  std::string master_source;      // where address and port come from when not from MASTER_ADDR and MASTER_PORT, else ""
+  std::string run_id;             // TORCHELASTIC_RUN_ID, "" without torchrun
+  int attempt = 0;                // TORCHELASTIC_RESTART_COUNT: torchrun starts every rank again when one fails
+  bool store_elsewhere = false;   // TORCHELASTIC_USE_AGENT_STORE: torchrun's agent serves the store, not rank 0
+};
+
+// A variable's value; nullopt when it is not set. An empty value counts as not set.
+using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+
+// RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT where one of the first three is set; otherwise Open MPI's
+// OMPI_COMM_WORLD_{RANK,SIZE,LOCAL_RANK}, otherwise Slurm's SLURM_{PROCID,NTASKS,LOCALID}. These two do not say where
+// rank 0 is: MASTER_ADDR and MASTER_PORT do where they are set; without them Slurm's first host of the step and a port
+// made from the job's number, Open MPI's own host when it holds every rank. Throws StartError.
+Start read_start(const Variables& variables);
+Start read_start();  // of this process
+
+// The first host of Slurm's list: "gpu03" of "gpu[03-05,09],cpu1". "" of an empty list.
+std::string first_host(const std::string& node_list);
+
+// "rank 1 of 4, started by torchrun"
+std::string describe(const Start& start);
+
+}  // namespace ddpprof::launcher

@@ -1,0 +1,139 @@
+// What the roll-call says about ranks that do not fit together.
+#include "runner/launcher/roll_call.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ddpprof::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Card card(int rank, int world_size = 3) {
+  Card card;
+  card.rank = rank;
+  card.world_size = world_size;
+  card.host = "gpu0" + std::to_string(rank);
+  card.pid = 70 + rank;
+  card.nonce = "nonce-" + std::to_string(rank);
+  card.version = "ddpprof 0.1.0, torch 2.11.0";
+  card.strategy = "ddp";
+  card.scenario = "name: x\nworkload:\n  model:\n    kind: mlp\n  batch_per_worker: 32\nmeasure:\n  steps: 10\n";
+  return card;
+}
+
+TEST(RollCall, IsCompleteWhenEveryRankCame) {
+  RollCall roll(card(0));
+  EXPECT_THAT(roll.missing(), ElementsAre(1, 2));
+  EXPECT_EQ(roll.enter(card(2)), "");
+  EXPECT_EQ(roll.enter(card(2)), "");  // the same process, read twice
+  EXPECT_FALSE(roll.complete());
+  EXPECT_EQ(roll.enter(card(1)), "");
+  EXPECT_TRUE(roll.complete());
+  const Verdict verdict = roll.accepted();
+  EXPECT_TRUE(verdict.ok);
+  EXPECT_EQ(verdict.run, "nonce-0");
+  EXPECT_EQ(verdict.accepted.at(2), "nonce-2");
+}
+
+TEST(RollCall, NamesWhoIsMissingAndWhoCame) {
+  RollCall roll(card(0));
+  roll.enter(card(2));
+  EXPECT_EQ(roll.absence(10),
+            "rank 1 of 3 did not come within 10 s (came: rank 0 (process 70 on gpu00) and rank 2 (process 72 on "
+            "gpu02)); see what the missing rank said, and start it with the same MASTER_ADDR and MASTER_PORT");
+  EXPECT_THAT(RollCall(card(0)).absence(2.5), HasSubstr("ranks 1 and 2 of 3 did not come within 2.5 s"));
+}
+
+TEST(RollCall, OfManyNamesEight) {
+  const std::string text = RollCall(card(0, 1000)).absence(1);
+  EXPECT_THAT(text, HasSubstr("ranks 1, 2, 3, 4, 5, 6, 7, 8 and 991 more of 1000"));
+}
+
+TEST(RollCall, TheSameRankTwice) {
+  RollCall roll(card(0));
+  roll.enter(card(1));
+  Card again = card(1);
+  again.nonce = "another";
+  again.pid = 99;
+  EXPECT_THAT(roll.enter(again),
+              HasSubstr("rank 1 came twice, as process 71 on gpu01 and as process 99 on gpu01: expected every process "
+                        "to have a RANK of its own, from 0 to 2"));
+}
+
+TEST(RollCall, DifferentWorldSizes) {
+  RollCall roll(card(0));
+  EXPECT_THAT(roll.enter(card(1, 4)), HasSubstr("the ranks differ in WORLD_SIZE: rank 0 (process 70 on gpu00) has 3, "
+                                                "rank 1 (process 71 on gpu01) has 4"));
+  EXPECT_THAT(roll.enter(card(5, 3)), HasSubstr("rank 5 (process 75 on gpu05) came to a run of 3 ranks"));
+}
+
+TEST(RollCall, DifferentVersionsStrategiesScenarios) {
+  RollCall roll(card(0));
+  Card other = card(1);
+  other.version = "ddpprof 0.2.0, torch 2.11.0";
+  EXPECT_THAT(roll.enter(other), HasSubstr("program versions: rank 0 (process 70 on gpu00) has ddpprof 0.1.0, torch "
+                                           "2.11.0, rank 1 (process 71 on gpu01) has ddpprof 0.2.0"));
+  other = card(1);
+  other.strategy = "bench-comm";
+  EXPECT_THAT(RollCall(card(0)).enter(other), HasSubstr("differ in strategy"));
+  other = card(1);
+  other.scenario.replace(other.scenario.find("10"), 2, "20");
+  EXPECT_THAT(RollCall(card(0)).enter(other), HasSubstr("have different scenarios, rank 0 (process 70 on gpu00) and "
+                                                        "rank 1 (process 71 on gpu01): measure.steps: 10 and 20"));
+}
+
+TEST(RollCall, TooLate) {
+  EXPECT_THAT(RollCall::too_late(card(1), card(1)), HasSubstr("its rank 1 is process 71 on gpu01: rank 1 was started"));
+  EXPECT_THAT(RollCall::too_late(card(1), std::nullopt), HasSubstr("another process"));
+}
+
+TEST(Differences, AreNamedByTheirKey) {
+  EXPECT_EQ(first_difference("a: 1\n", "a: 1\n"), "");
+  EXPECT_EQ(first_difference("a: 1\ng:\n  b: 2\n  h:\n    c: 3\nd: 4\n", "a: 1\ng:\n  b: 2\n  h:\n    c: 3\nd: 5\n"),
+            "d: 4 and 5");
+  EXPECT_EQ(first_difference("g:\n  h:\n    c: 3\n", "g:\n  h:\n    c: 4\n"), "g.h.c: 3 and 4");
+  EXPECT_EQ(first_difference("a: 1\n", "a: 1\nb: 2\n"), "b: absent and 2");
+  EXPECT_EQ(first_difference("m: \"\"\n", "m: x:y\n"), "m: \"\" and x:y");
+}
+
+TEST(Cards, SurviveTheStore) {
+  Card odd = card(1);
+  odd.host = "h\"\\\n";
+  EXPECT_EQ(card_from_text(to_text(odd)), odd);
+  for (const char* text :
+       {"", "{}", "[1]", "{\"format\":1}", "{\"format\":2,\"rank\":0}", "garbage", "{\"format\":\"1\"}"})
+    EXPECT_FALSE(card_from_text(text)) << text;
+  odd.host = "\xff";  // no UTF-8: replaced, never thrown over
+  EXPECT_TRUE(card_from_text(to_text(odd)));
+}
+
+TEST(Verdicts, SurviveTheStore) {
+  RollCall roll(card(0));
+  const auto read = verdict_from_text(to_text(roll.accepted()));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->accepted.at(0), "nonce-0");
+  for (const char* text : {"", "{}", "1", "{\"ok\":true,\"run\":\"\",\"message\":\"\",\"accepted\":{\"x\":\"y\"}}"})
+    EXPECT_FALSE(verdict_from_text(text)) << text;
+}
+
+TEST(Nonces, Differ) {
+  std::set<std::string> drawn;
+  for (int i = 0; i < 1000; ++i) drawn.insert(draw_nonce());
+  EXPECT_EQ(drawn.size(), 1000u);
+  EXPECT_EQ(drawn.begin()->size(), 16u);
+}
+
+TEST(Ranks, AreListed) {
+  EXPECT_EQ(ranks_text({"a"}), "a");
+  EXPECT_EQ(ranks_text({"a", "b", "c"}), "a, b and c");
+  EXPECT_EQ(ranks_text({"1", "2", "3", "4", "5", "6", "7", "8", "9"}), "1, 2, 3, 4, 5, 6, 7, 8 and 9");
+  EXPECT_EQ(ranks_text({"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}), "1, 2, 3, 4, 5, 6, 7, 8 and 2 more");
+}
+
+}  // namespace
+}  // namespace ddpprof::launcher
