@@ -32,8 +32,10 @@ std::string first_line(const char* text) {
 }
 
 Context read_arguments(int argc, char** argv) {
-  bool annotate_in_turn = false;
   std::int64_t dump_steps = 3;
+  bool annotate_in_turn = false, without_ddp = false, closing = false;
+  double rendezvous_timeout_s = 0;
+  std::string run_file;
   std::string scenario_file, strategy = "ddp", mode = "train", result, dump;
   int replicas = 0;
   CLI::App app(
@@ -44,6 +46,11 @@ Context read_arguments(int argc, char** argv) {
   app.add_option("--mode", mode, "train or bench-comm")->check(CLI::IsMember({"train", "bench-comm"}));
   app.add_option("--replicas", replicas, "DataParallel's replicas (dp only)")->check(CLI::Range(1, 4096));
   app.add_option("--result", result, "where to write this rank's result (JSON)")->required();
+  app.add_flag("--without-ddp", without_ddp, "one process, trained without process group and Reducer (ddp only)");
+  app.add_option("--rendezvous-timeout", rendezvous_timeout_s, "seconds to reach rank 0, and again for all to come")
+      ->check(CLI::Range(0.1, 86400.0));
+  app.add_option("--run-file", run_file, "where to write the run's name once every rank has come (JSON)");
+  app.add_flag("--closing-line", closing, "say on standard error what was measured");
   app.add_option("--dump", dump, "folder for weights, batches, gradients and buckets (for tests)");
   app.add_option("--dump-steps", dump_steps, "steps whose batches and gradients are dumped")
       ->check(CLI::Range(0, 1000));
@@ -70,6 +77,10 @@ Context read_arguments(int argc, char** argv) {
   context.dump = dump;
   context.dump_steps = dump_steps;
   context.annotate_in_turn = annotate_in_turn;
+  context.without_ddp = without_ddp;
+  context.run_file = run_file;
+  context.closing_line = closing;
+  if (rendezvous_timeout_s > 0) context.own_rendezvous_timeout_s = rendezvous_timeout_s;
   try {
     context.environment = read_rank_environment();
   } catch (const std::invalid_argument& error) {
@@ -81,6 +92,8 @@ Context read_arguments(int argc, char** argv) {
       throw UsageError("--strategy dp is one process: expected WORLD_SIZE=1 and --replicas N, found WORLD_SIZE=" +
                        std::to_string(context.environment.world_size));
     context.replicas = replicas > 0 ? replicas : 1;
+  } else if (without_ddp && (context.environment.world_size != 1 || context.mode == Mode::bench_comm)) {
+    throw UsageError("--without-ddp is one process that trains: expected no WORLD_SIZE over 1 and --mode train");
   } else if (replicas > 1) {
     throw UsageError("--replicas is DataParallel's: expected --strategy dp, or WORLD_SIZE for DDP");
   }
@@ -94,20 +107,26 @@ void run(Context& context, std::int64_t began_ns) {
     torch::empty({1}, context.device);  // the driver's start-up is not a step's cost
   }
   std::optional<Group> group;
-  if (context.strategy == scenario::Strategy::ddp) {
+  context.run = launcher::draw_nonce();
+  if (context.strategy == scenario::Strategy::ddp && !context.without_ddp) {
     status::set(status::Activity::rendezvous);
     GroupOptions options;
     options.backend = context.backend;
     options.timeout = context.timeout();
     options.rendezvous_timeout = context.rendezvous_timeout();
+    options.card = describe_rank(context);
     group = join_group(context.environment, options);
+    context.run = group->run;
   }
+  if (!context.run_file.empty()) write_result(context.run_file, {{"run", context.run}});
   auto found =
       context.mode == Mode::bench_comm ? bench_comm(context, *group) : train(context, group ? &*group : nullptr);
   status::set(status::Activity::finishing);
-  write_result(context.result, describe_run(context, std::move(found), began_ns));
+  const auto result = describe_run(context, std::move(found), began_ns);
+  write_result(context.result, result);
   if (group) group->control->barrier()->wait();  // rank 0 serves the store: it leaves last
   status::set(status::Activity::done);
+  if (context.closing_line) std::cerr << closing_line(context, result) << std::endl;
 }
 
 // Without destructors: after a failure, those of c10d may wait for peers that are gone.

@@ -3,12 +3,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <stdexcept>
+#include <vector>
 
 #include <torch/version.h>
 
+#include "runner/scenario/read.hpp"
 #include "runner/worker/annotate.hpp"
+#include "simulator/stats/summary.hpp"
 
 #ifdef USE_CUDA
 #include <cuda_runtime_api.h>
@@ -46,7 +50,8 @@ nlohmann::json describe_run(const Context& context, nlohmann::json found, std::i
   found["torch_version"] = TORCH_VERSION;
   found["cuda_version"] = cuda_version();
   found["mode"] = context.mode == Mode::train ? "train" : "bench-comm";
-  found["strategy"] = scenario::to_string(context.strategy);
+  found["strategy"] = context.without_ddp ? "none" : scenario::to_string(context.strategy);
+  found["run"] = context.run;
   found["model"] = context.scenario.workload.model.label();
   found["backend"] = context.strategy == scenario::Strategy::dp ? "none"
                      : context.backend == BackendKind::nccl     ? "nccl"
@@ -63,6 +68,28 @@ nlohmann::json describe_run(const Context& context, nlohmann::json found, std::i
   found["wall_ns"] = monotonic_ns() - began_ns;
   found["traced"] = annotate::attached();
   return found;
+}
+
+launcher::Card describe_rank(const Context& context) {
+  launcher::Card card;
+  card.version = "ddpprof " DDPPROF_VERSION ", torch " TORCH_VERSION;
+  card.strategy = context.mode == Mode::train ? scenario::to_string(context.strategy) : "bench-comm";
+  scenario::Scenario scenario = context.scenario;
+  scenario.output = {};  // where files go may differ from host to host
+  card.scenario = scenario::to_yaml(scenario);
+  return card;
+}
+
+std::string closing_line(const Context& context, const nlohmann::json& result) {
+  std::vector<double> steps;
+  for (const auto& step : result.at("step_ns").at("measured")) steps.push_back(step.get<double>());
+  char median[32] = "-";
+  if (!steps.empty()) std::snprintf(median, sizeof(median), "%.4g ms", stats::median(steps) * 1e-6);
+  const auto& place = context.environment;
+  return "ddpprof-worker: " +
+         (context.without_ddp ? std::string("one process without DDP")
+                              : "rank " + std::to_string(place.rank) + " of " + std::to_string(place.world_size)) +
+         " done: " + std::to_string(steps.size()) + " measured steps, median " + median;
 }
 
 void write_result(const std::filesystem::path& path, const nlohmann::json& result) {

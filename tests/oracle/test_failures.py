@@ -68,22 +68,23 @@ class Failures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "scenario.yaml"
             path.write_text(scenario)
-            clean = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
+            clean = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")}
             done = subprocess.run([WORKER, "--scenario", str(path), "--result", folder + "/r.json", *arguments],
                                   env=dict(clean, **environment), capture_output=True, text=True, timeout=60)
             return done.returncode, done.stderr
 
     def test_wrong_use_is_2(self):
+        five = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}
         for arguments, environment, expected in (
                 (["--strategy", "both"], {}, "--strategy"),
                 (["--strategy", "ddp", "--replicas", "2"], {}, "--replicas is DataParallel's"),
                 (["--strategy", "dp", "--mode", "bench-comm"], {}, "bench-comm"),
-                ([], {"WORLD_SIZE": "2"}, "RANK is not set"),
-                ([], {"WORLD_SIZE": "2", "RANK": "2"}, "expected less than WORLD_SIZE=2"),
-                ([], {"WORLD_SIZE": "2", "RANK": "0"}, "MASTER_ADDR and MASTER_PORT"),
-                ([], {"WORLD_SIZE": "two", "RANK": "0"}, "WORLD_SIZE=two: expected a whole number"),
-                (["--strategy", "dp"], {"WORLD_SIZE": "2", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"},
-                 "--strategy dp is one process")):
+                ([], {"WORLD_SIZE": "2"}, "RANK, LOCAL_RANK, MASTER_ADDR, MASTER_PORT are not set"),
+                ([], {"WORLD_SIZE": "2", "RANK": "0"}, "LOCAL_RANK, MASTER_ADDR, MASTER_PORT are not set"),
+                ([], dict(five, RANK="2"), "expected less than WORLD_SIZE=2"),
+                ([], dict(five, WORLD_SIZE="two"), "WORLD_SIZE=two is not a number: expected a whole number"),
+                (["--without-ddp"], five, "--without-ddp is one process"),
+                (["--strategy", "dp"], five, "--strategy dp is one process")):
             with self.subTest(arguments=arguments, environment=environment):
                 code, errors = self.run_alone(SCENARIO, *arguments, **environment)
                 self.assertEqual(code, 2, errors)
@@ -98,7 +99,7 @@ class Failures(unittest.TestCase):
             path.write_text(SCENARIO.replace("1000000", "5"))
             ranks = []
             for rank in range(2):
-                variables = dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                variables = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
                                  MASTER_PORT=str(listener.getsockname()[1]), DDPPROF_MASTER_FD=str(listener.fileno()))
                 ranks.append(subprocess.Popen([WORKER, "--scenario", str(path), "--result", f"{folder}/r{rank}.json"],
                                               env=variables, stderr=subprocess.PIPE, text=True,

@@ -40,6 +40,7 @@ std::chrono::milliseconds Context::timeout() const {
 }
 
 std::chrono::milliseconds Context::rendezvous_timeout() const {
+  if (own_rendezvous_timeout_s) return milliseconds(*own_rendezvous_timeout_s);
   // A short limit on a step is none on loading LibTorch.
   return status::watched() ? milliseconds(std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s)
                            : timeout();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -25,8 +26,13 @@ struct Context {
   Mode mode = Mode::train;
   int replicas = 1;  // DataParallel's; 1 under DDP
   std::filesystem::path result;
-  std::filesystem::path dump;  // empty: none
+  std::filesystem::path dump;                      // empty: none
   std::int64_t dump_steps = 3;
+  bool without_ddp = false;                        // one process, neither process group nor Reducer
+  std::optional<double> own_rendezvous_timeout_s;  // unset: from the scenario's measure.timeout_s
+  std::filesystem::path run_file;                  // empty: none
+  std::string run;                                 // this run's name, equal on every rank; set once they have come
+  bool closing_line = false;
   bool annotate_in_turn = false;  // steps 0, 3, 4, 7, … only: paired with the others they show what annotation costs
   RankEnvironment environment;
   torch::Device device = torch::kCPU;

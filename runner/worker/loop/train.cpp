@@ -78,7 +78,7 @@ struct Clocks {
 
 std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std::shared_ptr<Network> network) {
   const auto& workload = context.scenario.workload;
-  if (context.strategy == scenario::Strategy::ddp)
+  if (context.strategy == scenario::Strategy::ddp && group)
     return std::make_unique<DdpTrainer>(std::move(network), *group, context.scenario);
   // PyTorch's data_parallel on one device calls the module itself: nothing is replicated, scattered or gathered.
   if (context.replicas == 1) {
@@ -99,7 +99,7 @@ nlohmann::json train(const Context& context, Group* group) {
   const double rate = context.scenario.learning_rate.base;
   const bool ddp_strategy = context.strategy == scenario::Strategy::ddp;
   const std::int64_t unwrapped_planned =
-      ddp_strategy && options.unwrapped ? unwrapped_warmup_steps + std::min(options.steps, unwrapped_steps_most) : 0;
+      group && options.unwrapped ? unwrapped_warmup_steps + std::min(options.steps, unwrapped_steps_most) : 0;
   status::set_steps_planned(options.warmup_steps + options.steps + unwrapped_planned);
 
   std::optional<annotate::Range> setup(std::in_place, annotate::Name::setup);

@@ -16,9 +16,9 @@
 
 namespace ddpprof::worker {
 
-// Runs the scenario's training on this rank and returns its part of the result file. `group` is null for DataParallel.
-// The learning rate stays at learning_rate.base: where a warm-up of the linear scaling rule starts at every N, and the
-// steps measured here are its first.
+// Runs the scenario's training on this rank and returns its part of the result file. `group` is null for DataParallel
+// and for one process without DDP. The learning rate stays at learning_rate.base: where a warm-up of the linear scaling
+// rule starts at every N, and the steps measured here are its first.
 nlohmann::json train(const Context& context, Group* group);
 
 // Steps of one kind after another on one trainer; ranges of consecutive steps adjoin.

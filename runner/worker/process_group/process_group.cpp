@@ -11,26 +11,15 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
-#include <string_view>
+#include <utility>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "runner/launcher/rendezvous.hpp"
+#include "runner/worker/process_group/meeting.hpp"
 
 namespace ddpprof::worker {
 namespace {
-
-std::optional<std::int64_t> read_number(const char* name, std::int64_t least, std::int64_t most) {
-  const char* text = std::getenv(name);
-  if (!text || !*text) return std::nullopt;
-  std::int64_t value = 0;
-  const char* end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, value);
-  if (error != std::errc() || stop != end || value < least || value > most)
-    throw std::invalid_argument(std::string("environment variable ") + name + "=" + text +
-                                ": expected a whole number from " + std::to_string(least) + " to " +
-                                std::to_string(most));
-  return value;
-}
 
 // `group` gives the store and the address and takes the traced backend.
 c10::intrusive_ptr<c10d::ProcessGroup> build_group(const RankEnvironment& environment, const GroupOptions& options,
@@ -54,30 +43,16 @@ c10::intrusive_ptr<c10d::ProcessGroup> build_group(const RankEnvironment& enviro
 }  // namespace
 
 RankEnvironment read_rank_environment() {
-  RankEnvironment environment;
-  const auto world = read_number("WORLD_SIZE", 1, 1 << 20);
-  const auto rank = read_number("RANK", 0, (1 << 20) - 1);
-  if (world.has_value() != rank.has_value())
-    throw std::invalid_argument(std::string("environment variable ") + (world ? "RANK" : "WORLD_SIZE") +
-                                " is not set but its partner is: set both, or neither for one rank alone");
-  environment.world_size = static_cast<int>(world.value_or(1));
-  environment.rank = static_cast<int>(rank.value_or(0));
-  if (environment.rank >= environment.world_size)
-    throw std::invalid_argument("environment variable RANK=" + std::to_string(environment.rank) +
-                                ": expected less than WORLD_SIZE=" + std::to_string(environment.world_size));
-  environment.local_rank = static_cast<int>(read_number("LOCAL_RANK", 0, 1 << 20).value_or(environment.rank));
-  const char* address = std::getenv("MASTER_ADDR");
-  const auto port = read_number("MASTER_PORT", 1, 65535);
-  if (environment.world_size > 1 && (!address || !*address || !port))
-    throw std::invalid_argument("environment variables MASTER_ADDR and MASTER_PORT: expected both with WORLD_SIZE=" +
-                                std::to_string(environment.world_size));
-  if (address && *address) environment.master_address = address;
-  environment.master_port = static_cast<std::uint16_t>(port.value_or(0));
-  if (environment.rank == 0)
-    if (const auto socket = read_number("DDPPROF_MASTER_FD", 0, 1 << 20))
-      environment.master_listen_socket = static_cast<int>(*socket);
-  const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
-  environment.store_elsewhere = agent && std::string_view(agent) == "True";
+  RankEnvironment environment{launcher::read_start(), std::nullopt};
+  const char* socket = std::getenv(launcher::master_fd_variable);
+  if (environment.rank != 0 || !socket || !*socket) return environment;
+  int number = 0;
+  const char* end = socket + std::strlen(socket);
+  const auto [stop, error] = std::from_chars(socket, end, number);
+  if (error != std::errc() || stop != end || number < 0)
+    throw std::invalid_argument(std::string("environment variable ") + launcher::master_fd_variable + "=" + socket +
+                                ": expected the number of an open socket");
+  environment.master_listen_socket = number;
   return environment;
 }
 
@@ -110,18 +85,11 @@ std::string address_towards(const std::string& host, std::uint16_t port) {
 
 Group join_group(const RankEnvironment& environment, const GroupOptions& options) {
   Group group;
-  c10d::TCPStoreOptions store;
-  store.port = environment.master_port;
-  store.isServer = environment.rank == 0 && !environment.store_elsewhere;
-  store.numWorkers = static_cast<std::size_t>(environment.world_size);
-  store.waitWorkers = !environment.store_elsewhere;
-  store.timeout = options.rendezvous_timeout;
-  store.masterListenFd = environment.master_listen_socket;
-  group.store = c10::make_intrusive<c10d::TCPStore>(environment.master_address, store);
-  // An agent's store outlives a failed attempt: without the attempt's number its addresses would be found again.
-  if (const char* attempt = std::getenv("TORCHELASTIC_RESTART_COUNT"); attempt && *attempt)
-    group.store = c10::make_intrusive<c10d::PrefixStore>(std::string("attempt-") + attempt, group.store);
-  group.address = address_towards(environment.master_address, environment.master_port ? environment.master_port : 1);
+  Meeting meeting = meet(environment, options.card, options.rendezvous_timeout);
+  group.store = std::move(meeting.store);
+  group.run = std::move(meeting.run);
+  group.address =
+      environment.world_size == 1 ? "127.0.0.1" : address_towards(environment.master_address, environment.master_port);
 
   group.process_group = build_group(environment, options, options.backend, options.name, group);
   if (options.backend == BackendKind::gloo) {

@@ -1,0 +1,31 @@
+// Brings the ranks to one store and calls the roll there, before any group is built: who is missing, there twice or
+// does not fit is named on every rank, instead of a wait that ends nowhere.
+#pragma once
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+#include "runner/launcher/roll_call.hpp"
+#include "runner/worker/process_group/process_group.hpp"
+
+namespace ddpprof::worker {
+
+// The ranks did not come together. One line that names the mistake.
+struct MeetingError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Meeting {
+  c10::intrusive_ptr<c10d::Store> store;  // of this run and this attempt alone
+  std::string run;                        // names the run, equal on every rank
+};
+
+// Rank 0 serves the store (or torchrun's agent does), every rank leaves its card there, rank 0 holds the cards against
+// each other and its verdict is read by all. Waits at most `timeout` to reach the store, and then at most `timeout`
+// until every rank has come; a mistake that shows earlier ends it at once. `own`: rank, world size, host, process and
+// nonce are filled in here. Throws MeetingError; ends the process with code 4 where c10d itself does not come back
+// within a quarter of a minute more.
+Meeting meet(const RankEnvironment& environment, launcher::Card own, std::chrono::milliseconds timeout);
+
+}  // namespace ddpprof::worker
