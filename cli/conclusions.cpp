@@ -1,6 +1,10 @@
 #include "cli/conclusions.hpp"
 
 #include <algorithm>
+#include <ostream>
+
+#include "analysis/export/export.hpp"
+#include "analysis/report/report.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -37,6 +41,26 @@ fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenari
   options.epochs = scenario.learning_rate.epochs;
   options.adaptive_optimizer = scenario.workload.optimizer.kind == scenario::OptimizerKind::adam;
   return options;
+}
+
+ExitCode conclude(store::Database& database, const scenario::Scenario& scenario, report::Format format,
+                  const std::string& subcommand, Context& context) {
+  ExitCode code = ExitCode::done;
+  try {
+    fit::fit_and_predict(database, predict_options(scenario), learning_rate_options(scenario));
+  } catch (const fit::NotSupported& error) {  // the measurements are still worth their report
+    context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
+    code = ExitCode::data;
+  }
+  render(report::build_report(database, "summary"), format, context.out, context.width);
+  try {
+    if (!scenario.output.csv.empty()) export_::export_csv(database, scenario.output.csv);
+    if (!scenario.output.chrome.empty()) export_::export_chrome(database, scenario.output.chrome);
+  } catch (const export_::ExportError& error) {
+    throw Failure(ExitCode::failed, error.what());
+  }
+  if (!context.quiet) context.messages << "database: " << database.path().string() << '\n';
+  return code;
 }
 
 }  // namespace ddpprof::cli

@@ -249,12 +249,12 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
   options.timeout_s = job.scenario.measure.timeout_s;
   options.interrupted = interrupted;
   options.on_progress = [&](const launcher::Progress& now) { show(progress, now); };
-  store::MeasurementRow row = measurement_row(job);
-  row.started_utc_ns = utc_ns();
+  Recorded recorded;
+  recorded.started_utc_ns = utc_ns();
   progress.begin(job.configuration);
   const launcher::LaunchResult launched = launcher::launch(options);
   progress.end();
-  row.wall_ns = launched.wall_ns;
+  recorded.wall_ns = launched.wall_ns;
 
   MeasurementOutcome outcome;
   outcome.ok = launched.outcome == launcher::LaunchResult::Outcome::ok;
@@ -262,19 +262,37 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
   outcome.machine_lacks = launched.exit_code == static_cast<int>(ExitCode::machine);
   outcome.message = failure_text(launched);
 
-  const RankResults results = read_rank_results(job.folder, job.configuration.processes());
+  recorded.ok = outcome.ok;
+  recorded.message = outcome.message;
+  recorded.results = read_rank_results(job.folder, job.configuration.processes());
+  recorded.shards = shard_files(trace_folder);
+  if (!outcome.ok) {
+    store::DiagnosticRow failed;
+    failed.severity = "error";
+    failed.code = outcome.interrupted ? "interrupted" : "rank_failed";
+    failed.message = outcome.message;
+    failed.advice = "the ranks' whole output is in " + job.folder.filename().string();
+    recorded.notes.push_back(failed);
+  }
+  outcome.measurement_id = record(database, job, recorded);
+  return outcome;
+}
+
+std::int64_t record(store::Database& database, const MeasurementJob& job, const Recorded& recorded) {
+  const RankResults& results = recorded.results;
+  store::MeasurementRow row = measurement_row(job);
+  row.started_utc_ns = recorded.started_utc_ns;
+  row.wall_ns = recorded.wall_ns;
   describe(results, row);
-  row.status = outcome.ok ? "ok" : "partial";
-  row.message = outcome.message;
-  const std::vector<fs::path> shards = shard_files(trace_folder);
+  row.status = recorded.ok ? "ok" : "partial";
+  row.message = recorded.message;
   const ingest::IngestResult ingested =
-      ingest::ingest_measurement(database, row, shards, raw_policy(job.scenario.output.raw));
-  outcome.measurement_id = ingested.measurement_id;
+      ingest::ingest_measurement(database, row, recorded.shards, raw_policy(job.scenario.output.raw));
 
   store::BulkLoad load(database);
-  if (!outcome.ok && ingested.steps == 0) {
+  if (!recorded.ok && ingested.steps == 0) {
     SQLite::Statement update(database.sql(), "UPDATE measurement SET status = 'failed' WHERE id = ?");
-    update.bind(1, outcome.measurement_id);
+    update.bind(1, ingested.measurement_id);
     update.exec();
   }
   std::vector<store::DiagnosticRow> diagnostics = check_parameters(results);
@@ -286,24 +304,17 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
     unreadable.advice = "measure this configuration again";
     diagnostics.push_back(unreadable);
   }
-  if (!outcome.ok) {
-    store::DiagnosticRow failed;
-    failed.severity = "error";
-    failed.code = outcome.interrupted ? "interrupted" : "rank_failed";
-    failed.message = outcome.message;
-    failed.advice = "the ranks' whole output is in " + job.folder.filename().string();
-    diagnostics.push_back(failed);
-  }
+  diagnostics.insert(diagnostics.end(), recorded.notes.begin(), recorded.notes.end());
   for (store::DiagnosticRow& diagnostic : diagnostics) {
-    diagnostic.measurement_id = outcome.measurement_id;
+    diagnostic.measurement_id = ingested.measurement_id;
     store::Inserter<store::DiagnosticRow>(database).insert(diagnostic);
   }
-  if (job.mode == WorkerMode::bench_comm) insert_comm_points(database, outcome.measurement_id, results);
+  if (job.mode == WorkerMode::bench_comm) insert_comm_points(database, ingested.measurement_id, results);
   if (job.mode == WorkerMode::train && !results.by_rank.empty() && !traced(results)) {
-    insert_untraced_steps(database, outcome.measurement_id, results, job.scenario.measure.trace);
+    insert_untraced_steps(database, ingested.measurement_id, results, job.scenario.measure.trace);
   }
   load.commit();
-  return outcome;
+  return ingested.measurement_id;
 }
 
 }  // namespace ddpprof::cli

@@ -1,4 +1,5 @@
 // Measures one configuration: starts its ranks, watches them, and puts what they recorded into the database.
+// Ranks that somebody else started are recorded the same way.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +7,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/installation.hpp"
 #include "cli/plan.hpp"
 #include "cli/progress.hpp"
+#include "cli/rank_results.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
 
@@ -40,6 +43,20 @@ struct MeasurementOutcome {
 // Failure when files cannot be written, DatabaseError when the database cannot.
 MeasurementOutcome measure(store::Database& database, const MeasurementJob& job, ProgressLine& progress,
                            const std::function<bool()>& interrupted);
+
+// What the ranks of a measurement left, however they were started.
+struct Recorded {
+  bool ok = true;
+  std::string message;  // when not ok: why
+  RankResults results;
+  std::vector<std::filesystem::path> shards;
+  std::int64_t started_utc_ns = 0, wall_ns = 0;
+  std::vector<store::DiagnosticRow> notes;  // measurement_id is filled in
+};
+
+// Puts it into the database; of `job` what says how it was measured. Returns the measurement's id. Throws
+// DatabaseError.
+std::int64_t record(store::Database& database, const MeasurementJob& job, const Recorded& recorded);
 
 // "ddp-n4-r0": the configuration in a folder's name.
 std::string configuration_name(const Configuration& configuration);

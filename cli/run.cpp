@@ -5,10 +5,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "analysis/export/export.hpp"
-#include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
-#include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan.hpp"
@@ -69,22 +66,7 @@ class Run : public Subcommand {
     if (!context.quiet) context.messages << plan_heading(read.scenario, plan) << std::flush;
     const SweepResult swept = sweep(database, read.scenario, plan, options, context);
     if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
-    ExitCode code = ExitCode::done;
-    try {
-      fit::fit_and_predict(database, predict_options(read.scenario), learning_rate_options(read.scenario));
-    } catch (const fit::NotSupported& error) {  // the measurements are still worth their report
-      context.messages << "ddpprof run: no prediction: " << error.what() << '\n';
-      code = ExitCode::data;
-    }
-    render(report::build_report(database, "summary"), format, context.out, context.width);
-    try {
-      if (!read.scenario.output.csv.empty()) export_::export_csv(database, read.scenario.output.csv);
-      if (!read.scenario.output.chrome.empty()) export_::export_chrome(database, read.scenario.output.chrome);
-    } catch (const export_::ExportError& error) {
-      throw Failure(ExitCode::failed, error.what());
-    }
-    if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
-    return code;
+    return conclude(database, read.scenario, format, "run", context);
   }
 
  private:

@@ -24,6 +24,8 @@ std::string utc_text() {
   return text;
 }
 
+}  // namespace
+
 std::optional<std::int64_t> record_scenario(store::Database& database, const scenario::Scenario& scenario,
                                             const SweepOptions& options) {
   store::BulkLoad load(database);
@@ -43,8 +45,6 @@ std::optional<std::int64_t> record_scenario(store::Database& database, const sce
   load.commit();
   return id;
 }
-
-}  // namespace
 
 fs::path side_folder(const fs::path& database) {
   fs::path folder = database;

@@ -33,6 +33,11 @@ std::filesystem::path side_folder(const std::filesystem::path& database);
 // Creates the database (throws Failure (usage) when it exists and must not be overwritten). What was measured before
 // a failure stays in it.
 store::Database create_database(const SweepOptions& options);
+
+// Writes what the file is and, where there is one, the scenario it was measured with; returns the scenario's id.
+std::optional<std::int64_t> record_scenario(store::Database& database, const scenario::Scenario& scenario,
+                                            const SweepOptions& options);
+
 SweepResult sweep(store::Database& database, const scenario::Scenario& scenario, const Plan& plan,
                   const SweepOptions& options, Context& context);
 
