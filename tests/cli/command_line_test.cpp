@@ -45,10 +45,11 @@ TEST_F(CommandLine, HelpGoesToStandardOutput) {
   const Outcome help = run_ddpprof({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.messages, IsEmpty());
-  for (const char* word : {"run", "bench-comm", "report", "predict", "lr", "export", "validate", "Exit codes"}) {
+  for (const char* word :
+       {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "Exit codes"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
-  for (const char* name : {"run", "bench-comm", "report", "predict", "lr", "export", "validate"}) {
+  for (const char* name : {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate"}) {
     const Outcome own = run_ddpprof({name, "--help"});
     EXPECT_EQ(own.code, 0) << name;
     EXPECT_THAT(own.out, HasSubstr("Usage: ddpprof " + std::string(name)));
@@ -99,6 +100,11 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"predict", "DB", "--workers", "8", "--gpus-per-node", "-1"}, "…--gpus-per-node: -1 is below 0"},
       {{"lr", "DB", "--workers", "8", "--base", "0"}, "…ddpprof lr: --base: a learning rate is above 0"},
       {{"validate", "/nowhere/x.yaml"}, "…/nowhere/x.yaml"},
+      {{"worker", "x.yaml"}, "ddpprof worker: --out is required; see ddpprof worker --help"},
+      {{"worker", "x.yaml", "--out", "x", "--strategy", "dpp"}, "…did you mean 'ddp'?"},
+      {{"worker", "/nowhere/x.yaml", "--out", "x"}, "…/nowhere/x.yaml"},
+      {{"worker", "x.yaml", "--out", "x", "--replicas", "2"}, "…ddpprof worker: --replicas is DataParallel's"},
+      {{"import", "/nowhere", "--out", "x.db"}, "…ddpprof import: /nowhere: no such folder"},
   };
   for (const Wrong& wrong : all) {
     std::vector<std::string> arguments = wrong.arguments;

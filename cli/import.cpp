@@ -1,0 +1,112 @@
+// ddpprof import: makes a database of what ranks left that somebody else started, then concludes as `ddpprof run` does.
+#include <fmt/format.h>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <system_error>
+
+#include "cli/conclusions.hpp"
+#include "cli/output_format.hpp"
+#include "cli/output_path.hpp"
+#include "cli/rank_runs.hpp"
+#include "cli/subcommand.hpp"
+#include "cli/sweep.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Import : public Subcommand {
+ public:
+  std::string_view name() const override { return "import"; }
+  std::string_view summary() const override { return "Make a database of what ddpprof worker's ranks left"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("folders", folders_, "Folders that ddpprof worker wrote: of several world sizes, of several hosts")
+        ->required();
+    app.add_option("--out", out_, "Database to write")->required();
+    app.add_option("--format", format_, format_help);
+    app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
+    app.add_flag("--partial", partial_, "Import runs of which ranks are missing, marked as such");
+  }
+
+  ExitCode run(Context& context) override {
+    const report::Format format = checked_format(format_);
+    std::vector<std::string> notes;
+    const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);
+    const scenario::Scenario scenario = common_scenario(runs);
+    check_output_path("output.csv", scenario.output.csv, OutputKind::folder, out_);
+    check_output_path("output.chrome", scenario.output.chrome, OutputKind::file, out_);
+    for (const std::string& note : notes) context.messages << "ddpprof import: " << note << '\n';
+
+    SweepOptions options;
+    options.database = out_;
+    options.overwrite = overwrite_;
+    const nlohmann::json& start = runs.front().ranks.front().start;
+    options.source = start.value("scenario_source", "");
+    options.scenario_path = start.value("scenario_file", "");
+    store::Database database = create_database(options);
+    const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
+    std::map<std::pair<scenario::Strategy, std::int64_t>, std::int64_t> repeats;
+    for (const RankRun& run : runs) {
+      MeasurementJob job = job_of(run, scenario);
+      job.configuration.repeat = repeats[{job.configuration.strategy, job.configuration.workers}]++;
+      job.scenario_id = scenario_id;
+      record(database, job, recorded_of(run));
+      keep_words(run, side_folder(out_) / configuration_name(job.configuration));
+    }
+    database.finish_load();
+    return conclude(database, scenario, format, "import", context);
+  }
+
+ private:
+  std::vector<RankRecord> read_folders(std::vector<std::string>& notes) const {
+    std::vector<RankRecord> records;
+    std::set<fs::path> seen;
+    for (const std::string& folder : folders_) {
+      std::error_code error;
+      if (!seen.insert(fs::weakly_canonical(folder, error)).second)
+        throw Failure(ExitCode::usage, folder + " is given twice", "each folder once");
+      int older = 0;
+      std::vector<RankRecord> found = read_rank_records(folder, older);
+      if (older > 0)
+        notes.push_back(
+            fmt::format("{}: attempt {} counts; {} earlier attempt{} that torchrun started anew {} left out", folder,
+                        found.front().attempt, older, older == 1 ? "" : "s", older == 1 ? "is" : "are"));
+      records.insert(records.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+    }
+    return records;
+  }
+
+  // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found.
+  static void keep_words(const RankRun& run, const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    for (const RankRecord& rank : run.ranks) {
+      const RankFiles files = rank_files(rank.folder, rank.attempt, rank.rank);
+      for (const fs::path& file : {files.start, files.result, files.scenario}) {
+        if (!error && fs::exists(file))
+          fs::copy_file(file, folder / file.filename(), fs::copy_options::overwrite_existing, error);
+      }
+    }
+    if (error) throw Failure(ExitCode::failed, "cannot write " + folder.string() + ": " + error.message());
+  }
+
+  std::vector<std::string> folders_;
+  std::string out_, format_ = "table";
+  bool overwrite_ = false, partial_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_import() { return std::make_unique<Import>(); }
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,211 @@
+#include "cli/rank_folder.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <system_error>
+
+#include "cli/subcommand.hpp"
+#include "runner/launcher/master.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* marker_name = "made-by-ddpprof";
+
+// The number in "rank-12.json" after `prefix` and before `suffix`; -1 when the name is another one.
+int number_in(const std::string& name, std::string_view prefix, std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return -1;
+  int number = -1;
+  const char* begin = name.data() + prefix.size();
+  const char* end = name.data() + name.size() - suffix.size();
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && stop == end && number >= 0 ? number : -1;
+}
+
+std::vector<int> attempts_in(const fs::path& folder) {
+  std::vector<int> attempts;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const int attempt = number_in(entry.path().filename().string(), "attempt-", "");
+    if (attempt >= 0) attempts.push_back(attempt);
+  }
+  std::sort(attempts.begin(), attempts.end());
+  return attempts;
+}
+
+std::vector<int> ranks_in(const fs::path& attempt_folder) {
+  std::vector<int> ranks;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(attempt_folder, error)) {
+    const int rank = number_in(entry.path().filename().string(), "rank-", ".json");
+    if (rank >= 0) ranks.push_back(rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+std::vector<fs::path> shards_of(const fs::path& trace, int rank) {
+  std::vector<fs::path> shards;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(trace, error)) {
+    if (entry.path().extension() == ".ddps" &&
+        entry.path().filename().string().starts_with(fmt::format("shard-{}-", rank)))
+      shards.push_back(entry.path());
+  }
+  std::sort(shards.begin(), shards.end());
+  return shards;
+}
+
+void remove_rank(const fs::path& folder, int attempt, int rank) {
+  const RankFiles files = rank_files(folder, attempt, rank);
+  std::vector<fs::path> old = shards_of(files.trace, rank);
+  // The start file last: as long as it is there, the rank counts as there.
+  old.insert(old.end(), {files.scenario, files.run, files.result, files.start});
+  for (const fs::path& path : old) {
+    std::error_code error;
+    fs::remove(path, error);
+    if (error) throw Failure(ExitCode::failed, "cannot remove " + path.string() + ": " + error.message());
+  }
+}
+
+RankFiles files_in(const fs::path& folder, int rank) {
+  RankFiles files;
+  files.folder = folder;
+  files.start = folder / fmt::format("rank-{}.json", rank);
+  files.scenario = folder / fmt::format("scenario-{}.yaml", rank);
+  files.run = folder / fmt::format("run-{}.json", rank);
+  files.result = folder / fmt::format("result-{}.json", rank);
+  files.trace = folder / "trace";
+  return files;
+}
+
+struct Owner {
+  std::string text;    // "process 71 on gpu03"
+  bool alive = false;  // a process of this host, and it is one of ours
+};
+
+Owner owner_of(const RankFiles& files) {
+  std::ifstream file(files.start);
+  const nlohmann::json start = nlohmann::json::parse(file, nullptr, false);
+  if (!start.is_object()) return {"a process that left no word", false};
+  Owner owner;
+  const std::string host = start.value("host", "?");
+  const auto pid = start.value("pid", std::int64_t{0});
+  owner.text = fmt::format("process {} on {}", pid, host);
+  owner.alive = host == own_host() && pid != getpid() && launcher::program_of(pid).starts_with("ddpprof");
+  return owner;
+}
+
+// Several ranks may do this at once: whatever is in the folder, the marker is there first.
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  const bool made = fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder))
+    throw Failure(
+        ExitCode::usage,
+        fmt::format("--out: cannot make the folder {}{}", folder.string(), error ? ": " + error.message() : ""),
+        "a folder that can be written to", "give another path");
+  const fs::path marker = folder / marker_name;
+  if (!made && !fs::exists(marker) && !fs::is_empty(folder, error) && !fs::exists(marker))
+    throw Failure(ExitCode::usage, "--out: " + folder.string() + " was not made by ddpprof and is left alone",
+                  "a new or empty folder, or one of an earlier ddpprof worker", "give another path");
+  if (!fs::exists(marker) && !std::ofstream(marker, std::ios::app))
+    throw Failure(ExitCode::failed, "cannot write " + marker.string(), "", "may this user write there?");
+}
+
+nlohmann::json read_json(const fs::path& path) {
+  std::ifstream file(path);
+  const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, false);
+  if (!parsed.is_object())
+    throw Failure(ExitCode::data, path.string() + " cannot be read", "what ddpprof worker wrote",
+                  "start that rank again");
+  return parsed;
+}
+
+RankRecord read_record(const fs::path& folder, int attempt, int rank) {
+  const RankFiles files = rank_files(folder, attempt, rank);
+  RankRecord record;
+  record.folder = folder;
+  record.attempt = attempt;
+  record.rank = rank;
+  record.start = read_json(files.start);
+  std::ifstream scenario(files.scenario);
+  record.scenario.assign(std::istreambuf_iterator<char>(scenario), {});
+  if (fs::exists(files.run)) record.run = read_json(files.run).value("run", "");
+  if (fs::exists(files.result)) record.result = read_json(files.result);
+  record.shards = shards_of(files.trace, rank);
+  return record;
+}
+
+}  // namespace
+
+std::string own_host() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+RankFiles rank_files(const fs::path& folder, int attempt, int rank) {
+  return files_in(folder / fmt::format("attempt-{}", attempt), rank);
+}
+
+RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start, bool overwrite) {
+  make_folder(folder);
+  RankFiles files = rank_files(folder, start.attempt, start.rank);
+  for (const int attempt : attempts_in(folder)) {
+    if (attempt < start.attempt) continue;  // torchrun started this one anew: what it is to follow stays
+    for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
+      if (rank != start.rank && rank < start.world_size) continue;  // that rank sees to its own
+      const Owner owner = owner_of(rank_files(folder, attempt, rank));
+      if (owner.alive && rank == start.rank && attempt == start.attempt) {
+        files = files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);
+        continue;
+      }
+      if (!overwrite || owner.alive)
+        throw Failure(
+            ExitCode::usage,
+            fmt::format("--out: {} holds rank {} of {}{}", folder.string(), rank, owner.text,
+                        owner.alive ? ", which still runs" : ": an earlier run, or this RANK was given twice"),
+            "a folder without results",
+            owner.alive ? "give another folder" : "give --overwrite on every rank, or another folder");
+      remove_rank(folder, attempt, rank);
+    }
+  }
+  std::error_code error;
+  fs::create_directories(files.trace, error);
+  if (error) throw Failure(ExitCode::failed, "cannot make the folder " + files.trace.string() + ": " + error.message());
+  return files;
+}
+
+std::string RankRecord::place() const {
+  return fmt::format("rank {} (process {} on {})", rank, start.value("pid", std::int64_t{0}), start.value("host", "?"));
+}
+
+std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
+  if (!fs::is_directory(folder))
+    throw Failure(ExitCode::usage, folder.string() + (fs::exists(folder) ? " is no folder" : ": no such folder"),
+                  "a folder that ddpprof worker wrote with --out", "see docs/starting.md");
+  const std::vector<int> attempts = attempts_in(folder);
+  std::vector<RankRecord> records;
+  older = 0;
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    const std::vector<int> ranks = ranks_in(folder / fmt::format("attempt-{}", *attempt));
+    if (records.empty()) {
+      for (const int rank : ranks) records.push_back(read_record(folder, *attempt, rank));
+    } else if (!ranks.empty()) {
+      ++older;
+    }
+  }
+  if (records.empty())
+    throw Failure(ExitCode::usage, folder.string() + " holds no rank's results",
+                  "a folder that ddpprof worker wrote with --out", "see docs/starting.md");
+  return records;
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,56 @@
+// The folder that ranks started by somebody else leave their results in: each writes its own files, nobody else's.
+//
+//   DIR/made-by-ddpprof               marks the folder as ours
+//   DIR/attempt-<k>/rank-<r>.json     what the rank was started as; k: torchrun's restarts, 0 without
+//   DIR/attempt-<k>/scenario-<r>.yaml what it trains, every default filled in
+//   DIR/attempt-<k>/run-<r>.json      the run's name, once every rank had come
+//   DIR/attempt-<k>/result-<r>.json   what it found; missing when it did not get to its end
+//   DIR/attempt-<k>/trace/            its shard
+//   DIR/attempt-<k>/twice-<pid>/      a second process that was given a rank which runs already; never imported
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/launcher/start.hpp"
+
+namespace ddpprof::cli {
+
+struct RankFiles {
+  std::filesystem::path folder;  // DIR/attempt-<k>
+  std::filesystem::path start, scenario, run, result, trace;
+};
+std::string own_host();
+RankFiles rank_files(const std::filesystem::path& folder, int attempt, int rank);
+
+// Makes the folder and this rank's place in it. What an earlier run left of this rank, or of ranks that this run does
+// not have, is refused, or removed with `overwrite`. Where a process of this host is that very rank now, its files stay
+// and this one gets a place beside them: the roll-call tells both. Throws Failure: usage when the folder is not ours or
+// holds an earlier run, failed when the file system refuses.
+RankFiles claim_rank_files(const std::filesystem::path& folder, const launcher::Start& start, bool overwrite);
+
+// One rank as its files tell.
+struct RankRecord {
+  std::filesystem::path folder;  // as given
+  int attempt = 0;
+  int rank = 0;
+  nlohmann::json start;
+  std::string scenario;                  // YAML
+  std::string run;                       // "" when the ranks never came together
+  std::optional<nlohmann::json> result;  // none: it did not get to its end
+  std::vector<std::filesystem::path> shards;
+
+  std::int64_t world_size() const { return start.value("world_size", std::int64_t{0}); }
+  std::string place() const;  // "rank 1 (process 71 on gpu03)"
+};
+
+// Every rank of the folder's last attempt, by rank; `older` counts the attempts left out. Throws Failure: usage when
+// it is no such folder, data when a file in it cannot be read.
+std::vector<RankRecord> read_rank_records(const std::filesystem::path& folder, int& older);
+
+}  // namespace ddpprof::cli

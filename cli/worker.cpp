@@ -1,0 +1,208 @@
+// ddpprof worker: one rank of a training that somebody else starts: torchrun, srun, mpirun, a shell, or nobody.
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <ostream>
+
+#include "cli/installation.hpp"
+#include "cli/output_format.hpp"
+#include "cli/plan.hpp"
+#include "cli/rank_folder.hpp"
+#include "cli/scenario_file.hpp"
+#include "cli/subcommand.hpp"
+#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/start.hpp"
+#include "runner/launcher/status_page.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using launcher::Start;
+using launcher::Starter;
+
+// Written to a neighbour first, so that whoever reads the folder meanwhile sees the file whole or not at all.
+void write_whole(const fs::path& path, const std::string& text) {
+  fs::path partial = path;
+  partial += fmt::format(".{}.partial", getpid());
+  std::ofstream file(partial);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(partial, path, error);
+  if (!file || error) throw Failure(ExitCode::failed, "cannot write " + path.string(), "", "is the disk full?");
+}
+
+class Worker : public Subcommand {
+ public:
+  std::string_view name() const override { return "worker"; }
+  std::string_view summary() const override { return "Be one rank of a training started by torchrun, srun, mpirun"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("scenario", scenario_file_,
+                   "Scenario file (docs/scenario.md); docs/starting.md has the ways to start")
+        ->required();
+    app.add_option("--out", out_, "Folder for this rank's results; ranks may share it, also between hosts")->required();
+    app.add_option("--strategy", strategy_, "ddp (default), or dp: one process with --replicas");
+    app.add_option("--replicas", replicas_, "DataParallel's replicas (default: every visible GPU)")
+        ->check(CLI::Range(1, 1024));
+    app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
+    app.add_option("--rendezvous-timeout", timeout_s_,
+                   "Seconds to reach rank 0, and again for every rank to come (default 120)")
+        ->check(CLI::Range(0.1, 86400.0));
+    app.add_flag("--overwrite", overwrite_, "Remove what an earlier run of this rank left in the folder");
+  }
+
+  ExitCode run(Context& context) override {
+    check_word("--strategy", strategy_, {"ddp", "dp"});
+    const Start start = read_environment();
+    const bool dp = strategy_ == "dp";
+    if (dp && start.world_size != 1)
+      throw Failure(ExitCode::usage,
+                    fmt::format("--strategy dp is one process with replicas, but WORLD_SIZE={}", start.world_size),
+                    "--strategy ddp, or one process", "start one process and give --replicas");
+    if (!dp && replicas_ > 0) throw Failure(ExitCode::usage, "--replicas is DataParallel's", "--strategy dp with it");
+    const std::int64_t workers = dp ? replicas() : start.world_size;
+    const scenario::ReadResult read = read_for(context, workers);
+    const Installation installation = find_installation();
+    const RankFiles files = claim_rank_files(out_, start, overwrite_);
+    write_whole(files.scenario, scenario::to_yaml(read.scenario));
+    write_whole(files.start, described(start, workers, read.source).dump() + "\n");
+    if (!context.quiet) say_what(context, start, read.scenario);
+    become_worker(context, start, workers, read.scenario, installation, files);
+  }
+
+ private:
+  static Start read_environment() {
+    try {
+      return launcher::read_start();
+    } catch (const launcher::StartError& error) {
+      throw Failure(ExitCode::usage, error.what(), "", "docs/starting.md has a command for each way to start");
+    }
+  }
+
+  std::int64_t replicas() const {
+    if (replicas_ > 0) return replicas_;
+    if (const std::int64_t gpus = visible_gpus(); gpus > 0) return gpus;
+    throw Failure(ExitCode::usage, "--strategy dp on a machine without a GPU does not say how many replicas",
+                  "--replicas N", "give --replicas");
+  }
+
+  // The scenario at this world size: its own `workers` and `strategies` are `ddpprof run`'s.
+  scenario::ReadResult read_for(Context& context, std::int64_t workers) const {
+    scenario::ReadResult result = read_scenario(context, scenario_file_, overrides_);
+    std::vector<std::string> overrides = overrides_;
+    overrides.push_back(fmt::format("workers=[{}]", workers));
+    overrides.push_back(fmt::format("strategies=[{}]", strategy_));
+    const std::string source = result.source;
+    result = scenario::read_file(scenario_file_, overrides);
+    result.source = source;
+    for (const scenario::Problem& problem : result.problems) context.messages << problem.text() << '\n';
+    if (!result.problems.empty())
+      throw Failure(ExitCode::usage, fmt::format("{} does not fit {} workers", scenario_file_, workers), "",
+                    "docs/scenario.md says what must fit together");
+    return result;
+  }
+
+  nlohmann::json described(const Start& start, std::int64_t workers, const std::string& source) const {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return {{"format", 1},
+            {"program_version", DDPPROF_VERSION},
+            {"rank", start.rank},
+            {"world_size", start.world_size},
+            {"local_rank", start.local_rank},
+            {"workers", workers},
+            {"strategy", strategy_},
+            {"trained_with", start.starter == Starter::nobody && strategy_ == "ddp" ? "none" : strategy_},
+            {"started_by", launcher::to_string(start.starter)},
+            {"attempt", start.attempt},
+            {"host", own_host()},
+            {"pid", getpid()},
+            {"started_utc_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()},
+            {"scenario_file", fs::path(scenario_file_).filename().string()},
+            {"scenario_source", source}};
+  }
+
+  void say_what(Context& context, const Start& start, const scenario::Scenario& scenario) const {
+    std::string text = "ddpprof worker: " + launcher::describe(start);
+    if (strategy_ == "dp") {
+      text += ", DataParallel";
+    } else if (start.starter == Starter::nobody) {
+      text +=
+          ": neither RANK and WORLD_SIZE nor Slurm's or Open MPI's variables are set; trained without DDP (no "
+          "process group, no Reducer)";
+    } else if (start.world_size > 1 && !start.store_elsewhere) {
+      text += fmt::format(", meeting at {}:{}{}", start.master_address, start.master_port,
+                          start.master_source.empty() ? "" : " (" + start.master_source + ")");
+    }
+    text += fmt::format("; {} -> {}\n", scenario.name, out_);
+    if (start.rank == 0) text += fmt::format("ddpprof worker: afterwards: ddpprof import {} --out FILE.db\n", out_);
+    context.messages << text;  // at once: ranks share the stream
+  }
+
+  [[noreturn]] void become_worker(Context& context, const Start& start, std::int64_t workers,
+                                  const scenario::Scenario& scenario, const Installation& installation,
+                                  const RankFiles& files) const {
+    std::vector<std::string> arguments = {installation.worker.string(),
+                                          "--scenario",
+                                          files.scenario.string(),
+                                          "--strategy",
+                                          strategy_,
+                                          "--result",
+                                          files.result.string(),
+                                          "--run-file",
+                                          files.run.string(),
+                                          "--rendezvous-timeout",
+                                          fmt::format("{}", timeout_s_)};
+    if (strategy_ == "dp") {
+      arguments.insert(arguments.end(), {"--replicas", std::to_string(workers)});
+    } else if (start.starter == Starter::nobody) {
+      arguments.emplace_back("--without-ddp");
+    }
+    if (!context.quiet) arguments.emplace_back("--closing-line");
+
+    std::map<std::string, std::string> environment = {{"RANK", std::to_string(start.rank)},
+                                                      {"WORLD_SIZE", std::to_string(start.world_size)},
+                                                      {"LOCAL_RANK", std::to_string(start.local_rank)},
+                                                      {"MASTER_ADDR", start.master_address}};
+    if (start.local_world_size > 0) environment["LOCAL_WORLD_SIZE"] = std::to_string(start.local_world_size);
+    if (start.master_port > 0) environment["MASTER_PORT"] = std::to_string(start.master_port);
+    // Absolute: a rank may be started in a folder of its own, and the tracer opens its shard when it likes.
+    if (scenario.measure.trace)
+      environment.merge(launcher::tracer_environment(installation.tracer, fs::absolute(files.trace)));
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    for (const char* name : {launcher::status_file_variable, launcher::master_fd_variable}) unsetenv(name);
+    // torchrun's agent is our parent: without it nobody would end this rank.
+    if (start.starter == Starter::torchrun) prctl(PR_SET_PDEATHSIG, SIGKILL);
+
+    context.out.flush();
+    context.messages.flush();
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    throw Failure(ExitCode::machine, fmt::format("cannot start {}: {}", argv[0], std::strerror(errno)));
+  }
+
+  std::string scenario_file_, out_, strategy_ = "ddp";
+  std::vector<std::string> overrides_;
+  std::int64_t replicas_ = 0;
+  double timeout_s_ = 120;
+  bool overwrite_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_worker() { return std::make_unique<Worker>(); }
+
+}  // namespace ddpprof::cli
