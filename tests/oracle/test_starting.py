@@ -1,0 +1,213 @@
+"""Every way to start a rank, end to end: what the ranks leave, and what `ddpprof import` makes of it."""
+
+import json
+import os
+import shutil
+import signal
+import time
+import unittest
+
+from started_ranks import LONG_S, SLOW_DAY_S, StartedRanks, five, free_port
+
+
+class Ways(StartedRanks):
+    def by_hand(self, world_size, *more, folders=None, overwrite=False):
+        port = free_port()
+        ranks = [self.start(five(rank, world_size, port), *more, *(["--overwrite"] if overwrite else []),
+                            out=folders[rank] if folders else None) for rank in range(world_size)]
+        return self.expect_done(*ranks)
+
+    def check_database(self, database, world_size, folder=None):
+        """The database of one DDP run of `world_size` ranks is as `ddpprof run` would have made it."""
+        self.assertEqual(self.query(database, "SELECT strategy, world_size, status, repeat FROM measurement"),
+                         [("ddp", world_size, "ok", 0)])
+        self.assertEqual(self.query(database, "SELECT sh.rank, count(*) FROM step st JOIN shard sh ON sh.id = st.shard_id "
+                                              "WHERE st.kind = 'measured' GROUP BY 1 ORDER BY 1"),
+                         [(rank, 6) for rank in range(world_size)])
+        self.assertEqual(self.query(database, "SELECT message FROM diagnostic WHERE severity = 'error'"), [])
+        self.assertGreater(self.query(database, "SELECT count(*) FROM collective WHERE skew_ns IS NOT NULL")[0][0], 0)
+        report = self.ddpprof("report", database, "--format", "json")
+        self.assertEqual(report.returncode, 0, report.stderr)
+        tables = json.loads(report.stdout)["tables"]
+        self.assertTrue(any(row.get("workers") == world_size for table in tables for row in table["rows"]), report.stdout)
+
+    def imported(self, *folders, code=0, more=()):
+        database = self.path / "run.db"
+        result = self.ddpprof("import", *(folders or [self.out]), "--out", database, *more)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return database, result
+
+    def test_torchrun(self):
+        rank = self.torchrun("--standalone", "--nproc-per-node", "2")
+        messages = self.expect_done(rank)
+        self.assertIn("rank 0 of 2, started by torchrun", messages)
+        self.assertIn("ddpprof-worker: rank 1 of 2 done: 6 measured steps, median ", messages)
+        result = json.loads((self.out / "attempt-0" / "result-1.json").read_text())
+        self.assertEqual((result["strategy"], result["world_size"], result["backend"]), ("ddp", 2, "gloo"))
+        self.assertTrue(result["traced"])
+        # One rank sends nothing, so nothing can be predicted from N = 2 alone but what was measured there.
+        database, _ = self.imported()
+        self.check_database(database, 2)
+
+    def test_torchrun_starts_a_failed_attempt_anew(self):
+        """Rank 1 of attempt 0 ends before it has met anybody; what attempt 0 left must not count."""
+        fails_once = 'if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && [ "$RANK" = 1 ]; then sleep 4; exit 7; fi; exec "$@"'
+        rank = self.torchrun("--nnodes", "1", "--nproc-per-node", "2", "--max-restarts", "1", "--master-port", str(free_port()),
+                             command=["bash", "-c", fails_once, "bash", *self.command()])
+        self.expect_done(rank)
+        self.assertTrue((self.out / "attempt-0" / "rank-0.json").exists())
+        self.assertFalse((self.out / "attempt-0" / "result-0.json").exists())
+        database, result = self.imported()
+        self.assertIn("attempt 1 counts; 1 earlier attempt that torchrun started anew is left out", result.stderr)
+        self.check_database(database, 2)
+
+    def test_by_hand(self):
+        messages = self.by_hand(2)
+        self.assertIn("rank 1 of 2, started by hand, meeting at 127.0.0.1:", messages)
+        database, _ = self.imported()
+        self.check_database(database, 2)
+
+    def test_with_nothing_set(self):
+        messages = self.expect_done(self.start({}))
+        self.assertIn("one process: neither RANK and WORLD_SIZE nor Slurm's or Open MPI's variables are set; trained "
+                      "without DDP (no process group, no Reducer)", messages)
+        self.assertIn("ddpprof-worker: one process without DDP done: 6 measured steps", messages)
+        result = json.loads((self.out / "attempt-0" / "result-0.json").read_text())
+        self.assertEqual((result["strategy"], result["world_size"]), ("none", 1))
+        self.assertNotIn("buckets", result)
+        database, _ = self.imported(code=0)
+        self.assertEqual(self.query(database, "SELECT strategy, world_size, status FROM measurement"), [("ddp", 1, "ok")])
+        self.assertEqual(self.query(database, "SELECT severity FROM diagnostic WHERE code = 'trained_without_ddp'"), [("info",)])
+        self.assertEqual(self.query(database, "SELECT count(*) FROM collective"), [(0,)])
+        self.assertEqual(self.query(database, "SELECT count(*) FROM bucket"), [(0,)])
+        self.assertEqual(self.query(database, "SELECT count(*) FROM step WHERE kind = 'measured'"), [(6,)])
+
+    def test_one_rank_with_its_variables_is_ddp(self):
+        self.expect_done(self.start({"RANK": "0", "WORLD_SIZE": "1"}))
+        database, _ = self.imported()
+        self.assertEqual(self.query(database, "SELECT count(*) FROM diagnostic WHERE code = 'trained_without_ddp'"), [(0,)])
+        self.assertGreater(self.query(database, "SELECT count(*) FROM collective WHERE bucket >= 0")[0][0], 0)
+
+    def test_data_parallel_is_one_process(self):
+        self.expect_done(self.start({}, "--strategy", "dp", "--replicas", "2"))
+        database, _ = self.imported()
+        self.assertEqual(self.query(database, "SELECT strategy, world_size, status FROM measurement"), [("dp", 2, "ok")])
+
+    def test_slurm(self):
+        # Without MASTER_PORT the port is 20000 + (job + step) % 10000.
+        port = free_port(range(20000, 30000))
+        job = {"SLURM_NTASKS": "2", "SLURM_NODELIST": "127.0.0.1", "SLURM_JOB_ID": str(port - 20000), "SLURM_STEP_ID": "0"}
+        ranks = [self.start(dict(job, SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank))) for rank in range(2)]
+        messages = self.expect_done(*ranks)
+        self.assertIn(f"started by srun, meeting at 127.0.0.1:{port} (first host of SLURM_NODELIST)", messages)
+        database, _ = self.imported()
+        self.check_database(database, 2)
+
+    def test_open_mpi(self):
+        job = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "MASTER_PORT": str(free_port())}
+        ranks = [self.start(dict(job, OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_LOCAL_RANK=str(rank)))
+                 for rank in range(2)]
+        messages = self.expect_done(*ranks)
+        self.assertIn("started by mpirun, meeting at 127.0.0.1:", messages)
+        database, _ = self.imported()
+        self.check_database(database, 2)
+
+    def test_several_world_sizes_in_one_database(self):
+        folders = [self.path / "one", self.path / "two", self.path / "two-again"]
+        self.expect_done(self.start({"RANK": "0", "WORLD_SIZE": "1"}, out=folders[0]))
+        self.by_hand(2, folders=[folders[1]] * 2)
+        self.by_hand(2, folders=[folders[2]] * 2)
+        database, result = self.imported(*folders)
+        self.assertEqual(self.query(database, "SELECT world_size, repeat FROM measurement ORDER BY id"), [(1, 0), (2, 0), (2, 1)])
+        self.assertGreater(self.query(database, "SELECT count(*) FROM prediction WHERE world_size = 8")[0][0], 0)
+        self.assertIn("Predictions", result.stdout)
+        # The stored scenario serves what comes after an import as it does after a run.
+        lr = self.ddpprof("lr", database, "--workers", "8")
+        self.assertEqual(lr.returncode, 0, lr.stderr)
+
+    def test_one_folder_a_host(self):
+        folders = [self.path / "host-a", self.path / "host-b"]
+        self.by_hand(2, folders=folders)
+        database, _ = self.imported(*folders)
+        self.check_database(database, 2)
+        alone = self.ddpprof("import", folders[1], "--out", self.path / "alone.db")
+        self.assertEqual(alone.returncode, 5, alone.stderr)
+        self.assertIn("rank 0 of 2 is not there: the folder of another host is not given", alone.stderr)
+        self.assertFalse((self.path / "alone.db").exists())
+
+    def test_what_import_refuses(self):
+        self.by_hand(2)
+        attempt = self.out / "attempt-0"
+        database = self.path / "x.db"
+
+        def refused(code, expected, *folders, more=()):
+            result = self.ddpprof("import", *(folders or [self.out]), "--out", database, *more)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn(expected, result.stderr)
+            self.assertFalse(database.exists())
+
+        refused(2, "is given twice", self.out, self.out)
+        refused(2, "no such folder", self.path / "nowhere")
+        refused(2, "is no folder", self.scenario)
+        refused(2, "holds no rank's results", self.path)
+        copy = self.path / "copy"
+        shutil.copytree(self.out, copy)
+        refused(5, "the same results are given twice", self.out, copy)
+
+        other = self.path / "other"
+        self.expect_done(self.start({}, "--set", "workload.batch_per_worker=32", out=other))
+        refused(5, "have different scenarios: workload.batch_per_worker: 32 and 16", self.out, other)
+
+        (attempt / "result-1.json").rename(self.path / "aside")
+        refused(5, "came and left no result")
+        # What is there comes in when it is asked for, and says what it is.
+        database = self.path / "partial.db"
+        result = self.ddpprof("import", self.out, "--out", database, "--partial")
+        self.assertIn(result.returncode, (0, 5), result.stderr)
+        self.assertEqual(self.query(database, "SELECT status FROM measurement"), [("partial",)])
+        self.assertIn("rank 1", self.query(database, "SELECT message FROM diagnostic WHERE code = 'missing_rank'")[0][0])
+
+    def test_mixed_versions_are_named(self):
+        self.by_hand(2)
+        other = self.path / "other"
+        self.expect_done(self.start({"RANK": "0", "WORLD_SIZE": "1"}, out=other))
+        path = other / "attempt-0" / "result-0.json"
+        result = json.loads(path.read_text())
+        path.write_text(json.dumps(dict(result, torch_version="1.0.0")))
+        database, outcome = self.imported(self.out, other)
+        self.assertIn("torch 1.0.0", outcome.stderr)
+        self.assertEqual(self.query(database, "SELECT severity FROM diagnostic WHERE code = 'versions_differ'"), [("warning",)])
+
+    def test_an_earlier_runs_files_are_never_mixed_in(self):
+        self.by_hand(3)
+        again = self.start(five(0, 2, free_port()))
+        code, messages = again.finish(SLOW_DAY_S)
+        self.assertEqual(code, 2, messages)
+        self.assertIn("holds rank 0 of process", messages)
+        self.assertIn("--overwrite", messages)
+        self.by_hand(2, overwrite=True)  # of three ranks' files the third's must go as well
+        database, _ = self.imported()
+        self.check_database(database, 2)
+
+    def test_a_folder_that_is_not_ours_is_left_alone(self):
+        self.out.mkdir()
+        (self.out / "precious").write_text("mine")
+        code, messages = self.start({}, "--overwrite").finish(SLOW_DAY_S)
+        self.assertEqual(code, 2, messages)
+        self.assertIn("was not made by ddpprof and is left alone", messages)
+        self.assertEqual([entry.name for entry in self.out.iterdir()], ["precious"])
+
+    def test_a_killed_torchrun_leaves_no_rank(self):
+        torchrun = self.torchrun("--standalone", "--nproc-per-node", "2",
+                                 command=self.command("--set", "measure.steps=1000000"))
+        end = time.monotonic() + LONG_S
+        while not (self.out / "attempt-0" / "run-1.json").exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertGreaterEqual(len(self.processes()), 3)  # torchrun and two ranks
+        os.kill(torchrun.pid, signal.SIGKILL)
+        torchrun.process.communicate()
+        self.expect_no_process()
+
+
+if __name__ == "__main__":
+    unittest.main()
