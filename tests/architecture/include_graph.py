@@ -19,10 +19,11 @@ ALLOWED = {
     "analysis/report": ["tracer/store", "tracer/format", "simulator", "analysis/fit"],
     "analysis/export": ["tracer/store", "tracer/format", "simulator", "analysis/report"],
     "runner/scenario": ["simulator"],
+    "runner/host": [],
     "runner/launcher": ["tracer/format", "simulator", "runner/scenario"],
-    "runner/worker": ["tracer/format", "simulator", "runner/scenario", "runner/launcher"],
+    "runner/worker": ["tracer/format", "simulator", "runner/host", "runner/scenario", "runner/launcher"],
     "cli": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
-            "analysis/export", "runner/scenario", "runner/launcher"],
+            "analysis/export", "runner/host", "runner/scenario", "runner/launcher"],
     "gui": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
             "analysis/export", "runner/scenario"],
 }

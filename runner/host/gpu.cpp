@@ -1,0 +1,44 @@
+#include "runner/host/gpu.hpp"
+
+#include <dlfcn.h>
+
+#include <sstream>
+
+namespace ddpprof::host {
+
+Driver read_driver(const Host& host) {
+  Driver driver;
+  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 …": the first word with a digit and a dot.
+  const Reading<std::string> text = host.line("/proc/driver/nvidia/version");
+  driver.version = Reading<std::string>::unknown(text ? "no version in '" + *text + "'" : text.why);
+  std::istringstream words(text.value.value_or(""));
+  for (std::string word; words >> word;) {
+    if (word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos) {
+      driver.version = Reading<std::string>::of(word);
+      break;
+    }
+  }
+  driver.devices = static_cast<std::int64_t>(host.names("/proc/driver/nvidia/gpus").size());
+  const Reading<std::string> params = host.text("/proc/driver/nvidia/params");
+  const auto admin = params ? field(*params, "RmProfilingAdminOnly") : std::nullopt;
+  const auto number = admin ? leading_number(*admin) : std::nullopt;
+  if (number) {
+    driver.profiling_for_administrators = Reading<bool>::of(*number != 0);
+  } else {
+    driver.profiling_for_administrators =
+        Reading<bool>::unknown(params ? "/proc/driver/nvidia/params has no RmProfilingAdminOnly" : params.why);
+  }
+  return driver;
+}
+
+Reading<bool> cuda_loads(const std::string& library) {
+  void* handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* error = dlerror();
+    return Reading<bool>::unknown(error != nullptr ? error : library + " cannot be loaded");
+  }
+  dlclose(handle);
+  return Reading<bool>::of(true);
+}
+
+}  // namespace ddpprof::host

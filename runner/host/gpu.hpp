@@ -1,0 +1,43 @@
+// NVIDIA's driver and devices: what /proc says, and what NVML says where its library is there. Nothing is linked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runner/host/host.hpp"
+
+namespace ddpprof::host {
+
+struct Driver {
+  Reading<std::string> version;                // of the kernel module
+  std::int64_t devices = 0;                    // folders in /proc/driver/nvidia/gpus
+  Reading<bool> profiling_for_administrators;  // CUPTI's activity needs CAP_SYS_ADMIN
+};
+Driver read_driver(const Host& host);
+
+struct Gpu {
+  std::string name;
+  std::string bus;
+  Reading<std::int64_t> memory_bytes, memory_free_bytes;
+  Reading<bool> mig;                       // cut into instances
+  Reading<int> nvlinks;                    // active
+  Reading<std::string> pcie;               // "gen 4 ×16 of gen 5 ×16"
+  Reading<int> clock_mhz, most_clock_mhz;  // of the multiprocessors
+  Reading<std::string> slowed_by;          // "" when nothing does
+  Reading<int> processes;                  // that compute on it
+  std::vector<int> peers;                  // devices that it reads directly (P2P)
+};
+
+struct Nvml {
+  Reading<std::vector<Gpu>> gpus;     // unknown: no library, or it refuses
+  Reading<std::string> cuda_version;  // the newest that the driver runs
+};
+
+// Loads `library` at run time. Every fact that it does not give says why.
+Nvml read_nvml(const std::string& library = "libnvidia-ml.so.1");
+
+// Whether the CUDA driver's library can be loaded, as a worker would; unknown: why not.
+Reading<bool> cuda_loads(const std::string& library = "libcuda.so.1");
+
+}  // namespace ddpprof::host

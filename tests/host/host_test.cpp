@@ -1,0 +1,221 @@
+// Recorded /proc and /sys texts, read by the code that reads the machine: machines/<name> is a root folder.
+#include "runner/host/host.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "runner/host/activity.hpp"
+#include "runner/host/conditions.hpp"
+#include "runner/host/cpu.hpp"
+#include "runner/host/gpu.hpp"
+#include "runner/host/memory.hpp"
+#include "runner/host/network.hpp"
+
+namespace ddpprof::host {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Host machine(const std::string& name) { return Host(std::filesystem::path(DDPPROF_MACHINES) / name); }
+
+TEST(Parsers, ListsOfProcessors) {
+  EXPECT_THAT(parse_cpu_list("0-3,8,10-11\n"), ElementsAre(0, 1, 2, 3, 8, 10, 11));
+  EXPECT_THAT(parse_cpu_list("5"), ElementsAre(5));
+  for (const char* bad : {"", "x", "3-1", "0-", "0-99999999999"}) EXPECT_THAT(parse_cpu_list(bad), IsEmpty()) << bad;
+}
+
+TEST(Parsers, FieldsAreFoundByTheirWholeName) {
+  EXPECT_EQ(field("MemTotalX: 1\nMemTotal:  2 kB\n", "MemTotal"), "2 kB");
+  EXPECT_EQ(field("cpu MHz\t\t: 2299.998\n", "cpu MHz"), "2299.998");
+  EXPECT_EQ(field("a: 1\n", "b"), std::nullopt);
+}
+
+TEST(Reading, WhatCannotBeReadSaysWhy) {
+  const Host host = machine("desktop");
+  EXPECT_THAT(host.text("/proc/nothing").why, HasSubstr("/proc/nothing: No such file"));
+  EXPECT_THAT(host.number("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").why,
+              HasSubstr("no number but 'powersave'"));
+  EXPECT_THAT(host.names("/no/such/folder"), IsEmpty());
+}
+
+TEST(Cpu, HardwareThreadsShareCores) {
+  const Cpu cpu = read_cpu(machine("desktop"));
+  EXPECT_EQ(*cpu.model, "Intel(R) Core(TM) i7-4790 CPU @ 3.60GHz");
+  EXPECT_EQ(cpu.online->size(), 8u);
+  EXPECT_EQ(*cpu.physical, 4);
+  EXPECT_FALSE(cpu.virtual_machine);
+  EXPECT_TRUE(cpu.counts_cycles);
+  EXPECT_EQ(usable_cores(machine("desktop"), 1), 8);
+}
+
+TEST(Cpu, AQuotaBindsWhereverItStands) {
+  // v2: 150 ms of 100 ms at the mount's root, though the process's own folder does not exist there.
+  EXPECT_DOUBLE_EQ(*quota_cores(machine("container-v2")), 1.5);
+  EXPECT_EQ(usable_cores(machine("container-v2"), 1), 2);  // rounded up
+  EXPECT_EQ(*quota_throttled_ns(machine("container-v2")), 1'234'567'000);
+  // v1: the parent grants a quarter of a core; the group itself has no quota.
+  EXPECT_DOUBLE_EQ(*quota_cores(machine("cgroup-v1")), 0.25);
+  EXPECT_EQ(usable_cores(machine("cgroup-v1"), 1), 1);
+  EXPECT_EQ(*quota_throttled_ns(machine("cgroup-v1")), 2'500'000'000);
+  EXPECT_FALSE(quota_cores(machine("desktop")).has_value());
+  EXPECT_FALSE(quota_throttled_ns(machine("desktop")));
+}
+
+TEST(Cpu, AnAffinityNarrowsWhatIsThere) {
+  const Cpu cpu = read_cpu(machine("gpu-node"));
+  EXPECT_THAT(*cpu.allowed, ElementsAre(0));
+  EXPECT_FALSE(cpu.physical);  // no topology recorded
+  EXPECT_THAT(cpu.physical.why, HasSubstr("thread_siblings_list"));
+  EXPECT_EQ(usable_cores(machine("gpu-node"), 16), 1);
+  EXPECT_EQ(usable_cores(Host("/no/such/root"), 16), 16);
+}
+
+TEST(Frequency, ComesFromCpufreqOrFromCountedCyclesOnly) {
+  const Frequency desktop = read_frequency(machine("desktop"));
+  EXPECT_DOUBLE_EQ(*desktop.mean_hz, 1.15e9);  // 800, 900, … 1500 MHz
+  EXPECT_DOUBLE_EQ(*desktop.most_hz, 4e9);
+  EXPECT_EQ(*desktop.governor, "powersave");
+  EXPECT_TRUE(*desktop.turbo);
+  EXPECT_DOUBLE_EQ(*read_frequency(machine("gpu-node")).mean_hz, 2.5e9);  // aperfmperf: /proc/cpuinfo is measured
+  const Frequency virtual_one = read_frequency(machine("container-v2"));  // its 2450 MHz is nominal
+  EXPECT_FALSE(virtual_one.mean_hz);
+  EXPECT_THAT(virtual_one.mean_hz.why, HasSubstr("nominal"));
+  EXPECT_FALSE(virtual_one.turbo);
+}
+
+TEST(Cpu, ThrottlingIsCountedOnceAPackage) {
+  EXPECT_EQ(*thermal_throttles(machine("desktop")), 7 + 7 + 9);  // two threads of one core, one package of eight
+  EXPECT_FALSE(thermal_throttles(machine("container-v2")));
+}
+
+TEST(Activity, TimesOfAllProcessors) {
+  const auto times = read_cpu_times(machine("cgroup-v1"));
+  ASSERT_TRUE(times);
+  const std::int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
+  EXPECT_EQ(times->cpus, 2);
+  EXPECT_EQ(times->user_ns, (1778811 + 660336) * tick);  // nice is user time
+  EXPECT_EQ(times->idle_ns, (2574167 + 12637) * tick);
+  EXPECT_EQ(times->interrupt_ns, 9326 * tick);
+  EXPECT_EQ(times->steal_ns, 6963 * tick);
+  EXPECT_EQ((*times - *times).total_ns(), 0);
+  EXPECT_DOUBLE_EQ(*load_average(machine("cgroup-v1")), 1.93);
+  EXPECT_DOUBLE_EQ(*cpu_pressure_percent(machine("desktop")), 23.5);
+  EXPECT_FALSE(cpu_pressure_percent(machine("cgroup-v1")));
+}
+
+TEST(Activity, BusyProcessesAreNamedWithoutOurOwn) {
+  const auto before = read_processes(machine("processes-1")), after = read_processes(machine("processes-2"));
+  EXPECT_EQ(after.at(20).name, "a) (b");
+  const std::int64_t second = 1'000'000'000;
+  const double tick_s = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const auto busy = busy_between(before, after, second, 0.05, 40);
+  ASSERT_EQ(busy.size(), 3u);  // 40 is ours and 50 its child
+  EXPECT_EQ(busy[0].name, "busy");
+  EXPECT_DOUBLE_EQ(busy[0].cores, 80 * tick_s);
+  EXPECT_EQ(busy[1].name, "new");  // its number belonged to another: all its time is new
+  EXPECT_DOUBLE_EQ(busy[1].cores, 20 * tick_s);
+  EXPECT_EQ(busy[2].pid, 20);
+}
+
+TEST(Memory, ALimitLeavesWhatItsUnusedCacheHolds) {
+  const Memory memory = read_memory(machine("container-v2"));
+  EXPECT_EQ(*memory.limit_bytes, 2147483648);
+  EXPECT_EQ(*memory.limit_free_bytes, 2147483648 - 1610612736 + 1073741824);
+  EXPECT_EQ(memory.usable_bytes(), *memory.limit_free_bytes);
+  EXPECT_EQ(*memory.swap_used_bytes, 0);
+  EXPECT_EQ(*read_memory(machine("desktop")).swap_used_bytes, (2097148 - 1572860) * 1024);
+  // v1 writes "none" as a huge number.
+  EXPECT_FALSE(read_memory(machine("cgroup-v1")).limit_bytes.has_value());
+  EXPECT_EQ(read_memory(machine("cgroup-v1")).usable_bytes(), 1500000 * 1024);
+}
+
+TEST(Network, InterfacesAndFabric) {
+  const auto interfaces = read_interfaces(machine("desktop"), false);
+  ASSERT_EQ(interfaces.size(), 3u);
+  EXPECT_EQ(interfaces[0].name, "enp3s0");
+  EXPECT_EQ(*interfaces[0].megabits_per_s, 1000);
+  EXPECT_TRUE(interfaces[1].loopback);
+  EXPECT_FALSE(interfaces[2].megabits_per_s);  // -1
+  const auto fabric = read_fabric(machine("gpu-node"));
+  ASSERT_EQ(fabric.size(), 2u);
+  EXPECT_EQ(fabric[0].name, "mlx5_0/1");
+  EXPECT_EQ(fabric[0].state, "ACTIVE");
+  EXPECT_EQ(fabric[0].rate, "400 Gb/sec (4X NDR)");
+}
+
+TEST(Network, NamesResolveOrSayWhy) {
+  const auto local = resolve("localhost", std::chrono::seconds(30));
+  ASSERT_TRUE(local) << local.why;
+  EXPECT_THAT(*local, testing::Contains(testing::AnyOf("127.0.0.1", "::1")));
+  // Reserved for names that never exist (RFC 2606); without a network the answer is another, but never an address.
+  const auto never = resolve("no-such-host.invalid", std::chrono::seconds(30));
+  EXPECT_FALSE(never);
+  EXPECT_FALSE(never.why.empty());
+}
+
+TEST(Driver, VersionDevicesAndWhoMayProfile) {
+  const Driver driver = read_driver(machine("gpu-node"));
+  EXPECT_EQ(*driver.version, "550.54.15");
+  EXPECT_EQ(driver.devices, 2);
+  EXPECT_TRUE(*driver.profiling_for_administrators);
+  const Driver none = read_driver(machine("desktop"));
+  EXPECT_FALSE(none.version);
+  EXPECT_EQ(none.devices, 0);
+  EXPECT_FALSE(none.profiling_for_administrators);
+}
+
+TEST(Nvml, DescribesDevicesAndSaysWhatItDoesNotKnow) {
+  const Nvml nvml = read_nvml(DDPPROF_NVML_ANSWERS);
+  ASSERT_TRUE(nvml.gpus) << nvml.gpus.why;
+  EXPECT_EQ(*nvml.cuda_version, "12.4");
+  ASSERT_EQ(nvml.gpus->size(), 2u);
+  const Gpu& one = (*nvml.gpus)[0];
+  const Gpu& two = (*nvml.gpus)[1];
+  EXPECT_EQ(one.name, "GPU A");
+  EXPECT_EQ(*one.memory_free_bytes, std::int64_t{79} << 30);
+  EXPECT_EQ(*one.nvlinks, 3);
+  EXPECT_EQ(*one.pcie, "gen 4 ×16 of gen 5 ×16");
+  EXPECT_EQ(*one.clock_mhz, 1500);
+  EXPECT_EQ(*one.most_clock_mhz, 1980);
+  EXPECT_EQ(*one.slowed_by, "power cap, hardware: too hot");  // idleness (bit 0) is no fault
+  EXPECT_EQ(*one.processes, 2);
+  EXPECT_FALSE(*one.mig);
+  EXPECT_THAT(one.peers, ElementsAre(1));
+  EXPECT_TRUE(*two.mig);
+  EXPECT_EQ(two.memory_bytes.why, "nvmlDeviceGetMemoryInfo: Not Supported");
+  EXPECT_EQ(*two.slowed_by, "");
+  EXPECT_THAT(two.peers, IsEmpty());
+  EXPECT_THAT(one.bus, IsEmpty());  // this NVML has no nvmlDeviceGetPciInfo_v3
+}
+
+TEST(Nvml, WithoutTheLibraryTheLoaderSaysWhy) {
+  const Nvml nvml = read_nvml("libno-such-nvml.so.1");
+  EXPECT_FALSE(nvml.gpus);
+  EXPECT_THAT(nvml.gpus.why, HasSubstr("libno-such-nvml.so.1"));
+  EXPECT_THAT(read_nvml("libm.so.6").gpus.why, HasSubstr("no such function"));
+}
+
+// On the machine itself: what a busy thread uses is what is counted.
+TEST(Conditions, OwnProcessorTimeIsCounted) {
+  const Usage before = own_usage();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  volatile double sink = 0;
+  while (std::chrono::steady_clock::now() < end) sink = sink + 1;
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const Usage used = own_usage() - before;
+  EXPECT_GT(used.cpu_ns, 0);
+  EXPECT_GE(used.voluntary_switches, 1);  // the sleep
+  const Snapshot now = take_snapshot(Host());
+  ASSERT_TRUE(now.times.has_value());
+  EXPECT_GE(now.times->cpus, 1);
+  EXPECT_TRUE(now.load.has_value());
+}
+
+}  // namespace
+}  // namespace ddpprof::host
