@@ -5,6 +5,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
+#include <cctype>
 #include <system_error>
 
 #include "analysis/export/export.hpp"
@@ -22,7 +23,7 @@ std::string heading(const store::Column& column) {
     if (c == '/') {
       unit += "_per_";
     } else {
-      unit += c == '-' || c == ' ' ? '_' : c;
+      unit += c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
   }
   std::string name(column.name);

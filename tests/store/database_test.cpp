@@ -98,26 +98,27 @@ TEST(Database, NewerVersionIsRefused) {
   EXPECT_THAT(message, HasSubstr("99"));
 }
 
-// An artificial version 0: version 1 without measurement.message. The two steps -1 → 0 → 1 prove that steps are
-// chained.
+// An artificial history: the current version lacks measurement.message, the one before comm_point too. The two steps
+// prove that steps are chained.
 TEST(Database, OlderVersionsAreMigrated) {
   TemporaryFolder folder;
-  const auto make_old = [&](int version) {
+  constexpr int oldest = schema_version - 2;
+  const auto make_old = [&] {
     Database database = Database::create(folder / "a.db", Replace::yes);
     database.sql().exec(
         "DROP VIEW aligned_step; DROP VIEW aligned_collective;"
         "ALTER TABLE measurement DROP COLUMN message; DROP TABLE comm_point;"
         "PRAGMA user_version = " +
-        std::to_string(version));
+        std::to_string(oldest));
   };
   const Migration steps[] = {
-      {-1, "adds comm_point", "CREATE TABLE comm_point(shard_id, op, bytes, iteration, duration_ns)"},
-      {0, "adds measurement.message", "ALTER TABLE measurement ADD COLUMN message TEXT NOT NULL DEFAULT ''"},
+      {oldest, "adds comm_point", "CREATE TABLE comm_point(shard_id, op, bytes, iteration, duration_ns)"},
+      {oldest + 1, "adds measurement.message", "ALTER TABLE measurement ADD COLUMN message TEXT NOT NULL DEFAULT ''"},
   };
   OpenOptions options;
   options.migrations = steps;
   for (bool write : {true, false}) {
-    make_old(-1);
+    make_old();
     Database database =
         write ? Database::open_write(folder / "a.db", options) : Database::open_read(folder / "a.db", options);
     EXPECT_EQ(database.sql().execAndGet("PRAGMA user_version").getInt(), schema_version);
@@ -125,16 +126,45 @@ TEST(Database, OlderVersionsAreMigrated) {
     EXPECT_EQ(count(database, "comm_point"), 0);
   }
   // A missing step changes nothing.
-  make_old(-1);
+  make_old();
   options.migrations = std::span(steps).last(1);
   EXPECT_EQ(kind_of([&] { Database::open_write(folder / "a.db", options); }), ErrorKind::older_version);
   // A step that fails leaves the version as it was.
-  const Migration failing[] = {steps[0], {0, "wrong", "ALTER TABLE measurement ADD COLUMN world_size INTEGER"}};
+  const Migration failing[] = {steps[0],
+                               {oldest + 1, "wrong", "ALTER TABLE measurement ADD COLUMN world_size INTEGER"}};
   options.migrations = failing;
   EXPECT_TRUE(kind_of([&] { Database::open_write(folder / "a.db", options); }));
   SQLite::Database raw((folder / "a.db").string(), SQLite::OPEN_READWRITE);
-  EXPECT_EQ(raw.execAndGet("PRAGMA user_version").getInt(), -1);
+  EXPECT_EQ(raw.execAndGet("PRAGMA user_version").getInt(), oldest);
   EXPECT_FALSE(raw.tableExists("comm_point"));
+}
+
+// A file as version 1 wrote it keeps its rows and gets what came since, column for column as in a new file.
+TEST(Database, AVersionOneFileBecomesTheCurrentVersion) {
+  TemporaryFolder folder;
+  const auto columns = [](SQLite::Database& sql, const std::string& table) {
+    std::vector<std::string> found;
+    SQLite::Statement query(sql, "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?)");
+    query.bind(1, table);
+    while (query.executeStep()) {
+      found.push_back(query.getColumn(0).getString() + " " + query.getColumn(1).getString() + " " +
+                      query.getColumn(2).getString() + " " + query.getColumn(3).getString());
+    }
+    return found;
+  };
+  {
+    Database database = Database::create(folder / "old.db");
+    Inserter<MeasurementRow>(database).insert({});
+    database.sql().exec("DROP TABLE host_condition; PRAGMA user_version = 1");
+  }
+  Database migrated = Database::open_read(folder / "old.db");
+  Database fresh = Database::create(folder / "new.db");
+  EXPECT_EQ(migrated.sql().execAndGet("PRAGMA user_version").getInt(), schema_version);
+  EXPECT_EQ(count(migrated, "measurement"), 1);
+  for (const Table& table : tables()) {
+    const std::string name(table.name);
+    EXPECT_EQ(columns(migrated.sql(), name), columns(fresh.sql(), name)) << name;
+  }
 }
 
 TEST(Database, LockIsReportedNotWaitedForEver) {

@@ -101,6 +101,31 @@ TEST(Inserter, FieldsStandInTheirColumns) {
   check(
       "fit WHERE name='n' AND strategy='s' AND form='f' AND usable=1 AND status='st' AND points=2 AND "
       "median_relative_error=0.25 AND parameters='p' AND covariance='c' AND residuals='r'");
+  HostConditionRow condition;
+  condition.measurement_id = 1;
+  condition.host = "h";
+  condition.ranks = 2;
+  condition.window_ns = 3;
+  condition.cpus = 4;
+  condition.ranks_share = 0.5;
+  condition.others_share = 0.25;
+  condition.interrupt_share = 0.125;
+  condition.steal_share = 0.0625;
+  condition.frequency_begin_hz = 5;
+  condition.frequency_end_hz = 6;
+  condition.load_begin = 7;
+  condition.load_end = 8;
+  condition.thermal_throttles = 9;
+  condition.quota_throttled_ns = 10;
+  condition.voluntary_switches = 11;
+  condition.involuntary_switches = 12;
+  condition.major_faults = 13;
+  Inserter<HostConditionRow>(database).insert(condition);
+  check(
+      "host_condition WHERE measurement_id=1 AND host='h' AND ranks=2 AND window_ns=3 AND cpus=4 AND ranks_share=0.5 "
+      "AND others_share=0.25 AND interrupt_share=0.125 AND steal_share=0.0625 AND frequency_begin_hz=5 AND "
+      "frequency_end_hz=6 AND load_begin=7 AND load_end=8 AND thermal_throttles=9 AND quota_throttled_ns=10 AND "
+      "voluntary_switches=11 AND involuntary_switches=12 AND major_faults=13");
   MeasurementRow measurement;
   measurement.world_size = 2;
   measurement.repeat = 3;
@@ -129,9 +154,10 @@ TEST(Inserter, EveryTableHasARowOfItsWidth) {
   Database database = Database::create(folder / "a.db");
   std::size_t made = 0;
   const auto construct = [&]<class... Rows>() { ((Inserter<Rows>(database), ++made), ...); };
-  construct.operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, ParameterRow, BucketRow, DiagnosticRow, StepRow,
-                       PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow, PredictionRow, LearningRateRow,
-                       StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow>();
+  construct.
+  operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, ParameterRow, BucketRow, DiagnosticRow,
+             StepRow, PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow, PredictionRow, LearningRateRow,
+             StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow>();
   EXPECT_EQ(made, tables().size());
 }
 

@@ -8,7 +8,23 @@
 
 namespace ddpprof::store {
 
-std::span<const Migration> migrations() { return {}; }
+namespace {
+
+// As it was when version 2 came, whatever the declarations say by now.
+constexpr Migration all_migrations[] = {
+    {1, "adds host_condition",
+     "CREATE TABLE \"host_condition\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), \"host\" TEXT "
+     "NOT "
+     "NULL, \"ranks\" INTEGER NOT NULL, \"window_ns\" INTEGER NOT NULL, \"cpus\" INTEGER, \"ranks_share\" REAL, "
+     "\"others_share\" REAL, \"interrupt_share\" REAL, \"steal_share\" REAL, \"frequency_begin_hz\" REAL, "
+     "\"frequency_end_hz\" REAL, \"load_begin\" REAL, \"load_end\" REAL, \"thermal_throttles\" INTEGER, "
+     "\"quota_throttled_ns\" INTEGER, \"voluntary_switches\" INTEGER, \"involuntary_switches\" INTEGER, "
+     "\"major_faults\" INTEGER, PRIMARY KEY (measurement_id, host))"},
+};
+
+}  // namespace
+
+std::span<const Migration> migrations() { return all_migrations; }
 
 bool migrate(SQLite::Database& sql, int from, int to, std::span<const Migration> steps) {
   const auto step_from = [&](int version) {

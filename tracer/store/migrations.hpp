@@ -16,7 +16,7 @@ struct Migration {
   std::string_view sql;  // statements, run inside the migration's transaction
 };
 
-// In ascending order of `from`. Empty while version 1 is the only one there ever was.
+// In ascending order of `from`, from version 1, the first, on.
 std::span<const Migration> migrations();
 
 // Brings `sql` from version `from` to `to` in one transaction: all steps or none. Returns false, having changed

@@ -78,6 +78,23 @@ struct ShardRow {
   }
 };
 
+struct HostConditionRow {
+  static constexpr std::string_view table = "host_condition";
+  std::int64_t measurement_id = 0;
+  std::string host;
+  std::int64_t ranks = 0, window_ns = 0;
+  std::optional<std::int64_t> cpus;
+  std::optional<double> ranks_share, others_share, interrupt_share, steal_share;
+  std::optional<double> frequency_begin_hz, frequency_end_hz, load_begin, load_end;
+  std::optional<std::int64_t> thermal_throttles, quota_throttled_ns;
+  std::optional<std::int64_t> voluntary_switches, involuntary_switches, major_faults;
+  auto fields() const {
+    return std::tie(measurement_id, host, ranks, window_ns, cpus, ranks_share, others_share, interrupt_share,
+                    steal_share, frequency_begin_hz, frequency_end_hz, load_begin, load_end, thermal_throttles,
+                    quota_throttled_ns, voluntary_switches, involuntary_switches, major_faults);
+  }
+};
+
 struct ParameterRow {
   static constexpr std::string_view table = "parameter";
   std::int64_t measurement_id = 0, parameter = 0;

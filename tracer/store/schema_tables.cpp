@@ -69,6 +69,28 @@ constexpr std::array shard_columns = {
     Column{"raw_kept", "INTEGER NOT NULL", "", "1 when the raw events below are in this file"},
 };
 
+constexpr std::array host_condition_columns = {
+    Column{"measurement_id", "INTEGER NOT NULL REFERENCES measurement(id)", "", ""},
+    Column{"host", "TEXT NOT NULL", "", ""},
+    Column{"ranks", "INTEGER NOT NULL", "", "processes of this measurement on the host"},
+    Column{"window_ns", "INTEGER NOT NULL", "ns", "from the first measured step's start to the last one's end"},
+    Column{"cpus", "INTEGER", "", "processors online; all shares below are of these"},
+    Column{"ranks_share", "REAL", "", "processor time of the ranks"},
+    Column{"others_share", "REAL", "",
+           "user and system time of everything else; NULL where the window holds too few ticks to tell"},
+    Column{"interrupt_share", "REAL", "", "interrupts, softirqs included: the network's work, whoever caused it"},
+    Column{"steal_share", "REAL", "", "taken by other virtual machines of the hypervisor"},
+    Column{"frequency_begin_hz", "REAL", "Hz", "mean over the processors when the window began"},
+    Column{"frequency_end_hz", "REAL", "Hz", "… and when it ended"},
+    Column{"load_begin", "REAL", "", "load average of the minute before the window's begin"},
+    Column{"load_end", "REAL", "", "… and of the minute before its end"},
+    Column{"thermal_throttles", "INTEGER", "", "times a core or package was slowed because it was too hot"},
+    Column{"quota_throttled_ns", "INTEGER", "ns", "time that the cgroup's quota stopped its threads"},
+    Column{"voluntary_switches", "INTEGER", "", "context switches of the ranks' threads that waited for something"},
+    Column{"involuntary_switches", "INTEGER", "", "… whose core was given to another thread"},
+    Column{"major_faults", "INTEGER", "", "pages of the ranks that had to come from a disk"},
+};
+
 constexpr std::array parameter_columns = {
     Column{"measurement_id", "INTEGER NOT NULL REFERENCES measurement(id)", "", ""},
     Column{"parameter", "INTEGER NOT NULL", "", "registration order"},
@@ -280,6 +302,9 @@ constexpr std::array all_tables = {
     Table{"scenario", "The scenario that was run.", scenario_columns, ""},
     Table{"measurement", "One strategy at one world size, once.", measurement_columns, ""},
     Table{"shard", "One process's trace, and how its clock relates to rank 0's.", shard_columns, ""},
+    Table{"host_condition",
+          "What one host was like while a measurement's measured steps ran. NULL: not readable there.",
+          host_condition_columns, "PRIMARY KEY (measurement_id, host)"},
     Table{"parameter", "The model's trained parameters.", parameter_columns, "PRIMARY KEY (measurement_id, parameter)"},
     Table{"bucket", "Which parameters make up each of DDP's gradient buckets.", bucket_columns,
           "PRIMARY KEY (measurement_id, generation, bucket, position)"},
