@@ -27,6 +27,10 @@ Table versions_table(const Source&);
 Table notices_table(const Source&);      // warnings and errors, most severe first, oversubscription in words
 Table diagnostics_table(const Source&);  // every row as stored
 
+// What the machine was like, and how steady the steps were (conditions.cpp, stability.cpp).
+Table conditions_table(const Source&);
+Table stability_table(const Source&);
+
 // Steps (steps.cpp).
 Table step_table(const Source&);   // step, throughput, speedup, efficiency, the wrapper's cost
 Table time_table(const Source&);   // where the step goes

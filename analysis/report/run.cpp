@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "analysis/report/build.hpp"
+#include "analysis/report/conditions.hpp"
+#include "analysis/report/stability.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -85,7 +87,35 @@ void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
   }
 }
 
+// Why a median is known badly, and what to do about it: every cause found.
+Notice noisy_median(const Configuration& c, const Conditions& conditions, double width, const std::string& where) {
+  Notice notice{"warning", where, "noisy_median", "", "", 1, {}};
+  notice.message = fmt::format("The median step is known to ± {:.0f} % only ({} steps in {} repeat{}).", width * 100.0,
+                               c.measured.size(), c.measurements.size(), c.measurements.size() == 1 ? "" : "s");
+  for (const Cause& cause : causes_of_noise(c, conditions)) {
+    notice.message += " " + cause.text;
+    if (notice.advice.find(cause.advice) == std::string::npos)
+      notice.advice += (notice.advice.empty() ? "" : " ") + cause.advice;
+  }
+  return notice;
+}
+
+// What disturbed the measurements, and steps that were not steady.
+void add_conditions(const Source& source, const Conditions& conditions, std::vector<Notice>& all) {
+  const auto add = [&](const Disturbance& d, const std::string& where) {
+    all.push_back({"warning", where, d.code, d.message, d.advice, d.count, {}});
+  };
+  for (const Configuration& c : source.configurations) {
+    const std::string where = about(c.kind, c.strategy, c.world_size);
+    for (const Disturbance& d : disturbances(c, conditions)) add(d, where);
+    for (const Disturbance& d : unsteadiness(c)) add(d, where);
+  }
+  if (const auto apart = frequencies_apart(source.configurations, conditions)) add(*apart, "the file");
+}
+
 void add_derived(const Source& source, std::vector<Notice>& all) {
+  const Conditions conditions = read_conditions(source.db);
+  add_conditions(source, conditions, all);
   for (const Configuration& c : source.configurations) {
     const std::string where = about(c.kind, c.strategy, c.world_size);
     const bool said = std::any_of(all.begin(), all.end(), [&](const Notice& n) {
@@ -115,18 +145,7 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
     if (!c.measured.empty()) {
       const double width = median_of(c.measured, &RunStep::duration_s).relative_half_width();
       if (width > noisy_half_width) {
-        all.push_back(
-            {"warning",
-             where,
-             "noisy_median",
-             fmt::format("The median step is known to ± {:.0f} % only ({} steps in {} repeat{}).", width * 100.0,
-                         c.measured.size(), c.measurements.size(), c.measurements.size() == 1 ? "" : "s"),
-             c.measurements.size() == 1
-                 ? "Measure more steps (measure.steps) or until it is known (measure.until_ci_percent)."
-                 : "Where the repeats differ only more of them help (measure.repeats); else measure more steps "
-                   "(measure.steps).",
-             1,
-             {}});
+        all.push_back(noisy_median(c, conditions, width, where));
       }
     }
   }
