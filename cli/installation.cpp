@@ -28,15 +28,25 @@ fs::path find(const char* variable, const std::string& name, const std::vector<f
                 "build it (cmake option DDPPROF_WORKER=ON) or name it in " + std::string(variable));
 }
 
+fs::path own_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
 }  // namespace
 
+fs::path find_worker() { return find("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {own_folder()}); }
+
+fs::path find_tracer() {
+  const fs::path folder = own_folder();
+  return find("DDPPROF_TRACER_LIBRARY", "libddpprof-tracer.so",
+              {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
+}
+
 Installation find_installation() {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   Installation found;
-  found.worker = find("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {folder});
-  found.tracer =
-      find("DDPPROF_TRACER_LIBRARY", "libddpprof-tracer.so", {folder / ".." / "lib", folder / DDPPROF_INSTALL_LIBDIR});
+  found.worker = find_worker();
+  found.tracer = find_tracer();
   return found;
 }
 

@@ -12,5 +12,7 @@ struct Installation {
 
 // DDPPROF_WORKER_PROGRAM and DDPPROF_TRACER_LIBRARY name others. Throws Failure (machine) saying where it looked.
 Installation find_installation();
+std::filesystem::path find_worker();
+std::filesystem::path find_tracer();
 
 }  // namespace ddpprof::cli

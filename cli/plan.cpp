@@ -1,61 +1,20 @@
 #include "cli/plan.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <system_error>
 #include <thread>
 
 #include "cli/subcommand.hpp"
+#include "runner/host/cpu.hpp"
+#include "runner/host/memory.hpp"
 
 namespace ddpprof::cli {
 namespace {
-
-constexpr double unlimited = std::numeric_limits<double>::infinity();
-
-double unified_quota(const std::string& folder) {
-  std::ifstream file(folder + "/cpu.max");
-  double quota = 0, period = 0;  // "max 100000" does not read as a number: no limit
-  return file >> quota >> period && quota > 0 && period > 0 ? quota / period : unlimited;
-}
-
-double v1_quota(const std::string& folder) {
-  std::ifstream quota_file(folder + "/cpu.cfs_quota_us"), period_file(folder + "/cpu.cfs_period_us");
-  double quota = -1, period = 0;
-  return quota_file >> quota && period_file >> period && quota > 0 && period > 0 ? quota / period : unlimited;
-}
-
-// Cores granted by the cgroup's quota (v2: cpu.max, v1: cpu.cfs_*), or infinity without one.
-double cgroup_cores() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line;
-  double cores = unlimited;
-  while (std::getline(groups, line)) {
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    const bool unified = controllers == ",,";
-    if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
-    // A parent's quota binds too; in a container the path may be the host's, and the mount's root is what applies.
-    for (std::filesystem::path group = path;; group = group.parent_path()) {
-      cores = std::min(cores, unified ? unified_quota("/sys/fs/cgroup" + group.string())
-                                      : v1_quota("/sys/fs/cgroup/cpu" + group.string()));
-      if (!group.has_relative_path()) break;
-    }
-  }
-  return cores;
-}
-
-// Private memory of a worker that trains a few parameters: 209 MiB measured (LibTorch 2.11, CUDA build, on a CPU).
-constexpr std::int64_t bare_rank_bytes = std::int64_t{209} << 20;
 
 void check_memory(const Plan& plan, const scenario::Scenario& scenario, std::int64_t memory_bytes) {
   constexpr auto index_bytes = static_cast<std::int64_t>(sizeof(std::int64_t));
@@ -74,23 +33,10 @@ void check_memory(const Plan& plan, const scenario::Scenario& scenario, std::int
 }  // namespace
 
 std::int64_t available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  double cores = std::max(1u, std::thread::hardware_concurrency());  // where the mask is larger than cpu_set_t
-  if (sched_getaffinity(0, sizeof set, &set) == 0) cores = std::max(1, CPU_COUNT(&set));
-  return static_cast<std::int64_t>(std::min(cores, std::max(1.0, std::ceil(cgroup_cores()))));
+  return host::usable_cores(host::Host(), std::max(1u, std::thread::hardware_concurrency()));
 }
 
-std::int64_t available_memory_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string name, unit;
-  std::int64_t kib = 0;
-  while (file >> name >> kib) {
-    std::getline(file, unit);
-    if (name == "MemAvailable:") return kib * 1024;
-  }
-  return std::numeric_limits<std::int64_t>::max();
-}
+std::int64_t available_memory_bytes() { return host::read_memory(host::Host()).usable_bytes(); }
 
 std::int64_t visible_gpus() {
   std::int64_t gpus = 0;

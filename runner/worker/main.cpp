@@ -56,6 +56,9 @@ Context read_arguments(int argc, char** argv) {
       ->check(CLI::Range(0, 1000));
   app.add_flag("--annotate-in-turn", annotate_in_turn, "annotate steps 0, 3, 4, 7, … only (for benchmarks)");
   app.set_version_flag("--version", DDPPROF_VERSION);
+  app.add_flag_callback(
+      "--about", [] { throw CLI::CallForVersion(describe_program().dump(), 0); },
+      "versions, backends and devices as JSON, and exit");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& ask) {

@@ -43,6 +43,16 @@ std::int64_t peak_resident_bytes() {
 
 }  // namespace
 
+nlohmann::json describe_program() {
+  nlohmann::json backends = {"gloo"};
+#ifdef USE_C10D_NCCL
+  backends.push_back("nccl");
+#endif
+  return {{"program", "ddpprof-worker"},    {"program_version", DDPPROF_VERSION},
+          {"torch_version", TORCH_VERSION}, {"cuda_version", cuda_version()},
+          {"backends", backends},           {"cuda_devices", static_cast<std::int64_t>(torch::cuda::device_count())}};
+}
+
 nlohmann::json describe_run(const Context& context, nlohmann::json found, std::int64_t began_ns) {
   found["format"] = 1;
   found["program"] = "ddpprof-worker";

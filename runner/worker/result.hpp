@@ -11,6 +11,9 @@
 
 namespace ddpprof::worker {
 
+// What this program is and was built with: versions, backends, and the CUDA devices that LibTorch sees.
+nlohmann::json describe_program();
+
 // `found` (train's or bench_comm's part) with program, versions, place and resources added.
 nlohmann::json describe_run(const Context& context, nlohmann::json found, std::int64_t began_ns);
 

@@ -46,10 +46,10 @@ TEST_F(CommandLine, HelpGoesToStandardOutput) {
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.messages, IsEmpty());
   for (const char* word :
-       {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "Exit codes"}) {
+       {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "doctor", "Exit codes"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
-  for (const char* name : {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate"}) {
+  for (const char* name : {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "doctor"}) {
     const Outcome own = run_ddpprof({name, "--help"});
     EXPECT_EQ(own.code, 0) << name;
     EXPECT_THAT(own.out, HasSubstr("Usage: ddpprof " + std::string(name)));
@@ -137,7 +137,7 @@ TEST_F(CommandLine, AFileThatIsNoDatabaseEndsWithFive) {
 
 TEST_F(CommandLine, ReportsGoToStandardOutputAlone) {
   for (const char* name : {"summary", "steps", "phases", "collectives", "overlap", "skew", "efficiency", "fit",
-                           "predictions", "learning-rate", "comm", "diagnostics"}) {
+                           "predictions", "learning-rate", "comm", "conditions", "diagnostics"}) {
     const Outcome report = run_ddpprof({"report", database_, "--report", name});
     EXPECT_EQ(report.code, 0) << name << report.messages;
     EXPECT_THAT(report.out, Not(IsEmpty())) << name;

@@ -363,8 +363,8 @@ TEST_F(Tracer, ExportsItsEntryPointsAndNothingElse) {
     symbols.insert(text.substr(text.rfind(' ') + 1));
   }
   EXPECT_EQ(pclose(nm), 0);
-  EXPECT_THAT(symbols,
-              ElementsAre("InitializeInjection", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"));
+  EXPECT_THAT(symbols, ElementsAre("InitializeInjection", "InitializeInjectionNvtx2",
+                                   "InitializeInjectionNvtxExtension", "ddpprof_tracer_version"));
 }
 
 }  // namespace

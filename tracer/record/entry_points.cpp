@@ -1,4 +1,5 @@
-// What the library exports: the functions that NVTX and the CUDA driver look for in an injected library.
+// What the library exports: the functions that NVTX and the CUDA driver look for in an injected library, and its
+// version.
 #include "tracer/record/cuda_injection.hpp"
 #include "tracer/record/nvtx_callbacks.hpp"
 #include "tracer/record/recorder.hpp"
@@ -27,6 +28,9 @@ DDPPROF_EXPORT int InitializeInjection() {
   ddpprof::record::start_cuda_tracing();
   return 1;
 }
+
+// For `ddpprof doctor`: whether this library belongs to the program that would inject it.
+DDPPROF_EXPORT const char* ddpprof_tracer_version() { return DDPPROF_VERSION; }
 }
 
 namespace {

@@ -1,0 +1,79 @@
+// Environment variables that ranks inherit and that change what is measured.
+#include <algorithm>
+#include <string_view>
+
+#include "cli/doctor/checks.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+struct Known {
+  std::string_view name;  // ending in '*': a beginning
+  Verdict verdict;
+  std::string_view advice;
+};
+
+// The first that fits speaks.
+constexpr Known known[] = {
+    {"CUDA_LAUNCH_BLOCKING", Verdict::bad, "every kernel waits for the one before: nothing overlaps; unset it"},
+    {"OMP_NUM_THREADS", Verdict::good,
+     "ddpprof run sets it for its ranks: measure.threads_per_rank decides. Under torchrun it holds"},
+    {"OMP_*", Verdict::note, "it decides where and how threads wait; the same value at every N, or none"},
+    {"GOMP_*", Verdict::note, "it decides where and how threads wait; the same value at every N, or none"},
+    {"KMP_*", Verdict::note, "it decides where and how threads wait; the same value at every N, or none"},
+    {"MKL_NUM_THREADS", Verdict::bad,
+     "it overrides measure.threads_per_rank inside MKL: ranks may share cores unseen; unset it"},
+    {"MKL_*", Verdict::note, "it changes how matrix products run; keep it only if your training has it too"},
+    {"CUDA_VISIBLE_DEVICES", Verdict::note, "ranks see these devices only"},
+    {"CUDA_DEVICE_MAX_CONNECTIONS", Verdict::note,
+     "1 orders all streams' launches: overlap of compute and communication changes; with "
+     "TORCH_NCCL_ENABLE_TIMING=1 it is lost"},
+    {"TORCH_NCCL_ENABLE_TIMING", Verdict::note, "it adds events around every collective"},
+    {"TORCH_DISTRIBUTED_DEBUG", Verdict::bad, "it checks every collective on all ranks: steps take longer; unset it"},
+    {"TORCH_NCCL_BLOCKING_WAIT", Verdict::note, "the host waits in every collective: less overlap"},
+    {"NCCL_DEBUG", Verdict::note, "its output costs time from INFO on"},
+    {"NCCL_*", Verdict::note, "it changes how NCCL communicates: keep it only if your training has it too"},
+    {"LD_PRELOAD", Verdict::note, "these libraries run inside every rank; unset it unless your training has it too"},
+    {"MALLOC_*", Verdict::note, "it changes the allocator's speed"},
+    {"NVTX_INJECTION64_PATH", Verdict::note, "ddpprof run replaces it with its own tracer; another profiler is lost"},
+    {"CUDA_INJECTION64_PATH", Verdict::note, "ddpprof run replaces it with its own tracer; another profiler is lost"},
+    {"DDPPROF_*", Verdict::note, "it changes where ddpprof finds its parts or how it records"},
+    {"GLOO_SOCKET_IFNAME", Verdict::good, "for Python's Gloo; ddpprof's ranks take the interface towards MASTER_ADDR"},
+    {"LD_LIBRARY_PATH", Verdict::good, "other libraries of the same name are found there first"},
+    {"PYTORCH_CUDA_ALLOC_CONF", Verdict::note, "it changes the allocator's speed and memory"},
+};
+
+bool fits(std::string_view name, std::string_view pattern) {
+  if (!pattern.ends_with('*')) return name == pattern;
+  pattern.remove_suffix(1);
+  return name.starts_with(pattern);
+}
+
+}  // namespace
+
+void check_environment(const Facts& facts, Checks& checks) {
+  if (facts.environment.empty())
+    checks.push_back({"environment", "variables", "none that changes a measurement is set", Verdict::good, ""});
+  for (const auto& [name, value] : facts.environment) {
+    const auto* found =
+        std::find_if(std::begin(known), std::end(known), [&](const Known& one) { return fits(name, one.name); });
+    Check check{"environment", name, value.empty() ? "set, empty" : value, Verdict::note,
+                "keep it only if your training has it too"};
+    if (found != std::end(known)) {
+      check.verdict = found->verdict;
+      check.advice = found->advice;
+    }
+    // Off is as good as unset.
+    if (value == "0" && (name == "CUDA_LAUNCH_BLOCKING" || name == "TORCH_NCCL_ENABLE_TIMING")) {
+      check.verdict = Verdict::good;
+      check.advice.clear();
+    }
+    if (name == "TORCH_DISTRIBUTED_DEBUG" && value == "OFF") {
+      check.verdict = Verdict::good;
+      check.advice.clear();
+    }
+    checks.push_back(check);
+  }
+}
+
+}  // namespace ddpprof::cli

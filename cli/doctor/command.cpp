@@ -1,0 +1,92 @@
+#include "cli/doctor/command.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace ddpprof::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t most_output = 64 << 10;
+
+// A group of its own, so that what the program starts ends with it.
+int spawn(const std::vector<std::string>& argv, int output, pid_t& child) {
+  std::vector<char*> pointers;
+  for (const std::string& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int error = posix_spawn(&child, argv.front().c_str(), &actions, &attributes, pointers.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+// Reads until the pipe is closed by everyone who holds it, or `end` has come; true: closed.
+bool drain(int pipe, Clock::time_point end, std::string& output) {
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd ready{.fd = pipe, .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, static_cast<int>(std::min<long long>(left, 1000))) <= 0) continue;
+    char part[4096];
+    const ssize_t got = read(pipe, part, sizeof part);
+    if (got == 0) return true;
+    if (got < 0 && errno != EINTR) return true;
+    if (got > 0 && output.size() < most_output) output.append(part, static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+CommandOutcome run_command(const std::vector<std::string>& argv, std::chrono::milliseconds limit) {
+  CommandOutcome outcome;
+  const Clock::time_point begin = Clock::now();
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    outcome.error = std::string("pipe: ") + std::strerror(errno);
+    return outcome;
+  }
+  pid_t child = -1;
+  const int error = spawn(argv, ends[1], child);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    outcome.error = argv.front() + ": " + std::strerror(error);
+    return outcome;
+  }
+  outcome.started = true;
+  drain(ends[0], begin + limit, outcome.output);
+  close(ends[0]);
+  int status = 0;
+  pid_t ended = 0;
+  // It may close its output and go on: the limit holds for its end.
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < begin + limit) usleep(2000);
+  if (ended == 0) {
+    outcome.timed_out = true;
+    kill(-child, SIGKILL);
+    while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+    }
+  }
+  if (ended == child && WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+  if (ended == child && WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return outcome;
+}
+
+}  // namespace ddpprof::cli

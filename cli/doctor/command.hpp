@@ -1,0 +1,23 @@
+// Runs a program, keeps what it prints, and ends it when it takes too long.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace ddpprof::cli {
+
+struct CommandOutcome {
+  bool started = false;
+  bool timed_out = false;  // it was killed, and everything that it had started with it
+  int exit_code = -1;      // -1: ended by `signal`, or never started
+  int signal = 0;
+  std::string output;  // standard output and error together, at most 64 KiB
+  std::string error;   // why it was not started
+  double seconds = 0;
+};
+
+// `argv[0]` is a path. Standard input is empty. Returns within about `limit`.
+CommandOutcome run_command(const std::vector<std::string>& argv, std::chrono::milliseconds limit);
+
+}  // namespace ddpprof::cli
