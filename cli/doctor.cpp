@@ -27,31 +27,55 @@ Column column(const char* name, const char* title, Kind kind = Kind::text) {
 
 Cell cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 
-report::Table ability_table(const Facts& facts) {
+// A table with a fact and an advice in each row: two columns for programs, one after the other for people, whom a
+// folded table would send back and forth.
+struct Layout {
+  bool together = false;
+
+  void add_columns(report::Table& table, const char* name, const char* title) const {
+    table.columns.push_back(column(name, title, Kind::prose));
+    if (!together) table.columns.push_back(column("advice", "what to do", Kind::prose));
+  }
+  void add_cells(report::Row& row, const std::string& fact, const std::string& advice) const {
+    if (together) {
+      row.push_back(cell(fact + (advice.empty() ? "" : (fact.empty() ? "→ " : " → ") + advice)));
+    } else {
+      row.push_back(cell(fact));
+      row.push_back(cell(advice));
+    }
+  }
+};
+
+report::Table ability_table(const Facts& facts, const Layout& layout) {
   report::Table table;
   table.name = "abilities";
   table.title = can_measure(facts) ? "What can be measured here" : "Nothing can be measured here yet";
-  table.columns = {column("can", "can", Kind::flag), column("what", "what"),
-                   column("detail", "how far, or why not", Kind::prose), column("advice", "what to do", Kind::prose)};
+  table.columns = {column("can", "can", Kind::flag), column("what", "what")};
+  layout.add_columns(table, "detail", "how far, or why not");
   table.key_columns = 2;
-  for (const Ability& ability : abilities(facts))
-    table.rows.push_back({std::int64_t{ability.can}, ability.what, cell(ability.detail), cell(ability.advice)});
+  for (const Ability& ability : abilities(facts)) {
+    report::Row row{std::int64_t{ability.can}, ability.what};
+    layout.add_cells(row, ability.detail, ability.advice);
+    table.rows.push_back(std::move(row));
+  }
   return table;
 }
 
-report::Table check_table(const Facts& facts, bool brief) {
+report::Table check_table(const Facts& facts, bool brief, const Layout& layout) {
   report::Table table;
   table.name = "checks";
   table.title = brief ? "What to look at" : "What was found";
-  table.note = "good: as it should be. note: it can change a measurement. bad: it spoils or prevents one.";
+  table.note =
+      "good: as it should be. note: it can change a measurement, or cannot be seen. bad: it spoils or prevents one.";
   table.empty = "Everything is as it should be.";
-  table.columns = {column("verdict", "verdict"), column("area", "area"), column("what", "what"),
-                   column("found", "found", Kind::prose), column("advice", "what to do", Kind::prose)};
+  table.columns = {column("verdict", "verdict"), column("area", "area"), column("what", "what")};
+  layout.add_columns(table, "found", layout.together ? "found → what to do" : "found");
   table.key_columns = 3;
   for (const Check& check : make_checks(facts)) {
     if (brief && check.verdict == Verdict::good) continue;
-    table.rows.push_back(
-        {std::string(to_string(check.verdict)), check.area, check.what, cell(check.found), cell(check.advice)});
+    report::Row row{std::string(to_string(check.verdict)), check.area, check.what};
+    layout.add_cells(row, check.found, check.advice);
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -72,7 +96,8 @@ class Doctor final : public Subcommand {
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
     const Facts facts = look(options_);
-    report::Report made{"doctor", "Doctor", {ability_table(facts), check_table(facts, brief_)}};
+    const Layout layout{.together = format == report::Format::table};
+    report::Report made{"doctor", "Doctor", {ability_table(facts, layout), check_table(facts, brief_, layout)}};
     render(made, format, context.out, context.width);
     return can_measure(facts) ? ExitCode::done : ExitCode::machine;
   }
