@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/ingest/ingest.hpp"
+#include "cli/host_conditions.hpp"
 #include "cli/rank_results.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/launcher.hpp"
@@ -294,6 +295,10 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
     SQLite::Statement update(database.sql(), "UPDATE measurement SET status = 'failed' WHERE id = ?");
     update.bind(1, ingested.measurement_id);
     update.exec();
+  }
+  for (store::HostConditionRow& condition : host_conditions(results)) {
+    condition.measurement_id = outcome.measurement_id;
+    store::Inserter<store::HostConditionRow>(database).insert(condition);
   }
   std::vector<store::DiagnosticRow> diagnostics = check_parameters(results);
   for (const std::string& problem : results.problems) {

@@ -178,6 +178,39 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.query("SELECT count(*) FROM step WHERE kind = 'measured' AND duration_ns > 0"), [(36,)])
         self.assertEqual(self.query("SELECT count(*) FROM diagnostic WHERE code = 'untraced'"), [(2,)])
 
+    def test_conditions_of_the_host_are_recorded_with_each_measurement(self):
+        # 400 steps: the measured part is long enough for ticks of 10 ms to say something on most machines.
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
+                     "--set", "measure.steps=400", "--set", "measure.unwrapped=false")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = self.query("SELECT m.strategy, m.world_size, h.ranks, h.window_ns, h.cpus, h.ranks_share, h.steal_share, "
+                          "h.voluntary_switches, h.load_begin, m.wall_ns FROM host_condition h "
+                          "JOIN measurement m ON m.id = h.measurement_id ORDER BY 1, 2")
+        self.assertEqual([row[:3] for row in rows], [("ddp", 1, 1), ("ddp", 2, 2), ("dp", 1, 1), ("dp", 2, 1)])
+        for _, _, _, window, cpus, ranks, steal, waits, load, wall in rows:
+            self.assertTrue(0 < window < wall)
+            self.assertEqual(cpus, os.cpu_count())
+            self.assertTrue(0 < ranks <= 1)
+            self.assertTrue(0 <= steal <= 1)
+            self.assertGreaterEqual(waits, 0)
+            self.assertGreaterEqual(load, 0)
+        report = json.loads(run("report", self.database, "--report", "conditions", "--format", "json").stdout)
+        tables = {table["name"]: table["rows"] for table in report["tables"]}
+        self.assertEqual(len(tables["conditions"]), 4)
+        self.assertEqual([row["steps"] for row in tables["stability"]], [400] * 4)
+
+    def test_doctor_says_what_can_be_measured_here(self):
+        result = run("doctor", "--format", "json", "--folder", self.path)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        tables = {table["name"]: table["rows"] for table in json.loads(result.stdout)["tables"]}
+        can = {row["what"]: row["can"] for row in tables["abilities"]}
+        self.assertTrue(can["DDP over Gloo on the CPU"])
+        self.assertTrue(can["DataParallel on the CPU"])
+        found = {row["what"]: row for row in tables["checks"]}
+        self.assertRegex(found["ddpprof-worker"]["found"], r"LibTorch \d+\.\d+.*backends gloo")
+        self.assertEqual(found["tracer"]["verdict"], "good", found["tracer"])
+        self.assertEqual(found["loopback"]["verdict"], "good", found["loopback"])
+
     def test_dry_run_measures_nothing(self):
         result = run("run", SCENARIOS / "resnet18.yaml", "--out", self.database, "--dry-run")
         self.assertEqual(result.returncode, 0, result.stderr)

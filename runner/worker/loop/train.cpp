@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/conditions.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
 #include "runner/worker/loop/clock_exchange.hpp"
 #include "runner/worker/status.hpp"
@@ -122,7 +123,10 @@ nlohmann::json train(const Context& context, Group* group) {
   StepLoop loop(context, dataset, dump ? &*dump : nullptr);
   std::vector<std::int64_t> warmup, measured, unwrapped;
   loop.run(*trainer, *optimizer, StepKind::warmup, options.warmup_steps, warmup);
+  const ConditionWatch watch(context.environment.local_rank == 0);
+  meet(group);  // reading the host takes its rank longer, which is nobody's step
   measure(context, group, loop, *trainer, *optimizer, measured);
+  const nlohmann::json conditions = watch.end();
   const std::vector<double> losses = loop.take_losses();
   const double loss = losses.empty() ? 0.0 : losses.back();
   const std::uint64_t hash = hash_parameters(*network);
@@ -154,6 +158,7 @@ nlohmann::json train(const Context& context, Group* group) {
       {"samples_per_step", workload.batch_per_worker * workload.accumulation * (ddp_strategy ? 1 : context.replicas)},
       {"steps", {{"warmup", warmup.size()}, {"measured", measured.size()}, {"unwrapped", unwrapped.size()}}},
       {"step_ns", {{"warmup", warmup}, {"measured", measured}, {"unwrapped", unwrapped}}},
+      {"conditions", conditions},
       {"clock_samples", {{"begin", clock_samples(clocks.begin)}, {"end", clock_samples(clocks.end)}}}};
   if (ddp) {
     result["logger"] = logged_iterations(ddp->ddp());
