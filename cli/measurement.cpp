@@ -301,6 +301,7 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
     store::Inserter<store::HostConditionRow>(database).insert(condition);
   }
   std::vector<store::DiagnosticRow> diagnostics = check_parameters(results);
+  for (store::DiagnosticRow& unsettled : check_warmup(results)) diagnostics.push_back(std::move(unsettled));
   for (const std::string& problem : results.problems) {
     store::DiagnosticRow unreadable;
     unreadable.severity = "error";

@@ -103,7 +103,10 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
 
 std::string plan_heading(const scenario::Scenario& scenario, const Plan& plan) {
   const auto& measure = scenario.measure;
-  std::string steps = fmt::format("{} warm-up and {}{} measured steps each", measure.warmup_steps,
+  const std::string warmup =
+      measure.warmup_steps ? std::to_string(*measure.warmup_steps)
+                           : fmt::format("as many as it takes (at most {})", scenario::most_automatic_warmup_steps);
+  std::string steps = fmt::format("{} warm-up and {}{} measured steps each", warmup,
                                   measure.until_ci_percent ? "at most " : "", measure.steps);
   if (measure.until_ci_percent) {
     steps += fmt::format(", until the median's 95 % interval is within ± {} %", *measure.until_ci_percent);

@@ -56,4 +56,19 @@ std::vector<store::DiagnosticRow> check_parameters(const RankResults& results) {
   return {row};
 }
 
+std::vector<store::DiagnosticRow> check_warmup(const RankResults& results) {
+  if (results.by_rank.empty()) return {};
+  const auto warmup = results.by_rank.begin()->second.find("warmup");  // every rank did as rank 0 said
+  if (warmup == results.by_rank.begin()->second.end() || warmup->value("settled", true)) return {};
+  store::DiagnosticRow row;
+  row.severity = "warning";
+  row.code = "warmup_unsettled";
+  row.message = fmt::format("step times still moved after {} warm-up steps, the most that 'auto' takes",
+                            warmup->value("steps", std::int64_t{0}));
+  row.advice =
+      "the measured steps may drift (report conditions says by how much): give measure.warmup_steps a number, "
+      "or quieten the machine (ddpprof doctor)";
+  return {row};
+}
+
 }  // namespace ddpprof::cli

@@ -26,4 +26,7 @@ void describe(const RankResults& results, store::MeasurementRow& row);
 // One diagnostic if the ranks' parameters differ after training: DDP promises that they do not.
 std::vector<store::DiagnosticRow> check_parameters(const RankResults& results);
 
+// One diagnostic if the warm-up was to end by itself and had not when its steps ran out.
+std::vector<store::DiagnosticRow> check_warmup(const RankResults& results);
+
 }  // namespace ddpprof::cli

@@ -33,7 +33,7 @@ void parse_into(const KeySpec& spec, const YAML::Node& node, T& target, std::vec
   } else {
     using Entry = typename T::value_type;
     if constexpr (std::is_same_v<T, std::optional<Entry>>) {
-      if (node.IsNull()) {
+      if (spec.unset == "null" ? node.IsNull() : node.IsScalar() && node.Scalar() == spec.unset) {
         target.reset();
         return;
       }
@@ -51,7 +51,7 @@ void parse_into(const KeySpec& spec, const YAML::Node& node, T& target, std::vec
 }
 
 template <typename T>
-std::string emit_value(const T& value) {
+std::string emit_value(const KeySpec& spec, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
   } else if constexpr (std::is_integral_v<T>) {
@@ -63,10 +63,10 @@ std::string emit_value(const T& value) {
   } else if constexpr (std::is_enum_v<T>) {
     return to_string(value);
   } else if constexpr (requires { value.has_value(); }) {
-    return value ? emit_value(*value) : "null";
+    return value ? emit_value(spec, *value) : std::string(spec.unset);
   } else {
     std::string list = "[";
-    for (const auto& entry : value) list += (list.size() > 1 ? ", " : "") + emit_value(entry);
+    for (const auto& entry : value) list += (list.size() > 1 ? ", " : "") + emit_value(spec, entry);
     return list + "]";
   }
 }
@@ -77,7 +77,7 @@ KeySpec bound(KeySpec spec) {
   spec.assign = [](const KeySpec& own, const YAML::Node& node, Draft& draft, std::vector<Complaint>& complaints) {
     parse_into(own, node, (draft.*....*path), complaints);
   };
-  spec.emit = [](const Draft& draft) { return emit_value((draft.*....*path)); };
+  spec.emit = [](const KeySpec& own, const Draft& draft) { return emit_value(own, (draft.*....*path)); };
   return spec;
 }
 

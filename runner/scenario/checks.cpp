@@ -204,16 +204,16 @@ class Checks {
   void measure() {
     const Measure& measure = scenario_.measure;
     const bool known = sound({"measure.warmup_steps", "strategies", "ddp.static_graph"}) && has(Strategy::ddp);
-    if (known && scenario_.ddp.static_graph && measure.warmup_steps < 4) {
+    if (known && scenario_.ddp.static_graph && measure.warmup_steps.value_or(4) < 4) {
       tree_.complain_at({"measure.warmup_steps"},
                         fmt::format("with static_graph DDP reduces once at the end of its first step and rebuilds its "
                                     "buckets in the third; expected 4 or more, found {}",
-                                    measure.warmup_steps));
-    } else if (known && measure.warmup_steps < 3) {
+                                    *measure.warmup_steps));
+    } else if (known && measure.warmup_steps.value_or(3) < 3) {
       tree_.complain_at({"measure.warmup_steps"},
                         fmt::format("DDP sends one bucket in its first step and rebuilds its buckets in the second; "
                                     "expected 3 or more, found {}",
-                                    measure.warmup_steps));
+                                    *measure.warmup_steps));
     }
     // The distribution-free 95 % interval of a median needs 6 values: 2 · 0.5^n <= 0.05.
     if (sound({"measure.until_ci_percent", "measure.steps"}) && measure.until_ci_percent && measure.steps < 6) {

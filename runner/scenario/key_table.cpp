@@ -73,7 +73,7 @@ std::string allowed_text(const KeySpec& spec) {
     case KeyType::text:
       return spec.text_rule.empty() ? "text" : fmt::format("text ({})", spec.text_rule);
     case KeyType::integer:
-      return "an integer, " + range;
+      return "an integer, " + range + (spec.unset != "null" ? fmt::format(", or {}", spec.unset) : "");
     case KeyType::number:
       return "a number, " + range;
     case KeyType::boolean:

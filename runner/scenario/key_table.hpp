@@ -44,6 +44,7 @@ struct KeySpec {
   std::string_view unit;
   bool required = false;
   bool nullable = false;
+  std::string_view unset = "null";  // nullable: how "unset" is written, here and in a file
   Limits limits = {};
   std::span<const std::string_view> choices = {};
   std::string_view text_rule = {};  // for KeyType::text: what it must look like
@@ -51,7 +52,7 @@ struct KeySpec {
   std::string_view doc;
   // Stores the node's value in the draft, or complains and leaves the draft as it was.
   void (*assign)(const KeySpec&, const YAML::Node&, Draft&, std::vector<Complaint>&) = nullptr;
-  std::string (*emit)(const Draft&) = nullptr;  // the value as YAML
+  std::string (*emit)(const KeySpec&, const Draft&) = nullptr;  // the value as YAML
 };
 
 struct Group {

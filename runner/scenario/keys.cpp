@@ -50,8 +50,8 @@ constexpr std::string_view whole_rules = R"(
   `cross_entropy`, `recommender` takes `bce` or `mse`, and only `torchscript` takes `model`, with `ddp` alone.
 - `heads` divide `width`; `sequence` is at most `positions`.
 - A ResNet on images of 32 pixels needs a batch of 2 or more: BatchNorm cannot train on one value per channel.
-- `strategies` with `ddp` needs `measure.warmup_steps` of 3 or more: DDP sends one bucket in its first step and rebuilds
-  its buckets in the second; with `ddp.static_graph` 4 or more.
+- `strategies` with `ddp` needs `measure.warmup_steps` of 3 or more, or `auto`: DDP sends one bucket in its first step and
+  rebuilds its buckets in the second; with `ddp.static_graph` 4 or more.
 - `measure.until_ci_percent` needs `measure.steps` of 6 or more: below that a median has no distribution-free 95 %
   interval.
 - `workload.accumulation` over 1 is measured with `ddp` only.
@@ -108,8 +108,8 @@ std::span<const KeyDoc> keys() {
                       .unit = spec.unit,
                       .required = spec.required,
                       .nullable = spec.nullable,
-                      .default_value = spec.required ? "" : spec.emit(defaults),
-                      .allowed = allowed_text(spec) + (spec.nullable ? "; or null" : ""),
+                      .default_value = spec.required ? "" : spec.emit(spec, defaults),
+                      .allowed = allowed_text(spec) + (spec.nullable && spec.unset == "null" ? "; or null" : ""),
                       .only_for = kinds[list.size()],
                       .doc = spec.doc});
     }

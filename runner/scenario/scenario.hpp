@@ -88,8 +88,11 @@ struct DdpOptions {
   bool operator==(const DdpOptions&) const = default;
 };
 
+// What `warmup_steps: auto` ends at when step times do not settle.
+inline constexpr std::int64_t most_automatic_warmup_steps = 100;
+
 struct Measure {
-  std::int64_t warmup_steps = 5;                 // at least 3: DDP rebuilds its buckets in the second step
+  std::optional<std::int64_t> warmup_steps = 5;  // at least 3: DDP rebuilds its buckets in the second step; unset: auto
   std::int64_t steps = 30;                       // measured steps; with `until_ci_percent`, at most this many
   std::int64_t repeats = 1;                      // of each (strategy, N), interleaved
   std::optional<double> until_ci_percent;        // stop once the median's 95 % interval is within ± this share

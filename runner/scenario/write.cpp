@@ -24,7 +24,7 @@ std::string to_yaml(const Scenario& scenario) {
     const std::size_t last = spec.key.rfind('.');
     open = last == std::string_view::npos ? "" : std::string(spec.key.substr(0, last));
     const auto depth = static_cast<std::size_t>(std::count(spec.key.begin(), spec.key.end(), '.'));
-    out += fmt::format("{}{}: {}\n", std::string(2 * depth, ' '), spec.key.substr(last + 1), spec.emit(draft));
+    out += fmt::format("{}{}: {}\n", std::string(2 * depth, ' '), spec.key.substr(last + 1), spec.emit(spec, draft));
   }
   return out;
 }

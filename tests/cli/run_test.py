@@ -199,6 +199,27 @@ class RunTest(unittest.TestCase):
         self.assertEqual(len(tables["conditions"]), 4)
         self.assertEqual([row["steps"] for row in tables["stability"]], [400] * 4)
 
+    def test_warmup_is_found_and_all_ranks_agree_on_it(self):
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
+                     "--set", "measure.warmup_steps=auto", "--set", "measure.unwrapped=false")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        counted = self.query("SELECT m.strategy, m.world_size, sh.rank, count(*) FROM step st JOIN shard sh "
+                             "ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
+                             "WHERE st.kind = 'warmup' GROUP BY 1, 2, 3")
+        steps = {key[:3]: key[3] for key in counted}
+        self.assertEqual(steps["ddp", 2, 0], steps["ddp", 2, 1])
+        for (strategy, _, _), count in steps.items():
+            structural = 3 if strategy == "ddp" else 1
+            # Blocks of ten after them; the last is cut at 100 in all.
+            self.assertTrue(count == 100 or (count - structural) % 10 == 0, (strategy, count))
+            self.assertTrue(structural + 10 <= count <= 100, (strategy, count))
+        self.assertEqual(self.query("SELECT count(*) FROM step WHERE kind = 'measured'"), [(12 * 5,)])
+        unsettled = {row[0] for row in self.query("SELECT measurement_id FROM diagnostic WHERE code = 'warmup_unsettled'")}
+        long = {row[0] for row in self.query(
+            "SELECT sh.measurement_id FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE st.kind = 'warmup' "
+            "GROUP BY sh.id HAVING count(*) = 100")}
+        self.assertLessEqual(unsettled, long)  # said only of those that went to the limit
+
     def test_doctor_says_what_can_be_measured_here(self):
         result = run("doctor", "--format", "json", "--folder", self.path)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

@@ -112,6 +112,17 @@ TEST(Read, AnchorsAndAliasesWork) {
   EXPECT_THAT(s.predict.workers, ElementsAre(1, 3));
 }
 
+TEST(Read, AWordMayStandForUnset) {
+  const Scenario s = sound(std::string(smallest) + "measure: {warmup_steps: auto}\n");
+  EXPECT_FALSE(s.measure.warmup_steps.has_value());
+  EXPECT_EQ(sound(to_yaml(s)), s);
+  EXPECT_THAT(to_yaml(s), HasSubstr("warmup_steps: auto"));
+  EXPECT_THAT(to_yaml(s), HasSubstr("until_ci_percent: null"));
+  EXPECT_EQ(
+      sound(std::string(smallest) + "measure: {warmup_steps: auto}\n", {"measure.warmup_steps=7"}).measure.warmup_steps,
+      7);
+}
+
 TEST(Read, NullUnsetsWhatMayBeUnset) {
   const Scenario s = sound(std::string(smallest) + "ddp: {bucket_cap_mb: null}\nmeasure: {until_ci_percent: ~}\n");
   EXPECT_FALSE(s.ddp.bucket_cap_mb.has_value());

@@ -8,6 +8,7 @@
 #include "runner/worker/conditions.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
 #include "runner/worker/loop/clock_exchange.hpp"
+#include "runner/worker/loop/warmup.hpp"
 #include "runner/worker/status.hpp"
 #include "simulator/stats/stopping.hpp"
 
@@ -19,15 +20,6 @@ using vocabulary::StepKind;
 constexpr std::int64_t block_steps = 10;            // between two looks at the interval
 constexpr std::int64_t unwrapped_warmup_steps = 2;  // the copy's first steps make its optimizer state
 constexpr std::int64_t unwrapped_steps_most = 30;
-
-// Rank 0's word is everyone's, so that all ranks stop after the same step.
-bool agree(Group* group, bool own) {
-  if (!group) return own;
-  status::set(status::Activity::all_reduce);
-  std::vector<at::Tensor> flag{torch::full({1}, own ? 1 : 0, torch::kLong)};
-  group->control->broadcast(flag)->wait();
-  return flag.front().item<std::int64_t>() != 0;
-}
 
 void meet(Group* group) {
   if (!group) return;
@@ -101,7 +93,7 @@ nlohmann::json train(const Context& context, Group* group) {
   const bool ddp_strategy = context.strategy == scenario::Strategy::ddp;
   const std::int64_t unwrapped_planned =
       group && options.unwrapped ? unwrapped_warmup_steps + std::min(options.steps, unwrapped_steps_most) : 0;
-  status::set_steps_planned(options.warmup_steps + options.steps + unwrapped_planned);
+  status::set_steps_planned(least_warmup_steps(context) + options.steps + unwrapped_planned);
 
   std::optional<annotate::Range> setup(std::in_place, annotate::Name::setup);
   status::set(status::Activity::building_model);
@@ -121,8 +113,9 @@ nlohmann::json train(const Context& context, Group* group) {
   setup.reset();
 
   StepLoop loop(context, dataset, dump ? &*dump : nullptr);
-  std::vector<std::int64_t> warmup, measured, unwrapped;
-  loop.run(*trainer, *optimizer, StepKind::warmup, options.warmup_steps, warmup);
+  std::vector<std::int64_t> measured, unwrapped;
+  const Warmup warmup = warm_up(context, group, loop, *trainer, *optimizer);
+  status::set_steps_planned(warmup.steps() + options.steps + unwrapped_planned);
   const ConditionWatch watch(context.environment.local_rank == 0);
   meet(group);  // reading the host takes its rank longer, which is nobody's step
   measure(context, group, loop, *trainer, *optimizer, measured);
@@ -156,8 +149,9 @@ nlohmann::json train(const Context& context, Group* group) {
       {"final_loss", loss},
       {"losses", losses},
       {"samples_per_step", workload.batch_per_worker * workload.accumulation * (ddp_strategy ? 1 : context.replicas)},
-      {"steps", {{"warmup", warmup.size()}, {"measured", measured.size()}, {"unwrapped", unwrapped.size()}}},
-      {"step_ns", {{"warmup", warmup}, {"measured", measured}, {"unwrapped", unwrapped}}},
+      {"steps", {{"warmup", warmup.steps()}, {"measured", measured.size()}, {"unwrapped", unwrapped.size()}}},
+      {"step_ns", {{"warmup", warmup.durations_ns}, {"measured", measured}, {"unwrapped", unwrapped}}},
+      {"warmup", {{"steps", warmup.steps()}, {"automatic", warmup.automatic}, {"settled", warmup.settled}}},
       {"conditions", conditions},
       {"clock_samples", {{"begin", clock_samples(clocks.begin)}, {"end", clock_samples(clocks.end)}}}};
   if (ddp) {

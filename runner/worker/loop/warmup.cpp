@@ -1,0 +1,52 @@
+#include "runner/worker/loop/warmup.hpp"
+
+#include <algorithm>
+
+#include "runner/worker/status.hpp"
+#include "simulator/stats/warmup.hpp"
+
+namespace ddpprof::worker {
+namespace {
+
+constexpr std::int64_t block_steps = 10;
+constexpr std::int64_t ddp_steps = 3, static_graph_steps = 4, data_parallel_steps = 1;
+
+}  // namespace
+
+std::int64_t least_warmup_steps(const Context& context) {
+  const bool ddp = context.strategy == scenario::Strategy::ddp;
+  const std::int64_t least =
+      !ddp ? data_parallel_steps : (context.scenario.ddp.static_graph ? static_graph_steps : ddp_steps);
+  return context.scenario.measure.warmup_steps.value_or(least);
+}
+
+Warmup warm_up(const Context& context, Group* group, StepLoop& loop, Trainer& trainer,
+               torch::optim::Optimizer& optimizer) {
+  using vocabulary::StepKind;
+  Warmup warmup;
+  const std::int64_t least = least_warmup_steps(context);
+  loop.run(trainer, optimizer, StepKind::warmup, least, warmup.durations_ns);
+  warmup.automatic = !context.scenario.measure.warmup_steps.has_value();
+  if (!warmup.automatic) return warmup;
+  const std::int64_t most = scenario::most_automatic_warmup_steps;
+  for (bool stop = false; !stop;) {
+    const std::int64_t next = std::min(block_steps, most - warmup.steps());
+    loop.run(trainer, optimizer, StepKind::warmup, next, warmup.durations_ns);
+    const std::vector<double> times(warmup.durations_ns.begin() + least, warmup.durations_ns.end());
+    warmup.settled = stats::warmup_end(times).settled;
+    stop = agree(group, warmup.settled || warmup.steps() >= most);
+  }
+  // A rank that sees it otherwise keeps to rank 0's word: before the most steps only settled times end it.
+  if (warmup.steps() < most) warmup.settled = true;
+  return warmup;
+}
+
+bool agree(Group* group, bool own) {
+  if (!group) return own;
+  status::set(status::Activity::all_reduce);
+  std::vector<at::Tensor> flag{torch::full({1}, own ? 1 : 0, torch::kLong)};
+  group->control->broadcast(flag)->wait();
+  return flag.front().item<std::int64_t>() != 0;
+}
+
+}  // namespace ddpprof::worker
