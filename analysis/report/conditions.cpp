@@ -182,7 +182,8 @@ Table conditions_table(const Source& source) {
   table.name = "conditions";
   table.title = "Conditions while it measured";
   table.note =
-      "From the first measured step to the last, on each host. Shares are of all its processors' time; others: user "
+      "From the last three warm-up steps to the last measured one, on each host. Shares are of all its processors' "
+      "time; others: user "
       "and "
       "system time of all processes but the ranks; ticks of 10 ms make short windows coarse, and unknown below 1 s of "
       "processor time.";

@@ -70,6 +70,9 @@ std::pair<const Stability*, std::size_t> worst(const std::vector<Stability>& all
   return {found, count};
 }
 
+// Warm-up is short beside the measurement; what lasts longer is another level.
+bool is_warmup(const Stability& s) { return 5 * s.unsettled <= s.steps; }
+
 double outlier_share(const Stability& s) { return static_cast<double>(s.outliers) / static_cast<double>(s.steps); }
 
 }  // namespace
@@ -95,11 +98,19 @@ std::vector<Disturbance> unsteadiness(const Configuration& c) {
       all, [](const Stability& s) { return s.unsettled > 0 && s.unsettled_excess > unsettled_excess_to_warn; },
       [](const Stability& s) { return s.unsettled_excess; });
   if (warm != nullptr) {
-    found.push_back({"warmup_too_short",
-                     fmt::format("The first {} measured steps took {:.0f} % longer than the rest{}.", warm->unsettled,
-                                 100.0 * warm->unsettled_excess, in_repeats(warm_count, c)),
-                     "Warm up longer, or let it be found: measure.warmup_steps: auto.",
-                     static_cast<std::int64_t>(warm_count)});
+    const std::string message =
+        fmt::format("The first {} of {} measured steps took {:.0f} % longer than the rest{}.", warm->unsettled,
+                    warm->steps, 100.0 * warm->unsettled_excess, in_repeats(warm_count, c));
+    const auto count = static_cast<std::int64_t>(warm_count);
+    if (is_warmup(*warm)) {
+      found.push_back(
+          {"warmup_too_short", message, "Warm up longer, or let it be found: measure.warmup_steps: auto.", count});
+    } else {
+      found.push_back({"level_changed", message,
+                       "Too many to be warm-up: look for other load or a change of frequency meanwhile (report "
+                       "conditions), and measure in repeats.",
+                       count});
+    }
   }
   const auto [moving, moving_count] = worst(
       all, [](const Stability& s) { return drifts(s) && std::abs(s.change) > drift_share_to_warn; },
@@ -193,10 +204,8 @@ Table stability_table(const Source& source) {
     for (const Stability& s : stabilities(c)) {
       Row row = configuration_cells(c);
       const bool warm = s.unsettled > 0 && s.unsettled_excess > unsettled_excess_to_warn;
-      const std::string verdict = warm         ? "warming up"
-                                  : drifts(s)  ? "drifts"
-                                  : !s.p_value ? "too few to tell"
-                                               : "steady";
+      const std::string moved = is_warmup(s) ? "warming up" : "level changed";
+      const std::string verdict = warm ? moved : drifts(s) ? "drifts" : !s.p_value ? "too few to tell" : "steady";
       row.insert(row.end(), {s.repeat, s.steps, s.median_s, s.spread, s.effective_steps, s.change, known(s.p_value),
                              s.block, s.outliers, s.outliers > 0 ? Cell(place_text(s)) : Cell(), s.unsettled, verdict});
       table.rows.push_back(std::move(row));

@@ -324,10 +324,9 @@ std::vector<KeySpec> make_specs() {
        .nullable = true,
        .unset = "auto",
        .limits = {.least = 0, .most = 100'000},
-       .doc =
-           "Steps before the measured ones. DDP rebuilds its buckets in the second step, so with `ddp` at least 3. "
-           "`auto`: those steps, and then blocks of 10 until the step times have settled (MSER-5 on rank 0), at most "
-           "100 in all."}));
+       .doc = "Steps before the measured ones. DDP rebuilds its buckets in the second step, so with `ddp` at least 3. "
+              "`auto`: those steps, and then blocks of 10 until the step times have settled (MSER-5 on rank 0) and 3 "
+              "more, at most 100 in all."}));
   add(bound<S, M, &Measure::steps>({.key = "measure.steps",
                                     .type = integer,
                                     .unit = "steps",

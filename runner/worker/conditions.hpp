@@ -7,7 +7,7 @@
 
 namespace ddpprof::worker {
 
-// Frames the measured steps: made before the first, asked after the last.
+// Frames the measured steps: made a few steps before the first, since making it disturbs them; asked after the last.
 class ConditionWatch {
  public:
   // `for_host`: this rank speaks for its host (the first one on it); the others record only themselves.

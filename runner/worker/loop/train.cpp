@@ -114,12 +114,14 @@ nlohmann::json train(const Context& context, Group* group) {
 
   StepLoop loop(context, dataset, dump ? &*dump : nullptr);
   std::vector<std::int64_t> measured, unwrapped;
-  const Warmup warmup = warm_up(context, group, loop, *trainer, *optimizer);
+  std::optional<ConditionWatch> watch;
+  const Warmup warmup = warm_up(context, group, loop, *trainer, *optimizer, [&] {
+    watch.emplace(context.environment.local_rank == 0);
+    meet(group);  // reading the host takes its rank longer, which is nobody's step
+  });
   status::set_steps_planned(warmup.steps() + options.steps + unwrapped_planned);
-  const ConditionWatch watch(context.environment.local_rank == 0);
-  meet(group);  // reading the host takes its rank longer, which is nobody's step
   measure(context, group, loop, *trainer, *optimizer, measured);
-  const nlohmann::json conditions = watch.end();
+  const nlohmann::json conditions = watch->end();
   const std::vector<double> losses = loop.take_losses();
   const double loss = losses.empty() ? 0.0 : losses.back();
   const std::uint64_t hash = hash_parameters(*network);

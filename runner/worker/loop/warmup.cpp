@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t block_steps = 10;
 constexpr std::int64_t ddp_steps = 3, static_graph_steps = 4, data_parallel_steps = 1;
+constexpr std::int64_t last_steps = 3;  // reading /proc made up to three steps after it up to three times as long
 
 }  // namespace
 
@@ -21,23 +22,33 @@ std::int64_t least_warmup_steps(const Context& context) {
 }
 
 Warmup warm_up(const Context& context, Group* group, StepLoop& loop, Trainer& trainer,
-               torch::optim::Optimizer& optimizer) {
+               torch::optim::Optimizer& optimizer, const std::function<void()>& before_last) {
   using vocabulary::StepKind;
   Warmup warmup;
+  const auto run = [&](std::int64_t steps) {
+    loop.run(trainer, optimizer, StepKind::warmup, steps, warmup.durations_ns);
+  };
   const std::int64_t least = least_warmup_steps(context);
-  loop.run(trainer, optimizer, StepKind::warmup, least, warmup.durations_ns);
   warmup.automatic = !context.scenario.measure.warmup_steps.has_value();
-  if (!warmup.automatic) return warmup;
-  const std::int64_t most = scenario::most_automatic_warmup_steps;
+  if (!warmup.automatic) {
+    const std::int64_t last = std::min(last_steps, least);
+    run(least - last);
+    before_last();
+    run(last);
+    return warmup;
+  }
+  run(least);
+  const std::int64_t most = scenario::most_automatic_warmup_steps - last_steps;
   for (bool stop = false; !stop;) {
-    const std::int64_t next = std::min(block_steps, most - warmup.steps());
-    loop.run(trainer, optimizer, StepKind::warmup, next, warmup.durations_ns);
+    run(std::min(block_steps, most - warmup.steps()));
     const std::vector<double> times(warmup.durations_ns.begin() + least, warmup.durations_ns.end());
     warmup.settled = stats::warmup_end(times).settled;
     stop = agree(group, warmup.settled || warmup.steps() >= most);
   }
   // A rank that sees it otherwise keeps to rank 0's word: before the most steps only settled times end it.
   if (warmup.steps() < most) warmup.settled = true;
+  before_last();
+  run(last_steps);
   return warmup;
 }
 

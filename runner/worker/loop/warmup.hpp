@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "runner/worker/loop/train.hpp"
@@ -22,9 +23,11 @@ struct Warmup {
 std::int64_t least_warmup_steps(const Context& context);
 
 // Without a number in the scenario: the least, then blocks of 10 until stats::warmup_end says of the steps after the
-// least that they have settled, on rank 0, whose word is everyone's; at most scenario::most_automatic_warmup_steps.
+// least that they have settled, on rank 0, whose word is everyone's, and 3 more; at most
+// scenario::most_automatic_warmup_steps. `before_last` is called before the last 3 steps (or all, of fewer): what it
+// does disturbs the steps after it, which are not to be measured.
 Warmup warm_up(const Context& context, Group* group, StepLoop& loop, Trainer& trainer,
-               torch::optim::Optimizer& optimizer);
+               torch::optim::Optimizer& optimizer, const std::function<void()>& before_last);
 
 // Rank 0's word is everyone's, so that all ranks stop after the same step. `group` null: one's own.
 bool agree(Group* group, bool own);

@@ -160,10 +160,20 @@ TEST_F(ConditionsTest, DriftIsMeasuredAndNamed) {
 TEST_F(ConditionsTest, WarmupAmongTheMeasuredStepsIsNamed) {
   measure(100, [](std::int64_t i) { return steady(i) + (i < 15 ? 40.0 : 0.0); });
   auto said = notices();
-  EXPECT_EQ(said["warmup_too_short"].first, "The first 15 measured steps took 40 % longer than the rest.");
+  EXPECT_EQ(said["warmup_too_short"].first, "The first 15 of 100 measured steps took 40 % longer than the rest.");
   EXPECT_THAT(said["warmup_too_short"].second, HasSubstr("measure.warmup_steps: auto"));
   EXPECT_EQ(said.count("drift"), 0u);  // one finding, one notice
   EXPECT_EQ(rows("conditions", "stability").at(0)["unsettled_steps"], 15);
+}
+
+TEST_F(ConditionsTest, ALevelThatChangesLateIsNoWarmup) {
+  measure(100, [](std::int64_t i) { return steady(i) + (i < 40 ? 20.0 : 0.0); });
+  auto said = notices();
+  // MSER cuts whole batches of five, and the cut after may be as good.
+  EXPECT_THAT(said["level_changed"].first,
+              testing::MatchesRegex("The first 4[05] of 100 measured steps took 20 % longer than the rest."));
+  EXPECT_EQ(said.count("warmup_too_short"), 0u);
+  EXPECT_EQ(rows("conditions", "stability").at(0)["verdict"], "level changed");
 }
 
 TEST_F(ConditionsTest, OutliersAreCountedAndPlaced) {
