@@ -297,7 +297,7 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
     update.exec();
   }
   for (store::HostConditionRow& condition : host_conditions(results)) {
-    condition.measurement_id = outcome.measurement_id;
+    condition.measurement_id = ingested.measurement_id;
     store::Inserter<store::HostConditionRow>(database).insert(condition);
   }
   std::vector<store::DiagnosticRow> diagnostics = check_parameters(results);

@@ -94,7 +94,7 @@ predict: {{workers: [4]}}
             # A tied weight counts once, a frozen parameter is part of the model.
             self.assertIn(str(sum(p.numel() for p in model.parameters())), text)
             steps = next(table for table in report["tables"] if table["name"] == "step")
-            found = {(row["strategy"], row["world_size"]) for row in steps["rows"]}
+            found = {(row["strategy"], row["workers"]) for row in steps["rows"]}
             self.assertTrue({("ddp", 1), ("ddp", 2), ("dp", 1), ("dp", 2)} <= found, found)
 
     def test_returns_its_own_loss(self):
