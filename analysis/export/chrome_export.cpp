@@ -37,6 +37,11 @@ void write_step(ChromeWriter& writer, const ShardClock& shard, SQLite::Statement
                   row.getColumn(2).getString(), shard.aligned(start), shard.aligned(end), arguments);
 }
 
+std::int64_t track_of(std::int64_t lane) {
+  if (lane < 0) return loader_track - lane - 1;
+  return lane == 0 ? step_track : replica_track + lane - 1;
+}
+
 // Steps with their phases and gradient-ready marks, in the order of time.
 void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard) {
   SQLite::Statement steps(
@@ -62,8 +67,8 @@ void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& s
       const std::int64_t from = start + phases.getColumn(2).getInt64();
       nlohmann::ordered_json arguments = nullptr;
       if (!phases.getColumn(4).isNull()) arguments = {{"bytes", phases.getColumn(4).getInt64()}};
-      writer.complete({shard.id, lane == 0 ? step_track : replica_track + lane - 1}, phases.getColumn(0).getString(),
-                      "phase", shard.aligned(from), shard.aligned(from + phases.getColumn(3).getInt64()), arguments);
+      writer.complete({shard.id, track_of(lane)}, phases.getColumn(0).getString(), "phase", shard.aligned(from),
+                      shard.aligned(from + phases.getColumn(3).getInt64()), arguments);
     }
     gradients.reset();
     gradients.bind(1, shard.measurement);
@@ -172,10 +177,11 @@ void name_tracks(SQLite::Database& db, ChromeWriter& writer, const ShardClocks& 
   }
   SQLite::Statement lanes(db,
                           "SELECT DISTINCT st.shard_id, p.lane FROM phase p JOIN step st ON st.id = p.step_id "
-                          "WHERE p.lane > 0 ORDER BY st.shard_id, p.lane");
+                          "WHERE p.lane <> 0 ORDER BY st.shard_id, p.lane");
   while (lanes.executeStep()) {
-    const std::int64_t replica = lanes.getColumn(1).getInt64() - 1;
-    writer.track({lanes.getColumn(0).getInt64(), replica_track + replica}, fmt::format("replica {}", replica));
+    const std::int64_t lane = lanes.getColumn(1).getInt64();
+    writer.track({lanes.getColumn(0).getInt64(), track_of(lane)},
+                 lane > 0 ? fmt::format("replica {}", lane - 1) : fmt::format("loader {}", -lane - 1));
   }
 }
 

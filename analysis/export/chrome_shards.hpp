@@ -23,6 +23,7 @@ inline constexpr std::int64_t gradient_track = 2;
 inline constexpr std::int64_t launch_track = 3;
 inline constexpr std::int64_t collective_track = 10;    // + lane
 inline constexpr std::int64_t replica_track = 1000;     // + replica
+inline constexpr std::int64_t loader_track = 50000;     // + thread of the data loader
 inline constexpr std::int64_t stream_track = 100000;    // + index of (device, stream)
 inline constexpr std::int64_t thread_track = 200000;    // + index of the operating system's thread: raw ranges
 inline constexpr std::int64_t cuda_api_track = 300000;  // + index of the thread: CUDA calls

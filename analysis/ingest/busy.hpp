@@ -15,7 +15,7 @@ namespace ddpprof::ingest {
 // buckets are cut to the end of the backward they were launched in. Returns how many were late.
 std::int64_t cut_late_ends(ShardTrace&);
 
-// The facts of one step; phases are clipped to it.
+// The facts of one step; phases are clipped to it, but for those of the data loader.
 struct StepFacts {
   Interval time;
   std::vector<PhaseFact> phases;

@@ -15,8 +15,9 @@ using trace::PayloadKind;
 // 2^58 ns are 9.1 years since boot: no machine's monotonic clock, but sums of such times still fit int64.
 constexpr std::int64_t latest_time_ns = std::int64_t{1} << 58;
 
-constexpr std::array<std::pair<const char*, PhaseName>, 12> phase_names = {{
+constexpr std::array<std::pair<const char*, PhaseName>, 13> phase_names = {{
     {vocabulary::data_wait, PhaseName::data_wait},
+    {vocabulary::load_batch, PhaseName::load_batch},
     {vocabulary::host_to_device, PhaseName::host_to_device},
     {vocabulary::buffers, PhaseName::buffers},
     {vocabulary::forward, PhaseName::forward},
@@ -164,6 +165,7 @@ EventReader::Open EventReader::open(const trace::EventRecord& event, const store
     case Word::phase:
       if (is_copy(open.meaning.phase)) read("ddpprof.copy", {"bytes"});
       if (is_replica(open.meaning.phase)) read("ddpprof.replica", {"replica"});
+      if (is_load(open.meaning.phase)) read("ddpprof.load", {"loader"});
       break;
     default:
       break;
@@ -211,7 +213,8 @@ void EventReader::closed(const Open& open, std::int64_t end_ns, store::RangeKind
     case Word::phase: {
       PhaseFact fact{open.meaning.phase, time, {}, 0};
       if (is_copy(fact.name) && open.readable) fact.bytes = open.values[0];
-      if (is_replica(fact.name)) open.readable ? void(fact.replica = open.values[0]) : void(++trace_.bad_vocabulary);
+      if (is_replica(fact.name) || is_load(fact.name))
+        open.readable ? void(fact.replica = open.values[0]) : void(++trace_.bad_vocabulary);
       trace_.phases.push_back(fact);
       break;
     }

@@ -20,6 +20,7 @@ namespace ddpprof::ingest {
 enum class PhaseName : std::uint8_t {
   none,
   data_wait,
+  load_batch,
   host_to_device,
   buffers,
   forward,
@@ -35,6 +36,7 @@ enum class PhaseName : std::uint8_t {
 std::string_view to_string(PhaseName);  // as in the vocabulary
 constexpr bool is_copy(PhaseName name) { return name >= PhaseName::replicate && name <= PhaseName::reduce; }
 constexpr bool is_replica(PhaseName name) { return name >= PhaseName::replica_forward; }
+constexpr bool is_load(PhaseName name) { return name == PhaseName::load_batch; }
 
 struct StepFact {
   std::int64_t step = 0;
@@ -46,7 +48,7 @@ struct PhaseFact {
   PhaseName name = PhaseName::none;
   Interval time;
   std::optional<std::int64_t> bytes;
-  std::int64_t replica = 0;
+  std::int64_t replica = 0;  // or the loader's thread
 };
 struct GradFact {
   std::int64_t parameter = 0;

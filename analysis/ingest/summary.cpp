@@ -75,9 +75,15 @@ void add_phase(store::StepRow& row, const PhaseFact& phase) {
       break;
     case PhaseName::replica_forward:
     case PhaseName::replica_backward:
+    case PhaseName::load_batch:  // what the step feels of it is data_wait
     case PhaseName::none:
       break;
   }
+}
+
+std::int64_t lane_of(const PhaseFact& phase) {
+  if (is_replica(phase.name)) return 1 + phase.replica;
+  return is_load(phase.name) ? -1 - phase.replica : 0;
 }
 
 StepSummary summarise_step(const StepFact& fact, const StepFacts& facts, const Activity& activity,
@@ -92,9 +98,8 @@ StepSummary summarise_step(const StepFact& fact, const StepFacts& facts, const A
   for (const PhaseFact& phase : facts.phases) {
     add_phase(row, phase);
     if (fact.kind == StepKind::warmup) continue;
-    summary.phases.push_back({0, to_string(phase.name), is_replica(phase.name) ? 1 + phase.replica : 0,
-                              phase.time.start_ns - row.start_ns, phase.time.end_ns - phase.time.start_ns,
-                              phase.bytes});
+    summary.phases.push_back({0, to_string(phase.name), lane_of(phase), phase.time.start_ns - row.start_ns,
+                              phase.time.end_ns - phase.time.start_ns, phase.bytes});
   }
   if (fact.kind == StepKind::measured)
     for (const auto& [parameter, time_ns] : last_grads) summary.grads.push_back({0, parameter, time_ns - row.start_ns});
@@ -148,6 +153,7 @@ ShardSummary summarise(const ShardTrace& trace) {
   for (const PhaseFact& phase : trace.phases)
     if (const auto at = step_at(trace.steps, phase.time.start_ns)) {
       facts[*at].phases.push_back(phase);
+      if (is_load(phase.name)) continue;  // goes on over the steps; it belongs to the one it began in
       std::int64_t& end_ns = facts[*at].phases.back().time.end_ns;
       end_ns = std::min(end_ns, facts[*at].time.end_ns);
     }

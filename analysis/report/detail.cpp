@@ -42,7 +42,8 @@ Table phases_table(const Source& source) {
   Table table = table_of_configurations(
       "phases", "Phases of a measured step",
       "Per step: the ranges of one name and lane summed, mean over the ranks; then the median over the steps with its "
-      "95 % interval. Lane 0 is the step's own thread, lane 1 + r replica r's. Phases may nest. Forward, backward and "
+      "95 % interval. Lane 0 is the step's own thread, lane 1 + r replica r's, lane −1 − t the data loader's "
+      "thread t. Phases may nest. Forward, backward and "
       "optimizer "
       "are the host's: on a GPU the time to launch them.");
   table.empty =

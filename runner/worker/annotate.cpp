@@ -26,7 +26,7 @@ namespace {
 struct Registry {
   nvtxDomainHandle_t domain = nullptr;
   std::array<nvtxStringHandle_t, static_cast<std::size_t>(Name::count_)> names{};
-  std::uint64_t step = 0, collective = 0, copy = 0, replica = 0, parameter = 0, bucket_member = 0, clock = 0;
+  std::uint64_t step = 0, collective = 0, copy = 0, replica = 0, load = 0, parameter = 0, bucket_member = 0, clock = 0;
 };
 Registry registry;
 std::atomic<bool> paused_flag{false};
@@ -40,6 +40,8 @@ const char* text(Name name) {
       return v::step;
     case Name::data_wait:
       return v::data_wait;
+    case Name::load_batch:
+      return v::load_batch;
     case Name::host_to_device:
       return v::host_to_device;
     case Name::buffers:
@@ -122,6 +124,10 @@ void register_schemas() {
   registry.replica = schema("ddpprof.replica", sizeof(ReplicaInfo),
                             std::array{field(i32, "replica", offsetof(ReplicaInfo, replica)),
                                        field(i32, "samples", offsetof(ReplicaInfo, samples))});
+  registry.load = schema(
+      "ddpprof.load", sizeof(LoadInfo),
+      std::array{field(i64, "batch", offsetof(LoadInfo, batch)), field(i32, "loader", offsetof(LoadInfo, loader)),
+                 field(i32, "samples", offsetof(LoadInfo, samples))});
   registry.parameter = schema("ddpprof.parameter", sizeof(ParameterInfo),
                               std::array{field(i64, "index", offsetof(ParameterInfo, index)),
                                          field(i64, "numel", offsetof(ParameterInfo, numel)),
@@ -157,10 +163,11 @@ struct Event {
 };
 
 template <typename Payload>
-void push_with(Name name, std::uint64_t schema_id, const Payload& payload) {
-  if (!attached()) return;
+bool push_with(Name name, std::uint64_t schema_id, const Payload& payload) {
+  if (!attached()) return false;
   const Event event(name, schema_id, payload);
   nvtxDomainRangePushEx(registry.domain, &event.attributes);
+  return true;
 }
 
 template <typename Payload>
@@ -184,17 +191,18 @@ void initialize() {
 bool attached() { return registry.domain != nullptr && !paused_flag.load(std::memory_order_relaxed); }
 void pause(bool paused) { paused_flag.store(paused, std::memory_order_relaxed); }
 
-void push(Name name) {
-  if (!attached()) return;
+bool push(Name name) {
+  if (!attached()) return false;
   const Event event(name);
   nvtxDomainRangePushEx(registry.domain, &event.attributes);
+  return true;
 }
-void push(Name name, const vocabulary::StepInfo& payload) { push_with(name, registry.step, payload); }
-void push(Name name, const vocabulary::CopyInfo& payload) { push_with(name, registry.copy, payload); }
-void push(Name name, const vocabulary::ReplicaInfo& payload) { push_with(name, registry.replica, payload); }
-void pop() {
-  if (attached()) nvtxDomainRangePop(registry.domain);
-}
+bool push(Name name, const vocabulary::StepInfo& payload) { return push_with(name, registry.step, payload); }
+bool push(Name name, const vocabulary::CopyInfo& payload) { return push_with(name, registry.copy, payload); }
+bool push(Name name, const vocabulary::ReplicaInfo& payload) { return push_with(name, registry.replica, payload); }
+bool push(Name name, const vocabulary::LoadInfo& payload) { return push_with(name, registry.load, payload); }
+// A loader thread's range may end after a pause has begun: what was pushed is popped.
+void pop() { nvtxDomainRangePop(registry.domain); }
 
 void parameter(const vocabulary::ParameterInfo& payload, const std::string& name) {
   if (!attached()) return;

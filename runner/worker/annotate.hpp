@@ -19,6 +19,7 @@ enum class Name : std::uint8_t {
   setup,
   step,
   data_wait,
+  load_batch,
   host_to_device,
   buffers,
   forward,
@@ -43,23 +44,23 @@ enum class Name : std::uint8_t {
 void initialize();
 bool attached();  // true when a tool listens and annotation is not paused
 
-// Between ranges only: until resumed nothing is annotated, as if no tool were attached. For measuring what it costs.
+// Until resumed no range is begun and no mark set, as if no tool were attached. For measuring what annotation costs.
 void pause(bool paused);
 
-void push(Name);
-void push(Name, const vocabulary::StepInfo&);
-void push(Name, const vocabulary::CopyInfo&);
-void push(Name, const vocabulary::ReplicaInfo&);
+// True when a tool was told: then, and only then, pop() on the same thread.
+bool push(Name);
+bool push(Name, const vocabulary::StepInfo&);
+bool push(Name, const vocabulary::CopyInfo&);
+bool push(Name, const vocabulary::ReplicaInfo&);
+bool push(Name, const vocabulary::LoadInfo&);
 void pop();
 
 // A range on this thread from construction to destruction (or end()).
 class Range {
  public:
-  explicit Range(Name name) { push(name); }
+  explicit Range(Name name) : open_(push(name)) {}
   template <typename Payload>
-  Range(Name name, const Payload& payload) {
-    push(name, payload);
-  }
+  Range(Name name, const Payload& payload) : open_(push(name, payload)) {}
   ~Range() { end(); }
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
@@ -70,7 +71,7 @@ class Range {
   }
 
  private:
-  bool open_ = true;
+  bool open_;
 };
 
 void parameter(const vocabulary::ParameterInfo&, const std::string& name);

@@ -20,6 +20,8 @@ inline constexpr const char* buffers = "buffers";      // buffer broadcast (Batc
 inline constexpr const char* forward = "forward";      // loss included
 inline constexpr const char* backward = "backward";    // until DDP's last wait and copy back
 inline constexpr const char* optimizer = "optimizer";  // zeroing the gradients included
+// On the data loader's threads, over the steps of the training thread: one batch in the making. Carries LoadInfo.
+inline constexpr const char* load_batch = "load_batch";
 // DataParallel only. Copies carry CopyInfo, replica_* carry ReplicaInfo and run on the replica's own thread.
 inline constexpr const char* replicate = "replicate";
 inline constexpr const char* scatter = "scatter";
@@ -73,6 +75,11 @@ struct CopyInfo {      // schema "ddpprof.copy"
 };
 struct ReplicaInfo {  // schema "ddpprof.replica"
   std::int32_t replica;
+  std::int32_t samples;
+};
+struct LoadInfo {       // schema "ddpprof.load"
+  std::int64_t batch;   // counts from 0 in the order in which the training thread takes them
+  std::int32_t loader;  // thread
   std::int32_t samples;
 };
 struct ParameterInfo {  // schema "ddpprof.parameter"; the mark's message is the parameter's name

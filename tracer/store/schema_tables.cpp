@@ -137,8 +137,9 @@ constexpr std::array step_columns = {
 
 constexpr std::array phase_columns = {
     Column{"step_id", "INTEGER NOT NULL REFERENCES step(id)", "", ""},
-    Column{"name", "TEXT NOT NULL", "", "forward, backward, optimizer, data_wait, replicate, …"},
-    Column{"lane", "INTEGER NOT NULL", "", "0: the step's own thread; 1 + replica for DataParallel's threads"},
+    Column{"name", "TEXT NOT NULL", "", "forward, backward, optimizer, data_wait, load_batch, replicate, …"},
+    Column{"lane", "INTEGER NOT NULL", "",
+           "0: the step's own thread; 1 + replica for DataParallel's threads, −1 − thread for the data loader's"},
     Column{"start_ns", "INTEGER NOT NULL", "ns", "since the step's start"},
     Column{"duration_ns", "INTEGER NOT NULL", "ns", ""},
     Column{"bytes", "INTEGER", "bytes", "copied, where it is a copy"},

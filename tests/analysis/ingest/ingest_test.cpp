@@ -120,6 +120,28 @@ TEST_F(TwoRanks, ModelPhasesAndGradients) {
                                    "warning unbalanced_ranges 1", "warning steps_incomplete 1"));
 }
 
+// One step of 1000 ns whose batch comes 300 ns late, and two threads that load over it: one began before the step, one
+// goes on after it. What they do is no compute of the step; each stands with the step it began in, on its own lane.
+TEST_F(Ingest, TheDataLoadersThreadsHaveLanesOfTheirOwn) {
+  TrainingShard one(0, 1);
+  one.load(0, 0, 900, 1300);
+  one.load(1, 0, 1300, 1800);
+  one.load(2, 1, 1500, 2400);
+  one.begin_step(0, 1000);
+  one.phase("data_wait", 1000, 1300);
+  one.phase("forward", 1300, 1500);
+  one.phase("backward", 1500, 1900);
+  one.phase("optimizer", 1900, 2000);
+  one.pop(2000);
+  load({&one}, ddp(1));
+  EXPECT_THAT(rows("SELECT name, lane, start_ns, duration_ns FROM phase ORDER BY lane DESC, start_ns"),
+              ElementsAre("data_wait|0|0|300", "forward|0|300|200", "backward|0|500|400", "optimizer|0|900|100",
+                          "load_batch|-1|300|500", "load_batch|-2|500|900"));
+  EXPECT_THAT(rows("SELECT duration_ns, data_wait_ns, compute_ns, communication_ns FROM step"),
+              ElementsAre("1000|300|700|0"));
+  EXPECT_THAT(codes(), IsEmpty());
+}
+
 TEST_F(TwoRanks, SameInputSameRows) {
   load({&zero, &one}, ddp(2), RawPolicy::all);
   Database second = Database::create(folder / "b.db");

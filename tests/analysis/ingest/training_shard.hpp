@@ -31,6 +31,7 @@ class TrainingShard {
         {{"communicator", u64, 0}, {"sequence", u64, 8}, {"bytes", i64, 16}, {"op", i32, 24}, {"bucket", i32, 28}});
     shard.schema(domain, copy_id, "ddpprof.copy", {{"bytes", i64, 0}, {"replicas", i32, 8}});
     shard.schema(domain, replica_id, "ddpprof.replica", {{"replica", i32, 0}, {"samples", i32, 4}});
+    shard.schema(domain, load_id, "ddpprof.load", {{"batch", i64, 0}, {"loader", i32, 8}, {"samples", i32, 12}});
     shard.schema(domain, parameter_id, "ddpprof.parameter", {{"index", i64, 0}, {"numel", i64, 8}, {"bytes", i64, 16}});
     shard.schema(domain, member_id, "ddpprof.bucket_member",
                  {{"generation", i32, 0}, {"bucket", i32, 4}, {"parameter", i64, 8}});
@@ -49,6 +50,10 @@ class TrainingShard {
   void replica(std::string_view name, std::int32_t index, std::int64_t start_ns, std::int64_t end_ns) {
     push_with(200 + index, start_ns, name, replica_id, vocabulary::ReplicaInfo{index, 4});
     shard.pop(200 + index, end_ns, domain);
+  }
+  void load(std::int64_t batch, std::int32_t loader, std::int64_t start_ns, std::int64_t end_ns) {
+    push_with(300 + loader, start_ns, vocabulary::load_batch, load_id, vocabulary::LoadInfo{batch, loader, 8});
+    shard.pop(300 + loader, end_ns, domain);
   }
   void begin_step(std::int64_t step, std::int64_t start_ns, std::int32_t samples = 8,
                   vocabulary::StepKind kind = vocabulary::StepKind::measured) {
@@ -126,7 +131,7 @@ class TrainingShard {
   static constexpr std::uint64_t first_id = std::uint64_t{1} << 32;
   static constexpr std::uint64_t step_id = first_id, collective_id = first_id + 1, copy_id = first_id + 2,
                                  replica_id = first_id + 3, parameter_id = first_id + 4, member_id = first_id + 5,
-                                 clock_id = first_id + 6;
+                                 clock_id = first_id + 6, load_id = first_id + 7;
 
   static vocabulary::CollectiveInfo info(std::uint64_t sequence, std::int32_t bucket, std::int64_t bytes) {
     return {communicator, sequence, bytes, 0, bucket};
