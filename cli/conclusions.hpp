@@ -13,7 +13,9 @@
 namespace ddpprof::cli {
 
 fit::PredictOptions predict_options(const scenario::Scenario& scenario);
-fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenario);
+// An epoch of files whose number of samples the scenario leaves open has as many as the database's measurements found;
+// throws Failure (data) when none did.
+fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenario, store::Database& database);
 
 // What follows once the measurements are in the database: fits, predictions, the report on standard output, and the
 // exports that the scenario asks for. `data` when the measurements cannot support a prediction: the report is printed

@@ -38,7 +38,7 @@ class LearningRateSubcommand final : public Subcommand {
         throw Failure(ExitCode::data, file_ + " holds no scenario, and so no batch, samples or base learning rate", "",
                       "measure one with ddpprof run SCENARIO.yaml");
       }
-      fit::LearningRateOptions options = learning_rate_options(*scenario);
+      fit::LearningRateOptions options = learning_rate_options(*scenario, database);
       options.workers.assign(workers.begin(), workers.end());
       if (base_) options.base_lr = *base_;
       const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);

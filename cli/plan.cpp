@@ -12,14 +12,25 @@
 #include "cli/subcommand.hpp"
 #include "runner/host/cpu.hpp"
 #include "runner/host/memory.hpp"
+#include "runner/scenario/data_files.hpp"
 
 namespace ddpprof::cli {
 namespace {
 
+std::uintmax_t file_bytes(const scenario::Data& data) {
+  try {
+    return scenario::find_data_files(data).bytes();
+  } catch (const scenario::DataError&) {  // said before anything is measured
+    return 0;
+  }
+}
 void check_memory(const Plan& plan, const scenario::Scenario& scenario, std::int64_t memory_bytes) {
   constexpr auto index_bytes = static_cast<std::int64_t>(sizeof(std::int64_t));
   // Every rank draws the permutation of all samples, as PyTorch's DistributedSampler does.
-  const std::int64_t rank_bytes = bare_rank_bytes + scenario.workload.data.samples * index_bytes;
+  // Files are kept whole on each.
+  const scenario::Data& data = scenario.workload.data;
+  const std::int64_t rank_bytes =
+      bare_rank_bytes + data.known_samples().value_or(0) * index_bytes + static_cast<std::int64_t>(file_bytes(data));
   std::int64_t most = 0;
   for (const Configuration& configuration : plan.configurations) most = std::max(most, configuration.processes());
   if (most <= memory_bytes / rank_bytes) return;

@@ -12,6 +12,9 @@
 namespace ddpprof::scenario {
 namespace {
 
+constexpr std::int64_t mnist_pixels = 28 * 28, mnist_classes = 10;
+constexpr std::int64_t most_weighted_samples = std::int64_t{1} << 24;  // categories of torch.multinomial
+
 class Checks {
  public:
   Checks(const Scenario& scenario, const std::set<std::string, std::less<>>& broken, Tree& tree)
@@ -24,6 +27,10 @@ class Checks {
     torchscript();
     ddp();
     batch_norm();
+    data_source();
+    mnist_fits();
+    classes();
+    images();
     samples();
     samples_per_step();
     strategies();
@@ -154,10 +161,109 @@ class Checks {
                       "expected a batch of 2 or more, or image_size 33 or more");
   }
 
-  // What DistributedSampler gives each worker must fill a batch, or no step trains on the batch that is named.
+  bool flat_model() const {
+    const Model::Kind kind = scenario_.workload.model.kind;
+    return kind == Model::Kind::linear || kind == Model::Kind::mlp;
+  }
+
+  // Keys that belong to another source would be passed over in silence.
+  void data_source() {
+    if (!sound({"workload.data.source"})) return;
+    const Data& data = scenario_.workload.data;
+    const auto source = to_string(data.source);
+    const bool files = data.source != DataSource::synthetic;
+    if (files && sound({"workload.data.path"}) && data.path.empty())
+      tree_.complain_at({"workload.data.path", "workload.data.source"},
+                        fmt::format("'source: {}' reads files; expected 'path', the folder that holds them", source));
+    if (!files && !data.path.empty())
+      tree_.complain_at({"workload.data.path"},
+                        "synthetic data has no files; leave it out, or say 'source: mnist' or 'source: tensors'");
+    if (data.source != DataSource::mnist && data.split != DataSplit::train)
+      tree_.complain_at({"workload.data.split"},
+                        fmt::format("belongs to 'source: mnist'; with '{}' leave it out", source));
+    if (files && data.imbalance != 1.0)
+      tree_.complain_at({"workload.data.imbalance"},
+                        fmt::format("belongs to synthetic classes; with 'source: {}' leave it out", source));
+    if (files && data.image)
+      tree_.complain_at({"workload.data.image"},
+                        fmt::format("belongs to synthetic data; '{}' has its own shape: leave it out", source));
+  }
+
+  void mnist_fits() {
+    if (!sound({"workload.data.source", "workload.loss"}) || !sound_model()) return;
+    const Workload& workload = scenario_.workload;
+    if (workload.data.source != DataSource::mnist) return;
+    if (!flat_model() || (!workload.model.widths.empty() && workload.model.widths.front() != mnist_pixels)) {
+      const std::string takes = flat_model() ? fmt::format("{} values", workload.model.widths.front())
+                                             : fmt::format("3 × {0} × {0}", workload.model.image_size);
+      tree_.complain_at(
+          {"workload.data.source"},
+          fmt::format("MNIST's samples are 1 × 28 × 28 ({} values), the model takes {}; expected a linear "
+                      "or mlp model with {} inputs",
+                      mnist_pixels, takes, mnist_pixels));
+    }
+    if (workload.loss == LossKind::mse)
+      tree_.complain_at({"workload.loss"}, "MNIST's targets are classes; expected cross_entropy");
+    else if (workload.model.outputs() < mnist_classes)
+      tree_.complain_at({"workload.data.source"}, fmt::format("MNIST has {} classes, the model {} outputs; expected at "
+                                                              "least {}",
+                                                              mnist_classes, workload.model.outputs(), mnist_classes));
+  }
+
+  void classes() {
+    const Data& data = scenario_.workload.data;
+    if (sound({"workload.data.sampling", "workload.loss"}) && data.sampling == Sampling::balanced) {
+      if (scenario_.workload.loss != LossKind::cross_entropy)
+        tree_.complain_at({"workload.data.sampling"}, "balances classes; expected 'loss: cross_entropy' with it");
+      if (!data.shuffle && sound({"workload.data.shuffle"}))
+        tree_.complain_at({"workload.data.sampling"},
+                          "draws samples at random, which 'shuffle: false' forbids; expected one of the two");
+      if (sound({"workload.data.samples"}) && data.known_samples().value_or(0) > most_weighted_samples)
+        tree_.complain_at({"workload.data.samples", "workload.data.sampling"},
+                          fmt::format("balanced sampling draws with torch.multinomial, which takes at most {} samples",
+                                      most_weighted_samples));
+    }
+    if (sound({"workload.data.imbalance", "workload.loss"}) && data.imbalance != 1.0 &&
+        scenario_.workload.loss != LossKind::cross_entropy)
+      tree_.complain_at({"workload.data.imbalance"}, "makes classes unequal; expected 'loss: cross_entropy' with it");
+  }
+
+  void images() {
+    if (!sound({"workload.data.image", "workload.data.transform", "workload.data.source"}) || !sound_model()) return;
+    const Data& data = scenario_.workload.data;
+    const bool synthetic = data.source == DataSource::synthetic;
+    if (synthetic && data.image) {
+      const auto& image = *data.image;
+      if (!flat_model())
+        return tree_.complain_at({"workload.data.image"},
+                                 "is for models that take their input flat; with another kind leave it out");
+      if (image.size() != 3)
+        return tree_.complain_at(
+            {"workload.data.image"},
+            fmt::format("expected three numbers: channels, height, width; found {}", image.size()));
+      const std::int64_t values = image[0] * image[1] * image[2];
+      const std::int64_t takes = scenario_.workload.model.widths.front();
+      if (values != takes)
+        return tree_.complain_at({"workload.data.image"},
+                                 fmt::format("{} × {} × {} are {} values, the model takes {}; expected as many",
+                                             image[0], image[1], image[2], values, takes));
+    }
+    // What a folder of tensors holds is seen when it is read.
+    if (data.transform == Transform::augment && synthetic && flat_model() && !data.image)
+      tree_.complain_at({"workload.data.transform"},
+                        "augment crops and flips images; expected a residual network, 'source: mnist' or 'tensors', or "
+                        "'image: [channels, height, width]' beside it");
+  }
+
+  // What DistributedSampler gives each worker must fill a batch, or no step trains on the batch that is named. Of files
+  // whose number of samples the scenario leaves open the worker sees to it.
   void samples() {
-    if (!sound({"workload.data.samples", "workload.data.drop_last", "workload.batch_per_worker", "workers"})) return;
-    const std::int64_t samples = scenario_.workload.data.samples;
+    if (!sound({"workload.data.samples", "workload.data.source", "workload.data.drop_last", "workload.batch_per_worker",
+                "workers"}))
+      return;
+    const std::optional<std::int64_t> known = scenario_.workload.data.known_samples();
+    if (!known) return;
+    const std::int64_t samples = *known;
     const std::int64_t batch = scenario_.workload.batch_per_worker;
     const std::int64_t most = scenario_.workers.back();
     if (samples < most) {

@@ -174,28 +174,7 @@ std::vector<KeySpec> make_specs() {
                                                      .doc = "What the loss compares the output with, in the same "
                                                             "notation: `int64[]<10` is a label of 10 classes."}));
 
-  add(bound<S, W, &Workload::data, &Data::samples>(
-      {.key = "workload.data.samples",
-       .type = integer,
-       .unit = "samples",
-       .limits = {.least = 1, .most = 1e9},
-       .doc = "Size of the synthetic data set. It is sharded over the workers as PyTorch's DistributedSampler does, "
-              "and each worker's share must fill a batch."}));
-  add(bound<S, W, &Workload::data, &Data::seed>({.key = "workload.data.seed",
-                                                 .type = integer,
-                                                 .unit = "",
-                                                 .limits = {.least = 0},
-                                                 .doc = "Seed of the data and of the shuffle; the same seed gives the "
-                                                        "same data on every machine."}));
-  add(bound<S, W, &Workload::data, &Data::shuffle>({.key = "workload.data.shuffle",
-                                                    .type = boolean,
-                                                    .unit = "",
-                                                    .doc = "Draw a new order of the samples each epoch."}));
-  add(bound<S, W, &Workload::data, &Data::drop_last>(
-      {.key = "workload.data.drop_last",
-       .type = boolean,
-       .unit = "",
-       .doc = "When the workers do not divide the samples: drop the rest (true) or repeat some samples (false)."}));
+  add_data_specs(specs);
   add(bound<S, W, &Workload::loss>({.key = "workload.loss",
                                     .type = choice,
                                     .unit = "",

@@ -14,7 +14,7 @@ constexpr Group groups[] = {
     {"", "The whole file."},
     {"workload", "What one worker trains."},
     {"workload.model", "The network."},
-    {"workload.data", "The synthetic data set."},
+    {"workload.data", "What is trained on, in which order, and who loads it ([data.md](data.md))."},
     {"workload.optimizer", "The optimizer."},
     {"ddp", "Options of DistributedDataParallel."},
     {"measure", "How a run is measured."},

@@ -46,6 +46,12 @@ constexpr std::string_view whole_rules = R"(
 
 - Each worker's share of `workload.data.samples` fills a batch of `workload.batch_per_worker` at the largest of
   `workers`.
+- `workload.data.source: mnist` or `tensors` needs `path`; `split` belongs to `mnist`, `imbalance` and `image` to
+  `synthetic`. MNIST needs a `linear` or `mlp` model of 784 inputs and 10 outputs or more, and `cross_entropy`.
+- `sampling: balanced` and `imbalance` need `cross_entropy`; `balanced` does not go with `shuffle: false` and takes at
+  most 16777216 samples.
+- `transform: augment` needs images: a residual network, MNIST, tensors of channels × height × width, or `image`, whose
+  product is the number of inputs of the `linear` or `mlp` model.
 - `loss: cross_entropy` needs 2 outputs or more; a model with 1 output takes `mse`. `gpt` and `bert` take
   `cross_entropy`, `recommender` takes `bce` or `mse`, and only `torchscript` takes `model`, with `ddp` alone.
 - `heads` divide `width`; `sequence` is at most `positions`.

@@ -106,6 +106,48 @@ const char* to_string(Compression compression) {
   return "unknown";
 }
 
+const char* to_string(DataSource source) {
+  switch (source) {
+    case DataSource::synthetic:
+      return "synthetic";
+    case DataSource::mnist:
+      return "mnist";
+    case DataSource::tensors:
+      return "tensors";
+  }
+  return "unknown";
+}
+
+const char* to_string(DataSplit split) {
+  switch (split) {
+    case DataSplit::train:
+      return "train";
+    case DataSplit::test:
+      return "test";
+  }
+  return "unknown";
+}
+
+const char* to_string(Sampling sampling) {
+  switch (sampling) {
+    case Sampling::uniform:
+      return "uniform";
+    case Sampling::balanced:
+      return "balanced";
+  }
+  return "unknown";
+}
+
+const char* to_string(Transform transform) {
+  switch (transform) {
+    case Transform::none:
+      return "none";
+    case Transform::augment:
+      return "augment";
+  }
+  return "unknown";
+}
+
 const char* to_string(RawEvents raw) {
   switch (raw) {
     case RawEvents::all:
@@ -134,6 +176,11 @@ const char* to_string(LearningRateRule rule) {
       return "linear";
   }
   return "unknown";
+}
+
+std::optional<std::int64_t> Data::known_samples() const {
+  if (samples || source != DataSource::synthetic) return samples;
+  return synthetic_samples;
 }
 
 std::int64_t Model::vocabulary_size() const { return vocabulary.value_or(kind == Kind::bert ? 30522 : 50257); }

@@ -16,6 +16,10 @@ enum class OptimizerKind { sgd, adam, adamw };
 enum class Precision { fp32, bf16 };  // bf16: parameters stay fp32, forward and loss run under autocast
 enum class LossKind { cross_entropy, mse, bce, model };  // model: what the module returns is the loss
 enum class Compression { none, fp16 };
+enum class DataSource { synthetic, mnist, tensors };
+enum class DataSplit { train, test };
+enum class Sampling { uniform, balanced };
+enum class Transform { none, augment };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
 enum class LearningRateRule { linear };  // lr = N * base, warmed up step by step (Goyal et al. 2017)
@@ -45,10 +49,24 @@ struct Model {
 };
 
 struct Data {
-  std::int64_t samples = 10000;  // synthetic, made from the seed
+  static constexpr std::int64_t synthetic_samples = 10000;
+
+  DataSource source = DataSource::synthetic;
+  std::string path = {};                     // mnist, tensors: the folder with the files
+  DataSplit split = DataSplit::train;        // mnist
+  std::optional<std::int64_t> samples = {};  // unset: synthetic_samples, or all that the files hold
   std::uint64_t seed = 1;
   bool shuffle = true;
-  bool drop_last = false;  // as DistributedSampler's
+  bool drop_last = false;                               // as DistributedSampler's
+  bool set_epoch = true;                                // false: the same order in every epoch
+  Sampling sampling = Sampling::uniform;                // balanced: every class as often as any other
+  double imbalance = 1.0;                               // synthetic: samples of the largest class over the smallest
+  std::optional<std::vector<std::int64_t>> image = {};  // synthetic: {channels, height, width} of a flat input
+  Transform transform = Transform::none;
+  std::int64_t loader_threads = 0;  // 0: the training thread loads
+  std::int64_t prefetch = 2;        // batches ready ahead for each loader thread
+
+  std::optional<std::int64_t> known_samples() const;  // unset when only the files tell
 
   bool operator==(const Data&) const = default;
 };
@@ -157,6 +175,10 @@ const char* to_string(OptimizerKind);
 const char* to_string(Precision);
 const char* to_string(LossKind);
 const char* to_string(Compression);
+const char* to_string(DataSource);
+const char* to_string(DataSplit);
+const char* to_string(Sampling);
+const char* to_string(Transform);
 const char* to_string(RawEvents);
 const char* to_string(Sharing);
 const char* to_string(LearningRateRule);

@@ -38,6 +38,14 @@ inline constexpr std::array values_of<LossKind> = {LossKind::cross_entropy, Loss
 template <>
 inline constexpr std::array values_of<Compression> = {Compression::none, Compression::fp16};
 template <>
+inline constexpr std::array values_of<DataSource> = {DataSource::synthetic, DataSource::mnist, DataSource::tensors};
+template <>
+inline constexpr std::array values_of<DataSplit> = {DataSplit::train, DataSplit::test};
+template <>
+inline constexpr std::array values_of<Sampling> = {Sampling::uniform, Sampling::balanced};
+template <>
+inline constexpr std::array values_of<Transform> = {Transform::none, Transform::augment};
+template <>
 inline constexpr std::array values_of<RawEvents> = {RawEvents::all, RawEvents::rank0, RawEvents::none};
 template <>
 inline constexpr std::array values_of<Sharing> = {Sharing::machine, Sharing::dedicated};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "runner/scenario/data_files.hpp"
 #include "runner/scenario/read.hpp"
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/loop/bench_comm.hpp"
@@ -152,6 +153,8 @@ int guarded_main(int argc, char** argv) {
     run(context, began_ns);
     return done;
   } catch (const UsageError& error) {
+    leave(usage, who + ": " + error.what());
+  } catch (const scenario::DataError& error) {
     leave(usage, who + ": " + error.what());
   } catch (const MissingAbility& error) {
     leave(missing, who + ": " + error.what());

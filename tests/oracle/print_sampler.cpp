@@ -1,4 +1,5 @@
-// Reads one JSON object a line (samples, replicas, rank, shuffle, drop_last, seed, epoch), prints the rank's indices.
+// Reads one JSON object a line (samples, replicas, rank, shuffle, drop_last, seed, epoch and, if drawn by weight,
+// weights), prints the rank's indices.
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,8 +9,9 @@
 int main() {
   for (std::string line; std::getline(std::cin, line);) {
     const auto in = nlohmann::json::parse(line);
-    const ddpprof::worker::SamplerOptions options{in.at("samples"), in.at("replicas"),  in.at("rank"),
-                                                  in.at("shuffle"), in.at("drop_last"), in.at("seed")};
+    ddpprof::worker::SamplerOptions options{in.at("samples"), in.at("replicas"),  in.at("rank"),
+                                            in.at("shuffle"), in.at("drop_last"), in.at("seed")};
+    options.weights = in.value("weights", std::vector<double>{});
     std::cout << nlohmann::json(ddpprof::worker::epoch_indices(options, in.at("epoch"))).dump() << '\n';
   }
 }

@@ -44,7 +44,8 @@ TEST(Read, TakesEveryKey) {
 name: all-keys_1.0
 workload:
   model: {kind: resnet50, classes: 10, image_size: 96}
-  data: {samples: 4096, seed: 9223372036854775807, shuffle: false, drop_last: true}
+  data: {source: tensors, path: a folder, samples: 4096, seed: 9223372036854775807, shuffle: false,
+         drop_last: true, set_epoch: false, transform: augment, loader_threads: 3, prefetch: 4}
   loss: mse
   batch_per_worker: 16
   optimizer: {kind: sgd, momentum: 0.9, weight_decay: 1e-4}
@@ -64,8 +65,16 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
 )");
   EXPECT_EQ(s.name, "all-keys_1.0");
   EXPECT_EQ(s.workload.model, (Model{.kind = Model::Kind::resnet50, .widths = {}, .classes = 10, .image_size = 96}));
-  EXPECT_EQ(s.workload.data,
-            (Data{.samples = 4096, .seed = 9223372036854775807u, .shuffle = false, .drop_last = true}));
+  EXPECT_EQ(s.workload.data, (Data{.source = DataSource::tensors,
+                                   .path = "a folder",
+                                   .samples = 4096,
+                                   .seed = 9223372036854775807u,
+                                   .shuffle = false,
+                                   .drop_last = true,
+                                   .set_epoch = false,
+                                   .transform = Transform::augment,
+                                   .loader_threads = 3,
+                                   .prefetch = 4}));
   EXPECT_EQ(s.workload.loss, LossKind::mse);
   EXPECT_EQ(s.workload.batch_per_worker, 16);
   EXPECT_EQ(s.workload.accumulation, 4);
@@ -92,6 +101,22 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
   EXPECT_EQ(s.output,
             (Output{.database = "a b.db", .raw = RawEvents::none, .csv = "out/csv", .chrome = "trace \"1\".json"}));
   EXPECT_EQ(sound(to_yaml(s)), s);
+}
+
+TEST(Read, TakesTheKeysOfEachDataSource) {
+  const Scenario made = sound(R"({name: x, workload: {model: {kind: mlp, widths: [12, 4]},
+    data: {sampling: balanced, imbalance: 2.5, image: [3, 2, 2], transform: augment}}})");
+  EXPECT_EQ(made.workload.data, (Data{.sampling = Sampling::balanced,
+                                      .imbalance = 2.5,
+                                      .image = std::vector<std::int64_t>{3, 2, 2},
+                                      .transform = Transform::augment}));
+  EXPECT_EQ(made.workload.data.known_samples(), 10'000);
+  EXPECT_EQ(sound(to_yaml(made)), made);
+  const Scenario read = sound(R"({name: x, workload: {model: {kind: linear, in: 784, out: 10},
+    data: {source: mnist, path: digits, split: test}}})");
+  EXPECT_EQ(read.workload.data, (Data{.source = DataSource::mnist, .path = "digits", .split = DataSplit::test}));
+  EXPECT_FALSE(read.workload.data.known_samples());  // the files tell
+  EXPECT_EQ(sound(to_yaml(read)), read);
 }
 
 TEST(Read, LinearWidthsComeFromInAndOut) {

@@ -215,8 +215,8 @@ TEST(Sampler, EpochsFollowOneAnother) {
   auto expected = epoch_indices({10, 1, 0, true, false, 5}, 0);
   const auto next_epoch = epoch_indices({10, 1, 0, true, false, 5}, 1);
   expected.insert(expected.end(), next_epoch.begin(), next_epoch.begin() + 2);
-  auto got = sampler.next();
-  const auto more = sampler.next();
+  auto got = sampler.next().indices;
+  const auto more = sampler.next().indices;
   got.insert(got.end(), more.begin(), more.end());
   EXPECT_EQ(got, expected);
 }

@@ -1,79 +1,86 @@
 #include "runner/worker/data/dataset.hpp"
 
-#include <algorithm>
 #include <stdexcept>
-
-#include "runner/scenario/tensor_spec.hpp"
-#include "runner/worker/data/structured.hpp"
-#include "runner/worker/status.hpp"
+#include <utility>
 
 namespace ddpprof::worker {
 namespace {
 
-at::Generator generator(std::uint64_t seed, std::uint64_t kind, std::uint64_t number) {
-  return at::make_generator<at::CPUGeneratorImpl>(stream(seed, kind, number));
+Samples load(const scenario::Workload& workload) {
+  switch (workload.data.source) {
+    case scenario::DataSource::synthetic:
+      return make_synthetic(workload);
+    case scenario::DataSource::mnist:
+      return read_mnist(workload);
+    case scenario::DataSource::tensors:
+      return read_tensors(workload);
+  }
+  throw std::invalid_argument("unknown data source");
 }
 
-enum Stream : std::uint64_t { sample_stream = 1, pattern_stream = 2, teacher_stream = 3 };
+// Channels × height × width of an image; anything else is one row, which only scaling and normalising can tell.
+std::vector<std::int64_t> plane_shape(const torch::Tensor& stored) {
+  if (stored.dim() == 4) return {stored.size(1), stored.size(2), stored.size(3)};
+  return {1, 1, stored.numel() / stored.size(0)};
+}
 
 }  // namespace
 
-Dataset::Dataset(const scenario::Workload& workload) {
-  const auto specs = scenario::input_specs(workload.model);
-  std::int64_t sample_bytes = 0;
-  for (const auto& spec : specs)
-    sample_bytes += spec.elements() * (spec.type == scenario::TensorSpec::Type::int64 ? 8 : 4);
-  if (is_structured(workload.model)) {
-    auto made =
-        make_structured(workload, std::clamp(pool_bytes / sample_bytes, std::int64_t{1}, workload.data.samples));
-    inputs_ = std::move(made.inputs);
-    targets_ = std::move(made.targets);
-    return;
+Dataset::Dataset(const scenario::Workload& workload) : samples_(load(workload)) {
+  for (const auto& input : sample_format(workload).inputs) shapes_.push_back(input.shape);
+  const bool augment = workload.data.transform == scenario::Transform::augment;
+  const auto& first = samples_.inputs.front();
+  if (augment && (first.dim() != 4 || first.scalar_type() == torch::kLong))
+    throw DataError(
+        "workload.data.transform: augment crops and flips images; expected samples of channels × height × "
+        "width, found " +
+        shape_text(first.sizes().slice(1).vec()));
+  if (augment && !samples_.normalization) samples_.normalization = channel_statistics(first);
+  for (const auto& stored : samples_.inputs) {
+    const bool image = transforms_.empty();
+    const bool normalize = image && samples_.normalization;
+    transforms_.emplace_back();
+    if ((image && augment) || normalize || stored.scalar_type() == torch::kByte)
+      transforms_.back().emplace(plane_shape(stored), normalize ? samples_.normalization : std::nullopt,
+                                 image && augment);
   }
-  const auto& shape = specs.front().shape;
-  const std::int64_t outputs = workload.model.outputs();
-  std::int64_t features = 1;
-  for (const auto extent : shape) features *= extent;
-  const std::int64_t pool = std::min(workload.data.samples, std::max<std::int64_t>(1, pool_bytes / sample_bytes));
-  const std::uint64_t seed = workload.data.seed;
-
-  std::vector<std::int64_t> pool_shape{pool};
-  pool_shape.insert(pool_shape.end(), shape.begin(), shape.end());
-  inputs_ = {torch::empty(pool_shape)};
-  auto rows = inputs_.front().view({pool, features});
-  const bool classify = workload.loss == scenario::LossKind::cross_entropy;
-  torch::Tensor teacher;
-  if (classify) {
-    targets_ = torch::empty({pool}, torch::kLong);
-  } else {
-    auto source = generator(seed, teacher_stream, 0);
-    teacher = torch::randn({features, outputs}, source) / std::sqrt(static_cast<double>(features));
-    targets_ = torch::empty({pool, outputs});
-  }
-  for (std::int64_t i = 0; i < pool; ++i) {
-    if (i % 4096 == 0) status::set(status::Activity::building_model);  // a large data set takes a while: no hang
-    auto source = generator(seed, sample_stream, static_cast<std::uint64_t>(i));
-    auto row = rows[i];
-    row.normal_(0.0, 1.0, source);
-    if (classify) {
-      const auto label = static_cast<std::int64_t>(stream(seed, sample_stream, static_cast<std::uint64_t>(i)) %
-                                                   static_cast<std::uint64_t>(outputs));
-      targets_[i] = label;
-      auto pattern_source = generator(seed, pattern_stream, static_cast<std::uint64_t>(label));
-      row.add_(torch::randn({features}, pattern_source), 0.5);
-    }
-  }
-  if (!classify) at::mm_out(targets_, rows, teacher);
 }
 
 Dataset::Batch Dataset::batch(const std::vector<std::int64_t>& indices) const {
-  auto slots = torch::empty({static_cast<std::int64_t>(indices.size())}, torch::kLong);
+  return batch(Picks{indices, std::vector<std::uint64_t>(indices.size()), 0});
+}
+
+Dataset::Batch Dataset::batch(const Picks& picks) const {
+  const auto count = static_cast<std::int64_t>(picks.indices.size());
+  auto slots = torch::empty({count}, torch::kLong);
   auto* slot = slots.mutable_data_ptr<std::int64_t>();
-  for (std::size_t i = 0; i < indices.size(); ++i) slot[i] = indices[i] % pool_size();
+  std::vector<std::int64_t> rows(picks.indices.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) slot[i] = rows[i] = picks.indices[i] % pool_size();
   Batch batch;
-  for (const auto& input : inputs_) batch.inputs.push_back(input.index_select(0, slots));
-  batch.targets = targets_.index_select(0, slots);
+  for (std::size_t i = 0; i < samples_.inputs.size(); ++i) {
+    const auto& stored = samples_.inputs[i];
+    auto input = transforms_[i] ? transforms_[i]->apply(stored, rows, picks.streams) : stored.index_select(0, slots);
+    std::vector<std::int64_t> shape{count};
+    shape.insert(shape.end(), shapes_[i].begin(), shapes_[i].end());
+    batch.inputs.push_back(input.view(shape));
+  }
+  batch.targets = samples_.targets.index_select(0, slots);
   return batch;
+}
+
+std::vector<double> Dataset::balancing_weights() const {
+  if (samples_.targets.dim() != 1 || samples_.targets.scalar_type() != torch::kLong)
+    throw DataError("workload.data.sampling: balanced needs one class a sample");
+  const auto rows = samples_.targets.contiguous();
+  const auto* labels = rows.const_data_ptr<std::int64_t>();
+  const auto pool = static_cast<std::size_t>(pool_size());
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(rows.max().item<std::int64_t>()) + 1);
+  const auto all = static_cast<std::size_t>(samples());
+  for (std::size_t i = 0; i < all; ++i) ++counts[static_cast<std::size_t>(labels[i % pool])];
+  std::vector<double> weights(all);
+  for (std::size_t i = 0; i < all; ++i)
+    weights[i] = 1.0 / static_cast<double>(counts[static_cast<std::size_t>(labels[i % pool])]);
+  return weights;
 }
 
 torch::Tensor loss_of(scenario::LossKind kind, const torch::Tensor& output, const torch::Tensor& target) {

@@ -1,10 +1,27 @@
 #include "runner/worker/data/sampler.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
+#include "runner/worker/data/random_stream.hpp"
 #include "runner/worker/torch.hpp"
 
 namespace ddpprof::worker {
+namespace {
+
+at::Tensor weighted_order(const SamplerOptions& options, std::int64_t count, const at::Generator& generator) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  if (static_cast<std::int64_t>(options.weights.size()) != options.samples || options.samples > most)
+    throw std::invalid_argument("sampler: expected one weight for each of at most " + std::to_string(most) +
+                                " samples, found " + std::to_string(options.weights.size()) + " for " +
+                                std::to_string(options.samples));
+  const at::Tensor weights = at::tensor(at::ArrayRef<double>(options.weights), at::kDouble);
+  return at::multinomial(weights, count, /*replacement=*/true, generator);
+}
+
+}  // namespace
 
 std::int64_t samples_per_rank(const SamplerOptions& options) {
   const std::int64_t n = options.samples, ranks = options.replicas;
@@ -16,40 +33,55 @@ std::int64_t samples_per_rank(const SamplerOptions& options) {
 }
 
 std::vector<std::int64_t> epoch_indices(const SamplerOptions& options, std::int64_t epoch) {
-  // The permutation of the whole set is the only thing of its size, as it may hold a thousand million samples.
-  at::Tensor permutation;
-  if (options.shuffle) {
+  const std::int64_t own = samples_per_rank(options);
+  // The order of the whole set is the only thing of its size, as it may hold a thousand million samples.
+  at::Tensor drawn;
+  if (own > 0 && (options.shuffle || !options.weights.empty())) {
     const auto generator = at::make_generator<at::CPUGeneratorImpl>(options.seed + static_cast<std::uint64_t>(epoch));
-    permutation = at::randperm(options.samples, generator, at::TensorOptions(at::kLong));
+    drawn = options.weights.empty() ? at::randperm(options.samples, generator, at::TensorOptions(at::kLong))
+                                    : weighted_order(options, own * options.replicas, generator);
   }
-  const std::int64_t* order = options.shuffle ? permutation.const_data_ptr<std::int64_t>() : nullptr;
-  std::vector<std::int64_t> mine(static_cast<std::size_t>(samples_per_rank(options)));
+  const std::int64_t* order = drawn.defined() ? drawn.const_data_ptr<std::int64_t>() : nullptr;
+  const std::int64_t length = drawn.defined() ? drawn.numel() : options.samples;
+  std::vector<std::int64_t> mine(static_cast<std::size_t>(own));
   for (std::size_t j = 0; j < mine.size(); ++j) {
-    const std::int64_t place = (options.rank + static_cast<std::int64_t>(j) * options.replicas) % options.samples;
+    const std::int64_t place = (options.rank + static_cast<std::int64_t>(j) * options.replicas) % length;
     mine[j] = order ? order[place] : place;
   }
   return mine;
 }
 
 BatchSampler::BatchSampler(SamplerOptions options, std::int64_t batch)
-    : options_(options), batch_(batch), indices_(epoch_indices(options, 0)) {
+    : options_(std::move(options)), batch_(batch), indices_(order()) {
   if (indices_.empty())
-    throw std::invalid_argument("data.samples (" + std::to_string(options.samples) +
-                                ") with drop_last leaves nothing for " + std::to_string(options.replicas) +
+    throw std::invalid_argument("data.samples (" + std::to_string(options_.samples) +
+                                ") with drop_last leaves nothing for " + std::to_string(options_.replicas) +
                                 " ranks; raise data.samples or unset data.drop_last");
 }
 
-std::vector<std::int64_t> BatchSampler::next() {
-  std::vector<std::int64_t> batch;
-  batch.reserve(static_cast<std::size_t>(batch_));
-  while (static_cast<std::int64_t>(batch.size()) < batch_) {
+std::vector<std::int64_t> BatchSampler::order() const {
+  return epoch_indices(options_, options_.set_epoch ? epoch_ : 0);
+}
+
+Picks BatchSampler::next() {
+  Picks picks;
+  picks.indices.reserve(static_cast<std::size_t>(batch_));
+  picks.streams.reserve(static_cast<std::size_t>(batch_));
+  while (static_cast<std::int64_t>(picks.indices.size()) < batch_) {
     if (position_ == indices_.size()) {
-      indices_ = epoch_indices(options_, ++epoch_);
+      ++epoch_;
+      indices_ = order();
       position_ = 0;
     }
-    batch.push_back(indices_[position_++]);
+    const std::uint64_t place =
+        static_cast<std::uint64_t>(options_.rank) + position_ * static_cast<std::uint64_t>(options_.replicas);
+    // Of the epoch that really is, whatever set_epoch says: forgetting it repeats the order, not what is drawn.
+    const std::uint64_t epoch = random_stream(options_.seed, StreamKind::epoch, static_cast<std::uint64_t>(epoch_));
+    picks.streams.push_back(random_stream(epoch, StreamKind::place, place));
+    picks.indices.push_back(indices_[position_++]);
   }
-  return batch;
+  picks.epoch = epoch_;
+  return picks;
 }
 
 }  // namespace ddpprof::worker

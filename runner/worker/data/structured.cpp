@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runner/scenario/tensor_spec.hpp"
+#include "runner/worker/data/random_stream.hpp"
 #include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
@@ -12,26 +13,17 @@ namespace {
 using scenario::TensorSpec;
 using Kind = scenario::Model::Kind;
 
-enum Stream : std::uint64_t {
-  text_stream = 11,
-  mask_stream,
-  number_stream,
-  row_stream,
-  answer_stream,
-  label_stream,
-  pattern_stream
-};
-
 constexpr std::int64_t mask_token = 103, ignored = -100;
 
 // A few numbers from one stream.
 class Draws {
  public:
-  Draws(std::uint64_t seed, std::uint64_t kind, std::int64_t sample)
-      : seed_(stream(seed, kind, static_cast<std::uint64_t>(sample))) {}
-  double uniform() { return static_cast<double>(stream(seed_, 0, next_++) >> 11) * 0x1p-53; }
+  Draws(std::uint64_t seed, StreamKind kind, std::int64_t sample)
+      : seed_(random_stream(seed, kind, static_cast<std::uint64_t>(sample))) {}
+  double uniform() { return static_cast<double>(random_stream(seed_, StreamKind::draw, next_++) >> 11) * 0x1p-53; }
   std::int64_t below(std::int64_t limit) {
-    return static_cast<std::int64_t>(stream(seed_, 0, next_++) % static_cast<std::uint64_t>(limit));
+    return static_cast<std::int64_t>(random_stream(seed_, StreamKind::draw, next_++) %
+                                     static_cast<std::uint64_t>(limit));
   }
   // Small numbers far more often than large ones, as words and catalogue entries are.
   std::int64_t skewed(std::int64_t limit) {
@@ -60,7 +52,7 @@ torch::Tensor empty_of(const TensorSpec& spec, std::int64_t count) {
 
 // `tokens` + 1 tokens of text; nine in ten follow from the one before.
 void write_text(std::uint64_t seed, std::int64_t sample, std::int64_t vocabulary, std::vector<std::int64_t>& text) {
-  Draws draws(seed, text_stream, sample);
+  Draws draws(seed, StreamKind::text, sample);
   std::int64_t token = draws.skewed(vocabulary);
   for (auto& place : text) {
     place = token;
@@ -79,7 +71,7 @@ StructuredSamples make_text(const scenario::Workload& workload, std::int64_t cou
   for (std::int64_t i = 0; i < count; ++i, input += tokens, target += tokens) {
     show_life(i);
     write_text(workload.data.seed, i, vocabulary, text);
-    Draws mask(workload.data.seed, mask_stream, i);
+    Draws mask(workload.data.seed, StreamKind::mask, i);
     const std::int64_t always = masked ? mask.below(tokens) : 0;  // at least one, or the loss would have no term
     for (std::int64_t t = 0; t < tokens; ++t) {
       const auto place = static_cast<std::size_t>(t);
@@ -101,7 +93,7 @@ StructuredSamples make_visits(const scenario::Workload& workload, std::int64_t c
   auto* answers = made.targets.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < count; ++i, numbers += model.dense, rows += model.tables) {
     show_life(i);
-    Draws draws(seed, number_stream, i);
+    Draws draws(seed, StreamKind::number, i);
     double taste = 0.0;
     for (std::int64_t k = 0; k < model.dense; ++k) {
       const double number = draws.normal();
@@ -110,11 +102,11 @@ StructuredSamples make_visits(const scenario::Workload& workload, std::int64_t c
     }
     for (std::int64_t k = 0; k < model.tables; ++k) {
       rows[k] = draws.skewed(model.rows);
-      const std::uint64_t worth =
-          stream(seed, row_stream + 100 * static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(rows[k]));
+      const std::uint64_t worth = random_stream(random_stream(seed, StreamKind::row, static_cast<std::uint64_t>(k)),
+                                                StreamKind::draw, static_cast<std::uint64_t>(rows[k]));
       taste += worth % 2 == 0 ? 0.5 : -0.5;
     }
-    answers[i] = Draws(seed, answer_stream, i).uniform() < 1.0 / (1.0 + std::exp(-taste)) ? 1.0F : 0.0F;
+    answers[i] = Draws(seed, StreamKind::answer, i).uniform() < 1.0 / (1.0 + std::exp(-taste)) ? 1.0F : 0.0F;
   }
   return made;
 }
@@ -124,8 +116,8 @@ StructuredSamples make_tensors(const scenario::Workload& workload, std::int64_t 
   const auto specs = scenario::input_specs(workload.model);
   const auto target = scenario::target_spec(workload.model, workload.loss);
   StructuredSamples made;
-  const auto generator = [&](Stream kind, std::int64_t number) {
-    return at::make_generator<at::CPUGeneratorImpl>(stream(seed, kind, static_cast<std::uint64_t>(number)));
+  const auto generator = [&](StreamKind kind, std::int64_t number) {
+    return at::make_generator<at::CPUGeneratorImpl>(random_stream(seed, kind, static_cast<std::uint64_t>(number)));
   };
   std::int64_t first_numbers = -1;
   for (std::size_t k = 0; k < specs.size(); ++k) {
@@ -134,7 +126,7 @@ StructuredSamples make_tensors(const scenario::Workload& workload, std::int64_t 
     for (std::int64_t i = 0; i < count; ++i) {
       show_life(i);
       auto source =
-          generator(number_stream, i * static_cast<std::int64_t>(specs.size()) + static_cast<std::int64_t>(k));
+          generator(StreamKind::number, i * static_cast<std::int64_t>(specs.size()) + static_cast<std::int64_t>(k));
       auto sample = tensor.select(0, i);
       if (spec.type == TensorSpec::Type::int64)
         sample.random_(0, spec.below, source);
@@ -146,14 +138,14 @@ StructuredSamples make_tensors(const scenario::Workload& workload, std::int64_t 
   }
   made.targets = empty_of(target, count);
   for (std::int64_t i = 0; i < count; ++i) {
-    auto source = generator(label_stream, i);
+    auto source = generator(StreamKind::label, i);
     auto own = made.targets.select(0, i);
     torch::Tensor numbers =
         first_numbers >= 0 ? made.inputs[static_cast<std::size_t>(first_numbers)].select(0, i) : torch::Tensor();
     if (target.type == TensorSpec::Type::int64) {
       own.random_(0, target.below, source);
       if (!numbers.defined() || target.elements() != 1) continue;
-      auto pattern = generator(pattern_stream, own.item<std::int64_t>());
+      auto pattern = generator(StreamKind::pattern, own.item<std::int64_t>());
       numbers.add_(torch::randn(numbers.sizes(), pattern), 0.5);
     } else {
       own.normal_(0.0, 0.1, source);
@@ -166,13 +158,6 @@ StructuredSamples make_tensors(const scenario::Workload& workload, std::int64_t 
 }
 
 }  // namespace
-
-std::uint64_t stream(std::uint64_t seed, std::uint64_t kind, std::uint64_t number) {
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15ULL * (1 + number) + 0xbf58476d1ce4e5b9ULL * kind;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
 
 bool is_structured(const scenario::Model& model) {
   switch (model.kind) {

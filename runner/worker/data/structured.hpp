@@ -9,9 +9,6 @@
 
 namespace ddpprof::worker {
 
-// A stream of its own for each (seed, kind, number): SplitMix64 (Steele, Lea, Flood 2014).
-std::uint64_t stream(std::uint64_t seed, std::uint64_t kind, std::uint64_t number);
-
 bool is_structured(const scenario::Model& model);  // gpt, bert, recommender, torchscript
 
 struct StructuredSamples {

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/loop/train.hpp"
 #include "runner/worker/status.hpp"
@@ -11,23 +15,40 @@ using vocabulary::StepKind;
 namespace {
 
 // DataParallel's one process takes what N ranks would take together, so that both train the same global batch.
-BatchSampler make_sampler(const Context& context) {
+BatchSampler make_sampler(const Context& context, const Dataset& dataset) {
   const auto& workload = context.scenario.workload;
+  const auto& data = workload.data;
   const bool dp = context.strategy == scenario::Strategy::dp;
   SamplerOptions options;
-  options.samples = workload.data.samples;
+  options.samples = dataset.samples();
   options.replicas = dp ? 1 : context.environment.world_size;
   options.rank = dp ? 0 : context.environment.rank;
-  options.shuffle = workload.data.shuffle;
-  options.drop_last = workload.data.drop_last;
-  options.seed = workload.data.seed;
-  return {options, workload.batch_per_worker * (dp ? context.replicas : 1)};
+  options.shuffle = data.shuffle;
+  options.drop_last = data.drop_last;
+  options.seed = data.seed;
+  options.set_epoch = data.set_epoch;
+  const std::int64_t batch = workload.batch_per_worker * (dp ? context.replicas : 1);
+  if (const std::int64_t share = samples_per_rank(options); share < batch)
+    throw DataError("workload.batch_per_worker: " + std::to_string(options.samples) + " samples give each of " +
+                    std::to_string(options.replicas) + " ranks " + std::to_string(share) + ", which fill no batch of " +
+                    std::to_string(batch) + "; expected fewer workers, a smaller batch " + "or more samples");
+  if (data.sampling == scenario::Sampling::balanced) options.weights = dataset.balancing_weights();
+  return {std::move(options), batch};
+}
+
+Loader make_loader(const Context& context, std::shared_ptr<const Dataset> dataset) {
+  const auto& data = context.scenario.workload.data;
+  auto sampler = make_sampler(context, *dataset);
+  // The loader's threads share the data set, so that one that hangs holds nothing that is gone.
+  return {[shared = std::move(dataset)](const Picks& picks) { return shared->batch(picks); },
+          std::move(sampler),
+          {data.loader_threads, data.prefetch, context.timeout()}};
 }
 
 }  // namespace
 
-StepLoop::StepLoop(const Context& context, const Dataset& dataset, Dump* dump)
-    : context_(context), dataset_(dataset), dump_(dump), sampler_(make_sampler(context)) {}
+StepLoop::StepLoop(const Context& context, std::shared_ptr<const Dataset> dataset, Dump* dump)
+    : context_(context), dump_(dump), loader_(make_loader(context, std::move(dataset))) {}
 
 void StepLoop::run(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKind kind, std::int64_t steps,
                    std::vector<std::int64_t>& durations) {
@@ -57,9 +78,10 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     Dataset::Batch batch;
     {
       const Range range(Name::data_wait);
-      const auto indices = sampler_.next();
-      batch = dataset_.batch(indices);
-      if (dump_) dump_->batch(number, indices, batch.inputs, batch.targets);
+      auto item = loader_.next();
+      epochs_ = std::max(epochs_, item.picks.epoch + 1);
+      batch = std::move(item.batch);
+      if (dump_) dump_->batch(number, item.picks.indices, batch.inputs, batch.targets);
     }
     if (context_.device.is_cuda()) {
       const Range range(Name::host_to_device);

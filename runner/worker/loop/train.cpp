@@ -65,6 +65,20 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
+// What the run did that its user may not have meant, for the database's diagnostics.
+nlohmann::json data_warnings(const scenario::Data& data, std::int64_t epochs) {
+  auto list = nlohmann::json::array();
+  const bool drawn = data.shuffle || data.sampling == scenario::Sampling::balanced;
+  if (!data.set_epoch && drawn && epochs > 1)
+    list.push_back({{"code", "set_epoch_forgotten"},
+                    {"message", "the sampler's set_epoch was not called: all " + std::to_string(epochs) +
+                                    " epochs of this run took the samples in the order of the first"},
+                    {"advice",
+                     "call sampler.set_epoch(epoch) before each epoch (here: workload.data.set_epoch: "
+                     "true); times are not affected, what is learnt is"}});
+  return list;
+}
+
 struct Clocks {
   std::vector<vocabulary::ClockSample> begin, end;
 };
@@ -101,7 +115,7 @@ nlohmann::json train(const Context& context, Group* group) {
   auto network = make_network(workload.model, workload.seed);
   network->to(context.device);
   network->train();
-  const Dataset dataset(workload);
+  const auto dataset = std::make_shared<const Dataset>(workload);
   std::optional<Dump> dump;
   if (!context.dump.empty()) dump.emplace(context.dump, context.environment.rank, context.dump_steps);
   auto trainer = make_trainer(context, group, network);
@@ -155,6 +169,9 @@ nlohmann::json train(const Context& context, Group* group) {
       {"step_ns", {{"warmup", warmup.durations_ns}, {"measured", measured}, {"unwrapped", unwrapped}}},
       {"warmup", {{"steps", warmup.steps()}, {"automatic", warmup.automatic}, {"settled", warmup.settled}}},
       {"conditions", conditions},
+      {"data_samples", dataset->samples()},
+      {"epochs", loop.epochs()},
+      {"warnings", data_warnings(workload.data, loop.epochs())},
       {"clock_samples", {{"begin", clock_samples(clocks.begin)}, {"end", clock_samples(clocks.end)}}}};
   if (ddp) {
     result["logger"] = logged_iterations(ddp->ddp());

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runner/worker/data/sampler.hpp"
+#include "runner/worker/data/loader.hpp"
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/dump.hpp"
 #include "runner/worker/loop/trainer.hpp"
@@ -24,21 +24,22 @@ nlohmann::json train(const Context& context, Group* group);
 // Steps of one kind after another on one trainer; ranges of consecutive steps adjoin.
 class StepLoop {
  public:
-  StepLoop(const Context& context, const Dataset& dataset, Dump* dump);
+  StepLoop(const Context& context, std::shared_ptr<const Dataset> dataset, Dump* dump);
 
   // Appends each step's duration (ns, from the end of the step before to its own) to `durations`.
   void run(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind, std::int64_t steps,
            std::vector<std::int64_t>& durations);
   void stop_dumping() { dump_ = nullptr; }
   std::vector<double> take_losses() { return std::exchange(losses_, {}); }  // one a step since the last time
+  std::int64_t epochs() const { return epochs_; }  // that the steps so far took samples of
 
  private:
   void step(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind);
 
   const Context& context_;
-  const Dataset& dataset_;
   Dump* dump_;
-  BatchSampler sampler_;
+  Loader loader_;
+  std::int64_t epochs_ = 0;
   std::int64_t next_step_ = 0;
   std::vector<double> losses_;
 };
