@@ -261,6 +261,7 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
   outcome.ok = launched.outcome == launcher::LaunchResult::Outcome::ok;
   outcome.interrupted = launched.outcome == launcher::LaunchResult::Outcome::interrupted;
   outcome.machine_lacks = launched.exit_code == static_cast<int>(ExitCode::machine);
+  outcome.scenario_wrong = launched.exit_code == static_cast<int>(ExitCode::usage);
   outcome.message = failure_text(launched);
 
   recorded.ok = outcome.ok;
@@ -302,6 +303,7 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
   }
   std::vector<store::DiagnosticRow> diagnostics = check_parameters(results);
   for (store::DiagnosticRow& unsettled : check_warmup(results)) diagnostics.push_back(std::move(unsettled));
+  for (store::DiagnosticRow& warning : rank_warnings(results)) diagnostics.push_back(std::move(warning));
   for (const std::string& problem : results.problems) {
     store::DiagnosticRow unreadable;
     unreadable.severity = "error";

@@ -34,7 +34,8 @@ struct MeasurementJob {
 struct MeasurementOutcome {
   bool ok = false;
   bool interrupted = false;
-  bool machine_lacks = false;  // a rank ended with "this machine lacks something" (exit code 3)
+  bool machine_lacks = false;   // a rank ended with "this machine lacks something" (exit code 3)
+  bool scenario_wrong = false;  // a rank ended with exit code 2: data that does not fit the model, say
   std::int64_t measurement_id = 0;
   std::string message;  // when not ok: which rank, doing what, its last lines
 };

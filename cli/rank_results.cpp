@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
+#include <utility>
 
 namespace ddpprof::cli {
 
@@ -33,9 +35,38 @@ void describe(const RankResults& results, store::MeasurementRow& row) {
   versions["cuda"] = first.value("cuda_version", "");
   versions["compiler"] = fmt::format("g++ {}", __VERSION__);
   row.versions = versions.dump();
+  if (first.contains("data_samples")) {
+    nlohmann::json options = nlohmann::json::parse(row.options, nullptr, /*allow_exceptions=*/false);
+    if (options.is_object()) {
+      options["samples"] = first["data_samples"];
+      row.options = options.dump();
+    }
+  }
   std::set<std::string> hosts;
   for (const auto& [rank, result] : results.by_rank) hosts.insert(result.value("host", ""));
   row.nodes = static_cast<std::int64_t>(hosts.size());
+}
+
+std::vector<store::DiagnosticRow> rank_warnings(const RankResults& results) {
+  std::vector<store::DiagnosticRow> rows;
+  for (const auto& [rank, result] : results.by_rank) {
+    for (const nlohmann::json& warning : result.value("warnings", nlohmann::json::array())) {
+      store::DiagnosticRow row;
+      row.severity = "warning";
+      row.code = warning.value("code", "");
+      row.message = warning.value("message", "");
+      row.advice = warning.value("advice", "");
+      row.count = 1;
+      const auto same = std::find_if(rows.begin(), rows.end(), [&](const store::DiagnosticRow& other) {
+        return other.code == row.code && other.message == row.message;
+      });
+      if (same != rows.end())
+        ++same->count;
+      else
+        rows.push_back(std::move(row));
+    }
+  }
+  return rows;
 }
 
 std::vector<store::DiagnosticRow> check_parameters(const RankResults& results) {

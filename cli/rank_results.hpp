@@ -23,6 +23,9 @@ RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t 
 // Model size, versions and backend as the ranks found them; left alone where no rank ended.
 void describe(const RankResults& results, store::MeasurementRow& row);
 
+// What the ranks themselves warn of; a warning that several ranks give is one diagnostic, counted.
+std::vector<store::DiagnosticRow> rank_warnings(const RankResults& results);
+
 // One diagnostic if the ranks' parameters differ after training: DDP promises that they do not.
 std::vector<store::DiagnosticRow> check_parameters(const RankResults& results);
 

@@ -127,6 +127,7 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
       if (!outcome.ok) {
         result.failure = outcome.message;
         result.machine_lacks = outcome.machine_lacks;
+        result.scenario_wrong = outcome.scenario_wrong;
         break;
       }
       ++result.measured;
@@ -138,7 +139,9 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
 }
 
 Failure sweep_failure(const SweepResult& result, const Plan& plan, const SweepOptions& options) {
-  return Failure(result.machine_lacks ? ExitCode::machine : ExitCode::failed,
+  return Failure(result.machine_lacks    ? ExitCode::machine
+                 : result.scenario_wrong ? ExitCode::usage
+                                         : ExitCode::failed,
                  result.failure + (result.failure.ends_with('\n') ? "" : "\n") + std::to_string(result.measured) +
                      " of " + std::to_string(plan.configurations.size()) +
                      " configurations were measured and are kept: ddpprof report " + options.database.string() +

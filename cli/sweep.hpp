@@ -23,8 +23,9 @@ struct SweepOptions {
 
 struct SweepResult {
   std::int64_t measured = 0;
-  std::string failure;         // empty: every configuration was measured
-  bool machine_lacks = false;  // the failure is something that this machine does not have
+  std::string failure;          // empty: every configuration was measured
+  bool machine_lacks = false;   // the failure is something that this machine does not have
+  bool scenario_wrong = false;  // or that the scenario cannot mean
 };
 
 // Where the shards of `database` that are not inside it are kept.
