@@ -17,9 +17,6 @@
 namespace ddpprof::cli {
 namespace {
 
-// Private memory of a worker that trains a few parameters: 209 MiB measured (LibTorch 2.11, CUDA build, on a CPU).
-constexpr std::int64_t bare_rank_bytes = std::int64_t{209} << 20;
-
 std::uintmax_t file_bytes(const scenario::Data& data) {
   try {
     return scenario::find_data_files(data).bytes();

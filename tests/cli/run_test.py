@@ -232,6 +232,40 @@ class RunTest(unittest.TestCase):
         self.assertEqual(found["tracer"]["verdict"], "good", found["tracer"])
         self.assertEqual(found["loopback"]["verdict"], "good", found["loopback"])
 
+    def test_a_data_loader_is_recorded_and_exported(self):
+        chrome = self.path / "trace.json"
+        result = run("run", SCENARIOS / "input-bound.yaml", "--out", self.database, "--workers", "1", *QUICK,
+                     "--set", "workload.data.loader_threads=2", "--set", f"output.chrome={chrome}",
+                     "--set", "workload.data.samples=640", "--set", "workload.data.set_epoch=false")
+        self.assertIn(result.returncode, (0, 5), result.stderr)  # one N: there may be too little to predict from
+        # 12 measured steps of one batch each; those prefetched before the first began are with earlier steps.
+        loads = self.query("SELECT count(*) FROM phase WHERE name = 'load_batch' AND lane IN (-1, -2)")[0][0]
+        self.assertGreater(loads, 4)
+        self.assertEqual(self.query("SELECT count(*) FROM phase WHERE name = 'load_batch' AND lane >= 0"), [(0,)])
+        self.assertEqual(self.query("SELECT message FROM diagnostic WHERE severity = 'error'"), [])
+        self.assertEqual(self.query("SELECT count(*) FROM diagnostic WHERE code = 'set_epoch_forgotten'"), [(1,)])
+        self.assertIn("set_epoch_forgotten", result.stdout)
+        with chrome.open() as file:
+            events = json.load(file)["traceEvents"]
+        names = {event["args"]["name"] for event in events if event["ph"] == "M" and event["name"] == "thread_name"}
+        self.assertLessEqual({"loader 0", "loader 1"}, names)
+        self.assertEqual(len([event for event in events if event["name"] == "load_batch" and event["cat"] == "phase"]), loads)
+
+    def test_data_that_is_not_there_costs_no_run(self):
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--set", "workload.data.source=mnist",
+                     "--set", f"workload.data.path={self.path}", "--set", "workload.data.samples=null")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("has no MNIST files; expected train-images-idx3-ubyte", result.stderr)
+        self.assertEqual(list(self.path.iterdir()), [])
+
+    def test_data_that_does_not_fit_is_the_scenarios_mistake(self):
+        for name in ("inputs.pt", "targets.pt"):
+            (self.path / name).write_text("no tensor")
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1", *QUICK,
+                     "--set", "workload.data.source=tensors", "--set", f"workload.data.path={self.path}")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("inputs.pt: cannot be loaded", result.stderr)
+
     def test_dry_run_measures_nothing(self):
         result = run("run", SCENARIOS / "resnet18.yaml", "--out", self.database, "--dry-run")
         self.assertEqual(result.returncode, 0, result.stderr)

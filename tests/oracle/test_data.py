@@ -67,8 +67,8 @@ class DataCase(unittest.TestCase):
     def noise(self, *shape):
         return torch.randn(*shape, generator=self.numbers)
 
-    def run_and_dump(self, scenario, world_size=1):
-        results = run_ranks(scenario, world_size, self.folder, ["--dump", str(self.folder / "dump")])
+    def run_and_dump(self, scenario, world_size=1, *arguments):
+        results = run_ranks(scenario, world_size, self.folder, ["--dump", str(self.folder / "dump"), *arguments])
         return results, [RankDump(self.folder / "dump", rank) for rank in range(world_size)]
 
     def check_against_data_loader(self, dataset, scenario, world_size, steps=3):
@@ -96,6 +96,17 @@ class Tensors(DataCase):
                     self.check_against_data_loader(TensorDataset(inputs, targets),
                                                    self.scenario(MLP.format(6), more=f"loader_threads: {threads}"),
                                                    world_size)
+
+    def test_data_parallel_takes_the_global_batch(self):
+        inputs, targets = self.noise(101, 6), self.labels(101)
+        self.save(inputs, targets)
+        scenario = self.scenario(MLP.format(6), more="loader_threads: 2")
+        _, (dump,) = self.run_and_dump(scenario, 1, "--strategy", "dp", "--replicas", "2")
+        dataset = TensorDataset(inputs, targets)
+        loader = DataLoader(dataset, batch_size=16, sampler=DistributedSampler(dataset, 1, 0, seed=1))
+        for step, (wanted, classes) in zip(range(3), loader):
+            ((found,), labels), = dump.batches(step)
+            self.assertTrue(torch.equal(found, wanted) and torch.equal(labels, classes), step)
 
     def test_types_that_are_converted(self):
         inputs, targets = self.noise(40, 2, 3).half(), self.labels(40).to(torch.int16)
