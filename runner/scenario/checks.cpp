@@ -223,8 +223,19 @@ class Checks {
                           fmt::format("balanced sampling draws with torch.multinomial, which takes at most {} samples",
                                       most_weighted_samples));
     }
-    if (sound({"workload.data.imbalance", "workload.loss"}) && data.imbalance != 1.0 &&
-        scenario_.workload.loss != LossKind::cross_entropy)
+    const Model::Kind kind = scenario_.workload.model.kind;
+    const bool tokens = kind == Model::Kind::gpt || kind == Model::Kind::bert;
+    if (sound({"workload.data.sampling", "workload.model.kind"}) && tokens && data.sampling == Sampling::balanced)
+      tree_.complain_at({"workload.data.sampling"},
+                        "balances one class a sample, and here each token has its own; "
+                        "expected uniform");
+    if (sound({"workload.data.imbalance", "workload.model.kind"}) && data.imbalance != 1.0 &&
+        (tokens || kind == Model::Kind::torchscript))
+      tree_.complain_at({"workload.data.imbalance"},
+                        fmt::format("is for models whose synthetic samples have classes; with 'kind: {}' leave it out",
+                                    to_string(kind)));
+    else if (sound({"workload.data.imbalance", "workload.loss"}) && data.imbalance != 1.0 &&
+             scenario_.workload.loss != LossKind::cross_entropy)
       tree_.complain_at({"workload.data.imbalance"}, "makes classes unequal; expected 'loss: cross_entropy' with it");
   }
 
