@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/launcher/connects.hpp"
+
 namespace ddpprof::launcher {
 namespace {
 
@@ -30,16 +32,7 @@ std::string error_of(const std::function<void()>& call) {
   return "no error";
 }
 
-bool connects(const char* address, std::uint16_t port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in target{};
-  target.sin_family = AF_INET;
-  target.sin_port = htons(port);
-  inet_pton(AF_INET, address, &target.sin_addr);
-  const bool connected = connect(fd, reinterpret_cast<const sockaddr*>(&target), sizeof target) == 0;
-  close(fd);
-  return connected;
-}
+using test::connects;
 
 std::uint16_t free_port() { return open_loopback_listener().port(); }
 

@@ -11,19 +11,12 @@
 #include <string>
 #include <utility>
 
+#include "tests/launcher/connects.hpp"
+
 namespace ddpprof::launcher {
 namespace {
 
-bool connects(const char* address, std::uint16_t port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in target{};
-  target.sin_family = AF_INET;
-  target.sin_port = htons(port);
-  inet_pton(AF_INET, address, &target.sin_addr);
-  const bool connected = connect(fd, reinterpret_cast<const sockaddr*>(&target), sizeof target) == 0;
-  close(fd);
-  return connected;
-}
+using test::connects;
 
 TEST(Listener, TakesConnectionsBeforeAnybodyAccepts) {
   ListeningSocket listener = open_loopback_listener();
