@@ -12,14 +12,14 @@
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "cli/sweep.hpp"
-#include "runner/scenario/data_files.hpp"
+#include "runner/scenario/input_files.hpp"
 
 namespace ddpprof::cli {
 namespace {
 
-void check_data(const scenario::Scenario& scenario) {
+void check_inputs(const scenario::Scenario& scenario) {
   try {
-    scenario::find_data_files(scenario.workload.data);
+    scenario::check_input_files(scenario);
   } catch (const scenario::DataError& error) {
     throw Failure(ExitCode::usage, error.what());
   }
@@ -66,7 +66,7 @@ class Run : public Subcommand {
     // Before anything is measured: a mistyped path must not cost a sweep.
     check_output_path("output.csv", read.scenario.output.csv, OutputKind::folder, options.database);
     check_output_path("output.chrome", read.scenario.output.chrome, OutputKind::file, options.database);
-    check_data(read.scenario);
+    check_inputs(read.scenario);
     if (dry_run_) {
       context.out << plan_text(read.scenario, plan);
       return ExitCode::done;

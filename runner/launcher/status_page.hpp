@@ -21,6 +21,7 @@ enum class Activity : std::int32_t {
   unwrapped_step,  // a step without the DDP wrapper
   all_reduce,      // bench-comm, or agreeing when to stop
   clock_exchange,
+  checkpoint,
   finishing,
   done,
 };
@@ -49,6 +50,8 @@ constexpr const char* to_string(Activity activity) {
       return "all-reduce";
     case Activity::clock_exchange:
       return "clock exchange";
+    case Activity::checkpoint:
+      return "writing a checkpoint";
     case Activity::finishing:
       return "finishing";
     case Activity::done:

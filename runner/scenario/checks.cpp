@@ -38,6 +38,7 @@ class Checks {
     measure();
     optimizer();
     learning_rate();
+    checkpoint();
     output();
   }
 
@@ -358,6 +359,14 @@ class Checks {
                                   rate.warmup_epochs, rate.epochs));
   }
 
+  void checkpoint() {
+    if (!sound({"checkpoint.folder", "checkpoint.every_steps"})) return;
+    const Checkpoint& checkpoint = scenario_.checkpoint;
+    if (checkpoint.every_steps && checkpoint.folder.empty())
+      tree_.complain_at({"checkpoint.every_steps"},
+                        "there is no folder to write checkpoints to; expected 'checkpoint.folder' beside it");
+  }
+
   void output() {
     const Output& output = scenario_.output;
     const auto clash = [&](std::string_view first_key, const std::string& first, std::string_view second_key,
@@ -368,6 +377,9 @@ class Checks {
     clash("output.database", output.database, "output.csv", output.csv);
     clash("output.database", output.database, "output.chrome", output.chrome);
     clash("output.csv", output.csv, "output.chrome", output.chrome);
+    const std::string& folder = scenario_.checkpoint.folder;
+    clash("output.database", output.database, "checkpoint.folder", folder);
+    clash("output.chrome", output.chrome, "checkpoint.folder", folder);
   }
 
   const Scenario& scenario_;

@@ -404,6 +404,30 @@ std::vector<KeySpec> make_specs() {
                                           .limits = {.least = 1, .most = 1e6},
                                           .doc = "Length of the training that the schedule is for."}));
 
+  constexpr auto C = &Scenario::checkpoint;
+  add(bound<S, C, &Checkpoint::folder>(
+      {.key = "checkpoint.folder",
+       .type = text,
+       .unit = "",
+       .text_rule = "a folder's path",
+       .doc = "Rank 0 writes `<strategy>-<workers>.pt` there: model, optimizer and how far the data was read, as "
+              "Python's `torch.load` reads them. Between two steps, so no step's time holds it. Empty: none."}));
+  add(bound<S, C, &Checkpoint::every_steps>(
+      {.key = "checkpoint.every_steps",
+       .type = integer,
+       .unit = "steps",
+       .nullable = true,
+       .limits = {.least = 1, .most = 1e9},
+       .doc = "Also write it whenever the training's steps are a multiple of this, each time in place of the one "
+              "before. Unset: only after the last measured step."}));
+  add(bound<S, C, &Checkpoint::resume>(
+      {.key = "checkpoint.resume",
+       .type = text,
+       .unit = "",
+       .text_rule = "a file's path",
+       .doc = "File that every strategy and world size goes on from, whatever number of workers wrote it. Empty: start "
+              "anew."}));
+
   constexpr auto O = &Scenario::output;
   add(bound<S, O, &Output::database>({.key = "output.database",
                                       .type = text,

@@ -62,7 +62,8 @@ constexpr std::string_view whole_rules = R"(
   interval.
 - `workload.accumulation` over 1 is measured with `ddp` only.
 - `momentum` belongs to `sgd`; `nccl` does not go with `device: cpu`.
-- `learning_rate.warmup_epochs` is at most `learning_rate.epochs`; the paths in `output` differ from each other.
+- `learning_rate.warmup_epochs` is at most `learning_rate.epochs`; the paths in `output` differ from each other and
+  from `checkpoint.folder`, which `checkpoint.every_steps` needs.
 - workers × batch × accumulation is at most 2147483647 samples.
 )";
 

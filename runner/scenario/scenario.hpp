@@ -142,6 +142,14 @@ struct LearningRate {
   bool operator==(const LearningRate&) const = default;
 };
 
+struct Checkpoint {
+  std::string folder;                      // where to write them; empty: none
+  std::optional<std::int64_t> every_steps;  // unset: one, after the measured steps
+  std::string resume;                      // file to go on from, empty: from the start
+
+  bool operator==(const Checkpoint&) const = default;
+};
+
 struct Output {
   std::string database;  // empty: <name>.db in the current folder
   RawEvents raw = RawEvents::rank0;
@@ -162,6 +170,7 @@ struct Scenario {
   Measure measure;
   Predict predict;
   LearningRate learning_rate;
+  Checkpoint checkpoint;
   Output output;
 
   bool operator==(const Scenario&) const = default;

@@ -36,6 +36,8 @@ const char* text(Name name) {
   switch (name) {
     case Name::setup:
       return v::setup;
+    case Name::checkpoint:
+      return v::checkpoint;
     case Name::step:
       return v::step;
     case Name::data_wait:

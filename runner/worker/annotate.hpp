@@ -17,6 +17,7 @@ namespace annotate {
 
 enum class Name : std::uint8_t {
   setup,
+  checkpoint,
   step,
   data_wait,
   load_batch,

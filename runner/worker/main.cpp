@@ -11,6 +11,7 @@
 #include "runner/scenario/data_files.hpp"
 #include "runner/scenario/read.hpp"
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/first_line.hpp"
 #include "runner/worker/loop/bench_comm.hpp"
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/train.hpp"
@@ -25,12 +26,6 @@ enum ExitCode : int { done = 0, usage = 2, missing = 3, failed = 4 };
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-// One line: LibTorch's messages carry a stack trace after the first.
-std::string first_line(const char* text) {
-  const std::string whole(text);
-  return whole.substr(0, whole.find('\n'));
-}
 
 Context read_arguments(int argc, char** argv) {
   std::int64_t dump_steps = 3;

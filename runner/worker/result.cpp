@@ -86,6 +86,7 @@ launcher::Card describe_rank(const Context& context) {
   card.strategy = context.mode == Mode::train ? scenario::to_string(context.strategy) : "bench-comm";
   scenario::Scenario scenario = context.scenario;
   scenario.output = {};  // where files go may differ from host to host
+  scenario.checkpoint.folder.clear();
   card.scenario = scenario::to_yaml(scenario);
   return card;
 }

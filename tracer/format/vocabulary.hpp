@@ -11,8 +11,9 @@ namespace ddpprof::vocabulary {
 
 inline constexpr const char* domain_name = "ddpprof";
 
-// Ranges pushed and popped on one thread. `step` carries StepInfo; nothing else nests outside a step but `setup`.
+// Ranges pushed and popped on one thread. `step` carries StepInfo; only `setup` and `checkpoint` are outside one.
 inline constexpr const char* setup = "setup";
+inline constexpr const char* checkpoint = "checkpoint";  // between two steps: rank 0 writes, the others wait
 inline constexpr const char* step = "step";
 inline constexpr const char* data_wait = "data_wait";
 inline constexpr const char* host_to_device = "host_to_device";

@@ -1,6 +1,3 @@
-#include <caffe2/serialize/inline_container.h>
-#include <torch/csrc/jit/serialization/import_read.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -9,6 +6,7 @@
 #include "runner/worker/data/idx.hpp"
 #include "runner/worker/data/samples.hpp"
 #include "runner/worker/status.hpp"
+#include "runner/worker/torch_file.hpp"
 
 namespace ddpprof::worker {
 namespace {
@@ -38,17 +36,13 @@ void same_count(const fs::path& one, std::int64_t ones, const fs::path& other, s
                     std::to_string(others) + "; expected as many");
 }
 
-// What torch.save wrote: a zip archive with a pickle, as Python's default has been since 1.6.
 torch::Tensor load_tensor(const fs::path& path) {
   status::set(status::Activity::building_model);  // before each file, which may be large
   c10::IValue value;
   try {
-    caffe2::serialize::PyTorchStreamReader reader(path.string());
-    value = torch::jit::readArchiveAndTensors("data", "", "", std::nullopt, std::nullopt, at::Device(at::kCPU), reader);
-  } catch (const c10::Error& error) {
-    std::string text = error.what_without_backtrace();
-    text = text.substr(0, text.find('\n'));
-    throw DataError(path.string() + ": cannot be loaded (" + text +
+    value = read_torch_file(path);
+  } catch (const std::runtime_error& error) {
+    throw DataError(path.string() + ": cannot be loaded (" + error.what() +
                     "); expected one tensor as Python's torch.save(tensor, path) writes it");
   }
   if (!value.isTensor())

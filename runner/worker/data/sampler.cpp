@@ -81,7 +81,15 @@ Picks BatchSampler::next() {
     picks.indices.push_back(indices_[position_++]);
   }
   picks.epoch = epoch_;
+  picks.position = static_cast<std::int64_t>(position_);
   return picks;
+}
+
+void BatchSampler::seek(std::int64_t epoch, std::int64_t position) {
+  if (epoch < 0 || position < 0) throw std::invalid_argument("sampler: expected an epoch and a position of 0 or more");
+  epoch_ = epoch;
+  indices_ = order();
+  position_ = std::min(static_cast<std::size_t>(position), indices_.size());
 }
 
 }  // namespace ddpprof::worker

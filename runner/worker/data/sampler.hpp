@@ -34,6 +34,7 @@ struct Picks {
   std::vector<std::uint64_t> streams;  // seeds what is drawn for each; depends on seed, epoch and the place in the
                                        // whole epoch's order, so not on the number of ranks
   std::int64_t epoch = 0;              // of the last of them
+  std::int64_t position = 0;           // samples of that epoch that this rank has taken, these included
 };
 
 // Hands out a rank's indices batch by batch, epoch after epoch. The last batch of an epoch is completed from the next
@@ -42,6 +43,8 @@ class BatchSampler {
  public:
   BatchSampler(SamplerOptions options, std::int64_t batch);
   Picks next();
+  // Goes on in `epoch` behind its first `position` samples of this rank (at most all of them).
+  void seek(std::int64_t epoch, std::int64_t position);
   std::int64_t epoch() const { return epoch_; }
 
  private:

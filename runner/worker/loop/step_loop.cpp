@@ -15,7 +15,7 @@ using vocabulary::StepKind;
 namespace {
 
 // DataParallel's one process takes what N ranks would take together, so that both train the same global batch.
-BatchSampler make_sampler(const Context& context, const Dataset& dataset) {
+BatchSampler make_sampler(const Context& context, const Dataset& dataset, const Progress& begin) {
   const auto& workload = context.scenario.workload;
   const auto& data = workload.data;
   const bool dp = context.strategy == scenario::Strategy::dp;
@@ -33,12 +33,15 @@ BatchSampler make_sampler(const Context& context, const Dataset& dataset) {
                     std::to_string(options.replicas) + " ranks " + std::to_string(share) + ", which fill no batch of " +
                     std::to_string(batch) + "; expected fewer workers, a smaller batch " + "or more samples");
   if (data.sampling == scenario::Sampling::balanced) options.weights = dataset.balancing_weights();
-  return {std::move(options), batch};
+  const std::int64_t replicas = options.replicas;
+  BatchSampler sampler(std::move(options), batch);
+  if (begin.epoch != 0 || begin.position != 0) sampler.seek(begin.epoch, begin.position / replicas);
+  return sampler;
 }
 
-Loader make_loader(const Context& context, std::shared_ptr<const Dataset> dataset) {
+Loader make_loader(const Context& context, std::shared_ptr<const Dataset> dataset, const Progress& begin) {
   const auto& data = context.scenario.workload.data;
-  auto sampler = make_sampler(context, *dataset);
+  auto sampler = make_sampler(context, *dataset, begin);
   // The loader's threads share the data set, so that one that hangs holds nothing that is gone.
   return {[shared = std::move(dataset)](const Picks& picks) { return shared->batch(picks); },
           std::move(sampler),
@@ -47,8 +50,12 @@ Loader make_loader(const Context& context, std::shared_ptr<const Dataset> datase
 
 }  // namespace
 
-StepLoop::StepLoop(const Context& context, std::shared_ptr<const Dataset> dataset, Dump* dump)
-    : context_(context), dump_(dump), loader_(make_loader(context, std::move(dataset))) {}
+StepLoop::StepLoop(const Context& context, std::shared_ptr<const Dataset> dataset, Dump* dump, const Progress& begin)
+    : context_(context),
+      dump_(dump),
+      loader_(make_loader(context, std::move(dataset), begin)),
+      progress_(begin),
+      first_epoch_(begin.epoch) {}
 
 void StepLoop::run(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKind kind, std::int64_t steps,
                    std::vector<std::int64_t>& durations) {
@@ -57,7 +64,7 @@ void StepLoop::run(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKin
     step(trainer, optimizer, kind);
     const std::int64_t end = monotonic_ns();
     durations.push_back(end - begin);
-    begin = end;
+    begin = between_steps_ && between_steps_(progress_) ? monotonic_ns() : end;
   }
   if (context_.annotate_in_turn) annotate::pause(false);
 }
@@ -79,7 +86,9 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     {
       const Range range(Name::data_wait);
       auto item = loader_.next();
-      epochs_ = std::max(epochs_, item.picks.epoch + 1);
+      epochs_ = std::max(epochs_, item.picks.epoch + 1 - first_epoch_);
+      progress_.epoch = item.picks.epoch;
+      progress_.position = item.picks.position * (dp ? 1 : context_.environment.world_size);
       batch = std::move(item.batch);
       if (dump_) dump_->batch(number, item.picks.indices, batch.inputs, batch.targets);
     }
@@ -98,6 +107,7 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     optimizer.step();
     trainer.zero_gradients();
   }
+  ++progress_.steps;
   // On a GPU this waits for the device, so the step ends when its work has ended.
   losses_.push_back(loss.item<double>());
   annotate::loss(losses_.back());

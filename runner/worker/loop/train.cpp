@@ -5,10 +5,12 @@
 #include <optional>
 
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/checkpoint/saver.hpp"
 #include "runner/worker/conditions.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
 #include "runner/worker/loop/clock_exchange.hpp"
 #include "runner/worker/loop/warmup.hpp"
+#include "runner/worker/process_group/agreement.hpp"
 #include "runner/worker/status.hpp"
 #include "simulator/stats/stopping.hpp"
 
@@ -20,12 +22,6 @@ using vocabulary::StepKind;
 constexpr std::int64_t block_steps = 10;            // between two looks at the interval
 constexpr std::int64_t unwrapped_warmup_steps = 2;  // the copy's first steps make its optimizer state
 constexpr std::int64_t unwrapped_steps_most = 30;
-
-void meet(Group* group) {
-  if (!group) return;
-  status::set(status::Activity::all_reduce);
-  group->control->barrier()->wait();
-}
 
 void measure(const Context& context, Group* group, StepLoop& loop, Trainer& trainer, torch::optim::Optimizer& optimizer,
              std::vector<std::int64_t>& durations) {
@@ -105,6 +101,7 @@ nlohmann::json train(const Context& context, Group* group) {
   const auto& options = context.scenario.measure;
   const double rate = context.scenario.learning_rate.base;
   const bool ddp_strategy = context.strategy == scenario::Strategy::ddp;
+  const std::string& resume = context.scenario.checkpoint.resume;
   const std::int64_t unwrapped_planned =
       group && options.unwrapped ? unwrapped_warmup_steps + std::min(options.steps, unwrapped_steps_most) : 0;
   status::set_steps_planned(least_warmup_steps(context) + options.steps + unwrapped_planned);
@@ -115,18 +112,26 @@ nlohmann::json train(const Context& context, Group* group) {
   auto network = make_network(workload.model, workload.seed);
   network->to(context.device);
   network->train();
+  std::optional<Checkpoint> start;
+  if (!resume.empty()) start.emplace(resume).restore(*network);
+  CheckpointSaver saver(context, group);
   const auto dataset = std::make_shared<const Dataset>(workload);
   std::optional<Dump> dump;
   if (!context.dump.empty()) dump.emplace(context.dump, context.environment.rank, context.dump_steps);
   auto trainer = make_trainer(context, group, network);
   if (dump) dump->initial(*network);
   const auto optimizer = make_optimizer(*network, workload.optimizer, rate);
+  if (start) start->restore(*optimizer, workload.optimizer.kind);
   Clocks clocks;
   if (group) clocks.begin = exchange_clocks(*group->control);
   meet(group);
   setup.reset();
 
-  StepLoop loop(context, dataset, dump ? &*dump : nullptr);
+  const Progress begin = start ? start->progress() : Progress{};
+  StepLoop loop(context, dataset, dump ? &*dump : nullptr, begin);
+  loop.between_steps([&](const Progress& progress) { return saver.after_step(*network, *optimizer, progress); });
+  if (start) start->restore_random();  // last: making models draws, too
+  start.reset();
   std::vector<std::int64_t> measured, unwrapped;
   std::optional<ConditionWatch> watch;
   const Warmup warmup = warm_up(context, group, loop, *trainer, *optimizer, [&] {
@@ -136,6 +141,8 @@ nlohmann::json train(const Context& context, Group* group) {
   status::set_steps_planned(warmup.steps() + options.steps + unwrapped_planned);
   measure(context, group, loop, *trainer, *optimizer, measured);
   const nlohmann::json conditions = watch->end();
+  saver.at_end(*network, *optimizer, loop.progress());
+  loop.between_steps({});
   const std::vector<double> losses = loop.take_losses();
   const double loss = losses.empty() ? 0.0 : losses.back();
   const std::uint64_t hash = hash_parameters(*network);
@@ -171,6 +178,7 @@ nlohmann::json train(const Context& context, Group* group) {
       {"conditions", conditions},
       {"data_samples", dataset->samples()},
       {"epochs", loop.epochs()},
+      {"checkpoint", {{"resumed", resume}, {"resumed_step", begin.steps}, {"saved", saver.path().string()}}},
       {"warnings", data_warnings(workload.data, loop.epochs())},
       {"clock_samples", {{"begin", clock_samples(clocks.begin)}, {"end", clock_samples(clocks.end)}}}};
   if (ddp) {

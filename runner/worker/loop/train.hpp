@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "runner/worker/checkpoint/checkpoint.hpp"
 #include "runner/worker/data/loader.hpp"
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/dump.hpp"
@@ -24,12 +26,18 @@ nlohmann::json train(const Context& context, Group* group);
 // Steps of one kind after another on one trainer; ranges of consecutive steps adjoin.
 class StepLoop {
  public:
-  StepLoop(const Context& context, std::shared_ptr<const Dataset> dataset, Dump* dump);
+  // The sampler begins where `begin` says; when the number of workers does not divide its position, with the up to
+  // workers - 1 samples before it.
+  StepLoop(const Context& context, std::shared_ptr<const Dataset> dataset, Dump* dump, const Progress& begin = {});
 
   // Appends each step's duration (ns, from the end of the step before to its own) to `durations`.
   void run(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind, std::int64_t steps,
            std::vector<std::int64_t>& durations);
   void stop_dumping() { dump_ = nullptr; }
+  // Called after each step with how far the training has come; true: it took time, which is no step's.
+  using BetweenSteps = std::function<bool(const Progress&)>;
+  void between_steps(BetweenSteps call) { between_steps_ = std::move(call); }
+  const Progress& progress() const { return progress_; }
   std::vector<double> take_losses() { return std::exchange(losses_, {}); }  // one a step since the last time
   std::int64_t epochs() const { return epochs_; }  // that the steps so far took samples of
 
@@ -39,6 +47,9 @@ class StepLoop {
   const Context& context_;
   Dump* dump_;
   Loader loader_;
+  BetweenSteps between_steps_;
+  Progress progress_;
+  std::int64_t first_epoch_;
   std::int64_t epochs_ = 0;
   std::int64_t next_step_ = 0;
   std::vector<double> losses_;

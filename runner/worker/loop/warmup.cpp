@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runner/worker/status.hpp"
+#include "runner/worker/process_group/agreement.hpp"
 #include "simulator/stats/warmup.hpp"
 
 namespace ddpprof::worker {
@@ -50,14 +50,6 @@ Warmup warm_up(const Context& context, Group* group, StepLoop& loop, Trainer& tr
   before_last();
   run(last_steps);
   return warmup;
-}
-
-bool agree(Group* group, bool own) {
-  if (!group) return own;
-  status::set(status::Activity::all_reduce);
-  std::vector<at::Tensor> flag{torch::full({1}, own ? 1 : 0, torch::kLong)};
-  group->control->broadcast(flag)->wait();
-  return flag.front().item<std::int64_t>() != 0;
 }
 
 }  // namespace ddpprof::worker

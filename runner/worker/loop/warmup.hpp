@@ -29,7 +29,4 @@ std::int64_t least_warmup_steps(const Context& context);
 Warmup warm_up(const Context& context, Group* group, StepLoop& loop, Trainer& trainer,
                torch::optim::Optimizer& optimizer, const std::function<void()>& before_last);
 
-// Rank 0's word is everyone's, so that all ranks stop after the same step. `group` null: one's own.
-bool agree(Group* group, bool own);
-
 }  // namespace ddpprof::worker

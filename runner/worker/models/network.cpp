@@ -35,6 +35,13 @@ std::shared_ptr<torch::nn::Module> Network::clone(const std::optional<torch::Dev
   return copy;
 }
 
+Network::State Network::state() const {
+  State state;
+  for (const auto& item : named_parameters()) state.emplace_back(item.key(), item.value().detach());
+  for (const auto& item : named_buffers()) state.emplace_back(item.key(), item.value().detach());
+  return state;
+}
+
 LayerNetwork::LayerNetwork(scenario::Model model) : Network(std::move(model)) {
   const scenario::Model& own = Network::model();
   switch (own.kind) {

@@ -22,6 +22,10 @@ class Network : public torch::nn::Module {
 
   const scenario::Model& model() const { return model_; }
 
+  // Parameters and buffers by name, those that two names share under both: Python's state_dict().
+  using State = std::vector<std::pair<std::string, torch::Tensor>>;
+  virtual State state() const;
+
  protected:
   explicit Network(scenario::Model model) : model_(std::move(model)) {}
   virtual std::shared_ptr<Network> blank() const = 0;  // the same layers, whatever their weights

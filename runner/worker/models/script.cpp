@@ -105,6 +105,13 @@ void ScriptNetwork::train(bool on) {
   module_.train(on);
 }
 
+Network::State ScriptNetwork::state() const {
+  State state;
+  for (const auto& item : module_.named_parameters()) state.emplace_back(item.name, item.value.detach());
+  for (const auto& item : module_.named_buffers()) state.emplace_back(item.name, item.value.detach());
+  return state;
+}
+
 std::shared_ptr<Network> ScriptNetwork::blank() const {
   auto copy = module_.deepcopy();  // forgets which parameters require a gradient
   std::vector<bool> trainable;

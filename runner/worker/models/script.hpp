@@ -16,6 +16,7 @@ class ScriptNetwork : public Network {
   explicit ScriptNetwork(scenario::Model model);
   torch::Tensor forward(const std::vector<torch::Tensor>& inputs) override;
   void train(bool on = true) override;
+  State state() const override;
 
  private:
   ScriptNetwork(scenario::Model model, torch::jit::Module module);

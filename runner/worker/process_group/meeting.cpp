@@ -1,4 +1,5 @@
 #include "runner/worker/process_group/meeting.hpp"
+#include "runner/worker/first_line.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -29,11 +30,6 @@ constexpr milliseconds until_all_heard{2'000};  // that rank 0 goes on serving a
 constexpr milliseconds between_looks{5};
 
 double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
-
-std::string first_line(const char* text) {
-  const std::string whole(text);
-  return whole.substr(0, whole.find('\n'));
-}
 
 // Ends the process when c10d does not return.
 class Guard {
