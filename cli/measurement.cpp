@@ -301,6 +301,10 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
     condition.measurement_id = ingested.measurement_id;
     store::Inserter<store::HostConditionRow>(database).insert(condition);
   }
+  for (store::MemoryRow& memory : memory_rows(results)) {
+    memory.measurement_id = ingested.measurement_id;
+    store::Inserter<store::MemoryRow>(database).insert(memory);
+  }
   std::vector<store::DiagnosticRow> diagnostics = check_parameters(results);
   for (store::DiagnosticRow& unsettled : check_warmup(results)) diagnostics.push_back(std::move(unsettled));
   for (store::DiagnosticRow& warning : rank_warnings(results)) diagnostics.push_back(std::move(warning));

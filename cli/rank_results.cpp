@@ -69,6 +69,18 @@ std::vector<store::DiagnosticRow> rank_warnings(const RankResults& results) {
   return rows;
 }
 
+std::vector<store::MemoryRow> memory_rows(const RankResults& results) {
+  std::vector<store::MemoryRow> rows;
+  for (const auto& [rank, result] : results.by_rank) {
+    if (result.contains("peak_rss_bytes"))
+      rows.push_back({0, rank, -1, std::nullopt, result.value("peak_rss_bytes", std::int64_t{0})});
+    for (const nlohmann::json& device : result.value("memory", nlohmann::json::array()))
+      rows.push_back({0, rank, device.value("device", std::int64_t{0}), device.value("held_bytes", std::int64_t{0}),
+                      device.value("peak_bytes", std::int64_t{0})});
+  }
+  return rows;
+}
+
 std::vector<store::DiagnosticRow> check_parameters(const RankResults& results) {
   std::map<std::string, std::vector<std::int64_t>> ranks_by_hash;
   for (const auto& [rank, result] : results.by_rank) {

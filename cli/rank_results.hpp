@@ -26,6 +26,9 @@ void describe(const RankResults& results, store::MeasurementRow& row);
 // What the ranks themselves warn of; a warning that several ranks give is one diagnostic, counted.
 std::vector<store::DiagnosticRow> rank_warnings(const RankResults& results);
 
+// What each rank's process and devices took; ranks that did not get to the end are missing.
+std::vector<store::MemoryRow> memory_rows(const RankResults& results);
+
 // One diagnostic if the ranks' parameters differ after training: DDP promises that they do not.
 std::vector<store::DiagnosticRow> check_parameters(const RankResults& results);
 

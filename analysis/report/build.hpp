@@ -29,6 +29,7 @@ Table diagnostics_table(const Source&);  // every row as stored
 
 // What the machine was like, and how steady the steps were (conditions.cpp, stability.cpp).
 Table conditions_table(const Source&);
+Table memory_table(const Source&);  // of tensors on each device, and of the processes (memory.cpp)
 Table stability_table(const Source&);
 
 // Steps (steps.cpp).

@@ -58,6 +58,7 @@ const std::vector<Recipe>& recipes() {
       {{"conditions", "what the machine was like while it measured, and how steady the steps were"},
        "Conditions",
        {conditions_table, stability_table}},
+      {{"memory", "what a training took of each device's memory"}, "Memory", {memory_table}},
       {{"diagnostics", "everything that was lost, refused or doubtful, and the versions"},
        "Diagnostics",
        {diagnostics_table, versions_table}},

@@ -17,12 +17,14 @@ constexpr Step time_steps[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "
 constexpr Step rate_steps[] = {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1.0, "B/s"}};
 constexpr Step frequency_steps[] = {{1e9, "GHz"}, {1e6, "MHz"}, {1e3, "kHz"}, {1.0, "Hz"}};
 constexpr Step per_byte_steps[] = {{1e-6, "s/MB"}, {1e-9, "ms/MB"}, {1e-12, "µs/MB"}, {1e-15, "ns/MB"}};
+constexpr Step size_steps[] = {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}, {1.0, "B"}};
 
 std::span<const Step> steps_of(std::string_view base_unit) {
   if (base_unit == "s") return time_steps;
   if (base_unit == "bytes/s") return rate_steps;
   if (base_unit == "s/byte") return per_byte_steps;
   if (base_unit == "Hz") return frequency_steps;
+  if (base_unit == "B") return size_steps;
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "runner/worker/loop/bench_comm.hpp"
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/train.hpp"
+#include "runner/worker/memory/counting_allocator.hpp"
 #include "runner/worker/result.hpp"
 #include "runner/worker/status.hpp"
 
@@ -100,6 +101,7 @@ Context read_arguments(int argc, char** argv) {
 }
 
 void run(Context& context, std::int64_t began_ns) {
+  memory::start_counting();
   choose_resources(context);
   if (context.device.is_cuda()) {
     c10::impl::getDeviceGuardImpl(context.device.type())->setDevice(context.device);

@@ -155,7 +155,7 @@ TEST(Database, AVersionOneFileBecomesTheCurrentVersion) {
   {
     Database database = Database::create(folder / "old.db");
     Inserter<MeasurementRow>(database).insert({});
-    database.sql().exec("DROP TABLE host_condition; PRAGMA user_version = 1");
+    database.sql().exec("DROP TABLE host_condition; DROP TABLE memory; PRAGMA user_version = 1");
   }
   Database migrated = Database::open_read(folder / "old.db");
   Database fresh = Database::create(folder / "new.db");

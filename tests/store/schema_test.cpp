@@ -126,6 +126,10 @@ TEST(Inserter, FieldsStandInTheirColumns) {
       "AND others_share=0.25 AND interrupt_share=0.125 AND steal_share=0.0625 AND frequency_begin_hz=5 AND "
       "frequency_end_hz=6 AND load_begin=7 AND load_end=8 AND thermal_throttles=9 AND quota_throttled_ns=10 AND "
       "voluntary_switches=11 AND involuntary_switches=12 AND major_faults=13");
+  Inserter<MemoryRow>(database).insert({1, 2, -1, std::nullopt, 3});
+  check("memory WHERE measurement_id=1 AND rank=2 AND device=-1 AND held_bytes IS NULL AND peak_bytes=3");
+  Inserter<MemoryRow>(database).insert({1, 2, 0, 4, 5});
+  check("memory WHERE measurement_id=1 AND rank=2 AND device=0 AND held_bytes=4 AND peak_bytes=5");
   MeasurementRow measurement;
   measurement.world_size = 2;
   measurement.repeat = 3;
@@ -155,7 +159,7 @@ TEST(Inserter, EveryTableHasARowOfItsWidth) {
   std::size_t made = 0;
   const auto construct = [&]<class... Rows>() { ((Inserter<Rows>(database), ++made), ...); };
   construct.
-  operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, ParameterRow, BucketRow, DiagnosticRow,
+  operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, MemoryRow, ParameterRow, BucketRow, DiagnosticRow,
              StepRow, PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow, PredictionRow, LearningRateRow,
              StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow>();
   EXPECT_EQ(made, tables().size());

@@ -10,7 +10,7 @@ namespace ddpprof::store {
 
 namespace {
 
-// As it was when version 2 came, whatever the declarations say by now.
+// As they were when the next version came, whatever the declarations say by now.
 constexpr Migration all_migrations[] = {
     {1, "adds host_condition",
      "CREATE TABLE \"host_condition\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), \"host\" TEXT "
@@ -20,6 +20,10 @@ constexpr Migration all_migrations[] = {
      "\"frequency_end_hz\" REAL, \"load_begin\" REAL, \"load_end\" REAL, \"thermal_throttles\" INTEGER, "
      "\"quota_throttled_ns\" INTEGER, \"voluntary_switches\" INTEGER, \"involuntary_switches\" INTEGER, "
      "\"major_faults\" INTEGER, PRIMARY KEY (measurement_id, host))"},
+    {2, "adds memory",
+     "CREATE TABLE \"memory\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), \"rank\" INTEGER NOT "
+     "NULL, \"device\" INTEGER NOT NULL, \"held_bytes\" INTEGER, \"peak_bytes\" INTEGER NOT NULL, PRIMARY KEY "
+     "(measurement_id, rank, device))"},
 };
 
 }  // namespace

@@ -95,6 +95,14 @@ struct HostConditionRow {
   }
 };
 
+struct MemoryRow {
+  static constexpr std::string_view table = "memory";
+  std::int64_t measurement_id = 0, rank = 0, device = 0;
+  std::optional<std::int64_t> held_bytes;
+  std::int64_t peak_bytes = 0;
+  auto fields() const { return std::tie(measurement_id, rank, device, held_bytes, peak_bytes); }
+};
+
 struct ParameterRow {
   static constexpr std::string_view table = "parameter";
   std::int64_t measurement_id = 0, parameter = 0;

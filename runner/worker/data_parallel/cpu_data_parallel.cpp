@@ -1,6 +1,7 @@
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
 #include "runner/worker/loop/autocast.hpp"
+#include "runner/worker/memory/counting_allocator.hpp"
 #include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
@@ -24,6 +25,7 @@ CpuDataParallel::CpuDataParallel(std::shared_ptr<Network> root, PassOptions opti
   parameter_bytes_ = bytes_of(parameters_);
   model_bytes_ = parameter_bytes_ + bytes_of(buffers_);
   for (int i = 0; i < replicas; ++i) {
+    const memory::For own(i);
     Replica replica;
     replica.network = clone_network(*root_);
     replica.parameters = replica.network->parameters();
@@ -61,6 +63,8 @@ torch::Tensor CpuDataParallel::pass(const Dataset::Batch& batch, bool, double lo
                     vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(replica.inputs[0].size(0))});
     replica.output.backward(replica.output_gradient);
     replica.output.reset();
+    replica.output_gradient.reset();
+    replica.inputs.clear();
   });
   reduce();
   return loss.detach();
@@ -86,7 +90,10 @@ void CpuDataParallel::scatter(const std::vector<torch::Tensor>& inputs) {
   for (auto& replica : replicas_) replica.inputs.clear();
   for (const auto& input : inputs) {
     const auto parts = input.tensor_split(count);
-    for (std::size_t i = 0; i < replicas_.size(); ++i) replicas_[i].inputs.push_back(parts[i].clone());
+    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+      const memory::For own(static_cast<int>(i));
+      replicas_[i].inputs.push_back(parts[i].clone());
+    }
   }
 }
 
@@ -105,7 +112,10 @@ void CpuDataParallel::scatter_gradient(const torch::Tensor& gradient) {
   const auto count = static_cast<std::int32_t>(replicas_.size());
   const Range range(Name::scatter, vocabulary::CopyInfo{static_cast<std::int64_t>(gradient.nbytes()), count, 0});
   const auto parts = gradient.tensor_split(count);
-  for (std::size_t i = 0; i < replicas_.size(); ++i) replicas_[i].output_gradient = parts[i].clone();
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    const memory::For own(static_cast<int>(i));
+    replicas_[i].output_gradient = parts[i].clone();
+  }
 }
 
 void CpuDataParallel::reduce() {

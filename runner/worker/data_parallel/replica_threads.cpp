@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/memory/counting_allocator.hpp"
 #include "runner/worker/torch.hpp"
 
 namespace ddpprof::worker {
@@ -59,6 +60,7 @@ void ReplicaThreads::run(std::function<void(int)> task) {
 void ReplicaThreads::work(const std::shared_ptr<Shared>& shared, int replica, int intra_op_threads) {
   annotate::name_thread(("replica " + std::to_string(replica)).c_str());
   at::set_num_threads(intra_op_threads);
+  const memory::For own(replica);
   const auto self = static_cast<std::size_t>(replica);
   std::uint64_t seen = 0;
   std::unique_lock lock(shared->mutex);

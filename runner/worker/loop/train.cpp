@@ -10,6 +10,8 @@
 #include "runner/worker/data_parallel/data_parallel.hpp"
 #include "runner/worker/loop/clock_exchange.hpp"
 #include "runner/worker/loop/warmup.hpp"
+#include "runner/worker/memory/counting_allocator.hpp"
+#include "runner/worker/memory/device_memory.hpp"
 #include "runner/worker/process_group/agreement.hpp"
 #include "runner/worker/status.hpp"
 #include "simulator/stats/stopping.hpp"
@@ -115,7 +117,10 @@ nlohmann::json train(const Context& context, Group* group) {
   std::optional<Checkpoint> start;
   if (!resume.empty()) start.emplace(resume).restore(*network);
   CheckpointSaver saver(context, group);
-  const auto dataset = std::make_shared<const Dataset>(workload);
+  const auto dataset = [&] {
+    const memory::For host(memory::host);
+    return std::make_shared<const Dataset>(workload);
+  }();
   std::optional<Dump> dump;
   if (!context.dump.empty()) dump.emplace(context.dump, context.environment.rank, context.dump_steps);
   auto trainer = make_trainer(context, group, network);
@@ -136,11 +141,13 @@ nlohmann::json train(const Context& context, Group* group) {
   std::optional<ConditionWatch> watch;
   const Warmup warmup = warm_up(context, group, loop, *trainer, *optimizer, [&] {
     watch.emplace(context.environment.local_rank == 0);
+    begin_memory_window(context);
     meet(group);  // reading the host takes its rank longer, which is nobody's step
   });
   status::set_steps_planned(warmup.steps() + options.steps + unwrapped_planned);
   measure(context, group, loop, *trainer, *optimizer, measured);
   const nlohmann::json conditions = watch->end();
+  const nlohmann::json memory_used = device_memory(context);
   saver.at_end(*network, *optimizer, loop.progress());
   loop.between_steps({});
   const std::vector<double> losses = loop.take_losses();
@@ -176,6 +183,7 @@ nlohmann::json train(const Context& context, Group* group) {
       {"step_ns", {{"warmup", warmup.durations_ns}, {"measured", measured}, {"unwrapped", unwrapped}}},
       {"warmup", {{"steps", warmup.steps()}, {"automatic", warmup.automatic}, {"settled", warmup.settled}}},
       {"conditions", conditions},
+      {"memory", memory_used},
       {"data_samples", dataset->samples()},
       {"epochs", loop.epochs()},
       {"checkpoint", {{"resumed", resume}, {"resumed_step", begin.steps}, {"saved", saver.path().string()}}},
