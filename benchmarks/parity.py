@@ -3,9 +3,10 @@
 
     benchmarks/parity.py [--build build/dev] [--seconds 120] [--workers 1,2,4] [--full] [MODEL]…
 
-Both trainings are alive at once and only one may run (SIGSTOP and SIGCONT to its ranks): turns of at least a dozen
-steps, so that both see the same minutes of the machine. A turn's step time is the median of rank 0's whole steps in it; a
-pair is a turn of ours and the turn of Python's after it. Printed as a Markdown table: medians, the median ratio
+Both trainings are alive at once and only one may run (SIGSTOP and SIGCONT to its ranks): turns of half a second or
+seven steps, so that both see the same minutes of the machine. A turn's step time is the median of rank 0's whole steps
+in it; a pair is a turn of ours and the turn of Python's after it. --seconds is for both, and at least ten pairs are
+taken. Printed as a Markdown table: medians, the median ratio
 ours / Python's with its 95 % interval (order statistics of the pairs), and the spread of Python's own turns (median
 absolute deviation over median). Run it with the interpreter of the torch wheel. --full takes models of real size.
 """
@@ -65,15 +66,15 @@ def turns(step_ns, turn_s):
         else:
             part.append(step)
     parts.append(part)
-    return [statistics.median(part[1:-1]) for part in parts if len(part) >= 6]
+    return [statistics.median(part[1:]) for part in parts[:-1] if len(part) >= 4]
 
 
 def compare(parity, runs, case, workers, seconds):
     with tempfile.TemporaryDirectory() as folder:
         results = runs.run_ranks(parity.scenario_text(case, 6), workers, folder, ["--dump", folder, "--dump-steps", "4"])
         step_s = statistics.median(results[0]["step_ns"]["measured"]) / 1e9
-        turn_s = max(0.5, 12 * step_s)
-        steps = max(60, int(seconds / 2 / step_s))
+        turn_s = max(0.5, 7 * step_s)
+        steps = max(90, int(seconds / 2 / step_s))
         ours = runs.start_ranks(parity.scenario_text(case, steps), workers, folder)
         theirs = parity.start_python([parity.python_case(case, folder, steps, 4, 0)], workers, folder)
         try:
