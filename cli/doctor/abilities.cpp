@@ -24,13 +24,24 @@ std::string hindrance(const Facts& facts) {
   return "";
 }
 
-std::string gpu_hindrance(const Facts& facts) {
-  if (const std::string why = hindrance(facts); !why.empty()) return why;
-  if (facts.driver.devices == 0 && !facts.driver.version) return "no GPU: no NVIDIA driver is loaded";
-  if (!facts.cuda) return "libcuda cannot be loaded: " + facts.cuda.why;
-  if (facts.worker.cuda == "none") return "this worker was built without CUDA";
-  if (facts.worker.cuda_devices == 0) return "LibTorch sees no GPU";
-  return "";
+struct Hindrance {
+  std::string why, advice;  // "" when there is none
+};
+
+Hindrance gpu_hindrance(const Facts& facts) {
+  if (const std::string why = hindrance(facts); !why.empty()) return {why, ""};
+  if (facts.driver.devices == 0 && !facts.driver.version)
+    return {"no GPU: no NVIDIA driver is loaded",
+            "measure on the CPU what does not depend on it, or use a GPU machine (and load its driver)"};
+  if (!facts.cuda)
+    return {"libcuda cannot be loaded: " + facts.cuda.why,
+            "install the driver's user libraries, or start the container with --gpus all"};
+  if (facts.worker.cuda == "none")
+    return {"this worker was built without CUDA", "build it against the CUDA wheel of LibTorch (scripts/quickstart)"};
+  if (facts.worker.cuda_devices == 0)
+    return {"LibTorch sees no GPU" + (facts.worker.warning.empty() ? "" : ": " + facts.worker.warning),
+            "look at CUDA_VISIBLE_DEVICES, and whether the driver is as new as the CUDA of LibTorch"};
+  return {};
 }
 
 Ability cpu_ability(const Facts& facts, const std::string& what, const char* unit, bool processes) {
@@ -59,15 +70,15 @@ std::vector<Ability> abilities(const Facts& facts) {
   all.push_back(gloo);
   all.push_back(cpu_ability(facts, "DataParallel on the CPU", "replicas", false));
 
-  const std::string no_gpu = gpu_hindrance(facts);
+  const auto [no_gpu, no_gpu_advice] = gpu_hindrance(facts);
   Ability nccl{"DDP over NCCL on GPUs", no_gpu.empty(), no_gpu, ""};
   if (nccl.can && !has_backend(facts.worker, "nccl")) {
     nccl.can = false;
     nccl.detail = "this worker was built without NCCL";
+    nccl.advice = "build it against a LibTorch with NCCL, or measure with backend: gloo";
   }
   if (nccl.can) nccl.detail = fmt::format("up to {} ranks with a GPU each", facts.worker.cuda_devices);
-  if (!nccl.can && hindrance(facts).empty())
-    nccl.advice = "measure on the CPU what does not depend on it, or use a GPU machine";
+  if (!no_gpu.empty()) nccl.advice = no_gpu_advice;
   all.push_back(nccl);
   Ability dp{"DataParallel on GPUs", no_gpu.empty() && facts.worker.cuda_devices > 1, no_gpu, ""};
   if (dp.can) dp.detail = fmt::format("up to {} replicas", facts.worker.cuda_devices);

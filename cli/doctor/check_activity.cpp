@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* area = "activity";
 constexpr double others_note = 0.05, others_bad = 0.25;  // of the machine
+constexpr double unseen_note = 0.05;                     // of the machine: ticks are coarse
 constexpr double steal_note = 0.01, steal_bad = 0.05;
 constexpr std::size_t processes_named = 5;
 
@@ -25,13 +26,23 @@ void others(const Facts& facts, Checks& checks) {
   }
   if (!facts.window.times) {
     check.found = unreadable(facts.window.times.why);
+    check.verdict = Verdict::note;
     checks.push_back(check);
     return;
   }
   const double capacity = std::max(1, facts.window.times->cpus);
-  const double share = cores / capacity;
   check.found = named.empty() ? fmt::format("none above 0.05 cores over {:.1f} s", facts.window.seconds)
                               : fmt::format("{} over {:.1f} s", named, facts.window.seconds);
+  // /proc/stat counts the whole machine, /proc shows this container's processes (or, with hidepid, one's own).
+  const double all = static_cast<double>(facts.window.times->user_ns + facts.window.times->system_ns) / 1e9 /
+                     std::max(1e-9, facts.window.seconds);
+  const double unseen = facts.window.visible_cores ? all - *facts.window.visible_cores : 0.0;
+  const bool hidden = unseen > unseen_note * capacity;
+  if (hidden) {
+    check.found += fmt::format("; {:.2f} cores by processes that cannot be seen from here", unseen);
+    cores += unseen;
+  }
+  const double share = cores / capacity;
   if (share > others_note) {
     check.verdict = share > others_bad ? Verdict::bad : Verdict::note;
     check.advice = fmt::format(
@@ -42,65 +53,50 @@ void others(const Facts& facts, Checks& checks) {
   checks.push_back(check);
 }
 
-void steal(const Facts& facts, Checks& checks) {
-  Check check{area, "steal time", "", Verdict::good, ""};
-  if (!facts.window.times) {
-    check.found = unreadable(facts.window.times.why);
-  } else {
-    const auto total = static_cast<double>(facts.window.times->total_ns());
-    const double share = total > 0 ? static_cast<double>(facts.window.times->steal_ns) / total : 0.0;
-    check.found = fmt::format("{:.1f} % over {:.1f} s", 100.0 * share, facts.window.seconds);
-    if (share > steal_note) {
-      check.verdict = share > steal_bad ? Verdict::bad : Verdict::note;
-      check.advice =
-          "another virtual machine had the processor: use a host of your own (dedicated instance), or more "
-          "repeats";
-    }
-  }
-  checks.push_back(check);
+Check steal(const Facts& facts) {
+  const auto share_of = [](const host::CpuTimes& times) {
+    const auto total = static_cast<double>(times.total_ns());
+    return total > 0 ? static_cast<double>(times.steal_ns) / total : 0.0;
+  };
+  return judge(
+      area, "steal time", facts.window.times,
+      [&](const host::CpuTimes& times) {
+        return fmt::format("{:.1f} % over {:.1f} s", 100.0 * share_of(times), facts.window.seconds);
+      },
+      [&](const host::CpuTimes& times) -> Judgement {
+        if (share_of(times) <= steal_note) return {};
+        return {share_of(times) > steal_bad ? Verdict::bad : Verdict::note,
+                "another virtual machine had the processor: use a host of your own (dedicated instance), or more "
+                "repeats"};
+      });
 }
 
 }  // namespace
 
 void check_activity(const Facts& facts, Checks& checks) {
-  Check load{area, "load average", "", Verdict::good, ""};
-  if (!facts.load) {
-    load.found = unreadable(facts.load.why);
-  } else {
-    load.found = fmt::format("{:.2f} in the last minute", *facts.load);
-    if (*facts.load > 0.5 * static_cast<double>(facts.usable_cores)) {
-      load.verdict = Verdict::note;
-      load.advice = "this machine was busy in the last minute; see the processes below, and wait until it falls";
-    }
-  }
-  checks.push_back(load);
+  checks.push_back(judge(
+      area, "load average", facts.load, [](double load) { return fmt::format("{:.2f} in the last minute", load); },
+      [&](double load) -> Judgement {
+        if (load <= 0.5 * static_cast<double>(facts.usable_cores)) return {};
+        return {Verdict::note,
+                "this machine was busy in the last minute; see the processes below, and wait until it falls"};
+      }));
   others(facts, checks);
-  steal(facts, checks);
-
-  Check pressure{area, "waiting for a core", "", Verdict::good, ""};
-  if (!facts.pressure_percent) {
-    pressure.found = unreadable(facts.pressure_percent.why);
-  } else {
-    pressure.found = fmt::format("{:.1f} % of the last 10 s", *facts.pressure_percent);
-    if (*facts.pressure_percent > 10.0) {
-      pressure.verdict = Verdict::note;
-      pressure.advice = "more threads want to run than there are cores";
-    }
-  }
-  checks.push_back(pressure);
-
-  Check quota{area, "time lost to the cgroup's quota", "", Verdict::good, ""};
-  if (!facts.quota_throttled_ns) {
-    quota.found = unreadable(facts.quota_throttled_ns.why);
-  } else {
-    quota.found =
-        fmt::format("{:.3g} s since the group was made", static_cast<double>(*facts.quota_throttled_ns) / 1e9);
-    if (*facts.quota_throttled_ns > 0 && facts.quota_cores) {
-      quota.verdict = Verdict::note;
-      quota.advice = "its threads were stopped: raise the quota, or use fewer ranks and threads";
-    }
-  }
-  checks.push_back(quota);
+  checks.push_back(steal(facts));
+  checks.push_back(judge(
+      area, "waiting for a core", facts.pressure_percent,
+      [](double percent) { return fmt::format("{:.1f} % of the last 10 s", percent); },
+      [](double percent) -> Judgement {
+        if (percent <= 10.0) return {};
+        return {Verdict::note, "more threads want to run than there are cores"};
+      }));
+  checks.push_back(judge(
+      area, "time lost to the cgroup's quota", facts.quota_throttled_ns,
+      [](std::int64_t ns) { return fmt::format("{:.3g} s since the group was made", static_cast<double>(ns) / 1e9); },
+      [&](std::int64_t ns) -> Judgement {
+        if (ns == 0 || !facts.quota_cores) return {};
+        return {Verdict::note, "its threads were stopped: raise the quota, or use fewer ranks and threads"};
+      }));
 }
 
 }  // namespace ddpprof::cli

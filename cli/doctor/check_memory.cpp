@@ -31,30 +31,20 @@ void memory(const Facts& facts, Checks& checks) {
   }
   checks.push_back(check);
 
-  Check swap{area, "swap in use", "", Verdict::good, ""};
-  swap.found = found.swap_used_bytes ? gibibytes(*found.swap_used_bytes) : unreadable(found.swap_used_bytes.why);
-  if (found.swap_used_bytes && *found.swap_used_bytes > 64 * mebibyte) {
-    swap.verdict = Verdict::note;
-    swap.advice = "a rank whose pages come back from a disk is the slowest one: swapoff -a while measuring";
-  }
-  checks.push_back(swap);
-
-  Check shared{area, "/dev/shm", "", Verdict::good, ""};
-  if (!facts.shared_memory) {
-    shared.found = unreadable(facts.shared_memory.why);
-    shared.verdict = Verdict::note;
-    shared.advice = "NCCL between GPUs of one host and Python's data loaders need it; ddpprof's own ranks do not";
-  } else {
-    shared.found =
-        gibibytes(facts.shared_memory->free_bytes) + " free of " + gibibytes(facts.shared_memory->size_bytes);
-    if (facts.shared_memory->free_bytes < gibibyte) {
-      shared.verdict = Verdict::note;
-      shared.advice =
-          "NCCL between GPUs of one host and Python's data loaders run out of it (a container's default is "
-          "64 MiB): docker run --shm-size=8g or --ipc=host";
-    }
-  }
-  checks.push_back(shared);
+  checks.push_back(judge(area, "swap in use", found.swap_used_bytes, gibibytes, [](std::int64_t used) -> Judgement {
+    if (used <= 64 * mebibyte) return {};
+    return {Verdict::note, "a rank whose pages come back from a disk is the slowest one: swapoff -a while measuring"};
+  }));
+  checks.push_back(judge(
+      area, "/dev/shm", facts.shared_memory,
+      [](const host::Space& space) { return gibibytes(space.free_bytes) + " free of " + gibibytes(space.size_bytes); },
+      [](const host::Space& space) -> Judgement {
+        if (space.free_bytes >= gibibyte) return {};
+        return {Verdict::note,
+                "NCCL between GPUs of one host and Python's data loaders run out of it (a container's default is "
+                "64 MiB): docker run --shm-size=8g or --ipc=host"};
+      },
+      "NCCL between GPUs of one host and Python's data loaders need it; ddpprof's own ranks do not"));
 }
 
 void disk(const Facts& facts, Checks& checks) {

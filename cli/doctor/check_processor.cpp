@@ -61,9 +61,9 @@ void cores(const Facts& facts, Checks& checks) {
 void frequency(const Facts& facts, Checks& checks) {
   const auto& found = facts.frequency;
   Check speed{area, "frequency", "", Verdict::good, ""};
-  speed.found = found.mean_hz ? fmt::format("{:.2f} GHz now", *found.mean_hz / 1e9) : unreadable(found.mean_hz.why);
+  speed.found = found.now_hz ? fmt::format("{:.2f} GHz now", *found.now_hz / 1e9) : unreadable(found.now_hz.why);
   if (found.most_hz) speed.found += fmt::format(", {:.2f} GHz at most", *found.most_hz / 1e9);
-  if (!found.mean_hz) {
+  if (!found.now_hz) {
     speed.verdict = Verdict::note;
     speed.advice =
         "a change of frequency during a measurement cannot be seen here: measure in repeats, which are "
@@ -71,77 +71,51 @@ void frequency(const Facts& facts, Checks& checks) {
   }
   checks.push_back(speed);
 
-  Check governor{area, "frequency governor", "", Verdict::good, ""};
-  if (!found.governor) {
-    governor.found = unreadable(found.governor.why);
-    if (!facts.cpu.virtual_machine) governor.verdict = Verdict::note;
-  } else {
-    governor.found = *found.governor;
-    if (*found.governor != "performance") {
-      governor.verdict = Verdict::note;
-      governor.advice =
-          "the frequency follows the load, so the first steps and small N run slower: cpupower "
-          "frequency-set -g performance";
-    }
-  }
+  Check governor = judge(
+      area, "frequency governor", found.governor, [](const std::string& name) { return name; },
+      [](const std::string& name) -> Judgement {
+        if (name == "performance") return {};
+        return {Verdict::note,
+                "the frequency follows the load, so the first steps and small N run slower: cpupower "
+                "frequency-set -g performance"};
+      });
+  // A guest has no governor of its own.
+  if (!found.governor && facts.cpu.virtual_machine) governor.verdict = Verdict::good;
   checks.push_back(governor);
-
-  Check turbo{area, "turbo", "", Verdict::good, ""};
-  if (!found.turbo) {
-    turbo.found = unreadable(found.turbo.why);
-  } else {
-    turbo.found = *found.turbo ? "on" : "off";
-    if (*found.turbo) {
-      turbo.verdict = Verdict::note;
-      turbo.advice =
-          "one busy core runs faster than all of them together, so part of what N = 1 has over N is "
-          "frequency: switch turbo off (intel_pstate/no_turbo or cpufreq/boost) for figures that compare";
-    }
-  }
-  checks.push_back(turbo);
-
-  Check heat{area, "thermal throttling", "", Verdict::good, ""};
-  if (!facts.thermal_throttles) {
-    heat.found = unreadable(facts.thermal_throttles.why);
-  } else {
-    heat.found = fmt::format("{} times since boot", *facts.thermal_throttles);
-    if (*facts.thermal_throttles > 0) {
-      heat.verdict = Verdict::note;
-      heat.advice = "it has been too hot before; the report says whether it happened while measuring";
-    }
-  }
-  checks.push_back(heat);
+  checks.push_back(judge(
+      area, "turbo", found.turbo, [](bool on) { return std::string(on ? "on" : "off"); },
+      [](bool on) -> Judgement {
+        if (!on) return {};
+        return {Verdict::note,
+                "one busy core runs faster than all of them together, so part of what N = 1 has over N is "
+                "frequency: switch turbo off (intel_pstate/no_turbo or cpufreq/boost) for figures that compare"};
+      }));
+  checks.push_back(judge(
+      area, "thermal throttling", facts.thermal_throttles,
+      [](std::int64_t times) { return fmt::format("{} times since boot", times); },
+      [](std::int64_t times) -> Judgement {
+        if (times == 0) return {};
+        return {Verdict::note, "it has been too hot before; the report says whether it happened while measuring"};
+      }));
 }
 
 void clocks(const Facts& facts, Checks& checks) {
-  Check source{area, "clock source", "", Verdict::good, ""};
-  if (!facts.clock_source) {
-    source.found = unreadable(facts.clock_source.why);
-  } else {
-    const std::string& name = *facts.clock_source;
-    source.found = name;
-    const bool fast =
-        name == "tsc" || name == "kvm-clock" || name == "arch_sys_counter" || name.find("tsc") != std::string::npos;
-    if (!fast) {
-      source.verdict = Verdict::note;
-      source.advice =
-          "each look at this clock is a system call of a microsecond or more, and tracing looks at it for "
-          "every range: boot with clocksource=tsc where the processor allows it";
-    }
-  }
-  checks.push_back(source);
-
-  Check paranoid{area, "perf_event_paranoid", "", Verdict::good, ""};
-  if (!facts.perf_event_paranoid) {
-    paranoid.found = unreadable(facts.perf_event_paranoid.why);
-  } else {
-    paranoid.found = fmt::format("{}: ddpprof does not need it", *facts.perf_event_paranoid);
-    if (*facts.perf_event_paranoid > 2) {
-      paranoid.verdict = Verdict::note;
-      paranoid.advice = "for perf beside ddpprof: sysctl kernel.perf_event_paranoid=2 or less";
-    }
-  }
-  checks.push_back(paranoid);
+  checks.push_back(judge(
+      area, "clock source", facts.clock_source, [](const std::string& name) { return name; },
+      [](const std::string& name) -> Judgement {
+        const bool fast = name == "kvm-clock" || name == "arch_sys_counter" || name.find("tsc") != std::string::npos;
+        if (fast) return {};
+        return {Verdict::note,
+                "each look at this clock is a system call of a microsecond or more, and tracing looks at it for "
+                "every range: boot with clocksource=tsc where the processor allows it"};
+      }));
+  checks.push_back(judge(
+      area, "perf_event_paranoid", facts.perf_event_paranoid,
+      [](std::int64_t level) { return fmt::format("{}: ddpprof does not need it", level); },
+      [](std::int64_t level) -> Judgement {
+        if (level <= 2) return {};
+        return {Verdict::note, "for perf beside ddpprof: sysctl kernel.perf_event_paranoid=2 or less"};
+      }));
 }
 
 }  // namespace
@@ -149,6 +123,7 @@ void clocks(const Facts& facts, Checks& checks) {
 void check_processor(const Facts& facts, Checks& checks) {
   Check model{area, "model", "", Verdict::good, ""};
   model.found = facts.cpu.model ? *facts.cpu.model : unreadable(facts.cpu.model.why);
+  if (!facts.cpu.model) model.verdict = Verdict::note;
   if (facts.cpu.virtual_machine) {
     model.found += ", in a virtual machine";
     model.verdict = Verdict::note;

@@ -21,6 +21,11 @@ void check_programs(const Facts& facts, Checks& checks) {
     for (const std::string& backend : worker.backends) backends += (backends.empty() ? "" : ", ") + backend;
     one.found = fmt::format("{}: version {}, LibTorch {}, CUDA build {}, backends {}; starts in {:.2f} s",
                             worker.path.string(), worker.version, worker.torch, worker.cuda, backends, worker.seconds);
+    if (!worker.warning.empty()) {
+      one.found += "; it warns: " + worker.warning;
+      one.verdict = Verdict::note;
+      one.advice = "what it warns of holds for every measurement; a driver that is too old leaves the CPU";
+    }
   }
   checks.push_back(one);
 

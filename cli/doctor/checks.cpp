@@ -18,11 +18,7 @@ const char* to_string(Verdict verdict) {
   return "unknown";
 }
 
-namespace {
-constexpr const char* unreadable_begin = "not readable here";
-}
-
-std::string unreadable(const std::string& why) { return fmt::format("{} ({})", unreadable_begin, why); }
+std::string unreadable(const std::string& why) { return fmt::format("not readable here ({})", why); }
 
 std::string gibibytes(std::int64_t bytes) { return report::format_bytes(bytes); }
 
@@ -35,9 +31,6 @@ Checks make_checks(const Facts& facts) {
   check_gpus(facts, checks);
   check_network(facts, checks);
   check_environment(facts, checks);
-  // What nobody can see is not known to be good.
-  for (Check& check : checks)
-    if (check.verdict == Verdict::good && check.found.starts_with(unreadable_begin)) check.verdict = Verdict::note;
   return checks;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/doctor/facts.hpp"
@@ -41,6 +42,20 @@ bool can_measure(const Facts& facts);  // at least one training on the CPU
 
 // "not readable here (why)".
 std::string unreadable(const std::string& why);
+
+struct Judgement {
+  Verdict verdict = Verdict::good;
+  std::string advice;
+};
+
+// One fact, described and judged; one that cannot be read is not known to be good: a note, with `unknown_advice`.
+template <class Reading, class Describe, class Judge>
+Check judge(const char* area, const char* what, const Reading& reading, Describe&& describe, Judge&& judge,
+            std::string unknown_advice = "") {
+  if (!reading) return {area, what, unreadable(reading.why), Verdict::note, std::move(unknown_advice)};
+  Judgement judgement = judge(*reading);
+  return {area, what, describe(*reading), judgement.verdict, std::move(judgement.advice)};
+}
 std::string gibibytes(std::int64_t bytes);  // "23.5 GiB"
 
 }  // namespace ddpprof::cli

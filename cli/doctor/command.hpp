@@ -12,8 +12,8 @@ struct CommandOutcome {
   bool timed_out = false;  // it was killed, and everything that it had started with it
   int exit_code = -1;      // -1: ended by `signal`, or never started
   int signal = 0;
-  std::string output;  // standard output and error together, at most 64 KiB
-  std::string error;   // why it was not started
+  std::string output, errors;  // standard output and standard error, at most 64 KiB each
+  std::string error;           // why it was not started
   double seconds = 0;
 };
 

@@ -22,6 +22,7 @@ struct Window {
   double seconds = 0;
   host::Reading<host::CpuTimes> times;  // spent meanwhile
   std::vector<host::BusyProcess> busy;
+  std::optional<double> visible_cores;  // that all processes in /proc used, this one included
 };
 
 struct Program {
@@ -34,6 +35,7 @@ struct Worker : Program {
   double seconds = 0;       // to start, load LibTorch and answer
   std::string version;      // of ddpprof
   std::string torch, cuda;  // it was built with; cuda: "none" without
+  std::string warning;      // what it said besides, such as LibTorch's word on a driver that is too old
   std::vector<std::string> backends;
   std::int64_t cuda_devices = 0;  // that LibTorch sees
 };

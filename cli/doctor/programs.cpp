@@ -40,6 +40,7 @@ void read_answer(Worker& worker, const CommandOutcome& outcome) {
   worker.cuda = answer.value("cuda_version", "none");
   worker.backends = answer.value("backends", std::vector<std::string>{});
   worker.cuda_devices = answer.value("cuda_devices", std::int64_t{0});
+  worker.warning = first_line(outcome.errors);
   check_version(worker, worker.version);
 }
 
@@ -92,7 +93,8 @@ Worker look_at_worker(std::chrono::milliseconds limit) {
   } else if (outcome.exit_code != 0) {
     worker.problem = outcome.signal != 0 ? fmt::format("was ended by signal {}", outcome.signal)
                                          : fmt::format("ended with exit code {}", outcome.exit_code);
-    if (!outcome.output.empty()) worker.problem += ": " + first_line(outcome.output);
+    const std::string& said = outcome.errors.empty() ? outcome.output : outcome.errors;
+    if (!said.empty()) worker.problem += ": " + first_line(said);
     worker.remedy = "LibTorch's libraries must lie where the worker was linked to them; else build it anew";
   } else {
     read_answer(worker, outcome);

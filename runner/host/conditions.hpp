@@ -12,7 +12,7 @@ namespace ddpprof::host {
 // Unset: not readable on this machine.
 struct Snapshot {
   std::optional<CpuTimes> times;
-  std::optional<double> frequency_hz;  // mean over the processors
+  std::optional<double> frequency_hz;  // of the fastest processor
   std::optional<double> load;          // average of the last minute
   std::optional<std::int64_t> thermal_throttles;
   std::optional<std::int64_t> quota_throttled_ns;

@@ -43,18 +43,13 @@ std::optional<double> folder_quota(const Host& host, const CgroupFolder& folder)
   return std::nullopt;
 }
 
-Reading<double> mean_of_cpuinfo(const std::string& cpuinfo) {
-  double sum = 0;
-  int count = 0;
+Reading<double> most_of_cpuinfo(const std::string& cpuinfo) {
+  double most = 0;
   std::istringstream lines(cpuinfo);
-  for (std::string line; std::getline(lines, line);) {
-    if (const auto mhz = field(line, "cpu MHz")) {
-      sum += std::strtod(mhz->c_str(), nullptr);
-      ++count;
-    }
-  }
-  if (count == 0 || !(sum > 0)) return Reading<double>::unknown("/proc/cpuinfo has no 'cpu MHz'");
-  return Reading<double>::of(sum / count * 1e6);
+  for (std::string line; std::getline(lines, line);)
+    if (const auto mhz = field(line, "cpu MHz")) most = std::max(most, std::strtod(mhz->c_str(), nullptr));
+  if (!(most > 0)) return Reading<double>::unknown("/proc/cpuinfo has no 'cpu MHz'");
+  return Reading<double>::of(most * 1e6);
 }
 
 }  // namespace
@@ -128,29 +123,26 @@ Reading<std::int64_t> quota_throttled_ns(const Host& host) {
   return Reading<std::int64_t>::unknown("no cgroup of this process has a cpu.stat with throttled time");
 }
 
-Reading<double> read_mean_frequency_hz(const Host& host) {
+Reading<double> read_frequency_hz(const Host& host) {
   const Reading<std::vector<int>> online = online_cpus(host);
-  double sum = 0;
-  int count = 0;
+  std::int64_t most_khz = 0;
   for (const int id : online.value.value_or(std::vector<int>{})) {
     const Reading<std::int64_t> khz = host.number(folder_of(id) + "/cpufreq/scaling_cur_freq");
-    if (!khz) break;
-    sum += static_cast<double>(*khz) * 1e3;
-    ++count;
+    if (khz) most_khz = std::max(most_khz, *khz);
   }
-  if (count > 0) return Reading<double>::of(sum / count);
+  if (most_khz > 0) return Reading<double>::of(static_cast<double>(most_khz) * 1e3);
   const Reading<std::string> cpuinfo = host.text("/proc/cpuinfo");
   if (!cpuinfo) return Reading<double>::unknown(cpuinfo.why);
   if (!has_flag(*cpuinfo, "aperfmperf"))
     return Reading<double>::unknown(
         "no cpufreq in /sys, and this processor does not show its cycle counters (aperfmperf): the MHz in "
         "/proc/cpuinfo is nominal");
-  return mean_of_cpuinfo(*cpuinfo);
+  return most_of_cpuinfo(*cpuinfo);
 }
 
 Frequency read_frequency(const Host& host) {
   Frequency found;
-  found.mean_hz = read_mean_frequency_hz(host);
+  found.now_hz = read_frequency_hz(host);
   const Reading<std::vector<int>> online = online_cpus(host);
   std::set<std::string> governors;
   std::int64_t most_khz = 0;

@@ -31,13 +31,15 @@ std::int64_t usable_cores(const Host& host, std::int64_t fallback);
 Reading<std::int64_t> quota_throttled_ns(const Host& host);
 
 struct Frequency {
-  Reading<double> mean_hz;  // over the online processors, now
+  Reading<double> now_hz;   // of the fastest processor
   Reading<double> most_hz;  // that the processor can run at, turbo included
   Reading<std::string> governor;
   Reading<bool> turbo;  // allowed
 };
 Frequency read_frequency(const Host& host);
-Reading<double> read_mean_frequency_hz(const Host& host);
+// Of the fastest online processor, which is a busy one: idle ones fall back to their lowest frequency, or sleep, and a
+// mean would say how many are idle.
+Reading<double> read_frequency_hz(const Host& host);
 
 // Times that a core or package was slowed because it was too hot, over all of them, since boot.
 Reading<std::int64_t> thermal_throttles(const Host& host);

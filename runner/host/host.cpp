@@ -29,13 +29,14 @@ Reading<std::string> Host::text(const std::string& path) const {
   errno = 0;
   std::ifstream file(at(path), std::ios::binary);
   if (!file) return Reading<std::string>::unknown(path + ": " + std::strerror(errno != 0 ? errno : ENOENT));
-  std::string text(largest_text, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  char part[4096];
+  while (text.size() < largest_text && (file.read(part, sizeof part), file.gcount() > 0))
+    text.append(part, static_cast<std::size_t>(file.gcount()));
   // A read that fails at once (speed of a link that is down: EINVAL) is not an empty file.
-  if (file.bad() || (file.gcount() == 0 && errno != 0)) {
+  if (file.bad() || (text.empty() && errno != 0)) {
     return Reading<std::string>::unknown(path + ": " + std::strerror(errno != 0 ? errno : EIO));
   }
-  text.resize(static_cast<std::size_t>(file.gcount()));
   return Reading<std::string>::of(std::move(text));
 }
 

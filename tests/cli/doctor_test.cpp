@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/doctor/checks.hpp"
@@ -90,7 +92,7 @@ TEST(Checks, BusyNeighboursAndStealAreJudgedByTheirShare) {
   spent.idle_ns = 3'000'000'000;
   spent.steal_ns = 100'000'000;
   spent.cpus = 8;
-  facts.window = {0.5, host::Reading<host::CpuTimes>::of(spent), {{77, "stress", 3.5}, {78, "cc1plus", 0.2}}};
+  facts.window = {0.5, host::Reading<host::CpuTimes>::of(spent), {{77, "stress", 3.5}, {78, "cc1plus", 0.2}}, {}};
   const Check others = check_of(facts, "other processes");
   EXPECT_EQ(others.found, "stress (pid 77) 3.50 cores, cc1plus (pid 78) 0.20 cores over 0.5 s");
   EXPECT_EQ(others.verdict, Verdict::bad);
@@ -99,6 +101,13 @@ TEST(Checks, BusyNeighboursAndStealAreJudgedByTheirShare) {
   EXPECT_EQ(steal.found, "2.5 % over 0.5 s");
   EXPECT_EQ(steal.verdict, Verdict::note);
   facts.window.busy.clear();
+  EXPECT_EQ(check_of(facts, "other processes").verdict, Verdict::good);
+  // 0.9 s of processor time in half a second, of which /proc shows a tenth of a core: another container's.
+  facts.window.visible_cores = 0.1;
+  EXPECT_EQ(check_of(facts, "other processes").found,
+            "none above 0.05 cores over 0.5 s; 1.70 cores by processes that cannot be seen from here");
+  EXPECT_EQ(check_of(facts, "other processes").verdict, Verdict::note);
+  facts.window.visible_cores = 1.7;
   EXPECT_EQ(check_of(facts, "other processes").verdict, Verdict::good);
 }
 
@@ -164,8 +173,8 @@ TEST(Command, OutputExitCodeAndWhatDoesNotStart) {
       run_command({"/bin/sh", "-c", "echo out; echo err >&2; exit 7"}, std::chrono::seconds(30));
   EXPECT_TRUE(said.started);
   EXPECT_EQ(said.exit_code, 7);
-  EXPECT_THAT(said.output, HasSubstr("out\n"));
-  EXPECT_THAT(said.output, HasSubstr("err\n"));
+  EXPECT_EQ(said.output, "out\n");
+  EXPECT_EQ(said.errors, "err\n");
   const CommandOutcome killed = run_command({"/bin/sh", "-c", "kill -TERM $$"}, std::chrono::seconds(30));
   EXPECT_EQ(killed.signal, SIGTERM);
   const CommandOutcome none = run_command({"/no/such/program"}, std::chrono::seconds(30));
@@ -218,6 +227,24 @@ TEST(Doctor, AProgramThatIsNoWorkerIsRefused) {
   if (std::filesystem::exists("/lib/x86_64-linux-gnu/libm.so.6")) {
     EXPECT_THAT(outcome.out, HasSubstr("ddpprof_tracer_version"));
   }
+}
+
+// LibTorch warns of a driver that is too old before the answer; training on the CPU goes on.
+TEST(Doctor, AWorkerThatWarnsStillAnswers) {
+  const auto file = std::filesystem::temp_directory_path() / ("ddpprof_warner_" + std::to_string(getpid()));
+  const nlohmann::json answer = {{"program", "ddpprof-worker"}, {"program_version", DDPPROF_VERSION},
+                                 {"torch_version", "2.11.0"},   {"cuda_version", "13.0"},
+                                 {"backends", {"gloo"}},        {"cuda_devices", 0}};
+  std::ofstream(file) << "#!/bin/sh\necho 'the NVIDIA driver on your system is too old' >&2\necho '" << answer.dump()
+                      << "'\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  setenv("DDPPROF_WORKER_PROGRAM", file.c_str(), 1);
+  const test::Outcome outcome = test::run_ddpprof({"doctor"});
+  unsetenv("DDPPROF_WORKER_PROGRAM");
+  std::filesystem::remove(file);
+  EXPECT_THAT(outcome.out, HasSubstr("it warns: the NVIDIA"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("JSON object")));
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
 }
 
 TEST(Doctor, AFolderThatCannotBeWrittenToIsNamed) {
