@@ -36,9 +36,11 @@ std::optional<double> mean_frequency(const store::HostConditionRow& row) {
   return 0.5 * (*row.frequency_begin_hz + *row.frequency_end_hz);
 }
 
+// The kernel adds the waits of all processors up.
 std::optional<double> quota_share(const store::HostConditionRow& row) {
   if (!row.quota_throttled_ns || row.window_ns <= 0) return std::nullopt;
-  return static_cast<double>(*row.quota_throttled_ns) / static_cast<double>(row.window_ns);
+  const auto processors = static_cast<double>(std::max<std::int64_t>(1, row.cpus.value_or(1)));
+  return static_cast<double>(*row.quota_throttled_ns) / (static_cast<double>(row.window_ns) * processors);
 }
 
 std::optional<double> number(const std::optional<std::int64_t>& value) {
@@ -140,7 +142,7 @@ std::vector<Disturbance> disturbances(const Configuration& c, const Conditions& 
       "Cool it, or lower its frequency to one that it can hold; then measure again.");
   look(
       "quota_throttled", quota_share_most, quota_share,
-      [](double v) { return "The cgroup's CPU quota kept threads waiting for " + percent(v) + " of the time"; },
+      [](double v) { return "The cgroup's CPU quota stopped threads for " + percent(v) + " of the processors' time"; },
       "Give whole cores (cpuset), raise the quota, or use fewer workers or threads (measure.threads_per_rank).");
   look(
       "paging", static_cast<double>(major_faults_most), [](const Condition& row) { return number(row.major_faults); },

@@ -42,9 +42,7 @@ void raise(std::optional<std::int64_t>& most, const std::optional<std::int64_t>&
   if (value) raise(most, *value);
 }
 
-Cell cell(const std::optional<std::int64_t>& bytes) {
-  return bytes ? Cell(static_cast<double>(*bytes)) : Cell();
-}
+Cell cell(const std::optional<std::int64_t>& bytes) { return bytes ? Cell(static_cast<double>(*bytes)) : Cell(); }
 
 }  // namespace
 
@@ -59,10 +57,9 @@ Table memory_table(const Source& source) {
       "repeats.";
   table.empty = "No measurement that recorded its memory.";
   table.columns = configuration_columns();
-  const std::vector<Column> more = {quantity("device0_held_bytes", "device 0 held", "B"),
-                                    quantity("device0_peak_bytes", "device 0 peak", "B"),
-                                    quantity("others_peak_bytes", "others' peak", "B"),
-                                    quantity("process_peak_bytes", "process peak", "B")};
+  const std::vector<Column> more = {
+      quantity("device0_held_bytes", "device 0 held", "B"), quantity("device0_peak_bytes", "device 0 peak", "B"),
+      quantity("others_peak_bytes", "others' peak", "B"), quantity("process_peak_bytes", "process peak", "B")};
   table.columns.insert(table.columns.end(), more.begin(), more.end());
   table.key_columns = configuration_column_count;
   const auto memory = read_memory(source.db);

@@ -8,6 +8,7 @@
 
 #include "analysis/report/build.hpp"
 #include "simulator/stats/autocorrelation.hpp"
+#include "simulator/stats/rank_sum.hpp"
 #include "simulator/stats/summary.hpp"
 #include "simulator/stats/trend.hpp"
 #include "simulator/stats/warmup.hpp"
@@ -16,7 +17,7 @@ namespace ddpprof::report {
 namespace {
 
 constexpr double drift_p = 0.01, drift_share = 0.02, drift_share_to_warn = 0.05;
-constexpr double unsettled_excess_to_warn = 0.05, outlier_share_to_warn = 0.05;
+constexpr double unsettled_p = 0.001, unsettled_excess_to_warn = 0.05, outlier_share_to_warn = 0.05;
 constexpr double dependent = 1.0 / 3.0;  // of the steps: below that many effective ones, neighbours are alike
 constexpr std::int64_t few_steps = 20;
 
@@ -44,6 +45,7 @@ Stability stability_of(std::span<const RunStep> steps) {
     const double rest = stats::median(all.subspan(end.steps));
     found.unsettled = static_cast<std::int64_t>(end.steps);
     found.unsettled_excess = rest > 0 ? stats::median(all.first(end.steps)) / rest - 1.0 : 0.0;
+    found.unsettled_p_value = stats::rank_sum(all.first(end.steps), all.subspan(end.steps));
   }
   return found;
 }
@@ -73,6 +75,11 @@ std::pair<const Stability*, std::size_t> worst(const std::vector<Stability>& all
 // Warm-up is short beside the measurement; what lasts longer is another level.
 bool is_warmup(const Stability& s) { return 5 * s.unsettled <= s.steps; }
 
+// MSER-5 cuts noise somewhere as well, and where it looks slow: hence the small p.
+bool warms(const Stability& s) {
+  return s.unsettled > 0 && s.unsettled_excess > unsettled_excess_to_warn && s.unsettled_p_value < unsettled_p;
+}
+
 double outlier_share(const Stability& s) { return static_cast<double>(s.outliers) / static_cast<double>(s.steps); }
 
 }  // namespace
@@ -94,9 +101,7 @@ bool drifts(const Stability& s) { return s.p_value && *s.p_value < drift_p && st
 std::vector<Disturbance> unsteadiness(const Configuration& c) {
   const std::vector<Stability> all = stabilities(c);
   std::vector<Disturbance> found;
-  const auto [warm, warm_count] = worst(
-      all, [](const Stability& s) { return s.unsettled > 0 && s.unsettled_excess > unsettled_excess_to_warn; },
-      [](const Stability& s) { return s.unsettled_excess; });
+  const auto [warm, warm_count] = worst(all, warms, [](const Stability& s) { return s.unsettled_excess; });
   if (warm != nullptr) {
     const std::string message =
         fmt::format("The first {} of {} measured steps took {:.0f} % longer than the rest{}.", warm->unsettled,
@@ -112,10 +117,11 @@ std::vector<Disturbance> unsteadiness(const Configuration& c) {
                        count});
     }
   }
+  // A slow front looks like a drift; a repeat that has one is not asked again.
   const auto [moving, moving_count] = worst(
-      all, [](const Stability& s) { return drifts(s) && std::abs(s.change) > drift_share_to_warn; },
+      all, [](const Stability& s) { return !warms(s) && drifts(s) && std::abs(s.change) > drift_share_to_warn; },
       [](const Stability& s) { return std::abs(s.change); });
-  if (moving != nullptr && warm == nullptr) {
+  if (moving != nullptr) {
     found.push_back({"drift",
                      fmt::format("Steps got {:.1f} % {} from the first to the last measured one (p = {:.1g}){}.",
                                  100.0 * std::abs(moving->change), moving->change > 0 ? "longer" : "shorter",

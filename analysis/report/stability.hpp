@@ -24,9 +24,10 @@ struct Stability {
   std::int64_t block = 1;         // steps that the test took together
   std::int64_t outliers = 0;
   stats::Place place = stats::Place::none;
-  std::int64_t period = 0;      // steps between outliers, where periodic
-  std::int64_t unsettled = 0;   // steps at the front that still differ from the rest (stats::warmup_end)
-  double unsettled_excess = 0;  // their median / the rest's - 1
+  std::int64_t period = 0;       // steps between outliers, where periodic
+  std::int64_t unsettled = 0;    // steps at the front that still differ from the rest (stats::warmup_end)
+  double unsettled_excess = 0;   // their median / the rest's - 1
+  double unsettled_p_value = 1;  // of their being no slower than the rest (stats::rank_sum)
 };
 
 inline constexpr std::size_t minimum_stability_steps = 10;  // below that nothing is said

@@ -7,6 +7,7 @@
 namespace ddpprof::cli {
 namespace {
 
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 nlohmann::json conditions(std::int64_t cpu_ms, bool speaks) {
@@ -60,6 +61,18 @@ TEST(HostConditions, AWindowOfAFewTicksIsNotJudged) {
   EXPECT_FALSE(host_conditions(results)[0].others_share.has_value());
   EXPECT_DOUBLE_EQ(*host_conditions(results)[0].ranks_share, 0.25);
   EXPECT_THAT(host_conditions(RankResults{}), IsEmpty());
+}
+
+TEST(Warmup, IsNamedOnlyWhereItDidNotSettle) {
+  RankResults results;
+  EXPECT_THAT(check_warmup(results), IsEmpty());
+  results.by_rank[0] = {{"warmup", {{"steps", 26}, {"automatic", true}, {"settled", true}}}};
+  EXPECT_THAT(check_warmup(results), IsEmpty());
+  results.by_rank[0]["warmup"] = {{"steps", 100}, {"automatic", true}, {"settled", false}};
+  const auto rows = check_warmup(results);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].code, "warmup_unsettled");
+  EXPECT_THAT(rows[0].message, HasSubstr("after 100 warm-up steps"));
 }
 
 }  // namespace

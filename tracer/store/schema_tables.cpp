@@ -81,7 +81,7 @@ constexpr std::array host_condition_columns = {
            "user and system time of everything else; NULL where the window holds too few ticks to tell"},
     Column{"interrupt_share", "REAL", "", "interrupts, softirqs included: the network's work, whoever caused it"},
     Column{"steal_share", "REAL", "", "taken by other virtual machines of the hypervisor"},
-    Column{"frequency_begin_hz", "REAL", "Hz", "mean over the processors when the window began"},
+    Column{"frequency_begin_hz", "REAL", "Hz", "the fastest processor's when the window began"},
     Column{"frequency_end_hz", "REAL", "Hz", "… and when it ended"},
     Column{"load_begin", "REAL", "", "load average of the minute before the window's begin"},
     Column{"load_end", "REAL", "", "… and of the minute before its end"},
@@ -95,12 +95,14 @@ constexpr std::array host_condition_columns = {
 constexpr std::array memory_columns = {
     Column{"measurement_id", "INTEGER NOT NULL REFERENCES measurement(id)", "", ""},
     Column{"rank", "INTEGER NOT NULL", "", "global rank; 0 for DataParallel's one process"},
-    Column{"device", "INTEGER NOT NULL", "",
-           "0: DDP's own device, or DataParallel's root and its first replica; 1 …: its other replicas; -1: the process "
-           "as a whole"},
+    Column{
+        "device", "INTEGER NOT NULL", "",
+        "0: DDP's own device, or DataParallel's root and its first replica; 1 …: its other replicas; -1: the process "
+        "as a whole"},
     Column{"held_bytes", "INTEGER", "bytes", "of tensors, after the last measured step; NULL for the process"},
-    Column{"peak_bytes", "INTEGER NOT NULL", "bytes",
-           "of tensors, the most at one time during the measured steps; of the process, the most that was ever resident"},
+    Column{
+        "peak_bytes", "INTEGER NOT NULL", "bytes",
+        "of tensors, the most at one time during the measured steps; of the process, the most that was ever resident"},
 };
 
 constexpr std::array parameter_columns = {
@@ -318,10 +320,11 @@ constexpr std::array all_tables = {
     Table{"host_condition",
           "What one host was like while a measurement's measured steps ran. NULL: not readable there.",
           host_condition_columns, "PRIMARY KEY (measurement_id, host)"},
-    Table{"memory",
-          "What a training took of each device's memory: tensors as LibTorch's allocator counts them, the data set left "
-          "out where the device is a CPU.",
-          memory_columns, "PRIMARY KEY (measurement_id, rank, device)"},
+    Table{
+        "memory",
+        "What a training took of each device's memory: tensors as LibTorch's allocator counts them, the data set left "
+        "out where the device is a CPU.",
+        memory_columns, "PRIMARY KEY (measurement_id, rank, device)"},
     Table{"parameter", "The model's trained parameters.", parameter_columns, "PRIMARY KEY (measurement_id, parameter)"},
     Table{"bucket", "Which parameters make up each of DDP's gradient buckets.", bucket_columns,
           "PRIMARY KEY (measurement_id, generation, bucket, position)"},

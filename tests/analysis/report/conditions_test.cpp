@@ -123,7 +123,7 @@ TEST_F(ConditionsTest, WhatDisturbedIsNamedWithItsWorstValue) {
   EXPECT_EQ(said["frequency_moved"].first,
             "The processor's frequency fell by 20.0 % while it measured on node, in 1 of 2 repeats.");
   EXPECT_THAT(said["too_hot"].first, HasSubstr("slowed 3 times"));
-  EXPECT_THAT(said["quota_throttled"].first, HasSubstr("10.0 % of the time"));
+  EXPECT_THAT(said["quota_throttled"].first, HasSubstr("5.0 % of the processors' time"));
   EXPECT_THAT(said["paging"].first, HasSubstr("5000 pages"));
 }
 
@@ -164,6 +164,16 @@ TEST_F(ConditionsTest, WarmupAmongTheMeasuredStepsIsNamed) {
   EXPECT_THAT(said["warmup_too_short"].second, HasSubstr("measure.warmup_steps: auto"));
   EXPECT_EQ(said.count("drift"), 0u);  // one finding, one notice
   EXPECT_EQ(rows("conditions", "stability").at(0)["unsettled_steps"], 15);
+}
+
+TEST_F(ConditionsTest, OneRepeatsWarmupDoesNotHideAnothersDrift) {
+  measure(
+      100, [](std::int64_t i) { return steady(i) + (i < 15 ? 40.0 : 0.0); }, 0);
+  measure(
+      100, [](std::int64_t i) { return steady(i) * (1.0 + 0.003 * static_cast<double>(i)); }, 1);
+  auto said = notices();
+  EXPECT_THAT(said["warmup_too_short"].first, HasSubstr("in 1 of 2 repeats"));
+  EXPECT_THAT(said["drift"].first, HasSubstr("in 1 of 2 repeats"));
 }
 
 TEST_F(ConditionsTest, ALevelThatChangesLateIsNoWarmup) {
