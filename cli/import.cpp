@@ -4,6 +4,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -53,6 +54,7 @@ class Import : public Subcommand {
     const nlohmann::json& start = runs.front().ranks.front().start;
     options.source = start.value("scenario_source", "");
     options.scenario_path = start.value("scenario_file", "");
+    check_apart(options.database);
     store::Database database = create_database(options);
     const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
     std::map<std::pair<scenario::Strategy, std::int64_t>, std::int64_t> repeats;
@@ -84,6 +86,22 @@ class Import : public Subcommand {
       records.insert(records.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
     }
     return records;
+  }
+
+  // With --overwrite the database's folder is emptied before anything is read from the others.
+  void check_apart(const fs::path& database) const {
+    std::error_code error;
+    const fs::path target = fs::weakly_canonical(fs::absolute(side_folder(database)), error);
+    const auto below = [](const fs::path& inner, const fs::path& outer) {
+      return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+    };
+    for (const std::string& folder : folders_) {
+      const fs::path source = fs::weakly_canonical(fs::absolute(folder), error);
+      if (below(source, target) || below(target, source))
+        throw Failure(ExitCode::usage,
+                      fmt::format("--out: {} would stand in the way of {}, which is imported", target.string(), folder),
+                      "a database beside the folders", "give another file");
+    }
   }
 
   // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found.

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "cli/subcommand.hpp"
+#include "runner/host/network.hpp"
 #include "runner/launcher/master.hpp"
 
 namespace ddpprof::cli {
@@ -16,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* marker_name = "made-by-ddpprof";
+constexpr std::int64_t most_ranks = 1 << 20;
+constexpr const char* marker_name = "made-by-ddpprof-worker";  // not a database's folder, which --overwrite removes
 
 // The number in "rank-12.json" after `prefix` and before `suffix`; -1 when the name is another one.
 int number_in(const std::string& name, std::string_view prefix, std::string_view suffix) {
@@ -88,9 +90,10 @@ RankFiles files_in(const fs::path& folder, int rank) {
 struct Owner {
   std::string text;    // "process 71 on gpu03"
   bool alive = false;  // a process of this host, and it is one of ours
+  bool meets = false;  // where a process started so comes to, and waits for as many ranks
 };
 
-Owner owner_of(const RankFiles& files) {
+Owner owner_of(const RankFiles& files, const launcher::Start& own) {
   std::ifstream file(files.start);
   const nlohmann::json start = nlohmann::json::parse(file, nullptr, false);
   if (!start.is_object()) return {"a process that left no word", false};
@@ -99,6 +102,8 @@ Owner owner_of(const RankFiles& files) {
   const auto pid = start.value("pid", std::int64_t{0});
   owner.text = fmt::format("process {} on {}", pid, host);
   owner.alive = host == own_host() && pid != getpid() && launcher::program_of(pid).starts_with("ddpprof");
+  owner.meets = own.world_size > 1 && start.value("world_size", 0) == own.world_size &&
+                start.value("meeting", "") == meeting_place(own);
   return owner;
 }
 
@@ -128,6 +133,22 @@ nlohmann::json read_json(const fs::path& path) {
   return parsed;
 }
 
+// Files of other hosts: nothing in them is taken for granted. Throws Failure (data).
+void check_start(const nlohmann::json& start, const fs::path& path, int rank) {
+  const auto refuse = [&](const std::string& what) {
+    throw Failure(ExitCode::data, path.string() + ": " + what, "what ddpprof worker wrote", "start that rank again");
+  };
+  for (const char* key : {"rank", "world_size", "workers", "pid", "started_utc_ns"})
+    if (!start.contains(key) || !start[key].is_number_integer()) refuse(fmt::format("'{}' is no whole number", key));
+  for (const char* key : {"host", "strategy", "trained_with", "scenario_source", "scenario_file"})
+    if (!start.contains(key) || !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
+  const auto world_size = start["world_size"].get<std::int64_t>(), workers = start["workers"].get<std::int64_t>();
+  if (world_size < 1 || world_size > most_ranks || workers < 1 || workers > most_ranks)
+    refuse(fmt::format("expected a world_size and workers from 1 to {}", most_ranks));
+  if (start["rank"].get<std::int64_t>() != rank || rank >= world_size)
+    refuse(fmt::format("is of rank {} of {}, its name says {}", start["rank"].get<std::int64_t>(), world_size, rank));
+}
+
 RankRecord read_record(const fs::path& folder, int attempt, int rank) {
   const RankFiles files = rank_files(folder, attempt, rank);
   RankRecord record;
@@ -135,6 +156,7 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
   record.attempt = attempt;
   record.rank = rank;
   record.start = read_json(files.start);
+  check_start(record.start, files.start, rank);
   std::ifstream scenario(files.scenario);
   record.scenario.assign(std::istreambuf_iterator<char>(scenario), {});
   if (fs::exists(files.run)) record.run = read_json(files.run).value("run", "");
@@ -145,10 +167,10 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
 
 }  // namespace
 
-std::string own_host() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
+std::string own_host() { return host::host_name(); }
+
+std::string meeting_place(const launcher::Start& start) {
+  return fmt::format("{}:{}/{}", start.master_address, start.master_port, start.run_id);
 }
 
 RankFiles rank_files(const fs::path& folder, int attempt, int rank) {
@@ -162,8 +184,8 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
     if (attempt < start.attempt) continue;  // torchrun started this one anew: what it is to follow stays
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
       if (rank != start.rank && rank < start.world_size) continue;  // that rank sees to its own
-      const Owner owner = owner_of(rank_files(folder, attempt, rank));
-      if (owner.alive && rank == start.rank && attempt == start.attempt) {
+      const Owner owner = owner_of(rank_files(folder, attempt, rank), start);
+      if (owner.alive && owner.meets && rank == start.rank && attempt == start.attempt) {
         files = files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);
         continue;
       }

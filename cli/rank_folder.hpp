@@ -1,6 +1,6 @@
 // The folder that ranks started by somebody else leave their results in: each writes its own files, nobody else's.
 //
-//   DIR/made-by-ddpprof               marks the folder as ours
+//   DIR/made-by-ddpprof-worker        marks the folder as ours
 //   DIR/attempt-<k>/rank-<r>.json     what the rank was started as; k: torchrun's restarts, 0 without
 //   DIR/attempt-<k>/scenario-<r>.yaml what it trains, every default filled in
 //   DIR/attempt-<k>/run-<r>.json      the run's name, once every rank had come
@@ -26,12 +26,13 @@ struct RankFiles {
   std::filesystem::path start, scenario, run, result, trace;
 };
 std::string own_host();
+std::string meeting_place(const launcher::Start& start);  // where its ranks find each other; equal on all of them
 RankFiles rank_files(const std::filesystem::path& folder, int attempt, int rank);
 
 // Makes the folder and this rank's place in it. What an earlier run left of this rank, or of ranks that this run does
-// not have, is refused, or removed with `overwrite`. Where a process of this host is that very rank now, its files stay
-// and this one gets a place beside them: the roll-call tells both. Throws Failure: usage when the folder is not ours or
-// holds an earlier run, failed when the file system refuses.
+// not have, is refused, or removed with `overwrite`. Where a process of this host is that very rank of the same meeting
+// now, its files stay and this one gets a place beside them: the roll-call tells both. Throws Failure: usage when the
+// folder is not ours or holds an earlier run, failed when the file system refuses.
 RankFiles claim_rank_files(const std::filesystem::path& folder, const launcher::Start& start, bool overwrite);
 
 // One rank as its files tell.

@@ -119,7 +119,7 @@ double oversubscription(const RankRun& run, std::int64_t threads, bool on_gpu) {
     if (!rank.result) continue;
     auto& [ranks, cores] = hosts[rank.result->value("host", "")];
     ++ranks;
-    cores = std::max<std::int64_t>(1, rank.result->value("cores", std::int64_t{1}));
+    cores = std::max({std::int64_t{1}, cores, rank.result->value("host_cores", std::int64_t{1})});
   }
   const bool replicas_share = strategy_of(run) == Strategy::dp && !on_gpu;
   double most = 0.0;

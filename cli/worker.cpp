@@ -87,7 +87,7 @@ class Worker : public Subcommand {
     try {
       return launcher::read_start();
     } catch (const launcher::StartError& error) {
-      throw Failure(ExitCode::usage, error.what(), "", "docs/starting.md has a command for each way to start");
+      throw Failure(ExitCode::failed, error.what(), "", "docs/starting.md has a command for each way to start");
     }
   }
 
@@ -126,6 +126,7 @@ class Worker : public Subcommand {
             {"trained_with", start.starter == Starter::nobody && strategy_ == "ddp" ? "none" : strategy_},
             {"started_by", launcher::to_string(start.starter)},
             {"attempt", start.attempt},
+            {"meeting", meeting_place(start)},
             {"host", own_host()},
             {"pid", getpid()},
             {"started_utc_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()},

@@ -71,11 +71,15 @@ int try_to_connect(const addrinfo& target, milliseconds limit) {
   return error;
 }
 
-// Of several addresses the answer that says most: a refusal comes from the host itself.
+// Of several addresses, which share the time, the answer that says most: a refusal comes from the host itself.
 int try_all(const addrinfo* first, milliseconds limit) {
   int best = 0;
+  std::int64_t left = 0;
+  for (const addrinfo* target = first; target != nullptr; target = target->ai_next) ++left;
+  const auto end = Clock::now() + limit;
   for (const addrinfo* target = first; target != nullptr; target = target->ai_next) {
-    const int error = try_to_connect(*target, limit);
+    const auto rest = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    const int error = try_to_connect(*target, std::max(rest / left--, milliseconds{50}));
     if (error == 0) return 0;
     if (best == 0 || error == ECONNREFUSED) best = error;
   }

@@ -10,8 +10,8 @@ namespace ddpprof::launcher {
 
 inline constexpr const char* master_fd_variable = "DDPPROF_MASTER_FD";  // rank 0: the socket to serve the store on
 
-// Bound and listening on 127.0.0.1 only, close-on-exec. Rank 0 inherits it, so no other program can take the port
-// between choosing and using it, and ranks that are early wait in its backlog.
+// Bound and listening, close-on-exec. Rank 0 serves on it or inherits it, so no other program can take the port between
+// choosing and using it, and ranks that are early wait in its backlog.
 class ListeningSocket {
  public:
   ListeningSocket() = default;  // none
@@ -24,7 +24,6 @@ class ListeningSocket {
 
   int descriptor() const { return descriptor_; }  // -1: none
   std::uint16_t port() const { return port_; }
-  static const char* address() { return "127.0.0.1"; }
   void close();
 
  private:
@@ -32,7 +31,7 @@ class ListeningSocket {
   std::uint16_t port_ = 0;
 };
 
-// The kernel picks the port. Throws std::system_error.
+// On 127.0.0.1 alone; the kernel picks the port. Throws std::system_error.
 ListeningSocket open_loopback_listener();
 
 struct RankPlace {

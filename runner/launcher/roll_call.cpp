@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_named = 8;
-constexpr int card_format = 1;
+constexpr int card_format = 2;
 
 std::optional<json> parse_object(std::string_view text) {
   json parsed = json::parse(text, nullptr, false);
@@ -50,9 +50,10 @@ std::vector<std::pair<std::string, std::string>> yaml_values(const std::string& 
 }  // namespace
 
 std::string to_text(const Card& card) {
-  const json text = {{"format", card_format},   {"rank", card.rank},         {"world_size", card.world_size},
-                     {"host", card.host},       {"pid", card.pid},           {"nonce", card.nonce},
-                     {"version", card.version}, {"strategy", card.strategy}, {"scenario", card.scenario}};
+  const json text = {{"format", card_format},    {"rank", card.rank},         {"world_size", card.world_size},
+                     {"host", card.host},        {"pid", card.pid},           {"nonce", card.nonce},
+                     {"version", card.version},  {"strategy", card.strategy}, {"devices", card.devices},
+                     {"scenario", card.scenario}};
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -69,6 +70,7 @@ std::optional<Card> card_from_text(std::string_view text) {
     parsed->at("nonce").get_to(card.nonce);
     parsed->at("version").get_to(card.version);
     parsed->at("strategy").get_to(card.strategy);
+    parsed->at("devices").get_to(card.devices);
     parsed->at("scenario").get_to(card.scenario);
     return card;
   } catch (const json::exception&) {
@@ -154,6 +156,11 @@ std::string RollCall::enter(const Card& card) {
         card.rank, process_of(place->second), process_of(card), own_.world_size - 1);
   if (card.version != own_.version) return differ("program versions", own_.version, card.version);
   if (card.strategy != own_.strategy) return differ("strategy", own_.strategy, card.strategy);
+  if (card.devices != own_.devices)
+    return fmt::format(
+        "the ranks compute on different devices: {} has {}, {} has {}; look at the driver and CUDA_VISIBLE_DEVICES of "
+        "the host without GPUs, or set device: cpu for all",
+        name_of(own_), own_.devices, name_of(card), card.devices);
   if (card.scenario != own_.scenario)
     return fmt::format(
         "the ranks have different scenarios, {} and {}: {}; every rank must be given the same scenario "
@@ -188,7 +195,12 @@ Verdict RollCall::accepted() const {
   return verdict;
 }
 
-std::string RollCall::too_late(const Card& late, const std::optional<Card>& holder) {
+std::string RollCall::too_late(const Card& late, const std::optional<Card>& holder, std::size_t ranks) {
+  if (late.world_size != static_cast<int>(ranks))
+    return fmt::format(
+        "the run that meets here is complete with WORLD_SIZE={}, and {} came to it with WORLD_SIZE={}; every rank must "
+        "be started with the same, and each run with a port of its own",
+        ranks, name_of(late), late.world_size);
   return fmt::format(
       "the run that meets here is complete, and its rank {} is {}: rank {} was started twice, or two "
       "runs use the same MASTER_ADDR and MASTER_PORT; give each run a port of its own",

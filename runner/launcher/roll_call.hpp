@@ -20,6 +20,7 @@ struct Card {
   std::string nonce;     // this process's own: tells two processes apart that give the same rank, host and pid
   std::string version;   // of program and LibTorch: "ddpprof 0.1.0, torch 2.11.0"
   std::string strategy;  // "ddp", "bench-comm"
+  std::string devices;   // what it computes on, and who moves its gradients: "cuda over nccl", "cpu over gloo"
   std::string scenario;  // as YAML, every default filled in
 
   bool operator==(const Card&) const = default;
@@ -60,8 +61,8 @@ class RollCall {
   // "rank 2 of 4 did not come within 10 s (came: rank 0 (process 70 on gpu03), …)"
   std::string absence(double waited_s) const;
   Verdict accepted() const;
-  // What to say to one that comes when the roll-call is closed and its place is taken.
-  static std::string too_late(const Card& late, const std::optional<Card>& holder);
+  // What to say to one that comes when the roll-call is closed with so many ranks, and its place, if any, is taken.
+  static std::string too_late(const Card& late, const std::optional<Card>& holder, std::size_t ranks);
 
  private:
   Card own_;

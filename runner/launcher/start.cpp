@@ -24,6 +24,8 @@ struct Names {
 constexpr Names torchrun_names = {Starter::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 constexpr Names open_mpi_names = {Starter::mpirun, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                   "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+// MPICH, Intel MPI and what is built on them.
+constexpr Names mpich_names = {Starter::mpirun, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 constexpr Names slurm_names = {Starter::srun, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", ""};
 
 class Reader {
@@ -32,8 +34,9 @@ class Reader {
 
   Start read() {
     if (any({"RANK", "WORLD_SIZE", "LOCAL_RANK"})) return by_torchruns_names();
-    if (set(open_mpi_names.rank)) return by_open_mpi();
-    if (set(slurm_names.rank)) return by_slurm();
+    if (set(open_mpi_names.rank)) return by_mpi(open_mpi_names);
+    if (set(slurm_names.rank)) return by_slurm();  // before PMI's, which srun may set, too
+    if (set(mpich_names.rank)) return by_mpi(mpich_names);
     if (any({"MASTER_ADDR", "MASTER_PORT"})) return by_torchruns_names();  // which says what is missing
     return {};
   }
@@ -127,15 +130,16 @@ class Reader {
     return start;
   }
 
-  Start by_open_mpi() const {
-    Start start = place(open_mpi_names);
+  Start by_mpi(const Names& names) const {
+    Start start = place(names);
     read_master(start);
     if (start.world_size == 1) return start;
     if (!set("MASTER_ADDR")) {
       if (start.local_world_size != start.world_size)
         throw StartError(
             "environment variable MASTER_ADDR is not set, and mpirun does not say where rank 0 is: expected rank 0's "
-            "host, as in mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=29500");
+            "host, as in mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=29500 (MPICH, Intel MPI: -genv MASTER_ADDR HOST "
+            "-genv MASTER_PORT 29500)");
       start.master_source = "this host, which holds every rank";
     }
     if (!set("MASTER_PORT")) start.master_port = usual_port;

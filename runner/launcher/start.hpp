@@ -36,9 +36,10 @@ struct Start {
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
 // RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT where one of the first three is set; otherwise Open MPI's
-// OMPI_COMM_WORLD_{RANK,SIZE,LOCAL_RANK}, otherwise Slurm's SLURM_{PROCID,NTASKS,LOCALID}. These two do not say where
-// rank 0 is: MASTER_ADDR and MASTER_PORT do where they are set; without them Slurm's first host of the step and a port
-// made from the job's number, Open MPI's own host when it holds every rank. Throws StartError.
+// OMPI_COMM_WORLD_{RANK,SIZE,LOCAL_RANK}, otherwise Slurm's SLURM_{PROCID,NTASKS,LOCALID}, otherwise PMI_{RANK,SIZE}
+// and MPI_LOCALRANKID of MPICH and Intel MPI. These do not say where rank 0 is: MASTER_ADDR and MASTER_PORT do where
+// they are set; without them Slurm's first host of the step and a port made from the job's number, mpirun's own host
+// when it holds every rank. Throws StartError.
 Start read_start(const Variables& variables);
 Start read_start();  // of this process
 

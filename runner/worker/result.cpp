@@ -10,6 +10,7 @@
 
 #include <torch/version.h>
 
+#include "runner/host/network.hpp"
 #include "runner/scenario/read.hpp"
 #include "runner/worker/annotate.hpp"
 #include "simulator/stats/summary.hpp"
@@ -27,12 +28,6 @@ std::string cuda_version() {
 #else
   return "none";
 #endif
-}
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
 }
 
 std::int64_t peak_resident_bytes() {
@@ -72,7 +67,8 @@ nlohmann::json describe_run(const Context& context, nlohmann::json found, std::i
   found["workers"] = context.workers();
   found["threads"] = context.threads;
   found["cores"] = context.cores;
-  found["host"] = host_name();
+  found["host_cores"] = context.host_cores;
+  found["host"] = host::host_name();
   found["pid"] = getpid();
   found["peak_rss_bytes"] = peak_resident_bytes();
   found["wall_ns"] = monotonic_ns() - began_ns;
@@ -84,6 +80,8 @@ launcher::Card describe_rank(const Context& context) {
   launcher::Card card;
   card.version = "ddpprof " DDPPROF_VERSION ", torch " TORCH_VERSION;
   card.strategy = context.mode == Mode::train ? scenario::to_string(context.strategy) : "bench-comm";
+  card.devices = std::string(context.device.is_cuda() ? "cuda" : "cpu") + " over " +
+                 (context.backend == BackendKind::nccl ? "nccl" : "gloo");
   scenario::Scenario scenario = context.scenario;
   scenario.output = {};  // where files go may differ from host to host
   scenario.checkpoint.folder.clear();

@@ -22,6 +22,7 @@ Card card(int rank, int world_size = 3) {
   card.nonce = "nonce-" + std::to_string(rank);
   card.version = "ddpprof 0.1.0, torch 2.11.0";
   card.strategy = "ddp";
+  card.devices = "cuda over nccl";
   card.scenario = "name: x\nworkload:\n  model:\n    kind: mlp\n  batch_per_worker: 32\nmeasure:\n  steps: 10\n";
   return card;
 }
@@ -82,14 +83,22 @@ TEST(RollCall, DifferentVersionsStrategiesScenarios) {
   other.strategy = "bench-comm";
   EXPECT_THAT(RollCall(card(0)).enter(other), HasSubstr("differ in strategy"));
   other = card(1);
+  other.devices = "cpu over gloo";
+  EXPECT_THAT(RollCall(card(0)).enter(other),
+              HasSubstr("different devices: rank 0 (process 70 on gpu00) has cuda over nccl, rank 1 (process 71 on "
+                        "gpu01) has cpu over gloo"));
+  other = card(1);
   other.scenario.replace(other.scenario.find("10"), 2, "20");
   EXPECT_THAT(RollCall(card(0)).enter(other), HasSubstr("have different scenarios, rank 0 (process 70 on gpu00) and "
                                                         "rank 1 (process 71 on gpu01): measure.steps: 10 and 20"));
 }
 
 TEST(RollCall, TooLate) {
-  EXPECT_THAT(RollCall::too_late(card(1), card(1)), HasSubstr("its rank 1 is process 71 on gpu01: rank 1 was started"));
-  EXPECT_THAT(RollCall::too_late(card(1), std::nullopt), HasSubstr("another process"));
+  EXPECT_THAT(RollCall::too_late(card(1), card(1), 3),
+              HasSubstr("its rank 1 is process 71 on gpu01: rank 1 was started"));
+  EXPECT_THAT(RollCall::too_late(card(1), std::nullopt, 3), HasSubstr("another process"));
+  EXPECT_THAT(RollCall::too_late(card(2), std::nullopt, 2),
+              HasSubstr("complete with WORLD_SIZE=2, and rank 2 (process 72 on gpu02) came to it with WORLD_SIZE=3"));
 }
 
 TEST(Differences, AreNamedByTheirKey) {

@@ -204,6 +204,24 @@ TEST(OpenMpi, OnSeveralHostsNeedsAnAddress) {
   EXPECT_EQ(start_of(with(several, "MASTER_ADDR", "gpu01")).master_address, "gpu01");
 }
 
+const Set mpich = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+
+TEST(Mpich, IsMappedAsOpenMpiIs) {
+  const Start start = start_of(mpich);
+  EXPECT_EQ(start.starter, Starter::mpirun);
+  EXPECT_EQ(start.rank, 1);
+  EXPECT_EQ(start.world_size, 2);
+  EXPECT_EQ(start.local_rank, 1);
+  EXPECT_EQ(start.master_address, "127.0.0.1");
+  EXPECT_THAT(error_of(with(mpich, "PMI_SIZE", "4")), HasSubstr("-genv MASTER_ADDR HOST"));
+}
+
+TEST(Mpich, UnderSrunSlurmsOwnNamesHold) {
+  Set all = slurm;
+  all.insert(mpich.begin(), mpich.end());
+  EXPECT_EQ(start_of(all).starter, Starter::srun);
+}
+
 TEST(Order, TorchrunsNamesThenOpenMpisThenSlurms) {
   Set all = slurm;
   all.insert(open_mpi.begin(), open_mpi.end());

@@ -37,20 +37,20 @@ class Mistakes(StartedRanks):
         print(f"{name} | {code} | {rank.seconds:.2f} s | {said[-1] if said else messages.splitlines()[-1]}", flush=True)
         return messages
 
-    # ---- the variables themselves: exit code 2, before LibTorch is loaded
+    # ---- the variables themselves: exit code 4, before LibTorch is loaded
 
     def test_a_missing_variable(self):
         for name in five(0, 2, 29500):
             environment = five(0, 2, 29500)
             del environment[name]
-            self.expect(f"{name} missing", self.start(environment), 2, f"environment variable {name} is not set, but ",
+            self.expect(f"{name} missing", self.start(environment), 4, f"environment variable {name} is not set, but ",
                         "all of them, or none for one process without DDP")
         self.assertFalse(self.out.exists())
 
     def test_a_rank_that_is_none(self):
         for value, expected in (("one", "RANK=one is not a number"), ("-1", "RANK=-1 is negative"),
                                 ("2", "RANK=2: expected less than WORLD_SIZE=2")):
-            self.expect(f"RANK={value} of 2", self.start(dict(five(0, 2, 29500), RANK=value)), 2, expected)
+            self.expect(f"RANK={value} of 2", self.start(dict(five(0, 2, 29500), RANK=value)), 4, expected)
 
     def test_data_parallel_over_processes(self):
         self.expect("dp with WORLD_SIZE=2", self.start(five(0, 2, 29500), "--strategy", "dp"), 2,
@@ -238,7 +238,8 @@ class Mistakes(StartedRanks):
         zero, one = [self.start(five(rank, 3, port), timeout_s=SHORT_S) for rank in range(2)]
         self.wait_until_met(one)
         os.kill(zero.pid, signal.SIGSTOP)
-        self.expect("rank 0 stopped", one, 4, f"rank 0's store at 127.0.0.1:{port}", timeout_s=SHORT_S / 2)
+        self.expect("rank 0 stopped", one, 4, f"rank 0's store at 127.0.0.1:{port} stopped answering",
+                    timeout_s=SHORT_S / 2)
 
     def test_a_rank_that_comes_to_a_run_that_is_complete(self):
         port = free_port()
@@ -250,6 +251,8 @@ class Mistakes(StartedRanks):
         late = self.start(five(1, 2, port), *endless, out=self.path / "late")
         self.expect("a rank of a complete run", late, 4,
                     f"the run that meets here is complete, and its rank 1 is process {ranks[1].pid} on ")
+        late = self.start(five(2, 3, port), *endless, out=self.path / "later")
+        self.expect("a rank of a larger run", late, 4, "the run that meets here is complete with WORLD_SIZE=2, and rank 2 ")
         time.sleep(1)
         self.assertEqual([rank.process.poll() for rank in ranks], [None, None], "the run must go on")
 

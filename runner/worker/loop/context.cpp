@@ -1,12 +1,12 @@
 #include "runner/worker/loop/context.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <thread>
 
+#include "runner/host/cpu.hpp"
+#include "runner/host/host.hpp"
 #include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
@@ -19,16 +19,8 @@ std::chrono::milliseconds milliseconds(double seconds) {
 }
 
 int count_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-int ranks_on_this_host(const RankEnvironment& environment) {
-  const char* text = std::getenv("LOCAL_WORLD_SIZE");  // torchrun sets it
-  const int count = text ? std::atoi(text) : 0;
-  return count > 0 ? count : environment.world_size;
+  const auto all = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<int>(std::max<std::int64_t>(1, host::usable_cores(host::Host(), all)));
 }
 
 }  // namespace
@@ -60,22 +52,28 @@ void choose_resources(Context& context) {
   context.backend = backend == BackendChoice::nccl || (backend == BackendChoice::automatic && cuda) ? BackendKind::nccl
                                                                                                     : BackendKind::gloo;
   if (cuda) {
-    const int needed =
-        context.strategy == scenario::Strategy::dp ? context.replicas : context.environment.local_rank + 1;
+    const bool dp = context.strategy == scenario::Strategy::dp;
+    // Slurm's --gpus-per-task shows each task its own GPU alone.
+    const int local_rank = gpus == 1 && std::getenv("SLURM_PROCID") ? 0 : context.environment.local_rank;
+    const int needed = dp ? context.replicas : local_rank + 1;
     if (needed > gpus)
       throw MissingAbility("this run needs " + std::to_string(needed) + " CUDA devices on this host, found " +
                            std::to_string(gpus) + "; lower workers or use device: cpu");
-    const int index = context.strategy == scenario::Strategy::dp ? 0 : context.environment.local_rank;
+    const int index = dp ? 0 : local_rank;
     context.device = torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
   }
   context.cores = count_cores();
-  const int sharing =
-      context.strategy == scenario::Strategy::dp ? context.replicas : ranks_on_this_host(context.environment);
+  share_threads(context, {1, context.cores});
+}
+
+void share_threads(Context& context, const CoreShare& share) {
+  const bool dp = context.strategy == scenario::Strategy::dp;
+  context.host_cores = share.host_cores;
   context.threads = context.scenario.measure.threads_per_rank
                         ? static_cast<int>(*context.scenario.measure.threads_per_rank)
-                        : std::max(1, context.cores / sharing);
+                        : std::max(1, context.cores / (dp ? context.replicas : share.sharing));
   // LibTorch's parallel_apply takes a thread a replica from the process's own, and one after the other without.
-  if (cuda && context.strategy == scenario::Strategy::dp) context.threads = std::max(context.threads, context.replicas);
+  if (dp && context.device.is_cuda()) context.threads = std::max(context.threads, context.replicas);
 }
 
 }  // namespace ddpprof::worker

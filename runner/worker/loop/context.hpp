@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runner/scenario/scenario.hpp"
+#include "runner/worker/process_group/core_sharing.hpp"
 #include "runner/worker/process_group/process_group.hpp"
 #include "runner/worker/torch.hpp"
 
@@ -26,8 +27,8 @@ struct Context {
   Mode mode = Mode::train;
   int replicas = 1;  // DataParallel's; 1 under DDP
   std::filesystem::path result;
-  std::filesystem::path dump;                      // empty: none
-  std::int64_t dump_steps = 3;
+  std::filesystem::path dump;  // empty: none
+  std::int64_t dump_steps = 3, dump_gradients = 3;
   bool without_ddp = false;                        // one process, neither process group nor Reducer
   std::optional<double> own_rendezvous_timeout_s;  // unset: from the scenario's measure.timeout_s
   std::filesystem::path run_file;                  // empty: none
@@ -37,8 +38,9 @@ struct Context {
   RankEnvironment environment;
   torch::Device device = torch::kCPU;
   BackendKind backend = BackendKind::gloo;
-  int cores = 1;    // this process may run on (sched_getaffinity)
-  int threads = 1;  // intra-op, of a rank or of each replica
+  int cores = 1;       // this process may use: affinity and cgroup quota
+  int host_cores = 1;  // that any rank of this host may run on
+  int threads = 1;     // intra-op, of a rank or of each replica
 
   std::chrono::milliseconds timeout() const;  // of a collective
   std::chrono::milliseconds rendezvous_timeout() const;
@@ -48,5 +50,8 @@ struct Context {
 // Chooses device, backend and threads; throws MissingAbility. `scenario`, `strategy`, `replicas` and `environment` must
 // be set.
 void choose_resources(Context& context);
+
+// Gives this rank its part of the processors that it shares, unless the scenario says how many threads.
+void share_threads(Context& context, const CoreShare& share);
 
 }  // namespace ddpprof::worker

@@ -12,6 +12,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "runner/host/network.hpp"
 #include "runner/launcher/deadline.hpp"
 #include "runner/launcher/master.hpp"
 
@@ -64,7 +65,7 @@ class Roll {
     }
     const auto place = verdict.accepted.find(own_.rank);
     if (place == verdict.accepted.end() || place->second != own_.nonce)
-      throw MeetingError(RollCall::too_late(own_, holder(verdict)));
+      throw MeetingError(RollCall::too_late(own_, holder(verdict), verdict.accepted.size()));
     return verdict.run;
   }
 
@@ -163,12 +164,6 @@ class Roll {
   const milliseconds timeout_;
 };
 
-std::string own_host() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
 c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, bool serves, milliseconds timeout,
                                             std::string& place) {
   c10d::TCPStoreOptions options;
@@ -187,7 +182,8 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
   place = environment.master_address + ":" + std::to_string(options.port);
   const auto end = Clock::now() + timeout;
   {
-    const Guard guard(environment.rank, "resolving MASTER_ADDR=" + environment.master_address + " does not end",
+    const Guard guard(environment.rank,
+                      "resolving or reaching MASTER_ADDR=" + environment.master_address + " does not end",
                       timeout + beyond_c10d);
     launcher::reach_master(environment.master_address, options.port, timeout, serves);
   }
@@ -210,7 +206,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
 Meeting meet(const RankEnvironment& environment, Card own, milliseconds timeout) {
   own.rank = environment.rank;
   own.world_size = environment.world_size;
-  own.host = own_host();
+  own.host = host::host_name();
   own.pid = getpid();
   own.nonce = launcher::draw_nonce();
   RankEnvironment where = environment;

@@ -1,0 +1,77 @@
+#include "runner/worker/process_group/core_sharing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "runner/host/cpu.hpp"
+#include "runner/host/host.hpp"
+#include "runner/host/network.hpp"
+
+namespace ddpprof::worker {
+namespace {
+
+struct Place {
+  std::string host;
+  std::vector<int> cpus;  // ascending
+};
+
+Place read_entry(const std::string& entry) {
+  const std::size_t bar = entry.rfind('|');
+  if (bar == std::string::npos) return {};
+  Place place{entry.substr(0, bar), host::parse_cpu_list(entry.substr(bar + 1))};
+  std::sort(place.cpus.begin(), place.cpus.end());
+  return place;
+}
+
+bool overlap(const std::vector<int>& one, const std::vector<int>& other) {
+  std::vector<int> both;
+  std::set_intersection(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(both));
+  return !both.empty();
+}
+
+}  // namespace
+
+std::string core_entry() {
+  // Containers may give two machines one name.
+  const host::Host host;
+  std::string entry = host::host_name() + " " + host.line("/proc/sys/kernel/random/boot_id").value.value_or("") + "|";
+  const auto cpus = host::read_cpu(host).allowed;
+  bool first = true;
+  for (const int cpu : cpus.value.value_or(std::vector<int>{})) {
+    entry += (first ? "" : ",") + std::to_string(cpu);
+    first = false;
+  }
+  return entry;
+}
+
+CoreShare share_of(const std::vector<std::string>& entries, int rank) {
+  const Place own = read_entry(entries.at(static_cast<std::size_t>(rank)));
+  CoreShare share{0, 0};
+  std::vector<int> all;
+  for (const std::string& entry : entries) {
+    const Place other = read_entry(entry);
+    if (other.host != own.host) continue;
+    if (overlap(own.cpus, other.cpus)) ++share.sharing;
+    std::vector<int> together;
+    std::set_union(all.begin(), all.end(), other.cpus.begin(), other.cpus.end(), std::back_inserter(together));
+    all = std::move(together);
+  }
+  share.sharing = std::max(1, share.sharing);
+  share.host_cores = std::max(1, static_cast<int>(all.size()));
+  return share;
+}
+
+CoreShare share_cores(c10d::Store& store, int rank, int world_size) {
+  const auto key = [](int of) { return "cores/" + std::to_string(of); };
+  store.set(key(rank), core_entry());
+  std::vector<std::string> keys, entries;
+  for (int of = 0; of < world_size; ++of) keys.push_back(key(of));
+  for (const auto& bytes : store.multiGet(keys)) entries.emplace_back(bytes.begin(), bytes.end());
+  CoreShare share = share_of(entries, rank);
+  if (const auto quota = host::quota_cores(host::Host()))
+    share.host_cores = std::min(share.host_cores, std::max(1, static_cast<int>(std::ceil(*quota))));
+  return share;
+}
+
+}  // namespace ddpprof::worker

@@ -1,0 +1,49 @@
+// Who shares a rank's processors: however the ranks were started and bound.
+#include <gtest/gtest.h>
+
+#include "runner/worker/process_group/core_sharing.hpp"
+
+namespace ddpprof::worker {
+namespace {
+
+TEST(CoreSharing, UnboundRanksShareAll) {
+  const std::vector<std::string> entries(4, "a 1|0-7");
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(share_of(entries, rank).sharing, 4);
+    EXPECT_EQ(share_of(entries, rank).host_cores, 8);
+  }
+}
+
+// mpirun binds each rank to a core, srun -c 4 to four.
+TEST(CoreSharing, RanksBoundApartShareNothing) {
+  const std::vector<std::string> entries = {"a 1|0-3", "a 1|4-7", "a 1|8-11"};
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(share_of(entries, rank).sharing, 1);
+    EXPECT_EQ(share_of(entries, rank).host_cores, 12);
+  }
+}
+
+TEST(CoreSharing, OtherHostsDoNotCount) {
+  const std::vector<std::string> entries = {"a 1|0-7", "b 2|0-7", "a 2|0-7", "a 1|0-7"};  // two machines called a
+  EXPECT_EQ(share_of(entries, 0).sharing, 2);
+  EXPECT_EQ(share_of(entries, 1).sharing, 1);
+  EXPECT_EQ(share_of(entries, 2).sharing, 1);
+  EXPECT_EQ(share_of(entries, 2).host_cores, 8);
+}
+
+TEST(CoreSharing, OverlapAndWhatCannotBeRead) {
+  const std::vector<std::string> entries = {"a 1|0-3", "a 1|3,4", "a 1|", "nonsense"};
+  EXPECT_EQ(share_of(entries, 0).sharing, 2);
+  EXPECT_EQ(share_of(entries, 1).sharing, 2);
+  EXPECT_EQ(share_of(entries, 2).sharing, 1);
+  EXPECT_EQ(share_of(entries, 3).sharing, 1);
+  EXPECT_EQ(share_of(entries, 0).host_cores, 5);
+}
+
+TEST(CoreSharing, ThisProcessSaysWhereItMayRun) {
+  EXPECT_GE(share_of({core_entry()}, 0).host_cores, 1);
+  EXPECT_EQ(share_of({core_entry(), core_entry()}, 1).sharing, 2);
+}
+
+}  // namespace
+}  // namespace ddpprof::worker
