@@ -1,6 +1,7 @@
 #include "runner/worker/loop/trainer.hpp"
 
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/loop/adam.hpp"
 #include "runner/worker/loop/autocast.hpp"
 #include "runner/worker/status.hpp"
 
@@ -59,11 +60,11 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, 
           network.parameters(),
           torch::optim::SGDOptions(learning_rate).momentum(options.momentum).weight_decay(options.decay()));
     case scenario::OptimizerKind::adam:
-      return std::make_unique<torch::optim::Adam>(
-          network.parameters(), torch::optim::AdamOptions(learning_rate).weight_decay(options.decay()));
+      return std::make_unique<Adam>(network.parameters(),
+                                    torch::optim::AdamOptions(learning_rate).weight_decay(options.decay()));
     case scenario::OptimizerKind::adamw:
-      return std::make_unique<torch::optim::AdamW>(
-          network.parameters(), torch::optim::AdamWOptions(learning_rate).weight_decay(options.decay()));
+      return std::make_unique<AdamW>(network.parameters(),
+                                     torch::optim::AdamWOptions(learning_rate).weight_decay(options.decay()));
   }
   throw std::invalid_argument("unknown optimizer");
 }
