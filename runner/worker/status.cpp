@@ -49,10 +49,8 @@ bool watched() { return page != &own_page; }
 
 void set(Activity activity) {
   page->activity.store(static_cast<std::int32_t>(activity), std::memory_order_relaxed);
-  touch();
+  page->updated_ns.store(monotonic_ns(), std::memory_order_relaxed);
 }
-
-void touch() { page->updated_ns.store(monotonic_ns(), std::memory_order_relaxed); }
 
 void set(Activity activity, std::int64_t step) {
   page->step.store(step, std::memory_order_relaxed);

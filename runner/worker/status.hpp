@@ -16,7 +16,6 @@ bool watched();  // a launcher reads the page
 
 void set(Activity);  // a few ns: relaxed stores and one clock read
 void set(Activity, std::int64_t step);
-void touch();  // still at it
 void set_steps_planned(std::int64_t);
 
 Activity activity();

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "runner/worker/first_line.hpp"
-#include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
 namespace {
@@ -20,11 +19,14 @@ namespace {
 // one.
 class Sink {
  public:
-  explicit Sink(const std::filesystem::path& path) : file_(path, std::ios::binary) { note(); }
+  Sink(const std::filesystem::path& path, const std::function<void()>& moved)
+      : file_(path, std::ios::binary), moved_(moved) {
+    note();
+  }
   std::size_t write(const void* data, std::size_t size) {
     if (error_ == 0) file_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
     note();
-    status::touch();  // a slow disk is no hang
+    moved_();
     return size;
   }
   void close() {
@@ -38,12 +40,13 @@ class Sink {
     if (error_ == 0 && !file_) error_ = errno != 0 ? errno : EIO;
   }
   std::ofstream file_;
+  const std::function<void()>& moved_;
   int error_ = 0;
 };
 
-void write_archive(const std::filesystem::path& path, const c10::IValue& value) {
+void write_archive(const std::filesystem::path& path, const c10::IValue& value, const std::function<void()>& moved) {
   errno = 0;
-  Sink sink(path);
+  Sink sink(path, moved);
   {
     caffe2::serialize::PyTorchStreamWriter writer(
         [&sink](const void* data, std::size_t size) { return sink.write(data, size); });
@@ -75,11 +78,11 @@ c10::IValue read_torch_file(const std::filesystem::path& path) {
   }
 }
 
-void write_torch_file(const std::filesystem::path& path, const c10::IValue& value) {
+void write_torch_file(const std::filesystem::path& path, const c10::IValue& value, const std::function<void()>& moved) {
   auto partial = path;
   partial += ".partial";
   try {
-    write_archive(partial, value);
+    write_archive(partial, value, moved);
     std::filesystem::rename(partial, path);
   } catch (const std::exception& error) {
     std::error_code ignored;

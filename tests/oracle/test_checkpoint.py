@@ -90,6 +90,7 @@ class Checkpoints(unittest.TestCase):
                     second = run("second", 11, {"resume": str(kept / f"ddp-{world_size}.pt")})
                     for rank in range(world_size):
                         self.assertEqual(whole[rank]["losses"], first[rank]["losses"] + second[rank]["losses"])
+                        self.assertEqual(whole[rank]["buffer_hash"], second[rank]["buffer_hash"])
                     self.assertEqual(whole[0]["parameter_hash"], second[0]["parameter_hash"])
                     self.assertEqual(second[0]["checkpoint"]["resumed_step"], 5)
 
@@ -119,6 +120,7 @@ class Checkpoints(unittest.TestCase):
             return run_ranks(text, 1, own, ["--strategy", "dp", "--replicas", "2"])[0]
         kept = self.folder / "kept"
         dp("first", scenario(5, {"folder": str(kept)}))
+        # Eight more steps take both over the end of an epoch.
         _, ddp = self.run_here("ddp", scenario(8, {"folder": str(kept), "resume": str(kept / "dp-2.pt")}), 2)
         again = dp("again", scenario(8, {"resume": str(kept / "dp-2.pt")}))
         mean = [sum(losses) / 2 for losses in zip(*(one["losses"] for one in ddp))]

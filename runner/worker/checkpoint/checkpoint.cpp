@@ -18,8 +18,8 @@ at::Generator random_generator() { return at::detail::getDefaultCPUGenerator(); 
 
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& path, const Network& network,
-                     const torch::optim::Optimizer& optimizer, scenario::OptimizerKind kind, const Progress& progress) {
+c10::IValue make_checkpoint(const Network& network, const torch::optim::Optimizer& optimizer,
+                            scenario::OptimizerKind kind, const Progress& progress) {
   auto model = text_dictionary();
   for (const auto& [name, tensor] : network.state()) model.insert(name, tensor);
   auto whole = text_dictionary();
@@ -32,7 +32,7 @@ void save_checkpoint(const std::filesystem::path& path, const Network& network,
   whole.insert("epoch", progress.epoch);
   whole.insert("position", progress.position);
   whole.insert("random", random_generator().get_state());
-  write_torch_file(path, whole);
+  return whole;
 }
 
 template <typename Work>

@@ -19,10 +19,9 @@ struct Progress {
 
 // What torch.load gives for the file: {"format": "ddpprof checkpoint 1", "workload": label, "model": state_dict,
 // "optimizer_kind": "sgd", "optimizer": state_dict, "step", "epoch", "position": integers, "random": the state of the
-// CPU's default generator, for torch.set_rng_state}. Throws std::runtime_error when it cannot be written; an older file
-// of that name then stays as it was.
-void save_checkpoint(const std::filesystem::path& path, const Network& network, const torch::optim::Optimizer& optimizer,
-                     scenario::OptimizerKind kind, const Progress& progress);
+// CPU's default generator, for torch.set_rng_state}. Shares the tensors' memory.
+c10::IValue make_checkpoint(const Network& network, const torch::optim::Optimizer& optimizer,
+                            scenario::OptimizerKind kind, const Progress& progress);
 
 // A checkpoint to go on from. All throw scenario::DataError that names the file and what does not fit.
 class Checkpoint {
