@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <limits>
 #include <string>
 
@@ -143,6 +144,12 @@ class Checks {
                         fmt::format("{} compares with float32 targets; expected e.g. float32[1], found {}",
                                     to_string(workload.loss), to_string(*target)));
     }
+    if (!labels && workload.loss == LossKind::cross_entropy) {
+      tree_.complain_at({"workload.model.target", "workload.loss"},
+                        fmt::format("cross_entropy compares with classes; expected e.g. int64[]<10, found {}; for real "
+                                    "numbers expected 'loss: mse', 'bce' or 'model'",
+                                    to_string(*target)));
+    }
   }
 
   void ddp() {
@@ -190,25 +197,48 @@ class Checks {
                         fmt::format("belongs to synthetic data; '{}' has its own shape: leave it out", source));
   }
 
+  // What the model takes; none where a torchscript model's texts are wrong, which is said elsewhere.
+  std::optional<std::vector<TensorSpec>> known_inputs() const {
+    try {
+      const Workload& workload = scenario_.workload;
+      if (workload.model.kind == Model::Kind::torchscript) target_spec(workload.model, workload.loss);
+      auto specs = input_specs(workload.model);
+      if (specs.empty()) return std::nullopt;
+      return specs;
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;
+    }
+  }
+
   void mnist_fits() {
     if (!sound({"workload.data.source", "workload.loss"}) || !sound_model()) return;
     const Workload& workload = scenario_.workload;
     if (workload.data.source != DataSource::mnist) return;
-    if (!flat_model() || (!workload.model.widths.empty() && workload.model.widths.front() != mnist_pixels)) {
-      const std::string takes = flat_model() ? fmt::format("{} values", workload.model.widths.front())
-                                             : fmt::format("3 × {0} × {0}", workload.model.image_size);
+    if (workload.model.widths.empty() && flat_model()) return;  // said elsewhere
+    const auto inputs = known_inputs();
+    if (!inputs) return;
+    const std::vector<std::int64_t> image = {1, 28, 28}, row = {mnist_pixels};
+    const auto& first = inputs->front();
+    if (inputs->size() != 1 || first.type != TensorSpec::Type::float32 ||
+        (first.shape != image && first.shape != row)) {
+      std::string takes;
+      for (const TensorSpec& input : *inputs) takes += (takes.empty() ? "" : " and ") + to_string(input);
+      tree_.complain_at({"workload.data.source"},
+                        fmt::format("MNIST's samples are 1 × 28 × 28 ({0} values), the model takes {1}; expected a "
+                                    "linear or mlp model with {0} inputs, or a torchscript model of "
+                                    "'float32[1,28,28]' or 'float32[{0}]'",
+                                    mnist_pixels, takes));
+      return;
+    }
+    if (workload.loss != LossKind::cross_entropy)
+      return tree_.complain_at({"workload.loss"}, "MNIST's targets are classes; expected cross_entropy");
+    const auto target = target_spec(workload.model, workload.loss);
+    if (target.type != TensorSpec::Type::int64 || !target.shape.empty() || target.below < mnist_classes)
       tree_.complain_at(
           {"workload.data.source"},
-          fmt::format("MNIST's samples are 1 × 28 × 28 ({} values), the model takes {}; expected a linear "
-                      "or mlp model with {} inputs",
-                      mnist_pixels, takes, mnist_pixels));
-    }
-    if (workload.loss == LossKind::mse)
-      tree_.complain_at({"workload.loss"}, "MNIST's targets are classes; expected cross_entropy");
-    else if (workload.model.outputs() < mnist_classes)
-      tree_.complain_at({"workload.data.source"}, fmt::format("MNIST has {} classes, the model {} outputs; expected at "
-                                                              "least {}",
-                                                              mnist_classes, workload.model.outputs(), mnist_classes));
+          fmt::format("MNIST has one of {0} classes a sample, the model's target is {1}; expected at least "
+                      "{0} outputs",
+                      mnist_classes, to_string(target)));
   }
 
   void classes() {
@@ -365,6 +395,16 @@ class Checks {
     if (checkpoint.every_steps && checkpoint.folder.empty())
       tree_.complain_at({"checkpoint.every_steps"},
                         "there is no folder to write checkpoints to; expected 'checkpoint.folder' beside it");
+    if (!sound({"checkpoint.resume", "strategies", "workers"})) return;
+    const auto path = std::filesystem::path(checkpoint.resume).lexically_normal();
+    for (const Strategy strategy : scenario_.strategies)
+      for (const std::int64_t workers : scenario_.workers)
+        if (!checkpoint.resume.empty() && path == checkpoint_path(checkpoint, strategy, workers).lexically_normal())
+          return tree_.complain_at(
+              {"checkpoint.resume"},
+              fmt::format("{} with {} workers writes that file, and what runs after it would go on "
+                          "from there; expected another 'checkpoint.folder', or a copy of the file",
+                          to_string(strategy), workers));
   }
 
   void output() {

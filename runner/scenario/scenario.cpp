@@ -4,6 +4,10 @@
 
 namespace ddpprof::scenario {
 
+std::filesystem::path checkpoint_path(const Checkpoint& checkpoint, Strategy strategy, std::int64_t workers) {
+  return std::filesystem::path(checkpoint.folder) / (to_string(strategy) + ("-" + std::to_string(workers)) + ".pt");
+}
+
 const char* to_string(Model::Kind kind) {
   switch (kind) {
     case Model::Kind::linear:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -110,7 +111,7 @@ struct DdpOptions {
 inline constexpr std::int64_t most_automatic_warmup_steps = 100;
 
 struct Measure {
-  std::optional<std::int64_t> warmup_steps = 5;  // at least 3: DDP rebuilds its buckets in the second step; unset: auto
+  std::optional<std::int64_t> warmup_steps;      // at least 3: DDP rebuilds its buckets in the second step; unset: auto
   std::int64_t steps = 30;                       // measured steps; with `until_ci_percent`, at most this many
   std::int64_t repeats = 1;                      // of each (strategy, N), interleaved
   std::optional<double> until_ci_percent;        // stop once the median's 95 % interval is within ± this share
@@ -143,9 +144,9 @@ struct LearningRate {
 };
 
 struct Checkpoint {
-  std::string folder;                      // where to write them; empty: none
+  std::string folder;                       // where to write them; empty: none
   std::optional<std::int64_t> every_steps;  // unset: one, after the measured steps
-  std::string resume;                      // file to go on from, empty: from the start
+  std::string resume;                       // file to go on from, empty: from the start
 
   bool operator==(const Checkpoint&) const = default;
 };
@@ -175,6 +176,9 @@ struct Scenario {
 
   bool operator==(const Scenario&) const = default;
 };
+
+// What a measurement of this strategy and world size writes.
+std::filesystem::path checkpoint_path(const Checkpoint&, Strategy, std::int64_t workers);
 
 const char* to_string(Model::Kind);
 const char* to_string(Strategy);

@@ -8,10 +8,14 @@ namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 31;  // of one sample
 
+// Spaces between two digits stay: they stand where a comma was forgotten.
 std::string without_spaces(std::string_view text) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string out;
-  for (const char c : text)
-    if (c != ' ') out += c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t next = text.find_first_not_of(' ', i);
+    if (text[i] != ' ' || (!out.empty() && digit(out.back()) && next != text.npos && digit(text[next]))) out += text[i];
+  }
   return out;
 }
 

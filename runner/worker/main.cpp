@@ -29,7 +29,7 @@ struct UsageError : std::runtime_error {
 };
 
 Context read_arguments(int argc, char** argv) {
-  std::int64_t dump_steps = 3;
+  std::int64_t dump_steps = 3, dump_gradients = -1;
   bool annotate_in_turn = false, without_ddp = false, closing = false;
   double rendezvous_timeout_s = 0;
   std::string run_file;
@@ -49,7 +49,8 @@ Context read_arguments(int argc, char** argv) {
   app.add_option("--run-file", run_file, "where to write the run's name once every rank has come (JSON)");
   app.add_flag("--closing-line", closing, "say on standard error what was measured");
   app.add_option("--dump", dump, "folder for weights, batches, gradients and buckets (for tests)");
-  app.add_option("--dump-steps", dump_steps, "steps whose batches and gradients are dumped")
+  app.add_option("--dump-steps", dump_steps, "steps whose batches are dumped")->check(CLI::Range(0, 1000));
+  app.add_option("--dump-gradients", dump_gradients, "steps whose gradients are dumped (default: as --dump-steps)")
       ->check(CLI::Range(0, 1000));
   app.add_flag("--annotate-in-turn", annotate_in_turn, "annotate steps 0, 3, 4, 7, … only (for benchmarks)");
   app.set_version_flag("--version", DDPPROF_VERSION);
@@ -76,6 +77,7 @@ Context read_arguments(int argc, char** argv) {
   context.result = result;
   context.dump = dump;
   context.dump_steps = dump_steps;
+  context.dump_gradients = dump_gradients < 0 ? dump_steps : dump_gradients;
   context.annotate_in_turn = annotate_in_turn;
   context.without_ddp = without_ddp;
   context.run_file = run_file;
@@ -118,6 +120,7 @@ void run(Context& context, std::int64_t began_ns) {
     options.card = describe_rank(context);
     group = join_group(context.environment, options);
     context.run = group->run;
+    share_threads(context, share_cores(*group->store, context.environment.rank, context.environment.world_size));
   }
   if (!context.run_file.empty()) write_result(context.run_file, {{"run", context.run}});
   auto found =

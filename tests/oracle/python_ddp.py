@@ -94,6 +94,7 @@ def train(case, rank):
         end = time.monotonic_ns()
         times.append(end - begin)
         begin = end
+    torch.save([b.clone() for b in model.buffers() if b.dtype == torch.float32], folder / f"python{rank}.buffers.pt")
     result = {"losses": losses, "step_ns": times, "first_sizes": first_sizes, **bucket_lists(ddp)}
     (folder / f"python{rank}.json").write_text(json.dumps(result))
 

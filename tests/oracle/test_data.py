@@ -100,13 +100,65 @@ class Tensors(DataCase):
     def test_data_parallel_takes_the_global_batch(self):
         inputs, targets = self.noise(101, 6), self.labels(101)
         self.save(inputs, targets)
-        scenario = self.scenario(MLP.format(6), more="loader_threads: 2")
+        scenario = self.scenario(MLP.format(6), steps=10, more="loader_threads: 2")
         _, (dump,) = self.run_and_dump(scenario, 1, "--strategy", "dp", "--replicas", "2")
-        dataset = TensorDataset(inputs, targets)
-        loader = DataLoader(dataset, batch_size=16, sampler=DistributedSampler(dataset, 1, 0, seed=1))
-        for step, (wanted, classes) in zip(range(3), loader):
-            ((found,), labels), = dump.batches(step)
-            self.assertTrue(torch.equal(found, wanted) and torch.equal(labels, classes), step)
+        # 101 samples are padded to 102 for two ranks; 13 batches of 16 go over the end of the second epoch.
+        order = []
+        for epoch in range(3):
+            samplers = [DistributedSampler(range(101), 2, rank, seed=1) for rank in range(2)]
+            for sampler in samplers:
+                sampler.set_epoch(epoch)
+            order += [index for pair in zip(*samplers) for index in pair]
+        batches = [entry["indices"] for entry in dump.index["batches"]]
+        self.assertEqual(len(batches), 13)
+        self.assertEqual([index for batch in batches for index in batch], order[:13 * 16])
+        ((found,), labels), = dump.batches(0)
+        self.assertTrue(torch.equal(found, inputs[order[:16]]) and torch.equal(labels, targets[order[:16]]))
+
+    def test_targets_of_several_places(self):
+        """A folder for a masked language model: -100 where nothing is asked."""
+        model = "kind: bert, layers: 1, heads: 2, width: 8, vocabulary: 20, positions: 6"
+        tokens = torch.randint(20, (40, 6), generator=self.numbers)
+        targets = torch.where(torch.rand(40, 6, generator=self.numbers) < 0.3, tokens, -100)
+        self.save(tokens, targets)
+        self.check_against_data_loader(TensorDataset(tokens, targets), self.scenario(model), 1)
+        self.refused(self.scenario(model), "inputs.pt: has numbers from 0 to 20; the model takes 0 to 19",
+                     tokens.masked_fill(tokens == 7, 20), targets)
+        self.refused(self.scenario(model), "targets.pt: every target is -100", tokens, torch.full_like(targets, -100))
+        self.refused(self.scenario(model), "targets.pt: has classes from -1 to", tokens,
+                     targets.masked_fill(targets == -100, -1))
+
+    def test_a_model_with_its_own_loss(self):
+        class Loss(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(6, 3)
+
+            def forward(self, x, target):
+                return ((self.layer(x) - target) ** 2).mean()
+
+        file = self.folder / "loss.pt"
+        torch.jit.script(Loss()).save(file)
+        inputs, targets = self.noise(40, 6), self.noise(40, 3)
+        self.save(inputs, targets)
+        model = f'kind: torchscript, file: {file}, inputs: ["float32[6]"], target: "float32[3]"'
+        _, (dump,) = self.run_and_dump(self.scenario(model, loss="model"))
+        ((found, handed), also), = dump.batches(0)
+        order = list(DistributedSampler(range(40), 1, 0, seed=1))[:8]
+        self.assertTrue(torch.equal(found, inputs[order]))
+        self.assertTrue(torch.equal(handed, targets[order]) and torch.equal(also, targets[order]))
+
+    def test_yes_or_no(self):
+        model = "kind: mlp, widths: [6, 4, 1]"
+        answers = torch.randint(2, (40,), generator=self.numbers).float()
+        inputs = self.noise(40, 6)
+        self.save(inputs, answers)
+        self.check_against_data_loader(TensorDataset(inputs, answers[:, None]), self.scenario(model, loss="bce"), 1)
+        self.refused(self.scenario(model, loss="bce"), "bce takes 0 to 1", inputs, answers * 2)
+        # Synthetic answers are that, too: a loss that a real number as target would drive below 0.
+        synthetic = self.scenario(model, source="synthetic", loss="bce", steps=30)
+        results = run_ranks(synthetic.replace(f'path: "{self.files}"', "samples: 64"), 1, self.folder)
+        self.assertGreater(min(results[0]["losses"]), 0.0)
 
     def test_types_that_are_converted(self):
         inputs, targets = self.noise(40, 2, 3).half(), self.labels(40).to(torch.int16)
@@ -157,7 +209,7 @@ class Tensors(DataCase):
             (good, [1, 2], flat, "", "targets.pt: holds a "),
             (good, labels, flat, "samples: 200", "workload.data.samples: 200, but "),
             (good, labels, flat, "transform: augment", "augment crops and flips images; expected samples of channels"),
-            (good[:5], labels[:5], flat, "", "5 samples give each of 1 ranks 5, which fill no batch of 8"),
+            (good[:5], labels[:5], flat, "", "with N = 1 each worker gets 5 of 5 samples, which fill no batch of 8"),
         ]
         for inputs, targets, model, more, expected in cases:
             with self.subTest(expected=expected):
@@ -175,7 +227,9 @@ class Tensors(DataCase):
         (self.files / "targets.pt").unlink()
         self.refused(self.scenario(flat), "has no targets.pt; expected tensors that Python wrote with torch.save")
 
-    def refused(self, scenario, expected):
+    def refused(self, scenario, expected, *saved):
+        if saved:
+            self.save(*saved)
         path = self.folder / "scenario.yaml"
         path.write_text(scenario)
         clean = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}

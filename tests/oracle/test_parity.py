@@ -1,5 +1,6 @@
 """The same training in the worker and in Python's own DDP: buckets, gradients and loss curves, for small presets."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -10,9 +11,10 @@ import unittest
 
 import torch
 
-from worker_runs import RankDump, free_port, run_ranks
+from worker_runs import RankDump, free_port, read_floats, run_ranks
 
 STEPS, GRADIENT_STEPS = 20, 3
+GRADIENT_LIMIT, LOSS_LIMIT, BUFFER_LIMIT = 1e-6, 1e-5, 1e-4
 HERE = pathlib.Path(__file__).resolve().parent
 
 MODELS = {
@@ -101,44 +103,79 @@ KNOBS = {
 }
 
 
+@dataclasses.dataclass
+class Differences:
+    buckets: dict           # "first": bytes, "rebuilt": parameter lists; each (ours, Python's)
+    gradient_errors: list   # a step: (largest relative error, of which parameter)
+    buffer_error: float     # largest relative error of a floating-point buffer at the end
+    loss_errors: list       # a step: relative where the loss is above 1
+    loss_range: float       # of Python's losses
+
+
+def differences(folder, rank, result):
+    """One rank's training in the worker against the same in Python."""
+    dump, judge = RankDump(folder, rank), json.loads((folder / f"python{rank}.json").read_text())
+    sizes = [4 * torch.Size(shape).numel() for shape in dump.shapes]
+    buckets = {"first": ([sum(sizes[i] for i in bucket) for bucket in dump.index["first_buckets"]],
+                         [int(size) for size in judge["first_sizes"].split(",")]),
+               "rebuilt": (dump.index["rebuilt_buckets"], judge["rebuilt"])}
+    gradient_errors = []
+    for step in range(GRADIENT_STEPS):
+        expected = torch.load(folder / f"python{rank}.gradients{step}.pt")
+        # A gradient that is zero but for rounding (an attention key's bias: softmax does not see it) has no relative
+        # error: the whole gradient's norm is the measure from a thousandth of it down.
+        least = 1e-3 * torch.stack([one.norm() for one in expected]).norm()
+        gradient_errors.append(max(
+            (((got - want).norm() / torch.maximum(want.norm(), least)).item(), index)
+            for index, (got, want) in enumerate(zip(dump.gradients(step), expected, strict=True))))
+    loss_errors = [abs(got - want) / max(1.0, abs(want))
+                   for got, want in zip(result["losses"], judge["losses"], strict=True)]
+    judged = torch.load(folder / f"python{rank}.buffers.pt")
+    own = read_floats(folder / dump.index["buffers"], sum(one.numel() for one in judged))
+    pieces = own.split([one.numel() for one in judged]) if judged else ()
+    buffer_error = max((((got - want.flatten()).norm() / want.norm().clamp(min=1e-6)).item()
+                        for got, want in zip(pieces, judged, strict=True)), default=0.0)
+    return Differences(buckets, gradient_errors, buffer_error, loss_errors, max(judge["losses"]) - min(judge["losses"]))
+
+
+def run_both(cases, world_size, folder):
+    """Runs cases {name: case} in the worker, each in its folder, then all in Python. Returns {name: the ranks' results}."""
+    results, descriptions = {}, []
+    for name, case in cases.items():
+        own = pathlib.Path(folder) / name
+        own.mkdir()
+        results[name] = run_ranks(scenario_text(case), world_size, own,
+                                  ["--dump", str(own), "--dump-steps", str(STEPS),
+                                   "--dump-gradients", str(GRADIENT_STEPS)])
+        descriptions.append(python_case(case, own, STEPS, STEPS, GRADIENT_STEPS))
+    run_python(descriptions, world_size, folder)
+    return results
+
+
 class Comparison(unittest.TestCase):
-    """Runs cases {name: case} at one world size in the worker, then in Python, and compares every rank's trainings."""
+    """Runs cases at one world size in the worker, then in Python, and compares every rank's trainings."""
 
     def compare(self, cases, world_size):
         with tempfile.TemporaryDirectory() as folder:
-            results, descriptions = {}, []
-            for name, case in cases.items():
-                own = pathlib.Path(folder) / name
-                own.mkdir()
-                results[name] = run_ranks(scenario_text(case), world_size, own,
-                                          ["--dump", str(own), "--dump-steps", str(STEPS)])
-                descriptions.append(python_case(case, own, STEPS, STEPS, GRADIENT_STEPS))
-            run_python(descriptions, world_size, folder)
+            results = run_both(cases, world_size, folder)
             for name in cases:
                 for rank in range(world_size):
                     with self.subTest(case=name, world_size=world_size, rank=rank):
                         self.compare_rank(pathlib.Path(folder) / name, rank, results[name][rank])
 
-    def compare_rank(self, folder, rank, result, gradient_limit=1e-6, loss_limit=1e-5):
-        dump, judge = RankDump(folder, rank), json.loads((folder / f"python{rank}.json").read_text())
-        self.assertEqual(dump.index["rebuilt_buckets"], judge["rebuilt"], "rebuilt buckets")
-        sizes = [4 * torch.Size(shape).numel() for shape in dump.shapes]
-        self.assertEqual([sum(sizes[i] for i in bucket) for bucket in dump.index["first_buckets"]],
-                         [int(size) for size in judge["first_sizes"].split(",")], "first buckets")
-        for step in range(GRADIENT_STEPS):
-            expected = torch.load(folder / f"python{rank}.gradients{step}.pt")
-            # A gradient that is zero but for rounding (an attention key's bias: softmax does not see it) has no relative
-            # error: the whole gradient's norm is the measure from a thousandth of it down.
-            least = 1e-3 * torch.cat([one.flatten() for one in expected]).norm()
-            for index, (got, want) in enumerate(zip(dump.gradients(step), expected)):
-                # Later steps start from weights that differ in their last bits.
-                limit = gradient_limit if step == 0 else 20 * gradient_limit
-                error = ((got - want).norm() / torch.maximum(want.norm(), least)).item()
-                self.assertLess(error, limit, f"step {step}, gradient of parameter {index}")
-        self.assertEqual(len(result["losses"]), STEPS)
-        for step, (got, want) in enumerate(zip(result["losses"], judge["losses"])):
-            self.assertLess(abs(got - want), loss_limit * max(1.0, abs(want)), f"loss of step {step}")
-        self.assertGreater(max(judge["losses"]) - min(judge["losses"]), 1e-3, "a training that stands still shows nothing")
+    def compare_rank(self, folder, rank, result):
+        found = differences(folder, rank, result)
+        for which in ("first", "rebuilt"):
+            self.assertEqual(*found.buckets[which], f"{which} buckets")
+        for step, (error, parameter) in enumerate(found.gradient_errors):
+            # Later steps start from weights that differ in their last bits.
+            limit = GRADIENT_LIMIT if step == 0 else 20 * GRADIENT_LIMIT
+            self.assertLess(error, limit, f"step {step}, gradient of parameter {parameter}")
+        self.assertLess(found.buffer_error, BUFFER_LIMIT, "buffers")
+        self.assertEqual(len(found.loss_errors), STEPS)
+        for step, error in enumerate(found.loss_errors):
+            self.assertLess(error, LOSS_LIMIT, f"loss of step {step}")
+        self.assertGreater(found.loss_range, 1e-3, "a training that stands still shows nothing")
 
 
 class Parity(Comparison):
@@ -146,7 +183,8 @@ class Parity(Comparison):
         self.compare(MODELS, 1)
 
     def test_two_ranks(self):
-        self.compare({**MODELS, **{name: {**MODELS["mlp"], **knob} for name, knob in KNOBS.items()}}, 2)
+        self.compare({**MODELS, **{name: {**MODELS["mlp"], **knob} for name, knob in KNOBS.items()},
+                      "own buffers": {**MODELS["resnet50"], "ddp": dict(broadcast_buffers=False)}}, 2)
 
     def test_four_ranks(self):
         self.compare(MODELS, 4)

@@ -114,18 +114,20 @@ predict: {{workers: [4]}}
             torch.jit.script(Convolutional()).save(folder / "good.pt")
             (folder / "text.pt").write_text("no model")
             cases = [
-                ("missing.pt", {}, "missing.pt: no such file"),
-                ("state.pt", {}, "not a TorchScript module"),
-                ("text.pt", {}, "not a TorchScript module"),
-                ("frozen.pt", {}, "no parameter that requires a gradient"),
-                ("good.pt", {"inputs": '["float32[7]"]'}, "forward() failed on workload.model.inputs"),
-                ("good.pt", {"inputs": '["float32[3,16,16]", "float32[2]"]'}, "forward() failed on workload.model.inputs"),
+                ("missing.pt", {}, 2, "missing.pt: no such file"),
+                ("state.pt", {}, 2, "not a TorchScript module"),
+                ("text.pt", {}, 2, "not a TorchScript module"),
+                ("frozen.pt", {}, 2, "no parameter that requires a gradient"),
+                ("good.pt", {"inputs": '["float32[7]"]'}, 4, "forward() failed on workload.model.inputs"),
+                ("good.pt", {"inputs": '["float32[3,16,16]", "float32[2]"]'}, 4,
+                 "forward() failed on workload.model.inputs"),
+                ("good.pt", {"target": '"int64[5]<10"'}, 2, "cross_entropy of an output of 4 × 10 and targets of 4 × 5"),
             ]
-            for name, changes, message in cases:
+            for name, changes, exit_code, message in cases:
                 with self.subTest(file=name, **changes):
                     path = self.scenario(folder, folder / name, **changes)
                     done = self.run_program("run", str(path), "--out", str(folder / "x.db"), "--overwrite")
-                    self.assertIn(done.returncode, (2, 4), done.stderr)
+                    self.assertEqual(done.returncode, exit_code, done.stderr)
                     self.assertIn(message, done.stderr)
 
 

@@ -1,6 +1,5 @@
 """Runs ddpprof-worker's ranks as processes and reads what they leave, for the oracle tests."""
 
-import array
 import json
 import os
 import pathlib
@@ -48,12 +47,12 @@ def run_ranks(scenario, world_size, folder, arguments=()):
 
 
 def read_floats(path, count=None):
-    values = array.array("f")
-    values.frombytes(pathlib.Path(path).read_bytes())
     assert sys.byteorder == "little"
+    raw = bytearray(pathlib.Path(path).read_bytes())
+    values = torch.frombuffer(raw, dtype=torch.float32) if raw else torch.empty(0)
     if count is not None:
         assert len(values) == count, f"{path}: {len(values)} values, expected {count}"
-    return torch.tensor(values, dtype=torch.float32)
+    return values
 
 
 class RankDump:

@@ -61,7 +61,7 @@ measure: {warmup_steps: 3, steps: 6, repeats: 2, until_ci_percent: 2.5, unwrappe
           threads_per_rank: 2, trace: false}
 predict: {workers: [16, 512], gpus_per_node: 8, confidence: 0.99, sharing: dedicated}
 learning_rate: {base: 0.1, base_workers: 8, rule: linear, warmup_epochs: 0, epochs: 30}
-checkpoint: {folder: ckpt, every_steps: 100, resume: ckpt/ddp-2.pt}
+checkpoint: {folder: ckpt, every_steps: 100, resume: before/ddp-2.pt}
 output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
 )");
   EXPECT_EQ(s.name, "all-keys_1.0");
@@ -99,7 +99,7 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
   EXPECT_EQ(s.learning_rate,
             (LearningRate{
                 .base = 0.1, .base_workers = 8, .rule = LearningRateRule::linear, .warmup_epochs = 0, .epochs = 30}));
-  EXPECT_EQ(s.checkpoint, (Checkpoint{.folder = "ckpt", .every_steps = 100, .resume = "ckpt/ddp-2.pt"}));
+  EXPECT_EQ(s.checkpoint, (Checkpoint{.folder = "ckpt", .every_steps = 100, .resume = "before/ddp-2.pt"}));
   EXPECT_EQ(s.output,
             (Output{.database = "a b.db", .raw = RawEvents::none, .csv = "out/csv", .chrome = "trace \"1\".json"}));
   EXPECT_EQ(sound(to_yaml(s)), s);

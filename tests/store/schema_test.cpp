@@ -159,9 +159,9 @@ TEST(Inserter, EveryTableHasARowOfItsWidth) {
   std::size_t made = 0;
   const auto construct = [&]<class... Rows>() { ((Inserter<Rows>(database), ++made), ...); };
   construct.
-  operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, MemoryRow, ParameterRow, BucketRow, DiagnosticRow,
-             StepRow, PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow, PredictionRow, LearningRateRow,
-             StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow>();
+  operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, MemoryRow, ParameterRow, BucketRow,
+             DiagnosticRow, StepRow, PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow, PredictionRow,
+             LearningRateRow, StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow>();
   EXPECT_EQ(made, tables().size());
 }
 

@@ -6,6 +6,8 @@
 namespace ddpprof::worker {
 namespace {
 
+constexpr std::int64_t most_weighted_samples = std::int64_t{1} << 24;  // categories of torch.multinomial
+
 Samples load(const scenario::Workload& workload) {
   switch (workload.data.source) {
     case scenario::DataSource::synthetic:
@@ -71,6 +73,10 @@ Dataset::Batch Dataset::batch(const Picks& picks) const {
 std::vector<double> Dataset::balancing_weights() const {
   if (samples_.targets.dim() != 1 || samples_.targets.scalar_type() != torch::kLong)
     throw DataError("workload.data.sampling: balanced needs one class a sample");
+  if (samples() > most_weighted_samples)
+    throw DataError("workload.data.sampling: balanced draws with torch.multinomial, which takes at most " +
+                    std::to_string(most_weighted_samples) + " samples; found " + std::to_string(samples()) +
+                    ": set workload.data.samples");
   const auto rows = samples_.targets.contiguous();
   const auto* labels = rows.const_data_ptr<std::int64_t>();
   const auto pool = static_cast<std::size_t>(pool_size());
@@ -87,8 +93,17 @@ torch::Tensor loss_of(scenario::LossKind kind, const torch::Tensor& output, cons
   switch (kind) {
     case scenario::LossKind::cross_entropy:
       if (target.is_floating_point() || target.dim() == 1) return torch::nn::functional::cross_entropy(output, target);
-      // One label a token: output batch × tokens × classes. Targets of -100 are left out, as Python's are.
-      return torch::nn::functional::cross_entropy(output.flatten(0, -2), target.flatten());
+      // Several classes a sample; targets of -100 are left out, as Python's are. Classes in the last dimension, as
+      // language models have them, or in the second, which is where Python's cross_entropy wants them.
+      if (output.dim() == target.dim() + 1) {
+        if (output.sizes().slice(0, target.dim()) == target.sizes())
+          return torch::nn::functional::cross_entropy(output.flatten(0, -2), target.flatten());
+        if (output.size(0) == target.size(0) && output.sizes().slice(2) == target.sizes().slice(1))
+          return torch::nn::functional::cross_entropy(output, target);
+      }
+      throw DataError("workload.loss: cross_entropy of an output of " + shape_text(output.sizes().vec()) +
+                      " and targets of " + shape_text(target.sizes().vec()) +
+                      "; expected the output to be the targets' shape with the classes as last or as second dimension");
     case scenario::LossKind::mse:
       return torch::nn::functional::mse_loss(output, target);
     case scenario::LossKind::bce:

@@ -51,6 +51,17 @@ torch::Tensor load_tensor(const fs::path& path) {
   return value.toTensor().detach();
 }
 
+constexpr const char* first_dimension = "expected samples in the first dimension";
+constexpr std::int64_t ignored_class = -100;
+
+void check_range(const torch::Tensor& indices, std::int64_t below, const fs::path& path, const char* what,
+                 const char* takes) {
+  const auto least = indices.min().item<std::int64_t>(), most = indices.max().item<std::int64_t>();
+  if (least < 0 || most >= below)
+    throw DataError(path.string() + ": has " + what + " from " + std::to_string(least) + " to " + std::to_string(most) +
+                    "; " + takes + " 0 to " + std::to_string(below - 1));
+}
+
 std::string type_text(const torch::Tensor& tensor) { return c10::toString(tensor.scalar_type()); }
 
 bool is_index(const torch::Tensor& tensor) { return at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false); }
@@ -69,14 +80,16 @@ torch::Tensor as_input(torch::Tensor tensor, torch::ScalarType wanted, const fs:
 }
 
 torch::Tensor as_targets(torch::Tensor tensor, const SampleFormat& format, const fs::path& path) {
-  if (format.loss == scenario::LossKind::cross_entropy) {
+  const std::string loss = scenario::to_string(format.loss);
+  if (format.classes) {
     if (!is_index(tensor))
-      throw DataError(path.string() + ": is of " + type_text(tensor) +
-                      "; cross_entropy takes classes: expected integers, tensor.long()");
+      throw DataError(path.string() + ": is of " + type_text(tensor) + "; " + loss +
+                      " takes classes here: expected integers, tensor.long()");
     return tensor.to(torch::kLong).contiguous();
   }
   if (!tensor.is_floating_point())
-    throw DataError(path.string() + ": is of " + type_text(tensor) + "; mse takes real numbers: tensor.float()");
+    throw DataError(path.string() + ": is of " + type_text(tensor) + "; " + loss +
+                    " takes real numbers here: tensor.float()");
   if (tensor.dim() == 1 && format.target == std::vector<std::int64_t>{1}) tensor = tensor.unsqueeze(1);
   return tensor.to(torch::kFloat).contiguous();
 }
@@ -108,30 +121,42 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 void check_format(const Samples& samples, const SampleFormat& format, const scenario::DataFiles& files) {
   const std::size_t takes = format.inputs.size();
+  const std::size_t with_target = format.loss == scenario::LossKind::model ? 1 : 0;
   if (samples.inputs.size() != takes)
-    throw DataError(files.inputs.front().parent_path().string() + " holds " + std::to_string(samples.inputs.size()) +
-                    " inputs; the model takes " + std::to_string(takes));
+    throw DataError(files.inputs.front().parent_path().string() + " holds " +
+                    std::to_string(samples.inputs.size() - with_target) + " inputs; the model takes " +
+                    std::to_string(takes - with_target));
   for (std::size_t i = 0; i < takes; ++i) {
+    if (samples.inputs[i].dim() == 0)
+      throw DataError(files.inputs[i].string() + ": holds one number; " + first_dimension);
     const auto& wanted = format.inputs[i].shape;
     const auto found = own_shape(samples.inputs[i]);
     const std::string values = found.size() > 1 ? " (" + std::to_string(product(found)) + " values)" : "";
     if (found != wanted && !(wanted.size() == 1 && product(found) == wanted.front()))
       throw DataError(files.inputs[i].string() + ": its samples are " + shape_text(found) + values +
                       ", the model takes " + shape_text(wanted) + "; choose a model that fits, or save other tensors");
-    if (samples.inputs[i].dim() > 0)
-      same_count(files.inputs[i], samples.inputs[i].size(0), files.targets,
-                 samples.targets.dim() > 0 ? samples.targets.size(0) : 1);
+    if (samples.targets.dim() == 0) throw DataError(files.targets.string() + ": holds one number; " + first_dimension);
+    same_count(files.inputs[i], samples.inputs[i].size(0), files.targets, samples.targets.size(0));
   }
-  if (samples.targets.dim() == 0 || own_shape(samples.targets) != format.target)
+  if (own_shape(samples.targets) != format.target)
     throw DataError(files.targets.string() + ": has the shape " + shape_text(samples.targets.sizes().vec()) +
                     "; expected samples" + (format.target.empty() ? "" : " × " + shape_text(format.target)) + " for " +
                     scenario::to_string(format.loss) + " of " + std::to_string(format.outputs) + " outputs");
   if (samples.targets.size(0) == 0) throw DataError(files.targets.string() + ": holds no sample");
-  if (format.loss == scenario::LossKind::cross_entropy) {
-    const auto least = samples.targets.min().item<std::int64_t>(), most = samples.targets.max().item<std::int64_t>();
-    if (least < 0 || most >= format.outputs)
-      throw DataError(files.targets.string() + ": has classes from " + std::to_string(least) + " to " +
-                      std::to_string(most) + "; the model has outputs for 0 to " + std::to_string(format.outputs - 1));
+  for (std::size_t i = 0; i < takes; ++i)
+    if (format.inputs[i].type == torch::kLong)
+      check_range(samples.inputs[i], format.inputs[i].below, files.inputs[i], "numbers", "the model takes");
+  if (format.classes) {
+    auto classes = samples.targets;
+    // As cross_entropy does, and as unmasked places of masked language models are marked; one class a sample is needed.
+    if (classes.dim() > 1) classes = classes.masked_select(classes.ne(ignored_class));
+    if (classes.numel() == 0) throw DataError(files.targets.string() + ": every target is -100, which no loss counts");
+    check_range(classes, format.outputs, files.targets, "classes", "the model has outputs for");
+  } else if (format.loss == scenario::LossKind::bce) {
+    const auto least = samples.targets.min().item<float>(), most = samples.targets.max().item<float>();
+    if (!(least >= 0.0F && most <= 1.0F))
+      throw DataError(files.targets.string() + ": holds numbers from " + std::to_string(least) + " to " +
+                      std::to_string(most) + "; bce takes 0 to 1");
   }
 }
 
@@ -156,7 +181,12 @@ Samples read_tensors(const scenario::Workload& workload) {
     samples.inputs.push_back(as_input(load_tensor(files.inputs[i]), type, files.inputs[i]));
   }
   samples.targets = as_targets(load_tensor(files.targets), format, files.targets);
-  check_format(samples, format, files);
+  scenario::DataFiles all = files;
+  if (format.loss == scenario::LossKind::model) {  // the module takes the target as its last argument
+    samples.inputs.push_back(samples.targets);
+    all.inputs.push_back(files.targets);
+  }
+  check_format(samples, format, all);
   keep_first(samples, workload.data.samples, workload.data.path);
   return samples;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/memory/counting_allocator.hpp"
 
 namespace ddpprof::worker {
 
@@ -87,15 +88,20 @@ Loader::Item Loader::next() {
   std::unique_lock lock(shared.mutex);
   const std::int64_t number = shared.handed_out;
   const auto failed = [&] { return shared.error && shared.error_batch <= number; };
-  if (!shared.ready.wait_for(lock, options_.timeout, [&] { return shared.done.contains(number) || failed(); }))
+  if (!shared.ready.wait_for(lock, options_.timeout, [&] { return shared.done.contains(number) || failed(); })) {
+    const auto waited_ms = std::exchange(options_.timeout, {}).count();  // the destructor need not wait once more
     throw std::runtime_error("data loader: batch " + std::to_string(number) + " not ready within " +
-                             std::to_string(options_.timeout.count()) +
+                             std::to_string(waited_ms) +
                              " ms (measure.timeout_s); raise workload.data.loader_threads or use a cheaper transform");
+  }
   if (const auto found = shared.done.find(number); found != shared.done.end()) {
     Item item = std::move(found->second);
     shared.done.erase(found);
     ++shared.handed_out;
     shared.room.notify_one();
+    lock.unlock();
+    for (const auto& input : item.batch.inputs) memory::hand_over(input, 0);
+    memory::hand_over(item.batch.targets, 0);
     return item;
   }
   std::rethrow_exception(shared.error);
@@ -104,6 +110,7 @@ Loader::Item Loader::next() {
 void Loader::work(const std::shared_ptr<Shared>& shared, std::int32_t loader) {
   annotate::name_thread(("loader " + std::to_string(loader)).c_str());
   at::set_num_threads(1);
+  const memory::For host(memory::host);  // until it is handed out
   std::int64_t number = 0;
   Picks picks;
   try {

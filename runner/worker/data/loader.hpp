@@ -31,7 +31,7 @@ class Loader {
   };
 
   Loader(Load load, BatchSampler sampler, LoaderOptions options);
-  ~Loader();  // waits for the batches in the making, at most `timeout`
+  ~Loader();  // waits for the batches in the making, at most `timeout`, and not after next() has waited that long
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 

@@ -43,9 +43,10 @@ std::vector<std::int64_t> epoch_indices(const SamplerOptions& options, std::int6
   }
   const std::int64_t* order = drawn.defined() ? drawn.const_data_ptr<std::int64_t>() : nullptr;
   const std::int64_t length = drawn.defined() ? drawn.numel() : options.samples;
-  std::vector<std::int64_t> mine(static_cast<std::size_t>(own));
+  std::vector<std::int64_t> mine(static_cast<std::size_t>(options.whole ? own * options.replicas : own));
+  const std::int64_t first = options.whole ? 0 : options.rank;
   for (std::size_t j = 0; j < mine.size(); ++j) {
-    const std::int64_t place = (options.rank + static_cast<std::int64_t>(j) * options.replicas) % length;
+    const std::int64_t place = (first + static_cast<std::int64_t>(j) * options.takers()) % length;
     mine[j] = order ? order[place] : place;
   }
   return mine;
@@ -73,8 +74,8 @@ Picks BatchSampler::next() {
       indices_ = order();
       position_ = 0;
     }
-    const std::uint64_t place =
-        static_cast<std::uint64_t>(options_.rank) + position_ * static_cast<std::uint64_t>(options_.replicas);
+    const std::uint64_t place = static_cast<std::uint64_t>(options_.whole ? 0 : options_.rank) +
+                                position_ * static_cast<std::uint64_t>(options_.takers());
     // Of the epoch that really is, whatever set_epoch says: forgetting it repeats the order, not what is drawn.
     const std::uint64_t epoch = random_stream(options_.seed, StreamKind::epoch, static_cast<std::uint64_t>(epoch_));
     picks.streams.push_back(random_stream(epoch, StreamKind::place, place));

@@ -22,9 +22,12 @@ struct SamplerOptions {
   std::uint64_t seed = 0;
   bool set_epoch = true;             // false: the order of epoch 0 in every epoch, as when set_epoch is forgotten
   std::vector<double> weights = {};  // one a sample, none below 0; empty: uniform
+  bool whole = false;                // one process takes what all ranks would take together, in that order
+
+  std::int64_t takers() const { return whole ? 1 : replicas; }  // that share the order out
 };
 
-std::int64_t samples_per_rank(const SamplerOptions&);
+std::int64_t samples_per_rank(const SamplerOptions&);  // of each of the `replicas`
 // `epoch` is what set_epoch was called with. Throws std::invalid_argument on options that cannot be.
 std::vector<std::int64_t> epoch_indices(const SamplerOptions&, std::int64_t epoch);
 

@@ -17,12 +17,14 @@ using scenario::DataError;
 struct InputFormat {
   std::vector<std::int64_t> shape;         // one sample's, without the batch dimension
   torch::ScalarType type = torch::kFloat;  // kFloat: real numbers; kLong: indices
+  std::int64_t below = 0;                  // of indices: 0 to below - 1
 };
 
 struct SampleFormat {
   std::vector<InputFormat> inputs;
   std::vector<std::int64_t> target;  // one sample's: {} for a class, {outputs} for a regression
   std::int64_t outputs = 0;          // classes, or values of a regression
+  bool classes = true;               // the targets are indices
   scenario::LossKind loss = scenario::LossKind::cross_entropy;
 };
 SampleFormat sample_format(const scenario::Workload& workload);

@@ -45,16 +45,24 @@ class Classes {
 SampleFormat sample_format(const scenario::Workload& workload) {
   using scenario::TensorSpec;
   SampleFormat format;
-  for (const auto& input : scenario::input_specs(workload.model))
-    format.inputs.push_back({input.shape, input.type == TensorSpec::Type::int64 ? torch::kLong : torch::kFloat});
+  const auto input_format = [](const TensorSpec& spec) {
+    return InputFormat{spec.shape, spec.type == TensorSpec::Type::int64 ? torch::kLong : torch::kFloat, spec.below};
+  };
+  for (const auto& input : scenario::input_specs(workload.model)) format.inputs.push_back(input_format(input));
   const auto target = scenario::target_spec(workload.model, workload.loss);
   format.target = target.shape;
   format.outputs = target.type == TensorSpec::Type::int64 ? target.below : target.elements();
   format.loss = workload.loss;
-  if (workload.loss == scenario::LossKind::model)
-    format.inputs.push_back({target.shape, target.type == TensorSpec::Type::int64 ? torch::kLong : torch::kFloat});
+  format.classes = target.type == TensorSpec::Type::int64;
+  if (workload.loss == scenario::LossKind::model) format.inputs.push_back(input_format(target));
   return format;
 }
+
+namespace {
+std::int64_t bytes_of(const scenario::TensorSpec& spec) {
+  return spec.elements() * (spec.type == scenario::TensorSpec::Type::int64 ? 8 : 4);
+}
+}  // namespace
 
 Samples make_synthetic(const scenario::Workload& workload) {
   const SampleFormat format = sample_format(workload);
@@ -64,16 +72,17 @@ Samples make_synthetic(const scenario::Workload& workload) {
   Samples samples;
   samples.count = workload.data.known_samples().value_or(scenario::Data::synthetic_samples);
   if (is_structured(workload.model)) {
-    std::int64_t sample_bytes = 0;
-    for (const auto& spec : scenario::input_specs(workload.model))
-      sample_bytes += spec.elements() * (spec.type == scenario::TensorSpec::Type::int64 ? 8 : 4);
+    std::int64_t sample_bytes = bytes_of(scenario::target_spec(workload.model, workload.loss));
+    for (const auto& spec : scenario::input_specs(workload.model)) sample_bytes += bytes_of(spec);
     const std::int64_t most = std::max<std::int64_t>(1, synthetic_pool_bytes / sample_bytes);
     auto made = make_structured(workload, std::min(samples.count, most));
     samples.inputs = std::move(made.inputs);
     samples.targets = std::move(made.targets);
     return samples;
   }
-  const std::int64_t fit = std::max<std::int64_t>(1, synthetic_pool_bytes / (features * std::int64_t{sizeof(float)}));
+  const std::int64_t sample_bytes =
+      features * std::int64_t{sizeof(float)} + bytes_of(scenario::target_spec(workload.model, workload.loss));
+  const std::int64_t fit = std::max<std::int64_t>(1, synthetic_pool_bytes / sample_bytes);
   const std::int64_t pool = std::min(samples.count, fit);
   const std::uint64_t seed = workload.data.seed;
 
@@ -105,6 +114,7 @@ Samples make_synthetic(const scenario::Workload& workload) {
     }
   }
   if (!classify) at::mm_out(samples.targets, rows, teacher);
+  if (workload.loss == scenario::LossKind::bce) samples.targets.copy_(samples.targets.gt(0.0));  // yes or no
   return samples;
 }
 

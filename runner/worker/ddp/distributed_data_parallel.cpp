@@ -28,7 +28,8 @@ void mark_parameters(const Network& network) {
   std::int64_t index = 0;
   for (const auto& item : network.named_parameters())
     if (item.value().requires_grad())
-      annotate::parameter({index++, item.value().numel(), static_cast<std::int64_t>(item.value().nbytes())}, item.key());
+      annotate::parameter({index++, item.value().numel(), static_cast<std::int64_t>(item.value().nbytes())},
+                          item.key());
 }
 
 std::vector<std::shared_ptr<torch::autograd::Node>> hook_gradients(const std::vector<torch::Tensor>& parameters,
@@ -66,8 +67,9 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Network> module
   c10d::verify_params_across_processes(group_.process_group, parameters_, std::nullopt);
   status::set(status::Activity::broadcasting);
   std::vector<torch::Tensor> state;
-  for (const auto& tensor : parameters_) state.push_back(tensor.detach());
-  for (const auto& tensor : buffers_) state.push_back(tensor.detach());
+  for (const auto& tensor : module_->parameters()) state.push_back(tensor.detach());  // frozen ones, too
+  if (broadcasts_buffers_)
+    for (const auto& tensor : buffers_) state.push_back(tensor.detach());
   c10d::broadcast_coalesced(group_.process_group, state, broadcast_bytes, 0);
 
   const std::int64_t cap = options.bucket_cap_mb ? cap_bytes(*options.bucket_cap_mb) : c10d::kDefaultBucketBytesCap;

@@ -5,8 +5,11 @@
 
 namespace ddpprof::worker {
 
-Dump::Dump(std::filesystem::path folder, int rank, std::int64_t steps)
-    : folder_(std::move(folder)), prefix_("rank" + std::to_string(rank) + "."), steps_(steps) {
+Dump::Dump(std::filesystem::path folder, int rank, std::int64_t batch_steps, std::int64_t gradient_steps)
+    : folder_(std::move(folder)),
+      prefix_("rank" + std::to_string(rank) + "."),
+      batch_steps_(batch_steps),
+      gradient_steps_(gradient_steps) {
   std::filesystem::create_directories(folder_);
   index_["rank"] = rank;
   index_["batches"] = nlohmann::json::array();
@@ -39,7 +42,7 @@ void Dump::initial(const Network& network) {
 void Dump::batch(std::int64_t step, const std::vector<std::int64_t>& indices, const std::vector<torch::Tensor>& inputs,
                  const torch::Tensor& targets) {
   nlohmann::json entry{{"step", step}, {"indices", indices}};
-  if (step < steps_) {
+  if (step < batch_steps_) {
     const auto part = std::to_string(index_["batches"].size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
       entry["inputs"].push_back(describe("inputs" + part + "." + std::to_string(i) + ".bin", inputs[i]));
@@ -49,7 +52,7 @@ void Dump::batch(std::int64_t step, const std::vector<std::int64_t>& indices, co
 }
 
 void Dump::gradients(std::int64_t step, const Network& network) {
-  if (step >= steps_) return;
+  if (step >= gradient_steps_) return;
   std::vector<torch::Tensor> gradients;
   for (const auto& parameter : network.parameters())
     gradients.push_back(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter));
@@ -59,6 +62,10 @@ void Dump::gradients(std::int64_t step, const Network& network) {
 void Dump::finish(const Network& network, const std::vector<std::vector<std::size_t>>& first_buckets,
                   const std::vector<std::vector<std::size_t>>& rebuilt_buckets) {
   index_["final"] = write("final.f32", network.parameters());
+  std::vector<torch::Tensor> statistics;
+  for (const auto& buffer : network.buffers())
+    if (buffer.scalar_type() == torch::kFloat) statistics.push_back(buffer);
+  index_["buffers"] = write("buffers.f32", statistics);
   index_["first_buckets"] = first_buckets;
   index_["rebuilt_buckets"] = rebuilt_buckets;
   const auto path = folder_ / (prefix_ + "json");

@@ -13,13 +13,13 @@ namespace ddpprof::worker {
 
 // Under the folder: rank<R>.json (parameter names and shapes, batch indices a step, buckets, file names) and float32
 // files, little endian, the parameters one after another in registration order: rank<R>.initial.f32,
-// rank<R>.gradients<K>.f32 (after the all-reduce of step K) and rank<R>.final.f32. The same steps' batches are in files
-// of their own, of the type that rank<R>.json names (float32 or int64). Throws std::runtime_error when a file cannot be
-// written.
+// rank<R>.gradients<K>.f32 (after the all-reduce of step K), rank<R>.final.f32 and rank<R>.buffers.f32 (at the end).
+// The same steps' batches are in files of their own, of the type that rank<R>.json names (float32 or int64). Throws
+// std::runtime_error when a file cannot be written.
 class Dump {
  public:
-  // Gradients and batches of steps 0 to steps - 1.
-  Dump(std::filesystem::path folder, int rank, std::int64_t steps);
+  // Batches of steps 0 to batch_steps - 1, and gradients of steps 0 to gradient_steps - 1.
+  Dump(std::filesystem::path folder, int rank, std::int64_t batch_steps, std::int64_t gradient_steps);
   void initial(const Network& network);
   void batch(std::int64_t step, const std::vector<std::int64_t>& indices, const std::vector<torch::Tensor>& inputs,
              const torch::Tensor& targets);
@@ -33,7 +33,7 @@ class Dump {
 
   std::filesystem::path folder_;
   std::string prefix_;
-  std::int64_t steps_;
+  std::int64_t batch_steps_, gradient_steps_;
   nlohmann::json index_;
 };
 

@@ -14,28 +14,30 @@ using vocabulary::StepKind;
 
 namespace {
 
-// DataParallel's one process takes what N ranks would take together, so that both train the same global batch.
+// DataParallel's one process takes what N ranks would take together, so that both train the same global batches.
 BatchSampler make_sampler(const Context& context, const Dataset& dataset, const Progress& begin) {
   const auto& workload = context.scenario.workload;
   const auto& data = workload.data;
   const bool dp = context.strategy == scenario::Strategy::dp;
   SamplerOptions options;
   options.samples = dataset.samples();
-  options.replicas = dp ? 1 : context.environment.world_size;
+  options.replicas = context.workers();
   options.rank = dp ? 0 : context.environment.rank;
+  options.whole = dp;
   options.shuffle = data.shuffle;
   options.drop_last = data.drop_last;
   options.seed = data.seed;
   options.set_epoch = data.set_epoch;
-  const std::int64_t batch = workload.batch_per_worker * (dp ? context.replicas : 1);
+  const std::int64_t batch = workload.batch_per_worker;
   if (const std::int64_t share = samples_per_rank(options); share < batch)
-    throw DataError("workload.batch_per_worker: " + std::to_string(options.samples) + " samples give each of " +
-                    std::to_string(options.replicas) + " ranks " + std::to_string(share) + ", which fill no batch of " +
-                    std::to_string(batch) + "; expected fewer workers, a smaller batch " + "or more samples");
+    throw DataError("workload.batch_per_worker: with N = " + std::to_string(options.replicas) + " each worker gets " +
+                    std::to_string(share) + " of " + std::to_string(options.samples) +
+                    " samples, which fill no batch of " + std::to_string(batch) +
+                    "; expected fewer workers, a smaller batch or more samples");
   if (data.sampling == scenario::Sampling::balanced) options.weights = dataset.balancing_weights();
-  const std::int64_t replicas = options.replicas;
-  BatchSampler sampler(std::move(options), batch);
-  if (begin.epoch != 0 || begin.position != 0) sampler.seek(begin.epoch, begin.position / replicas);
+  const std::int64_t takers = options.takers();
+  BatchSampler sampler(std::move(options), batch * (dp ? context.replicas : 1));
+  if (begin.epoch != 0 || begin.position != 0) sampler.seek(begin.epoch, begin.position / takers);
   return sampler;
 }
 

@@ -122,7 +122,8 @@ nlohmann::json train(const Context& context, Group* group) {
     return std::make_shared<const Dataset>(workload);
   }();
   std::optional<Dump> dump;
-  if (!context.dump.empty()) dump.emplace(context.dump, context.environment.rank, context.dump_steps);
+  if (!context.dump.empty())
+    dump.emplace(context.dump, context.environment.rank, context.dump_steps, context.dump_gradients);
   auto trainer = make_trainer(context, group, network);
   if (dump) dump->initial(*network);
   const auto optimizer = make_optimizer(*network, workload.optimizer, rate);
@@ -152,7 +153,7 @@ nlohmann::json train(const Context& context, Group* group) {
   loop.between_steps({});
   const std::vector<double> losses = loop.take_losses();
   const double loss = losses.empty() ? 0.0 : losses.back();
-  const std::uint64_t hash = hash_parameters(*network);
+  const std::uint64_t hash = hash_parameters(*network), buffers = hash_buffers(*network);
   auto* ddp = dynamic_cast<DdpTrainer*>(trainer.get());
   if (dump) {
     dump->finish(*network, ddp ? ddp->ddp().first_buckets() : DistributedDataParallel::Buckets{},
@@ -176,6 +177,7 @@ nlohmann::json train(const Context& context, Group* group) {
       {"parameter_count", count_parameters(*network)},
       {"parameter_bytes", parameter_bytes(*network)},
       {"parameter_hash", hexadecimal(hash)},
+      {"buffer_hash", hexadecimal(buffers)},
       {"final_loss", loss},
       {"losses", losses},
       {"samples_per_step", workload.batch_per_worker * workload.accumulation * (ddp_strategy ? 1 : context.replicas)},

@@ -6,8 +6,6 @@
 #include <atomic>
 #include <new>
 
-#include "runner/worker/torch.hpp"
-
 namespace ddpprof::worker::memory {
 namespace {
 
@@ -62,6 +60,16 @@ bool counting() { return c10::GetAllocator(c10::kCPU) == &allocator; }
 
 For::For(int device) : before_(current_device) { current_device = device; }
 For::~For() { current_device = before_; }
+
+void hand_over(const torch::Tensor& tensor, int device) {
+  if (!tensor.defined() || !tensor.device().is_cpu()) return;
+  const c10::DataPtr& data = tensor.storage().data_ptr();
+  if (data.get_context() == nullptr || data.get_deleter() != &release) return;
+  Label* label = static_cast<Label*>(data.get_context()) - 1;
+  label->account->held.fetch_sub(label->bytes, std::memory_order_relaxed);
+  label->account = &account_of(device);
+  label->account->add(label->bytes);
+}
 
 Bytes read(int device) {
   const Account& account = account_of(device);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "runner/worker/torch.hpp"
+
 namespace ddpprof::worker::memory {
 
 struct Bytes {
@@ -10,7 +12,7 @@ struct Bytes {
   std::int64_t peak = 0;  // most at one time since the last reset
 };
 
-inline constexpr int host = -1;       // what a run on GPUs would keep in the host's memory: the data set
+inline constexpr int host = -1;  // what a run on GPUs would keep in the host's memory: the data set, batches made ahead
 inline constexpr int devices = 4096;  // DataParallel's most replicas
 
 // Puts the count around LibTorch's allocator of CPU memory, for all tensors made from then on. Each costs 64 bytes more
@@ -30,6 +32,9 @@ class For {
  private:
   int before_;
 };
+
+// From here on the tensor's memory counts for `device`. Does nothing for memory that is not counted.
+void hand_over(const torch::Tensor& tensor, int device);
 
 Bytes read(int device);
 void reset_peaks();

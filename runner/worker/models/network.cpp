@@ -114,14 +114,19 @@ std::int64_t parameter_bytes(const torch::nn::Module& module) {
   return bytes;
 }
 
-std::uint64_t hash_parameters(const torch::nn::Module& module) {
+namespace {
+std::uint64_t hash_of(const std::vector<torch::Tensor>& tensors) {
   std::uint64_t hash = 14695981039346656037ULL;
-  for (const auto& parameter : module.parameters()) {
-    const auto host = parameter.detach().cpu().contiguous();
+  for (const auto& tensor : tensors) {
+    const auto host = tensor.detach().cpu().contiguous();
     const auto* bytes = static_cast<const unsigned char*>(host.const_data_ptr());
     for (std::size_t i = 0; i < host.nbytes(); ++i) hash = (hash ^ bytes[i]) * 1099511628211ULL;
   }
   return hash;
 }
+}  // namespace
+
+std::uint64_t hash_parameters(const torch::nn::Module& module) { return hash_of(module.parameters()); }
+std::uint64_t hash_buffers(const torch::nn::Module& module) { return hash_of(module.buffers()); }
 
 }  // namespace ddpprof::worker

@@ -56,8 +56,9 @@ std::vector<torch::Tensor> trainable_parameters(const torch::nn::Module& module)
 std::int64_t count_parameters(const torch::nn::Module& module);                    // elements
 std::int64_t parameter_bytes(const torch::nn::Module& module);
 
-// FNV-1a (64 bit) over the parameters' bytes in registration order: equal on two ranks when their models are.
+// FNV-1a (64 bit) over the tensors' bytes in registration order: equal on two ranks when their models are.
 std::uint64_t hash_parameters(const torch::nn::Module& module);
+std::uint64_t hash_buffers(const torch::nn::Module& module);
 
 // torchvision's ResNet (He et al. 2016; in the 50-layer one the stride sits in the 3×3 convolution, "v1.5").
 void build_resnet(LayerNetwork& network, scenario::Model::Kind kind, std::int64_t classes);

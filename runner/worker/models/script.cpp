@@ -1,4 +1,5 @@
 #include "runner/worker/models/script.hpp"
+#include "runner/scenario/data_files.hpp"
 
 #include <torch/csrc/jit/runtime/graph_executor.h>
 
@@ -7,6 +8,9 @@
 #include <unordered_set>
 
 namespace ddpprof::worker {
+
+using scenario::DataError;
+
 namespace {
 
 // What LibTorch's message says, without its stack traces: the interpreter puts the reason last, others first.
@@ -18,15 +22,15 @@ std::string reason(const std::string& message) {
 
 torch::jit::Module read_module(const std::string& file) {
   if (!std::filesystem::is_regular_file(file))
-    throw std::runtime_error("workload.model.file: " + file +
-                             ": no such file; expected what torch.jit.script(model).save(...) wrote");
+    throw DataError("workload.model.file: " + file +
+                    ": no such file; expected what torch.jit.script(model).save(...) wrote");
   try {
     return torch::jit::load(file, torch::kCPU);
   } catch (const c10::Error& error) {
-    throw std::runtime_error("workload.model.file: " + file +
-                             ": not a TorchScript module (a state_dict or a pickled model is none; write it with "
-                             "torch.jit.script(model).save(...)): " +
-                             reason(error.what_without_backtrace()));
+    throw DataError("workload.model.file: " + file +
+                    ": not a TorchScript module (a state_dict or a pickled model is none; write it with "
+                    "torch.jit.script(model).save(...)): " +
+                    reason(error.what_without_backtrace()));
   }
 }
 
@@ -50,7 +54,6 @@ ScriptNetwork::ScriptNetwork(scenario::Model model) : ScriptNetwork(model, read_
 
 ScriptNetwork::ScriptNetwork(scenario::Model model, torch::jit::Module module)
     : Network(std::move(model)), module_(std::move(module)) {
-  torch::jit::setGraphExecutorOptimize(false);
   adopt();
 }
 
@@ -79,14 +82,15 @@ void ScriptNetwork::adopt() {
     at(item.name,
        [&](torch::nn::Module& module, const std::string& name) { module.register_buffer(name, item.value); });
   if (trainable == 0)
-    throw std::runtime_error("workload.model.file: " + model().file +
-                             " has no parameter that requires a gradient (torch.jit.freeze folds them into constants; "
-                             "export the module as it trains)");
+    throw DataError("workload.model.file: " + model().file +
+                    " has no parameter that requires a gradient (torch.jit.freeze folds them into constants; "
+                    "export the module as it trains)");
 }
 
 torch::Tensor ScriptNetwork::forward(const std::vector<torch::Tensor>& inputs) {
   std::vector<c10::IValue> arguments(inputs.begin(), inputs.end());
   c10::IValue output;
+  const torch::jit::GraphOptimizerEnabledGuard no_fusion(false);  // of this thread alone: replicas have their own
   try {
     output = module_.forward(std::move(arguments));
   } catch (const std::exception& error) {  // c10::Error, or the interpreter's own around what an operator threw

@@ -9,8 +9,8 @@ namespace ddpprof::worker {
 
 // Its parameters and buffers stand in this module under the script's own names and share storage with it. Operators run
 // one by one, as eager Python would run them: no fusion, no symbolic differentiation, or gradients would come in larger
-// portions than they do in the user's job. Throws std::runtime_error naming the file when it cannot be read, has no
-// parameter to train, or when forward() does not take the scenario's inputs or returns no tensor.
+// portions than they do in the user's job. Throws scenario::DataError naming the file when it cannot be read or has no
+// parameter to train, std::runtime_error when forward() does not take the scenario's inputs or returns no tensor.
 class ScriptNetwork : public Network {
  public:
   explicit ScriptNetwork(scenario::Model model);
