@@ -24,19 +24,6 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "oracle"), str(ROOT / "benchmarks")]
 
-FULL = {
-    "gpt2 124M": dict(model=dict(kind="gpt", layers=12, heads=12, width=768, vocabulary=50257, positions=1024,
-                                 sequence=32), loss="cross_entropy", batch=1, optimizer=dict(kind="adamw"), rate=1e-4),
-    "bert-base": dict(model=dict(kind="bert", layers=12, heads=12, width=768, vocabulary=30522, positions=512,
-                                 sequence=32), loss="cross_entropy", batch=1, optimizer=dict(kind="adamw"), rate=1e-4),
-    "resnet50 224": dict(model=dict(kind="resnet50", classes=1000, image_size=224), loss="cross_entropy", batch=2,
-                         optimizer=dict(kind="sgd", momentum=0.9), rate=0.01),
-    "recommender 51M": dict(model=dict(kind="recommender", tables=8, rows=100000, embedding=64, dense=13, hidden=256),
-                            loss="bce", batch=128, rate=0.05),
-    "mlp 4.7M": dict(model=dict(kind="mlp", widths=[1024, 1536, 1536, 512, 10]), loss="cross_entropy", batch=64),
-}
-
-
 def halt(processes, which):
     for process in processes:
         if process.poll() is None:
@@ -56,7 +43,8 @@ def wait_for(processes, limit_s, what):
 
 
 def turns(step_ns, turn_s):
-    """Medians of the runs of steps between pauses; a pause is a step that took more than half a turn longer."""
+    """Medians of the runs of steps between pauses, None where there are too few to tell; a pause is a step that took more
+    than half a turn longer."""
     usual = statistics.median(step_ns)
     parts, part = [], []
     for step in step_ns:
@@ -66,7 +54,8 @@ def turns(step_ns, turn_s):
         else:
             part.append(step)
     parts.append(part)
-    return [statistics.median(part[1:]) for part in parts[:-1] if len(part) >= 4]
+    # The first turn saw both sides run, the last may be cut short.
+    return [statistics.median(part[1:]) if len(part) >= 4 else None for part in parts[1:-1]]
 
 
 def compare(parity, runs, case, workers, seconds):
@@ -106,13 +95,14 @@ def main():
     parser.add_argument("--full", action="store_true")
     arguments = parser.parse_args()
     os.environ["DDPPROF_WORKER"] = str(arguments.build.resolve() / "bin" / "ddpprof-worker")
+    import full_parity
     import test_parity as parity
     import worker_runs as runs
     from tracing_overhead import median_interval
 
     # A rate at which nothing is learnt: a training that has converged computes with denormal numbers, several times
     # slower, and the two sides need not get there together.
-    cases = FULL if arguments.full else parity.MODELS
+    cases = full_parity.MODELS if arguments.full else parity.MODELS
     print("| model | N | Python [ms] | ours [ms] | ours / Python (95 % interval, pairs) | spread of Python's turns |\n"
           "|---|---|---|---|---|---|", flush=True)
     for name, case in cases.items():
@@ -120,7 +110,11 @@ def main():
             continue
         for workers in map(int, arguments.workers.split(",")):
             own, python = compare(parity, runs, {**case, "rate": 1e-7}, workers, arguments.seconds)
-            ratios = [a / b for a, b in zip(own, python)]
+            if abs(len(own) - len(python)) > 1:
+                sys.exit(f"{name}, N = {workers}: {len(own)} turns of ours and {len(python)} of Python's do not pair up")
+            pairs = [(a, b) for a, b in zip(own, python) if a and b]
+            own, python = zip(*pairs) if pairs else ((), ())
+            ratios = [a / b for a, b in pairs]
             if len(ratios) < 6:
                 print(f"| {name} | {workers} | | | {len(ratios)} pairs: too few; raise --seconds | |", flush=True)
                 continue
