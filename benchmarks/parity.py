@@ -5,10 +5,11 @@
 
 Both trainings are alive at once and only one may run (SIGSTOP and SIGCONT to its ranks): turns of half a second or
 seven steps, so that both see the same minutes of the machine. A turn's step time is the median of rank 0's whole steps
-in it; a pair is a turn of ours and the turn of Python's after it. --seconds is for both, and at least ten pairs are
-taken. Printed as a Markdown table: medians, the median ratio
-ours / Python's with its 95 % interval (order statistics of the pairs), and the spread of Python's own turns (median
-absolute deviation over median). Run it with the interpreter of the torch wheel. --full takes models of real size.
+in it; a pair is a turn of ours and the turn of Python's after it. --seconds is for both. --rounds starts both anew so
+many times: large models depend on which memory a process happens to get, which no number of turns averages out. Printed
+as a Markdown table: medians, the median ratio ours / Python's with its 95 % interval (order statistics of the pairs) and,
+of several rounds, each one's, and the spread of Python's own turns (median absolute deviation over median). Run it with
+the interpreter of the torch wheel. --full takes models of real size.
 """
 
 import argparse
@@ -63,7 +64,7 @@ def compare(parity, runs, case, workers, seconds):
         results = runs.run_ranks(parity.scenario_text(case, 6), workers, folder, ["--dump", folder, "--dump-steps", "4"])
         step_s = statistics.median(results[0]["step_ns"]["measured"]) / 1e9
         turn_s = max(0.5, 7 * step_s)
-        steps = max(90, int(seconds / 2 / step_s))
+        steps = max(45, int(seconds / 2 / step_s))
         ours = runs.start_ranks(parity.scenario_text(case, steps), workers, folder)
         theirs = parity.start_python([parity.python_case(case, folder, steps, 4, 0)], workers, folder)
         try:
@@ -92,6 +93,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "dev")
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--workers", default="1,2,4")
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--full", action="store_true")
     arguments = parser.parse_args()
     os.environ["DDPPROF_WORKER"] = str(arguments.build.resolve() / "bin" / "ddpprof-worker")
@@ -109,10 +111,14 @@ def main():
         if arguments.models and name not in arguments.models:
             continue
         for workers in map(int, arguments.workers.split(",")):
-            own, python = compare(parity, runs, {**case, "rate": 1e-7}, workers, arguments.seconds)
-            if abs(len(own) - len(python)) > 1:
-                sys.exit(f"{name}, N = {workers}: {len(own)} turns of ours and {len(python)} of Python's do not pair up")
-            pairs = [(a, b) for a, b in zip(own, python) if a and b]
+            pairs, rounds = [], []
+            for _ in range(arguments.rounds):
+                own, python = compare(parity, runs, {**case, "rate": 1e-7}, workers, arguments.seconds)
+                if abs(len(own) - len(python)) > 1:
+                    sys.exit(f"{name}, N = {workers}: {len(own)} turns of ours, {len(python)} of Python's: no pairs")
+                found = [(a, b) for a, b in zip(own, python) if a and b]
+                pairs += found
+                rounds.append(statistics.median(a / b for a, b in found) if found else float("nan"))
             own, python = zip(*pairs) if pairs else ((), ())
             ratios = [a / b for a, b in pairs]
             if len(ratios) < 6:
@@ -122,7 +128,9 @@ def main():
             centre = statistics.median(python)
             spread = statistics.median(abs(value - centre) for value in python) / centre
             print(f"| {name} | {workers} | {centre / 1e6:.3f} | {statistics.median(own) / 1e6:.3f} | "
-                  f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)}) | {spread:.1%} |", flush=True)
+                  f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)})"
+                  + (f"; rounds {', '.join(f'{one:.3f}' for one in rounds)}" if arguments.rounds > 1 else "")
+                  + f" | {spread:.1%} |", flush=True)
 
 
 if __name__ == "__main__":
