@@ -395,11 +395,12 @@ class Checks {
     if (checkpoint.every_steps && checkpoint.folder.empty())
       tree_.complain_at({"checkpoint.every_steps"},
                         "there is no folder to write checkpoints to; expected 'checkpoint.folder' beside it");
+    if (checkpoint.folder.empty() || checkpoint.resume.empty()) return;  // nothing is written, or nothing is read
     if (!sound({"checkpoint.resume", "strategies", "workers"})) return;
     const auto path = std::filesystem::path(checkpoint.resume).lexically_normal();
     for (const Strategy strategy : scenario_.strategies)
       for (const std::int64_t workers : scenario_.workers)
-        if (!checkpoint.resume.empty() && path == checkpoint_path(checkpoint, strategy, workers).lexically_normal())
+        if (path == checkpoint_path(checkpoint, strategy, workers).lexically_normal())
           return tree_.complain_at(
               {"checkpoint.resume"},
               fmt::format("{} with {} workers writes that file, and what runs after it would go on "

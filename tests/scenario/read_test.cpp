@@ -39,6 +39,12 @@ TEST(Read, FillsInDefaults) {
   EXPECT_EQ(sound(smallest), expected);
 }
 
+// Without a folder nothing is written, so nothing can be overwritten: a checkpoint in the current folder is as good.
+TEST(Read, ResumesFromAFileInTheCurrentFolder) {
+  const Scenario s = sound(std::string(smallest) + "workers: [1, 2]\ncheckpoint: {resume: ddp-2.pt}\n");
+  EXPECT_EQ(s.checkpoint.resume, "ddp-2.pt");
+}
+
 TEST(Read, TakesEveryKey) {
   const Scenario s = sound(R"(
 name: all-keys_1.0
