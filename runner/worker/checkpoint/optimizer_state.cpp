@@ -8,8 +8,6 @@
 namespace ddpprof::worker {
 namespace {
 
-using torch::optim::OptimizerParamState;
-
 c10::impl::GenericDict tensors_of(const torch::optim::SGDParamState& state) {
   auto tensors = text_dictionary();
   tensors.insert("momentum_buffer", state.momentum_buffer());
