@@ -101,7 +101,7 @@ Owner owner_of(const RankFiles& files, const launcher::Start& own) {
   const std::string host = start.value("host", "?");
   const auto pid = start.value("pid", std::int64_t{0});
   owner.text = fmt::format("process {} on {}", pid, host);
-  owner.alive = host == own_host() && pid != getpid() && launcher::program_of(pid).starts_with("ddpprof");
+  owner.alive = host == host::host_name() && pid != getpid() && launcher::program_of(pid).starts_with("ddpprof");
   owner.meets = own.world_size > 1 && start.value("world_size", 0) == own.world_size &&
                 start.value("meeting", "") == meeting_place(own);
   return owner;
@@ -166,8 +166,6 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
 }
 
 }  // namespace
-
-std::string own_host() { return host::host_name(); }
 
 std::string meeting_place(const launcher::Start& start) {
   return fmt::format("{}:{}/{}", start.master_address, start.master_port, start.run_id);

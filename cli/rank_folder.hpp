@@ -25,7 +25,6 @@ struct RankFiles {
   std::filesystem::path folder;  // DIR/attempt-<k>
   std::filesystem::path start, scenario, run, result, trace;
 };
-std::string own_host();
 std::string meeting_place(const launcher::Start& start);  // where its ranks find each other; equal on all of them
 RankFiles rank_files(const std::filesystem::path& folder, int attempt, int rank);
 

@@ -20,6 +20,7 @@
 #include "cli/rank_folder.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
+#include "runner/host/network.hpp"
 #include "runner/launcher/rendezvous.hpp"
 #include "runner/launcher/start.hpp"
 #include "runner/launcher/status_page.hpp"
@@ -127,7 +128,7 @@ class Worker : public Subcommand {
             {"started_by", launcher::to_string(start.starter)},
             {"attempt", start.attempt},
             {"meeting", meeting_place(start)},
-            {"host", own_host()},
+            {"host", host::host_name()},
             {"pid", getpid()},
             {"started_utc_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()},
             {"scenario_file", fs::path(scenario_file_).filename().string()},

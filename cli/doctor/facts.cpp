@@ -94,13 +94,10 @@ Facts look(const LookOptions& options) {
                                             : host::Reading<host::CpuTimes>::unknown(times.why + times_after.why);
   constexpr double least_cores = 0.05;
   facts.window.busy = host::busy_between(processes, processes_after, elapsed.count(), least_cores, getpid());
+  constexpr std::int64_t nobody = 0;  // is left out
   facts.window.visible_cores = 0.0;
-  for (const auto& [pid, process] : processes_after) {
-    const auto before = processes.find(pid);
-    const bool same = before != processes.end() && before->second.started_ticks == process.started_ticks;
-    *facts.window.visible_cores +=
-        static_cast<double>(process.cpu_ns - (same ? before->second.cpu_ns : 0)) / static_cast<double>(elapsed.count());
-  }
+  for (const auto& process : host::busy_between(processes, processes_after, elapsed.count(), 0.0, nobody))
+    *facts.window.visible_cores += process.cores;
   facts.database_folder = std::filesystem::absolute(options.folder).lexically_normal().string();
   facts.disk = host::free_space(host, facts.database_folder);
   facts.folder_writable = access(options.folder.c_str(), W_OK | X_OK) == 0;
