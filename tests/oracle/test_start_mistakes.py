@@ -3,6 +3,7 @@
 A line "MISTAKE | exit code | seconds | message" is printed for each, which docs/starting.md quotes.
 """
 
+import contextlib
 import datetime
 import json
 import os
@@ -225,7 +226,10 @@ class Mistakes(StartedRanks):
         """Until the rank has a connection to the store: then it waits for the verdict, or is about to."""
         end = time.monotonic() + SLOW_DAY_S
         while time.monotonic() < end:
-            sockets = {os.readlink(path) for path in pathlib.Path(f"/proc/{rank.pid}/fd").iterdir() if path.is_symlink()}
+            sockets = set()
+            for path in pathlib.Path(f"/proc/{rank.pid}/fd").iterdir():
+                with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+                    sockets.add(os.readlink(path))
             lines = [line.split() for table in ("tcp", "tcp6") for line in pathlib.Path("/proc/net", table).read_text().splitlines()]
             if any(fields[3] == "01" and f"socket:[{fields[9]}]" in sockets for fields in lines):  # 01: connected
                 time.sleep(0.5)
