@@ -1,0 +1,26 @@
+// What the other collectives cost, alone on their links: closed forms, split as an all-reduce's.
+//
+// N ranks; message bytes are those of the whole vector: what every rank holds after an all-gather, before a
+// reduce-scatter. Every form is 0 for one rank. Throws std::invalid_argument when N < 1 or the bytes are below 0.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/collective/all_reduce.hpp"
+
+namespace ddpprof::collective {
+
+// Rings (Thakur, Rabenseifner, Gropp 2005): the two halves of a ring all-reduce.
+Cost ring_reduce_scatter(std::int64_t workers, double message_bytes, const Link&);  // (N-1)(alpha + S/N (beta + gamma))
+Cost ring_all_gather(std::int64_t workers, double message_bytes, const Link&);      // (N-1)(alpha + S/N beta)
+
+// Binomial tree, whole message a hop: ceil(log2 N)(alpha + S beta). Gloo's broadcast and broadcasts of short messages.
+Cost tree_broadcast(std::int64_t workers, double message_bytes, const Link&);
+
+// A pipelined chain in `chunks` parts: (N-2 + chunks)(alpha + S/chunks beta). NCCL's broadcast.
+Cost chain_broadcast(std::int64_t workers, double message_bytes, std::int64_t chunks, const Link&);
+
+// One message from one rank to another: alpha + S beta.
+Cost send(double message_bytes, const Link&);
+
+}  // namespace ddpprof::collective

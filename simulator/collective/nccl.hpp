@@ -1,0 +1,53 @@
+// NCCL's own estimate of an all-reduce, by which it chooses its algorithm and protocol.
+//
+// As NCCL 2.28 to 2.30 reckon (src/graph/tuning.cc): microseconds of latency and GB/s of bandwidth for each algorithm
+// and protocol from tables by GPU generation, the least time wins. It is what NCCL believes of a machine, not a
+// measurement; its choice of regimes is what a fit of measured sizes follows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpprof::collective::nccl {
+
+enum class Generation { volta, ampere, hopper, blackwell };  // older GPUs count as volta, as there
+enum class Algorithm { tree, ring, nvls, nvls_tree };
+enum class Protocol { ll, ll128, simple };
+
+// What NCCL's topology search would have found. Bandwidths are of one channel, in GB/s (1e9 bytes/s), as its log prints
+// them with NCCL_DEBUG_SUBSYS=GRAPH.
+struct System {
+  std::int64_t ranks = 1;
+  std::int64_t nodes = 1;
+  Generation generation = Generation::ampere;
+  bool nvlink = true;  // inside a node; else PCIe
+  std::int64_t channels = 1;
+  double inside_gb_s = 20.0;  // a channel's, within a node
+  double across_gb_s = 20.0;  // a channel's, between nodes
+  double network_us = 0.0;    // the network's own latency, as its plugin reports it
+  bool amd_cpu = false;       // AMD, or of several vendors; else Intel's figures
+  bool ll128 = true;          // allowed where every link keeps 128-byte stores whole (NVLink; PCIe up to one switch)
+  bool one_tree_pattern = false;  // the search found plain trees only: 0.85 of the tree's bandwidth
+  bool nvls = false;              // NVLink switches that reduce (Hopper and later, at least two channels)
+};
+
+struct Estimate {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  double latency_s = 0.0;
+  double bandwidth_s = 0.0;
+  double total_s() const { return latency_s + bandwidth_s; }
+};
+
+// Every algorithm and protocol that is allowed there, in a fixed order; empty for one rank. Throws
+// std::invalid_argument for figures that cannot be: ranks not a multiple of nodes, no channel, a bandwidth of 0.
+std::vector<Estimate> all_reduce_estimates(const System& system, std::int64_t message_bytes);
+
+// The one NCCL takes; nothing for one rank.
+std::optional<Estimate> all_reduce(const System& system, std::int64_t message_bytes);
+
+std::string to_string(const Estimate& estimate);  // "Ring/LL128", NCCL's names
+
+}  // namespace ddpprof::collective::nccl

@@ -1,0 +1,125 @@
+#include "simulator/collective/network.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "simulator/collective/collectives.hpp"
+
+namespace ddpprof::collective {
+namespace {
+
+void require(std::int64_t value, std::int64_t least, const char* what) {
+  if (value < least)
+    throw std::invalid_argument("network: " + std::to_string(value) + " " + what + ", expected " +
+                                std::to_string(least) + " or more");
+}
+
+void require(const Network& network, const Group& group, double message_bytes) {
+  require(network.ranks_per_node, 1, "ranks a node");
+  require(network.nics, 0, "NICs");
+  require(group.size, 1, "ranks in a group");
+  require(group.stride, 1, "as a group's stride");
+  if (!(message_bytes >= 0.0))
+    throw std::invalid_argument("network: " + std::to_string(message_bytes) + " bytes, expected 0 or more");
+}
+
+std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+// How many transfers share a NIC when `transfers` leave a node at once.
+double sharing(const Network& network, std::int64_t transfers) {
+  if (network.nics == 0) return 1.0;
+  return std::max(1.0, static_cast<double>(transfers) / static_cast<double>(network.nics));
+}
+
+Link across(const Network& network, std::int64_t transfers) {
+  Link link = network.across;
+  link.bandwidth_s_per_byte *= sharing(network, transfers);
+  return link;
+}
+
+// Groups like this one that have ranks on a node.
+std::int64_t groups_on_a_node(const Network& network, const Group& group) {
+  return divide_up(network.ranks_per_node, group.ranks_on_a_node(network));
+}
+
+// A ring's steps: those between nodes take that link's latency, all move at the pace of the slowest link.
+Cost over_ring(const Network& network, const Group& group, Cost inside, Cost slowest) {
+  const std::int64_t nodes = group.nodes(network);
+  if (nodes == 1) return inside;
+  const auto steps = static_cast<double>(group.size - 1);
+  const double between = static_cast<double>(nodes - 1) / steps;  // share of the steps
+  Cost cost = inside.bandwidth_s > slowest.bandwidth_s ? inside : slowest;
+  cost.latency_s = (1.0 - between) * inside.latency_s + between * slowest.latency_s;
+  return cost;
+}
+
+template <class Form>
+Cost ring_of(const Network& network, const Group& group, double message_bytes, Form form) {
+  require(network, group, message_bytes);
+  if (group.size == 1) return {};
+  const Link outside = across(network, groups_on_a_node(network, group));
+  return over_ring(network, group, form(group.size, message_bytes, network.inside),
+                   form(group.size, message_bytes, outside));
+}
+
+}  // namespace
+
+std::int64_t Group::ranks_on_a_node(const Network& network) const {
+  return std::clamp(divide_up(network.ranks_per_node, stride), std::int64_t{1}, size);
+}
+
+std::int64_t Group::nodes(const Network& network) const { return divide_up(size, ranks_on_a_node(network)); }
+
+Cost all_reduce(const Network& network, const Group& group, double message_bytes, Algorithm algorithm) {
+  require(network, group, message_bytes);
+  if (group.size == 1) return {};
+  const std::int64_t groups = groups_on_a_node(network, group);
+  const std::int64_t here = group.ranks_on_a_node(network);
+  switch (algorithm) {
+    case Algorithm::ring:
+      return ring_of(network, group, message_bytes, ring);
+    case Algorithm::two_level: {
+      // Every rank of the node takes part in a ring across: all of them leave at once.
+      TwoLevel shape{network.inside, across(network, here * groups), here, false};
+      return two_level(group.size, message_bytes, shape);
+    }
+    case Algorithm::halving_doubling:
+    case Algorithm::double_binary_tree: {
+      const bool several = group.nodes(network) > 1;
+      const Link link =
+          several ? across(network, algorithm == Algorithm::halving_doubling ? here * groups : groups) : network.inside;
+      return algorithm == Algorithm::halving_doubling ? halving_doubling(group.size, message_bytes, link)
+                                                      : double_binary_tree(group.size, message_bytes, link);
+    }
+  }
+  throw std::invalid_argument("network: unknown algorithm");
+}
+
+Cost reduce_scatter(const Network& network, const Group& group, double message_bytes) {
+  return ring_of(network, group, message_bytes, ring_reduce_scatter);
+}
+
+Cost all_gather(const Network& network, const Group& group, double message_bytes) {
+  return ring_of(network, group, message_bytes, ring_all_gather);
+}
+
+Cost broadcast(const Network& network, const Group& group, double message_bytes) {
+  require(network, group, message_bytes);
+  const std::int64_t here = group.ranks_on_a_node(network);
+  const Cost outside =
+      tree_broadcast(group.nodes(network), message_bytes, across(network, groups_on_a_node(network, group)));
+  return outside + tree_broadcast(here, message_bytes, network.inside);
+}
+
+Cost send(const Network& network, std::int64_t from, std::int64_t distance, double message_bytes) {
+  require(network, {}, message_bytes);
+  require(from, 0, "as a rank");
+  require(distance, 0, "ranks apart");
+  if (distance == 0) return {};
+  if (from / network.ranks_per_node == (from + distance) / network.ranks_per_node)
+    return send(message_bytes, network.inside);
+  return send(message_bytes, across(network, std::min(distance, network.ranks_per_node)));
+}
+
+}  // namespace ddpprof::collective

@@ -1,0 +1,92 @@
+#include "simulator/engine/graph.hpp"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace ddpprof::engine {
+namespace {
+
+void require_time(double value, const char* name) {
+  if (!(value >= 0.0) || !std::isfinite(value))
+    throw std::invalid_argument("graph: " + std::string(name) + " is " + std::to_string(value) +
+                                " s, expected a finite time of 0 or more");
+}
+
+void require_number(std::int32_t number, std::size_t count, const char* what) {
+  if (number < 0 || static_cast<std::size_t>(number) >= count)
+    throw std::invalid_argument("graph: " + std::string(what) + " " + std::to_string(number) + ", expected 0 to " +
+                                std::to_string(static_cast<std::int64_t>(count) - 1));
+}
+
+std::int32_t next_number(std::size_t count) {
+  if (count >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw std::length_error("graph: more than 2^31 - 1 tasks, lanes or links");
+  return static_cast<std::int32_t>(count);
+}
+
+}  // namespace
+
+Lane Graph::add_lane(const LaneOptions& options) {
+  if (options.capacity < 1)
+    throw std::invalid_argument("graph: a lane of capacity " + std::to_string(options.capacity) +
+                                ", expected 1 or more");
+  if (!(options.slowdown >= 1.0) || !std::isfinite(options.slowdown))
+    throw std::invalid_argument("graph: slowdown " + std::to_string(options.slowdown) + ", expected 1 or more");
+  if (options.slowed_by != none) {
+    require_number(options.slowed_by, lanes_.size(), "slowed_by lane");
+    if (options.capacity != 1) throw std::invalid_argument("graph: a lane that is slowed has capacity 1");
+  }
+  const Lane lane = next_number(lanes_.size());
+  lanes_.push_back(options);
+  return lane;
+}
+
+Link Graph::add_link() { return next_number(links_++); }
+
+Task Graph::add_task(const Work& work, std::span<const Lane> lanes, std::span<const Task> after) {
+  require_time(work.fixed_s, "fixed_s");
+  require_time(work.shared_s, "shared_s");
+  if (work.link != none) require_number(work.link, links_, "link");
+  const Task task = next_number(work_.size());
+  work_.push_back(work);
+  places_end_.push_back(static_cast<std::uint32_t>(places_.size()));
+  waits_end_.push_back(static_cast<std::uint32_t>(waits_.size()));
+  for (const Lane lane : lanes) occupy(lane);
+  for (const Task before : after) wait_for(before);
+  return task;
+}
+
+void Graph::occupy(Lane lane) {
+  require_number(lane, lanes_.size(), "lane");
+  if (work_.empty()) throw std::invalid_argument("graph: occupy before any task");
+  const Task task = static_cast<Task>(work_.size() - 1);
+  if (places_.size() >= std::numeric_limits<std::uint32_t>::max())
+    throw std::length_error("graph: more than 2^32 - 1 places");
+  const auto held = lanes_of(task);
+  const LaneOptions& options = lanes_[static_cast<std::size_t>(lane)];
+  const auto alone = [&](const LaneOptions& one) { return one.order == Order::ready || one.slowed_by != none; };
+  if (!held.empty() && (alone(options) || alone(lanes_[static_cast<std::size_t>(held.front())])))
+    throw std::invalid_argument("graph: a task on a lane that is slowed or served in order of coming is on no other");
+  places_.push_back(lane);
+  ++places_end_.back();
+}
+
+void Graph::wait_for(Task task) {
+  require_number(task, work_.empty() ? 0 : work_.size() - 1, "predecessor");
+  if (waits_.size() >= std::numeric_limits<std::uint32_t>::max())
+    throw std::length_error("graph: more than 2^32 - 1 waits");
+  waits_.push_back(task);
+  ++waits_end_.back();
+}
+
+void Graph::reserve(std::size_t tasks, std::size_t places, std::size_t waits) {
+  work_.reserve(tasks);
+  places_end_.reserve(tasks);
+  waits_end_.reserve(tasks);
+  places_.reserve(places);
+  waits_.reserve(waits);
+}
+
+}  // namespace ddpprof::engine

@@ -1,0 +1,329 @@
+#include <algorithm>
+#include <deque>
+#include <queue>
+#include <stdexcept>
+#include <string>
+
+#include "simulator/engine/graph.hpp"
+
+namespace ddpprof::engine {
+namespace {
+
+using Index = std::size_t;
+constexpr double not_started = -1.0;
+
+Index at(std::int32_t number) { return static_cast<Index>(number); }
+
+// For each of `owners` things, the tasks that name it, in the order of the tasks.
+struct Lists {
+  std::vector<std::uint32_t> begin;  // owners + 1
+  std::vector<Task> tasks;
+  std::span<const Task> of(Index owner) const {
+    return std::span(tasks).subspan(begin[owner], begin[owner + 1] - begin[owner]);
+  }
+};
+
+template <class NamesOf>
+Lists invert(Index owners, Index tasks, NamesOf names_of) {
+  Lists lists;
+  lists.begin.assign(owners + 1, 0);
+  for (Index task = 0; task < tasks; ++task)
+    for (const std::int32_t name : names_of(static_cast<Task>(task))) ++lists.begin[at(name) + 1];
+  for (Index owner = 0; owner < owners; ++owner) lists.begin[owner + 1] += lists.begin[owner];
+  lists.tasks.resize(lists.begin[owners]);
+  std::vector<std::uint32_t> next(lists.begin.begin(), lists.begin.end() - 1);
+  for (Index task = 0; task < tasks; ++task)
+    for (const std::int32_t name : names_of(static_cast<Task>(task)))
+      lists.tasks[next[at(name)]++] = static_cast<Task>(task);
+  return lists;
+}
+
+enum class What : std::uint8_t { fixed_done, link_turn };
+
+// Among events of one time the lowest number is first, so that no result depends on how a heap breaks ties.
+struct Event {
+  double time_s;
+  std::int32_t number;  // task or link
+  std::uint32_t version;
+  What what;
+  bool operator>(const Event& other) const {
+    if (time_s != other.time_s) return time_s > other.time_s;
+    if (what != other.what) return what > other.what;
+    return number > other.number;
+  }
+};
+
+struct LaneState {
+  std::uint32_t next = 0;  // place in the lane's list whose turn comes next
+  std::int32_t free = 1;
+  std::int32_t running = 0;
+  Task current = none;  // of a lane that is slowed
+};
+
+// Transfers that share a link evenly: each has done as much as the link's own clock has advanced since it joined. The
+// clock runs at 1/(transfers) of the wall's.
+struct LinkState {
+  struct Transfer {
+    double end;  // on the link's clock
+    Task task;
+    bool operator>(const Transfer& other) const { return end != other.end ? end > other.end : task > other.task; }
+  };
+  double clock = 0.0;
+  double seen_s = 0.0;  // wall time of `clock`
+  std::uint32_t version = 0;
+  std::priority_queue<Transfer, std::vector<Transfer>, std::greater<>> transfers;
+
+  void advance(double now_s) {
+    if (!transfers.empty()) clock += (now_s - seen_s) / static_cast<double>(transfers.size());
+    seen_s = now_s;
+  }
+};
+
+// What is left of a slowed task's fixed part.
+struct Slowed {
+  double left_s = 0.0;
+  double seen_s = 0.0;
+  double rate = 1.0;
+  std::uint32_t version = 0;
+};
+
+class Engine {
+ public:
+  explicit Engine(const Graph& graph)
+      : graph_(graph),
+        successors_(invert(graph.tasks(), graph.tasks(), [&](Task task) { return graph.predecessors(task); })),
+        queues_(invert(graph.lanes(), graph.tasks(), [&](Task task) { return graph.lanes_of(task); })),
+        pending_(graph.tasks()),
+        times_(graph.tasks(), Times{0.0, not_started, 0.0}),
+        lanes_(graph.lanes()),
+        links_(graph.links()) {
+    for (Index lane = 0; lane < lanes_.size(); ++lane) {
+      lanes_[lane].free = graph.lane(static_cast<Lane>(lane)).capacity;
+      if (graph.lane(static_cast<Lane>(lane)).order == Order::ready) waiting_.resize(lanes_.size());
+      if (const Lane by = graph.lane(static_cast<Lane>(lane)).slowed_by; by != none) {
+        slows_.resize(lanes_.size());
+        slows_[at(by)].push_back(static_cast<Lane>(lane));
+        slowed_.resize(lanes_.size());
+      }
+    }
+  }
+
+  std::vector<Times> run() {
+    for (Index task = 0; task < pending_.size(); ++task) {
+      const auto number = static_cast<Task>(task);
+      waits_left(number) = static_cast<std::uint32_t>(graph_.predecessors(number).size());
+      pending_[task].turns = static_cast<std::uint32_t>(graph_.lanes_of(number).size());
+    }
+    for (Index lane = 0; lane < lanes_.size(); ++lane) give_turns(static_cast<Lane>(lane));
+    for (Index task = 0; task < pending_.size(); ++task)
+      if (waits_left(static_cast<Task>(task)) == 0) become_ready(static_cast<Task>(task));
+    settle();
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      if (event.what == What::fixed_done) {
+        if (event.version != version_of(event.number)) continue;
+        now_s_ = event.time_s;
+        fixed_done(event.number);
+      } else {
+        if (event.version != links_[at(event.number)].version) continue;
+        now_s_ = event.time_s;
+        link_turn(event.number);
+      }
+      settle();
+    }
+    if (ended_ != graph_.tasks()) refuse_circle();
+    return std::move(times_);
+  }
+
+ private:
+  struct Pending {
+    std::uint32_t waits = 0;  // predecessors that have not ended
+    std::uint32_t turns = 0;  // lanes on which its turn has not come
+  };
+
+  std::uint32_t& waits_left(Task task) { return pending_[at(task)].waits; }
+  const LaneOptions& options(Lane lane) const { return graph_.lane(lane); }
+
+  // The lane that slows this task, or none.
+  Lane slowed_lane(Task task) const {
+    if (slowed_.empty()) return none;
+    const auto lanes = graph_.lanes_of(task);
+    return !lanes.empty() && options(lanes.front()).slowed_by != none ? lanes.front() : none;
+  }
+  std::uint32_t version_of(Task task) const {
+    const Lane lane = slowed_lane(task);
+    return lane == none ? 0 : slowed_[at(lane)].version;
+  }
+
+  // Gives the free places of a lane to the next tasks in its order.
+  void give_turns(Lane lane) {
+    LaneState& state = lanes_[at(lane)];
+    if (options(lane).order == Order::ready) {
+      auto& waiting = waiting_[at(lane)];
+      while (state.free > 0 && !waiting.empty()) {
+        const Task task = waiting.front();
+        waiting.pop();
+        --state.free;
+        pending_[at(task)].turns = 0;
+        startable_.push_back(task);
+      }
+      return;
+    }
+    const auto queue = queues_.of(at(lane));
+    while (state.free > 0 && state.next < queue.size()) {
+      const Task task = queue[state.next++];
+      --state.free;
+      Pending& pending = pending_[at(task)];
+      if (--pending.turns == 0 && pending.waits == 0 && is_ready_[at(task)]) startable_.push_back(task);
+    }
+  }
+
+  void become_ready(Task task) {
+    times_[at(task)].ready_s = now_s_;
+    is_ready_[at(task)] = true;
+    const auto lanes = graph_.lanes_of(task);
+    if (!lanes.empty() && options(lanes.front()).order == Order::ready) {
+      waiting_[at(lanes.front())].push(task);
+      give_turns(lanes.front());
+    } else if (pending_[at(task)].turns == 0) {
+      startable_.push_back(task);
+    }
+  }
+
+  // Starts what can start, and ends at once what takes no time, until nothing is left to do at this moment. A list
+  // instead of a recursion: a chain of tasks without time may be long.
+  void settle() {
+    while (!startable_.empty() || !ending_.empty()) {
+      if (!ending_.empty()) {
+        const Task task = ending_.back();
+        ending_.pop_back();
+        end(task);
+      } else {
+        const Task task = startable_.front();
+        startable_.pop_front();
+        start(task);
+      }
+    }
+  }
+
+  void start(Task task) {
+    times_[at(task)].start_s = now_s_;
+    for (const Lane lane : graph_.lanes_of(task)) {
+      if (lanes_[at(lane)].running++ == 0 && !slows_.empty()) set_rates(lane);
+    }
+    const Work& work = graph_.work(task);
+    const double fixed_s = work.link == none ? work.fixed_s + work.shared_s : work.fixed_s;
+    if (!(fixed_s > 0.0)) {
+      fixed_done(task);
+      return;
+    }
+    const Lane lane = slowed_lane(task);
+    if (lane == none) {
+      events_.push({now_s_ + fixed_s, task, 0, What::fixed_done});
+      return;
+    }
+    lanes_[at(lane)].current = task;
+    Slowed& slowed = slowed_[at(lane)];
+    slowed.left_s = fixed_s;
+    slowed.seen_s = now_s_;
+    slowed.rate = rate_on(lane);
+    events_.push({now_s_ + slowed.left_s / slowed.rate, task, ++slowed.version, What::fixed_done});
+  }
+
+  double rate_on(Lane lane) const {
+    return lanes_[at(options(lane).slowed_by)].running > 0 ? 1.0 / options(lane).slowdown : 1.0;
+  }
+
+  // Lane `by` has become busy or idle: what it slows goes on at another rate.
+  void set_rates(Lane by) {
+    for (const Lane lane : slows_[at(by)]) {
+      const Task task = lanes_[at(lane)].current;
+      if (task == none) continue;
+      Slowed& slowed = slowed_[at(lane)];
+      slowed.left_s = std::max(0.0, slowed.left_s - (now_s_ - slowed.seen_s) * slowed.rate);
+      slowed.seen_s = now_s_;
+      slowed.rate = rate_on(lane);
+      events_.push({now_s_ + slowed.left_s / slowed.rate, task, ++slowed.version, What::fixed_done});
+    }
+  }
+
+  void fixed_done(Task task) {
+    if (const Lane lane = slowed_lane(task); lane != none) lanes_[at(lane)].current = none;
+    const Work& work = graph_.work(task);
+    if (work.link == none || !(work.shared_s > 0.0)) {
+      ending_.push_back(task);
+    } else {
+      LinkState& link = links_[at(work.link)];
+      link.advance(now_s_);
+      link.transfers.push({link.clock + work.shared_s, task});
+      plan_turn(work.link);
+    }
+  }
+
+  void plan_turn(Link number) {
+    LinkState& link = links_[at(number)];
+    ++link.version;
+    if (link.transfers.empty()) return;
+    const double left = std::max(0.0, link.transfers.top().end - link.clock);
+    events_.push({now_s_ + left * static_cast<double>(link.transfers.size()), number, link.version, What::link_turn});
+  }
+
+  void link_turn(Link number) {
+    LinkState& link = links_[at(number)];
+    // Exactly at its end, whatever rounding did on the way.
+    link.clock = link.transfers.top().end;
+    link.seen_s = now_s_;
+    while (!link.transfers.empty() && link.transfers.top().end <= link.clock) {
+      ending_.push_back(link.transfers.top().task);
+      link.transfers.pop();
+    }
+    plan_turn(number);
+  }
+
+  void end(Task task) {
+    times_[at(task)].end_s = now_s_;
+    ++ended_;
+    for (const Lane lane : graph_.lanes_of(task)) {
+      LaneState& state = lanes_[at(lane)];
+      ++state.free;
+      if (--state.running == 0 && !slows_.empty()) set_rates(lane);
+    }
+    for (const Task next : successors_.of(at(task)))
+      if (--waits_left(next) == 0) become_ready(next);
+    for (const Lane lane : graph_.lanes_of(task)) give_turns(lane);
+  }
+
+  [[noreturn]] void refuse_circle() const {
+    for (Index task = 0; task < pending_.size(); ++task) {
+      if (times_[task].start_s >= 0.0) continue;
+      throw std::logic_error("graph: task " + std::to_string(task) + " never starts (" +
+                             std::to_string(pending_[task].waits) + " of what it waits for never end, its turn never " +
+                             "comes on " + std::to_string(pending_[task].turns) +
+                             " lanes): lanes and waits form a circle");
+    }
+    throw std::logic_error("graph: a task never ends");
+  }
+
+  const Graph& graph_;
+  Lists successors_, queues_;
+  std::vector<Pending> pending_;
+  std::vector<Times> times_;
+  std::vector<LaneState> lanes_;
+  std::vector<LinkState> links_;
+  std::vector<std::queue<Task>> waiting_;  // of lanes that serve in order of coming
+  std::vector<std::vector<Lane>> slows_;   // by lane: whom it slows
+  std::vector<Slowed> slowed_;             // by lane
+  std::vector<bool> is_ready_ = std::vector<bool>(graph_.tasks());
+  std::deque<Task> startable_;
+  std::vector<Task> ending_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  double now_s_ = 0.0;
+  Index ended_ = 0;
+};
+
+}  // namespace
+
+std::vector<Times> simulate(const Graph& graph) { return Engine(graph).run(); }
+
+}  // namespace ddpprof::engine

@@ -1,0 +1,37 @@
+// All-reduces hop by hop: when each rank holds its result, where ranks arrive at different times and links differ.
+//
+// One element a rank in `times_s`: on entry when the rank arrives with its data, on return when it has the result and
+// is free for the next collective. A hop starts when the sender has what it sends and both ends have done their hop
+// before it. Nothing is assumed to be even: with equal arrivals and links the closed forms of collective/all_reduce.hpp
+// come out, which is how they are tested. Throws std::invalid_argument for a figure out of range.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/collective/all_reduce.hpp"
+
+namespace ddpprof::hops {
+
+// 2(N-1) rounds; in each every rank sends one chunk to its right neighbour. `links[r]` leads from rank r to rank r + 1,
+// the last one back to rank 0. Chunks are message bytes over N. N² of them are passed twice.
+class Ring {
+ public:
+  Ring(std::span<const collective::Link> links);
+  void all_reduce(double chunk_bytes, std::span<double> times_s);
+  void reduce_scatter(double chunk_bytes, std::span<double> times_s);
+  void all_gather(double chunk_bytes, std::span<double> times_s);
+
+ private:
+  void rounds(std::size_t count, std::span<double> times_s);
+
+  std::vector<collective::Link> links_;
+  std::vector<double> hop_s_, other_s_;  // by receiver; the other half of a round's times
+};
+
+// log2 N rounds of halves towards partners at distance N/2, N/4, … and back (recursive halving and doubling); N is a
+// power of two. `link` joins every two ranks.
+void halving_doubling(double message_bytes, const collective::Link& link, std::span<double> times_s);
+
+}  // namespace ddpprof::hops

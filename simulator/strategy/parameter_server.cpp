@@ -1,0 +1,148 @@
+#include "simulator/strategy/parameter_server.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "simulator/engine/graph.hpp"
+
+namespace ddpprof::strategy {
+namespace {
+
+using engine::Task;
+
+void validate(const ParameterServerJob& job) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument("parameter server: " + what); };
+  if (job.compute_s.empty()) refuse("no worker, expected at least one");
+  if (job.servers < 1 || job.servers > static_cast<std::int64_t>(job.compute_s.size()))
+    refuse(std::to_string(job.servers) + " servers for " + std::to_string(job.compute_s.size()) +
+           " workers, expected 1 to as many");
+  if (job.steps < 8) refuse(std::to_string(job.steps) + " steps, expected 8 or more");
+  if (!std::isfinite(job.gradient_bytes) || !(job.gradient_bytes >= 0.0)) refuse("gradient_bytes below 0");
+}
+
+// What one worker does in one step, with server 0 watched for staleness.
+struct Step {
+  Task applied, read;  // read: the parameters that this step's compute used begin to leave the server
+};
+
+class Training {
+ public:
+  explicit Training(const ParameterServerJob& job)
+      : job_(job), workers_(job.compute_s.size()), servers_(static_cast<std::size_t>(job.servers)) {
+    for (std::size_t worker = 0; worker < workers_; ++worker) compute_.push_back(graph_.add_lane());
+    for (std::size_t server = 0; server < servers_; ++server) {
+      in_.push_back(graph_.add_link());
+      out_.push_back(graph_.add_link());
+      apply_.push_back(graph_.add_lane({.order = engine::Order::ready}));
+    }
+    pulled_.resize(workers_);
+    steps_.resize(workers_);
+  }
+
+  ParameterServerOutcome run() {
+    for (std::int64_t step = 0; step < job_.steps; ++step) add_round();
+    return figures(engine::simulate(graph_));
+  }
+
+ private:
+  void add_round() {
+    const double bytes = job_.gradient_bytes / static_cast<double>(servers_);
+    const double transfer_s = bytes * job_.link.bandwidth_s_per_byte;
+    const double apply_s = job_.apply_s / static_cast<double>(servers_);
+    std::vector<std::vector<Task>> applied(workers_);
+    for (std::size_t worker = 0; worker < workers_; ++worker) {
+      const Task computed = graph_.add_task({job_.compute_s[worker]}, std::span(&compute_[worker], 1), pulled_[worker]);
+      for (std::size_t server = 0; server < servers_; ++server) {
+        const Task pushed = graph_.add_task({job_.link.latency_s, transfer_s, in_[server]}, {}, {computed});
+        applied[worker].push_back(graph_.add_task({apply_s}, {apply_[server]}, {pushed}));
+      }
+      const Task read = pulled_[worker].empty() ? engine::none : pulled_[worker].front();
+      steps_[worker].push_back({applied[worker].front(), read});
+    }
+    std::vector<Task> all;  // synchronous, by server: everybody's gradients are in
+    for (std::size_t server = 0; !job_.asynchronous && server < servers_; ++server) {
+      all.push_back(graph_.add_task({}, {}));
+      for (std::size_t worker = 0; worker < workers_; ++worker) graph_.wait_for(applied[worker][server]);
+    }
+    for (std::size_t worker = 0; worker < workers_; ++worker) {
+      pulled_[worker].clear();
+      for (std::size_t server = 0; server < servers_; ++server) {
+        const Task after = job_.asynchronous ? applied[worker][server] : all[server];
+        pulled_[worker].push_back(graph_.add_task({job_.link.latency_s, transfer_s, out_[server]}, {}, {after}));
+      }
+    }
+  }
+
+  // What happens between a quarter of the training and the moment the quickest worker ends: all are at work then.
+  ParameterServerOutcome figures(const std::vector<engine::Times>& times) const {
+    const auto ended_s = [&](Task task) { return times[static_cast<std::size_t>(task)].end_s; };
+    double end_s = ended_s(steps_[0].back().applied);
+    for (const auto& own : steps_) end_s = std::min(end_s, ended_s(own.back().applied));
+    const double begin_s = end_s / 4.0;
+    ParameterServerOutcome outcome;
+    std::vector<double> updates;
+    for (const auto& own : steps_) {
+      double first_s = -1.0, last_s = -1.0, counted = -1.0;
+      for (const Step& step : own) {
+        const double applied_s = ended_s(step.applied);
+        updates.push_back(applied_s);
+        if (applied_s < begin_s || applied_s > end_s) continue;
+        if (first_s < 0.0) first_s = applied_s;
+        last_s = applied_s;
+        ++counted;
+      }
+      // Too slow for two updates in that time: its first update ends its first step.
+      outcome.gradients_per_s += counted >= 1.0 ? counted / (last_s - first_s) : 1.0 / ended_s(own.front().applied);
+    }
+    outcome.step_s = static_cast<double>(workers_) / outcome.gradients_per_s;
+    const double compute_s = std::accumulate(job_.compute_s.begin(), job_.compute_s.end(), 0.0);
+    outcome.exposed_s = outcome.step_s - compute_s / static_cast<double>(workers_);
+    outcome.server_bytes_per_step =
+        2.0 * job_.gradient_bytes / static_cast<double>(servers_) * static_cast<double>(workers_);
+    std::sort(updates.begin(), updates.end());
+    if (job_.asynchronous) count_staleness(times, updates, begin_s, end_s, outcome);
+    return outcome;
+  }
+
+  void count_staleness(const std::vector<engine::Times>& times, const std::vector<double>& updates, double begin_s,
+                       double end_s, ParameterServerOutcome& outcome) const {
+    const auto until = [&](double time_s) {
+      return std::upper_bound(updates.begin(), updates.end(), time_s) - updates.begin();
+    };
+    double sum = 0.0;
+    std::int64_t count = 0;
+    for (const auto& own : steps_) {
+      for (const Step& step : own) {
+        if (step.read == engine::none) continue;  // of what training began with
+        const double read_s = times[static_cast<std::size_t>(step.read)].start_s;
+        const double applied_s = times[static_cast<std::size_t>(step.applied)].end_s;
+        if (read_s < begin_s || applied_s > end_s) continue;
+        const std::int64_t others = until(applied_s) - until(read_s) - 1;
+        sum += static_cast<double>(others);
+        outcome.most_staleness = std::max(outcome.most_staleness, others);
+        ++count;
+      }
+    }
+    outcome.mean_staleness = count > 0 ? sum / static_cast<double>(count) : 0.0;
+  }
+
+  const ParameterServerJob& job_;
+  std::size_t workers_, servers_;
+  engine::Graph graph_;
+  std::vector<engine::Lane> compute_, apply_;
+  std::vector<engine::Link> in_, out_;
+  std::vector<std::vector<Task>> pulled_;
+  std::vector<std::vector<Step>> steps_;
+};
+
+}  // namespace
+
+ParameterServerOutcome simulate(const ParameterServerJob& job) {
+  validate(job);
+  return Training(job).run();
+}
+
+}  // namespace ddpprof::strategy
