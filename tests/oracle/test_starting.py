@@ -119,7 +119,13 @@ class Ways(StartedRanks):
         self.by_hand(2, folders=[folders[2]] * 2)
         database, result = self.imported(*folders)
         self.assertEqual(self.query(database, "SELECT world_size, repeat FROM measurement ORDER BY id"), [(1, 0), (2, 0), (2, 1)])
-        self.assertGreater(self.query(database, "SELECT count(*) FROM prediction WHERE world_size = 8")[0][0], 0)
+        # Six steps of a small model on a busy machine may be too noisy for a fit; N = 8 is then refused, with the reason.
+        predicted = {workers for (workers,) in self.query(database, "SELECT world_size FROM prediction WHERE strategy = 'ddp'")}
+        if predicted != {1, 2, 8}:
+            self.assertEqual(predicted, {1, 2})
+            (why,), = self.query(database, "SELECT message FROM diagnostic WHERE code = 'prediction_none'")
+            self.assertIn("ddp at N = 8 is not predicted: ", why)
+            self.assertIn("median relative error", why)
         self.assertIn("Predictions", result.stdout)
         # The stored scenario serves what comes after an import as it does after a run.
         lr = self.ddpprof("lr", database, "--workers", "8")
