@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/interruption.hpp"
+
 namespace ddpprof::cli {
 namespace {
 
@@ -62,7 +64,7 @@ void drain(const Pipe (&pipes)[2], std::string* (&texts)[2], Clock::time_point e
                      {.fd = pipes[1].read_end, .events = POLLIN, .revents = 0}};
   while (ready[0].fd >= 0 || ready[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (left <= 0) return;
+    if (left <= 0 || InterruptionGuard::interrupted()) return;
     if (poll(ready, 2, static_cast<int>(std::min<long long>(left, 1000))) <= 0) continue;
     for (int i = 0; i < 2; ++i) {
       if (ready[i].fd < 0 || ready[i].revents == 0) continue;
@@ -79,6 +81,8 @@ void drain(const Pipe (&pipes)[2], std::string* (&texts)[2], Clock::time_point e
 CommandOutcome run_command(const std::vector<std::string>& argv, std::chrono::milliseconds limit) {
   CommandOutcome outcome;
   const Clock::time_point begin = Clock::now();
+  // The program has a process group of its own, so Ctrl-C at a terminal does not reach it.
+  const InterruptionGuard guard;
   Pipe pipes[2];
   if (!pipes[0].open() || !pipes[1].open()) {
     outcome.error = std::string("pipe: ") + std::strerror(errno);
@@ -97,9 +101,12 @@ CommandOutcome run_command(const std::vector<std::string>& argv, std::chrono::mi
   int status = 0;
   pid_t ended = 0;
   // It may close its output and go on: the limit holds for its end.
-  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < begin + limit) usleep(2000);
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < begin + limit &&
+         !InterruptionGuard::interrupted())
+    usleep(2000);
   if (ended == 0) {
-    outcome.timed_out = true;
+    outcome.interrupted = InterruptionGuard::interrupted();
+    outcome.timed_out = !outcome.interrupted;
     kill(-child, SIGKILL);
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
     }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/doctor/programs.hpp"
+#include "runner/host/within.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -31,6 +32,35 @@ constexpr std::string_view exact[] = {"OMP_NUM_THREADS",
 constexpr std::string_view prefixes[] = {"MKL_",     "KMP_",         "NCCL_",         "GLOO_",   "TORCH_",
                                          "PYTORCH_", "ATEN_",        "DNNL_",         "ONEDNN_", "MALLOC_",
                                          "DDPPROF_", "NVIDIA_TF32_", "GLIBC_TUNABLES"};
+
+// Drivers and file systems that hang are among what a doctor is asked about.
+constexpr auto disk_limit = std::chrono::seconds(3);
+constexpr auto library_limit = std::chrono::seconds(10);
+constexpr auto driver_limit = std::chrono::seconds(30);  // without persistence it starts each device: seconds each
+
+template <class T>
+void mark_silent(host::Reading<T>& reading, const std::string& why) {
+  reading = host::Reading<T>::unknown(why);
+}
+void mark_silent(host::Nvml& nvml, const std::string& why) {
+  mark_silent(nvml.gpus, why + ": the driver hangs");
+  mark_silent(nvml.cuda_version, why + ": the driver hangs");
+}
+void mark_silent(Tracer& tracer, const std::string& why) {
+  tracer.problem = "gave " + why;
+  tracer.remedy = "look whether the disk with ddpprof hangs";
+}
+
+// Puts what `look` returns into `found`, or that there was no answer.
+template <class Look, class Found>
+void limited(Facts& facts, Found& found, std::chrono::milliseconds limit, Look look) {
+  if (auto answer = host::within(limit, std::move(look))) {
+    found = std::move(*answer);
+  } else {
+    facts.abandoned = true;
+    mark_silent(found, host::no_answer(limit));
+  }
+}
 
 }  // namespace
 
@@ -99,18 +129,21 @@ Facts look(const LookOptions& options) {
   for (const auto& process : host::busy_between(processes, processes_after, elapsed.count(), 0.0, nobody))
     *facts.window.visible_cores += process.cores;
   facts.database_folder = std::filesystem::absolute(options.folder).lexically_normal().string();
-  facts.disk = host::free_space(host, facts.database_folder);
-  facts.folder_writable = access(options.folder.c_str(), W_OK | X_OK) == 0;
+  limited(facts, facts.disk, disk_limit,
+          [host, folder = facts.database_folder] { return host::free_space(host, folder); });
+  // Not asked where the file system is silent.
+  facts.folder_writable = facts.disk && access(options.folder.c_str(), W_OK | X_OK) == 0;
   facts.limits = host::read_limits();
-  facts.cuda = host::cuda_loads();
-  facts.nvml = host::read_nvml();
+  // Ours before the driver's: while one library hangs as it is loaded, no other can be.
+  limited(facts, facts.tracer, library_limit, look_at_tracer);
+  limited(facts, facts.cuda, library_limit, [] { return host::cuda_loads(); });
+  limited(facts, facts.nvml, driver_limit, [] { return host::read_nvml(); });
   facts.interfaces = host::read_interfaces(host, true);
   facts.host_name = host::host_name();
   facts.host_addresses = host::resolve(facts.host_name, std::chrono::milliseconds(700));
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
   facts.environment = relevant_variables(variables);
-  facts.tracer = look_at_tracer();
   facts.worker = look_at_worker(options.worker_limit);
   return facts;
 }

@@ -83,6 +83,7 @@ Worker look_at_worker(std::chrono::milliseconds limit) {
     return worker;
   }
   const CommandOutcome outcome = run_command({worker.path.string(), "--about"}, limit);
+  if (outcome.interrupted) throw Failure(ExitCode::failed, "interrupted");
   worker.seconds = outcome.seconds;
   const double limit_s = static_cast<double>(limit.count()) / 1000.0;
   if (!outcome.started) {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <future>
-#include <memory>
-#include <thread>
+#include <utility>
+
+#include "runner/host/within.hpp"
 
 namespace ddpprof::host {
 namespace {
@@ -96,12 +96,8 @@ std::string host_name() {
 }
 
 Reading<std::vector<std::string>> resolve(const std::string& name, std::chrono::milliseconds limit) {
-  // getaddrinfo cannot be interrupted: a thread of its own waits for it, and is left behind when that takes too long.
-  auto promise = std::make_shared<std::promise<Reading<std::vector<std::string>>>>();
-  std::future<Reading<std::vector<std::string>>> answer = promise->get_future();
-  std::thread([promise, name] { promise->set_value(look_up(name)); }).detach();
-  if (answer.wait_for(limit) == std::future_status::ready) return answer.get();
-  return Reading<std::vector<std::string>>::unknown("no answer within " + std::to_string(limit.count()) + " ms");
+  auto answer = within(limit, [name] { return look_up(name); });
+  return answer ? std::move(*answer) : Reading<std::vector<std::string>>::unknown(no_answer(limit));
 }
 
 }  // namespace ddpprof::host

@@ -182,6 +182,19 @@ TEST(Command, OutputExitCodeAndWhatDoesNotStart) {
   EXPECT_THAT(none.error, HasSubstr("No such file"));
 }
 
+TEST(Command, CtrlCEndsItAtOnce) {
+  const auto file = std::filesystem::temp_directory_path() / ("ddpprof_doctor_interrupted_" + std::to_string(getpid()));
+  // The program asks for it itself, so that it is certainly running.
+  const CommandOutcome outcome = run_command(
+      {"/bin/sh", "-c", "echo $$ > " + file.string() + "; kill -INT $PPID; exec sleep 60"}, std::chrono::seconds(60));
+  EXPECT_TRUE(outcome.interrupted);
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_LT(outcome.seconds, 30.0);
+  const int child = std::stoi(test::read_all(file));
+  std::filesystem::remove(file);
+  EXPECT_NE(kill(child, 0), 0);  // reaped
+}
+
 TEST(Command, WhatHangsIsEndedWithItsChildren) {
   const auto file = std::filesystem::temp_directory_path() / ("ddpprof_doctor_" + std::to_string(getpid()));
   const CommandOutcome hung = run_command({"/bin/sh", "-c", "sleep 60 & echo $! > " + file.string() + "; wait"},

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
+#include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include "runner/host/activity.hpp"
@@ -14,6 +17,7 @@
 #include "runner/host/gpu.hpp"
 #include "runner/host/memory.hpp"
 #include "runner/host/network.hpp"
+#include "runner/host/within.hpp"
 
 namespace ddpprof::host {
 namespace {
@@ -215,6 +219,23 @@ TEST(Conditions, OwnProcessorTimeIsCounted) {
   ASSERT_TRUE(now.times.has_value());
   EXPECT_GE(now.times->cpus, 1);
   EXPECT_TRUE(now.load.has_value());
+}
+
+TEST(Within, AnswersThrowsOrGivesUp) {
+  EXPECT_EQ(within(std::chrono::seconds(30), [] { return 7; }), 7);
+  EXPECT_THROW(within(std::chrono::seconds(30), []() -> int { throw std::runtime_error("no"); }), std::runtime_error);
+  // The look that never returns outlives the call, and ends with what it waits for.
+  auto release = std::make_shared<std::promise<void>>();
+  const auto ended = std::make_shared<std::promise<void>>();
+  std::future<void> end = ended->get_future();
+  const auto look = [wait = release->get_future().share(), ended] {
+    wait.wait();
+    ended->set_value();
+    return 7;
+  };
+  EXPECT_EQ(within(std::chrono::milliseconds(20), look), std::nullopt);
+  release->set_value();
+  EXPECT_EQ(end.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
 
 }  // namespace
