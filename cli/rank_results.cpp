@@ -73,7 +73,8 @@ std::vector<store::MemoryRow> memory_rows(const RankResults& results) {
   std::vector<store::MemoryRow> rows;
   for (const auto& [rank, result] : results.by_rank) {
     if (result.contains("peak_rss_bytes"))
-      rows.push_back({0, rank, -1, std::nullopt, result.value("peak_rss_bytes", std::int64_t{0})});
+      rows.push_back(
+          {0, rank, store::MemoryRow::whole_process, std::nullopt, result.value("peak_rss_bytes", std::int64_t{0})});
     for (const nlohmann::json& device : result.value("memory", nlohmann::json::array()))
       rows.push_back({0, rank, device.value("device", std::int64_t{0}), device.value("held_bytes", std::int64_t{0}),
                       device.value("peak_bytes", std::int64_t{0})});

@@ -7,11 +7,10 @@
 #include <optional>
 
 #include "analysis/report/build.hpp"
+#include "tracer/store/run_rows.hpp"
 
 namespace ddpprof::report {
 namespace {
-
-constexpr std::int64_t whole_process = -1;
 
 // The largest over a configuration's repeats and ranks.
 struct Most {
@@ -26,7 +25,7 @@ std::map<std::int64_t, Most> read_memory(SQLite::Database& db) {
   while (q.executeStep()) {
     Most& most = by_measurement[q.getColumn(0).getInt64()];
     const std::int64_t device = q.getColumn(1).getInt64(), peak = q.getColumn(3).getInt64();
-    if (device == whole_process) {
+    if (device == store::MemoryRow::whole_process) {
       raise(most.process, peak);
     } else if (device == 0) {
       if (!q.getColumn(2).isNull()) raise(most.root_held, q.getColumn(2).getInt64());

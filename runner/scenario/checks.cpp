@@ -14,7 +14,6 @@ namespace ddpprof::scenario {
 namespace {
 
 constexpr std::int64_t mnist_pixels = 28 * 28, mnist_classes = 10;
-constexpr std::int64_t most_weighted_samples = std::int64_t{1} << 24;  // categories of torch.multinomial
 
 class Checks {
  public:
@@ -249,10 +248,10 @@ class Checks {
       if (!data.shuffle && sound({"workload.data.shuffle"}))
         tree_.complain_at({"workload.data.sampling"},
                           "draws samples at random, which 'shuffle: false' forbids; expected one of the two");
-      if (sound({"workload.data.samples"}) && data.known_samples().value_or(0) > most_weighted_samples)
+      if (sound({"workload.data.samples"}) && data.known_samples().value_or(0) > Data::most_weighted_samples)
         tree_.complain_at({"workload.data.samples", "workload.data.sampling"},
                           fmt::format("balanced sampling draws with torch.multinomial, which takes at most {} samples",
-                                      most_weighted_samples));
+                                      Data::most_weighted_samples));
     }
     const Model::Kind kind = scenario_.workload.model.kind;
     const bool tokens = kind == Model::Kind::gpt || kind == Model::Kind::bert;

@@ -51,6 +51,7 @@ struct Model {
 
 struct Data {
   static constexpr std::int64_t synthetic_samples = 10000;
+  static constexpr std::int64_t most_weighted_samples = std::int64_t{1} << 24;  // categories of torch.multinomial
 
   DataSource source = DataSource::synthetic;
   std::string path = {};                     // mnist, tensors: the folder with the files

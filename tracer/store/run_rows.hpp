@@ -97,6 +97,7 @@ struct HostConditionRow {
 
 struct MemoryRow {
   static constexpr std::string_view table = "memory";
+  static constexpr std::int64_t whole_process = -1;  // as a device: all that the process took of the host's memory
   std::int64_t measurement_id = 0, rank = 0, device = 0;
   std::optional<std::int64_t> held_bytes;
   std::int64_t peak_bytes = 0;

@@ -6,8 +6,6 @@
 namespace ddpprof::worker {
 namespace {
 
-constexpr std::int64_t most_weighted_samples = std::int64_t{1} << 24;  // categories of torch.multinomial
-
 Samples load(const scenario::Workload& workload) {
   switch (workload.data.source) {
     case scenario::DataSource::synthetic:
@@ -73,10 +71,10 @@ Dataset::Batch Dataset::batch(const Picks& picks) const {
 std::vector<double> Dataset::balancing_weights() const {
   if (samples_.targets.dim() != 1 || samples_.targets.scalar_type() != torch::kLong)
     throw DataError("workload.data.sampling: balanced needs one class a sample");
-  if (samples() > most_weighted_samples)
+  if (samples() > scenario::Data::most_weighted_samples)
     throw DataError("workload.data.sampling: balanced draws with torch.multinomial, which takes at most " +
-                    std::to_string(most_weighted_samples) + " samples; found " + std::to_string(samples()) +
-                    ": set workload.data.samples");
+                    std::to_string(scenario::Data::most_weighted_samples) + " samples; found " +
+                    std::to_string(samples()) + ": set workload.data.samples");
   const auto rows = samples_.targets.contiguous();
   const auto* labels = rows.const_data_ptr<std::int64_t>();
   const auto pool = static_cast<std::size_t>(pool_size());

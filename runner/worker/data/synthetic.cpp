@@ -40,6 +40,10 @@ class Classes {
   std::vector<double> edges_;
 };
 
+std::int64_t bytes_of(const scenario::TensorSpec& spec) {
+  return spec.elements() * (spec.type == scenario::TensorSpec::Type::int64 ? 8 : 4);
+}
+
 }  // namespace
 
 SampleFormat sample_format(const scenario::Workload& workload) {
@@ -57,12 +61,6 @@ SampleFormat sample_format(const scenario::Workload& workload) {
   if (workload.loss == scenario::LossKind::model) format.inputs.push_back(input_format(target));
   return format;
 }
-
-namespace {
-std::int64_t bytes_of(const scenario::TensorSpec& spec) {
-  return spec.elements() * (spec.type == scenario::TensorSpec::Type::int64 ? 8 : 4);
-}
-}  // namespace
 
 Samples make_synthetic(const scenario::Workload& workload) {
   const SampleFormat format = sample_format(workload);
