@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
 """Step time of the worker beside Python's own DDP: same weights, batches, threads and cores, in turns.
 
-    benchmarks/parity.py [--build build/dev] [--seconds 120] [--workers 1,2,4] [--full] [MODEL]…
+    benchmarks/parity.py [--build build/dev] [--seconds 120] [--rounds 1] [--workers 1,2,4] [--full] [--keep-memory]
+                         [MODEL]…
 
 Both trainings are alive at once and only one may run (SIGSTOP and SIGCONT to its ranks): turns of half a second or
-seven steps, so that both see the same minutes of the machine. A turn's step time is the median of rank 0's whole steps
+four steps, so that both see the same seconds of the machine. A turn's step time is the median of rank 0's whole steps
 in it; a pair is a turn of ours and the turn of Python's after it. --seconds is for both. --rounds starts both anew so
-many times: large models depend on which memory a process happens to get, which no number of turns averages out. Printed
-as a Markdown table: medians, the median ratio ours / Python's with its 95 % interval (order statistics of the pairs) and,
-of several rounds, each one's, and the spread of Python's own turns (median absolute deviation over median). Run it with
-the interpreter of the torch wheel. --full takes models of real size.
+many times: large models depend on which memory a process happens to get, which no number of turns averages out.
+--keep-memory has both sides' malloc keep what is freed: by its default it gives memory back to the kernel or not as
+blocks happen to lie at the heap's end, and from start to start gradients freed in every step are then paid for by page
+faults or not.
+
+Printed as a Markdown table: medians, the median ratio ours / Python's with its 95 % interval (order statistics, of the
+rounds' ratios where there are six and more, else of the pairs) and, of several rounds, each one's, and the spread of
+Python's own turns (median absolute deviation over median). Run it with the interpreter of the torch wheel. --full takes
+models of real size.
 """
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import signal
@@ -43,37 +50,41 @@ def wait_for(processes, limit_s, what):
             sys.exit(f"{what}, rank {rank}: exit {process.returncode}\n{errors[-2000:]}")
 
 
-def turns(step_ns, turn_s):
+def turns(step_ns, turn_s, stops):
     """Medians of the runs of steps between pauses, None where there are too few to tell; a pause is a step that took more
-    than half a turn longer."""
+    than half a turn longer, and of those no more than the longest `stops`: the machine too may hold a step up."""
     usual = statistics.median(step_ns)
+    longest = sorted(range(len(step_ns)), key=lambda i: -step_ns[i])[:stops]
+    pauses = {i for i in longest if step_ns[i] > usual + 0.5e9 * turn_s}
     parts, part = [], []
-    for step in step_ns:
-        if step > usual + 0.5e9 * turn_s:
+    for number, step in enumerate(step_ns):
+        if number in pauses:
             parts.append(part)
             part = []
         else:
             part.append(step)
     parts.append(part)
     # The first turn saw both sides run, the last may be cut short.
-    return [statistics.median(part[1:]) if len(part) >= 4 else None for part in parts[1:-1]]
+    return [statistics.median(part[1:]) if len(part) >= 3 else None for part in parts[1:-1]]
 
 
 def compare(parity, runs, case, workers, seconds):
     with tempfile.TemporaryDirectory() as folder:
         results = runs.run_ranks(parity.scenario_text(case, 6), workers, folder, ["--dump", folder, "--dump-steps", "4"])
         step_s = statistics.median(results[0]["step_ns"]["measured"]) / 1e9
-        turn_s = max(0.5, 7 * step_s)
+        turn_s = max(0.5, 4.5 * step_s)
         steps = max(45, int(seconds / 2 / step_s))
         ours = runs.start_ranks(parity.scenario_text(case, steps), workers, folder)
         theirs = parity.start_python([parity.python_case(case, folder, steps, 4, 0)], workers, folder)
         try:
             time.sleep(8 + 4 * step_s)  # both import, build and warm up
             mine = True
+            stops = {True: 0, False: 1}  # by whose ranks: ours, Python's
             halt(theirs, signal.SIGSTOP)
             while ours[0].poll() is None and theirs[0].poll() is None:
                 time.sleep(turn_s)
                 halt(ours if mine else theirs, signal.SIGSTOP)
+                stops[mine] += 1
                 mine = not mine
                 halt(ours if mine else theirs, signal.SIGCONT)
             for ranks, what in ((ours, "worker"), (theirs, "Python")):
@@ -84,7 +95,7 @@ def compare(parity, runs, case, workers, seconds):
                 process.kill()
         own = json.loads((pathlib.Path(folder) / "result0.json").read_text())["step_ns"]["measured"]
         python = json.loads((pathlib.Path(folder) / "python0.json").read_text())["step_ns"][4:]
-    return turns(own, turn_s), turns(python, turn_s)
+    return turns(own, turn_s, stops[True]), turns(python, turn_s, stops[False])
 
 
 def main():
@@ -95,8 +106,11 @@ def main():
     parser.add_argument("--workers", default="1,2,4")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--keep-memory", action="store_true")
     arguments = parser.parse_args()
     os.environ["DDPPROF_WORKER"] = str(arguments.build.resolve() / "bin" / "ddpprof-worker")
+    if arguments.keep_memory:
+        os.environ.update(MALLOC_MMAP_THRESHOLD_=str(1 << 32), MALLOC_TRIM_THRESHOLD_=str(1 << 34))
     import full_parity
     import test_parity as parity
     import worker_runs as runs
@@ -114,8 +128,11 @@ def main():
             pairs, rounds = [], []
             for _ in range(arguments.rounds):
                 own, python = compare(parity, runs, {**case, "rate": 1e-7}, workers, arguments.seconds)
-                if abs(len(own) - len(python)) > 1:
+                # A side that starts slowly may have been stopped before its first counted step: paired from the end.
+                if abs(len(own) - len(python)) > 4:
                     sys.exit(f"{name}, N = {workers}: {len(own)} turns of ours, {len(python)} of Python's: no pairs")
+                both = min(len(own), len(python))
+                own, python = own[len(own) - both:], python[len(python) - both:]
                 found = [(a, b) for a, b in zip(own, python) if a and b]
                 pairs += found
                 rounds.append(statistics.median(a / b for a, b in found) if found else float("nan"))
@@ -124,7 +141,9 @@ def main():
             if len(ratios) < 6:
                 print(f"| {name} | {workers} | | | {len(ratios)} pairs: too few; raise --seconds | |", flush=True)
                 continue
-            low, middle, high = median_interval(ratios)
+            of_rounds = len(rounds) >= 6 and not any(map(math.isnan, rounds))
+            low, _, high = median_interval(rounds if of_rounds else ratios)
+            middle = statistics.median(ratios)
             centre = statistics.median(python)
             spread = statistics.median(abs(value - centre) for value in python) / centre
             print(f"| {name} | {workers} | {centre / 1e6:.3f} | {statistics.median(own) / 1e6:.3f} | "
