@@ -5,10 +5,12 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "analysis/fit/table/step_csv.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "cli/conclusions.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
+#include "cli/predict_table.hpp"
 #include "cli/stored_scenario.hpp"
 
 namespace ddpprof::cli {
@@ -20,9 +22,14 @@ class PredictSubcommand final : public Subcommand {
   std::string_view summary() const override { return "Say what N workers would do, from what was measured"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
+    app.add_option("FILE", file_,
+                   "Trace database, as written by ddpprof run, or a CSV table of step times with the columns\n"
+                   "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,sync_time_s]")
+        ->required();
     app.add_option("--workers", workers_, "Worker counts to predict, e.g. 8,64")->type_name("N,…")->required();
     app.add_option("--gpus-per-node", gpus_per_node_, "Ranks per host; 0: all on one host (default: the scenario's)")
+        ->type_name("N");
+    app.add_option("--batch-per-worker", batch_, "Of a CSV table: the batch to ask about (default: the commonest)")
         ->type_name("N");
     app.add_option("--confidence", confidence_, "Of the intervals, between 0 and 1 (default: the scenario's)")
         ->type_name("P");
@@ -44,6 +51,12 @@ class PredictSubcommand final : public Subcommand {
       throw Failure(ExitCode::usage, "--confidence: the value is not between 0 and 1", "e.g. 0.9");
     }
     if (!sharing_.empty()) check_word("--sharing", sharing_, {"machine", "dedicated"});
+    if (fit::looks_like_csv(file_)) {
+      render(from_table(workers), format, context.out, context.width);
+      return ExitCode::done;
+    }
+    if (batch_)
+      throw Failure(ExitCode::usage, "--batch-per-worker is for CSV tables; a database holds one workload's batch");
     store::Database database = open_database(file_);
     try {
       const auto scenario = stored_scenario(database);
@@ -69,8 +82,17 @@ class PredictSubcommand final : public Subcommand {
   }
 
  private:
+  report::Report from_table(const std::vector<long long>& workers) const {
+    if (!sharing_.empty())
+      throw Failure(ExitCode::usage, "--sharing is for databases; a table of step times knows no cores");
+    if (batch_ && *batch_ < 1)
+      throw Failure(ExitCode::usage, "--batch-per-worker: " + std::to_string(*batch_) + " is below 1");
+    return predict_from_table(file_,
+                              {{workers.begin(), workers.end()}, gpus_per_node_, batch_, confidence_.value_or(0.9)});
+  }
+
   std::string file_, workers_, sharing_, format_ = "table";
-  std::optional<std::int64_t> gpus_per_node_;
+  std::optional<std::int64_t> gpus_per_node_, batch_;
   std::optional<double> confidence_;
 };
 

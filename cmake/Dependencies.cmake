@@ -5,6 +5,11 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Ceres REQUIRED)
+find_path(DDPPROF_CSV_INCLUDE csv.h REQUIRED)  # libcsv has no package file
+find_library(DDPPROF_CSV_LIBRARY csv REQUIRED)
+add_library(csv::csv UNKNOWN IMPORTED)
+set_target_properties(csv::csv PROPERTIES IMPORTED_LOCATION "${DDPPROF_CSV_LIBRARY}"
+                                          INTERFACE_INCLUDE_DIRECTORIES "${DDPPROF_CSV_INCLUDE}")
 if(DDPPROF_WORKER)
   find_package(ZLIB REQUIRED)
 endif()

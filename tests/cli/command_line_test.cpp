@@ -45,11 +45,12 @@ TEST_F(CommandLine, HelpGoesToStandardOutput) {
   const Outcome help = run_ddpprof({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.messages, IsEmpty());
-  for (const char* word :
-       {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "doctor", "Exit codes"}) {
+  for (const char* word : {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate",
+                           "doctor", "Exit codes"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
-  for (const char* name : {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "doctor"}) {
+  for (const char* name :
+       {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "doctor"}) {
     const Outcome own = run_ddpprof({name, "--help"});
     EXPECT_EQ(own.code, 0) << name;
     EXPECT_THAT(own.out, HasSubstr("Usage: ddpprof " + std::string(name)));
@@ -228,6 +229,40 @@ TEST_F(CommandLine, PredictAnswersForTheWorkersAskedFor) {
     if (row["strategy"] == "ddp") ddp.push_back(row["workers"]);
   }
   EXPECT_EQ(ddp, (std::vector<std::int64_t>{4, 8}));
+}
+
+TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
+  const std::string table = file("steps.csv",
+                                 "workers,nodes,batch_per_worker,step_time_s\n"
+                                 "1,1,32,0.100\n1,1,64,0.190\n2,2,32,0.130\n2,2,64,0.200\n3,3,32,0.140\n"
+                                 "3,3,64,0.205\n4,4,32,0.145\n4,4,64,0.210\n4,4,64,0.208\n");
+  const Outcome outcome = run_ddpprof({"predict", table, "--workers", "4,16", "--format", "json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  const auto document = nlohmann::json::parse(outcome.out);
+  const auto& rows = document["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1]["nodes"], 16);             // one device a node, as in the table
+  EXPECT_EQ(rows[1]["batch_per_worker"], 64);  // the commonest
+  EXPECT_EQ(rows[1]["extrapolation"], 4.0);
+  EXPECT_NEAR(rows[0]["step_s"].get<double>(), 0.209, 0.01);
+  EXPECT_GT(rows[1]["step_s"], 0.19);
+  EXPECT_LT(rows[1]["step_low_s"], rows[1]["step_high_s"]);
+  EXPECT_EQ(document["tables"][1]["name"], "knees");
+  EXPECT_EQ(document["tables"][2]["name"], "forms");
+  const Outcome small = run_ddpprof({"predict", table, "--workers", "16", "--batch-per-worker", "32"});
+  EXPECT_EQ(small.code, 0) << small.messages;
+  EXPECT_THAT(small.out, HasSubstr("How communication grows with N"));
+
+  EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
+              HasSubstr("a table of step times knows no cores"));
+  EXPECT_EQ(run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"}).code, 2);
+  const Outcome wrong = run_ddpprof({"predict", file("wrong.csv", "workers,gpus\n"), "--workers", "4"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.messages, HasSubstr("wrong.csv:1: unknown column 'gpus'"));
+  const Outcome thin = run_ddpprof(
+      {"predict", file("thin.csv", "workers,nodes,batch_per_worker,step_time_s\n4,4,8,0.1\n"), "--workers", "64"});
+  EXPECT_EQ(thin.code, 5);
+  EXPECT_THAT(thin.messages, HasSubstr("all steps were measured at 4 workers"));
 }
 
 TEST_F(CommandLine, WithoutMeasurementsPredictAndLrEndWithFive) {

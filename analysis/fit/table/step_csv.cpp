@@ -1,0 +1,152 @@
+#include "analysis/fit/table/step_csv.hpp"
+
+#include <csv.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string_view>
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr std::size_t most_bytes = 16 << 20;
+constexpr std::size_t most_rows = 20000;
+constexpr std::size_t most_cell = 60;  // of a cell that a message quotes
+
+constexpr std::array<std::string_view, 4> required = {"workers", "nodes", "batch_per_worker", "step_time_s"};
+constexpr std::array<std::string_view, 2> optional = {"devices_per_node", "sync_time_s"};
+
+std::string names() {
+  std::string text;
+  for (const std::string_view name : required) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text + " (and optionally devices_per_node, sync_time_s)";
+}
+
+// What libcsv finds, line by line.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : path_(path) {}
+
+  std::vector<StepRow> read(std::string_view text) {
+    csv_parser parser;
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0) throw CsvError("csv: out of memory");
+    const auto on_cell = [](void* cell, std::size_t length, void* self) {
+      static_cast<Reader*>(self)->cells_.emplace_back(static_cast<const char*>(cell), length);
+    };
+    // An exception must not pass through C: the first one is kept and thrown afterwards.
+    const auto on_line = [](int end, void* self) { static_cast<Reader*>(self)->line_ended(end); };
+    const bool whole = csv_parse(&parser, text.data(), text.size(), on_cell, on_line, this) == text.size() &&
+                       csv_fini(&parser, on_cell, on_line, this) == 0;
+    const std::string why = whole ? "" : csv_strerror(csv_error(&parser));
+    csv_free(&parser);
+    if (!error_.empty()) throw CsvError(error_);
+    if (!whole) throw CsvError(where() + "is no comma-separated table (" + why + "); expected columns " + names());
+    if (columns_.empty()) throw CsvError(path_.string() + ": is empty; expected a first line with " + names());
+    return std::move(rows_);
+  }
+
+ private:
+  std::string where() const { return path_.string() + ":" + std::to_string(line_) + ": "; }
+
+  void line_ended(int end) {
+    if (error_.empty() && !cells_.empty()) {
+      try {
+        columns_.empty() ? take_names() : take_row();
+      } catch (const CsvError& error) {
+        error_ = error.what();
+      }
+    }
+    cells_.clear();
+    if (end == '\n' || end < 0) ++line_;
+  }
+
+  void take_names() {
+    if (cells_[0].starts_with("\xef\xbb\xbf")) cells_[0].erase(0, 3);  // a byte-order mark
+    for (const std::string& name : cells_) {
+      const bool known = std::find(required.begin(), required.end(), name) != required.end() ||
+                         std::find(optional.begin(), optional.end(), name) != optional.end();
+      if (!known) throw CsvError(where() + "unknown column '" + name.substr(0, most_cell) + "'; expected " + names());
+      if (columns_.contains(name)) throw CsvError(where() + "column '" + name + "' is there twice");
+      const std::size_t place = columns_.size();
+      columns_[name] = place;
+    }
+    for (const std::string_view name : required)
+      if (!columns_.contains(name))
+        throw CsvError(where() + "there is no column '" + std::string(name) + "'; expected " + names());
+  }
+
+  template <class T>
+  T number(std::string_view column, T least, T most) const {
+    const std::string& cell = cells_[columns_.find(column)->second];
+    T value{};
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc() || end != cell.data() + cell.size() || !(value >= least) || !(value <= most)) {
+      throw CsvError(where() + std::string(column) + " is '" + cell.substr(0, most_cell) + "'; expected " +
+                     (std::is_integral_v<T>
+                          ? "a whole number from " + std::to_string(least) + " to " + std::to_string(most)
+                          : "seconds as a number above 0, at most a million"));
+    }
+    return value;
+  }
+
+  void take_row() {
+    if (cells_.size() != columns_.size())
+      throw CsvError(where() + std::to_string(cells_.size()) + " cells; expected " + std::to_string(columns_.size()) +
+                     ", as in the first line");
+    if (rows_.size() == most_rows)
+      throw CsvError(where() + "more than " + std::to_string(most_rows) + " rows; expected one row a measurement");
+    constexpr std::int64_t many = 1'000'000;
+    constexpr double a_nanosecond = 1e-9, longest = 1e6;
+    StepRow row;
+    row.workers = number<std::int64_t>("workers", 1, many);
+    row.nodes = number<std::int64_t>("nodes", 1, row.workers);
+    row.batch_per_worker = number<std::int64_t>("batch_per_worker", 1, many * many);
+    row.step_s = number("step_time_s", a_nanosecond, longest);
+    if (columns_.contains("devices_per_node"))
+      row.devices_per_node =
+          number<std::int64_t>("devices_per_node", (row.workers + row.nodes - 1) / row.nodes, row.workers);
+    if (columns_.contains("sync_time_s")) number("sync_time_s", 0.0, longest);
+    rows_.push_back(row);
+  }
+
+  const std::filesystem::path& path_;
+  std::vector<std::string> cells_;
+  std::map<std::string, std::size_t, std::less<>> columns_;
+  std::vector<StepRow> rows_;
+  std::size_t line_ = 1;
+  std::string error_;
+};
+
+}  // namespace
+
+std::vector<StepRow> read_step_csv(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw CsvError(path.string() + ": cannot be read; expected a table of step times");
+  std::string text;
+  text.reserve(1 << 16);
+  std::array<char, 1 << 14> part;
+  while (file.read(part.data(), part.size()) || file.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most_bytes)
+      throw CsvError(path.string() + ": is larger than 16 MiB; expected one row a measurement");
+  }
+  return Reader(path).read(text);
+}
+
+bool looks_like_csv(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 512> begin;
+  file.read(begin.data(), begin.size());
+  const std::string_view text(begin.data(), static_cast<std::size_t>(file.gcount()));
+  return !text.empty() && !text.starts_with("SQLite format 3") && text.find('\0') == std::string_view::npos &&
+         (text.find(',') != std::string_view::npos || path.extension() == ".csv");
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,301 @@
+#include "analysis/fit/table/step_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "analysis/fit/predict.hpp"
+#include "analysis/fit/text.hpp"
+#include "simulator/stats/normal.hpp"
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+enum Index : std::size_t {
+  straggler,
+  sharing,
+  sharpness,
+  hidden,
+  inside,
+  two_nodes,
+  carried,
+  growth,
+  fixed_s,
+  sample_s
+};
+
+// How communication grows with N, beside `carried`; r is the parameter `growth`.
+struct Form {
+  const char* name;
+  double growth_prior;
+  double (*factor)(double n, double r);
+};
+
+double ring_share(double n) { return 2.0 * (n - 1.0) / n; }
+
+// A ring on an ideal network is the growth 0 that all but the last come near; no measured network was ideal.
+constexpr std::array<Form, 4> known_forms = {{
+    {"ring, bandwidth falling with log N", 0.1,
+     [](double n, double r) { return ring_share(n) * (1.0 + r * std::log2(n)); }},
+    {"ring, bandwidth falling as a power of N", 0.13,
+     [](double n, double r) { return ring_share(n) * std::pow(n, r); }},
+    {"ring, waiting for the slowest of N", 0.25,
+     [](double n, double r) {
+       return ring_share(n) * (1.0 + r * stats::blom_expected_max(static_cast<std::int64_t>(n)));
+     }},
+    {"levels, log N", 0.7, [](double n, double r) { return 1.0 + r * std::log2(n); }},
+}};
+
+constexpr double clipped_error = 0.3;       // a single bad point must not decide between forms
+constexpr double judgement = 2.0;           // how steeply a form's weight falls with its squared held-out error
+constexpr double least_row_sd = 0.03;       // of a measured step time
+constexpr double drift_of_doubling = 0.05;  // for each doubling of N beyond what was measured
+
+struct Terms {
+  double compute_s, skew_s, sharing_s, communication_s, step_s;
+  double exposed_s() const { return step_s - compute_s - skew_s - sharing_s; }
+};
+
+Terms terms_of(const StepRow& row, const Form& form, double alone_s, std::span<const double> values) {
+  const auto n = static_cast<double>(row.workers);
+  Terms terms{alone_s, 0.0, 0.0, 0.0, 0.0};
+  const double late = 1.0 + values[straggler] * stats::blom_expected_max(row.workers);
+  terms.skew_s = alone_s * (late - 1.0);
+  terms.sharing_s = alone_s * late * values[sharing] * static_cast<double>(row.devices() - 1);
+  const double busy_s = terms.compute_s + terms.skew_s + terms.sharing_s;
+  if (row.workers == 1) {
+    terms.step_s = busy_s;
+    return terms;
+  }
+  if (row.nodes == 1) {
+    terms.communication_s = values[inside] * (n - 1.0) / n;
+  } else {
+    terms.communication_s =
+        values[carried] * form.factor(n, values[growth]) * (row.nodes == 2 ? values[two_nodes] : 1.0);
+  }
+  const double behind_s = values[hidden] * busy_s, power = values[sharpness];
+  const double larger_s = std::max(behind_s, terms.communication_s);
+  const double ratio = larger_s > 0.0 ? std::min(behind_s, terms.communication_s) / larger_s : 0.0;
+  // (a^g + b^g)^(1/g) without leaving the range of numbers.
+  terms.step_s = busy_s - behind_s + larger_s * std::pow(1.0 + std::pow(ratio, power), 1.0 / power);
+  return terms;
+}
+
+void refuse(const std::string& reason, const std::string& advice) { throw NotSupported(reason, advice); }
+
+std::vector<std::pair<std::int64_t, double>> medians_alone(const std::vector<StepRow>& rows) {
+  std::map<std::int64_t, std::vector<double>> by_batch;
+  for (const StepRow& row : rows)
+    if (row.workers == 1) by_batch[row.batch_per_worker].push_back(row.step_s);
+  std::vector<std::pair<std::int64_t, double>> found;
+  for (const auto& [batch, times] : by_batch) found.emplace_back(batch, stats::median(times));
+  return found;
+}
+
+// What one rank takes. Between two measured batches, and beyond them, a line: compute grows with the samples.
+double compute_s(const std::vector<std::pair<std::int64_t, double>>& alone, std::int64_t batch,
+                 std::span<const double> values) {
+  const auto b = static_cast<double>(batch);
+  if (alone.empty()) return values[fixed_s] + values[sample_s] * b;
+  if (alone.size() == 1) return alone.front().second;
+  auto above = std::lower_bound(alone.begin(), alone.end(), std::pair{batch, 0.0});
+  above = std::clamp(above, alone.begin() + 1, alone.end() - 1);
+  const auto& [b0, t0] = *(above - 1);
+  const auto& [b1, t1] = *above;
+  const double share = (b - static_cast<double>(b0)) / static_cast<double>(b1 - b0);
+  // Beyond the ends a line through noise may fall to nothing: never faster than the samples themselves would allow.
+  return std::max(t0 + share * (t1 - t0), 0.5 * std::min(t0, t1) * std::min(1.0, b / static_cast<double>(b0)));
+}
+
+}  // namespace
+
+Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& rows) const {
+  const Form& form = known_forms[number];
+  Problem problem;
+  double longest = 0.0, batch = 1.0;
+  std::vector<double> many, few;
+  // Rows of one placement were measured together, and share what the network did then: they count as one.
+  std::map<std::array<std::int64_t, 3>, double> together;
+  for (const StepRow& row : rows) together[{row.workers, row.nodes, row.devices()}] += 1.0;
+  for (const StepRow& row : rows) {
+    problem.measured.push_back(row.step_s);
+    problem.sd.push_back(least_row_sd * std::sqrt(together[{row.workers, row.nodes, row.devices()}]));
+    (row.workers > 1 ? many : few).push_back(row.step_s);
+    longest = std::max(longest, row.step_s);
+    batch = std::max(batch, static_cast<double>(row.batch_per_worker));
+  }
+  const double typical = many.empty() ? longest : stats::median(many);
+  problem.parameters = {
+      {"straggler", "", std::log(0.03), 1.0, std::log(1e-4), std::log(0.5)},
+      {"sharing", "", std::log(0.01), 1.0, std::log(1e-4), std::log(1.0)},
+      {"sharpness", "", std::log(5.0), 0.7, 0.0, std::log(30.0)},
+      {"hidden_share", "", 0.67, 0.1, 0.3, 1.0, false},
+      {"inside", "s", std::log(0.1 * typical), 2.0, std::log(1e-9), std::log(1e6), true, false},
+      {"two_nodes", "", 0.0, 0.4, std::log(0.2), std::log(5.0)},
+      {"carried", "s", std::log(0.3 * typical), 2.0, std::log(1e-9), std::log(1e6)},
+      {"growth", "", std::log(form.growth_prior), 1.2, std::log(1e-6), std::log(2.0)},
+      {"compute_fixed", "s", std::log(0.2 * typical), 1.5, std::log(1e-9), std::log(1e6), true, !alone_.empty()},
+      {"compute_sample", "s", std::log(0.5 * typical / batch), 1.5, std::log(1e-12), std::log(1e6), true,
+       !alone_.empty()}};
+  std::vector<StepRow> own = rows;
+  problem.model = [alone = alone_, own = std::move(own), &form](std::span<const double> values, std::size_t point) {
+    const StepRow& row = own[point];
+    return terms_of(row, form, compute_s(alone, row.batch_per_worker, values), values).step_s;
+  };
+  return problem;
+}
+
+StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
+    : options_(options), rows_(std::move(rows)), alone_(medians_alone(rows_)) {
+  std::set<std::int64_t> counts;
+  for (const StepRow& row : rows_) {
+    if (!(row.step_s > 0.0) || !std::isfinite(row.step_s))
+      refuse("a step time of " + number_text(row.step_s) + " s", "a step takes more than 0 s");
+    if (row.workers < 1 || row.nodes < 1 || row.nodes > row.workers || row.batch_per_worker < 1)
+      refuse("a row with " + std::to_string(row.workers) + " workers on " + std::to_string(row.nodes) +
+                 " nodes, batch " + std::to_string(row.batch_per_worker),
+             "at least one worker a node and one sample a worker are expected");
+    counts.insert(row.workers);
+    largest_ = std::max(largest_, row.workers);
+    most_nodes_ = std::max(most_nodes_, row.nodes);
+  }
+  if (counts.size() < 2)
+    refuse(counts.empty() ? "no step time was given"
+                          : "all steps were measured at " + std::to_string(largest_) + " workers",
+           "measure at one worker and at two and more");
+  for (std::size_t form = 0; form < known_forms.size(); ++form) {
+    TableForm made;
+    made.name = known_forms[form].name;
+    made.problem = problem_for(form, rows_);
+    made.solution = solve(made.problem);
+    forms_.push_back(std::move(made));
+  }
+  weigh();
+  for (std::size_t point = 0; point < rows_.size(); ++point) {
+    if (rows_[point].workers == 1) continue;
+    double fitted = 0.0;
+    for (const TableForm& form : forms_) fitted += form.weight * std::log(form.solution.fitted[point]);
+    scatter_.push_back(std::log(rows_[point].step_s) - fitted);
+  }
+}
+
+// Each form is fitted to at most half of the largest N and judged above it.
+void StepTable::weigh() {
+  std::vector<StepRow> small, large;
+  std::set<std::int64_t> several;
+  for (const StepRow& row : rows_) {
+    const bool above = 2 * row.workers > largest_ && row.workers > 2;
+    if (!above) small.push_back(row);
+    if (above && (row.nodes > 1 || most_nodes_ == 1)) large.push_back(row);
+    if (!above && row.workers > 1) several.insert(row.workers);
+  }
+  judged_ = !several.empty() && large.size() >= 3;
+  double best = 0.0;
+  for (std::size_t number = 0; judged_ && number < forms_.size(); ++number) {
+    const Problem problem = problem_for(number, small);
+    const Solution solution = solve(problem);
+    double sum = 0.0;
+    for (const StepRow& row : large) {
+      const double fitted =
+          terms_of(row, known_forms[number], compute_s(alone_, row.batch_per_worker, solution.values), solution.values)
+              .step_s;
+      const double error = std::min(clipped_error, std::abs(std::log(fitted / row.step_s)));
+      sum += error * error;
+    }
+    forms_[number].held_out_error = std::max(0.005, std::sqrt(sum / static_cast<double>(large.size())));
+    best = number == 0 ? forms_[0].held_out_error : std::min(best, forms_[number].held_out_error);
+  }
+  double total = 0.0;
+  for (TableForm& form : forms_) {
+    const double ratio = judged_ ? form.held_out_error / best : 1.0;
+    form.weight = std::exp(-judgement * (ratio * ratio - 1.0));
+    total += form.weight;
+  }
+  for (TableForm& form : forms_) form.weight /= total;
+}
+
+std::string StepTable::choice() const {
+  if (!judged_) return "too few sizes to judge forms by: all weigh alike";
+  std::string text = "fitted to N up to " + std::to_string(largest_ / 2) + " and judged above:";
+  for (const TableForm& form : forms_) {
+    text += (&form == &forms_.front() ? " " : "; ") + form.name + " off by " + percent(form.held_out_error) +
+            ", weighs " + percent(form.weight);
+  }
+  return text;
+}
+
+void StepTable::check(const StepRow& asked) const {
+  if (asked.workers < 1 || asked.nodes < 1 || asked.nodes > asked.workers || asked.batch_per_worker < 1)
+    throw std::invalid_argument("step table: " + std::to_string(asked.workers) + " workers on " +
+                                std::to_string(asked.nodes) + " nodes with a batch of " +
+                                std::to_string(asked.batch_per_worker) + " cannot be");
+  if (asked.nodes > 1 && most_nodes_ == 1)
+    refuse("only one node was measured, and " + std::to_string(asked.nodes) + " are asked about",
+           "measure two and three nodes: what a link between nodes carries cannot be known from inside of one");
+  std::set<std::int64_t> batches;
+  for (const StepRow& row : rows_) batches.insert(row.batch_per_worker);
+  if (batches.size() == 1 && *batches.begin() != asked.batch_per_worker)
+    refuse("only a batch of " + std::to_string(*batches.begin()) + " a worker was measured",
+           "measure a second batch, best at one worker, to ask about " + std::to_string(asked.batch_per_worker));
+}
+
+TablePrediction StepTable::predict(const StepRow& asked) const {
+  check(asked);
+  TablePrediction prediction;
+  double log_step = 0.0;
+  for (std::size_t number = 0; number < forms_.size(); ++number) {
+    const TableForm& form = forms_[number];
+    const Terms terms = terms_of(asked, known_forms[number],
+                                 compute_s(alone_, asked.batch_per_worker, form.solution.values), form.solution.values);
+    log_step += form.weight * std::log(terms.step_s);
+    prediction.compute_s += form.weight * terms.compute_s;
+    prediction.skew_s += form.weight * terms.skew_s;
+    prediction.sharing_s += form.weight * terms.sharing_s;
+    prediction.communication_s += form.weight * terms.communication_s;
+  }
+  prediction.step_s = std::exp(log_step);
+  prediction.exposed_s =
+      std::max(0.0, prediction.step_s - prediction.compute_s - prediction.skew_s - prediction.sharing_s);
+
+  stats::Random random(options_.seed);
+  const double doublings = std::max(0.0, std::log2(static_cast<double>(asked.workers) / static_cast<double>(largest_)));
+  std::vector<double> steps;
+  for (int i = 0; i < options_.draws; ++i) {
+    double share = random.uniform();
+    std::size_t number = 0;
+    while (number + 1 < forms_.size() && (share -= forms_[number].weight) > 0.0) ++number;
+    const TableForm& form = forms_[number];
+    std::vector<double> normals(form.problem.parameters.size());
+    for (double& normal : normals) normal = random.normal();
+    const std::vector<double> values = draw(form.problem, form.solution, normals);
+    const double step_s =
+        terms_of(asked, known_forms[number], compute_s(alone_, asked.batch_per_worker, values), values).step_s;
+    // What a measurement differs by from any smooth law: this table's own scatter, and the unknown beyond its largest
+    // N.
+    const double own = scatter_[random.below(scatter_.size())];
+    steps.push_back(step_s * std::exp(own + random.normal() * drift_of_doubling * doublings));
+  }
+  prediction.low_s = std::min(prediction.step_s, stats::quantile(steps, (1.0 - options_.confidence) / 2.0));
+  prediction.high_s = std::max(prediction.step_s, stats::quantile(steps, (1.0 + options_.confidence) / 2.0));
+
+  const std::array<std::pair<const char*, double>, 4> parts = {{{"compute", prediction.compute_s},
+                                                                {"skew", prediction.skew_s},
+                                                                {"sharing", prediction.sharing_s},
+                                                                {"communication", prediction.exposed_s}}};
+  prediction.bound = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+                       return a.second < b.second;
+                     })->first;
+  if (asked.nodes > 2 && most_nodes_ == 2)
+    prediction.note =
+        "two nodes were measured, which collective libraries treat specially: three would narrow this most";
+  else if (asked.workers > 4 * largest_)
+    prediction.note = "far beyond the largest measured N = " + std::to_string(largest_);
+  return prediction;
+}
+
+}  // namespace ddpprof::fit

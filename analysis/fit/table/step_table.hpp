@@ -1,0 +1,87 @@
+// Step times by ranks, nodes and batch, and nothing else: what other numbers of ranks would take.
+//
+// For measurements that come as a table: another cluster's, a paper's, a job's own log. One step is
+//
+//   step  = (1 - w) C' + ((w C')^g + K^g)^(1/g)     w: the backward's share, which communication hides behind
+//   C'    = C(batch) (1 + s Blom(N)) (1 + h (d - 1))  the slowest of N ranks, d devices that share a node
+//   K     = K1 (N-1)/N on one node, k(N) on three and more, f k(N) on two (collective libraries treat two specially)
+//
+// C is what one rank was measured to take, by batch; without one rank a line in the batch. Blom's expected maximum of N
+// is that of stats/normal.hpp. How k grows with N is not known beforehand: a ring's bytes alone, or with a bandwidth
+// that falls as more ranks share the network, or a latency by levels. These forms compete: each is fitted to the
+// smaller N and judged on the larger ones, and weighs by that. Times are seconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/least_squares.hpp"
+
+namespace ddpprof::fit {
+
+struct StepRow {
+  std::int64_t workers = 1;
+  std::int64_t nodes = 1;
+  std::int64_t batch_per_worker = 1;
+  double step_s = 0.0;
+  std::int64_t devices_per_node = 0;  // on the fullest node; 0: workers over nodes, rounded up
+
+  std::int64_t devices() const { return devices_per_node > 0 ? devices_per_node : (workers + nodes - 1) / nodes; }
+};
+
+struct TableOptions {
+  double confidence = 0.9;
+  int draws = 400;
+  std::uint64_t seed = 1;
+};
+
+struct TablePrediction {
+  double step_s = 0.0;
+  double low_s = 0.0, high_s = 0.0;  // where one further measurement would fall
+  double compute_s = 0.0;            // C
+  double skew_s = 0.0;               // the slowest of N beside one
+  double sharing_s = 0.0;            // devices that share a node
+  double communication_s = 0.0;      // K
+  double exposed_s = 0.0;            // of K what the backward does not hide
+  std::string bound;                 // the largest of compute, skew, sharing, communication
+  std::string note;
+};
+
+struct TableForm {
+  std::string name;
+  double weight = 0.0;
+  double held_out_error = 0.0;  // relative, root of the mean square with errors cut at 30 %; 0: nothing to judge by
+  Problem problem;
+  Solution solution;
+};
+
+class StepTable {
+ public:
+  // Throws NotSupported (fit/predict.hpp) when the rows cannot carry a fit: none, one number of ranks, a time that is
+  // not above 0.
+  explicit StepTable(std::vector<StepRow> rows, const TableOptions& options = {});
+
+  // `asked.step_s` is not read. Throws NotSupported where nothing measured speaks of what is asked: nodes beyond one
+  // when only one was measured, another batch when one batch was.
+  TablePrediction predict(const StepRow& asked) const;
+
+  const std::vector<TableForm>& forms() const { return forms_; }
+  std::string choice() const;  // which forms weigh how much, and why
+
+ private:
+  Problem problem_for(std::size_t form, const std::vector<StepRow>& rows) const;
+  void weigh();
+  void check(const StepRow& asked) const;
+
+  TableOptions options_;
+  std::vector<StepRow> rows_;
+  std::vector<std::pair<std::int64_t, double>> alone_;  // batch, median time of one rank
+  std::vector<TableForm> forms_;
+  std::vector<double> scatter_;  // of the rows about the weighted fit, in the logarithm
+  std::int64_t largest_ = 1, most_nodes_ = 1;
+  bool judged_ = false;
+};
+
+}  // namespace ddpprof::fit

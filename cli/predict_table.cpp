@@ -1,0 +1,158 @@
+#include "cli/predict_table.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/fit/predict.hpp"
+#include "analysis/fit/table/step_csv.hpp"
+#include "analysis/fit/table/step_table.hpp"
+#include "analysis/fit/text.hpp"
+#include "cli/subcommand.hpp"
+#include "simulator/scaling/efficiency.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+using report::Cell;
+using report::Column;
+using report::Kind;
+
+Column column(const char* name, const std::string& title, Kind kind, const char* unit = "",
+              const char* scale_with = "") {
+  Column made;
+  made.name = name;
+  made.title = title;
+  made.kind = kind;
+  made.unit = unit;
+  made.scale_with = scale_with;
+  if (kind == Kind::real) made.digits = 4;
+  return made;
+}
+
+std::int64_t usual_batch(const std::vector<fit::StepRow>& rows) {
+  std::map<std::int64_t, std::int64_t> count;
+  for (const fit::StepRow& row : rows) ++count[row.batch_per_worker];
+  return std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+fit::StepRow asked(std::int64_t workers, std::int64_t per_node, std::int64_t batch) {
+  fit::StepRow row;
+  row.workers = workers;
+  row.nodes = (workers + per_node - 1) / per_node;
+  row.batch_per_worker = batch;
+  row.devices_per_node = std::min(workers, per_node);
+  return row;
+}
+
+report::Table predictions(const fit::StepTable& table, const std::vector<fit::StepRow>& questions, double confidence,
+                          std::int64_t largest) {
+  const std::string level = fit::percent(confidence);
+  report::Table made;
+  made.name = "predictions";
+  made.title = "Predictions";
+  made.note =
+      "From step times alone. The " + level +
+      " interval is where one further measurement would fall. Compute: of one rank alone; skew: the slowest of N "
+      "ranks; sharing: devices that share a node; exposed: communication that the backward does not hide. Beyond: "
+      "N / largest measured N.";
+  made.columns = {column("workers", "N", Kind::integer, "workers"),
+                  column("nodes", "nodes", Kind::integer),
+                  column("batch_per_worker", "batch", Kind::integer, "samples"),
+                  column("step_s", "step", Kind::real, "s"),
+                  column("step_low_s", level + " low", Kind::real, "s", "step_s"),
+                  column("step_high_s", level + " high", Kind::real, "s", "step_s"),
+                  column("throughput_samples_per_s", "throughput", Kind::real, "samples/s"),
+                  column("efficiency", "weak efficiency", Kind::share),
+                  column("compute_s", "compute", Kind::real, "s", "step_s"),
+                  column("skew_s", "skew", Kind::real, "s", "step_s"),
+                  column("sharing_s", "sharing", Kind::real, "s", "step_s"),
+                  column("exposed_s", "exposed", Kind::real, "s", "step_s"),
+                  column("bound", "bound", Kind::text),
+                  column("extrapolation", "beyond", Kind::real, "×"),
+                  column("note", "note", Kind::prose)};
+  made.columns.back().hide_zero = true;
+  made.columns[13].digits = 3;
+  made.key_columns = 1;
+  for (const fit::StepRow& question : questions) {
+    const fit::TablePrediction prediction = table.predict(question);
+    const double alone_s = table.predict(asked(1, 1, question.batch_per_worker)).step_s;
+    made.rows.push_back(
+        {question.workers, question.nodes, question.batch_per_worker, prediction.step_s, prediction.low_s,
+         prediction.high_s, static_cast<double>(question.workers * question.batch_per_worker) / prediction.step_s,
+         alone_s / prediction.step_s, prediction.compute_s, prediction.skew_s, prediction.sharing_s,
+         prediction.exposed_s, prediction.bound, static_cast<double>(question.workers) / static_cast<double>(largest),
+         prediction.note.empty() ? Cell() : Cell(prediction.note)});
+  }
+  return made;
+}
+
+report::Table forms(const fit::StepTable& table) {
+  report::Table made;
+  made.name = "forms";
+  made.title = "How communication grows with N";
+  made.note =
+      "Each form was fitted to the smaller N and judged on the larger ones; a prediction is their weighted mean.";
+  made.columns = {column("form", "form", Kind::prose), column("held_out_error", "held-out error", Kind::share),
+                  column("weight", "weight", Kind::share)};
+  made.key_columns = 1;
+  for (const fit::TableForm& form : table.forms())
+    made.rows.push_back({form.name, form.held_out_error > 0.0 ? Cell(form.held_out_error) : Cell(), form.weight});
+  return made;
+}
+
+// The smallest N at which exposed communication exceeds each share of the step.
+report::Table knees(const fit::StepTable& table, std::int64_t per_node, std::int64_t batch, std::int64_t largest) {
+  std::vector<scaling::ScalingPoint> points;
+  for (std::int64_t workers = 2; workers <= largest; workers = workers < 64 ? workers + 1 : workers + workers / 16) {
+    try {
+      const fit::TablePrediction prediction = table.predict(asked(workers, per_node, batch));
+      points.push_back({workers, prediction.step_s, prediction.exposed_s});
+    } catch (const fit::NotSupported&) {
+      break;  // nodes that nothing measured speaks of
+    }
+  }
+  report::Table made;
+  made.name = "knees";
+  made.title = "Where communication begins to bind";
+  made.columns = {column("share", "exposed share of the step above", Kind::share),
+                  column("workers", "from N", Kind::integer, "workers")};
+  for (const double share : scaling::knee_shares) {
+    const auto found = scaling::knee(points, share);
+    made.rows.push_back({share, found ? Cell(*found) : Cell()});
+  }
+  return made;
+}
+
+}  // namespace
+
+report::Report predict_from_table(const std::string& path, const TableQuestion& question) {
+  try {
+    const std::vector<fit::StepRow> rows = fit::read_step_csv(path);
+    if (rows.empty()) throw Failure(ExitCode::data, path + " has no row", "one row a measurement");
+    std::int64_t per_node = 1, largest = 1;
+    for (const fit::StepRow& row : rows) {
+      per_node = std::max(per_node, row.devices());
+      largest = std::max(largest, row.workers);
+    }
+    per_node = question.gpus_per_node.value_or(per_node);
+    const std::int64_t batch = question.batch_per_worker.value_or(usual_batch(rows));
+    std::vector<fit::StepRow> questions;
+    for (const std::int64_t workers : question.workers)
+      questions.push_back(asked(workers, per_node > 0 ? per_node : workers, batch));
+    fit::TableOptions options;
+    options.confidence = question.confidence;
+    const fit::StepTable table(rows, options);
+    const std::int64_t far = *std::max_element(question.workers.begin(), question.workers.end());
+    report::Report made{"predict", "Predictions", {}};
+    made.tables = {predictions(table, questions, question.confidence, largest),
+                   knees(table, per_node > 0 ? per_node : far, batch, far), forms(table)};
+    return made;
+  } catch (const fit::CsvError& error) {
+    throw Failure(ExitCode::usage, error.what());
+  } catch (const fit::NotSupported& error) {
+    throw Failure(ExitCode::data, error.reason(), "", error.advice());
+  }
+}
+
+}  // namespace ddpprof::cli

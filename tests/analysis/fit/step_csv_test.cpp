@@ -1,0 +1,92 @@
+// Tables of step times as users write them, and what is said of those that are none.
+#include "analysis/fit/table/step_csv.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace ddpprof::fit {
+namespace {
+
+using testing::HasSubstr;
+
+class StepCsv : public testing::Test {
+ protected:
+  std::filesystem::path write(const std::string& text) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return path_;
+  }
+  std::string refusal(const std::string& text) {
+    try {
+      read_step_csv(write(text));
+    } catch (const CsvError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("ddpprof_steps_" + std::to_string(getpid()) + ".csv");
+};
+
+TEST_F(StepCsv, ColumnsInAnyOrderAndLinesAsAnyProgramEndsThem) {
+  const auto rows =
+      read_step_csv(write("\xef\xbb\xbfstep_time_s,workers,\"nodes\",batch_per_worker,sync_time_s,devices_per_node\r\n"
+                          "0.25,1,1,32,0,1\r\n"
+                          "\r\n"
+                          "2.75e-1, 6 ,2,\"32\",0.02,4\n"
+                          "0.5,8,2,64,0.1,4"));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].workers, 1);
+  EXPECT_EQ(rows[1].step_s, 0.275);
+  EXPECT_EQ(rows[1].workers, 6);
+  EXPECT_EQ(rows[1].devices(), 4);
+  EXPECT_EQ(rows[2].batch_per_worker, 64);
+}
+
+TEST_F(StepCsv, DevicesANodeAreRoundedUpWithoutTheirColumn) {
+  const auto rows = read_step_csv(write("workers,nodes,batch_per_worker,step_time_s\n7,2,8,0.1\n"));
+  EXPECT_EQ(rows.at(0).devices(), 4);
+}
+
+TEST_F(StepCsv, EveryMistakeIsNamedWithItsLine) {
+  const std::string head = "workers,nodes,batch_per_worker,step_time_s\n";
+  EXPECT_THAT(refusal(""), HasSubstr("is empty; expected a first line with workers, nodes"));
+  EXPECT_THAT(refusal("workers,nodes,batch_per_worker\n"), HasSubstr(":1: there is no column 'step_time_s'"));
+  EXPECT_THAT(refusal("workers,workers,nodes\n"), HasSubstr(":1: column 'workers' is there twice"));
+  EXPECT_THAT(refusal("workers,gpus\n"), HasSubstr(":1: unknown column 'gpus'; expected workers, nodes"));
+  EXPECT_THAT(refusal(head + "1,1,8,0.1\n\n2,1,8\n"), HasSubstr(":4: 3 cells; expected 4"));
+  EXPECT_THAT(refusal(head + "1,1,8,0.1\ntwo,1,8,0.1\n"),
+              HasSubstr(":3: workers is 'two'; expected a whole number from 1"));
+  EXPECT_THAT(refusal(head + "1,1,8,0.1s\n"), HasSubstr(":2: step_time_s is '0.1s'; expected seconds"));
+  EXPECT_THAT(refusal(head + "1,1,8,nan\n"), HasSubstr("step_time_s is 'nan'"));
+  EXPECT_THAT(refusal(head + "1,1,8,-1\n"), HasSubstr("step_time_s is '-1'"));
+  EXPECT_THAT(refusal(head + "2,3,8,0.1\n"), HasSubstr("nodes is '3'; expected a whole number from 1 to 2"));
+  EXPECT_THAT(refusal(head + "99999999999999999999,1,8,0.1\n"), HasSubstr("workers is '99999999999999999999'"));
+  EXPECT_THAT(refusal(head + "1,1,8,\"0.1\n"), HasSubstr("is no comma-separated table"));
+  std::string many = head;
+  for (int i = 0; i < 20001; ++i) many += "1,1,8,0.1\n";
+  EXPECT_THAT(refusal(many), HasSubstr(":20002: more than 20000 rows"));
+  EXPECT_THAT(refusal(std::string(17 << 20, 'x')), HasSubstr("is larger than 16 MiB"));
+  try {
+    read_step_csv("/no/such/file.csv");
+    FAIL();
+  } catch (const CsvError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/no/such/file.csv: cannot be read"));
+  }
+}
+
+TEST_F(StepCsv, IsToldFromADatabase) {
+  EXPECT_TRUE(looks_like_csv(write("workers,nodes\n")));
+  EXPECT_FALSE(looks_like_csv(write(std::string("SQLite format 3\0,,,", 19))));
+  EXPECT_FALSE(looks_like_csv(write("")));
+  EXPECT_FALSE(looks_like_csv(std::filesystem::temp_directory_path()));
+  EXPECT_FALSE(looks_like_csv("/no/such/file.csv"));
+}
+
+}  // namespace
+}  // namespace ddpprof::fit
