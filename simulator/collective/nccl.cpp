@@ -106,7 +106,7 @@ double nvls_gb_s(const Place& place, Algorithm algorithm) {
   if (tree == (place.system.nodes == 1)) return 0.0;
   const double inside = 2.0 * place.system.inside_gb_s * nvls_efficiency[index(place.system.generation)] *
                         (place.channels - 1.0) / place.channels;
-  const double across = place.system.across_gb_s * (tree && place.system.nodes <= 2 ? 2.0 : 1.0);
+  const double across = tree ? place.system.across_gb_s * (place.system.nodes <= 2 ? 2.0 : 1.0) : unlimited;
   const double limit = tree ? place.of(nvls_tree_channel) : unlimited;
   return place.channels * std::min({inside, across, limit});
 }

@@ -1,8 +1,9 @@
 // NCCL's own estimate of an all-reduce, by which it chooses its algorithm and protocol.
 //
-// As NCCL 2.28 to 2.30 reckon (src/graph/tuning.cc): microseconds of latency and GB/s of bandwidth for each algorithm
-// and protocol from tables by GPU generation, the least time wins. It is what NCCL believes of a machine, not a
-// measurement; its choice of regimes is what a fit of measured sizes follows.
+// As NCCL 2.30 reckons (src/graph/tuning.cc; figures of Blackwell and of NVLS trees differ in earlier versions):
+// microseconds of latency and GB/s of bandwidth for each algorithm and protocol from tables by GPU generation, the
+// least time wins. It is what NCCL believes of a machine, not a measurement; its choice of regimes is what a fit of
+// measured sizes follows.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ enum class Generation { volta, ampere, hopper, blackwell };  // older GPUs count
 enum class Algorithm { tree, ring, nvls, nvls_tree };
 enum class Protocol { ll, ll128, simple };
 
-// What NCCL's topology search would have found. Bandwidths are of one channel, in GB/s (1e9 bytes/s), as its log prints
-// them with NCCL_DEBUG_SUBSYS=GRAPH.
+// What NCCL's topology search would have found, taken to be alike for every algorithm. Bandwidths are of one channel,
+// in GB/s (1e9 bytes/s), as its log prints them with NCCL_DEBUG_SUBSYS=GRAPH.
 struct System {
   std::int64_t ranks = 1;
   std::int64_t nodes = 1;
@@ -27,7 +28,7 @@ struct System {
   double inside_gb_s = 20.0;  // a channel's, within a node
   double across_gb_s = 20.0;  // a channel's, between nodes
   double network_us = 0.0;    // the network's own latency, as its plugin reports it
-  bool amd_cpu = false;       // AMD, or of several vendors; else Intel's figures
+  bool amd_cpu = false;       // AMD's figures; else Intel's. x86 is assumed
   bool ll128 = true;          // allowed where every link keeps 128-byte stores whole (NVLink; PCIe up to one switch)
   bool one_tree_pattern = false;  // the search found plain trees only: 0.85 of the tree's bandwidth
   bool nvls = false;              // NVLink switches that reduce (Hopper and later, at least two channels)

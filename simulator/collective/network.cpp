@@ -20,6 +20,7 @@ void require(const Network& network, const Group& group, double message_bytes) {
   require(network.nics, 0, "NICs");
   require(group.size, 1, "ranks in a group");
   require(group.stride, 1, "as a group's stride");
+  require(group.first, 0, "as a group's first rank");
   if (!(message_bytes >= 0.0))
     throw std::invalid_argument("network: " + std::to_string(message_bytes) + " bytes, expected 0 or more");
 }
@@ -49,7 +50,7 @@ Cost over_ring(const Network& network, const Group& group, Cost inside, Cost slo
   if (nodes == 1) return inside;
   const auto steps = static_cast<double>(group.size - 1);
   const double between = static_cast<double>(nodes - 1) / steps;  // share of the steps
-  Cost cost = inside.bandwidth_s > slowest.bandwidth_s ? inside : slowest;
+  Cost cost{0.0, std::max(inside.bandwidth_s, slowest.bandwidth_s), std::max(inside.reduction_s, slowest.reduction_s)};
   cost.latency_s = (1.0 - between) * inside.latency_s + between * slowest.latency_s;
   return cost;
 }
@@ -66,10 +67,23 @@ Cost ring_of(const Network& network, const Group& group, double message_bytes, F
 }  // namespace
 
 std::int64_t Group::ranks_on_a_node(const Network& network) const {
-  return std::clamp(divide_up(network.ranks_per_node, stride), std::int64_t{1}, size);
+  if (stride >= network.ranks_per_node) return 1;
+  std::int64_t most = 0, here = 0, node = -1;
+  // The pattern of nodes repeats after as many of them as the stride is long.
+  const std::int64_t looked = std::min(size, (stride + 1) * (network.ranks_per_node / stride + 1));
+  for (std::int64_t i = 0; i < looked; ++i) {
+    const std::int64_t on = (first + i * stride) / network.ranks_per_node;
+    here = on == node ? here + 1 : 1;
+    node = on;
+    most = std::max(most, here);
+  }
+  return most;
 }
 
-std::int64_t Group::nodes(const Network& network) const { return divide_up(size, ranks_on_a_node(network)); }
+std::int64_t Group::nodes(const Network& network) const {
+  if (stride >= network.ranks_per_node) return size;  // none shares one with another
+  return (first + (size - 1) * stride) / network.ranks_per_node - first / network.ranks_per_node + 1;
+}
 
 Cost all_reduce(const Network& network, const Group& group, double message_bytes, Algorithm algorithm) {
   require(network, group, message_bytes);
@@ -80,6 +94,7 @@ Cost all_reduce(const Network& network, const Group& group, double message_bytes
     case Algorithm::ring:
       return ring_of(network, group, message_bytes, ring);
     case Algorithm::two_level: {
+      if (group.nodes(network) == 1) return ring(group.size, message_bytes, network.inside);
       // Every rank of the node takes part in a ring across: all of them leave at once.
       TwoLevel shape{network.inside, across(network, here * groups), here, false};
       return two_level(group.size, message_bytes, shape);

@@ -23,9 +23,9 @@ struct Network {
 struct Group {
   std::int64_t size = 1;
   std::int64_t stride = 1;
+  std::int64_t first = 0;
 
-  // Of this group, on the fullest node.
-  std::int64_t ranks_on_a_node(const Network&) const;
+  std::int64_t ranks_on_a_node(const Network&) const;  // on the node that holds most of them
   std::int64_t nodes(const Network&) const;
 };
 
@@ -37,7 +37,7 @@ Cost all_reduce(const Network&, const Group&, double message_bytes, Algorithm = 
 Cost reduce_scatter(const Network&, const Group&, double message_bytes);  // rings
 Cost all_gather(const Network&, const Group&, double message_bytes);
 Cost broadcast(const Network&, const Group&, double message_bytes);  // binomial tree
-// From a rank to the one `distance` further on, while every rank of its node sends as far.
+// From rank `from` to the one `distance` further on, while every rank of its node sends as far.
 Cost send(const Network&, std::int64_t from, std::int64_t distance, double message_bytes);
 
 }  // namespace ddpprof::collective

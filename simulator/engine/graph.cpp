@@ -50,11 +50,21 @@ Task Graph::add_task(const Work& work, std::span<const Lane> lanes, std::span<co
   require_time(work.shared_s, "shared_s");
   if (work.link != none) require_number(work.link, links_, "link");
   const Task task = next_number(work_.size());
+  const std::size_t places = places_.size(), waits = waits_.size();
   work_.push_back(work);
-  places_end_.push_back(static_cast<std::uint32_t>(places_.size()));
-  waits_end_.push_back(static_cast<std::uint32_t>(waits_.size()));
-  for (const Lane lane : lanes) occupy(lane);
-  for (const Task before : after) wait_for(before);
+  places_end_.push_back(static_cast<std::uint32_t>(places));
+  waits_end_.push_back(static_cast<std::uint32_t>(waits));
+  try {
+    for (const Lane lane : lanes) occupy(lane);
+    for (const Task before : after) wait_for(before);
+  } catch (...) {  // what is refused leaves nothing behind
+    work_.pop_back();
+    places_end_.pop_back();
+    waits_end_.pop_back();
+    places_.resize(places);
+    waits_.resize(waits);
+    throw;
+  }
   return task;
 }
 
@@ -69,6 +79,9 @@ void Graph::occupy(Lane lane) {
   const auto alone = [&](const LaneOptions& one) { return one.order == Order::ready || one.slowed_by != none; };
   if (!held.empty() && (alone(options) || alone(lanes_[static_cast<std::size_t>(held.front())])))
     throw std::invalid_argument("graph: a task on a lane that is slowed or served in order of coming is on no other");
+  // Looking through all of a collective's lanes for each would take the square of the ranks: ranks come in order.
+  if (!held.empty() && (held.back() == lane || held.front() == lane))
+    throw std::invalid_argument("graph: lane " + std::to_string(lane) + " twice for one task");
   places_.push_back(lane);
   ++places_end_.back();
 }

@@ -57,6 +57,7 @@ struct LaneState {
   std::uint32_t next = 0;  // place in the lane's list whose turn comes next
   std::int32_t free = 1;
   std::int32_t running = 0;
+  bool held = false;    // by a task whose turn has come and that has not started
   Task current = none;  // of a lane that is slowed
 };
 
@@ -171,9 +172,11 @@ class Engine {
       return;
     }
     const auto queue = queues_.of(at(lane));
-    while (state.free > 0 && state.next < queue.size()) {
+    // One at a time: the next one's turn comes when this one has started, so that all start in order.
+    while (state.free > 0 && !state.held && state.next < queue.size()) {
       const Task task = queue[state.next++];
       --state.free;
+      state.held = true;
       Pending& pending = pending_[at(task)];
       if (--pending.turns == 0 && pending.waits == 0 && is_ready_[at(task)]) startable_.push_back(task);
     }
@@ -196,8 +199,8 @@ class Engine {
   void settle() {
     while (!startable_.empty() || !ending_.empty()) {
       if (!ending_.empty()) {
-        const Task task = ending_.back();
-        ending_.pop_back();
+        const Task task = ending_.front();
+        ending_.pop_front();
         end(task);
       } else {
         const Task task = startable_.front();
@@ -210,7 +213,10 @@ class Engine {
   void start(Task task) {
     times_[at(task)].start_s = now_s_;
     for (const Lane lane : graph_.lanes_of(task)) {
-      if (lanes_[at(lane)].running++ == 0 && !slows_.empty()) set_rates(lane);
+      LaneState& state = lanes_[at(lane)];
+      if (state.running++ == 0 && !slows_.empty()) set_rates(lane);
+      state.held = false;
+      if (options(lane).capacity > 1) give_turns(lane);
     }
     const Work& work = graph_.work(task);
     const double fixed_s = work.link == none ? work.fixed_s + work.shared_s : work.fixed_s;
@@ -316,7 +322,7 @@ class Engine {
   std::vector<Slowed> slowed_;             // by lane
   std::vector<bool> is_ready_ = std::vector<bool>(graph_.tasks());
   std::deque<Task> startable_;
-  std::vector<Task> ending_;
+  std::deque<Task> ending_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   double now_s_ = 0.0;
   Index ended_ = 0;

@@ -9,7 +9,11 @@
 namespace ddpprof::hops {
 namespace {
 
-void require(double message_bytes, std::size_t ranks) {
+void require(double message_bytes, const collective::Link& link, std::size_t ranks) {
+  for (const double figure : {link.latency_s, link.bandwidth_s_per_byte, link.reduction_s_per_byte})
+    if (!(figure >= 0.0) || !std::isfinite(figure))
+      throw std::invalid_argument("hops: a link's figure is " + std::to_string(figure) +
+                                  ", expected finite and 0 or more");
   if (!(message_bytes >= 0.0) || !std::isfinite(message_bytes))
     throw std::invalid_argument("hops: a message of " + std::to_string(message_bytes) + " bytes, expected 0 or more");
   if (ranks == 0) throw std::invalid_argument("hops: no rank");
@@ -27,7 +31,7 @@ void exchange(std::size_t distance, double hop_s, std::span<double> times_s) {
 }  // namespace
 
 void halving_doubling(double message_bytes, const collective::Link& link, std::span<double> times_s) {
-  require(message_bytes, times_s.size());
+  require(message_bytes, link, times_s.size());
   const std::size_t ranks = times_s.size();
   if (!std::has_single_bit(ranks))
     throw std::invalid_argument("halving_doubling: " + std::to_string(ranks) + " ranks, expected a power of two");

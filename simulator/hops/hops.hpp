@@ -24,10 +24,11 @@ class Ring {
   void all_gather(double chunk_bytes, std::span<double> times_s);
 
  private:
-  void rounds(std::size_t count, std::span<double> times_s);
+  void rounds(double chunk_bytes, double reduced, std::span<double> times_s);
 
   std::vector<collective::Link> links_;
-  std::vector<double> hop_s_, other_s_;  // by receiver; the other half of a round's times
+  std::vector<double> hop_s_, occupied_s_, free_s_;  // by receiver
+  std::vector<double> other_s_;                      // the other half of a round's times
 };
 
 // log2 N rounds of halves towards partners at distance N/2, N/4, … and back (recursive halving and doubling); N is a

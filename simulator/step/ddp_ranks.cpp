@@ -14,6 +14,7 @@ using engine::Lane;
 using engine::Task;
 
 void validate(const DdpStep& step, const RankDifferences& ranks) {
+  step::validate(step);
   if (ranks.pace.empty()) throw std::invalid_argument("ranks: none, expected at least one");
   for (const double pace : ranks.pace)
     if (!(pace > 0.0) || !std::isfinite(pace))
@@ -22,9 +23,10 @@ void validate(const DdpStep& step, const RankDifferences& ranks) {
   if (!ranks.extra_s.empty() && ranks.extra_s.size() != delays)
     throw std::invalid_argument("ranks: " + std::to_string(ranks.extra_s.size()) + " delays, expected " +
                                 std::to_string(delays) + " (ranks x (buckets + 1)) or none");
+  for (const double delay_s : ranks.extra_s)
+    if (!(delay_s >= 0.0) || !std::isfinite(delay_s))
+      throw std::invalid_argument("ranks: a delay of " + std::to_string(delay_s) + " s, expected 0 or more");
   if (step.straggler_s != 0.0) throw std::invalid_argument("ranks: straggler_s must be 0, the ranks say who is late");
-  if (step.lanes < 1 || step.accumulation < 1)
-    throw std::invalid_argument("ranks: lanes and accumulation must be 1 or more");
 }
 
 class Ranks {

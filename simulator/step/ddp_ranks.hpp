@@ -1,7 +1,9 @@
 // One DistributedDataParallel step of ranks that differ: slower devices, mixed nodes, this step's own delays.
 //
 // Every rank is on the graph (engine/graph.hpp): a compute lane and a communication lane; one event a collective and
-// rank. Where ranks are equal, or one is slower throughout, it gives what simulate(DdpStep) gives.
+// rank. Where ranks are equal, or one is slower throughout, it gives what simulate(DdpStep) gives, but for two things
+// that the recurrence leaves out: a slow rank is slow in every micro-batch, and copies back slow down too beside a
+// collective.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,7 @@ struct DdpRanksResult {
 };
 
 // The step's own straggler_s must be 0: lateness is in `ranks`. Throws std::invalid_argument like simulate(DdpStep),
-// and for no rank, a pace that is not above 0 or a number of delays that does not fit.
+// and for no rank, a pace that is not above 0, or delays that are negative or whose number does not fit.
 DdpRanksResult simulate(const DdpStep& step, const RankDifferences& ranks);
 
 }  // namespace ddpprof::step

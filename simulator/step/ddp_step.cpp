@@ -16,31 +16,6 @@ void require_time(double value, const char* name) {
   }
 }
 
-void validate(const DdpStep& step) {
-  require_time(step.data_s, "data_s");
-  require_time(step.buffers_s, "buffers_s");
-  require_time(step.forward_s, "forward_s");
-  require_time(step.backward_s, "backward_s");
-  require_time(step.optimizer_s, "optimizer_s");
-  require_time(step.straggler_s, "straggler_s");
-  if (!(step.slowdown >= 1.0) || !std::isfinite(step.slowdown)) {
-    throw std::invalid_argument("simulate: slowdown " + std::to_string(step.slowdown) + ", expected 1 or more");
-  }
-  if (step.lanes < 1) {
-    throw std::invalid_argument("simulate: " + std::to_string(step.lanes) + " lanes, expected 1 or more");
-  }
-  if (step.accumulation < 1) {
-    throw std::invalid_argument("simulate: accumulation " + std::to_string(step.accumulation) + ", expected 1 or more");
-  }
-  for (const BucketWork& bucket : step.buckets) {
-    require_time(bucket.ready_s, "a bucket's ready_s");
-    require_time(bucket.cost.latency_s, "a bucket's latency_s");
-    require_time(bucket.cost.bandwidth_s, "a bucket's bandwidth_s");
-    require_time(bucket.cost.reduction_s, "a bucket's reduction_s");
-    require_time(bucket.copy_back_s, "a bucket's copy_back_s");
-  }
-}
-
 // The backward pass and the collectives it launches, advanced from event to event. Between two events every rate is
 // constant, so each next event's time is known exactly.
 class Backward {
@@ -192,6 +167,31 @@ class Backward {
 };
 
 }  // namespace
+
+void validate(const DdpStep& step) {
+  require_time(step.data_s, "data_s");
+  require_time(step.buffers_s, "buffers_s");
+  require_time(step.forward_s, "forward_s");
+  require_time(step.backward_s, "backward_s");
+  require_time(step.optimizer_s, "optimizer_s");
+  require_time(step.straggler_s, "straggler_s");
+  if (!(step.slowdown >= 1.0) || !std::isfinite(step.slowdown)) {
+    throw std::invalid_argument("simulate: slowdown " + std::to_string(step.slowdown) + ", expected 1 or more");
+  }
+  if (step.lanes < 1) {
+    throw std::invalid_argument("simulate: " + std::to_string(step.lanes) + " lanes, expected 1 or more");
+  }
+  if (step.accumulation < 1) {
+    throw std::invalid_argument("simulate: accumulation " + std::to_string(step.accumulation) + ", expected 1 or more");
+  }
+  for (const BucketWork& bucket : step.buckets) {
+    require_time(bucket.ready_s, "a bucket's ready_s");
+    require_time(bucket.cost.latency_s, "a bucket's latency_s");
+    require_time(bucket.cost.bandwidth_s, "a bucket's bandwidth_s");
+    require_time(bucket.cost.reduction_s, "a bucket's reduction_s");
+    require_time(bucket.copy_back_s, "a bucket's copy_back_s");
+  }
+}
 
 DdpResult simulate(const DdpStep& step) {
   validate(step);

@@ -57,6 +57,9 @@ struct DdpResult {
   std::vector<BucketTimes> buckets;
 };
 
+// Throws std::invalid_argument as below.
+void validate(const DdpStep&);
+
 // Exact for this model (piecewise constant rates, no time stepping). Throws std::invalid_argument when a time is
 // negative or not finite, slowdown < 1, lanes < 1 or accumulation < 1.
 DdpResult simulate(const DdpStep&);

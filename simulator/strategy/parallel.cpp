@@ -32,47 +32,65 @@ void validate(const Job& job, const Plan& plan) {
   require(plan.zero >= 0 && plan.zero <= 3, "ZeRO stage " + std::to_string(plan.zero) + ", expected 0 to 3");
   require(plan.prefetch_blocks >= 0, "prefetch_blocks below 0");
   for (const Block& block : job.blocks)
-    for (const double figure :
-         {block.forward_s, block.backward_s, block.parameter_bytes, block.activation_bytes, block.output_bytes})
+    for (const double figure : {block.forward_s, block.backward_s, block.parameter_bytes, block.activation_bytes,
+                                block.output_bytes, static_cast<double>(block.tensor_all_reduces)})
       require(figure >= 0.0 && std::isfinite(figure), "a block's figure is below 0 or not finite");
   for (const double figure : {job.data_s, job.optimizer_s, job.gradient_bytes, job.optimizer_bytes})
     require(figure >= 0.0 && std::isfinite(figure), "a job's figure is below 0 or not finite");
 }
 
-// What each collective and each block costs under a plan.
+// What each collective and each block costs under a plan. Groups lie on nodes as they happen to: of those of a stage
+// the one that spans most nodes is waited for.
 class Costs {
  public:
-  Costs(const Job& job, const Plan& plan, const Network& network)
-      : job_(job),
-        plan_(plan),
-        network_(network),
-        tensor_{plan.tensor, 1},
-        data_{plan.data, plan.tensor},
-        to_next_stage_(plan.data * plan.tensor) {}
+  Costs(const Job& job, const Plan& plan, const Network& network) : job_(job), plan_(plan), network_(network) {
+    const std::int64_t ranks = plan.data * plan.tensor;
+    for (std::int64_t stage = 0; stage < plan.pipeline; ++stage) {
+      const std::int64_t first = stage * ranks;
+      tensor_.push_back(widest({plan.tensor, 1, first}, plan.data, plan.tensor));
+      data_.push_back(widest({plan.data, plan.tensor, first}, plan.tensor, 1));
+      sender_.push_back(first);
+      for (std::int64_t i = 0; i < std::min(ranks, network.ranks_per_node); ++i)
+        if ((first + i) / network.ranks_per_node != (first + i + ranks) / network.ranks_per_node)
+          sender_.back() = first + i;
+    }
+  }
 
   double compute_s(double whole_s) const { return whole_s / static_cast<double>(plan_.tensor); }
-  double tensor_s(const Block& block) const {
-    return block.tensor_all_reduces * collective::all_reduce(network_, tensor_, block.output_bytes).total_s();
+  double tensor_s(std::size_t stage, const Block& block) const {
+    return block.tensor_all_reduces * collective::all_reduce(network_, tensor_[stage], block.output_bytes).total_s();
   }
   double held_bytes(const Block& block) const { return block.parameter_bytes / static_cast<double>(plan_.tensor); }
   double gradient_bytes(const Block& block) const { return held_bytes(block) * job_.gradient_bytes; }
-  Cost reduce(double bytes) const {
-    return plan_.zero == 0 ? collective::all_reduce(network_, data_, bytes)
-                           : collective::reduce_scatter(network_, data_, bytes);
+  Cost reduce(std::size_t stage, double bytes) const {
+    return plan_.zero == 0 ? collective::all_reduce(network_, data_[stage], bytes)
+                           : collective::reduce_scatter(network_, data_[stage], bytes);
   }
-  Cost gather(double bytes) const { return collective::all_gather(network_, data_, bytes); }
-  Cost send(std::size_t stage, double bytes) const {
-    const auto last =
-        static_cast<std::int64_t>(stage + 1) * to_next_stage_ - 1;  // of the stage: crosses where any does
-    return collective::send(network_, last, to_next_stage_, bytes / static_cast<double>(plan_.tensor));
+  Cost gather(std::size_t stage, double bytes) const { return collective::all_gather(network_, data_[stage], bytes); }
+  // Between stages `low` and `low + 1`, in either direction: each tensor-parallel rank sends its part, and those of the
+  // stage that `arrives` gather the whole (Narayanan et al. 2021, scatter and gather).
+  Cost send(std::size_t low, std::size_t arrives, double bytes) const {
+    return collective::send(network_, sender_[low], plan_.data * plan_.tensor,
+                            bytes / static_cast<double>(plan_.tensor)) +
+           collective::all_gather(network_, tensor_[arrives], bytes);
   }
 
  private:
+  Group widest(Group group, std::int64_t groups, std::int64_t apart) const {
+    Group found = group;
+    const std::int64_t first = group.first;
+    for (std::int64_t i = 0; i < std::min(groups, network_.ranks_per_node); ++i) {
+      group.first = first + i * apart;
+      if (group.nodes(network_) > found.nodes(network_)) found = group;
+    }
+    return found;
+  }
+
   const Job& job_;
   const Plan& plan_;
   const Network& network_;
-  Group tensor_, data_;
-  std::int64_t to_next_stage_;
+  std::vector<Group> tensor_, data_;  // by stage
+  std::vector<std::int64_t> sender_;  // by stage: a rank whose partner in the next stage is on another node, if any
 };
 
 struct Pass {
@@ -83,7 +101,7 @@ struct Pass {
 // In which order a stage computes its micro-batches.
 std::vector<Pass> order_of(const Plan& plan, std::int64_t stage) {
   const std::int64_t count = plan.micro_batches;
-  // 1F1B: as many forwards ahead as there are stages behind this one, then a backward for each forward
+  // 1F1B: as many forwards ahead as there are stages from this one on, then a backward for each forward
   // (Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters").
   const std::int64_t ahead = plan.schedule == Schedule::gpipe ? count : std::min(count, plan.pipeline - stage);
   std::vector<Pass> order;
@@ -124,7 +142,8 @@ class Builder {
     const auto micro = static_cast<std::size_t>(plan_.micro_batches);
     arrived_forward_.assign(stages, std::vector<Task>(micro, engine::none));
     arrived_backward_ = arrived_forward_;
-    before_pass_.assign(stages, engine::none);
+    done_.resize(stages);
+    gathers_.assign(stages, 0);
     buckets_.resize(stages);
     held_back_.resize(stages);
     reductions_.resize(stages);
@@ -189,15 +208,15 @@ class Builder {
     return bytes * static_cast<double>(plan_.data - 1) / static_cast<double>(plan_.data);
   }
 
-  // ZeRO-3: the parameters of the stage's block `number` in the order of this pass, gathered no earlier than
-  // prefetch_blocks before they are needed. `done` holds the blocks computed so far in this pass.
-  Task gathered(std::size_t stage, const Block& block, const std::vector<Task>& done, std::size_t number) {
+  // ZeRO-3: the parameters of the block that is computed next but `prefetch_blocks`, over all passes of the stage:
+  // there is room for them when the block as far before it is done.
+  Task gathered(std::size_t stage, const Block& block) {
     if (plan_.zero < 3 || plan_.data == 1) return engine::none;
     const auto ahead = static_cast<std::size_t>(plan_.prefetch_blocks) + 1;
-    const Task room = number >= ahead ? done[number - ahead] : engine::none;
+    const std::size_t number = gathers_[stage]++;
+    const Task room = number >= ahead ? done_[stage][number - ahead] : engine::none;
     const double bytes = costs_.held_bytes(block);
-    return communicate(stage, communication_[stage], costs_.gather(bytes), ring_bytes(bytes),
-                       {room, before_pass_[stage]});
+    return communicate(stage, communication_[stage], costs_.gather(stage, bytes), ring_bytes(bytes), {room});
   }
 
   void add_tensor(std::size_t stage, const Block& block) {
@@ -210,8 +229,8 @@ class Builder {
     const auto blocks = blocks_of(stage);
     const auto micro = static_cast<std::size_t>(pass.micro);
     const Task arrived = pass.forward ? arrived_forward_[stage][micro] : arrived_backward_[stage][micro];
-    std::vector<Task> done;
-    if (pass.forward && stage == 0 && job_.data_s > 0.0) add_task(compute_[stage], job_.data_s);
+    std::vector<Task>& done = done_[stage];
+    if (pass.forward && stage == 0 && job_.data_s > 0.0) compute(stage, job_.data_s, {});
     // Prefetching: the next blocks' gathers are issued before the block they overlap with.
     std::vector<Task> gathers(blocks.size(), engine::none);
     const auto ahead = static_cast<std::size_t>(plan_.prefetch_blocks) + 1;
@@ -219,23 +238,21 @@ class Builder {
       return pass.forward ? blocks[number] : blocks[blocks.size() - 1 - number];
     };
     for (std::size_t number = 0; number < std::min(ahead, blocks.size()); ++number)
-      gathers[number] = gathered(stage, in_pass(number), done, number);
+      gathers[number] = gathered(stage, in_pass(number));
     for (std::size_t number = 0; number < blocks.size(); ++number) {
       const Block& block = in_pass(number);
       const double own_s = costs_.compute_s(pass.forward ? block.forward_s : block.backward_s);
       Task last = compute(stage, own_s, {arrived, gathers[number]});
-      if (const double tensor_s = costs_.tensor_s(block); tensor_s > 0.0) {
-        // On the critical path: the next block needs the sum.
+      // On the critical path: the next block needs the sum.
+      if (const double tensor_s = costs_.tensor_s(stage, block); tensor_s > 0.0)
         last = add_task(compute_[stage], tensor_s);
-        add_tensor(stage, block);
-      }
+      add_tensor(stage, block);
       done.push_back(last);
       // ZeRO-3: the gather that this block made room for comes before its own gradients' reduction.
-      if (number + ahead < blocks.size())
-        gathers[number + ahead] = gathered(stage, in_pass(number + ahead), done, number + ahead);
+      if (number + ahead < blocks.size()) gathers[number + ahead] = gathered(stage, in_pass(number + ahead));
       if (!pass.forward) gradient_ready(stage, pass, number, last);
     }
-    before_pass_[stage] = done.size() >= ahead ? done[done.size() - ahead] : before_pass_[stage];
+    if (!pass.forward && plan_.zero >= 2) reduce_held_back(stage);
     hand_on(stage, pass, done.back());
   }
 
@@ -243,12 +260,14 @@ class Builder {
     const auto micro = static_cast<std::size_t>(pass.micro);
     if (pass.forward && stage + 1 < stages_.size()) {
       const double bytes = blocks_of(stage).back().output_bytes;
-      arrived_forward_[stage + 1][micro] = communicate(stage, forward_link_[stage], costs_.send(stage, bytes),
-                                                       bytes / static_cast<double>(plan_.tensor), {last});
+      arrived_forward_[stage + 1][micro] =
+          communicate(stage, forward_link_[stage], costs_.send(stage, stage + 1, bytes),
+                      bytes / static_cast<double>(plan_.tensor), {last});
     } else if (!pass.forward && stage > 0) {
       const double bytes = blocks_of(stage - 1).back().output_bytes;
-      arrived_backward_[stage - 1][micro] = communicate(stage, backward_link_[stage], costs_.send(stage - 1, bytes),
-                                                        bytes / static_cast<double>(plan_.tensor), {last});
+      arrived_backward_[stage - 1][micro] =
+          communicate(stage, backward_link_[stage], costs_.send(stage - 1, stage - 1, bytes),
+                      bytes / static_cast<double>(plan_.tensor), {last});
     }
   }
 
@@ -290,8 +309,16 @@ class Builder {
     add_reduction(stage, bytes, after);
   }
 
+  void reduce_held_back(std::size_t stage) {
+    if (held_back_[stage].empty()) return;
+    // Behind everything on the compute lane: a task without time marks where the backward has ended.
+    const Task ended = compute(stage, 0.0, {});
+    for (const double bytes : held_back_[stage]) add_reduction(stage, bytes, ended);
+    held_back_[stage].clear();
+  }
+
   void add_reduction(std::size_t stage, double bytes, Task after) {
-    reductions_[stage].push_back(communicate(stage, communication_[stage], costs_.reduce(bytes),
+    reductions_[stage].push_back(communicate(stage, communication_[stage], costs_.reduce(stage, bytes),
                                              (plan_.zero == 0 ? 2.0 : 1.0) * ring_bytes(bytes), {after}));
   }
 
@@ -301,18 +328,14 @@ class Builder {
     double held = 0.0, all = 0.0;
     for (const Block& block : blocks) held += costs_.held_bytes(block);
     for (const Block& block : job_.blocks) all += block.parameter_bytes;
-    if (!held_back_[stage].empty()) {
-      // Behind everything on the compute lane: a task without time marks where the backward has ended.
-      const Task ended = compute(stage, 0.0, {});
-      for (const double bytes : held_back_[stage]) add_reduction(stage, bytes, ended);
-    }
+    reduce_held_back(stage);
     const double share = all > 0.0 ? held / all : 1.0 / static_cast<double>(stages_.size() * plan_.tensor);
     const Lane lane = compute_[stage];
     const double optimizer_s = job_.optimizer_s * share / shards;
     stages_[stage].compute_s += optimizer_s;
     const Task stepped = graph_.add_task({optimizer_s}, std::span(&lane, 1), reductions_[stage]);
     if ((plan_.zero == 1 || plan_.zero == 2) && plan_.data > 1)
-      communicate(stage, communication_[stage], costs_.gather(held), ring_bytes(held), {stepped});
+      communicate(stage, communication_[stage], costs_.gather(stage, held), ring_bytes(held), {stepped});
     set_memory(stage, held);
   }
 
@@ -328,7 +351,8 @@ class Builder {
       largest = std::max(largest, costs_.held_bytes(block));
     }
     memory.activations_bytes = kept * static_cast<double>(in_flight(plan_, static_cast<std::int64_t>(stage)));
-    // Blocks that are gathered for a while, and the gradients of one before they are scattered.
+    // The gradients of a block before they are scattered, and blocks that are gathered for a while.
+    if (plan_.zero >= 2 && plan_.data > 1) memory.gradients_bytes += largest * job_.gradient_bytes;
     if (plan_.zero >= 3 && plan_.data > 1)
       memory.parameters_bytes +=
           largest * static_cast<double>(std::min<std::size_t>(static_cast<std::size_t>(plan_.prefetch_blocks) + 1,
@@ -351,7 +375,8 @@ class Builder {
   std::vector<Lane> compute_, communication_, forward_link_, backward_link_;
   std::vector<Stage> stages_;
   std::vector<std::vector<Task>> arrived_forward_, arrived_backward_;  // by stage and micro-batch
-  std::vector<Task> before_pass_;  // by stage: what makes room for the first gather of its next pass
+  std::vector<std::vector<Task>> done_;  // by stage: its blocks' passes, in the order of computing
+  std::vector<std::size_t> gathers_;     // by stage
   std::vector<std::vector<std::pair<std::size_t, double>>> buckets_;
   std::vector<std::vector<double>> held_back_;
   std::vector<std::vector<Task>> reductions_;

@@ -57,7 +57,7 @@ struct Memory {
 
 struct Stage {
   std::size_t first_block = 0, blocks = 0;
-  double compute_s = 0.0;   // busy with blocks and the optimizer
+  double compute_s = 0.0;   // busy with data, blocks and the optimizer
   double sent_bytes = 0.0;  // by each of its ranks
   Memory memory;            // of each of its ranks, at its peak
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -13,6 +13,9 @@ namespace {
 
 using engine::Task;
 
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+constexpr double most_quicker = 1000.0;  // than the slowest worker: a quicker one counts as that
+
 void validate(const ParameterServerJob& job) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("parameter server: " + what); };
   if (job.compute_s.empty()) refuse("no worker, expected at least one");
@@ -20,6 +23,8 @@ void validate(const ParameterServerJob& job) {
     refuse(std::to_string(job.servers) + " servers for " + std::to_string(job.compute_s.size()) +
            " workers, expected 1 to as many");
   if (job.steps < 8) refuse(std::to_string(job.steps) + " steps, expected 8 or more");
+  for (const double compute_s : job.compute_s)
+    if (!(compute_s >= 0.0) || !std::isfinite(compute_s)) refuse("a compute_s below 0 or not finite");
   if (!std::isfinite(job.gradient_bytes) || !(job.gradient_bytes >= 0.0)) refuse("gradient_bytes below 0");
 }
 
@@ -43,37 +48,65 @@ class Training {
   }
 
   ParameterServerOutcome run() {
-    for (std::int64_t step = 0; step < job_.steps; ++step) add_round();
+    if (job_.asynchronous) {
+      // All train for as long as the slowest needs for its steps.
+      const double slowest_s = *std::max_element(job_.compute_s.begin(), job_.compute_s.end());
+      for (std::size_t worker = 0; worker < workers_; ++worker) {
+        const double quicker =
+            std::min(most_quicker, slowest_s / std::max(job_.compute_s[worker], slowest_s / most_quicker));
+        const auto steps = slowest_s > 0.0 ? std::llround(static_cast<double>(job_.steps) * quicker) : job_.steps;
+        for (std::int64_t step = 0; step < steps; ++step) pull(worker, compute_and_push(worker));
+      }
+    } else {
+      for (std::int64_t step = 0; step < job_.steps; ++step) add_round();
+    }
     return figures(engine::simulate(graph_));
   }
 
  private:
-  void add_round() {
-    const double bytes = job_.gradient_bytes / static_cast<double>(servers_);
-    const double transfer_s = bytes * job_.link.bandwidth_s_per_byte;
-    const double apply_s = job_.apply_s / static_cast<double>(servers_);
-    std::vector<std::vector<Task>> applied(workers_);
-    for (std::size_t worker = 0; worker < workers_; ++worker) {
-      const Task computed = graph_.add_task({job_.compute_s[worker]}, std::span(&compute_[worker], 1), pulled_[worker]);
-      for (std::size_t server = 0; server < servers_; ++server) {
-        const Task pushed = graph_.add_task({job_.link.latency_s, transfer_s, in_[server]}, {}, {computed});
-        applied[worker].push_back(graph_.add_task({apply_s}, {apply_[server]}, {pushed}));
-      }
-      const Task read = pulled_[worker].empty() ? engine::none : pulled_[worker].front();
-      steps_[worker].push_back({applied[worker].front(), read});
+  // Computes, pushes to every server, and is applied there; by server.
+  std::vector<Task> compute_and_push(std::size_t worker) {
+    const Task computed = graph_.add_task({job_.compute_s[worker]}, std::span(&compute_[worker], 1), pulled_[worker]);
+    const Task sent = over_own_link({computed});
+    std::vector<Task> applied;
+    for (std::size_t server = 0; server < servers_; ++server) {
+      const Task pushed = graph_.add_task({job_.link.latency_s, transfer_s(), in_[server]}, {}, {computed});
+      applied.push_back(graph_.add_task({apply_s()}, {apply_[server]}, {pushed, sent}));
     }
-    std::vector<Task> all;  // synchronous, by server: everybody's gradients are in
-    for (std::size_t server = 0; !job_.asynchronous && server < servers_; ++server) {
+    const Task read = pulled_[worker].empty() ? engine::none : pulled_[worker].front();
+    steps_[worker].push_back({applied.front(), read});
+    return applied;
+  }
+
+  // `after`, by server: when its parameters may leave.
+  void pull(std::size_t worker, const std::vector<Task>& after) {
+    pulled_[worker].clear();
+    for (std::size_t server = 0; server < servers_; ++server)
+      pulled_[worker].push_back(
+          graph_.add_task({job_.link.latency_s, transfer_s(), out_[server]}, {}, {after[server]}));
+    pulled_[worker].push_back(over_own_link(after));
+  }
+
+  // All of a worker's bytes pass its own link, whatever the servers' could carry.
+  Task over_own_link(const std::vector<Task>& after) {
+    const double whole_s = job_.gradient_bytes * job_.link.bandwidth_s_per_byte;
+    return graph_.add_task({job_.link.latency_s + whole_s}, std::span<const engine::Lane>(), after);
+  }
+
+  double transfer_s() const {
+    return job_.gradient_bytes / static_cast<double>(servers_) * job_.link.bandwidth_s_per_byte;
+  }
+  double apply_s() const { return job_.apply_s / static_cast<double>(servers_); }
+
+  void add_round() {
+    std::vector<std::vector<Task>> applied;
+    for (std::size_t worker = 0; worker < workers_; ++worker) applied.push_back(compute_and_push(worker));
+    std::vector<Task> all;  // by server: everybody's gradients are in
+    for (std::size_t server = 0; server < servers_; ++server) {
       all.push_back(graph_.add_task({}, {}));
       for (std::size_t worker = 0; worker < workers_; ++worker) graph_.wait_for(applied[worker][server]);
     }
-    for (std::size_t worker = 0; worker < workers_; ++worker) {
-      pulled_[worker].clear();
-      for (std::size_t server = 0; server < servers_; ++server) {
-        const Task after = job_.asynchronous ? applied[worker][server] : all[server];
-        pulled_[worker].push_back(graph_.add_task({job_.link.latency_s, transfer_s, out_[server]}, {}, {after}));
-      }
-    }
+    for (std::size_t worker = 0; worker < workers_; ++worker) pull(worker, all);
   }
 
   // What happens between a quarter of the training and the moment the quickest worker ends: all are at work then.
@@ -98,8 +131,10 @@ class Training {
       outcome.gradients_per_s += counted >= 1.0 ? counted / (last_s - first_s) : 1.0 / ended_s(own.front().applied);
     }
     outcome.step_s = static_cast<double>(workers_) / outcome.gradients_per_s;
-    const double compute_s = std::accumulate(job_.compute_s.begin(), job_.compute_s.end(), 0.0);
-    outcome.exposed_s = outcome.step_s - compute_s / static_cast<double>(workers_);
+    // Beside the steps of workers that wait for nothing.
+    double alone_per_s = 0.0;
+    for (const double compute_s : job_.compute_s) alone_per_s += compute_s > 0.0 ? 1.0 / compute_s : unlimited;
+    outcome.exposed_s = outcome.step_s - static_cast<double>(workers_) / alone_per_s;
     outcome.server_bytes_per_step =
         2.0 * job_.gradient_bytes / static_cast<double>(servers_) * static_cast<double>(workers_);
     std::sort(updates.begin(), updates.end());

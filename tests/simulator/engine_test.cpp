@@ -45,6 +45,27 @@ TEST(Engine, AServerTakesWhoComesFirst) {
   EXPECT_EQ(times[static_cast<std::size_t>(after_slow)].start_s, 5.0);
 }
 
+TEST(Engine, SeveralPlacesStartInOrderToo) {
+  Graph graph;
+  const Lane threads = graph.add_lane({.capacity = 2});
+  const Task waits = graph.add_task({1.0}, {threads}, {graph.add_task({5.0}, {})});
+  const Task ready = graph.add_task({1.0}, {threads});
+  const auto times = simulate(graph);
+  EXPECT_EQ(times[static_cast<std::size_t>(waits)].start_s, 5.0);
+  EXPECT_EQ(times[static_cast<std::size_t>(ready)].start_s, 5.0);
+}
+
+TEST(Engine, OfThoseThatComeTogetherTheFirstIsServedFirst) {
+  Graph graph;
+  const Link link = graph.add_link();
+  const Lane server = graph.add_lane({.order = Order::ready});
+  std::vector<Task> served;
+  for (int i = 0; i < 4; ++i) served.push_back(graph.add_task({1.0}, {server}, {graph.add_task({0.0, 1.0, link}, {})}));
+  const auto times = simulate(graph);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(times[static_cast<std::size_t>(served[i])].start_s, 4.0 + static_cast<double>(i));
+}
+
 TEST(Engine, ACollectiveStartsWhenAllHaveComeAndEndsForAll) {
   Graph graph;
   const Lane a = graph.add_lane(), b = graph.add_lane();
@@ -89,17 +110,10 @@ TEST(Engine, AChainWithoutTimeEndsAtOnce) {
 }
 
 TEST(Engine, ACircleIsNamed) {
-  Graph graph;
-  const Lane a = graph.add_lane(), b = graph.add_lane();
-  graph.add_task({1.0}, {a});
-  // On lane a the second task is first in order, yet it waits for the third, which is behind it on lane b.
-  const Task other = graph.add_task({1.0}, {b});
-  graph.add_task({1.0}, {a}, {other});
-  EXPECT_NO_THROW(simulate(graph));
   Graph stuck;
-  const Lane lane = stuck.add_lane();
-  const Task second = stuck.add_task({1.0}, {});
-  stuck.add_task({1.0}, {lane, lane}, {second});  // one place, asked for twice
+  const Lane lane = stuck.add_lane(), between = stuck.add_lane(), more = stuck.add_lane();
+  stuck.add_task({1.0}, {});
+  stuck.add_task({1.0}, {lane, between, more, between});  // one place, asked for twice
   try {
     simulate(stuck);
     FAIL() << "expected std::logic_error";
@@ -119,6 +133,8 @@ TEST(Engine, RefusesWhatCannotBe) {
   EXPECT_THROW(graph.add_task({1.0}, {}, {5}), std::invalid_argument);
   const Lane server = graph.add_lane({.order = Order::ready}), lane = graph.add_lane();
   EXPECT_THROW(graph.add_task({1.0}, {lane, server}), std::invalid_argument);
+  EXPECT_THROW(graph.add_task({1.0}, {lane, lane}), std::invalid_argument);
+  EXPECT_EQ(graph.tasks(), 0U);  // nothing of what was refused is left
 }
 
 TEST(DdpRanks, AgreeWithTheClosedRecurrence) {

@@ -46,6 +46,11 @@ TEST(Network, CountsRanksAndNodesOfAGroup) {
   EXPECT_EQ((Group{16, 2}.nodes(network)), 4);
   EXPECT_EQ((Group{4, 8}.ranks_on_a_node(network)), 1);
   EXPECT_EQ((Group{4, 16}.nodes(network)), 4);
+  // Groups that begin in the middle of a node, and strides that do not divide it.
+  EXPECT_EQ((Group{4, 1, 6}.nodes(network)), 2);
+  EXPECT_EQ((Group{4, 6}.nodes(network)), 3);  // ranks 0, 6 | 12 | 18
+  EXPECT_EQ((Group{4, 6}.ranks_on_a_node(network)), 2);
+  EXPECT_EQ((Group{9, 3}.nodes(network)), 4);
 }
 
 TEST(Network, ARingTakesTheSlowestLinksBandwidthAndEachStepsOwnLatency) {
@@ -56,6 +61,11 @@ TEST(Network, ARingTakesTheSlowestLinksBandwidthAndEachStepsOwnLatency) {
   EXPECT_NEAR(cost.latency_s, 2 * (6 * 2e-6 + 1 * 20e-6), 1e-12);
   const Cost inside = all_reduce(network, {4, 1}, 8e6);
   EXPECT_NEAR(inside.total_s(), ring(4, 8e6, network.inside).total_s(), 1e-15);
+}
+
+TEST(Network, ReductionIsNotLostWhereTheSlowLinkHasNone) {
+  const Network network{{1e-6, 1e-11, 5e-10}, {1e-5, 1e-10, 0.0}, 4, 1};
+  EXPECT_NEAR(all_reduce(network, {8, 1}, 8e6).reduction_s, 7.0 / 8 * 8e6 * 5e-10, 1e-12);
 }
 
 TEST(Network, GroupsSideBySideShareTheNic) {

@@ -1,0 +1,85 @@
+#include "simulator/collective/curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::collective {
+namespace {
+
+struct Pool {
+  double sum_s;
+  std::size_t count;
+  double mean_s() const { return sum_s / static_cast<double>(count); }
+};
+
+// The rising sequence nearest to the times.
+void make_rising(std::vector<SizeTime>& points) {
+  std::vector<Pool> pools;
+  for (const SizeTime& point : points) {
+    pools.push_back({point.time_s, 1});
+    while (pools.size() > 1 && pools[pools.size() - 2].mean_s() > pools.back().mean_s()) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      pools.back().sum_s += last.sum_s;
+      pools.back().count += last.count;
+    }
+  }
+  std::size_t at = 0;
+  for (const Pool& pool : pools)
+    for (std::size_t i = 0; i < pool.count; ++i) points[at++].time_s = pool.mean_s();
+}
+
+}  // namespace
+
+Curve::Curve(std::int64_t ranks, std::span<const SizeTime> measured) : ranks_(ranks) {
+  if (ranks < 1) throw std::invalid_argument("curve: " + std::to_string(ranks) + " ranks, expected 1 or more");
+  if (measured.empty()) throw std::invalid_argument("curve: no measured size, expected at least one");
+  std::map<double, std::vector<double>> by_size;
+  for (const SizeTime& point : measured) {
+    if (!(point.bytes > 0.0) || !std::isfinite(point.bytes) || !(point.time_s > 0.0) || !std::isfinite(point.time_s))
+      throw std::invalid_argument("curve: " + std::to_string(point.bytes) + " bytes in " +
+                                  std::to_string(point.time_s) + " s, expected both above 0");
+    by_size[point.bytes].push_back(point.time_s);
+  }
+  for (const auto& [bytes, times] : by_size) points_.push_back({bytes, stats::median(times)});
+  make_rising(points_);
+}
+
+Curve::Regime Curve::regime(double bytes) const {
+  const SizeTime& first = points_.front();
+  if (points_.size() == 1) return {0.0, first.time_s / first.bytes};
+  if (bytes <= first.bytes) return {first.time_s, 0.0};
+  auto above = std::lower_bound(points_.begin(), points_.end(), bytes,
+                                [](const SizeTime& point, double value) { return point.bytes < value; });
+  if (above == points_.end()) --above;
+  const SizeTime& low = *(above - 1);
+  const double slope = (above->time_s - low.time_s) / (above->bytes - low.bytes);
+  return {low.time_s - slope * low.bytes, slope};
+}
+
+double Curve::time_s(double bytes) const {
+  const Regime own = regime(bytes);
+  return own.latency_s + own.s_per_byte * bytes;
+}
+
+double Curve::time_s(double bytes, std::int64_t ranks) const {
+  if (ranks < 1) throw std::invalid_argument("curve: " + std::to_string(ranks) + " ranks, expected 1 or more");
+  if (ranks == ranks_) return time_s(bytes);
+  if (ranks == 1) return 0.0;
+  if (ranks_ == 1) throw std::invalid_argument("curve: one rank alone says nothing of " + std::to_string(ranks));
+  const auto own = static_cast<double>(ranks_), asked = static_cast<double>(ranks);
+  const double steps = (asked - 1.0) / (own - 1.0);
+  const double share = steps * own / asked;
+  const Regime here = regime(bytes);
+  // Where a library switches protocols a line may meet zero below zero: its whole time is carried bytes then.
+  const double latency_s = std::max(0.0, here.latency_s);
+  const double carried_s = here.latency_s + here.s_per_byte * bytes - latency_s;
+  return steps * latency_s + share * carried_s;
+}
+
+}  // namespace ddpprof::collective
