@@ -2,7 +2,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cstdlib>
 #include <ostream>
 
 #include "analysis/report/report.hpp"
@@ -100,13 +99,7 @@ class Doctor final : public Subcommand {
     const Layout layout{.together = format == report::Format::table};
     report::Report made{"doctor", "Doctor", {ability_table(facts, layout), check_table(facts, brief_, layout)}};
     render(made, format, context.out, context.width);
-    const ExitCode code = can_measure(facts) ? ExitCode::done : ExitCode::machine;
-    if (facts.abandoned) {  // exit() would wait for the loader's lock that a hanging dlopen holds
-      context.out.flush();
-      context.messages.flush();
-      std::_Exit(static_cast<int>(code));
-    }
-    return code;
+    return can_measure(facts) ? ExitCode::done : ExitCode::machine;
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "cli/subcommand.hpp"
+#include "runner/host/within.hpp"
 
 namespace {
 
@@ -26,5 +27,12 @@ int main(int argc, char** argv) {
   context.messages_is_terminal = isatty(STDERR_FILENO) != 0;
   context.width = terminal_width();
   context.program = argc > 0 ? argv[0] : "ddpprof";
-  return ddpprof::cli::run_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), context);
+  const int code =
+      ddpprof::cli::run_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), context);
+  if (ddpprof::host::look_left_behind) {
+    std::cout.flush();
+    std::cerr.flush();
+    std::_Exit(code);
+  }
+  return code;
 }

@@ -65,7 +65,7 @@ void drain(const Pipe (&pipes)[2], std::string* (&texts)[2], Clock::time_point e
   while (ready[0].fd >= 0 || ready[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     if (left <= 0 || InterruptionGuard::interrupted()) return;
-    if (poll(ready, 2, static_cast<int>(std::min<long long>(left, 1000))) <= 0) continue;
+    if (poll(ready, 2, static_cast<int>(std::min<long long>(left, 100))) <= 0) continue;
     for (int i = 0; i < 2; ++i) {
       if (ready[i].fd < 0 || ready[i].revents == 0) continue;
       char part[4096];
@@ -105,14 +105,14 @@ CommandOutcome run_command(const std::vector<std::string>& argv, std::chrono::mi
          !InterruptionGuard::interrupted())
     usleep(2000);
   if (ended == 0) {
-    outcome.interrupted = InterruptionGuard::interrupted();
-    outcome.timed_out = !outcome.interrupted;
+    outcome.timed_out = !InterruptionGuard::interrupted();
     kill(-child, SIGKILL);
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
     }
   }
   if (ended == child && WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
   if (ended == child && WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  outcome.interrupted = InterruptionGuard::interrupted();
   outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return outcome;
 }

@@ -10,7 +10,7 @@ namespace ddpprof::cli {
 struct CommandOutcome {
   bool started = false;
   bool timed_out = false;    // it was killed, and everything that it had started with it
-  bool interrupted = false;  // so was it, as Ctrl-C or SIGTERM came
+  bool interrupted = false;  // Ctrl-C or SIGTERM came meanwhile; what still ran was killed
   int exit_code = -1;        // -1: ended by `signal`, or never started
   int signal = 0;
   std::string output, errors;  // standard output and standard error, at most 64 KiB each

@@ -51,13 +51,17 @@ void mark_silent(Tracer& tracer, const std::string& why) {
   tracer.remedy = "look whether the disk with ddpprof hangs";
 }
 
+void mark_silent(Worker& worker, const std::string& why) {
+  worker.problem = "gave " + why;
+  worker.remedy = "look whether the disk with ddpprof hangs";
+}
+
 // Puts what `look` returns into `found`, or that there was no answer.
 template <class Look, class Found>
-void limited(Facts& facts, Found& found, std::chrono::milliseconds limit, Look look) {
+void limited(Found& found, std::chrono::milliseconds limit, Look look) {
   if (auto answer = host::within(limit, std::move(look))) {
     found = std::move(*answer);
   } else {
-    facts.abandoned = true;
     mark_silent(found, host::no_answer(limit));
   }
 }
@@ -129,22 +133,23 @@ Facts look(const LookOptions& options) {
   for (const auto& process : host::busy_between(processes, processes_after, elapsed.count(), 0.0, nobody))
     *facts.window.visible_cores += process.cores;
   facts.database_folder = std::filesystem::absolute(options.folder).lexically_normal().string();
-  limited(facts, facts.disk, disk_limit,
-          [host, folder = facts.database_folder] { return host::free_space(host, folder); });
+  limited(facts.disk, disk_limit, [host, folder = facts.database_folder] { return host::free_space(host, folder); });
   // Not asked where the file system is silent.
   facts.folder_writable = facts.disk && access(options.folder.c_str(), W_OK | X_OK) == 0;
   facts.limits = host::read_limits();
   // Ours before the driver's: while one library hangs as it is loaded, no other can be.
-  limited(facts, facts.tracer, library_limit, look_at_tracer);
-  limited(facts, facts.cuda, library_limit, [] { return host::cuda_loads(); });
-  limited(facts, facts.nvml, driver_limit, [] { return host::read_nvml(); });
+  limited(facts.tracer, library_limit, look_at_tracer);
+  limited(facts.cuda, library_limit, [] { return host::cuda_loads(); });
+  limited(facts.nvml, driver_limit, [] { return host::read_nvml(); });
   facts.interfaces = host::read_interfaces(host, true);
   facts.host_name = host::host_name();
   facts.host_addresses = host::resolve(facts.host_name, std::chrono::milliseconds(700));
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
   facts.environment = relevant_variables(variables);
-  facts.worker = look_at_worker(options.worker_limit);
+  // It has a limit of its own once it runs; finding and starting it have none.
+  limited(facts.worker, options.worker_limit + library_limit,
+          [limit = options.worker_limit] { return look_at_worker(limit); });
   return facts;
 }
 

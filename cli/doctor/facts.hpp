@@ -45,7 +45,6 @@ struct Tracer : Program {
 };
 
 struct Facts {
-  bool abandoned = false;  // a look never returned, and its thread may hold what exit() waits for
   host::Cpu cpu;
   std::optional<double> quota_cores;
   std::int64_t usable_cores = 1;

@@ -1,6 +1,7 @@
 // Runs a look that may never return, such as a call into a driver or a file system that hangs, for a limited time.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -11,6 +12,10 @@
 #include <utility>
 
 namespace ddpprof::host {
+
+// Whether a look of this process was left behind. It may hold what exit() waits for, such as the loader's lock: such a
+// process ends with _Exit.
+inline std::atomic<bool> look_left_behind{false};
 
 // What `look` returns or throws, or nothing when that takes longer than `limit`. Such a call cannot be interrupted: a
 // thread of its own waits for it and is then left behind, so `look` holds by value whatever it uses.
@@ -26,7 +31,10 @@ auto within(std::chrono::milliseconds limit, Look look) -> std::optional<decltyp
       promise->set_exception(std::current_exception());
     }
   }).detach();
-  if (answer.wait_for(limit) != std::future_status::ready) return std::nullopt;
+  if (answer.wait_for(limit) != std::future_status::ready) {
+    look_left_behind = true;
+    return std::nullopt;
+  }
   return answer.get();
 }
 

@@ -233,7 +233,9 @@ TEST(Within, AnswersThrowsOrGivesUp) {
     ended->set_value();
     return 7;
   };
+  look_left_behind = false;
   EXPECT_EQ(within(std::chrono::milliseconds(20), look), std::nullopt);
+  EXPECT_TRUE(look_left_behind);
   release->set_value();
   EXPECT_EQ(end.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
