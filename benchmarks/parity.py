@@ -6,7 +6,7 @@
 
 Both trainings are alive at once and only one may run (SIGSTOP and SIGCONT to its ranks): turns of half a second or
 four steps, so that both see the same seconds of the machine. A turn's step time is the median of rank 0's whole steps
-in it; a pair is a turn of ours and the turn of Python's after it. --seconds is for both. --rounds starts both anew so
+in it; a pair is a turn of ours and one of Python's beside it. --seconds is for both. --rounds starts both anew so
 many times: large models depend on which memory a process happens to get, which no number of turns averages out.
 --keep-memory has both sides' malloc keep what is freed: by its default it gives memory back to the kernel or not as
 blocks happen to lie at the heap's end, and from start to start gradients freed in every step are then paid for by page
@@ -128,7 +128,8 @@ def main():
             pairs, rounds = [], []
             for _ in range(arguments.rounds):
                 own, python = compare(parity, runs, {**case, "rate": 1e-7}, workers, arguments.seconds)
-                # A side that starts slowly may have been stopped before its first counted step: paired from the end.
+                # No pause goes unseen, as each is longer than what turns() takes for one; but a side that starts slowly may
+                # have been stopped before its first counted step. So they are paired from the end.
                 if abs(len(own) - len(python)) > 4:
                     sys.exit(f"{name}, N = {workers}: {len(own)} turns of ours, {len(python)} of Python's: no pairs")
                 both = min(len(own), len(python))
