@@ -85,8 +85,15 @@ class PredictSubcommand final : public Subcommand {
   report::Report from_table(const std::vector<long long>& workers) const {
     if (!sharing_.empty())
       throw Failure(ExitCode::usage, "--sharing is for databases; a table of step times knows no cores");
-    if (batch_ && *batch_ < 1)
-      throw Failure(ExitCode::usage, "--batch-per-worker: " + std::to_string(*batch_) + " is below 1");
+    constexpr std::int64_t most_batch = 1'000'000'000'000, most_ranks = 1'000'000;
+    if (batch_ && (*batch_ < 1 || *batch_ > most_batch))
+      throw Failure(ExitCode::usage, "--batch-per-worker: " + std::to_string(*batch_) + " is no batch",
+                    "1 to " + std::to_string(most_batch));
+    if (gpus_per_node_ && *gpus_per_node_ > most_ranks)
+      throw Failure(ExitCode::usage, "--gpus-per-node: " + std::to_string(*gpus_per_node_) + " is too many",
+                    "at most " + std::to_string(most_ranks));
+    if (confidence_.value_or(0.9) > 0.999)
+      throw Failure(ExitCode::usage, "--confidence: above 0.999 a table of measurements cannot tell", "e.g. 0.9");
     return predict_from_table(file_,
                               {{workers.begin(), workers.end()}, gpus_per_node_, batch_, confidence_.value_or(0.9)});
   }

@@ -79,7 +79,8 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
     const double alone_s = table.predict(asked(1, 1, question.batch_per_worker)).step_s;
     made.rows.push_back(
         {question.workers, question.nodes, question.batch_per_worker, prediction.step_s, prediction.low_s,
-         prediction.high_s, static_cast<double>(question.workers * question.batch_per_worker) / prediction.step_s,
+         prediction.high_s,
+         static_cast<double>(question.workers) * static_cast<double>(question.batch_per_worker) / prediction.step_s,
          alone_s / prediction.step_s, prediction.compute_s, prediction.skew_s, prediction.sharing_s,
          prediction.exposed_s, prediction.bound, static_cast<double>(question.workers) / static_cast<double>(largest),
          prediction.note.empty() ? Cell() : Cell(prediction.note)});
@@ -115,6 +116,7 @@ report::Table knees(const fit::StepTable& table, std::int64_t per_node, std::int
   report::Table made;
   made.name = "knees";
   made.title = "Where communication begins to bind";
+  made.note = "Every N up to 64 was looked at, beyond it steps of a sixteenth.";
   made.columns = {column("share", "exposed share of the step above", Kind::share),
                   column("workers", "from N", Kind::integer, "workers")};
   for (const double share : scaling::knee_shares) {
@@ -142,12 +144,16 @@ report::Report predict_from_table(const std::string& path, const TableQuestion& 
       questions.push_back(asked(workers, per_node > 0 ? per_node : workers, batch));
     fit::TableOptions options;
     options.confidence = question.confidence;
+    // Twenty draws beyond each end of the interval.
+    options.draws = static_cast<int>(std::clamp(40.0 / (1.0 - question.confidence), 400.0, 40000.0));
     const fit::StepTable table(rows, options);
     const std::int64_t far = *std::max_element(question.workers.begin(), question.workers.end());
     report::Report made{"predict", "Predictions", {}};
     made.tables = {predictions(table, questions, question.confidence, largest),
                    knees(table, per_node > 0 ? per_node : far, batch, far), forms(table)};
     return made;
+  } catch (const std::invalid_argument& error) {
+    throw Failure(ExitCode::usage, error.what());
   } catch (const fit::CsvError& error) {
     throw Failure(ExitCode::usage, error.what());
   } catch (const fit::NotSupported& error) {

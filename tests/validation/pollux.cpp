@@ -3,11 +3,13 @@
 // Step times of three models on AWS g4dn.12xlarge nodes (OSDI'21 "Pollux", petuum/adaptdl, Apache-2.0).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "analysis/fit/table/step_table.hpp"
@@ -17,6 +19,8 @@ namespace {
 
 using ddpprof::fit::StepRow;
 using ddpprof::fit::StepTable;
+
+constexpr std::int64_t most_workers = 8, least_asked = 16;
 
 std::vector<std::vector<std::string>> read(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -53,17 +57,48 @@ std::vector<StepRow> steps(const std::filesystem::path& folder) {
 
 struct Case {
   std::string name;
-  double noise_floor;  // median spread of repeated placements of equal shape
-  double most_error;   // of the median that this comparison accepts, fitted on four nodes
+  double most_error;  // of the median that this comparison accepts, fitted on four nodes
 };
+
+struct Shape {
+  std::vector<std::int64_t> devices;  // of each node, ascending
+  std::int64_t batch;
+  auto operator<=>(const Shape&) const = default;
+};
+
+// How far two measurements of equal shape and batch, on placements that differ only in which node has which devices,
+// are apart: the median over all pairs.
+double noise_floor(const std::filesystem::path& folder) {
+  std::map<Shape, std::vector<double>> repeats;
+  for (const auto& row : read(folder / "placements.csv")) {
+    Shape shape{{}, std::stoll(row[1])};
+    for (const char digit : row[0]) shape.devices.push_back(digit - '0');
+    std::sort(shape.devices.begin(), shape.devices.end());
+    repeats[shape].push_back(std::stod(row[2]));
+  }
+  std::vector<double> apart;
+  for (const auto& [shape, times] : repeats)
+    for (std::size_t i = 0; i < times.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) apart.push_back(std::abs(std::log(times[i] / times[j])));
+  return ddpprof::stats::median(apart);
+}
+
+// Median error of a fit to all rows, those that are held out elsewhere included: what this model cannot do better.
+double fitted_on_all(const std::vector<StepRow>& all) {
+  const StepTable table(all);
+  std::vector<double> errors;
+  for (const StepRow& row : all)
+    if (row.workers >= least_asked) errors.push_back(std::abs(table.predict(row).step_s / row.step_s - 1.0));
+  return ddpprof::stats::median(errors);
+}
 
 struct Coverage {
   std::int64_t covered = 0, asked = 0;
 };
 
 // Whether the median error is accepted.
-bool validate(const Case& one, const std::vector<StepRow>& all, std::int64_t most_nodes, Coverage& coverage) {
-  constexpr std::int64_t most_workers = 8, least_asked = 16;
+bool validate(const Case& one, const std::filesystem::path& folder, std::int64_t most_nodes, Coverage& coverage) {
+  const auto all = steps(folder);
   std::vector<StepRow> fitted;
   for (const StepRow& row : all)
     if (row.workers <= most_workers && row.nodes <= most_nodes) fitted.push_back(row);
@@ -79,11 +114,11 @@ bool validate(const Case& one, const std::vector<StepRow>& all, std::int64_t mos
     ++own.asked;
   }
   const double median = ddpprof::stats::median(errors);
-  std::cout << fmt::format("| {} | {} | {} | {} | {:.1f} % | {:+.1f} % | {:.1f} % | {:.1f} % | {:.1f} % | {:.0f} % |\n",
-                           one.name, most_nodes, fitted.size(), own.asked, 100 * median,
-                           100 * ddpprof::stats::median(signed_errors), 100 * ddpprof::stats::mean(errors),
-                           100 * ddpprof::stats::quantile(errors, 0.9), 100 * one.noise_floor,
-                           100.0 * static_cast<double>(own.covered) / static_cast<double>(own.asked));
+  std::cout << fmt::format(
+      "| {} | {} | {} | {} | {:.1f} % | {:+.1f} % | {:.1f} % | {:.1f} % | {:.1f} % | {:.1f} % | {:.0f} % |\n", one.name,
+      most_nodes, fitted.size(), own.asked, 100 * median, 100 * ddpprof::stats::median(signed_errors),
+      100 * ddpprof::stats::mean(errors), 100 * ddpprof::stats::quantile(errors, 0.9), 100 * noise_floor(folder),
+      100 * fitted_on_all(all), 100.0 * static_cast<double>(own.covered) / static_cast<double>(own.asked));
   coverage.covered += own.covered;
   coverage.asked += own.asked;
   return median <= one.most_error;
@@ -109,20 +144,21 @@ int main() {
   std::cout
       << "Fitted on N <= 8, predicted for N >= 16.\n\n"
          "| model | nodes up to | rows | held out | median error | median off by | mean error | 90th percentile | "
-         "noise floor | 90 % interval covers |\n"
-         "|---|---|---|---|---|---|---|---|---|---|\n";
+         "noise floor | fitted on all rows | 90 % interval covers |\n"
+         "|---|---|---|---|---|---|---|---|---|---|---|\n";
   bool good = true;
   for (const std::int64_t nodes : {4, 2}) {
     Coverage coverage;
-    for (const Case& one : {Case{"bert", 0.036, 0.054}, {"cifar10", 0.054, 0.09}, {"imagenet", 0.054, 0.081}}) {
-      const bool accepted = validate(one, steps(data / one.name), nodes, coverage);
+    for (const Case& one : {Case{"bert", 0.054}, {"cifar10", 0.09}, {"imagenet", 0.081}}) {
+      const bool accepted = validate(one, data / one.name, nodes, coverage);
       good = good && (accepted || nodes == 2);  // two nodes say little of sixteen: there the interval has to know that
     }
     const auto [low, high] = binomial(coverage);
     const double share = static_cast<double>(coverage.covered) / static_cast<double>(coverage.asked);
-    std::cout << fmt::format("| together | {} | | {} | | | | | | {:.1f} % (95 %: {:.1f} to {:.1f}) |\n", nodes,
+    std::cout << fmt::format("| together | {} | | {} | | | | | | | {:.1f} % (95 %: {:.1f} to {:.1f}) |\n", nodes,
                              coverage.asked, 100 * share, 100 * low, 100 * high);
-    good = good && share >= 0.82;
+    // Of two nodes the interval has to be wide; of four it may neither miss nor say nothing.
+    good = good && share >= 0.82 && (nodes == 2 || share <= 0.95);
   }
   if (!good) std::cout << "\nworse than accepted\n";
   return good ? 0 : 1;

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -36,7 +37,7 @@ class Reader {
     csv_parser parser;
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0) throw CsvError("csv: out of memory");
     const auto on_cell = [](void* cell, std::size_t length, void* self) {
-      static_cast<Reader*>(self)->cells_.emplace_back(static_cast<const char*>(cell), length);
+      static_cast<Reader*>(self)->take_cell({static_cast<const char*>(cell), length});
     };
     // An exception must not pass through C: the first one is kept and thrown afterwards.
     const auto on_line = [](int end, void* self) { static_cast<Reader*>(self)->line_ended(end); };
@@ -44,7 +45,7 @@ class Reader {
                        csv_fini(&parser, on_cell, on_line, this) == 0;
     const std::string why = whole ? "" : csv_strerror(csv_error(&parser));
     csv_free(&parser);
-    if (!error_.empty()) throw CsvError(error_);
+    if (error_) std::rethrow_exception(error_);
     if (!whole) throw CsvError(where() + "is no comma-separated table (" + why + "); expected columns " + names());
     if (columns_.empty()) throw CsvError(path_.string() + ": is empty; expected a first line with " + names());
     return std::move(rows_);
@@ -53,15 +54,24 @@ class Reader {
  private:
   std::string where() const { return path_.string() + ":" + std::to_string(line_) + ": "; }
 
+  void take_cell(std::string_view cell) {
+    if (error_) return;
+    try {
+      ++cells_seen_;
+      if (cells_.size() <= required.size() + optional.size()) cells_.emplace_back(cell);  // more are an error anyway
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+
   void line_ended(int end) {
-    if (error_.empty() && !cells_.empty()) {
-      try {
-        columns_.empty() ? take_names() : take_row();
-      } catch (const CsvError& error) {
-        error_ = error.what();
-      }
+    try {
+      if (!error_ && !cells_.empty()) columns_.empty() ? take_names() : take_row();
+    } catch (...) {
+      error_ = std::current_exception();
     }
     cells_.clear();
+    cells_seen_ = 0;
     if (end == '\n' || end < 0) ++line_;
   }
 
@@ -89,14 +99,15 @@ class Reader {
       throw CsvError(where() + std::string(column) + " is '" + cell.substr(0, most_cell) + "'; expected " +
                      (std::is_integral_v<T>
                           ? "a whole number from " + std::to_string(least) + " to " + std::to_string(most)
-                          : "seconds as a number above 0, at most a million"));
+                          : (least > T{} ? "seconds as a number above 0, at most a million"
+                                         : "seconds as a number from 0 to a million")));
     }
     return value;
   }
 
   void take_row() {
-    if (cells_.size() != columns_.size())
-      throw CsvError(where() + std::to_string(cells_.size()) + " cells; expected " + std::to_string(columns_.size()) +
+    if (cells_seen_ != columns_.size())
+      throw CsvError(where() + std::to_string(cells_seen_) + " cells; expected " + std::to_string(columns_.size()) +
                      ", as in the first line");
     if (rows_.size() == most_rows)
       throw CsvError(where() + "more than " + std::to_string(most_rows) + " rows; expected one row a measurement");
@@ -108,8 +119,8 @@ class Reader {
     row.batch_per_worker = number<std::int64_t>("batch_per_worker", 1, many * many);
     row.step_s = number("step_time_s", a_nanosecond, longest);
     if (columns_.contains("devices_per_node"))
-      row.devices_per_node =
-          number<std::int64_t>("devices_per_node", (row.workers + row.nodes - 1) / row.nodes, row.workers);
+      row.devices_per_node = number<std::int64_t>("devices_per_node", (row.workers + row.nodes - 1) / row.nodes,
+                                                  row.workers - row.nodes + 1);
     if (columns_.contains("sync_time_s")) number("sync_time_s", 0.0, longest);
     rows_.push_back(row);
   }
@@ -119,7 +130,8 @@ class Reader {
   std::map<std::string, std::size_t, std::less<>> columns_;
   std::vector<StepRow> rows_;
   std::size_t line_ = 1;
-  std::string error_;
+  std::size_t cells_seen_ = 0;  // of this line
+  std::exception_ptr error_;
 };
 
 }  // namespace
@@ -135,6 +147,7 @@ std::vector<StepRow> read_step_csv(const std::filesystem::path& path) {
     if (text.size() > most_bytes)
       throw CsvError(path.string() + ": is larger than 16 MiB; expected one row a measurement");
   }
+  if (file.bad()) throw CsvError(path.string() + ": cannot be read to its end; expected a table of step times");
   return Reader(path).read(text);
 }
 
@@ -145,8 +158,9 @@ bool looks_like_csv(const std::filesystem::path& path) {
   std::array<char, 512> begin;
   file.read(begin.data(), begin.size());
   const std::string_view text(begin.data(), static_cast<std::size_t>(file.gcount()));
-  return !text.empty() && !text.starts_with("SQLite format 3") && text.find('\0') == std::string_view::npos &&
-         (text.find(',') != std::string_view::npos || path.extension() == ".csv");
+  if (text.starts_with("SQLite format 3")) return false;
+  return path.extension() == ".csv" ||
+         (text.find('\0') == std::string_view::npos && text.find(',') != std::string_view::npos);
 }
 
 }  // namespace ddpprof::fit

@@ -58,7 +58,6 @@ constexpr double drift_of_doubling = 0.05;  // for each doubling of N beyond wha
 
 struct Terms {
   double compute_s, skew_s, sharing_s, communication_s, step_s;
-  double exposed_s() const { return step_s - compute_s - skew_s - sharing_s; }
 };
 
 Terms terms_of(const StepRow& row, const Form& form, double alone_s, std::span<const double> values) {
@@ -102,7 +101,7 @@ double compute_s(const std::vector<std::pair<std::int64_t, double>>& alone, std:
                  std::span<const double> values) {
   const auto b = static_cast<double>(batch);
   if (alone.empty()) return values[fixed_s] + values[sample_s] * b;
-  if (alone.size() == 1) return alone.front().second;
+  if (alone.size() == 1) return alone.front().second;  // nothing else was measured, nor is anything else answered
   auto above = std::lower_bound(alone.begin(), alone.end(), std::pair{batch, 0.0});
   above = std::clamp(above, alone.begin() + 1, alone.end() - 1);
   const auto& [b0, t0] = *(above - 1);
@@ -118,14 +117,14 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
   const Form& form = known_forms[number];
   Problem problem;
   double longest = 0.0, batch = 1.0;
-  std::vector<double> many, few;
+  std::vector<double> many;
   // Rows of one placement were measured together, and share what the network did then: they count as one.
   std::map<std::array<std::int64_t, 3>, double> together;
   for (const StepRow& row : rows) together[{row.workers, row.nodes, row.devices()}] += 1.0;
   for (const StepRow& row : rows) {
     problem.measured.push_back(row.step_s);
     problem.sd.push_back(least_row_sd * std::sqrt(together[{row.workers, row.nodes, row.devices()}]));
-    (row.workers > 1 ? many : few).push_back(row.step_s);
+    if (row.workers > 1) many.push_back(row.step_s);
     longest = std::max(longest, row.step_s);
     batch = std::max(batch, static_cast<double>(row.batch_per_worker));
   }
@@ -161,6 +160,7 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
                  " nodes, batch " + std::to_string(row.batch_per_worker),
              "at least one worker a node and one sample a worker are expected");
     counts.insert(row.workers);
+    batches_.insert(row.batch_per_worker);
     largest_ = std::max(largest_, row.workers);
     most_nodes_ = std::max(most_nodes_, row.nodes);
   }
@@ -168,6 +168,8 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
     refuse(counts.empty() ? "no step time was given"
                           : "all steps were measured at " + std::to_string(largest_) + " workers",
            "measure at one worker and at two and more");
+  // One batch alone at one worker and others beside it: the line has to come from all rows.
+  if (alone_.size() == 1 && batches_.size() > 1) alone_.clear();
   for (std::size_t form = 0; form < known_forms.size(); ++form) {
     TableForm made;
     made.name = known_forms[form].name;
@@ -213,20 +215,14 @@ void StepTable::weigh() {
   double total = 0.0;
   for (TableForm& form : forms_) {
     const double ratio = judged_ ? form.held_out_error / best : 1.0;
-    form.weight = std::exp(-judgement * (ratio * ratio - 1.0));
+    // Without a covariance its interval would be none.
+    form.weight = form.solution.converged ? std::exp(-judgement * (ratio * ratio - 1.0)) : 0.0;
     total += form.weight;
   }
+  if (!(total > 0.0))
+    refuse("no form of communication could be fitted (" + forms_.front().solution.message + ")",
+           "measure at more numbers of workers and batches");
   for (TableForm& form : forms_) form.weight /= total;
-}
-
-std::string StepTable::choice() const {
-  if (!judged_) return "too few sizes to judge forms by: all weigh alike";
-  std::string text = "fitted to N up to " + std::to_string(largest_ / 2) + " and judged above:";
-  for (const TableForm& form : forms_) {
-    text += (&form == &forms_.front() ? " " : "; ") + form.name + " off by " + percent(form.held_out_error) +
-            ", weighs " + percent(form.weight);
-  }
-  return text;
 }
 
 void StepTable::check(const StepRow& asked) const {
@@ -237,10 +233,8 @@ void StepTable::check(const StepRow& asked) const {
   if (asked.nodes > 1 && most_nodes_ == 1)
     refuse("only one node was measured, and " + std::to_string(asked.nodes) + " are asked about",
            "measure two and three nodes: what a link between nodes carries cannot be known from inside of one");
-  std::set<std::int64_t> batches;
-  for (const StepRow& row : rows_) batches.insert(row.batch_per_worker);
-  if (batches.size() == 1 && *batches.begin() != asked.batch_per_worker)
-    refuse("only a batch of " + std::to_string(*batches.begin()) + " a worker was measured",
+  if (batches_.size() == 1 && *batches_.begin() != asked.batch_per_worker)
+    refuse("only a batch of " + std::to_string(*batches_.begin()) + " a worker was measured",
            "measure a second batch, best at one worker, to ask about " + std::to_string(asked.batch_per_worker));
 }
 
@@ -259,11 +253,16 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
     prediction.communication_s += form.weight * terms.communication_s;
   }
   prediction.step_s = std::exp(log_step);
-  prediction.exposed_s =
-      std::max(0.0, prediction.step_s - prediction.compute_s - prediction.skew_s - prediction.sharing_s);
+  if (asked.workers > 1)
+    prediction.exposed_s =
+        std::max(0.0, prediction.step_s - prediction.compute_s - prediction.skew_s - prediction.sharing_s);
 
   stats::Random random(options_.seed);
   const double doublings = std::max(0.0, std::log2(static_cast<double>(asked.workers) / static_cast<double>(largest_)));
+  const auto batch = static_cast<double>(asked.batch_per_worker);
+  const double batch_doublings = std::max({0.0, std::log2(batch / static_cast<double>(*batches_.rbegin())),
+                                           std::log2(static_cast<double>(*batches_.begin()) / batch)});
+  const double drift = drift_of_doubling * std::hypot(doublings, batch_doublings);
   std::vector<double> steps;
   for (int i = 0; i < options_.draws; ++i) {
     double share = random.uniform();
@@ -273,12 +272,13 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
     std::vector<double> normals(form.problem.parameters.size());
     for (double& normal : normals) normal = random.normal();
     const std::vector<double> values = draw(form.problem, form.solution, normals);
-    const double step_s =
-        terms_of(asked, known_forms[number], compute_s(alone_, asked.batch_per_worker, values), values).step_s;
+    const double alone_s = compute_s(alone_, asked.batch_per_worker, values) *
+                           (alone_.empty() ? 1.0 : std::exp(random.normal() * least_row_sd));
+    const double step_s = terms_of(asked, known_forms[number], alone_s, values).step_s;
     // What a measurement differs by from any smooth law: this table's own scatter, and the unknown beyond its largest
     // N.
     const double own = scatter_[random.below(scatter_.size())];
-    steps.push_back(step_s * std::exp(own + random.normal() * drift_of_doubling * doublings));
+    steps.push_back(step_s * std::exp(own + random.normal() * drift));
   }
   prediction.low_s = std::min(prediction.step_s, stats::quantile(steps, (1.0 - options_.confidence) / 2.0));
   prediction.high_s = std::max(prediction.step_s, stats::quantile(steps, (1.0 + options_.confidence) / 2.0));
@@ -290,11 +290,11 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
   prediction.bound = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
                        return a.second < b.second;
                      })->first;
+  const auto add = [&](const std::string& text) { prediction.note += (prediction.note.empty() ? "" : "; ") + text; };
   if (asked.nodes > 2 && most_nodes_ == 2)
-    prediction.note =
-        "two nodes were measured, which collective libraries treat specially: three would narrow this most";
-  else if (asked.workers > 4 * largest_)
-    prediction.note = "far beyond the largest measured N = " + std::to_string(largest_);
+    add("two nodes were measured, which collective libraries treat specially: three would narrow this most");
+  if (asked.workers > 4 * largest_) add("far beyond the largest measured N = " + std::to_string(largest_));
+  if (batch_doublings > 1.0) add("the batch is far from those measured");
   return prediction;
 }
 

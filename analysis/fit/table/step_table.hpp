@@ -6,14 +6,15 @@
 //   C'    = C(batch) (1 + s Blom(N)) (1 + h (d - 1))  the slowest of N ranks, d devices that share a node
 //   K     = K1 (N-1)/N on one node, k(N) on three and more, f k(N) on two (collective libraries treat two specially)
 //
-// C is what one rank was measured to take, by batch; without one rank a line in the batch. Blom's expected maximum of N
+// C is what one rank was measured to take, by batch; without one rank, or with one of several batches, a line in the
+// batch. Blom's expected maximum of N
 // is that of stats/normal.hpp. How k grows with N is not known beforehand: a ring's bytes alone, or with a bandwidth
 // that falls as more ranks share the network, or a latency by levels. These forms compete: each is fitted to the
 // smaller N and judged on the larger ones, and weighs by that. Times are seconds.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ struct TablePrediction {
 
 struct TableForm {
   std::string name;
-  double weight = 0.0;
+  double weight = 0.0;          // 0 also where the fit did not converge
   double held_out_error = 0.0;  // relative, root of the mean square with errors cut at 30 %; 0: nothing to judge by
   Problem problem;
   Solution solution;
@@ -60,7 +61,7 @@ struct TableForm {
 class StepTable {
  public:
   // Throws NotSupported (fit/predict.hpp) when the rows cannot carry a fit: none, one number of ranks, a time that is
-  // not above 0.
+  // not above 0, no form that can be fitted.
   explicit StepTable(std::vector<StepRow> rows, const TableOptions& options = {});
 
   // `asked.step_s` is not read. Throws NotSupported where nothing measured speaks of what is asked: nodes beyond one
@@ -68,7 +69,6 @@ class StepTable {
   TablePrediction predict(const StepRow& asked) const;
 
   const std::vector<TableForm>& forms() const { return forms_; }
-  std::string choice() const;  // which forms weigh how much, and why
 
  private:
   Problem problem_for(std::size_t form, const std::vector<StepRow>& rows) const;
@@ -78,6 +78,7 @@ class StepTable {
   TableOptions options_;
   std::vector<StepRow> rows_;
   std::vector<std::pair<std::int64_t, double>> alone_;  // batch, median time of one rank
+  std::set<std::int64_t> batches_;
   std::vector<TableForm> forms_;
   std::vector<double> scatter_;  // of the rows about the weighted fit, in the logarithm
   std::int64_t largest_ = 1, most_nodes_ = 1;

@@ -1,0 +1,121 @@
+#include "analysis/fit/table/nccl_tests.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr std::size_t most_bytes = 16 << 20;
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) return words;
+    const std::size_t end = line.find_first_of(" \t\r", begin);
+    words.push_back(line.substr(begin, end - begin));
+    if (end == std::string_view::npos) return words;
+    line.remove_prefix(end);
+  }
+}
+
+template <class T>
+std::optional<T> number(std::string_view word) {
+  T value{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+// A launcher's tag ends in a colon and stands before everything else.
+void drop_tag(std::vector<std::string_view>& words) {
+  if (!words.empty() && words.front().ends_with(':') && words.front() != ":") words.erase(words.begin());
+}
+
+// time [us], algbw and busbw [GB/s] from word `at` on; nothing where they do not fit each other. Bandwidths are printed
+// with two decimals.
+std::optional<double> time_s(const std::vector<std::string_view>& words, std::size_t at, std::int64_t bytes) {
+  if (at + 3 > words.size()) return std::nullopt;
+  const auto time_us = number<double>(words[at]), algbw = number<double>(words[at + 1]),
+             busbw = number<double>(words[at + 2]);
+  if (!time_us || !algbw || !busbw || !(*time_us > 0.0) || !std::isfinite(*time_us)) return std::nullopt;
+  const double expected = static_cast<double>(bytes) / *time_us * 1e-3;
+  if (std::abs(expected - *algbw) > 0.0051 + 0.02 * expected) return std::nullopt;
+  return *time_us * 1e-6;
+}
+
+std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, std::int64_t bytes) {
+  // Behind size, count and type: the operation's word and the root, where that test prints them.
+  std::size_t at = 3;
+  if (at < words.size() && !number<double>(words[at])) ++at;
+  NcclTestsRow row;
+  row.bytes = bytes;
+  for (const std::size_t first : {at, at + 1}) {
+    const auto out_of_place_s = time_s(words, first, bytes);
+    if (!out_of_place_s) continue;
+    row.out_of_place_s = *out_of_place_s;
+    // The count of wrong values, when it was checked, stands between.
+    for (const std::size_t second : {first + 4, first + 3}) {
+      if (const auto in_place_s = time_s(words, second, bytes)) {
+        row.in_place_s = *in_place_s;
+        break;
+      }
+    }
+    return row;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw NcclTestsError(path.string() + ": cannot be read; expected the output of nccl-tests");
+  NcclTestsLog log;
+  std::set<std::int64_t> ranks;
+  std::set<std::string, std::less<>> hosts;
+  std::string line;
+  std::size_t number_of_line = 0, read = 0;
+  while (std::getline(file, line)) {
+    ++number_of_line;
+    read += line.size() + 1;
+    if (read > most_bytes)
+      throw NcclTestsError(path.string() + ": is larger than 16 MiB; expected the output of nccl-tests");
+    auto words = words_of(line);
+    drop_tag(words);
+    if (words.empty()) continue;
+    if (words.front() == "#") {
+      // "# Rank 3 Group 0 Pid 4711 on node-1 device 3 …"
+      if (words.size() < 3 || words[1] != "Rank") continue;
+      if (const auto rank = number<std::int64_t>(words[2])) ranks.insert(*rank);
+      for (std::size_t i = 3; i + 1 < words.size(); ++i)
+        if (words[i] == "on") hosts.emplace(words[i + 1]);
+      continue;
+    }
+    if (words.size() < 6) continue;
+    const auto bytes = number<std::int64_t>(words[0]), count = number<std::int64_t>(words[1]);
+    if (!bytes || !count || *bytes <= 0 || *count < 0 || number<double>(words[2])) continue;
+    const auto row = row_of(words, *bytes);
+    if (!row)
+      throw NcclTestsError(
+          path.string() + ":" + std::to_string(number_of_line) + ": the time and the bandwidth of " +
+          std::string(words[0].substr(0, 24)) +
+          " bytes do not fit each other; expected size, count, type, [operation, root,] time in us, algbw "
+          "and busbw in GB/s");
+    if (log.type.empty()) log.type = std::string(words[2].substr(0, 24));
+    log.rows.push_back(*row);
+  }
+  if (log.rows.empty())
+    throw NcclTestsError(path.string() + ": holds no size; expected lines as all_reduce_perf prints them");
+  log.ranks = static_cast<std::int64_t>(ranks.size());
+  log.hosts = static_cast<std::int64_t>(hosts.size());
+  return log;
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,35 @@
+// Reads what nccl-tests prints (all_reduce_perf and its like): a line of times for each message size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ddpprof::fit {
+
+struct NcclTestsRow {
+  std::int64_t bytes = 0;
+  double out_of_place_s = 0.0;
+  double in_place_s = 0.0;  // 0: not printed
+};
+
+struct NcclTestsLog {
+  std::int64_t ranks = 0, hosts = 0;  // from its "Rank … on HOST" lines; 0: it has none
+  std::string type;                   // of the elements, as printed: "float"
+  std::vector<NcclTestsRow> rows;     // in the order of the file, sizes of 0 bytes left out
+};
+
+// "FILE:LINE: what is wrong; what was expected".
+class NcclTestsError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Lines may begin with a launcher's tag ("0: ", "[1,0]<stdout>: "); lines that are no sizes are passed over, a size
+// whose time does not fit its bandwidth is an error. Throws NcclTestsError for a file that cannot be read, is larger
+// than 16 MiB, or holds no size.
+NcclTestsLog read_nccl_tests(const std::filesystem::path& path);
+
+}  // namespace ddpprof::fit
