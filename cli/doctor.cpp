@@ -4,6 +4,7 @@
 #include <CLI/Formatter.hpp>
 #include <ostream>
 
+#include "analysis/report/columns.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/doctor/checks.hpp"
 #include "cli/doctor/facts.hpp"
@@ -14,18 +15,11 @@ namespace ddpprof::cli {
 namespace {
 
 using report::Cell;
-using report::Column;
-using report::Kind;
+using report::flag;
+using report::prose;
+using report::text;
 
-Column column(const char* name, const char* title, Kind kind = Kind::text) {
-  Column made;
-  made.name = name;
-  made.title = title;
-  made.kind = kind;
-  return made;
-}
-
-Cell cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+Cell cell(const std::string& words) { return words.empty() ? Cell() : Cell(words); }
 
 // A table with a fact and an advice in each row: two columns for programs, one after the other for people, whom a
 // folded table would send back and forth.
@@ -33,8 +27,8 @@ struct Layout {
   bool together = false;
 
   void add_columns(report::Table& table, const char* name, const char* title) const {
-    table.columns.push_back(column(name, title, Kind::prose));
-    if (!together) table.columns.push_back(column("advice", "what to do", Kind::prose));
+    table.columns.push_back(prose(name, title));
+    if (!together) table.columns.push_back(prose("advice", "what to do"));
   }
   void add_cells(report::Row& row, const std::string& fact, const std::string& advice) const {
     if (together) {
@@ -50,7 +44,7 @@ report::Table ability_table(const Facts& facts, const Layout& layout) {
   report::Table table;
   table.name = "abilities";
   table.title = can_measure(facts) ? "What can be measured here" : "Nothing can be measured here yet";
-  table.columns = {column("can", "can", Kind::flag), column("what", "what")};
+  table.columns = {flag("can", "can"), text("what", "what")};
   layout.add_columns(table, "detail", "how far, or why not");
   table.key_columns = 2;
   for (const Ability& ability : abilities(facts)) {
@@ -68,7 +62,7 @@ report::Table check_table(const Facts& facts, bool brief, const Layout& layout) 
   table.note =
       "good: as it should be. note: it can change a measurement, or cannot be seen. bad: it spoils or prevents one.";
   table.empty = "Everything is as it should be.";
-  table.columns = {column("verdict", "verdict"), column("area", "area"), column("what", "what")};
+  table.columns = {text("verdict", "verdict"), text("area", "area"), text("what", "what")};
   layout.add_columns(table, "found", layout.together ? "found → what to do" : "found");
   table.key_columns = 3;
   for (const Check& check : make_checks(facts)) {

@@ -7,6 +7,7 @@
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/fit/table/step_table.hpp"
 #include "analysis/fit/text.hpp"
+#include "analysis/report/columns.hpp"
 #include "cli/subcommand.hpp"
 #include "simulator/scaling/efficiency.hpp"
 
@@ -14,19 +15,15 @@ namespace ddpprof::cli {
 namespace {
 
 using report::Cell;
-using report::Column;
-using report::Kind;
+using report::count;
+using report::digits;
+using report::prose;
+using report::quantity;
+using report::share;
+using report::text;
 
-Column column(const char* name, const std::string& title, Kind kind, const char* unit = "",
-              const char* scale_with = "") {
-  Column made;
-  made.name = name;
-  made.title = title;
-  made.kind = kind;
-  made.unit = unit;
-  made.scale_with = scale_with;
-  if (kind == Kind::real) made.digits = 4;
-  return made;
+report::Column seconds(const char* name, const std::string& title) {
+  return digits(report::seconds(name, title, std::string(name) == "step_s" ? "" : "step_s"), 4);
 }
 
 std::int64_t usual_batch(const std::vector<fit::StepRow>& rows) {
@@ -56,23 +53,22 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
       " interval is where one further measurement would fall. Compute: of one rank alone; skew: the slowest of N "
       "ranks; sharing: devices that share a node; exposed: communication that the backward does not hide. Beyond: "
       "N / largest measured N.";
-  made.columns = {column("workers", "N", Kind::integer, "workers"),
-                  column("nodes", "nodes", Kind::integer),
-                  column("batch_per_worker", "batch", Kind::integer, "samples"),
-                  column("step_s", "step", Kind::real, "s"),
-                  column("step_low_s", level + " low", Kind::real, "s", "step_s"),
-                  column("step_high_s", level + " high", Kind::real, "s", "step_s"),
-                  column("throughput_samples_per_s", "throughput", Kind::real, "samples/s"),
-                  column("efficiency", "weak efficiency", Kind::share),
-                  column("compute_s", "compute", Kind::real, "s", "step_s"),
-                  column("skew_s", "skew", Kind::real, "s", "step_s"),
-                  column("sharing_s", "sharing", Kind::real, "s", "step_s"),
-                  column("exposed_s", "exposed", Kind::real, "s", "step_s"),
-                  column("bound", "bound", Kind::text),
-                  column("extrapolation", "beyond", Kind::real, "×"),
-                  column("note", "note", Kind::prose)};
+  made.columns = {count("workers", "N", "workers"),
+                  count("nodes", "nodes"),
+                  count("batch_per_worker", "batch", "samples"),
+                  seconds("step_s", "step"),
+                  seconds("step_low_s", level + " low"),
+                  seconds("step_high_s", level + " high"),
+                  digits(quantity("throughput_samples_per_s", "throughput", "samples/s"), 4),
+                  share("efficiency", "weak efficiency"),
+                  seconds("compute_s", "compute"),
+                  seconds("skew_s", "skew"),
+                  seconds("sharing_s", "sharing"),
+                  seconds("exposed_s", "exposed"),
+                  text("bound", "bound"),
+                  digits(quantity("extrapolation", "beyond", "×"), 3),
+                  prose("note", "note")};
   made.columns.back().hide_zero = true;
-  made.columns[13].digits = 3;
   made.key_columns = 1;
   for (const fit::StepRow& question : questions) {
     const fit::TablePrediction prediction = table.predict(question);
@@ -94,8 +90,7 @@ report::Table forms(const fit::StepTable& table) {
   made.title = "How communication grows with N";
   made.note =
       "Each form was fitted to the smaller N and judged on the larger ones; a prediction is their weighted mean.";
-  made.columns = {column("form", "form", Kind::prose), column("held_out_error", "held-out error", Kind::share),
-                  column("weight", "weight", Kind::share)};
+  made.columns = {prose("form", "form"), share("held_out_error", "held-out error"), share("weight", "weight")};
   made.key_columns = 1;
   for (const fit::TableForm& form : table.forms())
     made.rows.push_back({form.name, form.held_out_error > 0.0 ? Cell(form.held_out_error) : Cell(), form.weight});
@@ -117,11 +112,10 @@ report::Table knees(const fit::StepTable& table, std::int64_t per_node, std::int
   made.name = "knees";
   made.title = "Where communication begins to bind";
   made.note = "Every N up to 64 was looked at, beyond it steps of a sixteenth.";
-  made.columns = {column("share", "exposed share of the step above", Kind::share),
-                  column("workers", "from N", Kind::integer, "workers")};
-  for (const double share : scaling::knee_shares) {
-    const auto found = scaling::knee(points, share);
-    made.rows.push_back({share, found ? Cell(*found) : Cell()});
+  made.columns = {share("share", "exposed share of the step above"), count("workers", "from N", "workers")};
+  for (const double above : scaling::knee_shares) {
+    const auto found = scaling::knee(points, above);
+    made.rows.push_back({above, found ? Cell(*found) : Cell()});
   }
   return made;
 }

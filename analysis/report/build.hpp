@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/columns.hpp"
 #include "analysis/report/measured.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "analysis/report/report.hpp"
@@ -62,14 +63,6 @@ std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>&)
 
 // bench-comm (comm.cpp).
 Table comm_table(const Source&);
-
-// Columns and cells.
-Column text(std::string name, std::string title, bool hide_constant = false);
-Column prose(std::string name, std::string title);
-Column count(std::string name, std::string title, std::string unit = "");
-Column seconds(std::string name, std::string title, std::string scale_with = "");
-Column quantity(std::string name, std::string title, std::string unit);
-Column share(std::string name, std::string title);
 
 // Model, strategy, workers, global batch: the leading columns of every table about configurations.
 std::vector<Column> configuration_columns();

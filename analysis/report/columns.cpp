@@ -1,4 +1,6 @@
 // Columns and cells that several tables share.
+#include "analysis/report/columns.hpp"
+
 #include "analysis/report/build.hpp"
 
 namespace ddpprof::report {
@@ -10,6 +12,15 @@ Column text(std::string name, std::string title, bool hide_constant) {
 
 Column prose(std::string name, std::string title) {
   return Column{std::move(name), std::move(title), "", Kind::prose, "", false, false};
+}
+
+Column flag(std::string name, std::string title) {
+  return Column{std::move(name), std::move(title), "", Kind::flag, "", false, false};
+}
+
+Column digits(Column column, int count) {
+  column.digits = count;
+  return column;
 }
 
 Column count(std::string name, std::string title, std::string unit) {
