@@ -26,6 +26,10 @@ void validate(const DdpStep& step, const RankDifferences& ranks) {
   for (const double delay_s : ranks.extra_s)
     if (!(delay_s >= 0.0) || !std::isfinite(delay_s))
       throw std::invalid_argument("ranks: a delay of " + std::to_string(delay_s) + " s, expected 0 or more");
+  for (const BucketWork& bucket : step.buckets)
+    if (bucket.beside_compute_s != 0.0)
+      throw std::invalid_argument(
+          "ranks: beside_compute_s must be 0, a rank's compute slows no other rank's collective");
   if (step.straggler_s != 0.0) throw std::invalid_argument("ranks: straggler_s must be 0, the ranks say who is late");
 }
 

@@ -26,8 +26,9 @@ struct DdpRanksResult {
   std::vector<double> waited_s;         // by rank: from its own readiness to each collective's start, summed
 };
 
-// The step's own straggler_s must be 0: lateness is in `ranks`. Throws std::invalid_argument like simulate(DdpStep),
-// and for no rank, a pace that is not above 0, or delays that are negative or whose number does not fit.
+// The step's own straggler_s must be 0: lateness is in `ranks`; so must beside_compute_s, which knows one rank's
+// compute alone. Throws std::invalid_argument like simulate(DdpStep), and for no rank, a pace that is not above 0, or
+// delays that are negative or whose number does not fit.
 DdpRanksResult simulate(const DdpStep& step, const RankDifferences& ranks);
 
 }  // namespace ddpprof::step

@@ -63,6 +63,7 @@ class Backward {
     std::size_t bucket;
     double fixed_left_s;   // latency and reduction: not shared
     double shared_left_s;  // bandwidth, at full speed
+    double pace;           // beside compute, of its speed alone
   };
 
   double compute_rate() const { return active_.empty() ? 1.0 : 1.0 / step_.slowdown; }
@@ -72,7 +73,9 @@ class Backward {
       if (active_.size() == static_cast<std::size_t>(step_.lanes)) return;
       times_[next_].start_s = now_s_;
       const collective::Cost& cost = step_.buckets[next_].cost;
-      active_.push_back({next_, cost.latency_s + cost.reduction_s, cost.bandwidth_s});
+      const double alone_s = cost.total_s(), beside_s = alone_s + step_.buckets[next_].beside_compute_s;
+      active_.push_back(
+          {next_, cost.latency_s + cost.reduction_s, cost.bandwidth_s, beside_s > alone_s ? alone_s / beside_s : 1.0});
       finish_completed();
     }
   }
@@ -85,6 +88,13 @@ class Backward {
     return users > 1 ? 1.0 / static_cast<double>(users) : 1.0;
   }
 
+  double pace(const Active& active) const { return progress_s_ < length_s_ ? active.pace : 1.0; }
+
+  // Until its latency, or then its transfer, is over at today's rates.
+  double left_s(const Active& active, double share) const {
+    return (active.fixed_left_s > 0.0 ? active.fixed_left_s : active.shared_left_s / share) / pace(active);
+  }
+
   double next_event_s() const {
     double wait_s = std::numeric_limits<double>::infinity();
     if (progress_s_ < length_s_) {
@@ -93,32 +103,29 @@ class Backward {
       wait_s = (target_s - progress_s_) / compute_rate();
     }
     const double share = link_share();
-    for (const Active& active : active_) {
-      wait_s = std::min(wait_s, active.fixed_left_s > 0.0 ? active.fixed_left_s : active.shared_left_s / share);
-    }
+    for (const Active& active : active_) wait_s = std::min(wait_s, left_s(active, share));
     return wait_s;
   }
 
   void advance(double wait_s) {
     const double share = link_share();
     const bool computing = progress_s_ < length_s_;
+    for (Active& active : active_) {
+      const bool latency = active.fixed_left_s > 0.0;
+      double& left = latency ? active.fixed_left_s : active.shared_left_s;
+      // The event that ends the wait lands exactly on its target, whatever rounding did to the rest.
+      const double done = wait_s * pace(active) * (latency ? 1.0 : share);
+      left = wait_s >= left_s(active, share) ? 0.0 : std::max(0.0, left - done);
+    }
     if (computing) {
       const bool blocked = next_ == times_.size() || launch_at_[next_] <= progress_s_;
       const double target_s = blocked ? length_s_ : launch_at_[next_];
-      // The event that ends the wait lands exactly on its target, whatever rounding did to the rest.
       const bool reached = wait_s >= (target_s - progress_s_) / compute_rate();
       progress_s_ = reached ? target_s : std::min(target_s, progress_s_ + wait_s * compute_rate());
     }
     if (!active_.empty()) {
       communication_s_ += wait_s;
       if (computing) overlapped_s_ += wait_s;
-    }
-    for (Active& active : active_) {
-      if (active.fixed_left_s > 0.0) {
-        active.fixed_left_s = std::max(0.0, active.fixed_left_s - wait_s);
-      } else {
-        active.shared_left_s = wait_s >= active.shared_left_s / share ? 0.0 : active.shared_left_s - wait_s * share;
-      }
     }
     now_s_ += wait_s;
     if (computing) passed_.push_back({progress_s_, now_s_});
@@ -190,6 +197,7 @@ void validate(const DdpStep& step) {
     require_time(bucket.cost.bandwidth_s, "a bucket's bandwidth_s");
     require_time(bucket.cost.reduction_s, "a bucket's reduction_s");
     require_time(bucket.copy_back_s, "a bucket's copy_back_s");
+    require_time(bucket.beside_compute_s, "a bucket's beside_compute_s");
   }
 }
 

@@ -20,6 +20,9 @@ struct BucketWork {
   double ready_s = 0.0;      // on a median rank that communicates nothing
   collective::Cost cost;     // of its all-reduce alone on the link
   double copy_back_s = 0.0;  // 0 with bucket views and no communication hook
+  // How much longer the all-reduce would take if this rank's compute ran beside it throughout: threads that carry it
+  // wait for a core that computes. 0 where it has processors of its own.
+  double beside_compute_s = 0.0;
 };
 
 struct DdpStep {
