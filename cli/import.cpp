@@ -12,6 +12,7 @@
 #include <ostream>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 #include "cli/conclusions.hpp"
 #include "cli/output_format.hpp"
@@ -57,13 +58,13 @@ class Import : public Subcommand {
     check_apart(options.database);
     store::Database database = create_database(options);
     const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
-    std::map<std::pair<scenario::Strategy, std::int64_t>, std::int64_t> repeats;
+    std::map<std::tuple<WorkerMode, scenario::Strategy, std::int64_t>, std::int64_t> repeats;
     for (const RankRun& run : runs) {
       MeasurementJob job = job_of(run, scenario);
-      job.configuration.repeat = repeats[{job.configuration.strategy, job.configuration.workers}]++;
+      job.configuration.repeat = repeats[{job.mode, job.configuration.strategy, job.configuration.workers}]++;
       job.scenario_id = scenario_id;
       record(database, job, recorded_of(run));
-      keep_words(run, side_folder(out_) / configuration_name(job.configuration));
+      keep_words(run, side_folder(out_) / folder_name(job));
     }
     database.finish_load();
     return conclude(database, scenario, format, "import", context);
@@ -102,6 +103,11 @@ class Import : public Subcommand {
                       fmt::format("--out: {} would stand in the way of {}, which is imported", target.string(), folder),
                       "a database beside the folders", "give another file");
     }
+  }
+
+  static std::string folder_name(const MeasurementJob& job) {
+    if (job.mode == WorkerMode::train) return configuration_name(job.configuration);
+    return fmt::format("bench-comm-n{}-r{}", job.configuration.workers, job.configuration.repeat);
   }
 
   // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found.

@@ -99,6 +99,9 @@ store::MeasurementRow measurement_row(const MeasurementJob& job) {
   nlohmann::json options;
   if (job.scenario.ddp.bucket_cap_mb) options["bucket_cap_mb"] = *job.scenario.ddp.bucket_cap_mb;
   options["gradient_as_bucket_view"] = job.scenario.ddp.gradient_as_bucket_view;
+  if (job.scenario.ddp.find_unused_parameters) options["find_unused_parameters"] = true;
+  if (job.scenario.ddp.compression != scenario::Compression::none)
+    options["compression"] = to_string(job.scenario.ddp.compression);
   options["broadcast_buffers"] = job.scenario.ddp.broadcast_buffers;
   options["optimizer"] = to_string(workload.optimizer.kind);
   options["learning_rate"] = job.scenario.learning_rate.base;
@@ -141,6 +144,7 @@ void insert_comm_points(store::Database& database, std::int64_t measurement_id, 
       row.bytes = sample.at(0);
       row.iteration = sample.at(1);
       row.duration_ns = sample.at(2);
+      if (sample.size() > 3) row.processor_ns = sample.at(3).get<std::int64_t>();
       inserter.insert(row);
     }
   }

@@ -61,7 +61,8 @@ std::string folders_of(const RankRun& run) {
 }
 
 std::string name_of(const RankRun& run) {
-  return fmt::format("{} N={} ({})", to_string(strategy_of(run)), run.workers(), folders_of(run));
+  return fmt::format("{} N={} ({})", run.bench_comm() ? "bench-comm" : to_string(strategy_of(run)), run.workers(),
+                     folders_of(run));
 }
 
 void find_lacking(RankRun& run) {
@@ -87,6 +88,7 @@ void find_lacking(RankRun& run) {
 void check_scenarios(const std::vector<RankRun>& runs) {
   const std::string first = comparable(runs.front().scenario);
   for (const RankRun& run : runs) {
+    if (run.bench_comm()) continue;  // it trains nothing; sorted behind those that do
     const std::string other = comparable(run.scenario);
     if (other == first) continue;
     throw Failure(ExitCode::data,
@@ -112,12 +114,12 @@ std::int64_t number(const RankRun& run, const char* key, std::int64_t otherwise)
   return otherwise;
 }
 
-// The most crowded host's threads a core.
+// The most crowded machine's threads a core.
 double oversubscription(const RankRun& run, std::int64_t threads, bool on_gpu) {
-  std::map<std::string, std::pair<std::int64_t, std::int64_t>> hosts;  // ranks, cores
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> hosts;  // by machine: ranks, cores
   for (const RankRecord& rank : run.ranks) {
     if (!rank.result) continue;
-    auto& [ranks, cores] = hosts[rank.result->value("host", "")];
+    auto& [ranks, cores] = hosts[rank.result->value("machine", rank.result->value("host", ""))];
     ++ranks;
     cores = std::max({std::int64_t{1}, cores, rank.result->value("host_cores", std::int64_t{1})});
   }
@@ -140,6 +142,8 @@ store::DiagnosticRow note(const char* severity, const char* code, const std::str
 }
 
 }  // namespace
+
+bool RankRun::bench_comm() const { return ranks.front().start.value("mode", "train") == "bench-comm"; }
 
 bool RankRun::without_ddp() const { return ranks.front().start.value("trained_with", "") == "none"; }
 
@@ -176,7 +180,7 @@ std::vector<RankRun> group_runs(std::vector<RankRecord> records, bool partial, s
         ExitCode::data, fmt::format("{}", fmt::join(problems, "\n")), "every rank of each run",
         runs.empty() ? "start the ranks again" : "give the missing folders, or --partial to import what is there");
   std::ranges::sort(runs, {}, [](const RankRun& run) {
-    return std::tuple(strategy_of(run), run.workers(), started_utc_ns(run), run.ranks.front().run);
+    return std::tuple(run.bench_comm(), strategy_of(run), run.workers(), started_utc_ns(run), run.ranks.front().run);
   });
   check_scenarios(runs);
   check_versions(runs, notes);
@@ -187,7 +191,9 @@ Scenario common_scenario(const std::vector<RankRun>& runs) {
   Scenario scenario = runs.front().scenario;
   std::set<std::int64_t> workers;
   std::set<Strategy> strategies;
+  const bool trained = std::ranges::any_of(runs, [](const RankRun& run) { return !run.bench_comm(); });
   for (const RankRun& run : runs) {
+    if (trained && run.bench_comm()) continue;
     workers.insert(run.workers());
     strategies.insert(strategy_of(run));
   }
@@ -201,6 +207,7 @@ MeasurementJob job_of(const RankRun& run, const Scenario& common) {
   job.scenario = common;
   job.configuration.strategy = strategy_of(run);
   job.configuration.workers = run.workers();
+  job.mode = run.bench_comm() ? WorkerMode::bench_comm : WorkerMode::train;
   job.device = "cpu";
   job.backend = "gloo";
   for (const RankRecord& rank : run.ranks) {

@@ -18,6 +18,7 @@ struct RankRun {
   std::vector<std::string> lacking;      // a sentence for each rank that is missing or did not get to its end
   std::vector<std::string> differences;  // versions that are not the first run's
 
+  bool bench_comm() const;   // all-reduces were timed, nothing trained
   bool without_ddp() const;  // one process, neither process group nor Reducer
   std::int64_t processes() const { return ranks.front().world_size(); }
   std::int64_t workers() const;

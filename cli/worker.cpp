@@ -57,6 +57,8 @@ class Worker : public Subcommand {
     app.add_option("--strategy", strategy_, "ddp (default), or dp: one process with --replicas");
     app.add_option("--replicas", replicas_, "DataParallel's replicas (default: every visible GPU)")
         ->check(CLI::Range(1, 1024));
+    app.add_flag("--bench-comm", bench_comm_,
+                 "Time all-reduces of 1 KiB to 256 MiB among the ranks instead of training");
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     app.add_option("--rendezvous-timeout", timeout_s_,
                    "Seconds to reach rank 0, and again for every rank to come (default 120)")
@@ -73,6 +75,9 @@ class Worker : public Subcommand {
                     fmt::format("--strategy dp is one process with replicas, but WORLD_SIZE={}", start.world_size),
                     "--strategy ddp, or one process", "start one process and give --replicas");
     if (!dp && replicas_ > 0) throw Failure(ExitCode::usage, "--replicas is DataParallel's", "--strategy dp with it");
+    if (bench_comm_ && (dp || start.world_size < 2))
+      throw Failure(ExitCode::usage, "--bench-comm times what ranks send each other, and there is one process",
+                    "two ranks or more", "docs/starting.md has a command for each way to start them");
     const std::int64_t workers = dp ? replicas() : start.world_size;
     const scenario::ReadResult read = read_for(context, workers);
     const Installation installation = find_installation();
@@ -123,6 +128,7 @@ class Worker : public Subcommand {
             {"world_size", start.world_size},
             {"local_rank", start.local_rank},
             {"workers", workers},
+            {"mode", bench_comm_ ? "bench-comm" : "train"},
             {"strategy", strategy_},
             {"trained_with", start.starter == Starter::nobody && strategy_ == "ddp" ? "none" : strategy_},
             {"started_by", launcher::to_string(start.starter)},
@@ -147,7 +153,7 @@ class Worker : public Subcommand {
       text += fmt::format(", meeting at {}:{}{}", start.master_address, start.master_port,
                           start.master_source.empty() ? "" : " (" + start.master_source + ")");
     }
-    text += fmt::format("; {} -> {}\n", scenario.name, out_);
+    text += fmt::format("; {} -> {}\n", bench_comm_ ? "all-reduces" : scenario.name, out_);
     if (start.rank == 0) text += fmt::format("ddpprof worker: afterwards: ddpprof import {} --out FILE.db\n", out_);
     context.messages << text;  // at once: ranks share the stream
   }
@@ -160,6 +166,8 @@ class Worker : public Subcommand {
                                           files.scenario.string(),
                                           "--strategy",
                                           strategy_,
+                                          "--mode",
+                                          bench_comm_ ? "bench-comm" : "train",
                                           "--result",
                                           files.result.string(),
                                           "--run-file",
@@ -180,7 +188,8 @@ class Worker : public Subcommand {
     if (start.local_world_size > 0) environment["LOCAL_WORLD_SIZE"] = std::to_string(start.local_world_size);
     if (start.master_port > 0) environment["MASTER_PORT"] = std::to_string(start.master_port);
     // Absolute: a rank may be started in a folder of its own, and the tracer opens its shard when it likes.
-    if (scenario.measure.trace)
+    // A sweep's figures are the worker's own: thousands of ranges would add nothing.
+    if (scenario.measure.trace && !bench_comm_)
       environment.merge(launcher::tracer_environment(installation.tracer, fs::absolute(files.trace)));
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     for (const char* name : {launcher::status_file_variable, launcher::master_fd_variable}) unsetenv(name);
@@ -200,7 +209,7 @@ class Worker : public Subcommand {
   std::vector<std::string> overrides_;
   std::int64_t replicas_ = 0;
   double timeout_s_ = 120;
-  bool overwrite_ = false;
+  bool overwrite_ = false, bench_comm_ = false;
 };
 
 }  // namespace

@@ -88,13 +88,18 @@ Cpu read_cpu(const Host& host) {
   return cpu;
 }
 
-std::optional<double> quota_cores(const Host& host) {
-  std::optional<double> least;
+std::optional<Quota> read_quota(const Host& host) {
+  std::optional<Quota> least;
   for (const CgroupFolder& folder : cgroup_folders(host, "cpu")) {
     const std::optional<double> quota = folder_quota(host, folder);
-    if (quota && (!least || *quota < *least)) least = quota;
+    if (quota && (!least || *quota < least->cores)) least = Quota{*quota, folder.path};
   }
   return least;
+}
+
+std::optional<double> quota_cores(const Host& host) {
+  const std::optional<Quota> quota = read_quota(host);
+  return quota ? std::optional(quota->cores) : std::nullopt;
 }
 
 std::int64_t usable_cores(const Host& host, std::int64_t fallback) {

@@ -19,9 +19,14 @@ struct Cpu {
 };
 Cpu read_cpu(const Host& host);
 
-// Cores granted by the cgroup's quota (v2: cpu.max, v1: cpu.cfs_*), the tightest of the group and its parents;
-// no value, and no reason, where there is none.
-std::optional<double> quota_cores(const Host& host);
+// The cgroup's quota (v2: cpu.max, v1: cpu.cfs_*), the tightest of the group and its parents; no value, and no reason,
+// where there is none.
+struct Quota {
+  double cores = 0.0;
+  std::string folder;  // of the group that has it: those in it share it
+};
+std::optional<Quota> read_quota(const Host& host);
+std::optional<double> quota_cores(const Host& host);  // its cores
 
 // Cores to plan with: the affinity, and no more than the quota rounded up; at least 1. `fallback` where the affinity
 // cannot be read.

@@ -69,6 +69,7 @@ nlohmann::json describe_run(const Context& context, nlohmann::json found, std::i
   found["cores"] = context.cores;
   found["host_cores"] = context.host_cores;
   found["host"] = host::host_name();
+  found["machine"] = context.machine;
   found["pid"] = getpid();
   found["peak_rss_bytes"] = peak_resident_bytes();
   found["wall_ns"] = monotonic_ns() - began_ns;
@@ -90,11 +91,14 @@ launcher::Card describe_rank(const Context& context) {
 }
 
 std::string closing_line(const Context& context, const nlohmann::json& result) {
+  const auto& place = context.environment;
+  if (context.mode == Mode::bench_comm)
+    return "ddpprof-worker: rank " + std::to_string(place.rank) + " of " + std::to_string(place.world_size) +
+           " done: " + std::to_string(result.at("samples").size()) + " all-reduces timed";
   std::vector<double> steps;
   for (const auto& step : result.at("step_ns").at("measured")) steps.push_back(step.get<double>());
   char median[32] = "-";
   if (!steps.empty()) std::snprintf(median, sizeof(median), "%.4g ms", stats::median(steps) * 1e-6);
-  const auto& place = context.environment;
   return "ddpprof-worker: " +
          (context.without_ddp ? std::string("one process without DDP")
                               : "rank " + std::to_string(place.rank) + " of " + std::to_string(place.world_size)) +

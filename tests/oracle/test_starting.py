@@ -61,6 +61,27 @@ class Ways(StartedRanks):
         self.assertIn("attempt 1 counts; 1 earlier attempt that torchrun started anew is left out", result.stderr)
         self.check_database(database, 2)
 
+    def test_bench_comm(self):
+        """A sweep of all-reduces among ranks that somebody else started stands beside trainings in one database."""
+        self.by_hand(2)
+        bench = self.path / "bench"
+        messages = self.by_hand(2, "--bench-comm", "--set", "workload.batch_per_worker=8", folders=[bench, bench])
+        self.assertRegex(messages, r"rank 1 of 2 done: \d+ all-reduces timed")
+        database, _ = self.imported(self.out, bench)
+        self.assertEqual(self.query(database, "SELECT kind, strategy, world_size, nodes, machines FROM measurement ORDER BY id"),
+                         [("train", "ddp", 2, 1, 1), ("bench-comm", "none", 2, 1, 1)])
+        sizes = [row[0] for row in self.query(database, "SELECT DISTINCT bytes FROM comm_point ORDER BY 1")]
+        self.assertEqual(sizes[0], 1024)
+        self.assertGreaterEqual(sizes[-1], 1 << 20)
+        self.assertEqual(self.query(database, "SELECT count(*) FROM comm_point WHERE processor_ns IS NULL OR processor_ns <= 0"), [(0,)])
+        points = self.query(database, "SELECT residuals FROM fit WHERE name = 'all_reduce'")[0][0]
+        self.assertEqual({point["source"] for point in json.loads(points)}, {"bench-comm", "step"})
+
+    def test_bench_comm_needs_two_ranks(self):
+        code, messages = self.start({}, "--bench-comm").finish(SLOW_DAY_S)
+        self.assertEqual(code, 2, messages)
+        self.assertIn("two ranks or more", messages)
+
     def test_by_hand(self):
         messages = self.by_hand(2)
         self.assertIn("rank 1 of 2, started by hand, meeting at 127.0.0.1:", messages)

@@ -112,7 +112,7 @@ TEST(Database, OlderVersionsAreMigrated) {
         std::to_string(oldest));
   };
   const Migration steps[] = {
-      {oldest, "adds comm_point", "CREATE TABLE comm_point(shard_id, op, bytes, iteration, duration_ns)"},
+      {oldest, "adds comm_point", "CREATE TABLE comm_point(shard_id, op, bytes, iteration, duration_ns, processor_ns)"},
       {oldest + 1, "adds measurement.message", "ALTER TABLE measurement ADD COLUMN message TEXT NOT NULL DEFAULT ''"},
   };
   OpenOptions options;
@@ -155,7 +155,10 @@ TEST(Database, AVersionOneFileBecomesTheCurrentVersion) {
   {
     Database database = Database::create(folder / "old.db");
     Inserter<MeasurementRow>(database).insert({});
-    database.sql().exec("DROP TABLE host_condition; DROP TABLE memory; PRAGMA user_version = 1");
+    database.sql().exec(
+        "DROP VIEW aligned_step; DROP VIEW aligned_collective; ALTER TABLE measurement DROP COLUMN machines;"
+        "ALTER TABLE comm_point DROP COLUMN processor_ns; DROP TABLE host_condition; DROP TABLE memory;"
+        "PRAGMA user_version = 1");
   }
   Database migrated = Database::open_read(folder / "old.db");
   Database fresh = Database::create(folder / "new.db");

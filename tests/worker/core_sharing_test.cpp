@@ -1,6 +1,9 @@
 // Who shares a rank's processors: however the ranks were started and bound.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 #include "runner/worker/process_group/core_sharing.hpp"
 
 namespace ddpprof::worker {
@@ -23,6 +26,16 @@ TEST(CoreSharing, RanksBoundApartShareNothing) {
   }
 }
 
+// Two pods of one machine: the entry names the machine and, under a quota, whose quota it is.
+TEST(CoreSharing, AQuotaOfItsOwnSharesNothing) {
+  const std::vector<std::string> entries = {"boot cgroup:[1]/pod-a|0-7", "boot cgroup:[2]/pod-b|0-7",
+                                            "boot cgroup:[1]/pod-a|0-7"};
+  EXPECT_EQ(share_of(entries, 0).sharing, 2);
+  EXPECT_EQ(share_of(entries, 1).sharing, 1);
+  EXPECT_EQ(share_of(entries, 0).machine, share_of(entries, 2).machine);
+  EXPECT_NE(share_of(entries, 0).machine, share_of(entries, 1).machine);
+}
+
 TEST(CoreSharing, OtherHostsDoNotCount) {
   const std::vector<std::string> entries = {"a 1|0-7", "b 2|0-7", "a 2|0-7", "a 1|0-7"};  // two machines called a
   EXPECT_EQ(share_of(entries, 0).sharing, 2);
@@ -43,6 +56,11 @@ TEST(CoreSharing, OverlapAndWhatCannotBeRead) {
 TEST(CoreSharing, ThisProcessSaysWhereItMayRun) {
   EXPECT_GE(share_of({core_entry()}, 0).host_cores, 1);
   EXPECT_EQ(share_of({core_entry(), core_entry()}, 1).sharing, 2);
+  // Whatever a container calls its host, the kernel has one id.
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot_id;
+  ASSERT_TRUE(std::getline(file, boot_id));
+  EXPECT_TRUE(core_entry().starts_with(boot_id));
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ constexpr Migration all_migrations[] = {
      "CREATE TABLE \"memory\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), \"rank\" INTEGER NOT "
      "NULL, \"device\" INTEGER NOT NULL, \"held_bytes\" INTEGER, \"peak_bytes\" INTEGER NOT NULL, PRIMARY KEY "
      "(measurement_id, rank, device))"},
+    {3, "adds measurement.machines and comm_point.processor_ns",
+     "ALTER TABLE \"measurement\" ADD COLUMN \"machines\" INTEGER; "
+     "ALTER TABLE \"comm_point\" ADD COLUMN \"processor_ns\" INTEGER"},
 };
 
 }  // namespace

@@ -49,10 +49,11 @@ struct MeasurementRow {
   std::int64_t wall_ns = 0;
   std::string status = "ok";
   std::string message;
+  std::optional<std::int64_t> machines;
   auto fields() const {
     return std::tie(id, scenario_id, kind, strategy, world_size, repeat, backend, device, model, parameter_count,
                     parameter_bytes, batch_per_worker, accumulation, precision, threads_per_rank, cores,
-                    oversubscription, nodes, versions, options, started_utc_ns, wall_ns, status, message);
+                    oversubscription, nodes, versions, options, started_utc_ns, wall_ns, status, message, machines);
   }
 };
 

@@ -47,6 +47,8 @@ constexpr std::array measurement_columns = {
     Column{"wall_ns", "INTEGER NOT NULL", "ns", "launch to last exit"},
     Column{"status", "TEXT NOT NULL", "", "ok, failed or partial"},
     Column{"message", "TEXT NOT NULL", "", "why it is not ok"},
+    Column{"machines", "INTEGER", "",
+           "distinct pools of processors: containers of one machine are several hosts and one pool; NULL: one a host"},
 };
 
 constexpr std::array shard_columns = {
@@ -189,6 +191,7 @@ constexpr std::array comm_point_columns = {
     Column{"bytes", "INTEGER NOT NULL", "bytes", ""},
     Column{"iteration", "INTEGER NOT NULL", "", ""},
     Column{"duration_ns", "INTEGER NOT NULL", "ns", "call to completion on this rank"},
+    Column{"processor_ns", "INTEGER", "ns", "processor time of all of the rank's threads meanwhile; NULL: not taken"},
 };
 
 constexpr std::array fit_columns = {

@@ -63,7 +63,8 @@ struct CommPointRow {
   std::int64_t shard_id = 0;
   std::string_view op = "all_reduce";
   std::int64_t bytes = 0, iteration = 0, duration_ns = 0;
-  auto fields() const { return std::tie(shard_id, op, bytes, iteration, duration_ns); }
+  std::optional<std::int64_t> processor_ns = std::nullopt;
+  auto fields() const { return std::tie(shard_id, op, bytes, iteration, duration_ns, processor_ns); }
 };
 
 }  // namespace ddpprof::store

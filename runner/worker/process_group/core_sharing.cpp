@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 
 #include "runner/host/cpu.hpp"
@@ -12,7 +13,7 @@ namespace ddpprof::worker {
 namespace {
 
 struct Place {
-  std::string host;
+  std::string machine;
   std::vector<int> cpus;  // ascending
 };
 
@@ -33,9 +34,15 @@ bool overlap(const std::vector<int>& one, const std::vector<int>& other) {
 }  // namespace
 
 std::string core_entry() {
-  // Containers may give two machines one name.
   const host::Host host;
-  std::string entry = host::host_name() + " " + host.line("/proc/sys/kernel/random/boot_id").value.value_or("") + "|";
+  // The kernel's own id: containers may give two machines one name, or one machine two.
+  std::string entry = host.line("/proc/sys/kernel/random/boot_id").value.value_or(host::host_name());
+  if (const auto quota = host::read_quota(host)) {
+    // In containers every path may read "/": whose it is tells the namespace.
+    std::error_code error;
+    entry += " " + std::filesystem::read_symlink("/proc/self/ns/cgroup", error).string() + quota->folder;
+  }
+  entry += "|";
   const auto cpus = host::read_cpu(host).allowed;
   bool first = true;
   for (const int cpu : cpus.value.value_or(std::vector<int>{})) {
@@ -47,11 +54,11 @@ std::string core_entry() {
 
 CoreShare share_of(const std::vector<std::string>& entries, int rank) {
   const Place own = read_entry(entries.at(static_cast<std::size_t>(rank)));
-  CoreShare share{0, 0};
+  CoreShare share{0, 0, own.machine};
   std::vector<int> all;
   for (const std::string& entry : entries) {
     const Place other = read_entry(entry);
-    if (other.host != own.host) continue;
+    if (other.machine != own.machine) continue;
     if (overlap(own.cpus, other.cpus)) ++share.sharing;
     std::vector<int> together;
     std::set_union(all.begin(), all.end(), other.cpus.begin(), other.cpus.end(), std::back_inserter(together));

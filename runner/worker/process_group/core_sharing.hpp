@@ -1,4 +1,4 @@
-// How many ranks of a host share this rank's processors, whoever started them and bound them to which.
+// How many ranks share this rank's processors, whoever started them, bound them to which, and called their hosts what.
 #pragma once
 
 #include <string>
@@ -9,11 +9,14 @@
 namespace ddpprof::worker {
 
 struct CoreShare {
-  int sharing = 1;     // ranks of this host that may run where this one may, it included
-  int host_cores = 1;  // processors that any rank of this host may run on, at most a cgroup's quota
+  int sharing = 1;      // ranks of this machine that may run where this one may, it included
+  int host_cores = 1;   // processors that any rank of this machine may run on, at most a cgroup's quota
+  std::string machine;  // equal on ranks that draw on one pool of processors
 };
 
-// "host|0-3,8": where this process is and which processors it may run on (sched_getaffinity).
+// "machine|0-3,8": which pool of processors this process draws on, and which of them it may run on
+// (sched_getaffinity). Containers of one machine have names of their own and the same processors; those with a quota of
+// their own (cgroup) share with nobody outside.
 std::string core_entry();
 
 // `entries`: each rank's core_entry(). An entry that cannot be read counts as sharing nothing.
