@@ -7,6 +7,7 @@
 
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/report/model_tables.hpp"
+#include "analysis/report/what_if_tables.hpp"
 #include "cli/conclusions.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
@@ -37,6 +38,12 @@ class PredictSubcommand final : public Subcommand {
                    "machine: more ranks crowd this machine's cores as measured\n"
                    "dedicated: every rank has the cores one rank has at N = 1 (default: the scenario's)")
         ->type_name("WHAT");
+    app.add_option("--what-if", what_if_,
+                   "Predict a change beside what was measured (repeatable): bucket_cap_mb=50, compression=fp16,\n"
+                   "precision=bf16, accumulation=4, batch_per_worker=128, compute=2x, bandwidth=2x or 25Gbit/s,\n"
+                   "latency=0.5x or 20us, overlap=off, strategy=zero1|zero2|zero3|ps|async-ps, servers=4")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -51,6 +58,7 @@ class PredictSubcommand final : public Subcommand {
       throw Failure(ExitCode::usage, "--confidence: the value is not between 0 and 1", "e.g. 0.9");
     }
     if (!sharing_.empty()) check_word("--sharing", sharing_, {"machine", "dedicated"});
+    const fit::WhatIf what_if = read_what_if();
     if (fit::looks_like_csv(file_)) {
       render(from_table(workers), format, context.out, context.width);
       return ExitCode::done;
@@ -65,11 +73,14 @@ class PredictSubcommand final : public Subcommand {
       if (gpus_per_node_) options.gpus_per_node = *gpus_per_node_;
       if (confidence_) options.confidence = *confidence_;
       if (!sharing_.empty()) options.dedicated = sharing_ == "dedicated";
+      options.what_if = what_if;
       const fit::PredictResult result = fit::predict_all(database, options);
       report::Report report{"predict", "Predictions", {}};
-      report.tables = {report::predictions_table(result.predictions),
-                       report::knee_table(report::measured_scaling(database), result.predictions),
-                       report::notes_table(result.notes)};
+      report.tables = {report::predictions_table(result.predictions)};
+      if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
+      report.tables.push_back(report::why_table(result.why, what_if));
+      report.tables.push_back(report::knee_table(report::measured_scaling(database), result.predictions));
+      report.tables.push_back(report::notes_table(result.notes));
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
@@ -82,7 +93,18 @@ class PredictSubcommand final : public Subcommand {
   }
 
  private:
+  fit::WhatIf read_what_if() const {
+    try {
+      return fit::parse_what_if(what_if_);
+    } catch (const std::invalid_argument& error) {
+      throw Failure(ExitCode::usage, error.what(), "", "docs/what-if.md says what each key does");
+    }
+  }
+
   report::Report from_table(const std::vector<long long>& workers) const {
+    if (!what_if_.empty())
+      throw Failure(ExitCode::usage,
+                    "--what-if is for databases; a table of step times does not say what a step is made of");
     if (!sharing_.empty())
       throw Failure(ExitCode::usage, "--sharing is for databases; a table of step times knows no cores");
     constexpr std::int64_t most_batch = 1'000'000'000'000, most_ranks = 1'000'000;
@@ -99,6 +121,7 @@ class PredictSubcommand final : public Subcommand {
   }
 
   std::string file_, workers_, sharing_, format_ = "table";
+  std::vector<std::string> what_if_;
   std::optional<std::int64_t> gpus_per_node_, batch_;
   std::optional<double> confidence_;
 };

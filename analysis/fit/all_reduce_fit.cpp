@@ -19,7 +19,7 @@ constexpr double largest_usable_error = 0.35;
 constexpr double least_core_share = 0.2;
 
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
-enum : std::size_t { alpha, beta, in_step, gamma, switching, switch_exponent, core_share };
+enum : std::size_t { alpha, beta, in_step, turn, gamma, switching, switch_exponent, core_share };
 
 // Of a training step's collective relative to bench-comm's, everything takes in_step times as long.
 collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
@@ -34,6 +34,21 @@ collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t 
   return in_step_factor * form.cost(machine.workers, bytes, link, crowd);
 }
 
+// How much longer it takes beside compute: at every step the thread that carries it waits for its turn.
+double beside_compute(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values) {
+  return form.cost(machine.workers, bytes, {values[turn], 0.0, 0.0}, {}).latency_s;
+}
+
+// How much of a core one rank keeps busy while it reduces large messages: what bench-comm saw, where links are slow far
+// less than the three quarters that loopback takes.
+double usual_core_share(const std::vector<CollectivePoint>& points) {
+  std::vector<double> shares;
+  for (const CollectivePoint& point : points)
+    if (point.core_share > 0.0 && point.bytes >= (1 << 20) && ranks_per_core(point.machine) <= 1.0)
+      shares.push_back(point.core_share);
+  return shares.empty() ? 0.75 : std::clamp(stats::median(shares), 1e-3, 1.0);
+}
+
 // Wide centres. Latency: a loopback or data-centre hop, a GPU's own network less; bandwidth: 1 GB/s and 10 GB/s.
 Problem make_problem(const Form& form, const std::vector<CollectivePoint>& points, bool nccl) {
   Problem problem;
@@ -45,7 +60,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.measured.push_back(point.transfer_s);
     problem.sd.push_back(std::hypot(least_sd, point.noise));
     // With the least that sharing may cost, or the bound would cut off what it leaves to the link.
-    const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine), .core_share = least_core_share};
+    const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine),
+                      .core_share = std::min(least_core_share, usual_core_share(points))};
     const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowd);
     // No latency may alone exceed 1.5 times what any measured all-reduce took in all, no bandwidth term what the
     // largest messages took: they are the ones that bandwidth carries.
@@ -56,11 +72,15 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   const bool both_sources =
       std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return point.bench; }) &&
       std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return !point.bench; });
+  // On a GPU it runs beside compute on processors of its own.
+  const bool beside = !nccl && std::any_of(points.begin(), points.end(),
+                                           [](const CollectivePoint& point) { return point.beside_compute > 0.0; });
   problem.parameters = {{"latency", "s", std::log(nccl ? 5e-6 : 30e-6), factor_of_ten, std::log(1e-9),
                          std::log(alpha_limit), true, false},
                         {"inverse_bandwidth", "s/byte", std::log(nccl ? 1e-10 : 1e-9), factor_of_ten, std::log(1e-14),
                          std::log(beta_limit), true, false},
-                        {"in_step_factor", "", 0.0, 0.7, std::log(0.1), std::log(20.0), true, !both_sources}};
+                        {"in_step_factor", "", 0.0, 0.7, std::log(0.1), std::log(20.0), true, !both_sources},
+                        {"turn", "s", std::log(30e-6), factor_of_ten, std::log(1e-9), std::log(0.1), true, !beside}};
   if (form.segmented) {
     problem.parameters.push_back({"reduction", "s/byte", std::log(nccl ? 1e-12 : 1e-10), factor_of_ten, std::log(1e-14),
                                   std::log(beta_limit), true, false});
@@ -70,13 +90,20 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.parameters.push_back(
         {"switch", "s", std::log(0.3e-3), factor_of_three, std::log(1e-7), std::log(1.0), true, false});
     problem.parameters.push_back({"switch_exponent", "", 0.6, 0.15, 0.1, 1.5, false, false});
-    problem.parameters.push_back({"core_share", "", std::log(0.75), 0.3, std::log(least_core_share), 0.0, true, false});
+    const double share = usual_core_share(points);
+    problem.parameters.push_back(
+        {"core_share", "", std::log(share), 0.3, std::log(std::min(least_core_share, share / 3.0)), 0.0, true, false});
   }
-  problem.model = [form, points](std::span<const double> values, std::size_t index) {
+  problem.model = [form, points, beside](std::span<const double> values, std::size_t index) {
     const CollectivePoint& point = points[index];
     const collective::Cost cost =
         cost_of(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step]);
-    return cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s;
+    const double alone_s = cost.latency_s + point.concurrency * cost.bandwidth_s + cost.reduction_s;
+    if (!beside || !(point.beside_compute > 0.0)) return alone_s;
+    // Of its life d the share p beside compute passes at the pace alone / (alone + longer), the rest at its own:
+    // d (1 - p (1 - pace)) = alone.
+    const double longer_s = beside_compute(form, point.machine, point.bytes, values);
+    return alone_s / (1.0 - point.beside_compute * longer_s / (alone_s + longer_s));
   };
   return problem;
 }
@@ -238,11 +265,27 @@ collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const coll
 }
 
 double ranks_per_core(const Machine& machine) {
-  return static_cast<double>(machine.ranks_per_host()) / static_cast<double>(machine.cores);
+  return static_cast<double>(machine.ranks_per_machine()) / static_cast<double>(machine.cores);
+}
+
+double FormFit::beside_compute_s(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
+  return problem.parameters[turn].fixed ? 0.0 : beside_compute(form, machine, bytes, values);
 }
 
 collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
   return cost_of(form, machine, bytes, values, values[in_step]);
+}
+
+std::vector<double> FormFit::with_link(std::span<const double> values, const LinkChange& bandwidth,
+                                       const LinkChange& latency) const {
+  std::vector<double> changed(values.begin(), values.end());
+  changed[alpha] = latency.of(changed[alpha]);
+  changed[beta] = 1.0 / bandwidth.of(1.0 / changed[beta]);
+  return changed;
+}
+
+double FormFit::latency_ratio(std::span<const double> changed, std::span<const double> values) const {
+  return changed[alpha] / values[alpha];
 }
 
 AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
@@ -255,9 +298,10 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
     return fit;
   }
   const bool nccl = fit.points.front().machine.backend == "nccl";
-  const bool one_host = std::all_of(fit.points.begin(), fit.points.end(),
-                                    [](const CollectivePoint& point) { return point.machine.nodes == 1; });
-  const bool loopback = !nccl && one_host;
+  // One host, or containers of one machine: the ranks' own cores carry the bytes.
+  const bool one_machine = std::all_of(fit.points.begin(), fit.points.end(),
+                                       [](const CollectivePoint& point) { return point.machine.machines == 1; });
+  const bool loopback = !nccl && one_machine;
   const bool crowded = loopback && std::any_of(fit.points.begin(), fit.points.end(), [](const CollectivePoint& point) {
                          return ranks_per_core(point.machine) > 1.0;
                        });

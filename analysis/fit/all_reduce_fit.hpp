@@ -18,6 +18,7 @@
 
 #include "analysis/fit/least_squares.hpp"
 #include "analysis/fit/measured.hpp"
+#include "analysis/fit/what_if.hpp"
 #include "simulator/collective/all_reduce.hpp"
 #include "tracer/store/result_rows.hpp"
 
@@ -52,6 +53,12 @@ struct FormFit {
   double score = 0.0;                    // held-out error, or the fit's own where nothing can be held out
   double weight = 0.0;                   // share of the Monte Carlo draws
 
+  // How much longer it would take if compute ran beside it throughout.
+  double beside_compute_s(const Machine&, std::int64_t bytes, std::span<const double> values) const;
+  // The fitted values with another link.
+  std::vector<double> with_link(std::span<const double> values, const LinkChange& bandwidth,
+                                const LinkChange& latency) const;
+  double latency_ratio(std::span<const double> changed, std::span<const double> values) const;  // of a small message
   // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
 };

@@ -18,7 +18,7 @@ enum : std::size_t { base, threads_exponent, contention_exponent, sharing_expone
 // Ranks of one host that have their cores to themselves, at most as many as there is room for.
 double contending(const Machine& machine) {
   const double room = static_cast<double>(machine.cores) / static_cast<double>(machine.threads_per_rank);
-  return std::max(1.0, std::min(static_cast<double>(machine.ranks_per_host()), room));
+  return std::max(1.0, std::min(static_cast<double>(machine.ranks_per_machine()), room));
 }
 
 double law(const Machine& machine, std::span<const double> values) {
@@ -33,13 +33,16 @@ Machine ComputeFit::machine_for(std::int64_t workers, std::int64_t gpus_per_node
   Machine machine = reference;
   machine.workers = workers;
   if (gpus_per_node > 0) {
-    machine.nodes = (workers + gpus_per_node - 1) / gpus_per_node;
+    machine.nodes = machine.machines = (workers + gpus_per_node - 1) / gpus_per_node;
   } else if (reference.nodes > 1) {
     // Measured on several hosts: more ranks come on more hosts, as many on each.
     machine.nodes = (workers + reference.ranks_per_host() - 1) / reference.ranks_per_host();
+    // Where several hosts were one machine, containers say, more of them come on that one.
+    if (reference.machines > 1)
+      machine.machines = (workers + reference.ranks_per_machine() - 1) / reference.ranks_per_machine();
   }
   if (threads_follow_cores) {
-    machine.threads_per_rank = std::max<std::int64_t>(1, machine.cores / machine.ranks_per_host());
+    machine.threads_per_rank = std::max<std::int64_t>(1, machine.cores / machine.ranks_per_machine());
   }
   return machine;
 }
@@ -47,29 +50,29 @@ Machine ComputeFit::machine_for(std::int64_t workers, std::int64_t gpus_per_node
 Machine ComputeFit::dedicated_machine(std::int64_t workers) const {
   Machine machine = reference;
   machine.workers = workers;
-  machine.nodes = workers;
+  machine.nodes = machine.machines = workers;
   machine.threads_per_rank = threads_at_one;
   return machine;
 }
 
 double ComputeFit::compute_s(const Machine& machine, std::span<const double> values) const {
-  return law(machine, values) * std::exp(missed(machine.ranks_per_host(), values));
+  return law(machine, values) * std::exp(missed(machine.ranks_per_machine(), values));
 }
 
-double ComputeFit::missed(std::int64_t ranks_per_host, std::span<const double> values) const {
-  std::map<std::int64_t, std::pair<double, double>> levels;  // ranks per host -> sum, count
+double ComputeFit::missed(std::int64_t ranks_per_machine, std::span<const double> values) const {
+  std::map<std::int64_t, std::pair<double, double>> levels;  // ranks per machine -> sum, count
   for (std::size_t i = 0; i < machines.size(); ++i) {
-    auto& [sum, count] = levels[machines[i].ranks_per_host()];
+    auto& [sum, count] = levels[machines[i].ranks_per_machine()];
     sum += std::log(problem.measured[i] / law(machines[i], values));
     count += 1.0;
   }
   if (levels.empty()) return 0.0;
   const auto mean = [](const auto& level) { return level->second.first / level->second.second; };
-  const auto above = levels.lower_bound(ranks_per_host);
+  const auto above = levels.lower_bound(ranks_per_machine);
   if (above == levels.end()) return mean(std::prev(levels.end()));
-  if (above == levels.begin() || above->first == ranks_per_host) return mean(above);
+  if (above == levels.begin() || above->first == ranks_per_machine) return mean(above);
   const auto below = std::prev(above);
-  const double share = std::log(static_cast<double>(ranks_per_host) / static_cast<double>(below->first)) /
+  const double share = std::log(static_cast<double>(ranks_per_machine) / static_cast<double>(below->first)) /
                        std::log(static_cast<double>(above->first) / static_cast<double>(below->first));
   return mean(below) + share * (mean(above) - mean(below));
 }
@@ -90,7 +93,7 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
     fit.problem.sd.push_back(std::hypot(least_sd, profile.compute_noise));
     const Machine& machine = profile.machine;
     follows =
-        follows && machine.threads_per_rank == std::max<std::int64_t>(1, machine.cores / machine.ranks_per_host());
+        follows && machine.threads_per_rank == std::max<std::int64_t>(1, machine.cores / machine.ranks_per_machine());
     threads_vary = threads_vary || machine.threads_per_rank != machines.front().threads_per_rank;
     contention_varies = contention_varies || contending(machine) != contending(machines.front());
     crowding_varies = crowding_varies || machine.crowding() != machines.front().crowding();

@@ -41,7 +41,7 @@ struct ComputeFit {
   Machine dedicated_machine(std::int64_t workers) const;
   double compute_s(const Machine&, std::span<const double> values) const;
   // ln(measured / law) at so many ranks a host.
-  double missed(std::int64_t ranks_per_host, std::span<const double> values) const;
+  double missed(std::int64_t ranks_per_machine, std::span<const double> values) const;
 };
 
 ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>&);

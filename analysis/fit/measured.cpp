@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/fit/gradients.hpp"
 #include "analysis/fit/rows.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -187,11 +188,15 @@ StepProfile condense(Pool& pool) {
   return profile;
 }
 
-using PointKey = std::tuple<std::int64_t, std::int64_t, bool>;  // workers, bytes, bench
+// Workers, bytes, bench, and of a training's bucket how much of its all-reduce usually ran beside compute, in quarters:
+// buckets of one size are different points when one is reduced beside the backward and another after it.
+using PointKey = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t>;
 struct PointPool {
   Machine machine;
   std::map<std::int64_t, std::vector<double>> transfer_s;  // by measurement: repeats
   std::vector<double> concurrency;
+  std::vector<double> beside_compute;
+  std::vector<double> core_share;
 };
 
 // How many collectives of the same shard are in flight during each one, on average over its life: 1 when it is alone.
@@ -211,8 +216,19 @@ std::vector<double> concurrency_of(const std::vector<CollectiveInfo>& collective
   return concurrency;
 }
 
+// Share of a collective's life during which its rank's last backward had gradients to make.
+double beside_compute(const CollectiveInfo& collective, const StepInfo& step) {
+  if (!step.backward_start_ns || !step.last_ready_ns) return 0.0;
+  const std::int64_t begin_ns = std::max(*collective.start_ns, step.start_ns + *step.backward_start_ns);
+  const std::int64_t end_ns = std::min(*collective.end_ns, step.start_ns + *step.last_ready_ns);
+  return static_cast<double>(std::max<std::int64_t>(0, end_ns - begin_ns)) /
+         static_cast<double>(*collective.end_ns - *collective.start_ns);
+}
+
 void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInfo& info,
-                     const std::vector<CollectiveInfo>& collectives) {
+                     const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives) {
+  std::map<std::int64_t, const StepInfo*> by_id;
+  for (const StepInfo& step : steps) by_id[step.id] = &step;
   const std::vector<double> concurrency = concurrency_of(collectives);
   // The fastest rank's duration is the transfer; the others waited for someone.
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> fastest;
@@ -223,11 +239,18 @@ void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInf
     const auto [found, added] = fastest.try_emplace(key, i);
     if (!added && duration(i) < duration(found->second)) found->second = i;
   }
+  std::map<std::int64_t, std::vector<double>> beside;  // by bucket
   for (const auto& [key, i] : fastest) {
-    PointPool& pool = points[{info.machine.workers, collectives[i].bytes, false}];
+    const auto step = by_id.find(collectives[i].step_id);
+    beside[collectives[i].bucket].push_back(step == by_id.end() ? 0.0 : beside_compute(collectives[i], *step->second));
+  }
+  for (const auto& [key, i] : fastest) {
+    const double usual = stats::median(beside.at(collectives[i].bucket));
+    PointPool& pool = points[{info.machine.workers, collectives[i].bytes, false, std::llround(4.0 * usual)}];
     pool.machine = info.machine;
     pool.transfer_s[info.id].push_back(seconds(duration(i)));
     pool.concurrency.push_back(concurrency[i]);
+    pool.beside_compute.push_back(usual);
   }
 }
 
@@ -273,7 +296,7 @@ std::vector<MeasurementInfo> of_one_workload(const std::vector<MeasurementInfo>&
 }  // namespace
 
 double Machine::crowding() const {
-  return std::max(1.0, static_cast<double>(ranks_per_host() * threads_per_rank) / static_cast<double>(cores));
+  return std::max(1.0, static_cast<double>(ranks_per_machine() * threads_per_rank) / static_cast<double>(cores));
 }
 
 Summary summarise(const std::vector<double>& values) { return summarise(std::vector<std::vector<double>>{values}); }
@@ -332,9 +355,11 @@ Measured load(store::Database& database) {
       if (machine.workers < 2) continue;
       for (const CommInfo& point : read_comm_points(sql, info.id)) {
         if (point.duration_ns <= 0) continue;
-        PointPool& pool = points[{machine.workers, point.bytes, true}];
+        PointPool& pool = points[{machine.workers, point.bytes, true, 0}];
         pool.machine = machine;
         pool.transfer_s[info.id].push_back(seconds(point.duration_ns));
+        if (point.processor_ns)
+          pool.core_share.push_back(static_cast<double>(*point.processor_ns) / static_cast<double>(point.duration_ns));
         pool.concurrency.push_back(1.0);
       }
       continue;
@@ -357,8 +382,13 @@ Measured load(store::Database& database) {
       pool.profile.strategy = info.strategy;
       pool.profile.machine = machine;
       pool.profile.parameter_bytes = info.parameter_bytes;
+      pool.profile.accumulation = info.accumulation;
+      pool.profile.batch_per_worker = info.batch_per_worker;
+      pool.profile.find_unused_parameters = info.find_unused_parameters;
+      pool.profile.compressed = info.compressed;
     } else if (pool.profile.machine.threads_per_rank != machine.threads_per_rank ||
                pool.profile.machine.cores != machine.cores || pool.profile.machine.nodes != machine.nodes ||
+               pool.profile.machine.machines != machine.machines ||
                pool.profile.parameter_bytes != info.parameter_bytes) {
       measured.doubts.push_back(
           name_of(info) +
@@ -367,8 +397,9 @@ Measured load(store::Database& database) {
     }
     add_steps(pool, steps, collectives);
     if (info.strategy == "ddp") {
-      if (collectives.empty()) pool.buckets_from_parameters = read_buckets_from_parameters(sql, info.id, steps);
-      if (machine.workers > 1) add_collectives(points, info, collectives);
+      pool.profile.gradients = read_gradients(sql, info, steps);
+      if (collectives.empty()) pool.buckets_from_parameters = read_buckets(sql, info, pool.profile.gradients);
+      if (machine.workers > 1) add_collectives(points, info, steps, collectives);
     } else {
       std::map<std::string, std::vector<double>> durations_s;
       for (const CopyInfo& copy : read_copies(sql, info.id)) {
@@ -396,8 +427,9 @@ Measured load(store::Database& database) {
       count += static_cast<std::int64_t>(transfers.size());
     }
     const Summary transfer = summarise(repeats);
-    measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency), transfer.median,
-                                    transfer.relative_error, count, std::get<2>(key)});
+    measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency),
+                                    median_or(pool.beside_compute, 0.0), transfer.median,
+                                    median_or(pool.core_share, 0.0), transfer.relative_error, count, std::get<2>(key)});
   }
   return measured;
 }

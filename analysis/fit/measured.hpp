@@ -19,12 +19,14 @@ namespace ddpprof::fit {
 struct Machine {
   std::int64_t workers = 1;  // N
   std::int64_t threads_per_rank = 1;
-  std::int64_t cores = 1;  // of one host
-  std::int64_t nodes = 1;
+  std::int64_t cores = 1;     // of one host
+  std::int64_t nodes = 1;     // hosts, as the network knows them
+  std::int64_t machines = 1;  // pools of cores: containers of one machine are hosts of their own on one pool
   std::string backend;
   std::string device;
 
   std::int64_t ranks_per_host() const { return (workers + nodes - 1) / nodes; }
+  std::int64_t ranks_per_machine() const { return (workers + machines - 1) / machines; }
   // Compute threads over cores, never below 1.
   double crowding() const;
 };
@@ -32,6 +34,13 @@ struct Machine {
 struct Bucket {
   std::int64_t bytes = 0;
   double ready_s = 0.0;  // after backward's start, median over ranks and steps
+};
+
+struct GradientReady {
+  std::int64_t parameter = 0;  // its place in order of registration
+  std::int64_t bytes = 0;
+  std::int32_t element_bytes = 4;
+  double ready_s = 0.0;  // after backward's start
 };
 
 // One strategy at one N.
@@ -48,18 +57,23 @@ struct StepProfile {
   double backward_s = 0.0;  // to the last gradient; dp: the backward phase
   double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
   double optimizer_s = 0.0;
-  double gap_s = 0.0;            // outside of every phase
-  double busy_s = 0.0;           // compute_ns: intervals in which anything computes
-  double step_noise = 0.0;       // relative standard error of step_s' median
-  double compute_noise = 0.0;    // relative standard error of the compute time
-  double step_jitter = 0.0;      // spread of one rank's compute from step to step, relative
-  double straggler_s = 0.0;      // how much later than the median rank the slowest arrives, median over steps
-  double unwrapped_s = 0.0;      // compute of the step without the DDP wrapper, 0 when not measured
-  double overlapped_s = 0.0;     // communication that intersects compute
-  double communication_s = 0.0;  // in flight, waiting for others included; dp: the copies
-  double exposed_s = 0.0;        // of it what no compute hides
-  double waited_s = 0.0;         // for other ranks inside of collectives
-  std::vector<Bucket> buckets;   // ddp, launch order
+  double gap_s = 0.0;                    // outside of every phase
+  double busy_s = 0.0;                   // compute_ns: intervals in which anything computes
+  double step_noise = 0.0;               // relative standard error of step_s' median
+  double compute_noise = 0.0;            // relative standard error of the compute time
+  double step_jitter = 0.0;              // spread of one rank's compute from step to step, relative
+  double straggler_s = 0.0;              // how much later than the median rank the slowest arrives, median over steps
+  double unwrapped_s = 0.0;              // compute of the step without the DDP wrapper, 0 when not measured
+  double overlapped_s = 0.0;             // communication that intersects compute
+  double communication_s = 0.0;          // in flight, waiting for others included; dp: the copies
+  double exposed_s = 0.0;                // of it what no compute hides
+  double waited_s = 0.0;                 // for other ranks inside of collectives
+  std::vector<Bucket> buckets;           // ddp, launch order
+  std::vector<GradientReady> gradients;  // ddp, in the order they become ready; empty when not recorded
+  std::int64_t accumulation = 1;
+  std::int64_t batch_per_worker = 0;  // of one micro-batch
+  bool find_unused_parameters = false;
+  bool compressed = false;
 
   double compute_s() const { return forward_s + backward_s + optimizer_s; }
 };
@@ -77,9 +91,11 @@ struct CopyPoint {
 struct CollectivePoint {
   Machine machine;
   std::int64_t bytes = 0;
-  double concurrency = 1.0;  // collectives in flight at once, mean over this one's life
-  double transfer_s = 0.0;   // median of the fastest rank's duration
-  double noise = 0.0;        // relative standard error of it
+  double concurrency = 1.0;     // collectives in flight at once, mean over this one's life
+  double beside_compute = 0.0;  // share of its life during which this rank's backward ran
+  double transfer_s = 0.0;      // median of the fastest rank's duration
+  double core_share = 0.0;      // of one core, that a rank keeps busy meanwhile; 0 when not taken
+  double noise = 0.0;           // relative standard error of it
   std::int64_t count = 0;
   bool bench = false;  // bench-comm rather than a training step
 };

@@ -104,6 +104,24 @@ std::optional<std::int64_t> find_knee(const Predictor& predictor, std::int64_t l
   return scaling::knee(points, share);
 }
 
+// Why the step takes what it takes, and what the options' change would make of it.
+void explain(PredictResult& result, const Predictor& predictor, const std::string& strategy, std::int64_t workers,
+             bool change) {
+  const Prediction& row = result.predictions.back();
+  result.why.push_back({strategy, workers, false, row.step_s, row.bound, predictor.gains(workers)});
+  if (!change) return;
+  try {
+    const WhatIfRow changed = predictor.what_if(workers);
+    result.what_ifs.push_back(changed);
+    result.why.push_back(
+        {strategy, workers, true, changed.changed_step_s, changed.changed_bound, predictor.gains(workers, true)});
+  } catch (const std::invalid_argument& error) {
+    result.notes.push_back(note("warning", "what_if_none",
+                                strategy + " at N = " + std::to_string(workers) + ": " + error.what(),
+                                "ask about another change, or other worker counts"));
+  }
+}
+
 PredictResult run(const Models& models, const PredictOptions& options) {
   validate(options);
   const std::set<std::int64_t> counts(options.workers.begin(), options.workers.end());
@@ -112,6 +130,11 @@ PredictResult run(const Models& models, const PredictOptions& options) {
     const bool measured = !(strategy == "ddp" ? models.measured.ddp : models.measured.dp).empty();
     if (!measured) continue;
     const Predictor predictor(models, strategy, options);
+    const std::string no_change = options.what_if.any() ? predictor.no_change() : "";
+    if (!no_change.empty()) {
+      result.notes.push_back(
+          note("warning", "what_if_none", strategy + ": " + no_change, "ask about another change for this strategy"));
+    }
     bool any_beyond_one = false;
     for (const std::int64_t workers : counts) {
       const std::string refusal = predictor.refusal(workers);
@@ -122,6 +145,7 @@ PredictResult run(const Models& models, const PredictOptions& options) {
         continue;
       }
       result.predictions.push_back(predictor.predict(workers));
+      explain(result, predictor, strategy, workers, options.what_if.any() && no_change.empty());
       any_beyond_one = any_beyond_one || workers > 1;
       const Prediction& row = result.predictions.back();
       if (Predictor::is_wide(row)) {

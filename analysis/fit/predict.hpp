@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/what_if.hpp"
 #include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/database.hpp"
 #include "tracer/store/result_rows.hpp"
@@ -39,6 +40,7 @@ struct PredictOptions {
   bool dedicated = false;          // every rank has the cores one rank has at N = 1; else they crowd this machine's
   // Communication-bound: exposed communication above this share of the step.
   double knee_share = scaling::communication_bound_share;
+  WhatIf what_if;   // predicted beside what is as measured
   int draws = 400;  // of the Monte Carlo behind each interval
   std::uint64_t seed = 1;
 };
@@ -59,6 +61,34 @@ using Prediction = store::PredictionRow;
 using LearningRate = store::LearningRateRow;
 using Note = store::DiagnosticRow;
 
+struct TermGain {
+  Term term = Term::compute;
+  double share = 0.0;  // of the step that would be gone if the term took no time
+};
+
+// The term whose gain is the largest; compute when none gives anything.
+std::string_view binding(const std::vector<TermGain>&);
+
+// Why a step takes what it takes.
+struct WhyRow {
+  std::string strategy;
+  std::int64_t workers = 1;
+  bool changed = false;  // with the options' change
+  double step_s = 0.0;
+  std::string bound;  // the term that gives most
+  std::vector<TermGain> gains;
+};
+
+struct WhatIfRow {
+  std::string strategy;
+  std::int64_t workers = 1;
+  double step_s = 0.0, changed_step_s = 0.0, changed_low_s = 0.0, changed_high_s = 0.0;
+  double throughput = 0.0, changed_throughput = 0.0;            // samples/s
+  double speedup = 1.0, speedup_low = 1.0, speedup_high = 1.0;  // of the throughput, each draw beside its own
+  std::string bound, changed_bound;
+  std::string note;
+};
+
 struct FitSummary {
   std::vector<store::FitRow> fits;
   std::vector<Note> notes;  // what was assumed, what is not usable and why
@@ -66,6 +96,8 @@ struct FitSummary {
 
 struct PredictResult {
   std::vector<Prediction> predictions;        // by strategy, then N; none for a strategy whose data forbid it
+  std::vector<WhyRow> why;                    // of each prediction, and of each change
+  std::vector<WhatIfRow> what_ifs;            // empty without a change
   std::map<std::string, std::int64_t> knees;  // strategy -> smallest N that is communication-bound, where there is one
   std::vector<Note> notes;
 };

@@ -16,7 +16,8 @@ namespace {
 constexpr double wide_interval = 10.0;  // high over low: beyond it a prediction says little
 
 bool same_machine(const Machine& a, const Machine& b) {
-  return a.workers == b.workers && a.ranks_per_host() == b.ranks_per_host() && a.threads_per_rank == b.threads_per_rank;
+  return a.workers == b.workers && a.ranks_per_machine() == b.ranks_per_machine() &&
+         a.threads_per_rank == b.threads_per_rank;
 }
 
 }  // namespace
@@ -76,7 +77,8 @@ const StepProfile& Predictor::nearest(const Machine& machine) const {
     const auto apart = [](std::int64_t a, std::int64_t b) {
       return std::abs(std::log(static_cast<double>(a)) - std::log(static_cast<double>(b)));
     };
-    return std::pair{apart(other.ranks_per_host(), machine.ranks_per_host()), apart(other.workers, machine.workers)};
+    return std::pair{apart(other.ranks_per_machine(), machine.ranks_per_machine()),
+                     apart(other.workers, machine.workers)};
   };
   return std::min_element(
              profiles().begin(), profiles().end(),
@@ -120,19 +122,21 @@ std::vector<Predictor::Draw> Predictor::draws() const {
     one.profile = random.normal();
     one.straggler = random.normal();
     one.drift = random.normal();
+    one.batch = random.normal();
     one.levels = normals(profiles().size());
   }
   return all;
 }
 
-Terms Predictor::model(const Machine& machine, const Draw& draw) const {
+Terms Predictor::model(const Machine& machine, const Draw& draw, const WhatIf& change) const {
   const StepProfile* measured = measured_on(machine);
   const StepProfile& profile = measured ? *measured : nearest(machine);
   double scale = std::exp(draw.profile * profile.compute_noise);
   if (!measured && !draw.compute.empty()) {
     scale *= compute().compute_s(machine, draw.compute) / compute().compute_s(profile.machine, draw.compute);
   }
-  return strategy_ == "ddp" ? ddp_terms(profile, scale, machine, draw) : dp_terms(profile, scale, machine, draw);
+  return strategy_ == "ddp" ? ddp_terms(profile, scale, machine, draw, change)
+                            : dp_terms(profile, scale, machine, draw, change);
 }
 
 Terms Predictor::modelled(std::int64_t workers) const {
@@ -143,11 +147,11 @@ Terms Predictor::modelled(std::int64_t workers) const {
 // However ranks take turns on a host's cores, all of them have to do their work there: ranks times what one alone
 // computes, which keeps one core busy at least, over the cores. DDP's ranks may compute while others wait, so that it
 // is their step that cannot be shorter; DataParallel's replicas all compute between the same two copies.
-Terms Predictor::with_all_work(Terms terms, const Machine& machine) const {
+Terms Predictor::with_all_work(Terms terms, const Machine& machine, double work) const {
   const auto one = profiles().find(1);
   if (machine.device == "cuda" || one == profiles().end() || measured_on(machine) != nullptr) return terms;
-  const double least_s =
-      static_cast<double>(machine.ranks_per_host()) * one->second.compute_s() / static_cast<double>(machine.cores);
+  const double least_s = work * static_cast<double>(machine.ranks_per_machine()) * one->second.compute_s() /
+                         static_cast<double>(machine.cores);
   terms.compute_s += std::max(0.0, least_s - (strategy_ == "dp" ? terms.compute_s : terms.step_s()));
   return terms;
 }
@@ -203,7 +207,7 @@ double Predictor::least_s(const Machine& machine) const {
   for (const auto& [workers, profile] : profiles()) {
     const Machine& other = profile.machine;
     const bool easier = workers <= machine.workers && other.nodes <= machine.nodes &&
-                        other.ranks_per_host() <= machine.ranks_per_host() &&
+                        other.ranks_per_machine() <= machine.ranks_per_machine() &&
                         other.threads_per_rank >= machine.threads_per_rank;
     if (!easier) continue;
     least_s = std::max(least_s, stats::clustered_median_interval(profile.step_repeats, options_.confidence).low);
@@ -229,9 +233,9 @@ Prediction Predictor::predict(std::int64_t workers) const {
   row.bandwidth_s = terms.bandwidth_s;
   row.skew_s = terms.skew_s;
   row.other_s = terms.other_s;
-  row.throughput = static_cast<double>(workers) * nearest(machine_for(workers)).samples_per_worker / row.step_s;
+  row.throughput = throughput(workers, row.step_s, {});
   row.efficiency = central(1).step_s() / row.step_s;  // weak scaling: the batch a worker is the same at every N
-  row.bound = bound(workers, terms);
+  row.bound = binding(gains(workers));
   row.extrapolation = static_cast<double>(workers) / static_cast<double>(largest_measured());
   row.note = note(workers);
   if (is_wide(row)) {
@@ -251,26 +255,6 @@ double Predictor::largest_correction() const {
   return largest;
 }
 
-std::string Predictor::bound(std::int64_t workers, const Terms& terms) const {
-  // Like with like: what was measured counts compute as busy time, the model as phases.
-  const Terms alone = measured_on(machine_for(workers)) ? central(1) : modelled(1);
-  const double own_compute = std::min(terms.compute_s, alone.compute_s);
-  const double carried = terms.latency_s + terms.bandwidth_s;
-  const double latency_share = carried > 0.0 ? terms.latency_s / carried : 0.0;
-  std::vector<std::pair<std::string, double>> parts = {{"compute", own_compute},
-                                                       {"sharing", terms.compute_s - own_compute},
-                                                       {"skew", terms.skew_s},
-                                                       {"input", terms.input_s}};
-  if (strategy_ == "dp") {
-    parts.emplace_back("copies", terms.exposed_s);
-  } else if (workers > 1) {
-    parts.emplace_back("latency", terms.exposed_s * latency_share);
-    parts.emplace_back("bandwidth", terms.exposed_s * (1.0 - latency_share));
-  }
-  return std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
-
 std::string Predictor::note(std::int64_t workers) const {
   std::string text;
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
@@ -283,7 +267,7 @@ std::string Predictor::note(std::int64_t workers) const {
   if (options_.dedicated) {
     add("every rank has the cores of one rank at N = " + std::to_string(profiles().begin()->first));
   } else if (machine.device != "cuda" && machine.crowding() > 1.0) {
-    add(std::to_string(machine.ranks_per_host()) + " ranks share " + std::to_string(machine.cores) + " cores");
+    add(std::to_string(machine.ranks_per_machine()) + " ranks share " + std::to_string(machine.cores) + " cores");
   }
   const bool several_hosts = machine.nodes > 1;
   if (strategy_ == "ddp" && several_hosts && workers > 1 && profiles().rbegin()->second.machine.nodes == 1) {

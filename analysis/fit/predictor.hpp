@@ -20,7 +20,9 @@
 #include "analysis/fit/copy_fit.hpp"
 #include "analysis/fit/measured.hpp"
 #include "analysis/fit/predict.hpp"
+#include "analysis/fit/what_if.hpp"
 #include "simulator/stats/interval.hpp"
+#include "simulator/step/ddp_step.hpp"
 
 namespace ddpprof::fit {
 
@@ -53,6 +55,14 @@ class Predictor {
   Predictor(const Models&, std::string strategy, const PredictOptions&);
 
   Prediction predict(std::int64_t workers) const;
+  // How much of the step each term would give back if it were free, with the options' change or without: shares of that
+  // step, none below 0, in the order of Term.
+  std::vector<TermGain> gains(std::int64_t workers, bool changed = false) const;
+  // The options' change beside what is predicted without. Throws std::invalid_argument where it cannot be: more servers
+  // than workers.
+  WhatIfRow what_if(std::int64_t workers) const;
+  // Why the options' change says nothing about this strategy; empty when it does.
+  std::string no_change() const;
   // The measured terms where there are any, else the model's, calibrated, with the best parameters.
   Terms central(std::int64_t workers) const;
   // Its interval spans more than a factor of ten.
@@ -65,9 +75,19 @@ class Predictor {
   struct Draw {
     const FormFit* form = nullptr;  // none when the all-reduce is not fitted (N = 1 alone)
     std::vector<double> link, compute, copies;
-    double profile = 0.0, straggler = 0.0, drift = 0.0;  // standard normal
-    std::vector<double> levels;                          // standard normal, of each measured N's median step
+    double profile = 0.0, straggler = 0.0, drift = 0.0, batch = 0.0;  // standard normal
+    std::vector<double> levels;  // standard normal, of each measured N's median step
   };
+
+  // Measured over modelled at one N, as logarithms.
+  struct Calibration {
+    std::int64_t workers = 1;
+    std::int64_t ranks_per_machine = 1;
+    double waiting = 0.0;  // on exposed communication and skew, within a factor of five either way
+    double step = 0.0;     // on the whole step, for what is left
+    double raw = 0.0;      // of the step before either
+  };
+  using Calibrations = std::vector<Calibration>;  // by ranks per host, then N
 
   Draw best() const;
   std::vector<Draw> draws() const;
@@ -77,33 +97,34 @@ class Predictor {
   // The profile measured on this very machine, or null.
   const StepProfile* measured_on(const Machine&) const;
   const StepProfile& nearest(const Machine&) const;
-  Terms model(const Machine&, const Draw&) const;
-  Terms ddp_terms(const StepProfile&, double scale, const Machine&, const Draw&) const;
-  Terms dp_terms(const StepProfile&, double scale, const Machine&, const Draw&) const;
+  Terms model(const Machine&, const Draw&, const WhatIf& change = {}) const;
+  Terms ddp_terms(const StepProfile&, double scale, const Machine&, const Draw&, const WhatIf&) const;
+  Terms dp_terms(const StepProfile&, double scale, const Machine&, const Draw&, const WhatIf&) const;
+  // A DDP step before its straggler; its buckets as `buckets`.
+  step::DdpStep ddp_step(const StepProfile&, const std::vector<Bucket>& buckets, double scale, const Machine&,
+                         const Draw&, const WhatIf&) const;
+  // Forward and backward of one micro-batch relative to the measured one.
+  double passes(const StepProfile&, const Draw&, const WhatIf&) const;
+  double copy_back_s_per_byte(const StepProfile&, const std::vector<Bucket>&) const;
+  double buffers_s(const StepProfile&, const Machine&) const;
+  // The model with a change, calibrated as without, on the machine of so many workers.
+  Terms changed(std::int64_t workers, const Draw&, const Calibrations&, double drift, const WhatIf&) const;
+  double throughput(std::int64_t workers, double step_s, const WhatIf&) const;
   double straggler_s(const StepProfile&, double scale, const Machine&, double normal) const;
   double slowdown() const;
-  // Measured over modelled at one N, as logarithms.
-  struct Calibration {
-    std::int64_t workers = 1;
-    std::int64_t ranks_per_host = 1;
-    double waiting = 0.0;  // on exposed communication and skew, within a factor of five either way
-    double step = 0.0;     // on the whole step, for what is left
-    double raw = 0.0;      // of the step before either
-  };
-  using Calibrations = std::vector<Calibration>;  // by ranks per host, then N
   Calibrations calibrate(const Draw&) const;
   static Calibration calibration(const Calibrations&, const Machine&);
   static Terms calibrated(Terms, const Calibration&, double drift);
   // The profile's buckets, or another N's stretched to its backward, or one for all parameters at its end.
   std::vector<Bucket> buckets_of(const StepProfile&) const;
+  std::vector<Bucket> buckets_under(const StepProfile&, const WhatIf&) const;
   double drift_sd(const Machine&) const;  // of the waiting's logarithm
   Terms modelled(std::int64_t workers) const;
-  Terms with_all_work(Terms, const Machine&) const;
+  Terms with_all_work(Terms, const Machine&, double work = 1.0) const;  // `work`: times what was measured
   static Terms measured_terms(const StepProfile&, const Terms& modelled);
   stats::Interval interval(std::int64_t workers) const;
   // The low end of what fewer ranks took on a machine no harder than this one.
   double least_s(const Machine&) const;
-  std::string bound(std::int64_t workers, const Terms&) const;
   std::string note(std::int64_t workers) const;
 
   const Models& models_;

@@ -31,7 +31,7 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
     if (!(modelled > 0.0 && measured > 0.0)) continue;
     Calibration one;
     one.workers = workers;
-    one.ranks_per_host = machine.ranks_per_host();
+    one.ranks_per_machine = machine.ranks_per_machine();
     one.raw = std::log(measured / modelled);
     const double waiting = terms.exposed_s + terms.skew_s;
     const double needed = measured - (modelled - waiting);
@@ -43,7 +43,7 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
     all.push_back(one);
   }
   std::sort(all.begin(), all.end(), [](const Calibration& a, const Calibration& b) {
-    return std::pair{a.ranks_per_host, a.workers} < std::pair{b.ranks_per_host, b.workers};
+    return std::pair{a.ranks_per_machine, a.workers} < std::pair{b.ranks_per_machine, b.workers};
   });
   return all;
 }
@@ -52,7 +52,7 @@ Predictor::Calibration Predictor::calibration(const Calibrations& all, const Mac
   if (all.empty()) return {};
   const auto between = [](const Calibration& below, const Calibration& above, double share) {
     const auto mix = [share](double low, double high) { return low + share * (high - low); };
-    return Calibration{above.workers, above.ranks_per_host, mix(below.waiting, above.waiting),
+    return Calibration{above.workers, above.ranks_per_machine, mix(below.waiting, above.waiting),
                        mix(below.step, above.step), mix(below.raw, above.raw)};
   };
   // Where `at` lies between two counts, in the logarithm, kept within them.
@@ -64,20 +64,20 @@ Predictor::Calibration Predictor::calibration(const Calibrations& all, const Mac
   };
   std::vector<Calibration> levels;  // one for each ranks per host, taken at the machine's N
   for (auto first = all.begin(); first != all.end();) {
-    const auto last = std::find_if(first, all.end(),
-                                   [&](const Calibration& one) { return one.ranks_per_host != first->ranks_per_host; });
+    const auto last = std::find_if(
+        first, all.end(), [&](const Calibration& one) { return one.ranks_per_machine != first->ranks_per_machine; });
     auto above = std::find_if(first, last, [&](const Calibration& one) { return one.workers >= machine.workers; });
     if (above == last) --above;
     const Calibration& below = above == first ? *above : *std::prev(above);
     levels.push_back(between(below, *above, share_of(machine.workers, below.workers, above->workers)));
     first = last;
   }
-  const std::int64_t ranks = machine.ranks_per_host();
-  auto above =
-      std::find_if(levels.begin(), levels.end(), [&](const Calibration& one) { return one.ranks_per_host >= ranks; });
+  const std::int64_t ranks = machine.ranks_per_machine();
+  auto above = std::find_if(levels.begin(), levels.end(),
+                            [&](const Calibration& one) { return one.ranks_per_machine >= ranks; });
   if (above == levels.end()) --above;
   const Calibration& below = above == levels.begin() ? *above : *std::prev(above);
-  return between(below, *above, share_of(ranks, below.ranks_per_host, above->ranks_per_host));
+  return between(below, *above, share_of(ranks, below.ranks_per_machine, above->ranks_per_machine));
 }
 
 double Predictor::drift_sd(const Machine& machine) const {
@@ -98,7 +98,8 @@ double Predictor::drift_sd(const Machine& machine) const {
   // The measured N with the nearest ranks per host, of those the largest: what is beyond it may drift.
   std::size_t index = 0;
   const auto apart = [&](const Calibration& one) {
-    return std::abs(log2_of(static_cast<double>(machine.ranks_per_host()) / static_cast<double>(one.ranks_per_host)));
+    return std::abs(
+        log2_of(static_cast<double>(machine.ranks_per_machine()) / static_cast<double>(one.ranks_per_machine)));
   };
   for (std::size_t i = 1; i < calibrations_.size(); ++i) {
     if (apart(calibrations_[i]) <= apart(calibrations_[index])) index = i;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/fit/gradients.hpp"
+#include "analysis/fit/other_strategy.hpp"
 #include "analysis/fit/predictor.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/step/ddp_step.hpp"
@@ -9,8 +11,9 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double straggler_spread = 0.3;  // of the logarithm: the noise itself is known to about a third
-constexpr int gloo_threads = 2;           // ProcessGroupGloo::Options' default: collectives in flight
+constexpr double straggler_spread = 0.3;   // of the logarithm: the noise itself is known to about a third
+constexpr double batch_exponent_sd = 0.1;  // compute grows with the batch to the power of 1, within so much
+constexpr int gloo_threads = 2;            // ProcessGroupGloo::Options' default: collectives in flight
 
 std::int64_t total_bytes(const std::vector<Bucket>& buckets) {
   std::int64_t bytes = 0;
@@ -20,10 +23,33 @@ std::int64_t total_bytes(const std::vector<Bucket>& buckets) {
 
 // Seconds a byte that copying reduced gradients back took. At N = 1 every bucket is copied after the last gradient; at
 // other N only what follows the last collective is seen, which is the last bucket's copy.
-double copy_back_s_per_byte(const StepProfile& profile, const std::vector<Bucket>& buckets) {
+double copied_s_per_byte(const StepProfile& profile, const std::vector<Bucket>& buckets) {
   if (buckets.empty()) return 0.0;
   const std::int64_t bytes = profile.machine.workers == 1 ? total_bytes(buckets) : buckets.back().bytes;
   return bytes > 0 ? profile.tail_s / static_cast<double>(bytes) : 0.0;
+}
+
+double batch_ratio(const StepProfile& profile, const WhatIf& change) {
+  if (!change.batch_per_worker || profile.batch_per_worker <= 0) return 1.0;
+  return static_cast<double>(*change.batch_per_worker) / static_cast<double>(profile.batch_per_worker);
+}
+
+double input_s(const StepProfile& profile, const WhatIf& change) {
+  if (change.free == Term::input) return 0.0;
+  const auto rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation));
+  return profile.data_s * batch_ratio(profile, change) * rounds / static_cast<double>(profile.accumulation);
+}
+
+// What was measured before the last backward holds the earlier micro-batches.
+double micro_forward_s(const StepProfile& profile) {
+  const auto rounds = static_cast<double>(profile.accumulation);
+  return std::max(0.0, (profile.forward_s - (rounds - 1.0) * profile.backward_s) / rounds);
+}
+
+collective::Cost without(collective::Cost cost, std::optional<Term> free) {
+  if (free == Term::latency) cost.latency_s = 0.0;
+  if (free == Term::bandwidth) cost.bandwidth_s = cost.reduction_s = 0.0;
+  return cost;
 }
 
 }  // namespace
@@ -75,57 +101,99 @@ double Predictor::slowdown() const {
   return slower;
 }
 
-Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machine& machine, const Draw& draw) const {
-  // The copy-back rate comes from N = 1 where it was measured; it is memory-bound work that slows as compute does.
-  const auto one = profiles().find(1);
-  const bool from_one = one != profiles().end() && profile.machine.workers != 1;
-  double copy_scale = scale;
-  if (from_one && one->second.compute_s() > 0.0) copy_scale *= profile.compute_s() / one->second.compute_s();
-  const std::vector<Bucket> buckets = buckets_of(profile);
-  const double copy_rate = copy_back_s_per_byte(from_one ? one->second : profile, buckets) * copy_scale;
+std::vector<Bucket> Predictor::buckets_under(const StepProfile& profile, const WhatIf& change) const {
+  if (!change.bucket_cap_mb) return buckets_of(profile);
+  for (const auto& [workers, other] : profiles()) {
+    const StepProfile& source = profile.gradients.empty() ? other : profile;
+    if (source.gradients.empty() || !(source.backward_s > 0.0)) continue;
+    std::vector<Bucket> buckets =
+        bucketed(source.gradients, step::BucketLimits::from_cap(change.bucket_cap_mb), source.find_unused_parameters);
+    for (Bucket& bucket : buckets) bucket.ready_s *= profile.backward_s / source.backward_s;
+    return buckets;
+  }
+  throw std::invalid_argument("--what-if bucket_cap_mb: the database does not say when each gradient is ready");
+}
 
-  const bool nccl = profile.machine.backend == "nccl";
+double Predictor::copy_back_s_per_byte(const StepProfile& profile, const std::vector<Bucket>& buckets) const {
+  // The rate comes from N = 1 where it was measured; it is memory-bound work that slows as compute does.
+  const auto one = profiles().find(1);
+  if (one == profiles().end() || profile.machine.workers == 1) return copied_s_per_byte(profile, buckets);
+  const double rate = copied_s_per_byte(one->second, buckets);
+  return one->second.compute_s() > 0.0 ? rate * profile.compute_s() / one->second.compute_s() : rate;
+}
+
+// Buffers are broadcast along a tree: their time follows log2 N from the nearest N at which there was a broadcast.
+double Predictor::buffers_s(const StepProfile& profile, const Machine& machine) const {
+  if (machine.workers == 1) return profile.buffers_s;
+  const StepProfile* source = profile.machine.workers > 1 ? &profile : nullptr;
+  if (!source) {
+    const auto next = profiles().upper_bound(1);
+    if (next != profiles().end()) source = &next->second;
+  }
+  if (!source) return 0.0;
+  return source->buffers_s * std::log2(static_cast<double>(machine.workers)) /
+         std::log2(static_cast<double>(source->machine.workers));
+}
+
+double Predictor::passes(const StepProfile& profile, const Draw& draw, const WhatIf& change) const {
+  if (change.free == Term::compute) return 0.0;
+  return std::pow(batch_ratio(profile, change), 1.0 + draw.batch * batch_exponent_sd) / change.compute_speed;
+}
+
+step::DdpStep Predictor::ddp_step(const StepProfile& profile, const std::vector<Bucket>& buckets, double scale,
+                                  const Machine& machine, const Draw& draw, const WhatIf& change) const {
+  const double copy_rate = copy_back_s_per_byte(profile, buckets_of(profile)) * scale;
+  const double own = passes(profile, draw, change);
+  const double others = change.free == Term::compute ? 0.0 : 1.0 / change.compute_speed;
+  const auto rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation));
   step::DdpStep work;
-  work.forward_s = profile.forward_s * scale;
-  work.backward_s = profile.backward_s * scale;
-  work.optimizer_s = profile.optimizer_s * scale;
-  work.data_s = profile.data_s;
-  work.lanes = nccl ? 1 : gloo_threads;
+  // The earlier micro-batches are part of the forward, so that lateness grows over them too.
+  work.forward_s = profile.forward_s;
+  if (change.accumulation) work.forward_s = rounds * micro_forward_s(profile) + (rounds - 1.0) * profile.backward_s;
+  work.forward_s *= scale * own;
+  work.backward_s = profile.backward_s * scale * own;
+  work.optimizer_s = profile.optimizer_s * scale * others;
+  work.data_s = input_s(profile, change);
+  work.lanes = profile.machine.backend == "nccl" ? 1 : gloo_threads;
   work.slowdown = machine.workers > 1 ? slowdown() : 1.0;
+  std::vector<double> link;
+  if (draw.form) link = draw.form->with_link(draw.link, change.bandwidth, change.latency);
   for (const Bucket& bucket : buckets) {
     step::BucketWork item;
-    item.ready_s = std::min(bucket.ready_s, profile.backward_s) * scale;
-    item.copy_back_s = copy_rate * static_cast<double>(bucket.bytes);
+    item.ready_s = change.overlap ? std::min(bucket.ready_s, profile.backward_s) * scale * own : work.backward_s;
+    item.copy_back_s = copy_rate * static_cast<double>(bucket.bytes) * others;
     if (machine.workers > 1 && draw.form) {
-      item.cost = draw.form->cost(machine, bucket.bytes, draw.link);
+      const auto bytes =
+          static_cast<std::int64_t>(std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes));
+      item.cost = without(draw.form->cost(machine, bytes, link), change.free);
+      if (change.free != Term::latency) item.beside_compute_s = draw.form->beside_compute_s(machine, bytes, link);
     }
     work.buckets.push_back(item);
   }
-  // Buffers are broadcast along a tree: their time follows log2 N from the nearest N at which there was a broadcast.
-  if (machine.workers > 1) {
-    const StepProfile* source = profile.machine.workers > 1 ? &profile : nullptr;
-    if (!source) {
-      const auto next = profiles().upper_bound(1);
-      if (next != profiles().end()) source = &next->second;
-    }
-    if (source) {
-      work.buffers_s = source->buffers_s * std::log2(static_cast<double>(machine.workers)) /
-                       std::log2(static_cast<double>(source->machine.workers));
-    }
-  } else {
-    work.buffers_s = profile.buffers_s;
-  }
+  if (change.free != Term::latency) work.buffers_s = buffers_s(profile, machine);
+  if (draw.form && machine.workers > 1) work.buffers_s *= draw.form->latency_ratio(link, draw.link);
+  return work;
+}
+
+Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machine& machine, const Draw& draw,
+                           const WhatIf& change) const {
+  const std::vector<Bucket> buckets = buckets_under(profile, change);
+  step::DdpStep work = ddp_step(profile, buckets, scale, machine, draw, change);
   const step::DdpResult even = step::simulate(work);
-  work.straggler_s = straggler_s(profile, scale, machine, draw.straggler);
+  if (change.free != Term::skew) {
+    const double measured_s = profile.forward_s + profile.backward_s;
+    const double longer = measured_s > 0.0 ? (work.forward_s + work.backward_s) / (measured_s * scale) : 1.0;
+    work.straggler_s = straggler_s(profile, scale * longer, machine, draw.straggler);
+  }
   const step::DdpResult late = work.straggler_s > 0.0 ? step::simulate(work) : even;
 
   Terms terms;
   terms.compute_s = work.forward_s + even.backward_s + work.optimizer_s + even.exposed_copy_s;
   terms.exposed_s = even.exposed_s - even.exposed_copy_s;
   terms.skew_s = late.step_s - even.step_s;
-  terms.input_s = profile.data_s;
+  terms.input_s = work.data_s;
   // The gap may be slightly negative: it is a median of differences beside a sum of medians.
-  terms.other_s = profile.data_s + profile.gap_s;
+  terms.other_s = terms.input_s + profile.gap_s;
   if (machine.workers == 1) {
     terms.compute_s += terms.exposed_s;  // one rank: what follows the last gradient is no communication
     terms.exposed_s = 0.0;
@@ -137,22 +205,53 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
     terms.latency_s = even.communication_s * even.cost.latency_s / alone_s;
     terms.bandwidth_s = even.communication_s - terms.latency_s;
   }
+  if (!change.strategy.empty()) {
+    const std::int64_t rounds = change.accumulation.value_or(profile.accumulation);
+    const OtherStrategy other{change.strategy,
+                              machine.workers,
+                              change.servers,
+                              rounds,
+                              micro_forward_s(profile) * scale * passes(profile, draw, change),
+                              work.straggler_s};
+    const double bytes = static_cast<double>(total_bytes(buckets)) * change.gradient_bytes;
+    std::vector<Bucket> carried = buckets;
+    for (Bucket& bucket : carried)
+      bucket.bytes = std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
+    const OtherOutcome outcome =
+        simulate_other(other, work, carried, equivalent_link(machine.workers, bytes, carried.size(), even.cost));
+    terms.exposed_s = outcome.exposed_s;
+    terms.communication_s = outcome.exposed_s;
+    terms.latency_s = alone_s > 0.0 ? outcome.exposed_s * even.cost.latency_s / alone_s : 0.0;
+    terms.bandwidth_s = outcome.exposed_s - terms.latency_s;
+    terms.compute_s = outcome.step_s - outcome.exposed_s - terms.input_s;
+    if (change.strategy.ends_with("ps")) terms.skew_s = 0.0;  // its workers differ in the simulation itself
+  }
   return terms;
 }
 
-Terms Predictor::dp_terms(const StepProfile& profile, double scale, const Machine& machine, const Draw& draw) const {
+Terms Predictor::dp_terms(const StepProfile& profile, double scale, const Machine& machine, const Draw& draw,
+                          const WhatIf& change) const {
+  const double own = passes(profile, draw, change);
+  const double longer = static_cast<double>(change.accumulation.value_or(profile.accumulation)) /
+                        static_cast<double>(profile.accumulation);
   Terms terms;
-  terms.compute_s = (profile.forward_s + profile.backward_s) * scale;
+  terms.compute_s = (profile.forward_s + profile.backward_s) * scale * own * longer;
   // The optimizer runs on device 0 alone, whatever N is: only the cores it finds differ, and at that time all are idle.
-  terms.compute_s += profile.optimizer_s;
-  terms.input_s = profile.data_s;
-  terms.other_s = profile.data_s + profile.buffers_s + profile.gap_s;
-  if (machine.workers == 1 || draw.copies.empty()) return terms;
-  const step::DataParallelResult copies = step::simulate(models_.copies.step_for(machine.workers, draw.copies));
-  terms.communication_s = copies.copies_s;
-  terms.exposed_s = copies.copies_s;
-  terms.latency_s = copies.overhead_s;
-  terms.bandwidth_s = copies.copies_s - copies.overhead_s;
+  if (change.free != Term::compute) terms.compute_s += profile.optimizer_s / change.compute_speed;
+  terms.input_s = input_s(profile, change);
+  terms.other_s = terms.input_s + profile.buffers_s + profile.gap_s;
+  if (machine.workers == 1 || draw.copies.empty() || change.free == Term::copies) return terms;
+  step::DataParallelStep step = models_.copies.step_for(machine.workers, draw.copies);
+  step.input_bytes *= batch_ratio(profile, change);
+  step.output_bytes *= batch_ratio(profile, change);
+  for (double* rate : {&step.root_s_per_byte, &step.to_root_s_per_byte})
+    if (*rate > 0.0) *rate = 1.0 / change.bandwidth.of(1.0 / *rate);
+  step.copy_overhead_s = change.latency.of(step.copy_overhead_s);
+  const step::DataParallelResult copies = step::simulate(step);
+  terms.communication_s = copies.copies_s * longer;
+  terms.exposed_s = copies.copies_s * longer;
+  terms.latency_s = copies.overhead_s * longer;
+  terms.bandwidth_s = (copies.copies_s - copies.overhead_s) * longer;
   return terms;
 }
 

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "simulator/stats/summary.hpp"
-#include "simulator/step/buckets.hpp"
-
 namespace ddpprof::fit {
 namespace {
 
@@ -17,25 +14,26 @@ std::optional<std::int64_t> optional_ns(SQLite::Statement& query, int column) {
   return value.getInt64();
 }
 
-// The recorded options' bucket cap, when it was set. Their text is the worker's; what cannot be read is as if unset.
-std::optional<double> bucket_cap_mb(SQLite::Database& sql, std::int64_t measurement) {
-  SQLite::Statement query(sql, "SELECT options FROM measurement WHERE id = ?");
-  query.bind(1, measurement);
-  if (!query.executeStep()) return std::nullopt;
-  const auto options = nlohmann::json::parse(query.getColumn(0).getString(), nullptr, false);
-  if (!options.is_object()) return std::nullopt;
+// What the fits read of the recorded options. Their text is the worker's; what cannot be read is as if unset.
+void read_options(const std::string& text, MeasurementInfo& row) {
+  const auto options = nlohmann::json::parse(text, nullptr, false);
+  if (!options.is_object()) return;
   const auto cap = options.find("bucket_cap_mb");
-  if (cap == options.end() || !cap->is_number() || cap->get<double>() <= 0.0) return std::nullopt;
-  return cap->get<double>();
+  if (cap != options.end() && cap->is_number() && cap->get<double>() > 0.0) row.bucket_cap_mb = cap->get<double>();
+  const auto unused = options.find("find_unused_parameters");
+  row.find_unused_parameters = unused != options.end() && *unused == true;
+  const auto compression = options.find("compression");
+  row.compressed = compression != options.end() && *compression != "none";
 }
 
 }  // namespace
 
 std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
-  SQLite::Statement query(sql,
-                          "SELECT id, kind, strategy, world_size, threads_per_rank, cores, nodes, backend, device, "
-                          "parameter_bytes, model, batch_per_worker, accumulation, precision FROM measurement WHERE "
-                          "status <> 'failed' AND world_size >= 1 ORDER BY id");
+  SQLite::Statement query(
+      sql,
+      "SELECT id, kind, strategy, world_size, threads_per_rank, cores, nodes, backend, device, "
+      "parameter_bytes, model, batch_per_worker, accumulation, precision, options, machines FROM measurement WHERE "
+      "status <> 'failed' AND world_size >= 1 ORDER BY id");
   std::vector<MeasurementInfo> rows;
   while (query.executeStep()) {
     MeasurementInfo row;
@@ -48,11 +46,15 @@ std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
     row.machine.nodes = std::max<std::int64_t>(1, query.getColumn(6).getInt64());
     row.machine.backend = query.getColumn(7).getString();
     row.machine.device = query.getColumn(8).getString();
+    row.machine.machines =
+        std::clamp<std::int64_t>(optional_ns(query, 15).value_or(row.machine.nodes), 1, row.machine.workers);
     row.parameter_bytes = query.getColumn(9).getInt64();
-    const std::int64_t accumulation = query.getColumn(12).getInt64();
+    row.batch_per_worker = query.getColumn(11).getInt64();
+    row.accumulation = std::max<std::int64_t>(1, query.getColumn(12).getInt64());
     row.workload = query.getColumn(10).getString() + ", batch " + query.getColumn(11).getString() + " a worker" +
-                   (accumulation > 1 ? " × " + std::to_string(accumulation) : "") + ", " +
+                   (row.accumulation > 1 ? " × " + std::to_string(row.accumulation) : "") + ", " +
                    query.getColumn(13).getString() + ", " + row.machine.device;
+    read_options(query.getColumn(14).getString(), row);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -151,85 +153,16 @@ std::vector<CopyInfo> read_copies(SQLite::Database& sql, std::int64_t measuremen
 }
 
 std::vector<CommInfo> read_comm_points(SQLite::Database& sql, std::int64_t measurement) {
-  SQLite::Statement query(sql,
-                          "SELECT c.bytes, MIN(c.duration_ns) FROM comm_point c JOIN shard sh ON sh.id = c.shard_id "
-                          "WHERE sh.measurement_id = ? AND c.op = 'all_reduce' GROUP BY c.bytes, c.iteration "
-                          "ORDER BY c.bytes, c.iteration");
+  SQLite::Statement query(
+      sql,
+      "SELECT c.bytes, MIN(c.duration_ns), AVG(c.processor_ns) FROM comm_point c JOIN shard sh ON sh.id = c.shard_id "
+      "WHERE sh.measurement_id = ? AND c.op = 'all_reduce' GROUP BY c.bytes, c.iteration "
+      "ORDER BY c.bytes, c.iteration");
   query.bind(1, measurement);
   std::vector<CommInfo> rows;
-  while (query.executeStep()) rows.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64()});
+  while (query.executeStep())
+    rows.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), optional_ns(query, 2)});
   return rows;
-}
-
-std::vector<Bucket> read_buckets_from_parameters(SQLite::Database& sql, std::int64_t measurement,
-                                                 const std::vector<StepInfo>& steps) {
-  std::map<std::int64_t, std::int64_t> backward_start_ns;
-  for (const StepInfo& step : steps) {
-    if (step.backward_start_ns && !step.unwrapped) backward_start_ns[step.id] = *step.backward_start_ns;
-  }
-  std::map<std::int64_t, std::vector<double>> ready_s;
-  SQLite::Statement ready(sql,
-                          "SELECT g.step_id, g.parameter, g.ready_ns FROM grad_ready g "
-                          "JOIN step st ON st.id = g.step_id JOIN shard sh ON sh.id = st.shard_id "
-                          "WHERE sh.measurement_id = ? AND st.kind = 'measured'");
-  ready.bind(1, measurement);
-  while (ready.executeStep()) {
-    const auto start = backward_start_ns.find(ready.getColumn(0).getInt64());
-    if (start == backward_start_ns.end()) continue;
-    ready_s[ready.getColumn(1).getInt64()].push_back(
-        static_cast<double>(ready.getColumn(2).getInt64() - start->second) * 1e-9);
-  }
-  if (ready_s.empty()) return {};
-  std::map<std::int64_t, double> median_ready_s;
-  for (const auto& [parameter, times] : ready_s) median_ready_s[parameter] = std::max(0.0, stats::median(times));
-
-  std::map<std::int64_t, std::int64_t> bytes;
-  SQLite::Statement parameters(sql, "SELECT parameter, bytes FROM parameter WHERE measurement_id = ?");
-  parameters.bind(1, measurement);
-  while (parameters.executeStep()) bytes[parameters.getColumn(0).getInt64()] = parameters.getColumn(1).getInt64();
-
-  std::map<std::int64_t, std::vector<std::int64_t>> members;
-  SQLite::Statement assigned(
-      sql,
-      "SELECT bucket, parameter FROM bucket WHERE measurement_id = ?1 AND generation = "
-      "(SELECT MAX(generation) FROM bucket WHERE measurement_id = ?1) ORDER BY bucket, position");
-  assigned.bind(1, measurement);
-  while (assigned.executeStep()) {
-    members[assigned.getColumn(0).getInt64()].push_back(assigned.getColumn(1).getInt64());
-  }
-  if (members.empty()) {
-    std::vector<std::int64_t> index;  // position in `gradients` -> parameter
-    std::vector<step::Gradient> gradients;
-    for (const auto& [parameter, size] : bytes) {
-      if (!median_ready_s.contains(parameter)) continue;
-      index.push_back(parameter);
-      gradients.push_back({size, 0, 0});
-    }
-    std::vector<std::int64_t> order(index.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-      return median_ready_s.at(index[static_cast<std::size_t>(a)]) <
-             median_ready_s.at(index[static_cast<std::size_t>(b)]);
-    });
-    const auto limits = step::BucketLimits::from_cap(bucket_cap_mb(sql, measurement));
-    std::int64_t number = 0;
-    for (const auto& bucket : step::rebuilt_buckets(gradients, order, limits)) {
-      for (const std::int64_t member : bucket) members[number].push_back(index[static_cast<std::size_t>(member)]);
-      ++number;
-    }
-  }
-  std::vector<Bucket> buckets;
-  for (const auto& [number, parameters_of] : members) {
-    Bucket bucket;
-    for (const std::int64_t parameter : parameters_of) {
-      if (const auto size = bytes.find(parameter); size != bytes.end()) bucket.bytes += size->second;
-      if (const auto when = median_ready_s.find(parameter); when != median_ready_s.end()) {
-        bucket.ready_s = std::max(bucket.ready_s, when->second);
-      }
-    }
-    buckets.push_back(bucket);
-  }
-  return buckets;
 }
 
 }  // namespace ddpprof::fit

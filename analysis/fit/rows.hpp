@@ -18,6 +18,11 @@ struct MeasurementInfo {
       workload;  // what must be the same for times to be compared: model, batch, accumulation, precision, device
   Machine machine;
   std::int64_t parameter_bytes = 0;
+  std::int64_t batch_per_worker = 0;  // of one micro-batch
+  std::int64_t accumulation = 1;
+  std::optional<double> bucket_cap_mb;
+  bool find_unused_parameters = false;
+  bool compressed = false;  // gradients travel at another precision than their own
 };
 
 struct StepInfo {
@@ -45,7 +50,8 @@ struct CopyInfo {
 };
 
 struct CommInfo {
-  std::int64_t bytes = 0, duration_ns = 0;  // fastest rank's, one iteration
+  std::int64_t bytes = 0, duration_ns = 0;   // fastest rank's, one iteration
+  std::optional<std::int64_t> processor_ns;  // mean over the ranks
 };
 
 std::vector<MeasurementInfo> read_measurements(SQLite::Database&);
@@ -54,10 +60,5 @@ std::vector<StepInfo> read_steps(SQLite::Database&, std::int64_t measurement);
 std::vector<CollectiveInfo> read_collectives(SQLite::Database&, std::int64_t measurement);
 std::vector<CopyInfo> read_copies(SQLite::Database&, std::int64_t measurement);
 std::vector<CommInfo> read_comm_points(SQLite::Database&, std::int64_t measurement);
-
-// Buckets without collectives: from the bucket table's last generation, or where there is none by DDP's own rule from
-// the parameters in ready order. Ready times are medians after backward's start. Empty without gradient-ready times.
-std::vector<Bucket> read_buckets_from_parameters(SQLite::Database&, std::int64_t measurement,
-                                                 const std::vector<StepInfo>&);
 
 }  // namespace ddpprof::fit

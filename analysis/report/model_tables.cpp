@@ -73,7 +73,8 @@ std::string bound_text(const std::vector<store::PredictionRow>& rows) {
   std::string text;
   for (const auto& [word, meaning] : words)
     if (std::any_of(rows.begin(), rows.end(), [&word = word](const auto& row) { return row.bound == word; }))
-      text += std::string(text.empty() ? " Bound, what takes most of the step: " : ", ") + word + " (" + meaning + ")";
+      text += std::string(text.empty() ? " Bound, the term without which the step would be shortest: " : ", ") + word +
+              " (" + meaning + ")";
   return text.empty() ? text : text + ".";
 }
 

@@ -126,7 +126,7 @@ CollectivePoint point_of(std::int64_t workers, std::int64_t bytes, double transf
   CollectivePoint point;
   point.machine.workers = workers;
   point.machine.cores = 1024;
-  point.machine.nodes = workers;  // one rank a host: no loopback
+  point.machine.nodes = point.machine.machines = workers;  // one rank a host: no loopback
   point.machine.backend = backend;
   point.machine.device = "cpu";
   point.bytes = bytes;

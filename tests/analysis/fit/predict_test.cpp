@@ -177,6 +177,7 @@ TEST(Predict, AProfileWithoutBucketsBorrowsThem) {
       "(SELECT st.id FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
       "WHERE m.world_size = 1)";
   database.get().sql().exec("DELETE FROM collective WHERE step_id IN " + of_one);
+  database.get().sql().exec("DELETE FROM parameter");
   PredictOptions options = options_for({8, 64});
   options.dedicated = true;
   for (const Prediction& row : predict(database.get(), options)) {

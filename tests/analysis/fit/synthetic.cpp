@@ -125,6 +125,11 @@ void add_ddp(store::Database& database, const Truth& truth, const std::vector<st
   stats::Random random(seed);
   for (const std::int64_t workers : worker_counts) {
     const std::int64_t id = measurements.insert(measurement(truth, workers, "train", "ddp"));
+    // One parameter a bucket.
+    store::Inserter<store::ParameterRow> parameters(database);
+    for (std::size_t i = 0; i < truth.bucket_bytes.size(); ++i)
+      parameters.insert({id, static_cast<std::int64_t>(i), "p" + std::to_string(i), truth.bucket_bytes[i] / 4,
+                         truth.bucket_bytes[i]});
     std::vector<std::int64_t> shards;
     for (std::int64_t rank = 0; rank < workers; ++rank) shards.push_back(add_shard(database, id, rank));
     std::int64_t sequence = 0;

@@ -1,0 +1,121 @@
+// What a change would bring, and what each term of a step would give back if it were free.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/fit/predictor.hpp"
+#include "analysis/fit/text.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+// A simulation of parameter servers has one task a worker, step and server: fewer draws carry its interval.
+constexpr std::size_t draws_of_servers = 40;
+constexpr std::int64_t most_server_workers = 1024;
+
+}  // namespace
+
+std::string_view binding(const std::vector<TermGain>& gains) {
+  const auto most = std::max_element(gains.begin(), gains.end(),
+                                     [](const TermGain& a, const TermGain& b) { return a.share < b.share; });
+  return most == gains.end() || !(most->share > 0.0) ? to_string(Term::compute) : to_string(most->term);
+}
+
+Terms Predictor::changed(std::int64_t workers, const Draw& draw, const Calibrations& calibrations, double drift,
+                         const WhatIf& change) const {
+  const Machine machine = machine_for(workers);
+  const bool own_cores = change.free == Term::sharing;
+  const Terms terms = calibrated(model(own_cores ? compute().dedicated_machine(workers) : machine, draw, change),
+                                 calibration(calibrations, machine), drift);
+  const auto& profile = nearest(machine);
+  const double rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation)) /
+                        static_cast<double>(profile.accumulation);
+  return own_cores ? terms : with_all_work(terms, machine, rounds * passes(profile, draw, change));
+}
+
+std::vector<TermGain> Predictor::gains(std::int64_t workers, bool with_change) const {
+  const Machine machine = machine_for(workers);
+  const WhatIf change = with_change ? options_.what_if : WhatIf{};
+  const double step_s = changed(workers, best(), calibrations_, 0.0, change).step_s();
+  const auto gain = [&](Term term) {
+    WhatIf freed = change;
+    freed.free = term;
+    const double left_s = changed(workers, best(), calibrations_, 0.0, freed).step_s();
+    return step_s > 0.0 ? std::max(0.0, 1.0 - left_s / step_s) : 0.0;
+  };
+  std::vector<TermGain> all = {{Term::compute, gain(Term::compute)}};
+  const bool crowded = machine.device != "cuda" && machine.crowding() > 1.0 && !options_.dedicated;
+  if (crowded) {
+    all.push_back({Term::sharing, gain(Term::sharing)});
+    // Without compute nothing is left to share: what the crowd alone adds is not compute's.
+    all.front().share = std::max(0.0, all.front().share - all.back().share);
+  }
+  if (strategy_ == "ddp" && workers > 1) {
+    for (const Term term : {Term::bandwidth, Term::latency, Term::skew}) all.push_back({term, gain(term)});
+  }
+  all.push_back({Term::input, gain(Term::input)});
+  if (strategy_ == "dp" && workers > 1) all.push_back({Term::copies, gain(Term::copies)});
+  return all;
+}
+
+double Predictor::throughput(std::int64_t workers, double step_s, const WhatIf& change) const {
+  const StepProfile& profile = nearest(machine_for(workers));
+  double samples = profile.samples_per_worker;
+  if (change.accumulation)
+    samples *= static_cast<double>(*change.accumulation) / static_cast<double>(profile.accumulation);
+  if (change.batch_per_worker && profile.batch_per_worker > 0)
+    samples *= static_cast<double>(*change.batch_per_worker) / static_cast<double>(profile.batch_per_worker);
+  return static_cast<double>(workers) * samples / step_s;
+}
+
+std::string Predictor::no_change() const {
+  const WhatIf& change = options_.what_if;
+  if (strategy_ == "ddp") {
+    if (change.gradient_bytes != 1.0 && profiles().rbegin()->second.compressed)
+      return "gradients already travel compressed in what was measured";
+    return "";
+  }
+  if (change.bucket_cap_mb) return "DataParallel has no buckets";
+  if (change.gradient_bytes != 1.0) return "DataParallel sends no gradients through a hook that could compress them";
+  if (!change.overlap) return "DataParallel overlaps nothing as it is";
+  if (!change.strategy.empty()) return "another strategy is simulated from DDP's steps";
+  return "";
+}
+
+WhatIfRow Predictor::what_if(std::int64_t workers) const {
+  const WhatIf& change = options_.what_if;
+  const bool servers = change.strategy.ends_with("ps");
+  if (servers && workers > most_server_workers)
+    throw std::invalid_argument("parameter servers are simulated with up to " + std::to_string(most_server_workers) +
+                                " workers");
+  if (servers && change.servers > workers)
+    throw std::invalid_argument(std::to_string(change.servers) + " servers are more than the workers");
+  const Machine machine = machine_for(workers);
+  WhatIfRow row;
+  row.strategy = strategy_;
+  row.workers = workers;
+  row.step_s = central(workers).step_s();
+  row.changed_step_s = changed(workers, best(), calibrations_, 0.0, change).step_s();
+  row.throughput = throughput(workers, row.step_s, {});
+  row.changed_throughput = throughput(workers, row.changed_step_s, change);
+  row.speedup = row.changed_throughput / row.throughput;
+  const double drift = drift_sd(machine);
+  std::vector<double> steps, speedups;
+  for (const auto& [one, own] : samples_) {
+    if (servers && steps.size() == draws_of_servers) break;
+    const double before_s = changed(workers, one, own, one.drift * drift, {}).step_s();
+    const double after_s = changed(workers, one, own, one.drift * drift, change).step_s();
+    steps.push_back(after_s);
+    speedups.push_back(throughput(workers, after_s, change) / throughput(workers, before_s, {}));
+  }
+  const double tail = (1.0 - options_.confidence) / 2.0;
+  row.changed_low_s = std::min(row.changed_step_s, stats::quantile(steps, tail));
+  row.changed_high_s = std::max(row.changed_step_s, stats::quantile(steps, 1.0 - tail));
+  row.speedup_low = std::min(row.speedup, stats::quantile(speedups, tail));
+  row.speedup_high = std::max(row.speedup, stats::quantile(speedups, 1.0 - tail));
+  row.bound = binding(gains(workers));
+  row.changed_bound = binding(gains(workers, true));
+  return row;
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,50 @@
+// "What if": changes to what was measured, and the terms of a step that may be imagined free.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddpprof::fit {
+
+// What a step can wait for. `sharing`: compute made longer by ranks that share a host's cores; `copies`:
+// DataParallel's.
+enum class Term { compute, sharing, bandwidth, latency, skew, input, copies };
+std::string_view to_string(Term);
+
+// A link's figure: so many times the fitted one, or a value of its own.
+struct LinkChange {
+  double factor = 1.0;
+  std::optional<double> value;  // bytes/s, or s
+  double of(double fitted) const { return value.value_or(factor * fitted); }
+};
+
+struct WhatIf {
+  std::vector<std::string> said;  // KEY=VALUE as given, for people
+  std::optional<double> bucket_cap_mb;
+  double gradient_bytes = 1.0;  // on the wire, of those of today: 0.5 for fp32 gradients under an fp16 or bf16 hook
+  std::optional<std::int64_t> accumulation;
+  std::optional<std::int64_t> batch_per_worker;  // of one micro-batch
+  double compute_speed = 1.0;
+  LinkChange bandwidth, latency;
+  bool overlap = true;
+  std::string strategy;  // "", zero1, zero2, zero3, ps, async-ps
+  std::int64_t servers = 1;
+  std::optional<Term> free;  // takes no time at all
+
+  bool any() const { return !said.empty(); }
+};
+
+// From KEY=VALUE texts; a key once. Keys: bucket_cap_mb=50, compression=fp16|bf16, precision=fp16|bf16, accumulation=4,
+// batch_per_worker=128, compute=2x, bandwidth=2x|25Gbit/s|3GB/s, latency=0.5x|20us, overlap=off, strategy=…,
+// servers=4. Throws std::invalid_argument saying what was expected.
+WhatIf parse_what_if(std::span<const std::string> items);
+
+inline constexpr std::string_view what_if_keys =
+    "bucket_cap_mb, compression, precision, accumulation, batch_per_worker, compute, bandwidth, latency, overlap, "
+    "strategy, servers";
+
+}  // namespace ddpprof::fit
