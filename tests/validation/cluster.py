@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Predicts what several hosts take from what two of them took, measures it, and prints both.
+
+    cluster.py --data FOLDER            measure what FOLDER lacks, then print the tables; takes about an hour
+    cluster.py --data FOLDER --only gpt-400,mlp-100
+    cluster.py --quick                  one small case, for a machine that tests a change
+    cluster.py --data FOLDER --evaluate measure nothing
+
+The hosts are network namespaces (tests/cluster/hosts.py): one rank each, links of so many Mbit/s, a fixed share of a
+core at every N, or, `crowded`, two cores for all of them. Fitted: N = 1 and 2 and a sweep of all-reduces between two
+hosts. Predicted: N = 4 and 8. Exits with 77 where such hosts cannot be made, saying why, and with 1 when a figure is
+worse than it accepts.
+"""
+
+import argparse
+import pathlib
+import statistics
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "cluster"))
+
+import hosts  # noqa: E402
+import measure  # noqa: E402
+
+SHARE = 0.2  # eight of them leave the machine two fifths of a core for its own network stack
+MODELS = ("mlp", "gpt", "resnet")
+RATES = (100, 400, 1600)  # Mbit/s
+CROWDED = ("mlp-400-crowded",)
+FITTED, HELD_OUT = (1, 2), (4, 8)
+REPEATS = {1: 3, 2: 3, 4: 2, 8: 2}
+
+
+class Case:
+    def __init__(self, name, data, overrides=()):
+        parts = name.split("-")
+        self.name, self.model, self.mbit = name, parts[0], int(parts[1])
+        self.share = None if "crowded" in parts[2:] else SHARE
+        self.data, self.overrides = data, list(overrides)
+        self.scenario = HERE.parent / "cluster" / "scenarios" / f"{self.model}.yaml"
+        self.bench = data / f"bench-{self.mbit}{'' if self.share else '-crowded'}"
+
+    def folder(self, workers, repeat):
+        return self.data / self.name / f"n{workers}-{repeat}"
+
+    def folders(self, workers):
+        return [folder for repeat in range(10) if (folder := self.folder(workers, repeat)).with_suffix(".done").exists()]
+
+    def measure(self, counts, repeats):
+        if not self.bench.with_suffix(".done").exists():
+            measure.measure_bench(self.bench, self.mbit, self.share, self.scenario)
+            self.bench.with_suffix(".done").touch()
+        # Turn by turn: what drifts falls on every N.
+        for repeat in range(max(repeats[workers] for workers in counts)):
+            for workers in counts:
+                folder = self.folder(workers, repeat)
+                if repeat >= repeats[workers] or folder.with_suffix(".done").exists():
+                    continue
+                measure.measure_training(folder, self.mbit, self.share, self.scenario, workers, self.overrides)
+                folder.with_suffix(".done").touch()
+                print(f"  {self.name} N = {workers} {repeat + 1} of {repeats[workers]}", file=sys.stderr, flush=True)
+
+    def evaluate(self, held_out):
+        fitted = [folder for workers in FITTED for folder in self.folders(workers)]
+        database = measure.database_of([*fitted, self.bench], self.data / self.name / "fitted.db")
+        predicted = measure.predictions(database, held_out)
+        rows = []
+        for workers in held_out:
+            folders = self.folders(workers)
+            if not folders or workers not in predicted:
+                continue
+            own = measure.database_of(folders, self.data / self.name / f"n{workers}.db")
+            runs = measure.repeats_s(own)
+            rows.append(Row(self.name, workers, runs, predicted[workers]))
+        return rows
+
+
+class Row:
+    def __init__(self, case, workers, runs_s, predicted):
+        self.case, self.workers, self.predicted = case, workers, predicted
+        self.measured_s = statistics.median([step for run in runs_s for step in run])
+        medians = [statistics.median(run) for run in runs_s]
+        self.spread = (max(medians) - min(medians)) / self.measured_s if len(medians) > 1 else None
+        self.error = predicted["step_s"] / self.measured_s - 1
+        self.covered = predicted["step_low_s"] <= self.measured_s <= predicted["step_high_s"]
+
+    def print(self):
+        low, high = self.predicted["step_low_s"], self.predicted["step_high_s"]
+        spread = "" if self.spread is None else f"{self.spread:.1%}"
+        print(f"| {self.case} | {self.workers} | {self.measured_s * 1e3:.1f} ms | {spread} | {self.predicted['step_s'] * 1e3:.1f} ms "
+              f"| {low * 1e3:.0f} to {high * 1e3:.0f} | {'yes' if self.covered else 'no'} | {self.error:+.1%} |".replace("%", " %"))
+
+
+def report(rows):
+    print("| case | N | measured | runs differ by | predicted | 90 % interval | covers | error |\n|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        row.print()
+    for name, chosen in (("fixed shares", [row for row in rows if "crowded" not in row.case]),
+                         ("crowded cores", [row for row in rows if "crowded" in row.case])):
+        if chosen:
+            errors = [abs(row.error) for row in chosen]
+            print(f"\n{name}: {len(chosen)} points, median error {statistics.median(errors):.1%}, largest {max(errors):.1%}, "
+                  f"the interval covers {sum(row.covered for row in chosen)}".replace("%", " %"))
+
+
+def quick():
+    """Whether it all works: hosts, ranks, import, prediction. A single short run is no measure of accuracy."""
+    with tempfile.TemporaryDirectory(prefix="ddpprof-cluster-") as folder:
+        case = Case("mlp-400", pathlib.Path(folder), ["measure.steps=12", "measure.warmup_steps=3"])
+        case.measure((1, 2, 4), {1: 1, 2: 1, 4: 1})
+        rows = case.evaluate((4,))
+        report(rows)
+        return 0 if len(rows) == 1 and abs(rows[0].error) < 0.3 else 1
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--evaluate", action="store_true")
+    arguments = parser.parse_args()
+    lacking = "" if arguments.evaluate else hosts.why_not()
+    if lacking:
+        print(f"skipped: several hosts on one machine cannot be made here: {lacking}")
+        return 77
+    if arguments.quick:
+        return quick()
+    if arguments.data is None:
+        parser.error("--data FOLDER, where measurements are kept, or --quick")
+    arguments.data.mkdir(parents=True, exist_ok=True)
+    names = [f"{model}-{rate}" for model in MODELS for rate in RATES] + list(CROWDED)
+    if arguments.only:
+        names = arguments.only.split(",")
+    rows = []
+    for case in [Case(name, arguments.data.resolve()) for name in names]:
+        if not arguments.evaluate:
+            case.measure((*FITTED, *HELD_OUT), REPEATS)
+        rows += case.evaluate(HELD_OUT)
+    report(rows)
+    fixed = [abs(row.error) for row in rows if "crowded" not in row.case]
+    return 1 if fixed and statistics.median(fixed) > 0.05 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
