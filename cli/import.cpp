@@ -14,6 +14,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
 #include "cli/output_format.hpp"
 #include "cli/output_path.hpp"
@@ -67,6 +68,11 @@ class Import : public Subcommand {
       keep_words(run, side_folder(out_) / folder_name(job));
     }
     database.finish_load();
+    if (std::ranges::all_of(runs, &RankRun::bench_comm)) {  // nothing was trained: the sweep is the answer
+      render(report::build_report(database, "comm"), format, context.out, context.width);
+      if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
+      return ExitCode::done;
+    }
     return conclude(database, scenario, format, "import", context);
   }
 

@@ -296,7 +296,10 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
       ingest::ingest_measurement(database, row, recorded.shards, raw_policy(job.scenario.output.raw));
 
   store::BulkLoad load(database);
-  if (!recorded.ok && ingested.steps == 0) {
+  const bool timed = std::any_of(results.by_rank.begin(), results.by_rank.end(), [](const auto& entry) {
+    return !entry.second.value("samples", nlohmann::json::array()).empty();
+  });
+  if (!recorded.ok && ingested.steps == 0 && !timed) {
     SQLite::Statement update(database.sql(), "UPDATE measurement SET status = 'failed' WHERE id = ?");
     update.bind(1, ingested.measurement_id);
     update.exec();

@@ -142,6 +142,7 @@ void check_start(const nlohmann::json& start, const fs::path& path, int rank) {
     if (!start.contains(key) || !start[key].is_number_integer()) refuse(fmt::format("'{}' is no whole number", key));
   for (const char* key : {"host", "strategy", "trained_with", "scenario_source", "scenario_file"})
     if (!start.contains(key) || !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
+  if (start.contains("mode") && !start["mode"].is_string()) refuse("'mode' is no text");
   const auto world_size = start["world_size"].get<std::int64_t>(), workers = start["workers"].get<std::int64_t>();
   if (world_size < 1 || world_size > most_ranks || workers < 1 || workers > most_ranks)
     refuse(fmt::format("expected a world_size and workers from 1 to {}", most_ranks));

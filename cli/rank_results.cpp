@@ -42,13 +42,13 @@ void describe(const RankResults& results, store::MeasurementRow& row) {
       row.options = options.dump();
     }
   }
-  std::set<std::string> hosts, machines;
+  std::set<std::string> hosts, pools;
   for (const auto& [rank, result] : results.by_rank) {
     hosts.insert(result.value("host", ""));
-    machines.insert(result.value("machine", result.value("host", "")));
+    pools.insert(result.value("pool", result.value("host", "")));
   }
   row.nodes = static_cast<std::int64_t>(hosts.size());
-  row.machines = static_cast<std::int64_t>(machines.size());
+  row.machines = static_cast<std::int64_t>(pools.size());
 }
 
 std::vector<store::DiagnosticRow> rank_warnings(const RankResults& results) {

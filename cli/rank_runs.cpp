@@ -114,18 +114,19 @@ std::int64_t number(const RankRun& run, const char* key, std::int64_t otherwise)
   return otherwise;
 }
 
-// The most crowded machine's threads a core.
+// Threads a core where most share one.
 double oversubscription(const RankRun& run, std::int64_t threads, bool on_gpu) {
-  std::map<std::string, std::pair<std::int64_t, std::int64_t>> hosts;  // by machine: ranks, cores
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> pools;  // ranks, cores
   for (const RankRecord& rank : run.ranks) {
     if (!rank.result) continue;
-    auto& [ranks, cores] = hosts[rank.result->value("machine", rank.result->value("host", ""))];
+    auto& [ranks, cores] = pools[rank.result->value("pool", rank.result->value("host", ""))];
     ++ranks;
-    cores = std::max({std::int64_t{1}, cores, rank.result->value("host_cores", std::int64_t{1})});
+    const std::int64_t host_cores = rank.result->value("host_cores", std::int64_t{1});
+    cores = std::max({std::int64_t{1}, cores, rank.result->value("pool_cores", host_cores)});
   }
   const bool replicas_share = strategy_of(run) == Strategy::dp && !on_gpu;
   double most = 0.0;
-  for (const auto& [host, use] : hosts) {
+  for (const auto& [pool, use] : pools) {
     const std::int64_t sharing = replicas_share ? run.workers() : use.first;
     most = std::max(most, static_cast<double>(sharing * threads) / static_cast<double>(use.second));
   }
@@ -217,7 +218,7 @@ MeasurementJob job_of(const RankRun& run, const Scenario& common) {
     job.backend = rank.result->value("backend", "gloo");
     break;
   }
-  job.cores = number(run, "cores", 1);
+  job.cores = number(run, "pool_cores", number(run, "cores", 1));
   job.configuration.threads_per_rank = number(run, "threads", 1);
   job.configuration.oversubscription = oversubscription(run, job.configuration.threads_per_rank, job.device == "cuda");
   return job;

@@ -69,7 +69,8 @@ nlohmann::json describe_run(const Context& context, nlohmann::json found, std::i
   found["cores"] = context.cores;
   found["host_cores"] = context.host_cores;
   found["host"] = host::host_name();
-  found["machine"] = context.machine;
+  found["pool"] = context.pool;
+  found["pool_cores"] = context.pool_cores;
   found["pid"] = getpid();
   found["peak_rss_bytes"] = peak_resident_bytes();
   found["wall_ns"] = monotonic_ns() - began_ns;

@@ -77,6 +77,13 @@ class Ways(StartedRanks):
         points = self.query(database, "SELECT residuals FROM fit WHERE name = 'all_reduce'")[0][0]
         self.assertEqual({point["source"] for point in json.loads(points)}, {"bench-comm", "step"})
 
+    def test_a_sweep_alone(self):
+        """Nothing was trained: the answer is the sweep, and no learning rate is asked for."""
+        self.by_hand(2, "--bench-comm")
+        database, result = self.imported()
+        self.assertIn("All-reduce by size", result.stdout)
+        self.assertEqual(self.query(database, "SELECT kind, status FROM measurement"), [("bench-comm", "ok")])
+
     def test_bench_comm_needs_two_ranks(self):
         code, messages = self.start({}, "--bench-comm").finish(SLOW_DAY_S)
         self.assertEqual(code, 2, messages)

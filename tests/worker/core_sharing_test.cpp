@@ -23,7 +23,19 @@ TEST(CoreSharing, RanksBoundApartShareNothing) {
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(share_of(entries, rank).sharing, 1);
     EXPECT_EQ(share_of(entries, rank).host_cores, 12);
+    EXPECT_EQ(share_of(entries, rank).pool_cores, 4);
   }
+  EXPECT_NE(share_of(entries, 0).pool, share_of(entries, 1).pool);
+}
+
+// 0 and 2 have no processor in common, but both compete with 1.
+TEST(CoreSharing, APoolReachesAsFarAsRanksOverlap) {
+  const std::vector<std::string> entries = {"a|0,1", "a|1,2", "a|2,3", "a|4,5"};
+  EXPECT_EQ(share_of(entries, 0).sharing, 2);
+  EXPECT_EQ(share_of(entries, 0).pool_cores, 4);
+  EXPECT_EQ(share_of(entries, 0).pool, share_of(entries, 2).pool);
+  EXPECT_NE(share_of(entries, 0).pool, share_of(entries, 3).pool);
+  EXPECT_EQ(share_of(entries, 3).pool_cores, 2);
 }
 
 // Two pods of one machine: the entry names the machine and, under a quota, whose quota it is.
@@ -32,8 +44,8 @@ TEST(CoreSharing, AQuotaOfItsOwnSharesNothing) {
                                             "boot cgroup:[1]/pod-a|0-7"};
   EXPECT_EQ(share_of(entries, 0).sharing, 2);
   EXPECT_EQ(share_of(entries, 1).sharing, 1);
-  EXPECT_EQ(share_of(entries, 0).machine, share_of(entries, 2).machine);
-  EXPECT_NE(share_of(entries, 0).machine, share_of(entries, 1).machine);
+  EXPECT_EQ(share_of(entries, 0).pool, share_of(entries, 2).pool);
+  EXPECT_NE(share_of(entries, 0).pool, share_of(entries, 1).pool);
 }
 
 TEST(CoreSharing, OtherHostsDoNotCount) {

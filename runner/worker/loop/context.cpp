@@ -63,13 +63,14 @@ void choose_resources(Context& context) {
     context.device = torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
   }
   context.cores = count_cores();
-  share_threads(context, {1, context.cores, ""});
+  share_threads(context, {1, context.cores, "", context.cores});
 }
 
 void share_threads(Context& context, const CoreShare& share) {
   const bool dp = context.strategy == scenario::Strategy::dp;
   context.host_cores = share.host_cores;
-  context.machine = share.machine;
+  context.pool = share.pool;
+  context.pool_cores = share.pool_cores;
   context.threads = context.scenario.measure.threads_per_rank
                         ? static_cast<int>(*context.scenario.measure.threads_per_rank)
                         : std::max(1, context.cores / (dp ? context.replicas : share.sharing));

@@ -38,10 +38,11 @@ struct Context {
   RankEnvironment environment;
   torch::Device device = torch::kCPU;
   BackendKind backend = BackendKind::gloo;
-  int cores = 1;        // this process may use: affinity and cgroup quota
-  int host_cores = 1;   // that any rank of this host may run on
-  std::string machine;  // whose processors these are; "" for one process alone
-  int threads = 1;      // intra-op, of a rank or of each replica
+  int cores = 1;       // this process may use: affinity and cgroup quota
+  int host_cores = 1;  // that any rank of this host may run on
+  std::string pool;    // of processors that ranks compete for; "" for one process alone
+  int pool_cores = 1;
+  int threads = 1;  // intra-op, of a rank or of each replica
 
   std::chrono::milliseconds timeout() const;  // of a collective
   std::chrono::milliseconds rendezvous_timeout() const;

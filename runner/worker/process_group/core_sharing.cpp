@@ -31,6 +31,12 @@ bool overlap(const std::vector<int>& one, const std::vector<int>& other) {
   return !both.empty();
 }
 
+std::vector<int> both_of(const std::vector<int>& one, const std::vector<int>& other) {
+  std::vector<int> both;
+  std::set_union(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(both));
+  return both;
+}
+
 }  // namespace
 
 std::string core_entry() {
@@ -54,18 +60,27 @@ std::string core_entry() {
 
 CoreShare share_of(const std::vector<std::string>& entries, int rank) {
   const Place own = read_entry(entries.at(static_cast<std::size_t>(rank)));
-  CoreShare share{0, 0, own.machine};
+  CoreShare share;
+  share.sharing = 0;
+  std::vector<std::vector<int>> beside;  // of this machine
   std::vector<int> all;
   for (const std::string& entry : entries) {
-    const Place other = read_entry(entry);
+    Place other = read_entry(entry);
     if (other.machine != own.machine) continue;
     if (overlap(own.cpus, other.cpus)) ++share.sharing;
-    std::vector<int> together;
-    std::set_union(all.begin(), all.end(), other.cpus.begin(), other.cpus.end(), std::back_inserter(together));
-    all = std::move(together);
+    all = both_of(all, other.cpus);
+    beside.push_back(std::move(other.cpus));
+  }
+  std::vector<int> pool = own.cpus;
+  for (std::size_t before = 0; before != pool.size();) {
+    before = pool.size();
+    for (const std::vector<int>& cpus : beside)
+      if (overlap(pool, cpus)) pool = both_of(pool, cpus);
   }
   share.sharing = std::max(1, share.sharing);
   share.host_cores = std::max(1, static_cast<int>(all.size()));
+  share.pool = own.machine + "|" + (pool.empty() ? "" : std::to_string(pool.front()));
+  share.pool_cores = std::max(1, static_cast<int>(pool.size()));
   return share;
 }
 
@@ -76,8 +91,11 @@ CoreShare share_cores(c10d::Store& store, int rank, int world_size) {
   for (int of = 0; of < world_size; ++of) keys.push_back(key(of));
   for (const auto& bytes : store.multiGet(keys)) entries.emplace_back(bytes.begin(), bytes.end());
   CoreShare share = share_of(entries, rank);
-  if (const auto quota = host::quota_cores(host::Host()))
-    share.host_cores = std::min(share.host_cores, std::max(1, static_cast<int>(std::ceil(*quota))));
+  if (const auto quota = host::quota_cores(host::Host())) {
+    const int granted = std::max(1, static_cast<int>(std::ceil(*quota)));
+    share.host_cores = std::min(share.host_cores, granted);
+    share.pool_cores = std::min(share.pool_cores, granted);
+  }
   return share;
 }
 

@@ -9,9 +9,12 @@
 namespace ddpprof::worker {
 
 struct CoreShare {
-  int sharing = 1;      // ranks of this machine that may run where this one may, it included
-  int host_cores = 1;   // processors that any rank of this machine may run on, at most a cgroup's quota
-  std::string machine;  // equal on ranks that draw on one pool of processors
+  int sharing = 1;     // ranks of this machine that may run where this one may, it included
+  int host_cores = 1;  // processors that any rank of this machine may run on, at most a cgroup's quota
+  // The processors that ranks compete for with this one: those it may run on, those that ranks may run on which may run
+  // on these, and so on. Equal names on the ranks that do.
+  std::string pool;
+  int pool_cores = 1;
 };
 
 // "machine|0-3,8": which pool of processors this process draws on, and which of them it may run on
