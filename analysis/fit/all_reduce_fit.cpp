@@ -15,6 +15,9 @@ namespace {
 constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
 constexpr double factor_of_three = 1.0986122886681098;
 constexpr double least_sd = 0.02;  // no point weighs as if it were better known than this
+// What a collective of a step took is blurred where bench-comm has it clean: ranks that came early have sent before the
+// last one starts, and collectives in flight together are taken to share the link evenly.
+constexpr double in_step_sd = 0.05;
 constexpr double largest_usable_error = 0.35;
 constexpr double least_core_share = 0.2;
 
@@ -39,6 +42,9 @@ double beside_compute(const Form& form, const Machine& machine, std::int64_t byt
   return form.cost(machine.workers, bytes, {values[turn], 0.0, 0.0}, {}).latency_s;
 }
 
+// One host, or containers of one machine that share its cores: these carry the bytes.
+bool on_one_machine(const CollectivePoint& point) { return point.machine.nodes == 1 || point.machine.machines == 1; }
+
 // How much of a core one rank keeps busy while it reduces large messages: what bench-comm saw, where links are slow far
 // less than the three quarters that loopback takes.
 double usual_core_share(const std::vector<CollectivePoint>& points) {
@@ -56,9 +62,13 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   double beta_limit = 1e-3;
   std::int64_t largest_bytes = 0;
   for (const CollectivePoint& point : points) largest_bytes = std::max(largest_bytes, point.bytes);
+  const bool both_sources =
+      std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return point.bench; }) &&
+      std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return !point.bench; });
   for (const CollectivePoint& point : points) {
     problem.measured.push_back(point.transfer_s);
-    problem.sd.push_back(std::hypot(least_sd, point.noise));
+    const bool blurred = both_sources && !point.bench;
+    problem.sd.push_back(std::hypot(blurred ? in_step_sd : least_sd, point.noise));
     // With the least that sharing may cost, or the bound would cut off what it leaves to the link.
     const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine),
                       .core_share = std::min(least_core_share, usual_core_share(points))};
@@ -69,9 +79,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     if (unit.bandwidth_s > 0.0 && point.bytes == largest_bytes)
       beta_limit = std::min(beta_limit, 1.5 * point.transfer_s / unit.bandwidth_s);
   }
-  const bool both_sources =
-      std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return point.bench; }) &&
-      std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return !point.bench; });
+  // Links carry bytes no slower for a step's sake; cores that ranks share do, and a GPU that computes.
+  const bool one_machine = std::all_of(points.begin(), points.end(), on_one_machine);
   // On a GPU it runs beside compute on processors of its own.
   const bool beside = !nccl && std::any_of(points.begin(), points.end(),
                                            [](const CollectivePoint& point) { return point.beside_compute > 0.0; });
@@ -79,7 +88,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
                          std::log(alpha_limit), true, false},
                         {"inverse_bandwidth", "s/byte", std::log(nccl ? 1e-10 : 1e-9), factor_of_ten, std::log(1e-14),
                          std::log(beta_limit), true, false},
-                        {"in_step_factor", "", 0.0, 0.7, std::log(0.1), std::log(20.0), true, !both_sources},
+                        {"in_step_factor", "", 0.0, one_machine || nccl ? 0.7 : 0.05, std::log(0.1), std::log(20.0),
+                         true, !both_sources},
                         {"turn", "s", std::log(30e-6), factor_of_ten, std::log(1e-9), std::log(0.1), true, !beside}};
   if (form.segmented) {
     problem.parameters.push_back({"reduction", "s/byte", std::log(nccl ? 1e-12 : 1e-10), factor_of_ten, std::log(1e-14),
@@ -206,6 +216,9 @@ void judge(AllReduceFit& fit) {
         "an assumed " +
         time_text(std::exp(picked.problem.parameters[switching].prior)) + " a step within a factor of three");
   }
+  if (!solution.identified[turn] && !picked.problem.parameters[turn].fixed) {
+    fit.status += "; how long a hop waits for its turn beside compute is not determined";
+  }
   if (!solution.identified[in_step] && !picked.problem.parameters[in_step].fixed) {
     assume("how much slower an all-reduce is inside a step than in bench-comm is not determined");
   }
@@ -272,6 +285,8 @@ double FormFit::beside_compute_s(const Machine& machine, std::int64_t bytes, std
   return problem.parameters[turn].fixed ? 0.0 : beside_compute(form, machine, bytes, values);
 }
 
+double FormFit::hop_s(std::span<const double> values) const { return values[alpha] * values[in_step]; }
+
 collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
   return cost_of(form, machine, bytes, values, values[in_step]);
 }
@@ -279,13 +294,10 @@ collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::
 std::vector<double> FormFit::with_link(std::span<const double> values, const LinkChange& bandwidth,
                                        const LinkChange& latency) const {
   std::vector<double> changed(values.begin(), values.end());
-  changed[alpha] = latency.of(changed[alpha]);
-  changed[beta] = 1.0 / bandwidth.of(1.0 / changed[beta]);
+  // A figure is what a step's all-reduce gets: the factor between a step and bench-comm is in it.
+  changed[alpha] = latency.value ? *latency.value / values[in_step] : latency.factor * values[alpha];
+  changed[beta] = bandwidth.value ? 1.0 / (*bandwidth.value * values[in_step]) : values[beta] / bandwidth.factor;
   return changed;
-}
-
-double FormFit::latency_ratio(std::span<const double> changed, std::span<const double> values) const {
-  return changed[alpha] / values[alpha];
 }
 
 AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
@@ -298,9 +310,7 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
     return fit;
   }
   const bool nccl = fit.points.front().machine.backend == "nccl";
-  // One host, or containers of one machine: the ranks' own cores carry the bytes.
-  const bool one_machine = std::all_of(fit.points.begin(), fit.points.end(),
-                                       [](const CollectivePoint& point) { return point.machine.machines == 1; });
+  const bool one_machine = std::all_of(fit.points.begin(), fit.points.end(), on_one_machine);
   const bool loopback = !nccl && one_machine;
   const bool crowded = loopback && std::any_of(fit.points.begin(), fit.points.end(), [](const CollectivePoint& point) {
                          return ranks_per_core(point.machine) > 1.0;

@@ -58,7 +58,7 @@ struct FormFit {
   // The fitted values with another link.
   std::vector<double> with_link(std::span<const double> values, const LinkChange& bandwidth,
                                 const LinkChange& latency) const;
-  double latency_ratio(std::span<const double> changed, std::span<const double> values) const;  // of a small message
+  double hop_s(std::span<const double> values) const;  // one hop of a small message
   // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
 };

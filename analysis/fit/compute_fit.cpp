@@ -33,14 +33,15 @@ Machine ComputeFit::machine_for(std::int64_t workers, std::int64_t gpus_per_node
   Machine machine = reference;
   machine.workers = workers;
   if (gpus_per_node > 0) {
-    machine.nodes = machine.machines = (workers + gpus_per_node - 1) / gpus_per_node;
+    machine.nodes = (workers + gpus_per_node - 1) / gpus_per_node;
   } else if (reference.nodes > 1) {
     // Measured on several hosts: more ranks come on more hosts, as many on each.
     machine.nodes = (workers + reference.ranks_per_host() - 1) / reference.ranks_per_host();
-    // Where several hosts were one machine, containers say, more of them come on that one.
-    if (reference.machines > 1)
-      machine.machines = (workers + reference.ranks_per_machine() - 1) / reference.ranks_per_machine();
   }
+  // Where all ranks shared one pool of cores, on one host or in containers of one machine, more of them come there, or
+  // on other machines when one says how many a node has. Several pools (cores or quotas of their own) grow in number.
+  const std::int64_t as_many = (workers + reference.ranks_per_machine() - 1) / reference.ranks_per_machine();
+  machine.machines = std::max(reference.machines > 1 ? as_many : 1, gpus_per_node > 0 ? machine.nodes : 1);
   if (threads_follow_cores) {
     machine.threads_per_rank = std::max<std::int64_t>(1, machine.cores / machine.ranks_per_machine());
   }

@@ -12,6 +12,8 @@
 namespace ddpprof::fit {
 namespace {
 
+constexpr double settled = 1e-5;  // of the cost: far below what the noise of any measurement makes of it
+
 constexpr double huber_at = 2.0;
 
 std::vector<double> values_of(const std::vector<Parameter>& parameters, std::span<const double> x) {
@@ -117,6 +119,14 @@ Solution solve(const Problem& problem) {
     ceres::Solver::Summary summary;
     ceres::Solve(options, &ceres_problem, &summary);
     solution.converged = summary.termination_type == ceres::CONVERGENCE;
+    if (summary.termination_type == ceres::NO_CONVERGENCE) {
+      // At a form's kink steps may shrink without end: what as many steps more do not better is as good as found.
+      const double before = summary.final_cost;
+      ceres::Solve(options, &ceres_problem, &summary);
+      solution.converged = summary.termination_type == ceres::CONVERGENCE ||
+                           (summary.termination_type == ceres::NO_CONVERGENCE &&
+                            before - summary.final_cost <= settled * before);
+    }
     solution.message = summary.message;
   }
 

@@ -35,7 +35,8 @@ struct Problem {
 };
 
 struct Solution {
-  bool converged = false;  // Ceres' own word for it: that a solution is usable is not enough
+  // Ceres' own word for it (that a solution is usable is not enough), or that many steps more bettered nothing.
+  bool converged = false;
   std::string message;     // Ceres' own, when it did not converge
   std::vector<double> x;   // as fitted: logarithms where the parameter is logarithmic
   std::vector<double> values;

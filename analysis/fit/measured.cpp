@@ -324,6 +324,29 @@ Summary summarise(const std::vector<std::vector<double>>& repeats) {
 
 namespace {
 
+// The mean of all but the slowest fortieth, and its relative standard error. A collective waits for its slowest hop, so
+// what matters of a hop that is either quick or late is its mean; a hiccup once in a sweep is no part of it.
+Summary usual_mean(const std::vector<std::vector<double>>& repeats) {
+  constexpr double kept = 0.975;
+  std::vector<double> values, means;
+  const auto usual = [](std::vector<double> all) {
+    const double most = stats::quantile(all, kept);
+    std::erase_if(all, [most](double value) { return value > most; });
+    return all;
+  };
+  for (const std::vector<double>& repeat : repeats) {
+    if (repeat.empty()) continue;
+    const std::vector<double> own = usual(repeat);
+    means.push_back(stats::mean(own));
+    values.insert(values.end(), own.begin(), own.end());
+  }
+  if (values.empty()) return {};
+  const double mean = stats::mean(values);
+  const double within = stats::standard_deviation(values) / std::sqrt(static_cast<double>(values.size()));
+  const double between = stats::standard_deviation(means) / std::sqrt(static_cast<double>(means.size()));
+  return {mean, mean > 0.0 ? std::hypot(within, between) / mean : 0.0};
+}
+
 // The slowest rank may be the missing one: a step counts when every rank recorded it.
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
                                      Measured& measured) {
@@ -340,6 +363,41 @@ std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const Mea
   return complete;
 }
 
+// Whether both measured the same links: as many hosts and pools of cores, one backend.
+bool same_place(const Machine& a, const Machine& b) {
+  return a.nodes == b.nodes && a.machines == b.machines && a.cores == b.cores && a.backend == b.backend;
+}
+
+// Sweeps of all-reduces; one that ran elsewhere than the trainings of its N, or than an earlier sweep, says nothing of
+// their links.
+void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
+                const std::vector<MeasurementInfo>& sweeps,
+                const std::map<std::pair<std::string, std::int64_t>, Pool>& trainings, Measured& measured) {
+  std::map<std::int64_t, Machine> places;
+  for (const auto& [key, pool] : trainings)
+    if (key.first == "ddp") places.emplace(key.second, pool.profile.machine);
+  for (const MeasurementInfo& info : sweeps) {
+    if (info.machine.workers < 2) continue;
+    const auto [place, added] = places.emplace(info.machine.workers, info.machine);
+    if (!added && !same_place(place->second, info.machine)) {
+      measured.doubts.push_back("measurement " + std::to_string(info.id) +
+                                " (bench-comm, N = " + std::to_string(info.machine.workers) +
+                                ") ran on other hosts, cores or another backend than what else was measured there: "
+                                "left out");
+      continue;
+    }
+    for (const CommInfo& point : read_comm_points(sql, info.id)) {
+      if (point.duration_ns <= 0) continue;
+      PointPool& pool = points[{info.machine.workers, point.bytes, true, 0}];
+      pool.machine = info.machine;
+      pool.transfer_s[info.id].push_back(seconds(point.duration_ns));
+      if (point.processor_ns)
+        pool.core_share.push_back(static_cast<double>(*point.processor_ns) / static_cast<double>(point.duration_ns));
+      pool.concurrency.push_back(1.0);
+    }
+  }
+}
+
 }  // namespace
 
 Measured load(store::Database& database) {
@@ -349,19 +407,11 @@ Measured load(store::Database& database) {
   std::map<PointKey, PointPool> points;
   std::map<std::pair<std::string, std::int64_t>, CopyPool> copy_pools;  // by phase and N
   std::string ddp_backend;
+  std::vector<MeasurementInfo> sweeps;
   for (const MeasurementInfo& info : of_one_workload(read_measurements(sql), measured)) {
     const Machine& machine = info.machine;
     if (info.kind == "bench-comm") {
-      if (machine.workers < 2) continue;
-      for (const CommInfo& point : read_comm_points(sql, info.id)) {
-        if (point.duration_ns <= 0) continue;
-        PointPool& pool = points[{machine.workers, point.bytes, true, 0}];
-        pool.machine = machine;
-        pool.transfer_s[info.id].push_back(seconds(point.duration_ns));
-        if (point.processor_ns)
-          pool.core_share.push_back(static_cast<double>(*point.processor_ns) / static_cast<double>(point.duration_ns));
-        pool.concurrency.push_back(1.0);
-      }
+      sweeps.push_back(info);
       continue;
     }
     if (info.strategy != "ddp" && info.strategy != "dp") continue;
@@ -384,6 +434,7 @@ Measured load(store::Database& database) {
       pool.profile.parameter_bytes = info.parameter_bytes;
       pool.profile.accumulation = info.accumulation;
       pool.profile.batch_per_worker = info.batch_per_worker;
+      pool.profile.bucket_cap_mb = info.bucket_cap_mb;
       pool.profile.find_unused_parameters = info.find_unused_parameters;
       pool.profile.compressed = info.compressed;
     } else if (pool.profile.machine.threads_per_rank != machine.threads_per_rank ||
@@ -397,8 +448,9 @@ Measured load(store::Database& database) {
     }
     add_steps(pool, steps, collectives);
     if (info.strategy == "ddp") {
-      pool.profile.gradients = read_gradients(sql, info, steps);
-      if (collectives.empty()) pool.buckets_from_parameters = read_buckets(sql, info, pool.profile.gradients);
+      std::vector<GradientReady> gradients = read_gradients(sql, info, steps);
+      if (collectives.empty()) pool.buckets_from_parameters = read_buckets(sql, info, gradients);
+      if (!gradients.empty()) pool.profile.gradients = std::move(gradients);
       if (machine.workers > 1) add_collectives(points, info, steps, collectives);
     } else {
       std::map<std::string, std::vector<double>> durations_s;
@@ -410,6 +462,7 @@ Measured load(store::Database& database) {
         copy_pools[{phase, machine.workers}].repeats.push_back(std::move(values));
     }
   }
+  add_sweeps(points, sql, sweeps, pools, measured);
   for (const auto& [key, copies] : copy_pools) {
     const Summary duration = summarise(copies.repeats);
     measured.copies.push_back(
@@ -426,7 +479,7 @@ Measured load(store::Database& database) {
       repeats.push_back(transfers);
       count += static_cast<std::int64_t>(transfers.size());
     }
-    const Summary transfer = summarise(repeats);
+    const Summary transfer = usual_mean(repeats);
     measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency),
                                     median_or(pool.beside_compute, 0.0), transfer.median,
                                     median_or(pool.core_share, 0.0), transfer.relative_error, count, std::get<2>(key)});

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,7 @@ struct StepProfile {
   std::vector<GradientReady> gradients;  // ddp, in the order they become ready; empty when not recorded
   std::int64_t accumulation = 1;
   std::int64_t batch_per_worker = 0;  // of one micro-batch
+  std::optional<double> bucket_cap_mb;
   bool find_unused_parameters = false;
   bool compressed = false;
 

@@ -1,6 +1,7 @@
 #include "analysis/fit/other_strategy.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "simulator/strategy/parallel.hpp"
@@ -27,38 +28,50 @@ std::vector<strategy::Block> blocks_of(const step::DdpStep& work, std::span<cons
   return blocks;
 }
 
+void bound(std::int64_t transfers, const std::string& what) {
+  if (transfers > most_transfers)
+    throw std::invalid_argument(what + " are " + std::to_string(transfers) + " transfers a step, more than the " +
+                                std::to_string(most_transfers) + " that are simulated");
+}
+
 OtherOutcome simulate_zero(int stage, const OtherStrategy& other, const step::DdpStep& work,
                            std::span<const Bucket> buckets, const collective::Link& link) {
+  bound(other.accumulation * static_cast<std::int64_t>(buckets.size()), "these micro-batches and buckets");
   strategy::Job job;
   job.blocks = blocks_of(work, buckets, other.micro_forward_s);
   job.data_s = work.data_s / static_cast<double>(other.accumulation);
   job.optimizer_s = work.optimizer_s;
+  job.gradient_bytes = other.gradient_bytes;
   strategy::Plan plan;
   plan.data = other.workers;
   plan.micro_batches = other.accumulation;
-  plan.zero = stage;
   plan.buckets = {1, 1};  // every block is a bucket already
   collective::Network network;
   network.inside = network.across = link;
   network.ranks_per_node = other.workers;
-  const strategy::Outcome outcome = strategy::simulate(job, plan, network);
-  return {outcome.step_s, outcome.exposed_s};
+  const strategy::Outcome ddp = strategy::simulate(job, plan, network);
+  plan.zero = stage;
+  const strategy::Outcome zero = strategy::simulate(job, plan, network);
+  return {zero.compute_s - ddp.compute_s, zero.exposed_s - ddp.exposed_s, true};
 }
 
 OtherOutcome simulate_servers(const OtherStrategy& other, const step::DdpStep& work, std::span<const Bucket> buckets,
                               const collective::Link& link) {
+  bound(other.workers * other.servers, "these workers and servers");
   strategy::ParameterServerJob job;
   const double micro_s = other.micro_forward_s + work.backward_s;
   const double compute_s = work.data_s + static_cast<double>(other.accumulation) * micro_s;
   job.compute_s.assign(static_cast<std::size_t>(other.workers), compute_s);
   job.compute_s.back() += other.straggler_s;
   job.servers = other.servers;
-  for (const Bucket& bucket : buckets) job.gradient_bytes += static_cast<double>(bucket.bytes);
+  // Gradients one way, whole parameters the other: the simulation takes both to be as many bytes.
+  for (const Bucket& bucket : buckets)
+    job.gradient_bytes += 0.5 * (1.0 + other.gradient_bytes) * static_cast<double>(bucket.bytes);
   job.apply_s = work.optimizer_s;
   job.link = link;
   job.asynchronous = other.name == "async-ps";
   const strategy::ParameterServerOutcome outcome = strategy::simulate(job);
-  return {outcome.step_s, outcome.exposed_s};
+  return {outcome.step_s - outcome.exposed_s - work.data_s, outcome.exposed_s, false};
 }
 
 }  // namespace

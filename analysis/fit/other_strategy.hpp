@@ -18,15 +18,21 @@ struct OtherStrategy {
   std::int64_t accumulation = 1;
   double micro_forward_s = 0.0;  // of one micro-batch; work.forward_s holds all but the last backward
   double straggler_s = 0.0;      // parameter servers': how much later the slowest worker is; ZeRO's is not in here
+  double gradient_bytes = 1.0;   // on the wire, of the buckets' bytes; parameters travel whole
 };
 
 struct OtherOutcome {
-  double step_s = 0.0;
-  double exposed_s = 0.0;  // of it what the links add
+  double compute_s = 0.0;
+  double exposed_s = 0.0;   // what the links add
+  bool beside_ddp = false;  // both are differences to DDP under the same simulation
 };
 
+// A simulation of more than so many transfers takes seconds.
+inline constexpr std::int64_t most_transfers = 20'000;
+
 // `work`: the DDP step; `buckets`: its buckets with their ready times as in `work`, taken for the blocks that ZeRO-3
-// gathers; `link`: as every two ranks are joined. Throws std::invalid_argument for figures that cannot be.
+// gathers; `link`: as every two ranks are joined. Throws std::invalid_argument for figures that cannot be, and beyond
+// most_transfers.
 OtherOutcome simulate_other(const OtherStrategy&, const step::DdpStep& work, std::span<const Bucket> buckets,
                             const collective::Link& link);
 

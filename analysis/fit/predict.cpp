@@ -104,17 +104,30 @@ std::optional<std::int64_t> find_knee(const Predictor& predictor, std::int64_t l
   return scaling::knee(points, share);
 }
 
-// Why the step takes what it takes, and what the options' change would make of it.
-void explain(PredictResult& result, const Predictor& predictor, const std::string& strategy, std::int64_t workers,
-             bool change) {
-  const Prediction& row = result.predictions.back();
-  result.why.push_back({strategy, workers, false, row.step_s, row.bound, predictor.gains(workers)});
-  if (!change) return;
+// Which measurement would narrow the furthest prediction most.
+void advise(PredictResult& result, const Predictor& predictor, const std::string& strategy, std::int64_t workers,
+            double confidence) {
+  const auto next = predictor.next_measurement(workers);
+  if (!next) return;
+  const std::string at = "N = " + std::to_string(next->workers);
+  result.notes.push_back(note(
+      "info", "measure_next",
+      strategy + " at N = " + std::to_string(workers) + ": of what could be measured in addition, " +
+          (next->bench_comm ? "all-reduces alone at " + at : strategy + " at " + at) + " would narrow the " +
+          percent(confidence) + " interval most, from about ±" + percent(next->now) + " to ±" + percent(next->then),
+      next->bench_comm ? "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts"
+                       : "add " + std::to_string(next->workers) + " to the workers that are measured"));
+}
+
+// What the options' change would make of the step, and why that takes what it takes.
+void explain(PredictResult& result, const Predictor& predictor, const std::string& strategy, std::int64_t workers) {
   try {
-    const WhatIfRow changed = predictor.what_if(workers);
-    result.what_ifs.push_back(changed);
-    result.why.push_back(
-        {strategy, workers, true, changed.changed_step_s, changed.changed_bound, predictor.gains(workers, true)});
+    WhatIfRow row = predictor.what_if(workers);
+    std::vector<TermGain> gains = predictor.gains(workers, true);
+    row.bound = result.predictions.back().bound;
+    row.changed_bound = binding(gains);
+    result.why.push_back({strategy, workers, true, row.changed_step_s, row.changed_bound, std::move(gains)});
+    result.what_ifs.push_back(std::move(row));
   } catch (const std::invalid_argument& error) {
     result.notes.push_back(note("warning", "what_if_none",
                                 strategy + " at N = " + std::to_string(workers) + ": " + error.what(),
@@ -144,8 +157,11 @@ PredictResult run(const Models& models, const PredictOptions& options) {
                                     "measure this strategy at 2 workers and more, or run ddpprof bench-comm"));
         continue;
       }
-      result.predictions.push_back(predictor.predict(workers));
-      explain(result, predictor, strategy, workers, options.what_if.any() && no_change.empty());
+      std::vector<TermGain> gains = predictor.gains(workers);
+      result.predictions.push_back(predictor.predict(workers, gains));
+      result.why.push_back({strategy, workers, false, result.predictions.back().step_s, result.predictions.back().bound,
+                            std::move(gains)});
+      if (options.what_if.any() && no_change.empty()) explain(result, predictor, strategy, workers);
       any_beyond_one = any_beyond_one || workers > 1;
       const Prediction& row = result.predictions.back();
       if (Predictor::is_wide(row)) {
@@ -162,6 +178,8 @@ PredictResult run(const Models& models, const PredictOptions& options) {
                                     "N = 1 was measured too slow (a cold start, another load): measure it again"));
       }
     }
+    if (!result.predictions.empty() && result.predictions.back().strategy == strategy)
+      advise(result, predictor, strategy, result.predictions.back().world_size, options.confidence);
     if (any_beyond_one && predictor.largest_correction() > largest_trusted_correction) {
       result.notes.push_back(
           note("warning", "prediction_corrected",
@@ -260,7 +278,7 @@ void write_predictions(store::Database& database, const PredictResult& result) {
   SQLite::Transaction transaction(database.sql());
   database.sql().exec("DELETE FROM prediction");
   forget(database.sql(), {"prediction_none", "prediction_too_good", "prediction_uncertain", "prediction_corrected",
-                          "communication_bound"});
+                          "communication_bound", "measure_next", "what_if_none"});
   insert_all(database, result.predictions);
   insert_all(database, result.notes);
   transaction.commit();

@@ -86,7 +86,12 @@ struct WhatIfRow {
   double throughput = 0.0, changed_throughput = 0.0;            // samples/s
   double speedup = 1.0, speedup_low = 1.0, speedup_high = 1.0;  // of the throughput, each draw beside its own
   std::string bound, changed_bound;
-  std::string note;
+};
+
+struct NextMeasurement {
+  std::int64_t workers = 1;      // N to measure at
+  bool bench_comm = false;       // all-reduces alone, rather than the strategy
+  double now = 0.0, then = 0.0;  // half the interval's width as a share of the step, before and after
 };
 
 struct FitSummary {

@@ -147,11 +147,15 @@ Terms Predictor::modelled(std::int64_t workers) const {
 // However ranks take turns on a host's cores, all of them have to do their work there: ranks times what one alone
 // computes, which keeps one core busy at least, over the cores. DDP's ranks may compute while others wait, so that it
 // is their step that cannot be shorter; DataParallel's replicas all compute between the same two copies.
-Terms Predictor::with_all_work(Terms terms, const Machine& machine, double work) const {
-  const auto one = profiles().find(1);
-  if (machine.device == "cuda" || one == profiles().end() || measured_on(machine) != nullptr) return terms;
-  const double least_s = work * static_cast<double>(machine.ranks_per_machine()) * one->second.compute_s() /
-                         static_cast<double>(machine.cores);
+Terms Predictor::with_all_work(Terms terms, const Machine& machine, const WhatIf& change) const {
+  const auto found = profiles().find(1);
+  if (machine.device == "cuda" || found == profiles().end() || measured_on(machine) != nullptr) return terms;
+  const StepProfile& one = found->second;
+  const double rounds =
+      static_cast<double>(change.accumulation.value_or(one.accumulation)) / static_cast<double>(one.accumulation);
+  double work_s = rounds * passes(one, best(), change) * (one.forward_s + one.backward_s);
+  if (!change.frees(Term::compute)) work_s += one.optimizer_s / change.compute_speed;
+  const double least_s = static_cast<double>(machine.ranks_per_machine()) * work_s / static_cast<double>(machine.cores);
   terms.compute_s += std::max(0.0, least_s - (strategy_ == "dp" ? terms.compute_s : terms.step_s()));
   return terms;
 }
@@ -215,7 +219,7 @@ double Predictor::least_s(const Machine& machine) const {
   return least_s;
 }
 
-Prediction Predictor::predict(std::int64_t workers) const {
+Prediction Predictor::predict(std::int64_t workers, const std::vector<TermGain>& why) const {
   const Terms terms = central(workers);
   const stats::Interval range = interval(workers);
   Prediction row;
@@ -235,7 +239,7 @@ Prediction Predictor::predict(std::int64_t workers) const {
   row.other_s = terms.other_s;
   row.throughput = throughput(workers, row.step_s, {});
   row.efficiency = central(1).step_s() / row.step_s;  // weak scaling: the batch a worker is the same at every N
-  row.bound = binding(gains(workers));
+  row.bound = binding(why);
   row.extrapolation = static_cast<double>(workers) / static_cast<double>(largest_measured());
   row.note = note(workers);
   if (is_wide(row)) {
@@ -269,8 +273,10 @@ std::string Predictor::note(std::int64_t workers) const {
   } else if (machine.device != "cuda" && machine.crowding() > 1.0) {
     add(std::to_string(machine.ranks_per_machine()) + " ranks share " + std::to_string(machine.cores) + " cores");
   }
-  const bool several_hosts = machine.nodes > 1;
-  if (strategy_ == "ddp" && several_hosts && workers > 1 && profiles().rbegin()->second.machine.nodes == 1) {
+  const Machine& last = profiles().rbegin()->second.machine;
+  // Containers of one machine: their links are its memory.
+  const bool first_hosts = last.nodes == 1 ? machine.nodes > 1 : last.machines == 1 && machine.machines > 1;
+  if (strategy_ == "ddp" && first_hosts && workers > 1) {
     add("links between hosts were not measured: they are taken to be as fast as this host's own");
   }
   if (calibrations_.empty()) {

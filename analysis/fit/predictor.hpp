@@ -54,15 +54,19 @@ class Predictor {
 
   Predictor(const Models&, std::string strategy, const PredictOptions&);
 
-  Prediction predict(std::int64_t workers) const;
+  Prediction predict(std::int64_t workers, const std::vector<TermGain>& why) const;  // why: gains(workers)
   // How much of the step each term would give back if it were free, with the options' change or without: shares of that
   // step, none below 0, in the order of Term.
-  std::vector<TermGain> gains(std::int64_t workers, bool changed = false) const;
+  std::vector<TermGain> gains(std::int64_t workers, bool with_change = false) const;
   // The options' change beside what is predicted without. Throws std::invalid_argument where it cannot be: more servers
-  // than workers.
+  // than workers, say. Its bounds are left open.
   WhatIfRow what_if(std::int64_t workers) const;
+  // The measurement that would narrow the prediction at `workers` most, of those that could be added: this strategy at
+  // another N up to eight times the largest, or a sweep of all-reduces. None when none would narrow it by a fifth.
+  std::optional<NextMeasurement> next_measurement(std::int64_t workers) const;
   // Why the options' change says nothing about this strategy; empty when it does.
   std::string no_change() const;
+  std::string no_change_at(std::int64_t workers) const;  // … at so many workers
   // The measured terms where there are any, else the model's, calibrated, with the best parameters.
   Terms central(std::int64_t workers) const;
   // Its interval spans more than a factor of ten.
@@ -84,6 +88,7 @@ class Predictor {
     std::int64_t workers = 1;
     std::int64_t ranks_per_machine = 1;
     double waiting = 0.0;  // on exposed communication and skew, within a factor of five either way
+    double missed = 0.0;   // of the waiting, as a share of the communication in flight: no logarithm
     double step = 0.0;     // on the whole step, for what is left
     double raw = 0.0;      // of the step before either
   };
@@ -114,13 +119,23 @@ class Predictor {
   double slowdown() const;
   Calibrations calibrate(const Draw&) const;
   static Calibration calibration(const Calibrations&, const Machine&);
+  // What was missed grows with the communication, and never by more than in proportion to the waiting itself: where
+  // compute hides nearly all, a small remainder says little of how it grows.
   static Terms calibrated(Terms, const Calibration&, double drift);
   // The profile's buckets, or another N's stretched to its backward, or one for all parameters at its end.
   std::vector<Bucket> buckets_of(const StepProfile&) const;
   std::vector<Bucket> buckets_under(const StepProfile&, const WhatIf&) const;
-  double drift_sd(const Machine&) const;  // of the waiting's logarithm
+  // How the waiting's logarithm may drift beyond the measured N: standard deviations.
+  struct Drift {
+    double a_doubling = 0.0;
+    double at_start = 0.0;   // where no measured N shows what the waiting is
+    double doublings = 0.0;  // of N, beyond what was measured
+  };
+  Drift drift(const Machine&) const;
+  double drift_sd(const Machine&) const;                      // of it all
+  std::vector<double> log_steps(std::int64_t workers) const;  // of each draw, without drift
   Terms modelled(std::int64_t workers) const;
-  Terms with_all_work(Terms, const Machine&, double work = 1.0) const;  // `work`: times what was measured
+  Terms with_all_work(Terms, const Machine&, const WhatIf& change = {}) const;
   static Terms measured_terms(const StepProfile&, const Terms& modelled);
   stats::Interval interval(std::int64_t workers) const;
   // The low end of what fewer ranks took on a machine no harder than this one.

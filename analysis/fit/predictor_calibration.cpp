@@ -38,6 +38,7 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
     // Waiting that is next to nothing cannot explain a difference.
     if (waiting > 0.05 * modelled && needed > 0.0) {
       one.waiting = std::clamp(std::log(needed / waiting), -largest_waiting, largest_waiting);
+      if (terms.communication_s > 0.0) one.missed = waiting * std::expm1(one.waiting) / terms.communication_s;
     }
     one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
     all.push_back(one);
@@ -52,8 +53,12 @@ Predictor::Calibration Predictor::calibration(const Calibrations& all, const Mac
   if (all.empty()) return {};
   const auto between = [](const Calibration& below, const Calibration& above, double share) {
     const auto mix = [share](double low, double high) { return low + share * (high - low); };
-    return Calibration{above.workers, above.ranks_per_machine, mix(below.waiting, above.waiting),
-                       mix(below.step, above.step), mix(below.raw, above.raw)};
+    return Calibration{above.workers,
+                       above.ranks_per_machine,
+                       mix(below.waiting, above.waiting),
+                       mix(below.missed, above.missed),
+                       mix(below.step, above.step),
+                       mix(below.raw, above.raw)};
   };
   // Where `at` lies between two counts, in the logarithm, kept within them.
   const auto share_of = [](std::int64_t at, std::int64_t low, std::int64_t high) {
@@ -80,22 +85,25 @@ Predictor::Calibration Predictor::calibration(const Calibrations& all, const Mac
   return between(below, *above, share_of(ranks, below.ranks_per_machine, above->ranks_per_machine));
 }
 
-double Predictor::drift_sd(const Machine& machine) const {
+Predictor::Drift Predictor::drift(const Machine& machine) const {
   // How much the costs were off one step beyond the N they were fitted to, or where none could be held out at those N.
-  double drift = least_drift;
+  Drift drift{least_drift};
   if (strategy_ == "dp") {
-    drift = std::max(drift, std::log1p(models_.copies.solution.median_relative_error));
+    drift.a_doubling = std::max(drift.a_doubling, std::log1p(models_.copies.solution.median_relative_error));
   } else if (!models_.all_reduce.forms.empty()) {
     const FormFit& picked = models_.all_reduce.picked();
-    drift = std::max(drift, std::log1p(picked.held_out_error.value_or(picked.solution.median_relative_error)));
+    drift.a_doubling =
+        std::max(drift.a_doubling, std::log1p(picked.held_out_error.value_or(picked.solution.median_relative_error)));
   }
   const auto doublings_beyond = [&](std::int64_t workers) {
     return std::max(0.0, log2_of(static_cast<double>(machine.workers) / static_cast<double>(workers)));
   };
   if (calibrations_.empty()) {
-    return std::min(largest_drift, std::hypot(uncalibrated, drift * doublings_beyond(largest_measured())));
+    drift.at_start = uncalibrated;
+    drift.doublings = doublings_beyond(largest_measured());
+    return drift;
   }
-  // The measured N with the nearest ranks per host, of those the largest: what is beyond it may drift.
+  // The measured N with the nearest ranks per machine, of those the largest: what is beyond it may drift.
   std::size_t index = 0;
   const auto apart = [&](const Calibration& one) {
     return std::abs(
@@ -106,18 +114,28 @@ double Predictor::drift_sd(const Machine& machine) const {
   }
   // What the model missed more at the last N than at the one before may go on growing; one N > 1 shows no change.
   const Calibration& last = calibrations_[index];
-  drift = std::max(drift, 0.25 * std::abs(last.waiting));
+  drift.a_doubling = std::max(drift.a_doubling, 0.25 * std::abs(last.waiting));
   if (index >= 1 && calibrations_[index - 1].workers > 1 && calibrations_[index - 1].workers < last.workers) {
     const Calibration& before = calibrations_[index - 1];
     const double steps = log2_of(static_cast<double>(last.workers) / static_cast<double>(before.workers));
-    drift = std::max(drift, std::abs(last.waiting - before.waiting) / steps);
+    drift.a_doubling = std::max(drift.a_doubling, std::abs(last.waiting - before.waiting) / steps);
   }
-  return std::min(largest_drift, drift * doublings_beyond(last.workers));
+  drift.doublings = doublings_beyond(last.workers);
+  return drift;
+}
+
+double Predictor::drift_sd(const Machine& machine) const {
+  const Drift found = drift(machine);
+  return std::min(largest_drift, std::hypot(found.at_start, found.a_doubling * found.doublings));
 }
 
 Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double drift) {
   const double step = std::exp(calibration.step);
-  const double waiting = step * std::exp(calibration.waiting + drift);
+  const double waiting_s = terms.exposed_s + terms.skew_s;
+  double correction_s = waiting_s * std::expm1(calibration.waiting);
+  const double by_communication_s = calibration.missed * terms.communication_s;
+  if (std::abs(by_communication_s) < std::abs(correction_s)) correction_s = by_communication_s;
+  const double waiting = waiting_s > 0.0 ? step * std::exp(drift) * (1.0 + correction_s / waiting_s) : step;
   for (double* part : {&terms.compute_s, &terms.other_s, &terms.input_s}) *part *= step;
   for (double* part : {&terms.exposed_s, &terms.skew_s, &terms.communication_s, &terms.latency_s, &terms.bandwidth_s}) {
     *part *= waiting;

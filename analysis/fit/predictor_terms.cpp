@@ -35,10 +35,14 @@ double batch_ratio(const StepProfile& profile, const WhatIf& change) {
 }
 
 double input_s(const StepProfile& profile, const WhatIf& change) {
-  if (change.free == Term::input) return 0.0;
+  if (change.frees(Term::input)) return 0.0;
   const auto rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation));
   return profile.data_s * batch_ratio(profile, change) * rounds / static_cast<double>(profile.accumulation);
 }
+
+// A median of differences beside a sum of medians may be slightly negative; beside compute that a change takes away it
+// is not.
+double gap_s(const StepProfile& profile, double compute_s) { return std::max(profile.gap_s, -0.5 * compute_s); }
 
 // What was measured before the last backward holds the earlier micro-batches.
 double micro_forward_s(const StepProfile& profile) {
@@ -46,9 +50,9 @@ double micro_forward_s(const StepProfile& profile) {
   return std::max(0.0, (profile.forward_s - (rounds - 1.0) * profile.backward_s) / rounds);
 }
 
-collective::Cost without(collective::Cost cost, std::optional<Term> free) {
-  if (free == Term::latency) cost.latency_s = 0.0;
-  if (free == Term::bandwidth) cost.bandwidth_s = cost.reduction_s = 0.0;
+collective::Cost without(collective::Cost cost, const WhatIf& change) {
+  if (change.frees(Term::latency)) cost.latency_s = 0.0;
+  if (change.frees(Term::bandwidth)) cost.bandwidth_s = cost.reduction_s = 0.0;
   return cost;
 }
 
@@ -102,16 +106,24 @@ double Predictor::slowdown() const {
 }
 
 std::vector<Bucket> Predictor::buckets_under(const StepProfile& profile, const WhatIf& change) const {
-  if (!change.bucket_cap_mb) return buckets_of(profile);
-  for (const auto& [workers, other] : profiles()) {
-    const StepProfile& source = profile.gradients.empty() ? other : profile;
-    if (source.gradients.empty() || !(source.backward_s > 0.0)) continue;
-    std::vector<Bucket> buckets =
-        bucketed(source.gradients, step::BucketLimits::from_cap(change.bucket_cap_mb), source.find_unused_parameters);
-    for (Bucket& bucket : buckets) bucket.ready_s *= profile.backward_s / source.backward_s;
-    return buckets;
+  const auto halved = [&](std::int64_t bytes) { return std::llround(static_cast<double>(bytes) * change.model_bytes); };
+  if (change.bucket_cap_mb || change.model_bytes != 1.0) {
+    for (const auto& [workers, other] : profiles()) {
+      const StepProfile& source = profile.gradients.empty() ? other : profile;
+      if (source.gradients.empty() || !(source.backward_s > 0.0)) continue;
+      std::vector<GradientReady> gradients = source.gradients;
+      for (GradientReady& gradient : gradients) gradient.bytes = halved(gradient.bytes);
+      const std::optional<double> cap = change.bucket_cap_mb ? change.bucket_cap_mb : source.bucket_cap_mb;
+      std::vector<Bucket> buckets =
+          bucketed(gradients, step::BucketLimits::from_cap(cap), source.find_unused_parameters);
+      for (Bucket& bucket : buckets) bucket.ready_s *= profile.backward_s / source.backward_s;
+      return buckets;
+    }
+    if (change.bucket_cap_mb) throw std::invalid_argument("nothing says when each gradient was ready");
   }
-  throw std::invalid_argument("--what-if bucket_cap_mb: the database does not say when each gradient is ready");
+  std::vector<Bucket> buckets = buckets_of(profile);
+  for (Bucket& bucket : buckets) bucket.bytes = halved(bucket.bytes);
+  return buckets;
 }
 
 double Predictor::copy_back_s_per_byte(const StepProfile& profile, const std::vector<Bucket>& buckets) const {
@@ -136,7 +148,7 @@ double Predictor::buffers_s(const StepProfile& profile, const Machine& machine) 
 }
 
 double Predictor::passes(const StepProfile& profile, const Draw& draw, const WhatIf& change) const {
-  if (change.free == Term::compute) return 0.0;
+  if (change.frees(Term::compute)) return 0.0;
   return std::pow(batch_ratio(profile, change), 1.0 + draw.batch * batch_exponent_sd) / change.compute_speed;
 }
 
@@ -144,7 +156,7 @@ step::DdpStep Predictor::ddp_step(const StepProfile& profile, const std::vector<
                                   const Machine& machine, const Draw& draw, const WhatIf& change) const {
   const double copy_rate = copy_back_s_per_byte(profile, buckets_of(profile)) * scale;
   const double own = passes(profile, draw, change);
-  const double others = change.free == Term::compute ? 0.0 : 1.0 / change.compute_speed;
+  const double others = change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed;
   const auto rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation));
   step::DdpStep work;
   // The earlier micro-batches are part of the forward, so that lateness grows over them too.
@@ -165,13 +177,18 @@ step::DdpStep Predictor::ddp_step(const StepProfile& profile, const std::vector<
     if (machine.workers > 1 && draw.form) {
       const auto bytes =
           static_cast<std::int64_t>(std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes));
-      item.cost = without(draw.form->cost(machine, bytes, link), change.free);
-      if (change.free != Term::latency) item.beside_compute_s = draw.form->beside_compute_s(machine, bytes, link);
+      item.cost = without(draw.form->cost(machine, bytes, link), change);
+      if (!change.frees(Term::latency)) item.beside_compute_s = draw.form->beside_compute_s(machine, bytes, link);
     }
     work.buckets.push_back(item);
   }
-  if (change.free != Term::latency) work.buffers_s = buffers_s(profile, machine);
-  if (draw.form && machine.workers > 1) work.buffers_s *= draw.form->latency_ratio(link, draw.link);
+  if (change.frees(Term::latency)) return work;
+  work.buffers_s = buffers_s(profile, machine);
+  if (draw.form && machine.workers > 1 && change.latency.changes()) {
+    // Of a broadcast along a tree, as much as its hops explain.
+    const double hop_s = draw.form->hop_s(draw.link), hops = std::ceil(std::log2(static_cast<double>(machine.workers)));
+    work.buffers_s += std::min(work.buffers_s, hops * hop_s) * (draw.form->hop_s(link) / hop_s - 1.0);
+  }
   return work;
 }
 
@@ -180,7 +197,7 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
   const std::vector<Bucket> buckets = buckets_under(profile, change);
   step::DdpStep work = ddp_step(profile, buckets, scale, machine, draw, change);
   const step::DdpResult even = step::simulate(work);
-  if (change.free != Term::skew) {
+  if (!change.frees(Term::skew)) {
     const double measured_s = profile.forward_s + profile.backward_s;
     const double longer = measured_s > 0.0 ? (work.forward_s + work.backward_s) / (measured_s * scale) : 1.0;
     work.straggler_s = straggler_s(profile, scale * longer, machine, draw.straggler);
@@ -192,8 +209,7 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
   terms.exposed_s = even.exposed_s - even.exposed_copy_s;
   terms.skew_s = late.step_s - even.step_s;
   terms.input_s = work.data_s;
-  // The gap may be slightly negative: it is a median of differences beside a sum of medians.
-  terms.other_s = terms.input_s + profile.gap_s;
+  terms.other_s = terms.input_s + gap_s(profile, terms.compute_s);
   if (machine.workers == 1) {
     terms.compute_s += terms.exposed_s;  // one rank: what follows the last gradient is no communication
     terms.exposed_s = 0.0;
@@ -206,24 +222,20 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
     terms.bandwidth_s = even.communication_s - terms.latency_s;
   }
   if (!change.strategy.empty()) {
-    const std::int64_t rounds = change.accumulation.value_or(profile.accumulation);
     const OtherStrategy other{change.strategy,
                               machine.workers,
                               change.servers,
-                              rounds,
+                              change.accumulation.value_or(profile.accumulation),
                               micro_forward_s(profile) * scale * passes(profile, draw, change),
-                              work.straggler_s};
+                              work.straggler_s,
+                              change.gradient_bytes};
     const double bytes = static_cast<double>(total_bytes(buckets)) * change.gradient_bytes;
-    std::vector<Bucket> carried = buckets;
-    for (Bucket& bucket : carried)
-      bucket.bytes = std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
     const OtherOutcome outcome =
-        simulate_other(other, work, carried, equivalent_link(machine.workers, bytes, carried.size(), even.cost));
-    terms.exposed_s = outcome.exposed_s;
-    terms.communication_s = outcome.exposed_s;
-    terms.latency_s = alone_s > 0.0 ? outcome.exposed_s * even.cost.latency_s / alone_s : 0.0;
-    terms.bandwidth_s = outcome.exposed_s - terms.latency_s;
-    terms.compute_s = outcome.step_s - outcome.exposed_s - terms.input_s;
+        simulate_other(other, work, buckets, equivalent_link(machine.workers, bytes, buckets.size(), even.cost));
+    // ZeRO beside DDP in one simulation: what that simulation leaves out is in the measured step.
+    terms.exposed_s = std::max(0.0, (outcome.beside_ddp ? terms.exposed_s : 0.0) + outcome.exposed_s);
+    terms.compute_s = std::max(0.0, (outcome.beside_ddp ? terms.compute_s : 0.0) + outcome.compute_s);
+    terms.communication_s = std::max(terms.communication_s, terms.exposed_s);
     if (change.strategy.ends_with("ps")) terms.skew_s = 0.0;  // its workers differ in the simulation itself
   }
   return terms;
@@ -237,11 +249,12 @@ Terms Predictor::dp_terms(const StepProfile& profile, double scale, const Machin
   Terms terms;
   terms.compute_s = (profile.forward_s + profile.backward_s) * scale * own * longer;
   // The optimizer runs on device 0 alone, whatever N is: only the cores it finds differ, and at that time all are idle.
-  if (change.free != Term::compute) terms.compute_s += profile.optimizer_s / change.compute_speed;
+  if (!change.frees(Term::compute)) terms.compute_s += profile.optimizer_s / change.compute_speed;
   terms.input_s = input_s(profile, change);
-  terms.other_s = terms.input_s + profile.buffers_s + profile.gap_s;
-  if (machine.workers == 1 || draw.copies.empty() || change.free == Term::copies) return terms;
+  terms.other_s = terms.input_s + profile.buffers_s + gap_s(profile, terms.compute_s);
+  if (machine.workers == 1 || draw.copies.empty() || change.frees(Term::copies)) return terms;
   step::DataParallelStep step = models_.copies.step_for(machine.workers, draw.copies);
+  step.parameter_bytes *= change.model_bytes;
   step.input_bytes *= batch_ratio(profile, change);
   step.output_bytes *= batch_ratio(profile, change);
   for (double* rate : {&step.root_s_per_byte, &step.to_root_s_per_byte})

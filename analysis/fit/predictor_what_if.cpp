@@ -9,8 +9,8 @@
 namespace ddpprof::fit {
 namespace {
 
-// A simulation of parameter servers has one task a worker, step and server: fewer draws carry its interval.
-constexpr std::size_t draws_of_servers = 40;
+// Another strategy's step is simulated task by task: fewer draws carry its interval.
+constexpr std::size_t draws_of_strategies = 40;
 constexpr std::int64_t most_server_workers = 1024;
 
 }  // namespace
@@ -23,38 +23,37 @@ std::string_view binding(const std::vector<TermGain>& gains) {
 
 Terms Predictor::changed(std::int64_t workers, const Draw& draw, const Calibrations& calibrations, double drift,
                          const WhatIf& change) const {
-  const Machine machine = machine_for(workers);
-  const bool own_cores = change.free == Term::sharing;
-  const Terms terms = calibrated(model(own_cores ? compute().dedicated_machine(workers) : machine, draw, change),
-                                 calibration(calibrations, machine), drift);
-  const auto& profile = nearest(machine);
-  const double rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation)) /
-                        static_cast<double>(profile.accumulation);
-  return own_cores ? terms : with_all_work(terms, machine, rounds * passes(profile, draw, change));
+  const bool own_cores = change.frees(Term::sharing);
+  const Machine machine = own_cores ? compute().dedicated_machine(workers) : machine_for(workers);
+  const Terms terms = calibrated(model(machine, draw, change), calibration(calibrations, machine), drift);
+  return own_cores ? terms : with_all_work(terms, machine, change);
 }
 
 std::vector<TermGain> Predictor::gains(std::int64_t workers, bool with_change) const {
   const Machine machine = machine_for(workers);
   const WhatIf change = with_change ? options_.what_if : WhatIf{};
-  const double step_s = changed(workers, best(), calibrations_, 0.0, change).step_s();
-  const auto gain = [&](Term term) {
+  const auto step_s = [&](std::vector<Term> free) {
     WhatIf freed = change;
-    freed.free = term;
-    const double left_s = changed(workers, best(), calibrations_, 0.0, freed).step_s();
-    return step_s > 0.0 ? std::max(0.0, 1.0 - left_s / step_s) : 0.0;
+    freed.free = std::move(free);
+    return changed(workers, best(), calibrations_, 0.0, freed).step_s();
   };
-  std::vector<TermGain> all = {{Term::compute, gain(Term::compute)}};
-  const bool crowded = machine.device != "cuda" && machine.crowding() > 1.0 && !options_.dedicated;
-  if (crowded) {
-    all.push_back({Term::sharing, gain(Term::sharing)});
-    // Without compute nothing is left to share: what the crowd alone adds is not compute's.
-    all.front().share = std::max(0.0, all.front().share - all.back().share);
+  const double whole_s = step_s({});
+  const auto gain = [&](double from_s, double to_s) {
+    return whole_s > 0.0 ? std::clamp((from_s - to_s) / whole_s, 0.0, 1.0) : 0.0;
+  };
+  std::vector<TermGain> all;
+  if (machine.device != "cuda" && machine.crowding() > 1.0 && !options_.dedicated) {
+    // Without compute nothing is left to share: what a rank's own compute takes shows where it has its own cores.
+    const double own_s = step_s({Term::sharing});
+    all.push_back({Term::compute, gain(own_s, step_s({Term::sharing, Term::compute}))});
+    all.push_back({Term::sharing, gain(whole_s, own_s)});
+  } else {
+    all.push_back({Term::compute, gain(whole_s, step_s({Term::compute}))});
   }
-  if (strategy_ == "ddp" && workers > 1) {
-    for (const Term term : {Term::bandwidth, Term::latency, Term::skew}) all.push_back({term, gain(term)});
-  }
-  all.push_back({Term::input, gain(Term::input)});
-  if (strategy_ == "dp" && workers > 1) all.push_back({Term::copies, gain(Term::copies)});
+  std::vector<Term> others = {Term::input};
+  if (strategy_ == "ddp" && workers > 1) others = {Term::bandwidth, Term::latency, Term::skew, Term::input};
+  if (strategy_ == "dp" && workers > 1) others = {Term::input, Term::copies};
+  for (const Term term : others) all.push_back({term, gain(whole_s, step_s({term}))});
   return all;
 }
 
@@ -70,8 +69,10 @@ double Predictor::throughput(std::int64_t workers, double step_s, const WhatIf& 
 
 std::string Predictor::no_change() const {
   const WhatIf& change = options_.what_if;
+  const StepProfile& last = profiles().rbegin()->second;
+  if (!(last.compute_s() > 0.0)) return "the steps were not traced: nothing says what they are made of";
   if (strategy_ == "ddp") {
-    if (change.gradient_bytes != 1.0 && profiles().rbegin()->second.compressed)
+    if (change.gradient_bytes != 1.0 && last.compressed)
       return "gradients already travel compressed in what was measured";
     return "";
   }
@@ -79,6 +80,16 @@ std::string Predictor::no_change() const {
   if (change.gradient_bytes != 1.0) return "DataParallel sends no gradients through a hook that could compress them";
   if (!change.overlap) return "DataParallel overlaps nothing as it is";
   if (!change.strategy.empty()) return "another strategy is simulated from DDP's steps";
+  return "";
+}
+
+std::string Predictor::no_change_at(std::int64_t workers) const {
+  const WhatIf& change = options_.what_if;
+  if (workers == 1 && change.changes_links()) return "one rank sends nothing";
+  const bool bytes = change.gradient_bytes != 1.0 || change.model_bytes != 1.0;
+  if (workers == 1 || !(change.changes_links() || bytes)) return "";
+  if (strategy_ == "ddp" && !models_.all_reduce.usable) return "all-reduce: " + models_.all_reduce.status;
+  if (strategy_ == "dp" && !models_.copies.usable) return "copies: " + models_.copies.status;
   return "";
 }
 
@@ -90,31 +101,31 @@ WhatIfRow Predictor::what_if(std::int64_t workers) const {
                                 " workers");
   if (servers && change.servers > workers)
     throw std::invalid_argument(std::to_string(change.servers) + " servers are more than the workers");
+  if (const std::string none = no_change_at(workers); !none.empty()) throw std::invalid_argument(none);
   const Machine machine = machine_for(workers);
   WhatIfRow row;
   row.strategy = strategy_;
   row.workers = workers;
   row.step_s = central(workers).step_s();
   row.changed_step_s = changed(workers, best(), calibrations_, 0.0, change).step_s();
+  if (!(row.changed_step_s > 0.0)) throw std::invalid_argument("nothing would be left of the step");
   row.throughput = throughput(workers, row.step_s, {});
   row.changed_throughput = throughput(workers, row.changed_step_s, change);
   row.speedup = row.changed_throughput / row.throughput;
   const double drift = drift_sd(machine);
   std::vector<double> steps, speedups;
   for (const auto& [one, own] : samples_) {
-    if (servers && steps.size() == draws_of_servers) break;
+    if (!change.strategy.empty() && steps.size() == draws_of_strategies) break;
     const double before_s = changed(workers, one, own, one.drift * drift, {}).step_s();
     const double after_s = changed(workers, one, own, one.drift * drift, change).step_s();
     steps.push_back(after_s);
-    speedups.push_back(throughput(workers, after_s, change) / throughput(workers, before_s, {}));
+    speedups.push_back(throughput(workers, std::max(after_s, 1e-9), change) / throughput(workers, before_s, {}));
   }
   const double tail = (1.0 - options_.confidence) / 2.0;
   row.changed_low_s = std::min(row.changed_step_s, stats::quantile(steps, tail));
   row.changed_high_s = std::max(row.changed_step_s, stats::quantile(steps, 1.0 - tail));
   row.speedup_low = std::min(row.speedup, stats::quantile(speedups, tail));
   row.speedup_high = std::max(row.speedup, stats::quantile(speedups, 1.0 - tail));
-  row.bound = binding(gains(workers));
-  row.changed_bound = binding(gains(workers, true));
   return row;
 }
 

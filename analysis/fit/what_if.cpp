@@ -109,8 +109,9 @@ WhatIf parse_what_if(std::span<const std::string> items) {
       change.bucket_cap_mb = number->first;
     } else if (key == "compression" || key == "precision") {
       read_word(item, value, {"fp16", "bf16"});
-      if (change.gradient_bytes != 1.0) refuse(item, "compression or precision, not both: either halves the bytes");
-      change.gradient_bytes = 0.5;
+      if (change.gradient_bytes != 1.0 || change.model_bytes != 1.0)
+        refuse(item, "compression or precision, not both: either halves the bytes");
+      (key == "precision" ? change.model_bytes : change.gradient_bytes) = 0.5;
     } else if (key == "accumulation") {
       change.accumulation = read_count(item, value, 1'000'000);
     } else if (key == "batch_per_worker") {

@@ -1,6 +1,7 @@
 // "What if": changes to what was measured, and the terms of a step that may be imagined free.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,12 +21,14 @@ struct LinkChange {
   double factor = 1.0;
   std::optional<double> value;  // bytes/s, or s
   double of(double fitted) const { return value.value_or(factor * fitted); }
+  bool changes() const { return value || factor != 1.0; }
 };
 
 struct WhatIf {
   std::vector<std::string> said;  // KEY=VALUE as given, for people
   std::optional<double> bucket_cap_mb;
   double gradient_bytes = 1.0;  // on the wire, of those of today: 0.5 for fp32 gradients under an fp16 or bf16 hook
+  double model_bytes = 1.0;     // of parameters and gradients everywhere: 0.5 for a model held in fp16 or bf16
   std::optional<std::int64_t> accumulation;
   std::optional<std::int64_t> batch_per_worker;  // of one micro-batch
   double compute_speed = 1.0;
@@ -33,9 +36,11 @@ struct WhatIf {
   bool overlap = true;
   std::string strategy;  // "", zero1, zero2, zero3, ps, async-ps
   std::int64_t servers = 1;
-  std::optional<Term> free;  // takes no time at all
+  std::vector<Term> free;  // take no time at all
 
   bool any() const { return !said.empty(); }
+  bool frees(Term term) const { return std::find(free.begin(), free.end(), term) != free.end(); }
+  bool changes_links() const { return bandwidth.changes() || latency.changes() || !strategy.empty(); }
 };
 
 // From KEY=VALUE texts; a key once. Keys: bucket_cap_mb=50, compression=fp16|bf16, precision=fp16|bf16, accumulation=4,

@@ -11,6 +11,7 @@
 
 #include "analysis/report/build.hpp"
 #include "analysis/report/units.hpp"
+#include "analysis/report/what_if_tables.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -61,21 +62,10 @@ std::string confidence_text(const std::vector<store::PredictionRow>& rows) {
 
 // What the words in the column mean, of those that occur.
 std::string bound_text(const std::vector<store::PredictionRow>& rows) {
-  constexpr std::pair<const char*, const char*> words[] = {
-      {"compute", "a rank's own compute"},
-      {"sharing", "compute made longer by ranks that share cores"},
-      {"latency", "exposed all-reduce, mostly its time per message and hop"},
-      {"bandwidth", "exposed all-reduce, mostly its time per byte"},
-      {"skew", "waiting for slower ranks"},
-      {"input", "waiting for data"},
-      {"copies", "DataParallel's copies between replicas"},
-  };
-  std::string text;
-  for (const auto& [word, meaning] : words)
-    if (std::any_of(rows.begin(), rows.end(), [&word = word](const auto& row) { return row.bound == word; }))
-      text += std::string(text.empty() ? " Bound, the term without which the step would be shortest: " : ", ") + word +
-              " (" + meaning + ")";
-  return text.empty() ? text : text + ".";
+  const std::string text = terms_text([&](std::string_view word) {
+    return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.bound == word; });
+  });
+  return text.empty() ? text : " Bound, the term without which the step would be shortest: " + text + ".";
 }
 
 }  // namespace

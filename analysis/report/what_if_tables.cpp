@@ -33,6 +33,14 @@ Cell gain_of(const fit::WhyRow& row, Term term) {
 
 }  // namespace
 
+std::string terms_text(const std::function<bool(std::string_view)>& occurs) {
+  std::string text;
+  for (const TermColumn& one : terms)
+    if (occurs(to_string(one.term)))
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(one.term), one.meaning);
+  return text;
+}
+
 Table why_table(std::span<const fit::WhyRow> rows, const fit::WhatIf& change) {
   Table table;
   table.name = "why";
@@ -41,22 +49,22 @@ Table why_table(std::span<const fit::WhyRow> rows, const fit::WhatIf& change) {
                    digits(seconds("step_s", "step"), 4), text("bound", "bound")};
   table.columns[2].hide_zero = true;
   table.key_columns = 3;
-  std::string meanings;
   for (const TermColumn& one : terms) {
     const std::string name(to_string(one.term));
     Column column = share("gain_" + name, name);
     column.hide_zero = true;
     table.columns.push_back(column);
-    const bool told = std::ranges::any_of(rows, [&](const fit::WhyRow& row) {
-      const auto found = std::ranges::find(row.gains, one.term, &fit::TermGain::term);
-      return found != row.gains.end() && found->share > 0.0;
-    });
-    if (told) meanings += fmt::format("{}{}: {}", meanings.empty() ? "" : "; ", name, one.meaning);
   }
+  const std::string meanings = terms_text([&](std::string_view name) {
+    return std::ranges::any_of(rows, [&](const fit::WhyRow& row) {
+      return std::ranges::any_of(
+          row.gains, [&](const fit::TermGain& gain) { return to_string(gain.term) == name && gain.share > 0.0; });
+    });
+  });
   table.note =
-      "Shares of the step, each simulated without that term alone; what one hides comes out when it goes, so "
-      "they need not add up. Bound: the term that gives most. " +
-      meanings + ".";
+      "Shares of the step, each simulated without that term alone; what one hides comes out when it goes, so they need "
+      "not add up. Bound: the term that gives most." +
+      (meanings.empty() ? "" : " " + meanings + ".");
   const std::string said = fmt::format("{}", fmt::join(change.said, " "));
   for (const fit::WhyRow& row : rows) {
     Row cells = {row.strategy, row.workers, row.changed ? Cell(said) : Cell(), row.step_s, row.bound};

@@ -1,12 +1,18 @@
 // Tables of why a step takes what it takes, and of what a change would make of it.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "analysis/fit/predict.hpp"
 #include "analysis/report/report.hpp"
 
 namespace ddpprof::report {
+
+// What each of the terms that occur means, in the order of fit::Term: "compute: …; sharing: …"; empty for none.
+std::string terms_text(const std::function<bool(std::string_view)>& occurs);
 
 // By term: how much of the step would be gone if the term took no time.
 Table why_table(std::span<const fit::WhyRow>, const fit::WhatIf&);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/analysis/report/synthetic_run.hpp"
@@ -99,6 +101,10 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
        "ddpprof predict: --confidence: the value is not between 0 and 1 (expected e.g. 0.9)"},
       {{"predict", "DB", "--workers", "8", "--sharing", "dedicatd"}, "…did you mean 'dedicated'?"},
       {{"predict", "DB", "--workers", "8", "--gpus-per-node", "-1"}, "…--gpus-per-node: -1 is below 0"},
+      {{"predict", "DB", "--workers", "8", "--what-if", "bandwidth=2"},
+       "…--what-if bandwidth=2: expected so many times of today, or a figure with its unit, e.g. bandwidth=2x"},
+      {{"predict", "DB", "--workers", "8", "--what-if", "compute=2x", "--what-if", "compute=3x"},
+       "…expected each key once"},
       {{"lr", "DB", "--workers", "8", "--base", "0"}, "…ddpprof lr: --base: a learning rate is above 0"},
       {{"validate", "/nowhere/x.yaml"}, "…/nowhere/x.yaml"},
       {{"worker", "x.yaml"}, "ddpprof worker: --out is required; see ddpprof worker --help"},
@@ -229,6 +235,43 @@ TEST_F(CommandLine, PredictAnswersForTheWorkersAskedFor) {
     if (row["strategy"] == "ddp") ddp.push_back(row["workers"]);
   }
   EXPECT_EQ(ddp, (std::vector<std::int64_t>{4, 8}));
+}
+
+TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
+  const auto ask = [&](const std::vector<std::string>& changes) {
+    std::vector<std::string> command = {"predict", database_, "--workers", "1,8", "--format", "json"};
+    for (const std::string& change : changes) command.insert(command.end(), {"--what-if", change});
+    const Outcome outcome = run_ddpprof(command);
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    const auto document = nlohmann::json::parse(outcome.out);
+    std::map<std::string, nlohmann::json> tables;
+    for (const auto& table : document["tables"]) tables[table["name"].get<std::string>()] = table["rows"];
+    return tables;
+  };
+  const auto plain = ask({});
+  EXPECT_FALSE(plain.contains("what_if"));
+  for (const auto& row : plain.at("why")) {
+    EXPECT_GE(row["gain_compute"], 0.0);
+    EXPECT_LE(row["gain_compute"], 1.0);
+    EXPECT_FALSE(row["bound"].get<std::string>().empty());
+  }
+  const auto changed = ask({"bandwidth=1000x", "latency=0.001x"});
+  bool eight = false;
+  for (const auto& row : changed.at("what_if")) {
+    EXPECT_GT(row["workers"], 1) << "one rank sends nothing";
+    EXPECT_LE(row["speedup_low"], row["speedup"]);
+    EXPECT_LE(row["speedup"], row["speedup_high"]);
+    if (row["strategy"] != "ddp") continue;
+    eight = true;
+    EXPECT_GT(row["speedup"], 1.0);
+    EXPECT_NEAR(row["changed_throughput_samples_per_s"].get<double>() / row["throughput_samples_per_s"].get<double>(),
+                row["speedup"].get<double>(), 1e-9);
+  }
+  EXPECT_TRUE(eight);
+  EXPECT_GT(changed.at("why").size(), plain.at("why").size());
+  const std::string table = file("few.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
+  EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--what-if", "compute=2x"}).messages,
+              HasSubstr("--what-if is for databases"));
 }
 
 TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
