@@ -1,13 +1,16 @@
 """Several hosts on one machine: a network namespace each, joined by a bridge, with links and cores as one says.
 
 Needs CAP_NET_ADMIN and CAP_SYS_ADMIN, and for a share of the cores a writable cgroup (v1 or v2); `why_not` says what
-lacks. Every name carries this process's id; what is made is removed when the context ends, and nothing else is touched.
+lacks. Every name carries this process's id; what is made is removed when the context ends (an end by SIGTERM counts when
+the program turns it into SystemExit), and so is what a process that is gone has left. Nothing else is touched.
 """
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
+import sys
 import time
 
 NETWORK = "10.213.7"
@@ -49,18 +52,65 @@ def why_not(share=True):
     for number, name in ((CAP_NET_ADMIN, "CAP_NET_ADMIN"), (CAP_SYS_ADMIN, "CAP_SYS_ADMIN")):
         if not have >> number & 1:
             return f"no {name}"
-    for program in ("ip", "tc", "nsenter", "taskset", "unshare"):
+    for program in ("hostname", "ip", "nsenter", "setpriv", "taskset", "tc", "unshare"):
         if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
-            return f"no program '{program}' (package iproute2 or util-linux)"
+            return f"no program '{program}' (packages hostname, iproute2, util-linux)"
     if share and cpu_controller() is None:
         return "no cgroup that can limit processors is writable"
     # A kernel may lack namespaces or tbf though the capability is there.
     try:
         with Hosts(1, mbit=100, share=0.5 if share else None):
             pass
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         return str(error)
     return ""
+
+
+def attempt(action, *arguments):
+    """Whether it could be done: while cleaning up, one thing that resists must not keep the others."""
+    try:
+        action(*arguments)
+        return True
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+def end_processes(namespace):
+    for _ in range(100):
+        pids = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, timeout=30).stdout.split()
+        if not pids:
+            return
+        for pid in pids:
+            attempt(os.kill, int(pid), 9)
+        time.sleep(0.05)
+
+
+def remove_namespace(namespace):
+    attempt(end_processes, namespace)
+    attempt(lambda: subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=30))
+
+
+def remove_group(group):
+    end = time.monotonic() + 10
+    while group.exists() and time.monotonic() < end and not attempt(group.rmdir):
+        time.sleep(0.05)  # a process that has ended is not gone yet
+    if group.exists():
+        print(f"cannot remove the cgroup {group}", file=sys.stderr)
+
+
+def remove_leftovers():
+    """What a process that is gone has left: its namespaces and cgroups carry its id."""
+    def gone(name):
+        match = re.match(r"dq(\d+)", name)
+        return match is not None and not pathlib.Path(f"/proc/{match[1]}").exists()
+    for line in subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, timeout=30).stdout.splitlines():
+        if line.split() and gone(line.split()[0]):
+            remove_namespace(line.split()[0])
+    found = cpu_controller()
+    for top in found[0].glob("dq*") if found else []:
+        if gone(top.name):
+            for group in (*top.glob("h*/"), top):
+                remove_group(group)
 
 
 class Hosts:
@@ -79,7 +129,12 @@ class Hosts:
         return f"{NETWORK}.{host + 1}"
 
     def __enter__(self):
-        os.environ["PATH"] += ":/usr/sbin:/sbin"
+        if "/usr/sbin" not in os.environ["PATH"].split(":"):
+            os.environ["PATH"] += ":/usr/sbin:/sbin"
+        remove_leftovers()
+        cores = len(os.sched_getaffinity(0))
+        if self.share is not None and self.count * self.share > cores:
+            raise RuntimeError(f"{self.count} hosts with {self.share} of a core each do not fit on {cores} cores")
         try:
             self.make_namespace(self.switch)
             quiet("ip", "-n", self.switch, "link", "add", "bridge0", "type", "bridge")
@@ -94,17 +149,10 @@ class Hosts:
         return self
 
     def __exit__(self, *_):
-        for namespace in self.made:
-            self.end_processes(namespace)
         for namespace in reversed(self.made):
-            subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=30)
+            remove_namespace(namespace)
         for group in reversed(self.groups):
-            end = time.monotonic() + 10
-            while group.exists() and time.monotonic() < end:
-                try:
-                    group.rmdir()
-                except OSError:  # a process that has ended is not gone yet
-                    time.sleep(0.05)
+            remove_group(group)
         self.made, self.groups = [], []
 
     def make_namespace(self, name):
@@ -146,26 +194,15 @@ class Hosts:
         group.mkdir()
         self.groups.append(group)
 
-    def end_processes(self, namespace):
-        for _ in range(100):
-            pids = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, timeout=30).stdout.split()
-            if not pids:
-                return
-            for pid in pids:
-                try:
-                    os.kill(int(pid), 9)
-                except ProcessLookupError:
-                    pass
-            time.sleep(0.05)
-
     def start(self, host, command, environment, **popen):
         """One process on `host`, with the host's own name, network and share of the cores."""
-        enter = 'hostname "$1"; shift; exec "$@"'
-        # On one processor, always the same: a share that is drawn from two in turn varies from run to run.
-        cores = sorted(os.sched_getaffinity(0))
-        line = ["taskset", "--cpu-list", str(cores[host % len(cores)]), "nsenter", f"--net=/run/netns/{self.namespace(host)}", "unshare", "--uts", "sh", "-c", enter, "sh",
+        enter = 'hostname "$1" && shift && exec "$@"'
+        line = ["nsenter", f"--net=/run/netns/{self.namespace(host)}", "unshare", "--uts", "sh", "-c", enter, "sh",
                 f"host{host}", *map(str, command)]
         if self.share is not None:
             procs = self.groups[1 + host] / "cgroup.procs"
+            # On one processor, always the same: a share that is drawn from two in turn varies from run to run.
+            cores = sorted(os.sched_getaffinity(0))
+            line = ["taskset", "--cpu-list", str(cores[host % len(cores)]), *line]
             line = ["sh", "-c", 'echo $$ > "$1"; shift; exec "$@"', "sh", str(procs), *line]
-        return subprocess.Popen(line, env=environment, **popen)
+        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *line], env=environment, **popen)

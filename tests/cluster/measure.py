@@ -1,4 +1,7 @@
-"""What `ddpprof worker`'s ranks measure on hosts of hosts.py: one world size at a time, one folder each."""
+"""What `ddpprof worker`'s ranks measure on hosts of hosts.py: one world size at a time, one folder each.
+
+DDPPROF_PROGRAM names the program.
+"""
 
 import json
 import os
@@ -9,7 +12,7 @@ import time
 
 from hosts import Hosts
 
-PROGRAM = os.environ.get("DDPPROF_PROGRAM", "")
+PROGRAM = os.environ["DDPPROF_PROGRAM"]
 PORT = 29517
 ROOT_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_", "OMPI_",
                   "TORCHELASTIC_")
@@ -37,14 +40,16 @@ def run_ranks(hosts, world_size, arguments, folder, timeout_s=540):
                                                  MASTER_ADDR=hosts.address(0), MASTER_PORT=str(PORT)),
                                      stdout=log, stderr=log))
         end = time.monotonic() + timeout_s
-        for rank, process in enumerate(ranks):
-            try:
-                code = process.wait(max(0.1, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                raise Failed(f"rank {rank} of {world_size} did not end within {timeout_s} s") from None
-            if code != 0:
-                logs[rank].seek(0)
-                raise Failed(f"rank {rank} of {world_size} ended with {code}: {logs[rank].read()[-2000:]}")
+        codes = [None]
+        while None in codes and not any(codes) and time.monotonic() < end:
+            time.sleep(0.05)
+            codes = [process.poll() for process in ranks]
+        if any(codes):  # the first to fail: the others fail because it is gone
+            rank = next(rank for rank, code in enumerate(codes) if code)
+            logs[rank].seek(0)
+            raise Failed(f"rank {rank} of {world_size} ended with {codes[rank]}: {logs[rank].read()[-2000:]}")
+        if None in codes:
+            raise Failed(f"rank {codes.index(None)} of {world_size} did not end within {timeout_s} s")
     finally:
         for process in ranks:
             if process.poll() is None:
@@ -61,12 +66,12 @@ def ddpprof(*arguments, codes=(0,)):
     return result.stdout
 
 
-def measure_bench(folder, mbit, share, scenario, world_size=2):
+def measure_bench(folder, mbit, share, scenario, world_size=2, timeout_s=540):
     with Hosts(world_size, mbit, share) as hosts:
-        run_ranks(hosts, world_size, [scenario, "--bench-comm"], folder)
+        run_ranks(hosts, world_size, [scenario, "--bench-comm"], folder, timeout_s)
 
 
-def measure_training(folder, mbit, share, scenario, world_size, overrides=()):
+def measure_training(folder, mbit, share, scenario, world_size, overrides=(), timeout_s=540):
     arguments = [scenario]
     for override in overrides:
         arguments += ["--set", override]

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <vector>
 
 #include "analysis/fit/table/nccl_tests.hpp"
 #include "simulator/collective/curve.hpp"
 #include "simulator/stats/summary.hpp"
+#include "tests/validation/data.hpp"
 
 namespace {
 
@@ -22,13 +21,8 @@ constexpr double most_error = 0.05;  // of a file's median
 }  // namespace
 
 int main() {
-  const char* folder = std::getenv("DDPPROF_DATA_DIR");
-  const std::filesystem::path data =
-      std::filesystem::path(folder != nullptr ? folder : "../shared/data") / "nccl-tests";
-  if (!std::filesystem::exists(data)) {
-    std::cout << "skipped: no " << data.string() << '\n';
-    return 77;
-  }
+  const auto data = ddpprof::validation::data_folder("nccl-tests");
+  if (!data) return ddpprof::validation::skipped;
   std::cout << "Fitted to every other size, predicted between them.\n\n"
                "| table | ranks | sizes fitted | predicted | median error | 90th percentile | largest |\n"
                "|---|---|---|---|---|---|---|\n";
@@ -37,7 +31,7 @@ int main() {
                                     {"k80_4ranks_pcie.txt", 4},
                                     {"a100_16ranks_efa.txt", 16},
                                     {"b200_8ranks.txt", 8}}) {
-    const auto log = ddpprof::fit::read_nccl_tests(data / file);
+    const auto log = ddpprof::fit::read_nccl_tests(*data / file);
     std::vector<SizeTime> fitted, between;
     for (std::size_t i = 0; i < log.rows.size(); ++i)
       (i % 2 == 0 ? fitted : between).push_back({static_cast<double>(log.rows[i].bytes), log.rows[i].out_of_place_s});

@@ -5,40 +5,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 
 #include "analysis/fit/table/step_table.hpp"
 #include "simulator/stats/summary.hpp"
+#include "tests/validation/data.hpp"
 
 namespace {
 
 using ddpprof::fit::StepRow;
 using ddpprof::fit::StepTable;
+using ddpprof::validation::Coverage;
+using ddpprof::validation::read_csv;
 
 constexpr std::int64_t most_workers = 8, least_asked = 16;
 
-std::vector<std::vector<std::string>> read(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read " + path.string());
-  std::vector<std::vector<std::string>> rows;
-  std::string line, cell;
-  std::getline(file, line);  // names
-  while (std::getline(file, line)) {
-    std::istringstream cells(line);
-    rows.emplace_back();
-    while (std::getline(cells, cell, ',')) rows.back().push_back(cell);
-  }
-  return rows;
-}
-
 std::vector<StepRow> steps(const std::filesystem::path& folder) {
   std::vector<StepRow> all;
-  for (const auto& row : read(folder / "placements.csv")) {
+  for (const auto& row : read_csv(folder / "placements.csv")) {
     StepRow step;
     step.nodes = static_cast<std::int64_t>(row[0].size());
     step.workers = 0;
@@ -50,7 +36,7 @@ std::vector<StepRow> steps(const std::filesystem::path& folder) {
     step.step_s = std::stod(row[2]);
     all.push_back(step);
   }
-  for (const auto& row : read(folder / "scalability.csv"))
+  for (const auto& row : read_csv(folder / "scalability.csv"))
     all.push_back({std::stoll(row[1]), std::stoll(row[0]), std::stoll(row[2]), std::stod(row[3]), 0});
   return all;
 }
@@ -58,6 +44,8 @@ std::vector<StepRow> steps(const std::filesystem::path& folder) {
 struct Case {
   std::string name;
   double most_error;  // of the median that this comparison accepts, fitted on four nodes
+  std::vector<StepRow> all;
+  double noise_floor = 0.0, fitted_on_all = 0.0;
 };
 
 struct Shape {
@@ -70,7 +58,7 @@ struct Shape {
 // are apart: the median over all pairs.
 double noise_floor(const std::filesystem::path& folder) {
   std::map<Shape, std::vector<double>> repeats;
-  for (const auto& row : read(folder / "placements.csv")) {
+  for (const auto& row : read_csv(folder / "placements.csv")) {
     Shape shape{{}, std::stoll(row[1])};
     for (const char digit : row[0]) shape.devices.push_back(digit - '0');
     std::sort(shape.devices.begin(), shape.devices.end());
@@ -92,20 +80,15 @@ double fitted_on_all(const std::vector<StepRow>& all) {
   return ddpprof::stats::median(errors);
 }
 
-struct Coverage {
-  std::int64_t covered = 0, asked = 0;
-};
-
 // Whether the median error is accepted.
-bool validate(const Case& one, const std::filesystem::path& folder, std::int64_t most_nodes, Coverage& coverage) {
-  const auto all = steps(folder);
+bool validate(const Case& one, std::int64_t most_nodes, Coverage& coverage) {
   std::vector<StepRow> fitted;
-  for (const StepRow& row : all)
+  for (const StepRow& row : one.all)
     if (row.workers <= most_workers && row.nodes <= most_nodes) fitted.push_back(row);
   const StepTable table(fitted);
   std::vector<double> errors, signed_errors;
   Coverage own;
-  for (const StepRow& row : all) {
+  for (const StepRow& row : one.all) {
     if (row.workers < least_asked) continue;
     const auto prediction = table.predict(row);
     signed_errors.push_back(prediction.step_s / row.step_s - 1.0);
@@ -117,29 +100,23 @@ bool validate(const Case& one, const std::filesystem::path& folder, std::int64_t
   std::cout << fmt::format(
       "| {} | {} | {} | {} | {:.1f} % | {:+.1f} % | {:.1f} % | {:.1f} % | {:.1f} % | {:.1f} % | {:.0f} % |\n", one.name,
       most_nodes, fitted.size(), own.asked, 100 * median, 100 * ddpprof::stats::median(signed_errors),
-      100 * ddpprof::stats::mean(errors), 100 * ddpprof::stats::quantile(errors, 0.9), 100 * noise_floor(folder),
-      100 * fitted_on_all(all), 100.0 * static_cast<double>(own.covered) / static_cast<double>(own.asked));
+      100 * ddpprof::stats::mean(errors), 100 * ddpprof::stats::quantile(errors, 0.9), 100 * one.noise_floor,
+      100 * one.fitted_on_all, 100.0 * own.share());
   coverage.covered += own.covered;
   coverage.asked += own.asked;
   return median <= one.most_error;
 }
 
-// Of a share, by Wilson's score at 95 %.
-std::pair<double, double> binomial(const Coverage& coverage) {
-  const double z = 1.96, n = static_cast<double>(coverage.asked), p = static_cast<double>(coverage.covered) / n;
-  const double centre = (p + z * z / (2 * n)) / (1 + z * z / n);
-  const double half = z * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n);
-  return {centre - half, centre + half};
-}
-
 }  // namespace
 
 int main() {
-  const char* folder = std::getenv("DDPPROF_DATA_DIR");
-  const std::filesystem::path data = std::filesystem::path(folder != nullptr ? folder : "../shared/data") / "pollux";
-  if (!std::filesystem::exists(data)) {
-    std::cout << "skipped: no " << data.string() << '\n';
-    return 77;
+  const auto data = ddpprof::validation::data_folder("pollux");
+  if (!data) return ddpprof::validation::skipped;
+  std::vector<Case> cases = {{"bert", 0.054, {}}, {"cifar10", 0.09, {}}, {"imagenet", 0.081, {}}};
+  for (Case& one : cases) {
+    one.all = steps(*data / one.name);
+    one.noise_floor = noise_floor(*data / one.name);
+    one.fitted_on_all = fitted_on_all(one.all);
   }
   std::cout
       << "Fitted on N <= 8, predicted for N >= 16.\n\n"
@@ -149,12 +126,12 @@ int main() {
   bool good = true;
   for (const std::int64_t nodes : {4, 2}) {
     Coverage coverage;
-    for (const Case& one : {Case{"bert", 0.054}, {"cifar10", 0.09}, {"imagenet", 0.081}}) {
-      const bool accepted = validate(one, data / one.name, nodes, coverage);
+    for (const Case& one : cases) {
+      const bool accepted = validate(one, nodes, coverage);
       good = good && (accepted || nodes == 2);  // two nodes say little of sixteen: there the interval has to know that
     }
-    const auto [low, high] = binomial(coverage);
-    const double share = static_cast<double>(coverage.covered) / static_cast<double>(coverage.asked);
+    const auto [low, high] = ddpprof::validation::binomial(coverage);
+    const double share = coverage.share();
     std::cout << fmt::format("| together | {} | | {} | | | | | | | {:.1f} % (95 %: {:.1f} to {:.1f}) |\n", nodes,
                              coverage.asked, 100 * share, 100 * low, 100 * high);
     // Of two nodes the interval has to be wide; of four it may neither miss nor say nothing.

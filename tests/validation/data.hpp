@@ -1,0 +1,27 @@
+// Where measured data of real clusters lie, and their tables.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpprof::validation {
+
+inline constexpr int skipped = 77;  // exit code of a comparison without its data
+
+// DDPPROF_DATA_DIR, or ../shared/data beside the clone; where `part` is not there, says so and gives nothing.
+std::optional<std::filesystem::path> data_folder(const std::string& part);
+
+// A CSV file's rows without the line of names; a cell in quotes may hold commas. Throws std::runtime_error when the
+// file cannot be read.
+std::vector<std::vector<std::string>> read_csv(const std::filesystem::path&);
+
+struct Coverage {
+  std::int64_t covered = 0, asked = 0;
+  double share() const { return static_cast<double>(covered) / static_cast<double>(asked); }
+};
+// Of a share, by Wilson's score at 95 %.
+std::pair<double, double> binomial(const Coverage&);
+
+}  // namespace ddpprof::validation
