@@ -109,6 +109,7 @@ void advise(PredictResult& result, const Predictor& predictor, const std::string
             double confidence) {
   const auto next = predictor.next_measurement(workers);
   if (!next) return;
+  result.next[strategy] = *next;
   const std::string at = "N = " + std::to_string(next->workers);
   result.notes.push_back(note(
       "info", "measure_next",

@@ -100,9 +100,10 @@ struct FitSummary {
 };
 
 struct PredictResult {
-  std::vector<Prediction> predictions;        // by strategy, then N; none for a strategy whose data forbid it
-  std::vector<WhyRow> why;                    // of each prediction, and of each change
-  std::vector<WhatIfRow> what_ifs;            // empty without a change
+  std::vector<Prediction> predictions;          // by strategy, then N; none for a strategy whose data forbid it
+  std::vector<WhyRow> why;                      // of each prediction, and of each change
+  std::vector<WhatIfRow> what_ifs;              // empty without a change
+  std::map<std::string, NextMeasurement> next;  // strategy -> what would narrow its furthest prediction most
   std::map<std::string, std::int64_t> knees;  // strategy -> smallest N that is communication-bound, where there is one
   std::vector<Note> notes;
 };

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "analysis/fit/predict.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
@@ -15,32 +13,15 @@ using synthetic::Truth;
 
 constexpr std::int64_t asked = 64;
 
-struct Advised {
-  bool any = false, bench_comm = false;
-  std::int64_t workers = 0;
-  double now = 0.0, then = 0.0, half_width = 0.0;
-};
-
-Advised advice(store::Database& database) {
+PredictResult ask(store::Database& database) {
   PredictOptions options;
   options.workers = {asked};
-  const PredictResult result = predict_all(database, options);
+  return predict_all(database, options);
+}
+
+double half_width(const PredictResult& result) {
   const Prediction& row = result.predictions.at(0);
-  Advised found;
-  found.half_width = (row.step_high_s - row.step_low_s) / 2.0 / row.step_s;
-  static const std::regex text(
-      R"(addition, (ddp|all-reduces alone) at N = (\d+) would .* from about ±([\d.]+) % to ±([\d.]+) %)");
-  for (const Note& note : result.notes) {
-    std::smatch parts;
-    if (note.code != "measure_next" || !std::regex_search(note.message, parts, text)) continue;
-    found = {true,
-             parts[1] != "ddp",
-             std::stoll(parts[2]),
-             std::stod(parts[3]) / 100,
-             std::stod(parts[4]) / 100,
-             found.half_width};
-  }
-  return found;
+  return (row.step_high_s - row.step_low_s) / 2.0 / row.step_s;
 }
 
 // Measured as advised, the interval narrows to about what was said.
@@ -51,20 +32,22 @@ TEST(NextMeasurement, NarrowsTheIntervalAsSaid) {
   truth.alpha_s = 0.5e-3;
   TemporaryDatabase before("advice-before");
   synthetic::add_ddp(before.get(), truth, {1, 2}, 1);
-  const Advised said = advice(before.get());
-  ASSERT_TRUE(said.any);
+  const PredictResult first = ask(before.get());
+  ASSERT_TRUE(first.next.contains("ddp"));
+  const NextMeasurement said = first.next.at("ddp");
   EXPECT_LT(said.then, 0.8 * said.now);
-  EXPECT_NEAR(said.now / said.half_width, 1.0, 0.5);
+  EXPECT_NEAR(said.now / half_width(first), 1.0, 0.5);
+  EXPECT_THAT(first.notes, testing::Contains(testing::Field(&Note::code, "measure_next")));
   TemporaryDatabase after("advice-after");
   synthetic::add_ddp(after.get(), truth, {1, 2}, 1);
   if (said.bench_comm)
     synthetic::add_bench(after.get(), truth, {said.workers});
   else
     synthetic::add_ddp(after.get(), truth, {said.workers}, 2);
-  const Advised then = advice(after.get());
-  EXPECT_LT(then.half_width, 0.8 * said.half_width);
-  EXPECT_LT(then.half_width, 2.0 * said.then);
-  EXPECT_GT(then.half_width, 0.3 * said.then);
+  const double then = half_width(ask(after.get()));
+  EXPECT_LT(then, 0.8 * half_width(first));
+  EXPECT_LT(then, 2.0 * said.then);
+  EXPECT_GT(then, 0.3 * said.then);
 }
 
 TEST(NextMeasurement, IsNotNamedForWhatWasMeasured) {
@@ -72,7 +55,7 @@ TEST(NextMeasurement, IsNotNamedForWhatWasMeasured) {
   truth.nccl = true;
   TemporaryDatabase database("advice-measured");
   synthetic::add_ddp(database.get(), truth, {1, 2, asked}, 1);
-  EXPECT_FALSE(advice(database.get()).any);
+  EXPECT_TRUE(ask(database.get()).next.empty());
 }
 
 }  // namespace
