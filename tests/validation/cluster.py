@@ -124,7 +124,8 @@ def quick():
         case.measure((1, 2, 4), {1: 1, 2: 1, 4: 1}, timeout_s=120)
         rows = case.evaluate((4,))
         report(rows)
-        return 0 if len(rows) == 1 and abs(rows[0].error) < 0.3 else 1
+        # A busy machine may blur a run this short; a wrong unit or a lost rank is off by far more.
+        return 0 if len(rows) == 1 and -0.6 < rows[0].error < 1.5 else 1
 
 
 def main():
