@@ -65,13 +65,13 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   const bool both_sources =
       std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return point.bench; }) &&
       std::any_of(points.begin(), points.end(), [](const CollectivePoint& point) { return !point.bench; });
+  const double share = usual_core_share(points);
   for (const CollectivePoint& point : points) {
     problem.measured.push_back(point.transfer_s);
     const bool blurred = both_sources && !point.bench;
     problem.sd.push_back(std::hypot(blurred ? in_step_sd : least_sd, point.noise));
     // With the least that sharing may cost, or the bound would cut off what it leaves to the link.
-    const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine),
-                      .core_share = std::min(least_core_share, usual_core_share(points))};
+    const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine), .core_share = std::min(least_core_share, share)};
     const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowd);
     // No latency may alone exceed 1.5 times what any measured all-reduce took in all, no bandwidth term what the
     // largest messages took: they are the ones that bandwidth carries.
@@ -84,13 +84,13 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   // On a GPU it runs beside compute on processors of its own.
   const bool beside = !nccl && std::any_of(points.begin(), points.end(),
                                            [](const CollectivePoint& point) { return point.beside_compute > 0.0; });
-  problem.parameters = {{"latency", "s", std::log(nccl ? 5e-6 : 30e-6), factor_of_ten, std::log(1e-9),
-                         std::log(alpha_limit), true, false},
-                        {"inverse_bandwidth", "s/byte", std::log(nccl ? 1e-10 : 1e-9), factor_of_ten, std::log(1e-14),
-                         std::log(beta_limit), true, false},
-                        {"in_step_factor", "", 0.0, one_machine || nccl ? 0.7 : 0.05, std::log(0.1), std::log(20.0),
-                         true, !both_sources},
-                        {"turn", "s", std::log(30e-6), factor_of_ten, std::log(1e-9), std::log(0.1), true, !beside}};
+  problem.parameters = {
+      {"latency", "s", std::log(nccl ? 5e-6 : 30e-6), factor_of_ten, std::log(1e-9), std::log(alpha_limit), true,
+       false},
+      {"inverse_bandwidth", "s/byte", std::log(nccl ? 1e-10 : 1e-9), factor_of_ten, std::log(1e-14),
+       std::log(beta_limit), true, false},
+      {"in_step_factor", "", 0.0, one_machine || nccl ? 0.7 : 0.05, std::log(0.1), std::log(20.0), true, !both_sources},
+      {"turn", "s", std::log(30e-6), factor_of_ten, std::log(1e-9), std::log(0.1), true, !beside}};
   if (form.segmented) {
     problem.parameters.push_back({"reduction", "s/byte", std::log(nccl ? 1e-12 : 1e-10), factor_of_ten, std::log(1e-14),
                                   std::log(beta_limit), true, false});
@@ -100,7 +100,6 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.parameters.push_back(
         {"switch", "s", std::log(0.3e-3), factor_of_three, std::log(1e-7), std::log(1.0), true, false});
     problem.parameters.push_back({"switch_exponent", "", 0.6, 0.15, 0.1, 1.5, false, false});
-    const double share = usual_core_share(points);
     problem.parameters.push_back(
         {"core_share", "", std::log(share), 0.3, std::log(std::min(least_core_share, share / 3.0)), 0.0, true, false});
   }

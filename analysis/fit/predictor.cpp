@@ -151,9 +151,7 @@ Terms Predictor::with_all_work(Terms terms, const Machine& machine, const WhatIf
   const auto found = profiles().find(1);
   if (machine.device == "cuda" || found == profiles().end() || measured_on(machine) != nullptr) return terms;
   const StepProfile& one = found->second;
-  const double rounds =
-      static_cast<double>(change.accumulation.value_or(one.accumulation)) / static_cast<double>(one.accumulation);
-  double work_s = rounds * passes(one, best(), change) * (one.forward_s + one.backward_s);
+  double work_s = rounds_ratio(one, change) * passes(one, best(), change) * (one.forward_s + one.backward_s);
   if (!change.frees(Term::compute)) work_s += one.optimizer_s / change.compute_speed;
   const double least_s = static_cast<double>(machine.ranks_per_machine()) * work_s / static_cast<double>(machine.cores);
   terms.compute_s += std::max(0.0, least_s - (strategy_ == "dp" ? terms.compute_s : terms.step_s()));

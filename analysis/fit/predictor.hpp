@@ -47,6 +47,10 @@ struct Terms {
   double step_s() const { return compute_s + exposed_s + skew_s + other_s; }
 };
 
+// How many times as large a change makes a micro-batch, and how many times as many of them it makes a step.
+double batch_ratio(const StepProfile&, const WhatIf&);
+double rounds_ratio(const StepProfile&, const WhatIf&);
+
 class Predictor {
  public:
   // Empty when the strategy can be predicted, else why not.

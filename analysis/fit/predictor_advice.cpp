@@ -45,7 +45,6 @@ double left_of(const std::vector<double>& y, const std::vector<double>& x1, cons
 }  // namespace
 
 std::vector<double> Predictor::log_steps(std::int64_t workers) const {
-  const Machine machine = machine_for(workers);
   std::vector<double> logs;
   for (const auto& [one, own] : samples_) logs.push_back(std::log(changed(workers, one, own, 0.0, {}).step_s()));
   return logs;

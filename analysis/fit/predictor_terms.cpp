@@ -29,15 +29,9 @@ double copied_s_per_byte(const StepProfile& profile, const std::vector<Bucket>& 
   return bytes > 0 ? profile.tail_s / static_cast<double>(bytes) : 0.0;
 }
 
-double batch_ratio(const StepProfile& profile, const WhatIf& change) {
-  if (!change.batch_per_worker || profile.batch_per_worker <= 0) return 1.0;
-  return static_cast<double>(*change.batch_per_worker) / static_cast<double>(profile.batch_per_worker);
-}
-
 double input_s(const StepProfile& profile, const WhatIf& change) {
   if (change.frees(Term::input)) return 0.0;
-  const auto rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation));
-  return profile.data_s * batch_ratio(profile, change) * rounds / static_cast<double>(profile.accumulation);
+  return profile.data_s * batch_ratio(profile, change) * rounds_ratio(profile, change);
 }
 
 // A median of differences beside a sum of medians may be slightly negative; beside compute that a change takes away it
@@ -57,6 +51,16 @@ collective::Cost without(collective::Cost cost, const WhatIf& change) {
 }
 
 }  // namespace
+
+double batch_ratio(const StepProfile& profile, const WhatIf& change) {
+  if (!change.batch_per_worker || profile.batch_per_worker <= 0) return 1.0;
+  return static_cast<double>(*change.batch_per_worker) / static_cast<double>(profile.batch_per_worker);
+}
+
+double rounds_ratio(const StepProfile& profile, const WhatIf& change) {
+  return static_cast<double>(change.accumulation.value_or(profile.accumulation)) /
+         static_cast<double>(profile.accumulation);
+}
 
 double Predictor::straggler_s(const StepProfile& profile, double scale, const Machine& machine, double normal) const {
   if (machine.workers < 2) return 0.0;
@@ -244,8 +248,7 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
 Terms Predictor::dp_terms(const StepProfile& profile, double scale, const Machine& machine, const Draw& draw,
                           const WhatIf& change) const {
   const double own = passes(profile, draw, change);
-  const double longer = static_cast<double>(change.accumulation.value_or(profile.accumulation)) /
-                        static_cast<double>(profile.accumulation);
+  const double longer = rounds_ratio(profile, change);
   Terms terms;
   terms.compute_s = (profile.forward_s + profile.backward_s) * scale * own * longer;
   // The optimizer runs on device 0 alone, whatever N is: only the cores it finds differ, and at that time all are idle.

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "analysis/fit/predictor.hpp"
-#include "analysis/fit/text.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
@@ -59,11 +58,7 @@ std::vector<TermGain> Predictor::gains(std::int64_t workers, bool with_change) c
 
 double Predictor::throughput(std::int64_t workers, double step_s, const WhatIf& change) const {
   const StepProfile& profile = nearest(machine_for(workers));
-  double samples = profile.samples_per_worker;
-  if (change.accumulation)
-    samples *= static_cast<double>(*change.accumulation) / static_cast<double>(profile.accumulation);
-  if (change.batch_per_worker && profile.batch_per_worker > 0)
-    samples *= static_cast<double>(*change.batch_per_worker) / static_cast<double>(profile.batch_per_worker);
+  const double samples = profile.samples_per_worker * rounds_ratio(profile, change) * batch_ratio(profile, change);
   return static_cast<double>(workers) * samples / step_s;
 }
 
