@@ -24,17 +24,24 @@ constexpr double least_core_share = 0.2;
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
 enum : std::size_t { alpha, beta, in_step, turn, gamma, switching, switch_exponent, core_share };
 
-// Of a training step's collective relative to bench-comm's, everything takes in_step times as long.
-collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
-                         double in_step_factor) {
+Crowd crowd_of(const Form& form, const Machine& machine, std::span<const double> values) {
   Crowd crowd{.ranks_per_core = ranks_per_core(machine)};
   if (form.sharing == HostSharing::time_shared) {
     crowd.switch_s = values[switching];
     crowd.switch_exponent = values[switch_exponent];
     crowd.core_share = values[core_share];
   }
-  const collective::Link link{values[alpha], values[beta], form.segmented ? values[gamma] : 0.0};
-  return in_step_factor * form.cost(machine.workers, bytes, link, crowd);
+  return crowd;
+}
+
+collective::Link link_of(const Form& form, std::span<const double> values) {
+  return {values[alpha], values[beta], form.segmented ? values[gamma] : 0.0};
+}
+
+// Of a training step's collective relative to bench-comm's, everything takes in_step times as long.
+collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
+                         double in_step_factor) {
+  return in_step_factor * form.cost(machine.workers, bytes, link_of(form, values), crowd_of(form, machine, values));
 }
 
 // How much longer it takes beside compute: at every step the thread that carries it waits for its turn.
@@ -261,8 +268,7 @@ std::string Form::name() const {
   return base;
 }
 
-collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const collective::Link& link,
-                            const Crowd& crowd) const {
+collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) const {
   collective::Link shared = link;
   if (sharing == HostSharing::time_shared) {
     const double waiting = std::max(0.0, crowd.ranks_per_core - 1.0);
@@ -271,9 +277,20 @@ collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const coll
     shared.bandwidth_s_per_byte *= slower;
     shared.reduction_s_per_byte *= slower;
   }
-  const collective::Cost alone = segmented ? collective::gloo_segmented_ring(workers, bytes, shared)
-                                           : collective::ring(workers, static_cast<double>(bytes), shared);
-  return sharing == HostSharing::proportional ? std::max(1.0, crowd.ranks_per_core) * alone : alone;
+  if (sharing == HostSharing::proportional) shared = std::max(1.0, crowd.ranks_per_core) * link;
+  return shared;
+}
+
+collective::Hops Form::hops(std::int64_t workers, std::int64_t bytes) const {
+  return segmented ? collective::gloo_segmented_ring_hops(workers, bytes)
+                   : collective::ring_hops(workers, static_cast<double>(bytes));
+}
+
+collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const collective::Link& link,
+                            const Crowd& crowd) const {
+  const collective::Link found = shared(link, crowd);
+  return segmented ? collective::gloo_segmented_ring(workers, bytes, found)
+                   : collective::ring(workers, static_cast<double>(bytes), found);
 }
 
 double ranks_per_core(const Machine& machine) {
@@ -290,12 +307,26 @@ collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::
   return cost_of(form, machine, bytes, values, values[in_step]);
 }
 
+collective::Link FormFit::step_link(const Machine& machine, std::span<const double> values, const LinkChange& bandwidth,
+                                    const LinkChange& latency) const {
+  collective::Link link = link_of(form, values);
+  if (latency.changes()) link.latency_s *= latency.of(hop_s(values)) / hop_s(values);
+  const double byte_s = values[beta] * values[in_step];
+  if (bandwidth.changes()) link.bandwidth_s_per_byte /= bandwidth.of(1.0 / byte_s) * byte_s;
+  return values[in_step] * form.shared(link, crowd_of(form, machine, values));
+}
+
+double FormFit::turn_s(std::span<const double> values) const {
+  return problem.parameters[turn].fixed ? 0.0 : values[turn];
+}
+
 std::vector<double> FormFit::with_link(std::span<const double> values, const LinkChange& bandwidth,
                                        const LinkChange& latency) const {
   std::vector<double> changed(values.begin(), values.end());
+  if (latency.changes()) changed[alpha] *= latency.of(hop_s(values)) / hop_s(values);
   // A figure is what a step's all-reduce gets: the factor between a step and bench-comm is in it.
-  changed[alpha] = latency.value ? *latency.value / values[in_step] : latency.factor * values[alpha];
-  changed[beta] = bandwidth.value ? 1.0 / (*bandwidth.value * values[in_step]) : values[beta] / bandwidth.factor;
+  const double byte_s = values[beta] * values[in_step];
+  if (bandwidth.changes()) changed[beta] /= bandwidth.of(1.0 / byte_s) * byte_s;
   return changed;
 }
 

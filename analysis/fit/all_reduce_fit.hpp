@@ -39,6 +39,9 @@ struct Form {
   HostSharing sharing = HostSharing::none;
 
   std::string name() const;
+  // The link as ranks that share cores find it.
+  collective::Link shared(const collective::Link&, const Crowd&) const;
+  collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
   // Of one all-reduce alone on the link.
   collective::Cost cost(std::int64_t workers, std::int64_t bytes, const collective::Link&, const Crowd&) const;
 };
@@ -61,6 +64,10 @@ struct FormFit {
   double hop_s(std::span<const double> values) const;  // one hop of a small message
   // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
+  // That cost's parts, for simulations of many draws: what a hop of it finds, over a changed link or the fitted one, …
+  collective::Link step_link(const Machine&, std::span<const double> values, const LinkChange& bandwidth,
+                             const LinkChange& latency) const;
+  double turn_s(std::span<const double> values) const;  // … and waits beside compute
 };
 
 struct AllReduceFit {

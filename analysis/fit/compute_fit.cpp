@@ -21,10 +21,37 @@ double contending(const Machine& machine) {
   return std::max(1.0, std::min(static_cast<double>(machine.ranks_per_machine()), room));
 }
 
+// Of the law without its base.
+ComputeFit::LogCompute log_law(const Machine& machine) {
+  return {0.0, -std::log(static_cast<double>(machine.threads_per_rank)), std::log(contending(machine)),
+          std::log(machine.crowding())};
+}
+
 double law(const Machine& machine, std::span<const double> values) {
-  return values[base] * std::pow(static_cast<double>(machine.threads_per_rank), -values[threads_exponent]) *
-         std::pow(contending(machine), values[contention_exponent]) *
-         std::pow(machine.crowding(), values[sharing_exponent]);
+  return values[base] * std::exp(log_law(machine).of(values));
+}
+
+// How much each measured machine says of so many ranks on one; sums to 1.
+std::vector<double> nearest(const std::vector<Machine>& machines, std::int64_t ranks_per_machine) {
+  std::map<std::int64_t, std::vector<std::size_t>> levels;  // ranks per machine -> points
+  for (std::size_t i = 0; i < machines.size(); ++i) levels[machines[i].ranks_per_machine()].push_back(i);
+  std::vector<double> weights(machines.size(), 0.0);
+  const auto spread = [&](const std::vector<std::size_t>& points, double weight) {
+    for (const std::size_t i : points) weights[i] = weight / static_cast<double>(points.size());
+  };
+  const auto above = levels.lower_bound(ranks_per_machine);
+  if (above == levels.end()) {
+    spread(levels.rbegin()->second, 1.0);
+  } else if (above == levels.begin() || above->first == ranks_per_machine) {
+    spread(above->second, 1.0);
+  } else {
+    const auto below = std::prev(above);
+    const double share = std::log(static_cast<double>(ranks_per_machine) / static_cast<double>(below->first)) /
+                         std::log(static_cast<double>(above->first) / static_cast<double>(below->first));
+    spread(below->second, 1.0 - share);
+    spread(above->second, share);
+  }
+  return weights;
 }
 
 }  // namespace
@@ -56,26 +83,31 @@ Machine ComputeFit::dedicated_machine(std::int64_t workers) const {
   return machine;
 }
 
-double ComputeFit::compute_s(const Machine& machine, std::span<const double> values) const {
-  return law(machine, values) * std::exp(missed(machine.ranks_per_machine(), values));
+double ComputeFit::LogCompute::of(std::span<const double> values) const {
+  return constant + by_threads * values[threads_exponent] + by_contention * values[contention_exponent] +
+         by_sharing * values[sharing_exponent];
 }
 
-double ComputeFit::missed(std::int64_t ranks_per_machine, std::span<const double> values) const {
-  std::map<std::int64_t, std::pair<double, double>> levels;  // ranks per machine -> sum, count
+ComputeFit::LogCompute ComputeFit::LogCompute::operator-(const LogCompute& other) const {
+  return {constant - other.constant, by_threads - other.by_threads, by_contention - other.by_contention,
+          by_sharing - other.by_sharing};
+}
+
+ComputeFit::LogCompute ComputeFit::log_compute(const Machine& machine) const {
+  LogCompute log = log_law(machine);
+  const std::vector<double> weights = nearest(machines, machine.ranks_per_machine());
   for (std::size_t i = 0; i < machines.size(); ++i) {
-    auto& [sum, count] = levels[machines[i].ranks_per_machine()];
-    sum += std::log(problem.measured[i] / law(machines[i], values));
-    count += 1.0;
+    const LogCompute point = log_law(machines[i]);
+    log.constant += weights[i] * (std::log(problem.measured[i]) - point.constant);
+    log.by_threads -= weights[i] * point.by_threads;
+    log.by_contention -= weights[i] * point.by_contention;
+    log.by_sharing -= weights[i] * point.by_sharing;
   }
-  if (levels.empty()) return 0.0;
-  const auto mean = [](const auto& level) { return level->second.first / level->second.second; };
-  const auto above = levels.lower_bound(ranks_per_machine);
-  if (above == levels.end()) return mean(std::prev(levels.end()));
-  if (above == levels.begin() || above->first == ranks_per_machine) return mean(above);
-  const auto below = std::prev(above);
-  const double share = std::log(static_cast<double>(ranks_per_machine) / static_cast<double>(below->first)) /
-                       std::log(static_cast<double>(above->first) / static_cast<double>(below->first));
-  return mean(below) + share * (mean(above) - mean(below));
+  return log;
+}
+
+double ComputeFit::compute_s(const Machine& machine, std::span<const double> values) const {
+  return std::exp(log_compute(machine).of(values));
 }
 
 ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>& profiles) {

@@ -39,9 +39,16 @@ struct ComputeFit {
   Machine machine_for(std::int64_t workers, std::int64_t gpus_per_node) const;
   // Every rank with the cores of one rank at N = 1.
   Machine dedicated_machine(std::int64_t workers) const;
+  // ln compute(machine) is a line in the exponents: the base drops out, as the law is made to meet what was measured.
+  struct LogCompute {
+    double constant = 0.0, by_threads = 0.0, by_contention = 0.0, by_sharing = 0.0;
+    double of(std::span<const double> values) const;
+    LogCompute operator-(const LogCompute&) const;
+    bool changes() const { return constant != 0.0 || by_threads != 0.0 || by_contention != 0.0 || by_sharing != 0.0; }
+  };
+  // Of a fit with a point.
+  LogCompute log_compute(const Machine&) const;
   double compute_s(const Machine&, std::span<const double> values) const;
-  // ln(measured / law) at so many ranks a host.
-  double missed(std::int64_t ranks_per_machine, std::span<const double> values) const;
 };
 
 ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>&);

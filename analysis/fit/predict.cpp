@@ -29,23 +29,6 @@ Note note(const char* severity, const char* code, const std::string& message, co
   return row;
 }
 
-Models build(store::Database& database) {
-  Models models;
-  models.measured = load(database);
-  if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
-    throw NotSupported("the database holds no measured training step and no benchmark of collectives",
-                       "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
-  }
-  models.all_reduce = fit_all_reduce(models.measured.collectives);
-  models.ddp_compute = fit_compute("ddp", models.measured.ddp);
-  models.dp_compute = fit_compute("dp", models.measured.dp);
-  const auto& dp = models.measured.dp;
-  const double parameter_bytes = dp.empty() ? 0.0 : static_cast<double>(dp.rbegin()->second.parameter_bytes);
-  const bool own_devices = !dp.empty() && dp.rbegin()->second.machine.device == "cuda";
-  models.copies = fit_copies(models.measured.copies, parameter_bytes, own_devices);
-  return models;
-}
-
 FitSummary summarise_fits(const Models& models) {
   FitSummary summary;
   const auto add = [&](store::FitRow row, const std::vector<std::string>& notes, const char* advice) {
@@ -225,10 +208,27 @@ void insert_all(store::Database& database, const std::vector<Row>& rows) {
 
 }  // namespace
 
-FitSummary fit_database(store::Database& database) { return summarise_fits(build(database)); }
+Models fit_models(store::Database& database) {
+  Models models;
+  models.measured = load(database);
+  if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
+    throw NotSupported("the database holds no measured training step and no benchmark of collectives",
+                       "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
+  }
+  models.all_reduce = fit_all_reduce(models.measured.collectives);
+  models.ddp_compute = fit_compute("ddp", models.measured.ddp);
+  models.dp_compute = fit_compute("dp", models.measured.dp);
+  const auto& dp = models.measured.dp;
+  const double parameter_bytes = dp.empty() ? 0.0 : static_cast<double>(dp.rbegin()->second.parameter_bytes);
+  const bool own_devices = !dp.empty() && dp.rbegin()->second.machine.device == "cuda";
+  models.copies = fit_copies(models.measured.copies, parameter_bytes, own_devices);
+  return models;
+}
+
+FitSummary fit_database(store::Database& database) { return summarise_fits(fit_models(database)); }
 
 PredictResult predict_all(store::Database& database, const PredictOptions& options) {
-  PredictResult result = run(build(database), options);
+  PredictResult result = run(fit_models(database), options);
   if (result.predictions.empty()) nothing_predicted(result);
   return result;
 }
@@ -298,7 +298,7 @@ Results fit_and_predict(store::Database& database, const PredictOptions& options
   Results results;
   results.learning_rates = learning_rates(learning_rate_options);
   write_learning_rates(database, learning_rate_options);
-  const Models models = build(database);
+  const Models models = fit_models(database);
   results.fit = summarise_fits(models);
   write_fits(database, results.fit);
   results.predicted = run(models, options);

@@ -13,7 +13,8 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double wide_interval = 10.0;  // high over low: beyond it a prediction says little
+constexpr double straggler_spread = 0.3;  // of the logarithm: the noise itself is known to about a third
+constexpr double wide_interval = 10.0;    // high over low: beyond it a prediction says little
 
 bool same_machine(const Machine& a, const Machine& b) {
   return a.workers == b.workers && a.ranks_per_machine() == b.ranks_per_machine() &&
@@ -38,6 +39,9 @@ Predictor::Predictor(const Models& models, std::string strategy, const PredictOp
   // DataParallel's replicas are threads of one process: none can have a host of its own.
   asked_dedicated_ = options_.dedicated;
   if (strategy_ == "dp") options_.dedicated = false;
+  for (const auto& [workers, profile] : profiles()) {
+    measured_intervals_.emplace(workers, stats::clustered_median_interval(profile.step_repeats, options_.confidence));
+  }
   calibrations_ = calibrate(best());
   for (Draw& one : draws()) {
     Calibrations own = calibrate(one);
@@ -120,7 +124,7 @@ std::vector<Predictor::Draw> Predictor::draws() const {
       one.copies = draw(copies.problem, copies.solution, normals(copies.solution.x.size()));
     }
     one.profile = random.normal();
-    one.straggler = random.normal();
+    one.straggler = std::exp(random.normal() * straggler_spread);
     one.drift = random.normal();
     one.batch = random.normal();
     one.levels = normals(profiles().size());
@@ -128,35 +132,7 @@ std::vector<Predictor::Draw> Predictor::draws() const {
   return all;
 }
 
-Terms Predictor::model(const Machine& machine, const Draw& draw, const WhatIf& change) const {
-  const StepProfile* measured = measured_on(machine);
-  const StepProfile& profile = measured ? *measured : nearest(machine);
-  double scale = std::exp(draw.profile * profile.compute_noise);
-  if (!measured && !draw.compute.empty()) {
-    scale *= compute().compute_s(machine, draw.compute) / compute().compute_s(profile.machine, draw.compute);
-  }
-  return strategy_ == "ddp" ? ddp_terms(profile, scale, machine, draw, change)
-                            : dp_terms(profile, scale, machine, draw, change);
-}
-
-Terms Predictor::modelled(std::int64_t workers) const {
-  const Machine machine = machine_for(workers);
-  return with_all_work(calibrated(model(machine, best()), calibration(calibrations_, machine), 0.0), machine);
-}
-
-// However ranks take turns on a host's cores, all of them have to do their work there: ranks times what one alone
-// computes, which keeps one core busy at least, over the cores. DDP's ranks may compute while others wait, so that it
-// is their step that cannot be shorter; DataParallel's replicas all compute between the same two copies.
-Terms Predictor::with_all_work(Terms terms, const Machine& machine, const WhatIf& change) const {
-  const auto found = profiles().find(1);
-  if (machine.device == "cuda" || found == profiles().end() || measured_on(machine) != nullptr) return terms;
-  const StepProfile& one = found->second;
-  double work_s = rounds_ratio(one, change) * passes(one, best(), change) * (one.forward_s + one.backward_s);
-  if (!change.frees(Term::compute)) work_s += one.optimizer_s / change.compute_speed;
-  const double least_s = static_cast<double>(machine.ranks_per_machine()) * work_s / static_cast<double>(machine.cores);
-  terms.compute_s += std::max(0.0, least_s - (strategy_ == "dp" ? terms.compute_s : terms.step_s()));
-  return terms;
-}
+Terms Predictor::modelled(std::int64_t workers) const { return changed(case_at(workers), best(), calibrations_, 0.0); }
 
 Terms Predictor::central(std::int64_t workers) const {
   const Terms terms = modelled(workers);
@@ -186,20 +162,15 @@ Terms Predictor::measured_terms(const StepProfile& profile, const Terms& modelle
 }
 
 stats::Interval Predictor::interval(std::int64_t workers) const {
-  const Machine machine = machine_for(workers);
-  if (const StepProfile* measured = measured_on(machine)) {
-    return stats::clustered_median_interval(measured->step_repeats, options_.confidence);
-  }
-  const double drift = drift_sd(machine);
-  std::vector<double> steps;
-  for (const auto& [one, own] : samples_) {
-    const Terms terms = calibrated(model(machine, one), calibration(own, machine), one.drift * drift);
-    steps.push_back(with_all_work(terms, machine).step_s());
-  }
+  const Case at = case_at(workers);
+  if (at.measured) return measured_intervals_.at(workers);
+  return interval_of(changed_samples_s(at, drift_sd(at.machine)), least_s(at.machine));
+}
+
+stats::Interval Predictor::interval_of(const std::vector<double>& steps_s, double least_s) const {
   stats::Interval interval;
-  interval.mid = stats::median(steps);
-  interval.low = std::max(stats::quantile(steps, (1.0 - options_.confidence) / 2.0), least_s(machine));
-  interval.high = stats::quantile(steps, (1.0 + options_.confidence) / 2.0);
+  interval.low = std::max(stats::quantile(steps_s, (1.0 - options_.confidence) / 2.0), least_s);
+  interval.high = stats::quantile(steps_s, (1.0 + options_.confidence) / 2.0);
   interval.achieved_confidence = options_.confidence;
   return interval;
 }
@@ -211,8 +182,7 @@ double Predictor::least_s(const Machine& machine) const {
     const bool easier = workers <= machine.workers && other.nodes <= machine.nodes &&
                         other.ranks_per_machine() <= machine.ranks_per_machine() &&
                         other.threads_per_rank >= machine.threads_per_rank;
-    if (!easier) continue;
-    least_s = std::max(least_s, stats::clustered_median_interval(profile.step_repeats, options_.confidence).low);
+    if (easier) least_s = std::max(least_s, measured_intervals_.at(workers).low);
   }
   return least_s;
 }

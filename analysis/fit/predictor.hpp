@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,10 @@ struct Models {
   CopyFit copies;
 };
 
+// Everything that predictions need of a database. Throws NotSupported when it holds no measured training step and no
+// benchmark of collectives.
+Models fit_models(store::Database&);
+
 // A step split so that step = compute + exposed + skew + other. For dp, communication and exposed are the copies.
 struct Terms {
   double compute_s = 0.0;
@@ -51,6 +57,11 @@ struct Terms {
 double batch_ratio(const StepProfile&, const WhatIf&);
 double rounds_ratio(const StepProfile&, const WhatIf&);
 
+struct Outlook {
+  Terms terms;
+  double low_s = 0.0, high_s = 0.0;  // of the step
+};
+
 class Predictor {
  public:
   // Empty when the strategy can be predicted, else why not.
@@ -59,6 +70,8 @@ class Predictor {
   Predictor(const Models&, std::string strategy, const PredictOptions&);
 
   Prediction predict(std::int64_t workers, const std::vector<TermGain>& why) const;  // why: gains(workers)
+  // A prediction's figures alone, under a change or none: what a plot needs at each of many N.
+  Outlook outlook(std::int64_t workers, const WhatIf& = {}) const;
   // How much of the step each term would give back if it were free, with the options' change or without: shares of that
   // step, none below 0, in the order of Term.
   std::vector<TermGain> gains(std::int64_t workers, bool with_change = false) const;
@@ -80,11 +93,30 @@ class Predictor {
   std::int64_t largest_measured() const;
 
  private:
+  // Another strategy's step is simulated task by task: fewer draws carry its interval.
+  static constexpr std::size_t draws_of_strategies = 40;
+
   struct Draw {
     const FormFit* form = nullptr;  // none when the all-reduce is not fitted (N = 1 alone)
     std::vector<double> link, compute, copies;
-    double profile = 0.0, straggler = 0.0, drift = 0.0, batch = 0.0;  // standard normal
-    std::vector<double> levels;  // standard normal, of each measured N's median step
+    double straggler = 1.0;                          // times its expected lateness
+    double profile = 0.0, drift = 0.0, batch = 0.0;  // standard normal
+    std::vector<double> levels;                      // standard normal, of each measured N's median step
+  };
+
+  // What all draws share: a machine under a change.
+  struct Case {
+    Machine machine;
+    WhatIf change;
+    const StepProfile* profile = nullptr;
+    bool measured = false;              // the profile was taken on this very machine
+    ComputeFit::LogCompute log_scale;   // of its compute, from where the profile was taken to here
+    double lateness = 0.0;              // expected, of the slowest rank, as a share of the measured passes
+    std::vector<Bucket> buckets;        // ddp's, under the change
+    double copy_back_s_per_byte = 0.0;  // at the profile's compute
+    double slowdown = 1.0;
+    double buffers_s = 0.0;     // at the links as fitted
+    double least_step_s = 0.0;  // that all ranks' work takes on the cores they share
   };
 
   // Measured over modelled at one N, as logarithms.
@@ -95,6 +127,7 @@ class Predictor {
     double missed = 0.0;   // of the waiting, as a share of the communication in flight: no logarithm
     double step = 0.0;     // on the whole step, for what is left
     double raw = 0.0;      // of the step before either
+    double waiting_less_1 = 0.0, step_factor = 1.0;  // exp(waiting) - 1 and exp(step)
   };
   using Calibrations = std::vector<Calibration>;  // by ranks per host, then N
 
@@ -106,22 +139,37 @@ class Predictor {
   // The profile measured on this very machine, or null.
   const StepProfile* measured_on(const Machine&) const;
   const StepProfile& nearest(const Machine&) const;
-  Terms model(const Machine&, const Draw&, const WhatIf& change = {}) const;
-  Terms ddp_terms(const StepProfile&, double scale, const Machine&, const Draw&, const WhatIf&) const;
-  Terms dp_terms(const StepProfile&, double scale, const Machine&, const Draw&, const WhatIf&) const;
-  // A DDP step before its straggler; its buckets as `buckets`.
-  step::DdpStep ddp_step(const StepProfile&, const std::vector<Bucket>& buckets, double scale, const Machine&,
-                         const Draw&, const WhatIf&) const;
-  // Forward and backward of one micro-batch relative to the measured one.
-  double passes(const StepProfile&, const Draw&, const WhatIf&) const;
+  Case case_of(const Machine&, const WhatIf&) const;
+  Case case_at(std::int64_t workers, const WhatIf& = {}) const;  // each rank on its own cores where sharing is free
+  Terms model(const Case&, const Draw&) const;
+  Terms ddp_terms(const Case&, const Draw&) const;
+  Terms dp_terms(const Case&, const Draw&) const;
+  // The terms of each of the first samples.
+  std::vector<Terms> model_samples(const Case&, std::size_t count) const;
+  bool runs_at_once(const Case&) const;  // so that one call simulates many draws
+  std::vector<Terms> ddp_terms_at_once(const Case&, std::span<const Draw* const>) const;
+  std::vector<Terms> ddp_terms_of_algorithm(const Case&, std::span<const Draw* const>) const;
+  // Compute's factor to the profile's; of forward and backward alone, that of a changed batch.
+  double scale(const Case&, const Draw&) const;
+  static double passes(const Case&, const Draw&);
+  // A DDP step before its straggler.
+  step::DdpStep ddp_step(const Case&, const Draw&, double scale) const;
   double copy_back_s_per_byte(const StepProfile&, const std::vector<Bucket>&) const;
   double buffers_s(const StepProfile&, const Machine&) const;
-  // The model with a change, calibrated as without, on the machine of so many workers.
-  Terms changed(std::int64_t workers, const Draw&, const Calibrations&, double drift, const WhatIf&) const;
+  // How much longer the broadcast of buffers takes where latency changes: along a tree, as much as its hops explain.
+  static double slower_broadcast_s(const Case&, const Draw&);
+  double all_work_s(const Case&) const;
+  // The model with a change, calibrated as without.
+  Terms changed(const Case&, const Draw&, const Calibrations&, double drift) const;
+  // The step of each sample, or of the first so many.
+  std::vector<double> changed_samples_s(const Case&, double drift_sd, std::size_t most = SIZE_MAX) const;
   double throughput(std::int64_t workers, double step_s, const WhatIf&) const;
-  double straggler_s(const StepProfile&, double scale, const Machine&, double normal) const;
+  double lateness(const StepProfile&, const Machine&) const;
   double slowdown() const;
   Calibrations calibrate(const Draw&) const;
+  // How much each of them counts on a machine.
+  static std::vector<double> weights(const Calibrations&, const Machine&);
+  static Calibration mean(const Calibrations&, const std::vector<double>& weights);
   static Calibration calibration(const Calibrations&, const Machine&);
   // What was missed grows with the communication, and never by more than in proportion to the waiting itself: where
   // compute hides nearly all, a small remainder says little of how it grows.
@@ -139,9 +187,11 @@ class Predictor {
   double drift_sd(const Machine&) const;                      // of it all
   std::vector<double> log_steps(std::int64_t workers) const;  // of each draw, without drift
   Terms modelled(std::int64_t workers) const;
-  Terms with_all_work(Terms, const Machine&, const WhatIf& change = {}) const;
+  static Terms with_all_work(Terms, const Case&, bool dp);
   static Terms measured_terms(const StepProfile&, const Terms& modelled);
   stats::Interval interval(std::int64_t workers) const;
+  // Quantiles of the samples' steps; no middle.
+  stats::Interval interval_of(const std::vector<double>& steps_s, double least_s) const;
   // The low end of what fewer ranks took on a machine no harder than this one.
   double least_s(const Machine&) const;
   std::string note(std::int64_t workers) const;
@@ -149,13 +199,16 @@ class Predictor {
   const Models& models_;
   std::string strategy_;
   PredictOptions options_;
-  bool asked_dedicated_ = false;  // as the options said before DataParallel took it back
-  Calibrations calibrations_;     // with the best parameters
+  bool asked_dedicated_ = false;                                // as the options said before DataParallel took it back
+  Calibrations calibrations_;                                   // with the best parameters
+  std::map<std::int64_t, stats::Interval> measured_intervals_;  // by measured N: of its median step
   struct Sample {
     Draw draw;
     Calibrations calibrations;
   };
   std::vector<Sample> samples_;
+
+  friend struct PredictorJudge;  // a test that both ways to simulate the samples agree
 };
 
 }  // namespace ddpprof::fit

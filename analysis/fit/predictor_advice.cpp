@@ -45,18 +45,19 @@ double left_of(const std::vector<double>& y, const std::vector<double>& x1, cons
 }  // namespace
 
 std::vector<double> Predictor::log_steps(std::int64_t workers) const {
-  std::vector<double> logs;
-  for (const auto& [one, own] : samples_) logs.push_back(std::log(changed(workers, one, own, 0.0, {}).step_s()));
+  std::vector<double> logs = changed_samples_s(case_at(workers), 0.0);
+  for (double& value : logs) value = std::log(value);
   return logs;
 }
 
 std::optional<NextMeasurement> Predictor::next_measurement(std::int64_t workers) const {
-  const Machine machine = machine_for(workers);
-  if (measured_on(machine) != nullptr || samples_.size() < 3) return std::nullopt;
+  const Case asked = case_at(workers);
+  const Machine& machine = asked.machine;
+  if (asked.measured || samples_.size() < 3) return std::nullopt;
   const std::vector<double> steps = log_steps(workers);
   // How much of the drift in the waiting reaches the step.
   constexpr double nudge = 0.05;
-  const auto drifted = [&](double by) { return std::log(changed(workers, best(), calibrations_, by, {}).step_s()); };
+  const auto drifted = [&](double by) { return std::log(changed(asked, best(), calibrations_, by).step_s()); };
   const double reach = (drifted(nudge) - drifted(-nudge)) / (2.0 * nudge);
   const Drift now = drift(machine);
   const auto width = [&](double variance, double drift_sd) {

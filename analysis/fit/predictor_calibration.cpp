@@ -25,7 +25,7 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
     // Every N shows what the model misses on the machine it was measured on, whatever the machine asked about.
     const Machine& machine = options_.dedicated ? machine_for(workers) : profile.machine;
     if (measured_on(machine) == nullptr) continue;
-    const Terms terms = model(machine, draw);
+    const Terms terms = model(case_of(machine, {}), draw);
     const double measured = stats::median(profile.step_s) * std::exp(normal * profile.step_noise);
     const double modelled = terms.step_s();
     if (!(modelled > 0.0 && measured > 0.0)) continue;
@@ -41,6 +41,8 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
       if (terms.communication_s > 0.0) one.missed = waiting * std::expm1(one.waiting) / terms.communication_s;
     }
     one.step = std::log(measured / (modelled + waiting * (std::exp(one.waiting) - 1.0)));
+    one.waiting_less_1 = std::expm1(one.waiting);
+    one.step_factor = std::exp(one.step);
     all.push_back(one);
   }
   std::sort(all.begin(), all.end(), [](const Calibration& a, const Calibration& b) {
@@ -49,17 +51,7 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
   return all;
 }
 
-Predictor::Calibration Predictor::calibration(const Calibrations& all, const Machine& machine) {
-  if (all.empty()) return {};
-  const auto between = [](const Calibration& below, const Calibration& above, double share) {
-    const auto mix = [share](double low, double high) { return low + share * (high - low); };
-    return Calibration{above.workers,
-                       above.ranks_per_machine,
-                       mix(below.waiting, above.waiting),
-                       mix(below.missed, above.missed),
-                       mix(below.step, above.step),
-                       mix(below.raw, above.raw)};
-  };
+std::vector<double> Predictor::weights(const Calibrations& all, const Machine& machine) {
   // Where `at` lies between two counts, in the logarithm, kept within them.
   const auto share_of = [](std::int64_t at, std::int64_t low, std::int64_t high) {
     if (at <= low || low >= high) return 0.0;
@@ -67,22 +59,55 @@ Predictor::Calibration Predictor::calibration(const Calibrations& all, const Mac
     return std::log(static_cast<double>(at) / static_cast<double>(low)) /
            std::log(static_cast<double>(high) / static_cast<double>(low));
   };
-  std::vector<Calibration> levels;  // one for each ranks per host, taken at the machine's N
-  for (auto first = all.begin(); first != all.end();) {
-    const auto last = std::find_if(
-        first, all.end(), [&](const Calibration& one) { return one.ranks_per_machine != first->ranks_per_machine; });
-    auto above = std::find_if(first, last, [&](const Calibration& one) { return one.workers >= machine.workers; });
-    if (above == last) --above;
-    const Calibration& below = above == first ? *above : *std::prev(above);
-    levels.push_back(between(below, *above, share_of(machine.workers, below.workers, above->workers)));
+  struct Level {  // all of one number of ranks per machine, at the machine's N
+    std::int64_t ranks_per_machine;
+    std::size_t below, above;
+    double share;
+  };
+  std::vector<Level> levels;
+  for (std::size_t first = 0; first < all.size();) {
+    std::size_t last = first;
+    while (last < all.size() && all[last].ranks_per_machine == all[first].ranks_per_machine) ++last;
+    std::size_t above = first;
+    while (above + 1 < last && all[above].workers < machine.workers) ++above;
+    const std::size_t below = above == first ? above : above - 1;
+    levels.push_back({all[first].ranks_per_machine, below, above,
+                      share_of(machine.workers, all[below].workers, all[above].workers)});
     first = last;
   }
+  std::vector<double> weights(all.size(), 0.0);
+  const auto add = [&](const Level& level, double weight) {
+    weights[level.below] += weight * (1.0 - level.share);
+    weights[level.above] += weight * level.share;
+  };
+  if (levels.empty()) return weights;
   const std::int64_t ranks = machine.ranks_per_machine();
-  auto above = std::find_if(levels.begin(), levels.end(),
-                            [&](const Calibration& one) { return one.ranks_per_machine >= ranks; });
-  if (above == levels.end()) --above;
-  const Calibration& below = above == levels.begin() ? *above : *std::prev(above);
-  return between(below, *above, share_of(ranks, below.ranks_per_machine, above->ranks_per_machine));
+  std::size_t above = 0;
+  while (above + 1 < levels.size() && levels[above].ranks_per_machine < ranks) ++above;
+  const Level& low = levels[above == 0 ? above : above - 1];
+  const double share = share_of(ranks, low.ranks_per_machine, levels[above].ranks_per_machine);
+  add(low, 1.0 - share);
+  add(levels[above], share);
+  return weights;
+}
+
+Predictor::Calibration Predictor::mean(const Calibrations& all, const std::vector<double>& weights) {
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (weights[i] == 1.0) return all[i];  // beyond what was measured, most often
+  Calibration sum;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    sum.waiting += weights[i] * all[i].waiting;
+    sum.missed += weights[i] * all[i].missed;
+    sum.step += weights[i] * all[i].step;
+    sum.raw += weights[i] * all[i].raw;
+  }
+  sum.waiting_less_1 = std::expm1(sum.waiting);
+  sum.step_factor = std::exp(sum.step);
+  return sum;
+}
+
+Predictor::Calibration Predictor::calibration(const Calibrations& all, const Machine& machine) {
+  return mean(all, weights(all, machine));
 }
 
 Predictor::Drift Predictor::drift(const Machine& machine) const {
@@ -130,12 +155,13 @@ double Predictor::drift_sd(const Machine& machine) const {
 }
 
 Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double drift) {
-  const double step = std::exp(calibration.step);
+  const double step = calibration.step_factor;
   const double waiting_s = terms.exposed_s + terms.skew_s;
-  double correction_s = waiting_s * std::expm1(calibration.waiting);
+  double correction_s = waiting_s * calibration.waiting_less_1;
   const double by_communication_s = calibration.missed * terms.communication_s;
   if (std::abs(by_communication_s) < std::abs(correction_s)) correction_s = by_communication_s;
-  const double waiting = waiting_s > 0.0 ? step * std::exp(drift) * (1.0 + correction_s / waiting_s) : step;
+  const double waiting =
+      waiting_s > 0.0 ? step * (drift == 0.0 ? 1.0 : std::exp(drift)) * (1.0 + correction_s / waiting_s) : step;
   for (double* part : {&terms.compute_s, &terms.other_s, &terms.input_s}) *part *= step;
   for (double* part : {&terms.exposed_s, &terms.skew_s, &terms.communication_s, &terms.latency_s, &terms.bandwidth_s}) {
     *part *= waiting;

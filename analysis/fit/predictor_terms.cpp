@@ -6,12 +6,12 @@
 #include "analysis/fit/other_strategy.hpp"
 #include "analysis/fit/predictor.hpp"
 #include "simulator/stats/normal.hpp"
+#include "simulator/step/ddp_draws.hpp"
 #include "simulator/step/ddp_step.hpp"
 
 namespace ddpprof::fit {
 namespace {
 
-constexpr double straggler_spread = 0.3;   // of the logarithm: the noise itself is known to about a third
 constexpr double batch_exponent_sd = 0.1;  // compute grows with the batch to the power of 1, within so much
 constexpr int gloo_threads = 2;            // ProcessGroupGloo::Options' default: collectives in flight
 
@@ -50,6 +50,27 @@ collective::Cost without(collective::Cost cost, const WhatIf& change) {
   return cost;
 }
 
+int lanes(const StepProfile& profile) { return profile.machine.backend == "nccl" ? 1 : gloo_threads; }
+
+std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
+  return std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
+}
+
+// Forward and backward of one micro-batch relative to the measured one.
+double usual_passes(const StepProfile& profile, const WhatIf& change) {
+  return change.frees(Term::compute) ? 0.0 : batch_ratio(profile, change) / change.compute_speed;
+}
+
+// The same of what computes once a step.
+double outside_passes(const WhatIf& change) { return change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed; }
+
+// Everything before the last backward: the earlier micro-batches are part of it, so that lateness grows over them too.
+double forward_s(const WhatIf& change, const StepProfile& profile) {
+  if (!change.accumulation) return profile.forward_s;
+  const auto rounds = static_cast<double>(*change.accumulation);
+  return rounds * micro_forward_s(profile) + (rounds - 1.0) * profile.backward_s;
+}
+
 }  // namespace
 
 double batch_ratio(const StepProfile& profile, const WhatIf& change) {
@@ -62,12 +83,11 @@ double rounds_ratio(const StepProfile& profile, const WhatIf& change) {
          static_cast<double>(profile.accumulation);
 }
 
-double Predictor::straggler_s(const StepProfile& profile, double scale, const Machine& machine, double normal) const {
-  if (machine.workers < 2) return 0.0;
-  const double reach_s = (profile.forward_s + profile.backward_s) * scale;
-  const double spread = std::exp(normal * straggler_spread);
+double Predictor::lateness(const StepProfile& profile, const Machine& machine) const {
+  const double reach_s = profile.forward_s + profile.backward_s;
+  if (machine.workers < 2 || !(reach_s > 0.0)) return 0.0;
   // Measured here: the slowest rank's lateness itself. Elsewhere its relative sigma, times Blom's maximum of N.
-  if (&profile == measured_on(machine) && profile.machine.workers > 1) return profile.straggler_s * scale * spread;
+  if (&profile == measured_on(machine) && profile.machine.workers > 1) return profile.straggler_s / reach_s;
   double sigma = 0.0;
   bool found = false;
   for (const auto& [workers, other] : profiles()) {
@@ -78,7 +98,7 @@ double Predictor::straggler_s(const StepProfile& profile, double scale, const Ma
     found = true;
   }
   if (!found) sigma = profile.step_jitter;  // one rank's own noise is the least that N ranks differ by
-  return sigma * reach_s * stats::blom_expected_max(machine.workers) * spread;
+  return sigma * stats::blom_expected_max(machine.workers);
 }
 
 std::vector<Bucket> Predictor::buckets_of(const StepProfile& profile) const {
@@ -151,61 +171,113 @@ double Predictor::buffers_s(const StepProfile& profile, const Machine& machine) 
          std::log2(static_cast<double>(source->machine.workers));
 }
 
-double Predictor::passes(const StepProfile& profile, const Draw& draw, const WhatIf& change) const {
-  if (change.frees(Term::compute)) return 0.0;
-  return std::pow(batch_ratio(profile, change), 1.0 + draw.batch * batch_exponent_sd) / change.compute_speed;
+// However ranks take turns on a host's cores, all of them have to do their work there: ranks times what one alone
+// computes, which keeps one core busy at least, over the cores. DDP's ranks may compute while others wait, so that it
+// is their step that cannot be shorter; DataParallel's replicas all compute between the same two copies.
+double Predictor::all_work_s(const Case& at) const {
+  const auto found = profiles().find(1);
+  if (at.machine.device == "cuda" || found == profiles().end() || at.measured) return 0.0;
+  const StepProfile& one = found->second;
+  double work_s = rounds_ratio(one, at.change) * usual_passes(one, at.change) * (one.forward_s + one.backward_s);
+  if (!at.change.frees(Term::compute)) work_s += one.optimizer_s / at.change.compute_speed;
+  return static_cast<double>(at.machine.ranks_per_machine()) * work_s / static_cast<double>(at.machine.cores);
 }
 
-step::DdpStep Predictor::ddp_step(const StepProfile& profile, const std::vector<Bucket>& buckets, double scale,
-                                  const Machine& machine, const Draw& draw, const WhatIf& change) const {
-  const double copy_rate = copy_back_s_per_byte(profile, buckets_of(profile)) * scale;
-  const double own = passes(profile, draw, change);
-  const double others = change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed;
-  const auto rounds = static_cast<double>(change.accumulation.value_or(profile.accumulation));
+Terms Predictor::with_all_work(Terms terms, const Case& at, bool dp) {
+  if (at.least_step_s == 0.0) return terms;
+  terms.compute_s += std::max(0.0, at.least_step_s - (dp ? terms.compute_s : terms.step_s()));
+  return terms;
+}
+
+Predictor::Case Predictor::case_of(const Machine& machine, const WhatIf& change) const {
+  Case at;
+  at.machine = machine;
+  at.change = change;
+  const StepProfile* measured = measured_on(machine);
+  at.measured = measured != nullptr;
+  at.profile = measured ? measured : &nearest(machine);
+  const StepProfile& profile = *at.profile;
+  if (!measured && !compute().solution.x.empty())
+    at.log_scale = compute().log_compute(machine) - compute().log_compute(profile.machine);
+  if (!change.frees(Term::sharing)) at.least_step_s = all_work_s(at);
+  if (strategy_ == "dp") return at;
+  if (!change.frees(Term::skew)) at.lateness = lateness(profile, machine);
+  at.buckets = buckets_under(profile, change);
+  at.copy_back_s_per_byte = copy_back_s_per_byte(profile, buckets_of(profile));
+  if (machine.workers > 1) at.slowdown = slowdown();
+  if (!change.frees(Term::latency)) at.buffers_s = buffers_s(profile, machine);
+  return at;
+}
+
+Predictor::Case Predictor::case_at(std::int64_t workers, const WhatIf& change) const {
+  return case_of(change.frees(Term::sharing) ? compute().dedicated_machine(workers) : machine_for(workers), change);
+}
+
+double Predictor::scale(const Case& at, const Draw& draw) const {
+  const double noise = draw.profile * at.profile->compute_noise;
+  if (!at.log_scale.changes() || draw.compute.empty()) return std::exp(noise);
+  return std::exp(noise + at.log_scale.of(draw.compute));
+}
+
+double Predictor::passes(const Case& at, const Draw& draw) {
+  const double usual = usual_passes(*at.profile, at.change);
+  if (draw.batch == 0.0 || usual == 0.0) return usual;
+  const double batch = batch_ratio(*at.profile, at.change);
+  return batch == 1.0 ? usual : usual * std::pow(batch, draw.batch * batch_exponent_sd);
+}
+
+Terms Predictor::model(const Case& at, const Draw& draw) const {
+  const Draw* const one[] = {&draw};
+  if (runs_at_once(at)) return ddp_terms_at_once(at, one).front();
+  return strategy_ == "ddp" ? ddp_terms(at, draw) : dp_terms(at, draw);
+}
+
+step::DdpStep Predictor::ddp_step(const Case& at, const Draw& draw, double scale) const {
+  const StepProfile& profile = *at.profile;
+  const WhatIf& change = at.change;
+  const Machine& machine = at.machine;
+  const double own = passes(at, draw);
   step::DdpStep work;
-  // The earlier micro-batches are part of the forward, so that lateness grows over them too.
-  work.forward_s = profile.forward_s;
-  if (change.accumulation) work.forward_s = rounds * micro_forward_s(profile) + (rounds - 1.0) * profile.backward_s;
-  work.forward_s *= scale * own;
+  work.forward_s = forward_s(at.change, profile) * scale * own;
   work.backward_s = profile.backward_s * scale * own;
-  work.optimizer_s = profile.optimizer_s * scale * others;
+  work.optimizer_s = profile.optimizer_s * scale * outside_passes(change);
   work.data_s = input_s(profile, change);
-  work.lanes = profile.machine.backend == "nccl" ? 1 : gloo_threads;
-  work.slowdown = machine.workers > 1 ? slowdown() : 1.0;
+  work.lanes = lanes(profile);
+  work.slowdown = at.slowdown;
   std::vector<double> link;
   if (draw.form) link = draw.form->with_link(draw.link, change.bandwidth, change.latency);
-  for (const Bucket& bucket : buckets) {
+  work.buckets.reserve(at.buckets.size());
+  for (const Bucket& bucket : at.buckets) {
     step::BucketWork item;
     item.ready_s = change.overlap ? std::min(bucket.ready_s, profile.backward_s) * scale * own : work.backward_s;
-    item.copy_back_s = copy_rate * static_cast<double>(bucket.bytes) * others;
+    item.copy_back_s = at.copy_back_s_per_byte * scale * static_cast<double>(bucket.bytes) * outside_passes(change);
     if (machine.workers > 1 && draw.form) {
-      const auto bytes =
-          static_cast<std::int64_t>(std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes));
+      const std::int64_t bytes = wire_bytes(bucket, change);
       item.cost = without(draw.form->cost(machine, bytes, link), change);
       if (!change.frees(Term::latency)) item.beside_compute_s = draw.form->beside_compute_s(machine, bytes, link);
     }
     work.buckets.push_back(item);
   }
-  if (change.frees(Term::latency)) return work;
-  work.buffers_s = buffers_s(profile, machine);
-  if (draw.form && machine.workers > 1 && change.latency.changes()) {
-    // Of a broadcast along a tree, as much as its hops explain.
-    const double hop_s = draw.form->hop_s(draw.link), hops = std::ceil(std::log2(static_cast<double>(machine.workers)));
-    work.buffers_s += std::min(work.buffers_s, hops * hop_s) * (draw.form->hop_s(link) / hop_s - 1.0);
-  }
+  work.buffers_s = at.buffers_s;
+  if (draw.form && machine.workers > 1) work.buffers_s += slower_broadcast_s(at, draw);
   return work;
 }
 
-Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machine& machine, const Draw& draw,
-                           const WhatIf& change) const {
-  const std::vector<Bucket> buckets = buckets_under(profile, change);
-  step::DdpStep work = ddp_step(profile, buckets, scale, machine, draw, change);
+double Predictor::slower_broadcast_s(const Case& at, const Draw& draw) {
+  if (!at.change.latency.changes()) return 0.0;
+  const double hop_s = draw.form->hop_s(draw.link),
+               hops = std::ceil(std::log2(static_cast<double>(at.machine.workers)));
+  return std::min(at.buffers_s, hops * hop_s) * (at.change.latency.of(hop_s) / hop_s - 1.0);
+}
+
+Terms Predictor::ddp_terms(const Case& at, const Draw& draw) const {
+  const StepProfile& profile = *at.profile;
+  const WhatIf& change = at.change;
+  const Machine& machine = at.machine;
+  const double scaled = scale(at, draw);
+  step::DdpStep work = ddp_step(at, draw, scaled);
   const step::DdpResult even = step::simulate(work);
-  if (!change.frees(Term::skew)) {
-    const double measured_s = profile.forward_s + profile.backward_s;
-    const double longer = measured_s > 0.0 ? (work.forward_s + work.backward_s) / (measured_s * scale) : 1.0;
-    work.straggler_s = straggler_s(profile, scale * longer, machine, draw.straggler);
-  }
+  work.straggler_s = at.lateness * (work.forward_s + work.backward_s) * draw.straggler;
   const step::DdpResult late = work.straggler_s > 0.0 ? step::simulate(work) : even;
 
   Terms terms;
@@ -230,12 +302,12 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
                               machine.workers,
                               change.servers,
                               change.accumulation.value_or(profile.accumulation),
-                              micro_forward_s(profile) * scale * passes(profile, draw, change),
+                              micro_forward_s(profile) * scaled * passes(at, draw),
                               work.straggler_s,
                               change.gradient_bytes};
-    const double bytes = static_cast<double>(total_bytes(buckets)) * change.gradient_bytes;
+    const double bytes = static_cast<double>(total_bytes(at.buckets)) * change.gradient_bytes;
     const OtherOutcome outcome =
-        simulate_other(other, work, buckets, equivalent_link(machine.workers, bytes, buckets.size(), even.cost));
+        simulate_other(other, work, at.buckets, equivalent_link(machine.workers, bytes, at.buckets.size(), even.cost));
     // ZeRO beside DDP in one simulation: what that simulation leaves out is in the measured step.
     terms.exposed_s = std::max(0.0, (outcome.beside_ddp ? terms.exposed_s : 0.0) + outcome.exposed_s);
     terms.compute_s = std::max(0.0, (outcome.beside_ddp ? terms.compute_s : 0.0) + outcome.compute_s);
@@ -245,18 +317,95 @@ Terms Predictor::ddp_terms(const StepProfile& profile, double scale, const Machi
   return terms;
 }
 
-Terms Predictor::dp_terms(const StepProfile& profile, double scale, const Machine& machine, const Draw& draw,
-                          const WhatIf& change) const {
-  const double own = passes(profile, draw, change);
+std::vector<Terms> Predictor::ddp_terms_at_once(const Case& at, std::span<const Draw* const> draws) const {
+  // Draws of one algorithm go together: its hops are the same for all of them.
+  const auto segmented = [](const Draw* draw) { return draw->form != nullptr && draw->form->form.segmented; };
+  std::vector<const Draw*> some[2];
+  for (const Draw* draw : draws) some[segmented(draw) ? 1 : 0].push_back(draw);
+  for (const bool only : {false, true})
+    if (some[only ? 0 : 1].empty()) return ddp_terms_of_algorithm(at, some[only ? 1 : 0]);
+  const std::vector<Terms> found[2] = {ddp_terms_of_algorithm(at, some[0]), ddp_terms_of_algorithm(at, some[1])};
+  std::size_t next[2] = {0, 0};
+  std::vector<Terms> all;
+  for (const Draw* draw : draws) {
+    const std::size_t which = segmented(draw) ? 1 : 0;
+    all.push_back(found[which][next[which]++]);
+  }
+  return all;
+}
+
+std::vector<Terms> Predictor::ddp_terms_of_algorithm(const Case& at, std::span<const Draw* const> draws) const {
+  const std::size_t count = draws.size();
+  const StepProfile& profile = *at.profile;
+  const WhatIf& change = at.change;
+  const bool several = at.machine.workers > 1 && draws.front()->form != nullptr;
+  std::vector<step::DrawnBucket> buckets;
+  for (const Bucket& bucket : at.buckets) {
+    const double ready_s = change.overlap ? std::min(bucket.ready_s, profile.backward_s) : profile.backward_s;
+    collective::Hops hops;
+    if (several) hops = draws.front()->form->form.hops(at.machine.workers, wire_bytes(bucket, change));
+    buckets.push_back({ready_s, hops.count, hops.bytes, static_cast<double>(bucket.bytes)});
+  }
+  step::DrawnTimes times;
+  std::vector<double> scales(count), buffers_s(count, at.buffers_s);
+  for (std::vector<double>* values :
+       {&times.pace, &times.forward_s, &times.backward_s, &times.straggler_s, &times.hop_s, &times.hop_s_per_byte,
+        &times.reduction_s_per_byte, &times.turn_s, &times.copy_s_per_byte}) {
+    values->resize(count);
+  }
+  const double usual_forward_s = forward_s(change, profile);
+  const double copy_s_per_byte = at.copy_back_s_per_byte * outside_passes(change);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Draw& draw = *draws[i];
+    scales[i] = scale(at, draw);
+    times.pace[i] = scales[i] * passes(at, draw);
+    times.forward_s[i] = usual_forward_s * times.pace[i];
+    times.backward_s[i] = profile.backward_s * times.pace[i];
+    times.straggler_s[i] = at.lateness * (times.forward_s[i] + times.backward_s[i]) * draw.straggler;
+    times.copy_s_per_byte[i] = copy_s_per_byte * scales[i];
+    if (!several) continue;
+    const collective::Link link = draw.form->step_link(at.machine, draw.link, change.bandwidth, change.latency);
+    times.hop_s[i] = link.latency_s;
+    times.hop_s_per_byte[i] = link.bandwidth_s_per_byte;
+    times.reduction_s_per_byte[i] = link.reduction_s_per_byte;
+    times.turn_s[i] = draw.form->turn_s(draw.link);
+    buffers_s[i] += slower_broadcast_s(at, draw);
+  }
+  const step::DrawnLink kind{lanes(profile), change.frees(Term::latency), change.frees(Term::bandwidth)};
+  const step::DrawnResults drawn = step::simulate_draws(buckets, kind, times);
+  const double optimizer_s = profile.optimizer_s * outside_passes(change), waited_s = input_s(profile, change);
+  std::vector<Terms> all(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Terms& terms = all[i];
+    terms.compute_s = times.forward_s[i] + drawn.even_backward_s[i] + optimizer_s * scales[i] + drawn.even_copy_s[i];
+    terms.exposed_s = buffers_s[i] + (drawn.even_finish_s[i] - drawn.even_backward_s[i]) - drawn.even_copy_s[i];
+    terms.skew_s = drawn.late_finish_s[i] - drawn.even_finish_s[i];
+    terms.input_s = waited_s;
+    terms.other_s = waited_s + gap_s(profile, terms.compute_s);
+    if (at.machine.workers == 1) {
+      terms.compute_s += terms.exposed_s;
+      terms.exposed_s = 0.0;
+      continue;
+    }
+    terms.communication_s = drawn.communication_s[i];
+    if (drawn.alone_s[i] > 0.0) terms.latency_s = terms.communication_s * drawn.latency_s[i] / drawn.alone_s[i];
+    terms.bandwidth_s = terms.communication_s - terms.latency_s;
+  }
+  return all;
+}
+
+Terms Predictor::dp_terms(const Case& at, const Draw& draw) const {
+  const StepProfile& profile = *at.profile;
+  const WhatIf& change = at.change;
   const double longer = rounds_ratio(profile, change);
   Terms terms;
-  terms.compute_s = (profile.forward_s + profile.backward_s) * scale * own * longer;
+  terms.compute_s = (profile.forward_s + profile.backward_s) * scale(at, draw) * passes(at, draw) * longer;
   // The optimizer runs on device 0 alone, whatever N is: only the cores it finds differ, and at that time all are idle.
-  if (!change.frees(Term::compute)) terms.compute_s += profile.optimizer_s / change.compute_speed;
+  terms.compute_s += profile.optimizer_s * outside_passes(change);
   terms.input_s = input_s(profile, change);
   terms.other_s = terms.input_s + profile.buffers_s + gap_s(profile, terms.compute_s);
-  if (machine.workers == 1 || draw.copies.empty() || change.frees(Term::copies)) return terms;
-  step::DataParallelStep step = models_.copies.step_for(machine.workers, draw.copies);
+  if (at.machine.workers == 1 || draw.copies.empty() || change.frees(Term::copies)) return terms;
+  step::DataParallelStep step = models_.copies.step_for(at.machine.workers, draw.copies);
   step.parameter_bytes *= change.model_bytes;
   step.input_bytes *= batch_ratio(profile, change);
   step.output_bytes *= batch_ratio(profile, change);

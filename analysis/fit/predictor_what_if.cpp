@@ -8,8 +8,6 @@
 namespace ddpprof::fit {
 namespace {
 
-// Another strategy's step is simulated task by task: fewer draws carry its interval.
-constexpr std::size_t draws_of_strategies = 40;
 constexpr std::int64_t most_server_workers = 1024;
 
 }  // namespace
@@ -20,21 +18,13 @@ std::string_view binding(const std::vector<TermGain>& gains) {
   return most == gains.end() || !(most->share > 0.0) ? to_string(Term::compute) : to_string(most->term);
 }
 
-Terms Predictor::changed(std::int64_t workers, const Draw& draw, const Calibrations& calibrations, double drift,
-                         const WhatIf& change) const {
-  const bool own_cores = change.frees(Term::sharing);
-  const Machine machine = own_cores ? compute().dedicated_machine(workers) : machine_for(workers);
-  const Terms terms = calibrated(model(machine, draw, change), calibration(calibrations, machine), drift);
-  return own_cores ? terms : with_all_work(terms, machine, change);
-}
-
 std::vector<TermGain> Predictor::gains(std::int64_t workers, bool with_change) const {
   const Machine machine = machine_for(workers);
   const WhatIf change = with_change ? options_.what_if : WhatIf{};
   const auto step_s = [&](std::vector<Term> free) {
     WhatIf freed = change;
     freed.free = std::move(free);
-    return changed(workers, best(), calibrations_, 0.0, freed).step_s();
+    return changed(case_at(workers, freed), best(), calibrations_, 0.0).step_s();
   };
   const double whole_s = step_s({});
   const auto gain = [&](double from_s, double to_s) {
@@ -97,28 +87,27 @@ WhatIfRow Predictor::what_if(std::int64_t workers) const {
   if (servers && change.servers > workers)
     throw std::invalid_argument(std::to_string(change.servers) + " servers are more than the workers");
   if (const std::string none = no_change_at(workers); !none.empty()) throw std::invalid_argument(none);
-  const Machine machine = machine_for(workers);
+  const Case before = case_at(workers), after = case_at(workers, change);
   WhatIfRow row;
   row.strategy = strategy_;
   row.workers = workers;
   row.step_s = central(workers).step_s();
-  row.changed_step_s = changed(workers, best(), calibrations_, 0.0, change).step_s();
+  row.changed_step_s = changed(after, best(), calibrations_, 0.0).step_s();
   if (!(row.changed_step_s > 0.0)) throw std::invalid_argument("nothing would be left of the step");
   row.throughput = throughput(workers, row.step_s, {});
   row.changed_throughput = throughput(workers, row.changed_step_s, change);
   row.speedup = row.changed_throughput / row.throughput;
-  const double drift = drift_sd(machine);
-  std::vector<double> steps, speedups;
-  for (const auto& [one, own] : samples_) {
-    if (!change.strategy.empty() && steps.size() == draws_of_strategies) break;
-    const double before_s = changed(workers, one, own, one.drift * drift, {}).step_s();
-    const double after_s = changed(workers, one, own, one.drift * drift, change).step_s();
-    steps.push_back(after_s);
-    speedups.push_back(throughput(workers, std::max(after_s, 1e-9), change) / throughput(workers, before_s, {}));
-  }
+  const double drift = drift_sd(after.machine);
+  const std::size_t draws = change.strategy.empty() ? samples_.size() : draws_of_strategies;
+  const std::vector<double> before_s = changed_samples_s(before, drift, draws);
+  const std::vector<double> after_s = changed_samples_s(after, drift, draws);
+  const double samples_ratio = throughput(workers, 1.0, change) / throughput(workers, 1.0, {});
+  std::vector<double> speedups;
+  for (std::size_t i = 0; i < after_s.size(); ++i)
+    speedups.push_back(samples_ratio * before_s[i] / std::max(after_s[i], 1e-9));
   const double tail = (1.0 - options_.confidence) / 2.0;
-  row.changed_low_s = std::min(row.changed_step_s, stats::quantile(steps, tail));
-  row.changed_high_s = std::max(row.changed_step_s, stats::quantile(steps, 1.0 - tail));
+  row.changed_low_s = std::min(row.changed_step_s, stats::quantile(after_s, tail));
+  row.changed_high_s = std::max(row.changed_step_s, stats::quantile(after_s, 1.0 - tail));
   row.speedup_low = std::min(row.speedup, stats::quantile(speedups, tail));
   row.speedup_high = std::max(row.speedup, stats::quantile(speedups, 1.0 - tail));
   return row;

@@ -29,17 +29,23 @@ Cost operator*(double factor, const Cost& cost) {
   return {factor * cost.latency_s, factor * cost.bandwidth_s, factor * cost.reduction_s};
 }
 
-Cost ring(std::int64_t workers, double message_bytes, const Link& link) {
-  require(workers, message_bytes);
-  const auto n = static_cast<double>(workers);
-  const double chunk_bytes = message_bytes / n;
-  const double steps = n - 1.0;  // of each of the two phases
-  return {2.0 * steps * link.latency_s, 2.0 * steps * (chunk_bytes * link.bandwidth_s_per_byte),
-          steps * (chunk_bytes * link.reduction_s_per_byte)};
+Link operator*(double factor, const Link& link) {
+  return {factor * link.latency_s, factor * link.bandwidth_s_per_byte, factor * link.reduction_s_per_byte};
 }
 
-Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link& link,
-                         std::int64_t element_bytes) {
+Hops ring_hops(std::int64_t workers, double message_bytes) {
+  require(workers, message_bytes);
+  const auto n = static_cast<double>(workers);
+  return {2.0 * (n - 1.0), message_bytes / n};
+}
+
+Cost ring(std::int64_t workers, double message_bytes, const Link& link) {
+  const Hops hops = ring_hops(workers, message_bytes);
+  return {hops.count * link.latency_s, hops.count * (hops.bytes * link.bandwidth_s_per_byte),
+          0.5 * hops.count * (hops.bytes * link.reduction_s_per_byte)};
+}
+
+Hops gloo_segmented_ring_hops(std::int64_t workers, std::int64_t message_bytes, std::int64_t element_bytes) {
   require(workers, static_cast<double>(message_bytes));
   if (element_bytes < 1) {
     throw std::invalid_argument("gloo_segmented_ring: elements of " + std::to_string(element_bytes) +
@@ -51,12 +57,16 @@ Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const
       divide_up(std::max(divide_up(message_bytes, max_segment_bytes), 2 * workers), workers) * workers;
   const std::int64_t segment_bytes = divide_up(divide_up(message_bytes, segments), element_bytes) * element_bytes;
   const std::int64_t steps_of_a_phase = segments / workers * (workers - 1);  // segments is a multiple of workers
-  const auto steps = static_cast<double>(steps_of_a_phase);
-  const auto bytes = static_cast<double>(segment_bytes);
-  const double transfer_s = bytes * link.bandwidth_s_per_byte;
-  const double reduce_s = bytes * link.reduction_s_per_byte;
+  return {2.0 * static_cast<double>(steps_of_a_phase), static_cast<double>(segment_bytes)};
+}
+
+Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link& link,
+                         std::int64_t element_bytes) {
+  const Hops hops = gloo_segmented_ring_hops(workers, message_bytes, element_bytes);
+  const double transfer_s = hops.bytes * link.bandwidth_s_per_byte;
+  const double reduce_s = hops.bytes * link.reduction_s_per_byte;
   const double uncovered_s = std::max(0.0, reduce_s - link.latency_s - transfer_s);
-  return {2.0 * steps * link.latency_s, 2.0 * steps * transfer_s, steps * uncovered_s + reduce_s};
+  return {hops.count * link.latency_s, hops.count * transfer_s, 0.5 * hops.count * uncovered_s + reduce_s};
 }
 
 Cost halving_doubling(std::int64_t workers, double message_bytes, const Link& link) {

@@ -23,6 +23,16 @@ struct Cost {
 
 Cost operator+(const Cost&, const Cost&);
 Cost operator*(double factor, const Cost&);
+Link operator*(double factor, const Link&);
+
+// How a ring moves a message: one hop after another, in two phases of equal length.
+struct Hops {
+  double count = 0.0;
+  double bytes = 0.0;  // of each
+};
+
+// 2(N-1) hops of S/N bytes.
+Hops ring_hops(std::int64_t workers, double message_bytes);
 
 // 2(N-1) alpha + 2(N-1)/N S beta + (N-1)/N S gamma. (Thakur, Rabenseifner, Gropp 2005; Patarasuk, Yuan 2009.)
 // A ring of whole-byte chunks is the same with S = N * floor(S / N).
@@ -34,6 +44,7 @@ Cost ring(std::int64_t workers, double message_bytes, const Link&);
 // reduction a step, the all-gather phase transfers alone, and one last reduction stays uncovered:
 // K max(alpha + s beta, s gamma) + K (alpha + s beta) + s gamma.
 Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link&, std::int64_t element_bytes = 4);
+Hops gloo_segmented_ring_hops(std::int64_t workers, std::int64_t message_bytes, std::int64_t element_bytes = 4);
 
 // 2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma over P, the largest power of two in N. The N - P ranks left over
 // hand their vector to a partner first and get the result back: 2 alpha + 2 S beta + S gamma more.

@@ -1,0 +1,53 @@
+// Many draws of one DDP step at once, as an interval needs them: ddp_step.hpp's rules, some draws in step with each
+// other.
+//
+// Buckets, ranks and algorithm are the same for every draw, times differ. A bucket's all-reduce takes `hops` hops of
+// `hop_bytes` each, as a ring does or Gloo's segmented ring (simulator/collective): hops (alpha + bytes beta) and what
+// of the reduction no hop covers, hops/2 max(0, bytes gamma - alpha - bytes beta) + bytes gamma. Same results as
+// step::simulate but for the last digits. Compute is never slowed by communication here.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace ddpprof::step {
+
+struct DrawnBucket {
+  double ready_s = 0.0;  // at pace 1
+  double hops = 0.0;
+  double hop_bytes = 0.0;
+  double copied_bytes = 0.0;  // back into the gradients
+};
+
+// One of each for every draw.
+struct DrawnTimes {
+  std::vector<double> pace;        // of this draw's ready times
+  std::vector<double> forward_s;   // everything before the last backward
+  std::vector<double> backward_s;  // without communication
+  std::vector<double> straggler_s;
+  std::vector<double> hop_s, hop_s_per_byte, reduction_s_per_byte;  // alpha, beta, gamma
+  std::vector<double> turn_s;                                       // a hop's wait while this rank computes
+  std::vector<double> copy_s_per_byte;
+};
+
+struct DrawnLink {
+  int lanes = 1;  // collectives in flight at once, sharing the link: 1 or 2
+  bool latency_is_free = false, bandwidth_is_free = false;
+};
+
+// From the start of backward, as in DdpResult; one of each for every draw.
+struct DrawnResults {
+  std::vector<double> even_backward_s;  // without a straggler
+  std::vector<double> even_copy_s;      // exposed_copy_s without a straggler
+  std::vector<double> even_finish_s;
+  std::vector<double> late_finish_s;    // with the straggler
+  std::vector<double> communication_s;  // without a straggler
+  std::vector<double> latency_s;        // … of all collectives alone on the link
+  std::vector<double> alone_s;          // latency, bandwidth and reduction of them
+};
+
+// Throws std::invalid_argument when a vector has not one value a draw, a value is negative or not finite, or lanes are
+// neither 1 nor 2.
+DrawnResults simulate_draws(const std::vector<DrawnBucket>& buckets, const DrawnLink&, const DrawnTimes&);
+
+}  // namespace ddpprof::step
