@@ -90,7 +90,7 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
   }
   pool.compute_repeats.emplace_back();
   pool.profile.step_repeats.emplace_back();
-  std::map<std::int64_t, double> slowest_s;             // by step index
+  std::map<std::int64_t, std::vector<double>> step_s;   // by step index: each rank's
   std::map<std::int64_t, std::vector<double>> reach_s;  // by step index: each rank's forward + backward
   std::map<std::int64_t, std::vector<double>> compute_by_rank;
   for (const StepInfo& step : steps) {
@@ -121,10 +121,9 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     pool.samples.push_back(static_cast<double>(step.samples));
     compute_by_rank[step.rank].push_back(compute);
     reach_s[step.step].push_back(parts.forward + parts.backward);
-    double& slowest = slowest_s.try_emplace(step.step, 0.0).first->second;
-    slowest = std::max(slowest, seconds(step.duration_ns));
+    step_s[step.step].push_back(seconds(step.duration_ns));
   }
-  for (const auto& [index, slowest] : slowest_s) pool.profile.step_repeats.back().push_back(slowest);
+  for (const auto& [index, of_ranks] : step_s) pool.profile.step_repeats.back().push_back(stats::mean(of_ranks));
   const std::vector<double>& of_repeat = pool.profile.step_repeats.back();
   pool.profile.step_s.insert(pool.profile.step_s.end(), of_repeat.begin(), of_repeat.end());
   std::map<std::int64_t, const StepInfo*> by_id;
@@ -347,7 +346,7 @@ Summary usual_mean(const std::vector<std::vector<double>>& repeats) {
   return {mean, mean > 0.0 ? std::hypot(within, between) / mean : 0.0};
 }
 
-// The slowest rank may be the missing one: a step counts when every rank recorded it.
+// The mean of fewer ranks would be another step: one counts when every rank recorded it.
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
                                      Measured& measured) {
   std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;

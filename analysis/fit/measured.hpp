@@ -4,7 +4,7 @@
 // samples; how far they can be trusted also counts how much repeats differ. Where several workloads (model, batch,
 // accumulation, precision, device) share a database, the one measured at the most (strategy, N) is taken, of equals the
 // first, and the others are left out with a doubt. Times are seconds. Steps of one index on all ranks of a measurement
-// form one step of the run; its time is the slowest rank's.
+// form one step of the run; its time is their mean (docs/design/the-step-of-a-run.md).
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct StepProfile {
   Machine machine;
   std::string strategy;
   std::int64_t parameter_bytes = 0;
-  std::vector<double> step_s;                     // slowest rank's, one a measured step
+  std::vector<double> step_s;                     // mean over the ranks, one a measured step
   std::vector<std::vector<double>> step_repeats;  // the same, by repeat
   double samples_per_worker = 0.0;                // of one step
   double data_s = 0.0;                            // data wait and host to device

@@ -16,11 +16,11 @@ namespace {
 double seconds(double ns) { return ns / 1e9; }
 
 constexpr const char* steps_query =
-    "SELECT sh.measurement_id, m.repeat, st.step, st.kind, COUNT(*), MAX(st.duration_ns), MIN(st.duration_ns), "
+    "SELECT sh.measurement_id, m.repeat, st.step, st.kind, COUNT(*), AVG(st.duration_ns), MIN(st.duration_ns), "
     "SUM(st.samples), SUM(st.data_wait_ns), SUM(st.host_to_device_ns), SUM(st.buffers_ns), SUM(st.forward_ns), "
     "SUM(st.backward_ns), SUM(st.optimizer_ns), SUM(st.copy_ns), SUM(st.compute_ns), SUM(st.communication_ns), "
     "SUM(st.overlapped_ns), SUM(st.exposed_ns), SUM(st.skew_ns), AVG(st.loss), "
-    "COUNT(DISTINCT sh.rank), CASE m.strategy WHEN 'dp' THEN 1 ELSE m.world_size END "
+    "MAX(st.duration_ns), COUNT(DISTINCT sh.rank), CASE m.strategy WHEN 'dp' THEN 1 ELSE m.world_size END "
     "FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
     "WHERE m.kind IN ('train', 'import') GROUP BY sh.measurement_id, st.step, st.kind "
     "ORDER BY sh.measurement_id, st.step, st.kind";
@@ -44,6 +44,7 @@ RunStep read_step(SQLite::Statement& row) {
   }
   step.has_loss = !row.getColumn(20).isNull();
   if (step.has_loss) step.loss = row.getColumn(20).getDouble();
+  step.slowest_s = seconds(row.getColumn(21).getDouble());
   return step;
 }
 
@@ -90,8 +91,8 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
   while (steps.executeStep()) {
     RunStep step = read_step(steps);
     Configuration& configuration = all[of_measurement.at(step.measurement)];
-    // The slowest rank may be the missing one. Ranks are counted, not shards: a forked child has a shard of its own.
-    if (steps.getColumn(21).getInt64() < steps.getColumn(22).getInt64()) {
+    // The mean of fewer ranks would be another. Ranks are counted, not shards: a forked child has a shard of its own.
+    if (steps.getColumn(22).getInt64() < steps.getColumn(23).getInt64()) {
       if (step.kind == "measured") ++configuration.incomplete_steps;
       continue;
     }

@@ -18,8 +18,8 @@ namespace ddpprof::report {
 struct RunStep {
   std::int64_t measurement = 0, repeat = 0, step = 0;
   std::string kind;          // warmup, measured or unwrapped
-  double duration_s = 0;     // the slowest rank's
-  double fastest_s = 0;      // the fastest rank's
+  double duration_s = 0;     // mean over the ranks: docs/design/the-step-of-a-run.md
+  double fastest_s = 0, slowest_s = 0;  // of one rank
   std::int64_t samples = 0;  // over all ranks
   double data_wait_s = 0, host_to_device_s = 0, buffers_s = 0, forward_s = 0, backward_s = 0, optimizer_s = 0,
          copy_s = 0;

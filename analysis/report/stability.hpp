@@ -12,7 +12,7 @@
 
 namespace ddpprof::report {
 
-// Of one measurement's measured steps, in their order. The run's step: the slowest rank's.
+// Of one measurement's measured steps, in their order. The run's step: the mean of its ranks'.
 struct Stability {
   std::int64_t measurement = 0, repeat = 0;
   std::int64_t steps = 0;

@@ -8,7 +8,7 @@ namespace ddpprof::report {
 namespace {
 
 constexpr const char* step_rule =
-    "A step is the slowest rank's; medians over measured steps with the 95 % interval of the median (repeats are "
+    "A step is the mean of its ranks'; medians over measured steps with the 95 % interval of the median (repeats are "
     "resampled as wholes). ";
 constexpr const char* part_rule = "Parts are means over the ranks, then medians over the steps. ";
 constexpr const char* overlap_rule =
@@ -130,13 +130,13 @@ Table time_table(const Source& source) {
 
 Table steps_table(const Source& source) {
   Table table = configuration_table("steps", "Steps",
-                                    std::string("A step is the slowest rank's; parts are means over "
-                                                "the ranks. ") +
+                                    std::string("A step and its parts are means over the ranks. ") +
                                         overlap_rule);
   table.key_columns += 3;
   add(table,
       {count("repeat", "repeat"), count("step", "step"), text("kind", "kind"), count("samples", "samples", "samples"),
-       seconds("step_s", "time"), seconds("fastest_rank_s", "fastest rank", "step_s")});
+       seconds("step_s", "time"), seconds("fastest_rank_s", "fastest rank", "step_s"),
+       seconds("slowest_rank_s", "slowest rank", "step_s")});
   table.columns[4].hide_constant = true;
   add_parts(table);
   table.columns.push_back(quantity("loss", "loss", ""));
@@ -150,7 +150,8 @@ Table steps_table(const Source& source) {
     });
     for (const RunStep* step : all) {
       Row row = configuration_cells(c);
-      add(row, {step->repeat, step->step, step->kind, step->samples, step->duration_s, step->fastest_s});
+      add(row, {step->repeat, step->step, step->kind, step->samples, step->duration_s, step->fastest_s,
+                step->slowest_s});
       for (const Field& part : parts) row.emplace_back(step->*part.value);
       row.push_back(known(step->has_loss ? std::optional(step->loss) : std::nullopt));
       table.rows.push_back(std::move(row));

@@ -85,11 +85,11 @@ def database_of(folders, database):
 
 
 def repeats_s(database):
-    """Each measurement's steps, every one on its slowest rank."""
+    """Each measurement's steps, every one the mean of its ranks'."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
         rows = connection.execute(
-            "SELECT m.id, max(st.duration_ns) FROM step st JOIN shard sh ON sh.id = st.shard_id "
+            "SELECT m.id, avg(st.duration_ns) FROM step st JOIN shard sh ON sh.id = st.shard_id "
             "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.strategy = 'ddp' "
             "GROUP BY m.id, st.step ORDER BY m.id, st.step").fetchall()
     finally:

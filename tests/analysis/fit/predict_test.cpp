@@ -79,11 +79,11 @@ TEST(Predict, MeasuredWorkerCountsGiveTheirMeasuredMedian) {
   TemporaryDatabase database("measured");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 5);
   SQLite::Statement query(database.get().sql(),
-                          "SELECT m.world_size, st.step, MAX(st.duration_ns) FROM step st JOIN shard sh ON sh.id = "
+                          "SELECT m.world_size, st.step, AVG(st.duration_ns) FROM step st JOIN shard sh ON sh.id = "
                           "st.shard_id JOIN measurement m ON m.id = sh.measurement_id GROUP BY m.world_size, st.step");
   std::map<std::int64_t, std::vector<double>> step_s;
   while (query.executeStep()) {
-    step_s[query.getColumn(0).getInt64()].push_back(static_cast<double>(query.getColumn(2).getInt64()) * 1e-9);
+    step_s[query.getColumn(0).getInt64()].push_back(query.getColumn(2).getDouble() * 1e-9);
   }
   for (const Prediction& row : predict(database.get(), options_for({1, 2, 4}))) {
     const double measured_s = stats::median(step_s.at(row.world_size));

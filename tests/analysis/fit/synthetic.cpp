@@ -73,7 +73,7 @@ RunStep play(const Truth& truth, std::int64_t workers, stats::Random& random) {
     }
     rank.backward_end_s = finish_s;
     rank.step_s = finish_s + truth.optimizer_s * rank.factor;
-    run.step_s = std::max(run.step_s, rank.step_s);
+    run.step_s += rank.step_s / static_cast<double>(workers);
   }
   return run;
 }

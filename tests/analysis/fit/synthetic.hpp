@@ -37,7 +37,7 @@ struct Truth {
   double copy_s_per_byte = 2e-10;  // dp
 };
 
-// Step time of a run of N ranks: the median over `steps` of what the rules give.
+// Step time of a run of N ranks: the mean over the ranks, the median over `steps` of what the rules give.
 double true_step_s(const Truth&, std::int64_t workers, std::int64_t steps = 4000);
 double true_dp_step_s(const Truth&, std::int64_t workers);
 

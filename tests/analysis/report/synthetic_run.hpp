@@ -1,7 +1,7 @@
 // A small trace database with round numbers, so that every expectation can be worked out by hand.
 //
 // ddp at N = 1: steps of 100 ms, 32 samples. ddp at N = 2: 4 measured steps; rank 0 takes 120, 120, 130, 140 ms, rank 1
-// takes 110, 125, 130, 150 ms, so the run's steps are 120, 125, 130, 150 ms: median 127.5. Compute 90 and 80 ms,
+// takes 110, 125, 130, 150 ms, so the run's steps are 115, 122.5, 130, 145 ms: median 126.25. Compute 90 and 80 ms,
 // communication 50 ms of which 20 overlap, skew 4 and 0 ms. One step without DDP of 100 ms. Two all-reduces a step, of
 // 1 MiB and 4 MiB. dp at N = 2: steps of 250 ms, 64 samples. ddp at N = 2 with 16 samples a worker: steps of 80 ms, for
 // strong scaling. bench-comm at N = 4: 1 MiB in 1, 2 and 3 ms on rank 0 and half of that on the others.
