@@ -129,16 +129,19 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
     batch = std::max(batch, static_cast<double>(row.batch_per_worker));
   }
   const double typical = many.empty() ? longest : stats::median(many);
+  // What no batch shortens is no longer than the shortest step: a prior of its size from a longer one would sit where
+  // the data speak against it, with a width that means nothing there.
+  const double shortest = many.empty() ? longest : *std::min_element(many.begin(), many.end());
   problem.parameters = {
       {"straggler", "", std::log(0.03), 1.0, std::log(1e-4), std::log(0.5)},
       {"sharing", "", std::log(0.01), 1.0, std::log(1e-4), std::log(1.0)},
       {"sharpness", "", std::log(5.0), 0.7, 0.0, std::log(30.0)},
       {"hidden_share", "", 0.67, 0.1, 0.3, 1.0, false},
-      {"inside", "s", std::log(0.1 * typical), 2.0, std::log(1e-9), std::log(1e6), true, false},
+      {"inside", "s", std::log(0.1 * shortest), 2.0, std::log(1e-9), std::log(1e6), true, false},
       {"two_nodes", "", 0.0, 0.4, std::log(0.2), std::log(5.0)},
-      {"carried", "s", std::log(0.3 * typical), 2.0, std::log(1e-9), std::log(1e6)},
+      {"carried", "s", std::log(0.3 * shortest), 2.0, std::log(1e-9), std::log(1e6)},
       {"growth", "", std::log(form.growth_prior), 1.2, std::log(1e-6), std::log(2.0)},
-      {"compute_fixed", "s", std::log(0.2 * typical), 1.5, std::log(1e-9), std::log(1e6), true, !alone_.empty()},
+      {"compute_fixed", "s", std::log(0.2 * shortest), 1.5, std::log(1e-9), std::log(1e6), true, !alone_.empty()},
       {"compute_sample", "s", std::log(0.5 * typical / batch), 1.5, std::log(1e-12), std::log(1e6), true,
        !alone_.empty()}};
   std::vector<StepRow> own = rows;
