@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import sqlite3
+import statistics
 import subprocess
 import time
 
@@ -98,6 +99,34 @@ def repeats_s(database):
     for measurement, duration_ns in rows:
         runs.setdefault(measurement, []).append(duration_ns * 1e-9)
     return list(runs.values())
+
+
+def forward_s(database):
+    """By world size, how long a rank's forward takes: no communication runs beside it, so a host shows what it costs."""
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    try:
+        rows = connection.execute(
+            "SELECT m.world_size, st.forward_ns FROM step st JOIN shard sh ON sh.id = st.shard_id "
+            "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.strategy = 'ddp'").fetchall()
+    finally:
+        connection.close()
+    found = {}
+    for workers, forward_ns in rows:
+        found.setdefault(workers, []).append(forward_ns * 1e-9)
+    return {workers: statistics.mean(times) for workers, times in found.items()}
+
+
+def exposed_share(database):
+    """Of a step, its exposed communication, waiting for other ranks included: median over steps of the ranks' mean."""
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    try:
+        rows = connection.execute(
+            "SELECT sum(st.exposed_ns) * 1.0 / sum(st.duration_ns) FROM step st JOIN shard sh ON sh.id = st.shard_id "
+            "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.strategy = 'ddp' "
+            "GROUP BY m.id, st.step").fetchall()
+    finally:
+        connection.close()
+    return statistics.median(row[0] for row in rows)
 
 
 def predictions(database, workers, *more):

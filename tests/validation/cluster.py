@@ -30,6 +30,7 @@ MODELS = ("mlp", "gpt", "resnet")
 RATES = (100, 400, 1600)  # Mbit/s
 CROWDED = ("mlp-400-crowded",)
 FITTED, HELD_OUT = (1, 2), (4, 8)
+KNEE_SHARE, KNEES = 0.2, tuple(range(2, 65))
 REPEATS = {1: 3, 2: 3, 4: 2, 8: 2}
 
 
@@ -65,7 +66,8 @@ class Case:
     def evaluate(self, held_out):
         fitted = [folder for workers in FITTED for folder in self.folders(workers)]
         database = measure.database_of([*fitted, self.bench], self.data / self.name / "fitted.db")
-        predicted = measure.predictions(database, held_out)
+        predicted = measure.predictions(database, sorted({*held_out, *KNEES}))
+        costs = measure.forward_s(database)
         rows = []
         for workers in held_out:
             folders = self.folders(workers)
@@ -75,13 +77,36 @@ class Case:
                 raise measure.Failed(f"{self.name}: N = {workers} is not predicted")
             own = measure.database_of(folders, self.data / self.name / f"n{workers}.db")
             runs = measure.repeats_s(own)
-            rows.append(Row(self.name, workers, runs, predicted[workers]))
-        return rows
+            cost = measure.forward_s(own)[workers] / costs[max(FITTED)]
+            rows.append(Row(self.name, workers, runs, predicted[workers], cost, measure.exposed_share(own)))
+        fitted_share = measure.exposed_share(measure.database_of(self.folders(max(FITTED)), self.data / self.name / "own.db"))
+        return rows, Knee(self.name, fitted_share, rows, predicted)
+
+
+class Knee:
+    """The smallest N at which a fifth of the step and more is exposed communication, measured and predicted."""
+
+    def __init__(self, case, fitted_share, rows, predicted):
+        shares = {max(FITTED): fitted_share, **{row.workers: row.exposed_share for row in rows}}
+        self.case = case
+        self.measured = min((workers for workers, share in shares.items() if share >= KNEE_SHARE), default=None)
+        self.predicted = min((workers for workers, row in predicted.items()
+                              if row["exposed_s"] + row["skew_s"] >= KNEE_SHARE * row["step_s"]), default=None)
+        self.shares = shares
+
+    def is_beyond(self):
+        return self.measured is None or self.measured > max(FITTED)
+
+    def print(self):
+        shares = ", ".join(f"{share:.0%}" for share in self.shares.values()).replace("%", " %")
+        measured = f"{self.measured}" if self.measured else f"above {max(self.shares)}"
+        print(f"| {self.case} | {shares} | {measured} | {self.predicted or f'above {max(KNEES)}'} |")
 
 
 class Row:
-    def __init__(self, case, workers, runs_s, predicted):
-        self.case, self.workers, self.predicted = case, workers, predicted
+    def __init__(self, case, workers, runs_s, predicted, cost, exposed_share):
+        self.case, self.workers, self.predicted, self.exposed_share = case, workers, predicted, exposed_share
+        self.cost = cost  # of a host's forward, of what it took where it was fitted
         self.measured_s = statistics.median([step for run in runs_s for step in run])
         medians = [statistics.median(run) for run in runs_s]
         self.spread = (max(medians) - min(medians)) / self.measured_s if len(medians) > 1 else None
@@ -91,12 +116,13 @@ class Row:
     def print(self):
         low, high = self.predicted["step_low_s"], self.predicted["step_high_s"]
         spread = "" if self.spread is None else f"{self.spread:.1%}"
-        print(f"| {self.case} | {self.workers} | {self.measured_s * 1e3:.1f} ms | {spread} | {self.predicted['step_s'] * 1e3:.1f} ms "
+        print(f"| {self.case} | {self.workers} | {self.measured_s * 1e3:.1f} ms | {spread} | {self.cost - 1:+.0%} | {self.predicted['step_s'] * 1e3:.1f} ms "
               f"| {low * 1e3:.0f} to {high * 1e3:.0f} | {'yes' if self.covered else 'no'} | {self.error:+.1%} |".replace("%", " %"))
 
 
 def report(rows):
-    print("| case | N | measured | runs differ by | predicted | 90 % interval | covers | error |\n|---|---|---|---|---|---|---|---|")
+    print("| case | N | measured | runs differ by | forward against N = 2 | predicted | 90 % interval | covers | error |\n"
+          "|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         row.print()
     for name, chosen in (("fixed shares", [row for row in rows if "crowded" not in row.case]),
@@ -105,6 +131,15 @@ def report(rows):
             errors = [abs(row.error) for row in chosen]
             print(f"\n{name}: {len(chosen)} points, median error {statistics.median(errors):.1%}, largest {max(errors):.1%}, "
                   f"the interval covers {sum(row.covered for row in chosen)}".replace("%", " %"))
+
+
+def report_knees(knees):
+    print(f"\nThe smallest N with at least {KNEE_SHARE:.0%} of the step exposed communication, where it lies above N = "
+          f"{max(FITTED)}; only powers of two were measured.\n".replace("%", " %"))
+    print(f"| case | measured at N = {max(FITTED)}, {', '.join(map(str, HELD_OUT))} | knee | predicted |\n|---|---|---|---|")
+    for knee in knees:
+        if knee.is_beyond():
+            knee.print()
 
 
 def accepted(rows):
@@ -122,7 +157,7 @@ def quick():
     with tempfile.TemporaryDirectory(prefix="ddpprof-cluster-") as folder:
         case = Case("mlp-400", pathlib.Path(folder), ["measure.steps=12", "measure.warmup_steps=3"])
         case.measure((1, 2, 4), {1: 1, 2: 1, 4: 1}, timeout_s=120)
-        rows = case.evaluate((4,))
+        rows, _ = case.evaluate((4,))
         report(rows)
         # A busy machine may blur a run this short; a wrong unit or a lost rank is off by far more.
         return 0 if len(rows) == 1 and -0.6 < rows[0].error < 1.5 else 1
@@ -148,12 +183,15 @@ def main():
     names = [f"{model}-{rate}" for model in MODELS for rate in RATES] + list(CROWDED)
     if arguments.only:
         names = arguments.only.split(",")
-    rows = []
+    rows, knees = [], []
     for case in [Case(name, arguments.data.resolve()) for name in names]:
         if not arguments.evaluate:
             case.measure((*FITTED, *HELD_OUT), REPEATS)
-        rows += case.evaluate(HELD_OUT)
+        own, knee = case.evaluate(HELD_OUT)
+        rows += own
+        knees.append(knee)
     report(rows)
+    report_knees(knees)
     return 0 if accepted(rows) else 1
 
 

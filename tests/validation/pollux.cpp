@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -21,6 +22,7 @@ using ddpprof::validation::Coverage;
 using ddpprof::validation::read_csv;
 
 constexpr std::int64_t most_workers = 8, least_asked = 16;
+constexpr double knee_share = 0.2;
 
 std::vector<StepRow> steps(const std::filesystem::path& folder) {
   std::vector<StepRow> all;
@@ -107,6 +109,69 @@ bool validate(const Case& one, std::int64_t most_nodes, Coverage& coverage) {
   return median <= one.most_error;
 }
 
+// Exposed communication as a share of the step, waits for slower ranks included, of placements with as many devices on
+// every node: devices a node, batch -> N -> share.
+using Shares = std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int64_t, double>>;
+
+Shares measured_shares(const std::filesystem::path& folder) {
+  std::map<std::array<std::int64_t, 3>, std::vector<double>> found;  // devices a node, batch, N
+  for (const auto& row : read_csv(folder / "placements.csv")) {
+    const char devices = row[0].front();
+    if (row[0].find_first_not_of(devices) != std::string::npos) continue;
+    const std::int64_t a_node = devices - '0';
+    found[{a_node, std::stoll(row[1]), a_node * static_cast<std::int64_t>(row[0].size())}].push_back(std::stod(row[3]) /
+                                                                                                     std::stod(row[2]));
+  }
+  for (const auto& row : read_csv(folder / "scalability.csv")) {
+    const std::int64_t nodes = std::stoll(row[0]), workers = std::stoll(row[1]);
+    if (workers % nodes == 0)
+      found[{workers / nodes, std::stoll(row[2]), workers}].push_back(std::stod(row[4]) / std::stod(row[3]));
+  }
+  Shares shares;
+  for (const auto& [key, several] : found) shares[{key[0], key[1]}][key[2]] = ddpprof::stats::median(several);
+  return shares;
+}
+
+// The smallest N at which a share of the step and more is exposed communication; 0 where there is none.
+std::int64_t knee(const std::map<std::int64_t, double>& shares) {
+  const auto found =
+      std::find_if(shares.begin(), shares.end(), [](const auto& one) { return one.second >= knee_share; });
+  return found == shares.end() ? 0 : found->first;
+}
+
+// Knees above every N that was fitted, beside where the fit puts them; whether all are within a power of two.
+bool validate_knees(const std::filesystem::path& data, const std::vector<Case>& cases) {
+  std::cout
+      << "\nThe knee, from which on at least a fifth of the step is exposed communication (measured: `sync_time`), "
+         "where "
+         "it lies\nabove the fitted N (N <= 8 on at most 4 nodes); as many devices on every node.\n\n"
+         "| model | devices a node | batch | fitted up to | measured knee | predicted |\n|---|---|---|---|---|---|\n";
+  std::size_t asked = 0, near = 0;
+  for (const Case& one : cases) {
+    std::vector<StepRow> fitted;
+    for (const StepRow& row : one.all)
+      if (row.workers <= most_workers && row.nodes <= 4) fitted.push_back(row);
+    const StepTable table(fitted);
+    for (const auto& [shape, shares] : measured_shares(data / one.name)) {
+      const auto [a_node, batch] = shape;
+      const std::int64_t most_fitted = std::min(most_workers, 4 * a_node), measured = knee(shares);
+      if (measured <= most_fitted || shares.begin()->first > most_fitted) continue;
+      std::map<std::int64_t, double> predicted;
+      for (std::int64_t nodes = 1; nodes <= 64; ++nodes) {
+        const auto row = table.predict({a_node * nodes, nodes, batch, 0.0, a_node});
+        predicted[a_node * nodes] = (row.exposed_s + row.skew_s) / row.step_s;
+      }
+      const std::int64_t expected = knee(predicted);
+      ++asked;
+      near += expected > 0 && 2 * expected >= measured && expected <= 2 * measured;
+      std::cout << fmt::format("| {} | {} | {} | {} | {} | {} |\n", one.name, a_node, batch, most_fitted, measured,
+                               expected > 0 ? std::to_string(expected) : "none");
+    }
+  }
+  std::cout << fmt::format("\n{} of {} within a power of two\n", near, asked);
+  return near == asked;
+}
+
 }  // namespace
 
 int main() {
@@ -137,6 +202,7 @@ int main() {
     // Of two nodes the interval has to be wide; of four it may neither miss nor say nothing.
     good = good && share >= 0.82 && (nodes == 2 || share <= 0.95);
   }
+  validate_knees(*data, cases);
   if (!good) std::cout << "\nworse than accepted\n";
   return good ? 0 : 1;
 }
