@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "analysis/fit/table/nccl_tests.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "analysis/report/what_if_tables.hpp"
@@ -44,6 +45,11 @@ class PredictSubcommand final : public Subcommand {
                    "latency=0.5x or 20us, overlap=off, strategy=zero1|zero2|zero3|ps|async-ps, servers=4")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
+    app.add_option("--all-reduce", logs_,
+                   "What nccl-tests' all_reduce_perf printed on the machines asked about (repeatable): its times take\n"
+                   "the place of the links fitted here")
+        ->type_name("LOG")
+        ->allow_extra_args(false);
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -74,6 +80,7 @@ class PredictSubcommand final : public Subcommand {
       if (confidence_) options.confidence = *confidence_;
       if (!sharing_.empty()) options.dedicated = sharing_ == "dedicated";
       options.what_if = what_if;
+      options.all_reduce = read_logs();
       const fit::PredictResult result = fit::predict_all(database, options);
       report::Report report{"predict", "Predictions", {}};
       report.tables = {report::predictions_table(result.predictions)};
@@ -93,6 +100,27 @@ class PredictSubcommand final : public Subcommand {
   }
 
  private:
+  std::vector<collective::Curve> read_logs() const {
+    std::vector<collective::Curve> curves;
+    for (const std::string& path : logs_) {
+      try {
+        const fit::NcclTestsLog log = fit::read_nccl_tests(path);
+        if (log.ranks < 2)
+          throw Failure(
+              ExitCode::data,
+              path + ": its lines \"Rank … on HOST\" name " + std::to_string(log.ranks) + " ranks, expected 2 or more",
+              "", "give the whole output of all_reduce_perf, its heading included");
+        std::vector<collective::SizeTime> times;
+        for (const fit::NcclTestsRow& row : log.rows)
+          times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});
+        curves.emplace_back(log.ranks, times);
+      } catch (const fit::NcclTestsError& error) {
+        throw Failure(ExitCode::data, error.what());
+      }
+    }
+    return curves;
+  }
+
   fit::WhatIf read_what_if() const {
     try {
       return fit::parse_what_if(what_if_);
@@ -105,6 +133,9 @@ class PredictSubcommand final : public Subcommand {
     if (!what_if_.empty())
       throw Failure(ExitCode::usage,
                     "--what-if is for databases; a table of step times does not say what a step is made of");
+    if (!logs_.empty())
+      throw Failure(ExitCode::usage,
+                    "--all-reduce is for databases; a table of step times does not say what a step sends");
     if (!sharing_.empty())
       throw Failure(ExitCode::usage, "--sharing is for databases; a table of step times knows no cores");
     constexpr std::int64_t most_batch = 1'000'000'000'000, most_ranks = 1'000'000;
@@ -121,7 +152,7 @@ class PredictSubcommand final : public Subcommand {
   }
 
   std::string file_, workers_, sharing_, format_ = "table";
-  std::vector<std::string> what_if_;
+  std::vector<std::string> what_if_, logs_;
   std::optional<std::int64_t> gpus_per_node_, batch_;
   std::optional<double> confidence_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,12 +15,14 @@ namespace {
 
 constexpr double factor_of_ten = 2.302585092994046;  // ln 10: one standard deviation of a wide prior
 constexpr double factor_of_three = 1.0986122886681098;
-constexpr double least_sd = 0.02;  // no point weighs as if it were better known than this
+constexpr double factor_of_twenty = 2.995732273553991;  // ln 20
+constexpr double least_sd = 0.02;                       // no point weighs as if it were better known than this
 // What a collective of a step took is blurred where bench-comm has it clean: ranks that came early have sent before the
 // last one starts, and collectives in flight together are taken to share the link evenly.
 constexpr double in_step_sd = 0.05;
 constexpr double largest_usable_error = 0.35;
 constexpr double least_core_share = 0.2;
+constexpr double doubtful_factor = 1.5;  // between a log's all-reduces and a step's
 
 // Order of the parameters in every form's problem. A segmented ring also has gamma, a time-shared one the rest.
 enum : std::size_t { alpha, beta, in_step, turn, gamma, switching, switch_exponent, core_share };
@@ -44,9 +47,25 @@ collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t 
   return in_step_factor * form.cost(machine.workers, bytes, link_of(form, values), crowd_of(form, machine, values));
 }
 
-// How much longer it takes beside compute: at every step the thread that carries it waits for its turn.
-double beside_compute(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values) {
-  return form.cost(machine.workers, bytes, {values[turn], 0.0, 0.0}, {}).latency_s;
+// How much longer it takes beside compute: at every hop the thread that carries it waits for its turn.
+double beside_compute(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
+                      double in_step_factor) {
+  const Crowd crowd = crowd_of(form, machine, values);
+  collective::Link link = form.shared(link_of(form, values), crowd);
+  const auto latency_s = [&] { return form.over(machine.workers, bytes, link).latency_s; };
+  const double alone_s = in_step_factor * latency_s();
+  link = in_step_factor * link;
+  link.latency_s += values[turn];
+  return latency_s() - alone_s;
+}
+
+// Of the ranks nearest to those asked about, in the logarithm.
+const collective::Curve& nearest_curve(const std::vector<collective::Curve>& curves, std::int64_t workers) {
+  const auto apart = [workers](const collective::Curve& curve) {
+    return std::abs(std::log(static_cast<double>(curve.ranks()) / static_cast<double>(workers)));
+  };
+  return *std::min_element(curves.begin(), curves.end(),
+                           [&](const auto& a, const auto& b) { return apart(a) < apart(b); });
 }
 
 // One host, or containers of one machine that share its cores: these carry the bytes.
@@ -79,12 +98,12 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     problem.sd.push_back(std::hypot(blurred ? in_step_sd : least_sd, point.noise));
     // With the least that sharing may cost, or the bound would cut off what it leaves to the link.
     const Crowd crowd{.ranks_per_core = ranks_per_core(point.machine), .core_share = std::min(least_core_share, share)};
-    const collective::Cost unit = form.cost(point.machine.workers, point.bytes, {1.0, 1.0, 0.0}, crowd);
+    const double latencies = form.cost(point.machine.workers, point.bytes, {1.0, 0.0, 0.0}, crowd).latency_s;
+    const double bytes = form.cost(point.machine.workers, point.bytes, {0.0, 1.0, 0.0}, crowd).bandwidth_s;
     // No latency may alone exceed 1.5 times what any measured all-reduce took in all, no bandwidth term what the
     // largest messages took: they are the ones that bandwidth carries.
-    if (unit.latency_s > 0.0) alpha_limit = std::min(alpha_limit, 1.5 * point.transfer_s / unit.latency_s);
-    if (unit.bandwidth_s > 0.0 && point.bytes == largest_bytes)
-      beta_limit = std::min(beta_limit, 1.5 * point.transfer_s / unit.bandwidth_s);
+    if (latencies > 0.0) alpha_limit = std::min(alpha_limit, 1.5 * point.transfer_s / latencies);
+    if (bytes > 0.0 && point.bytes == largest_bytes) beta_limit = std::min(beta_limit, 1.5 * point.transfer_s / bytes);
   }
   // Links carry bytes no slower for a step's sake; cores that ranks share do, and a GPU that computes.
   const bool one_machine = std::all_of(points.begin(), points.end(), on_one_machine);
@@ -97,7 +116,7 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
       {"inverse_bandwidth", "s/byte", std::log(nccl ? 1e-10 : 1e-9), factor_of_ten, std::log(1e-14),
        std::log(beta_limit), true, false},
       {"in_step_factor", "", 0.0, one_machine || nccl ? 0.7 : 0.05, std::log(0.1), std::log(20.0), true, !both_sources},
-      {"turn", "s", std::log(30e-6), factor_of_ten, std::log(1e-9), std::log(0.1), true, !beside}};
+      {"turn", "s", std::log(30e-6), factor_of_twenty, std::log(1e-9), std::log(0.1), true, !beside}};
   if (form.segmented) {
     problem.parameters.push_back({"reduction", "s/byte", std::log(nccl ? 1e-12 : 1e-10), factor_of_ten, std::log(1e-14),
                                   std::log(beta_limit), true, false});
@@ -118,7 +137,8 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     if (!beside || !(point.beside_compute > 0.0)) return alone_s;
     // Of its life d the share p beside compute passes at the pace alone / (alone + longer), the rest at its own:
     // d (1 - p (1 - pace)) = alone.
-    const double longer_s = beside_compute(form, point.machine, point.bytes, values);
+    const double longer_s =
+        beside_compute(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step]);
     return alone_s / (1.0 - point.beside_compute * longer_s / (alone_s + longer_s));
   };
   return problem;
@@ -256,6 +276,7 @@ void judge(AllReduceFit& fit) {
 }  // namespace
 
 std::string Form::name() const {
+  if (curves) return "measured-curve";
   const std::string base = segmented ? "gloo-segmented-ring" : "ring";
   switch (sharing) {
     case HostSharing::proportional:
@@ -266,6 +287,20 @@ std::string Form::name() const {
       break;
   }
   return base;
+}
+
+double Form::hop_unit_s() const {
+  if (!curves) return 1.0;
+  const collective::Curve& curve = curves->front();
+  return curve.points().front().time_s / (2.0 * static_cast<double>(curve.ranks() - 1));
+}
+
+double Form::byte_unit_s() const {
+  if (!curves) return 1.0;
+  const collective::Curve& curve = curves->front();
+  const double bytes = curve.points().back().bytes;
+  return curve.cost(bytes, curve.ranks()).bandwidth_s / collective::ring_hops(curve.ranks(), bytes).count /
+         collective::ring_hops(curve.ranks(), bytes).bytes;
 }
 
 collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) const {
@@ -282,15 +317,28 @@ collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) 
 }
 
 collective::Hops Form::hops(std::int64_t workers, std::int64_t bytes) const {
+  if (curves) {
+    // Hops enter a cost as count alpha + count bytes beta: with factors for alpha and beta, count is all latency.
+    const collective::Cost cost = nearest_curve(*curves, workers).cost(static_cast<double>(bytes), workers);
+    const double count = std::max(cost.latency_s, 1e-30);
+    return {count, cost.bandwidth_s / count};
+  }
   return segmented ? collective::gloo_segmented_ring_hops(workers, bytes)
                    : collective::ring_hops(workers, static_cast<double>(bytes));
 }
 
 collective::Cost Form::cost(std::int64_t workers, std::int64_t bytes, const collective::Link& link,
                             const Crowd& crowd) const {
-  const collective::Link found = shared(link, crowd);
-  return segmented ? collective::gloo_segmented_ring(workers, bytes, found)
-                   : collective::ring(workers, static_cast<double>(bytes), found);
+  return over(workers, bytes, shared(link, crowd));
+}
+
+collective::Cost Form::over(std::int64_t workers, std::int64_t bytes, const collective::Link& link) const {
+  if (curves) {
+    const collective::Cost cost = nearest_curve(*curves, workers).cost(static_cast<double>(bytes), workers);
+    return {link.latency_s * cost.latency_s, link.bandwidth_s_per_byte * cost.bandwidth_s, 0.0};
+  }
+  return segmented ? collective::gloo_segmented_ring(workers, bytes, link)
+                   : collective::ring(workers, static_cast<double>(bytes), link);
 }
 
 double ranks_per_core(const Machine& machine) {
@@ -298,10 +346,17 @@ double ranks_per_core(const Machine& machine) {
 }
 
 double FormFit::beside_compute_s(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
-  return problem.parameters[turn].fixed ? 0.0 : beside_compute(form, machine, bytes, values);
+  return problem.parameters[turn].fixed ? 0.0 : beside_compute(form, machine, bytes, values, values[in_step]);
 }
 
-double FormFit::hop_s(std::span<const double> values) const { return values[alpha] * values[in_step]; }
+double FormFit::hop_s(std::span<const double> values) const {
+  return values[alpha] * values[in_step] * form.hop_unit_s();
+}
+
+// What a step's all-reduce gets: the factor between a step and bench-comm is in it.
+double FormFit::byte_s(std::span<const double> values) const {
+  return values[beta] * values[in_step] * form.byte_unit_s();
+}
 
 collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
   return cost_of(form, machine, bytes, values, values[in_step]);
@@ -311,8 +366,7 @@ collective::Link FormFit::step_link(const Machine& machine, std::span<const doub
                                     const LinkChange& latency) const {
   collective::Link link = link_of(form, values);
   if (latency.changes()) link.latency_s *= latency.of(hop_s(values)) / hop_s(values);
-  const double byte_s = values[beta] * values[in_step];
-  if (bandwidth.changes()) link.bandwidth_s_per_byte /= bandwidth.of(1.0 / byte_s) * byte_s;
+  if (bandwidth.changes()) link.bandwidth_s_per_byte /= bandwidth.of(1.0 / byte_s(values)) * byte_s(values);
   return values[in_step] * form.shared(link, crowd_of(form, machine, values));
 }
 
@@ -324,17 +378,62 @@ std::vector<double> FormFit::with_link(std::span<const double> values, const Lin
                                        const LinkChange& latency) const {
   std::vector<double> changed(values.begin(), values.end());
   if (latency.changes()) changed[alpha] *= latency.of(hop_s(values)) / hop_s(values);
-  // A figure is what a step's all-reduce gets: the factor between a step and bench-comm is in it.
-  const double byte_s = values[beta] * values[in_step];
-  if (bandwidth.changes()) changed[beta] /= bandwidth.of(1.0 / byte_s) * byte_s;
+  if (bandwidth.changes()) changed[beta] /= bandwidth.of(1.0 / byte_s(values)) * byte_s(values);
   return changed;
 }
 
-AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points) {
+namespace {
+
+// The curve times a factor for its latency, one for its bandwidth and one for what a training step makes of both.
+AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<collective::Curve>& curves) {
+  for (const collective::Curve& curve : curves)
+    if (curve.ranks() < 2) throw std::invalid_argument("all-reduces of one rank say nothing of several");
+  std::erase_if(points, [](const CollectivePoint& point) { return point.bench; });  // other links than the curve's
+  const bool nccl = !points.empty() && points.front().machine.backend == "nccl";
+  FormFit one;
+  one.form.curves = std::make_shared<const std::vector<collective::Curve>>(curves);
+  one.problem = make_problem(one.form, points, nccl);
+  // Carried to other N, a curve is good to a tenth or so; a step's all-reduces run beside compute.
+  for (const std::size_t factor : {alpha, beta, in_step}) {
+    Parameter& parameter = one.problem.parameters[factor];
+    parameter.unit = "";
+    parameter.prior = 0.0;
+    parameter.prior_sd = factor == in_step && !points.empty() ? 0.7 : 0.1;
+    parameter.lower = std::log(0.1);
+    parameter.upper = std::log(20.0);
+    parameter.fixed = false;
+  }
+  one.problem.parameters[turn].fixed = true;  // it is a hop's, and a curve knows no hops
+  one.solution = solve(one.problem);
+  one.weight = 1.0;
+  AllReduceFit fit;
+  fit.points = std::move(points);
+  fit.usable = one.solution.converged;
+  fit.status = fit.usable ? "converged; " : "not usable: the solver did not converge (" + one.solution.message + "); ";
+  fit.status += "form measured-curve, as given";
+  for (const collective::Curve& curve : curves) {
+    fit.notes.push_back("all-reduces as measured with " + std::to_string(curve.ranks()) + " ranks, " +
+                        bytes_text(std::llround(curve.points().front().bytes)) + " to " +
+                        bytes_text(std::llround(curve.points().back().bytes)) +
+                        "; at other N as a ring over the same links");
+  }
+  const double factor = one.solution.values[in_step];
+  if (!fit.points.empty() && std::abs(std::log(factor)) > std::log(doubtful_factor))
+    fit.warnings.push_back("the steps' all-reduces took " + number_text(factor) +
+                           " times what the log says: it may be of other machines");
+  fit.forms.push_back(std::move(one));
+  return fit;
+}
+
+}  // namespace
+
+AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
+                            const std::vector<collective::Curve>& curves) {
   AllReduceFit fit;
   for (const CollectivePoint& point : all_points) {
     if (point.machine.workers > 1 && point.bytes > 0 && point.transfer_s > 0.0) fit.points.push_back(point);
   }
+  if (!curves.empty()) return fit_curves(std::move(fit.points), curves);
   if (fit.points.empty()) {
     fit.status = "not usable: no all-reduce was measured at more than one worker";
     return fit;

@@ -6,11 +6,14 @@
 //   (1 + (u r/c)^4)^(1/4) times as long, a smooth max(1, u r/c) with u how much of a core one rank keeps busy
 //   (docs/design/ranks-that-share-cores.md has what was measured);
 // - `-shared-cores`: every term times max(1, r/c).
+// Or `measured-curve`: what nccl-tests measured elsewhere, by size, carried to other N as a ring; alpha and beta are
+// factors then.
 // In a ring beta and gamma have proportional coefficients at every N and S, so gamma is folded into beta: their sum
 // beta + gamma/2 is what is fitted.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +23,7 @@
 #include "analysis/fit/measured.hpp"
 #include "analysis/fit/what_if.hpp"
 #include "simulator/collective/all_reduce.hpp"
+#include "simulator/collective/curve.hpp"
 #include "tracer/store/result_rows.hpp"
 
 namespace ddpprof::fit {
@@ -37,11 +41,16 @@ struct Crowd {
 struct Form {
   bool segmented = false;  // Gloo's segmented ring, else the textbook ring
   HostSharing sharing = HostSharing::none;
+  std::shared_ptr<const std::vector<collective::Curve>> curves = nullptr;  // of a measured curve, else null
 
   std::string name() const;
+  // What alpha and beta are counted in: 1, or of a curve what a small message's hop and a large one's byte take.
+  double hop_unit_s() const;
+  double byte_unit_s() const;
   // The link as ranks that share cores find it.
   collective::Link shared(const collective::Link&, const Crowd&) const;
   collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
+  collective::Cost over(std::int64_t workers, std::int64_t bytes, const collective::Link& shared) const;
   // Of one all-reduce alone on the link.
   collective::Cost cost(std::int64_t workers, std::int64_t bytes, const collective::Link&, const Crowd&) const;
 };
@@ -61,7 +70,8 @@ struct FormFit {
   // The fitted values with another link.
   std::vector<double> with_link(std::span<const double> values, const LinkChange& bandwidth,
                                 const LinkChange& latency) const;
-  double hop_s(std::span<const double> values) const;  // one hop of a small message
+  double hop_s(std::span<const double> values) const;   // one hop of a small message
+  double byte_s(std::span<const double> values) const;  // one byte over a link
   // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
   // That cost's parts, for simulations of many draws: what a hop of it finds, over a changed link or the fitted one, …
@@ -81,7 +91,9 @@ struct AllReduceFit {
   const FormFit& picked() const { return forms.front(); }
 };
 
-AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>&);
+// Where curves are given they are the form, and the points tell how a step's all-reduces differ from them. Throws
+// std::invalid_argument for a curve of one rank.
+AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>&, const std::vector<collective::Curve>& curves = {});
 
 store::FitRow to_row(const AllReduceFit&);
 

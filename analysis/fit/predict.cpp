@@ -208,14 +208,14 @@ void insert_all(store::Database& database, const std::vector<Row>& rows) {
 
 }  // namespace
 
-Models fit_models(store::Database& database) {
+Models fit_models(store::Database& database, const std::vector<collective::Curve>& curves) {
   Models models;
   models.measured = load(database);
   if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
     throw NotSupported("the database holds no measured training step and no benchmark of collectives",
                        "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
   }
-  models.all_reduce = fit_all_reduce(models.measured.collectives);
+  models.all_reduce = fit_all_reduce(models.measured.collectives, curves);
   models.ddp_compute = fit_compute("ddp", models.measured.ddp);
   models.dp_compute = fit_compute("dp", models.measured.dp);
   const auto& dp = models.measured.dp;
@@ -228,7 +228,7 @@ Models fit_models(store::Database& database) {
 FitSummary fit_database(store::Database& database) { return summarise_fits(fit_models(database)); }
 
 PredictResult predict_all(store::Database& database, const PredictOptions& options) {
-  PredictResult result = run(fit_models(database), options);
+  PredictResult result = run(fit_models(database, options.all_reduce), options);
   if (result.predictions.empty()) nothing_predicted(result);
   return result;
 }
@@ -298,7 +298,7 @@ Results fit_and_predict(store::Database& database, const PredictOptions& options
   Results results;
   results.learning_rates = learning_rates(learning_rate_options);
   write_learning_rates(database, learning_rate_options);
-  const Models models = fit_models(database);
+  const Models models = fit_models(database, options.all_reduce);
   results.fit = summarise_fits(models);
   write_fits(database, results.fit);
   results.predicted = run(models, options);

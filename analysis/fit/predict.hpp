@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/fit/what_if.hpp"
+#include "simulator/collective/curve.hpp"
 #include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/database.hpp"
 #include "tracer/store/result_rows.hpp"
@@ -40,6 +41,8 @@ struct PredictOptions {
   bool dedicated = false;          // every rank has the cores one rank has at N = 1; else they crowd this machine's
   // Communication-bound: exposed communication above this share of the step.
   double knee_share = scaling::communication_bound_share;
+  // All-reduces measured elsewhere, as an nccl-tests log has them: they take the place of the fitted links.
+  std::vector<collective::Curve> all_reduce;
   WhatIf what_if;   // predicted beside what is as measured
   int draws = 400;  // of the Monte Carlo behind each interval
   std::uint64_t seed = 1;

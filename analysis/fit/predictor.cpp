@@ -169,8 +169,10 @@ stats::Interval Predictor::interval(std::int64_t workers) const {
 
 stats::Interval Predictor::interval_of(const std::vector<double>& steps_s, double least_s) const {
   stats::Interval interval;
-  interval.low = std::max(stats::quantile(steps_s, (1.0 - options_.confidence) / 2.0), least_s);
-  interval.high = stats::quantile(steps_s, (1.0 + options_.confidence) / 2.0);
+  const double tail = (1.0 - options_.confidence) / 2.0;
+  const auto [low, high] = stats::quantiles(steps_s, tail, 1.0 - tail);
+  interval.low = std::max(low, least_s);
+  interval.high = high;
   interval.achieved_confidence = options_.confidence;
   return interval;
 }

@@ -36,8 +36,8 @@ struct Models {
 };
 
 // Everything that predictions need of a database. Throws NotSupported when it holds no measured training step and no
-// benchmark of collectives.
-Models fit_models(store::Database&);
+// benchmark of collectives. `curves`: as PredictOptions::all_reduce.
+Models fit_models(store::Database&, const std::vector<collective::Curve>& curves = {});
 
 // A step split so that step = compute + exposed + skew + other. For dp, communication and exposed are the copies.
 struct Terms {
@@ -72,6 +72,8 @@ class Predictor {
   Prediction predict(std::int64_t workers, const std::vector<TermGain>& why) const;  // why: gains(workers)
   // A prediction's figures alone, under a change or none: what a plot needs at each of many N.
   Outlook outlook(std::int64_t workers, const WhatIf& = {}) const;
+  // The same at each of many N, on as many threads as there are processors.
+  std::vector<Outlook> curve(std::span<const std::int64_t> workers, const WhatIf& = {}) const;
   // How much of the step each term would give back if it were free, with the options' change or without: shares of that
   // step, none below 0, in the order of Term.
   std::vector<TermGain> gains(std::int64_t workers, bool with_change = false) const;

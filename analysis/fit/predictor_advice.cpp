@@ -67,7 +67,8 @@ std::optional<NextMeasurement> Predictor::next_measurement(std::int64_t workers)
   const double now_width = width(covariance(steps, steps), drift_sd(machine));
 
   std::vector<NextMeasurement> candidates;  // cheapest first
-  const bool swept = std::any_of(models_.all_reduce.points.begin(), models_.all_reduce.points.end(),
+  const bool swept = (!models_.all_reduce.forms.empty() && models_.all_reduce.picked().form.curves) ||
+                     std::any_of(models_.all_reduce.points.begin(), models_.all_reduce.points.end(),
                                  [](const CollectivePoint& point) { return point.bench; });
   if (strategy_ == "ddp" && !swept && !models_.all_reduce.forms.empty() && workers > 1) {
     const std::int64_t among = std::max<std::int64_t>(2, largest_measured());

@@ -1,12 +1,19 @@
 // What the draws behind an interval give: one by one, or all at once where a recurrence says it.
 #include <algorithm>
 #include <cmath>
+#include <future>
+#include <thread>
 
 #include "analysis/fit/predictor.hpp"
 #include "simulator/stats/interval.hpp"
 #include "simulator/step/ddp_draws.hpp"
 
 namespace ddpprof::fit {
+namespace {
+
+constexpr std::size_t most_threads = 16;
+
+}  // namespace
 
 Terms Predictor::changed(const Case& at, const Draw& draw, const Calibrations& calibrations, double drift) const {
   return with_all_work(calibrated(model(at, draw), calibration(calibrations, at.machine), drift), at,
@@ -66,6 +73,21 @@ Outlook Predictor::outlook(std::int64_t workers, const WhatIf& change) const {
   out.low_s = std::min(out.low_s, out.terms.step_s());
   out.high_s = std::max(out.high_s, out.terms.step_s());
   return out;
+}
+
+std::vector<Outlook> Predictor::curve(std::span<const std::int64_t> workers, const WhatIf& change) const {
+  std::vector<Outlook> all(workers.size());
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads);
+  // A large N costs as much as a small one: thread t takes those at t, t + threads, …
+  const auto run = [&](std::size_t first) {
+    for (std::size_t i = first; i < workers.size(); i += threads) all[i] = outlook(workers[i], change);
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t first = 1; first < std::min(threads, workers.size()); ++first)
+    others.push_back(std::async(std::launch::async, run, first));
+  run(0);
+  for (std::future<void>& other : others) other.get();
+  return all;
 }
 
 }  // namespace ddpprof::fit

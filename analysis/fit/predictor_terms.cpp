@@ -371,7 +371,8 @@ std::vector<Terms> Predictor::ddp_terms_of_algorithm(const Case& at, std::span<c
     times.turn_s[i] = draw.form->turn_s(draw.link);
     buffers_s[i] += slower_broadcast_s(at, draw);
   }
-  const step::DrawnLink kind{lanes(profile), change.frees(Term::latency), change.frees(Term::bandwidth)};
+  const step::DrawnLink kind{lanes(profile), several && draws.front()->form->form.segmented,
+                             change.frees(Term::latency), change.frees(Term::bandwidth)};
   const step::DrawnResults drawn = step::simulate_draws(buckets, kind, times);
   const double optimizer_s = profile.optimizer_s * outside_passes(change), waited_s = input_s(profile, change);
   std::vector<Terms> all(count);

@@ -80,14 +80,13 @@ void sweep(benchmark::State& state) {
   change.said = {"bandwidth=1.5x"};
   change.bandwidth.factor = 1.5;
   const std::vector<std::int64_t> counts = counts_up_to(4096, 64);
-  for (auto _ : state) {
-    for (const std::int64_t workers : counts) benchmark::DoNotOptimize(predictor.outlook(workers, change));
-  }
+  for (auto _ : state) benchmark::DoNotOptimize(predictor.curve(counts, change));
 }
 BENCHMARK(sweep)
     ->ArgNames({"nccl", "buckets"})
     ->ArgsProduct({{1}, {10, 100}})
     ->ArgsProduct({{0}, {2, 10, 100}})
+    ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
 // What comes before a slider can move, once for a database.

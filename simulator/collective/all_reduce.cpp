@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -63,10 +64,13 @@ Hops gloo_segmented_ring_hops(std::int64_t workers, std::int64_t message_bytes, 
 Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link& link,
                          std::int64_t element_bytes) {
   const Hops hops = gloo_segmented_ring_hops(workers, message_bytes, element_bytes);
+  if (hops.count == 0.0) return {};
   const double transfer_s = hops.bytes * link.bandwidth_s_per_byte;
   const double reduce_s = hops.bytes * link.reduction_s_per_byte;
   const double uncovered_s = std::max(0.0, reduce_s - link.latency_s - transfer_s);
-  return {hops.count * link.latency_s, hops.count * transfer_s, 0.5 * hops.count * uncovered_s + reduce_s};
+  const double idle = link.latency_s > 0.0 ? std::exp(-0.5 * transfer_s / link.latency_s) : 0.0;
+  return {link.latency_s * (2.0 + (hops.count - 2.0) * idle), hops.count * transfer_s,
+          0.5 * hops.count * uncovered_s + reduce_s};
 }
 
 Cost halving_doubling(std::int64_t workers, double message_bytes, const Link& link) {

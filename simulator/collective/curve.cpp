@@ -68,18 +68,22 @@ double Curve::time_s(double bytes) const {
 }
 
 double Curve::time_s(double bytes, std::int64_t ranks) const {
+  return ranks == ranks_ ? time_s(bytes) : cost(bytes, ranks).total_s();
+}
+
+Cost Curve::cost(double bytes, std::int64_t ranks) const {
   if (ranks < 1) throw std::invalid_argument("curve: " + std::to_string(ranks) + " ranks, expected 1 or more");
-  if (ranks == ranks_) return time_s(bytes);
-  if (ranks == 1) return 0.0;
-  if (ranks_ == 1) throw std::invalid_argument("curve: one rank alone says nothing of " + std::to_string(ranks));
+  if (ranks == 1 && ranks_ != 1) return {};
+  if (ranks_ == 1 && ranks != 1)
+    throw std::invalid_argument("curve: one rank alone says nothing of " + std::to_string(ranks));
   const auto own = static_cast<double>(ranks_), asked = static_cast<double>(ranks);
-  const double steps = (asked - 1.0) / (own - 1.0);
+  const double steps = ranks == ranks_ ? 1.0 : (asked - 1.0) / (own - 1.0);
   const double share = steps * own / asked;
   const Regime here = regime(bytes);
   // Where a library switches protocols a line may meet zero below zero: its whole time is carried bytes then.
   const double latency_s = std::max(0.0, here.latency_s);
   const double carried_s = here.latency_s + here.s_per_byte * bytes - latency_s;
-  return steps * latency_s + share * carried_s;
+  return {steps * latency_s, share * carried_s, 0.0};
 }
 
 }  // namespace ddpprof::collective

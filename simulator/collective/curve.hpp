@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "simulator/collective/all_reduce.hpp"
+
 namespace ddpprof::collective {
 
 struct SizeTime {
@@ -31,6 +33,7 @@ class Curve {
   // As if `ranks` took part in a ring over the same links: the regime's latency by its steps 2(N-1), the rest by the
   // bytes on each link 2(N-1)/N. Throws std::invalid_argument for fewer than 1 rank, or when this curve is of one rank.
   double time_s(double bytes, std::int64_t ranks) const;
+  Cost cost(double bytes, std::int64_t ranks) const;  // the same, its latency and bandwidth apart
 
  private:
   struct Regime {

@@ -22,20 +22,29 @@ double mean(std::span<const double> samples) {
   return sum / static_cast<double>(samples.size());
 }
 
-double quantile(std::span<const double> samples, double probability) {
+std::pair<double, double> quantiles(std::span<const double> samples, double low, double high) {
   require_samples(samples, "quantile");
-  if (!(probability >= 0.0 && probability <= 1.0)) {
-    throw std::invalid_argument("quantile: probability " + std::to_string(probability) + ", expected 0 to 1");
+  if (!(low >= 0.0 && low <= high && high <= 1.0)) {
+    throw std::invalid_argument("quantile: probability " + std::to_string(low) + " to " + std::to_string(high) +
+                                ", expected 0 to 1");
   }
   std::vector<double> sorted(samples.begin(), samples.end());
-  const double place = probability * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::ptrdiff_t>(std::floor(place));
-  std::nth_element(sorted.begin(), sorted.begin() + below, sorted.end());
-  const double low = sorted[static_cast<std::size_t>(below)];
-  const double share = place - std::floor(place);
-  if (share == 0.0) return low;
-  const double high = *std::min_element(sorted.begin() + below + 1, sorted.end());
-  return low + share * (high - low);
+  // All before `begin` are smaller than what is looked for.
+  const auto find = [&](double probability, std::ptrdiff_t begin) {
+    const double place = probability * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::ptrdiff_t>(std::floor(place));
+    if (below >= begin) std::nth_element(sorted.begin() + begin, sorted.begin() + below, sorted.end());
+    const double value = sorted[static_cast<std::size_t>(below)], share = place - std::floor(place);
+    if (share == 0.0) return value;
+    return value + share * (*std::min_element(sorted.begin() + below + 1, sorted.end()) - value);
+  };
+  const double at_low = find(low, 0);
+  const auto begin = static_cast<std::ptrdiff_t>(std::floor(low * static_cast<double>(sorted.size() - 1))) + 1;
+  return {at_low, find(high, begin)};
+}
+
+double quantile(std::span<const double> samples, double probability) {
+  return quantiles(samples, probability, probability).first;
 }
 
 double median(std::span<const double> samples) { return quantile(samples, 0.5); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 namespace ddpprof::stats {
 
@@ -12,6 +13,8 @@ double median(std::span<const double> samples);
 
 // Linear interpolation between order statistics (Hyndman and Fan's type 7); `probability` in [0, 1].
 double quantile(std::span<const double> samples, double probability);
+// Two of them, sorted half as much; low <= high.
+std::pair<double, double> quantiles(std::span<const double> samples, double low, double high);
 
 // Sample standard deviation (n - 1); 0 for one sample.
 double standard_deviation(std::span<const double> samples);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -52,12 +53,9 @@ void require(const std::vector<double>& values, std::size_t draws, const char* n
     throw std::invalid_argument("simulate_draws: " + std::to_string(values.size()) + " values of " + name +
                                 ", expected one for each of " + std::to_string(draws) + " draws");
   }
-  double least = 0.0, sum = 0.0;
-  for (const double value : values) {
-    least = std::min(least, value);
-    sum += value;  // not finite when one is not
-  }
-  if (least < 0.0 || !std::isfinite(sum)) {
+  bool fine = true;
+  for (const double value : values) fine &= value >= 0.0 && value <= std::numeric_limits<double>::max();
+  if (!fine) {
     throw std::invalid_argument("simulate_draws: a value of " + std::string(name) +
                                 " is negative or not finite, expected 0 or more");
   }

@@ -2,8 +2,7 @@
 // other.
 //
 // Buckets, ranks and algorithm are the same for every draw, times differ. A bucket's all-reduce takes `hops` hops of
-// `hop_bytes` each, as a ring does or Gloo's segmented ring (simulator/collective): hops (alpha + bytes beta) and what
-// of the reduction no hop covers, hops/2 max(0, bytes gamma - alpha - bytes beta) + bytes gamma. Same results as
+// `hop_bytes` each, costed as simulator/collective does a ring's or a Gloo segmented ring's. Same results as
 // step::simulate but for the last digits. Compute is never slowed by communication here.
 #pragma once
 
@@ -31,7 +30,8 @@ struct DrawnTimes {
 };
 
 struct DrawnLink {
-  int lanes = 1;  // collectives in flight at once, sharing the link: 1 or 2
+  int lanes = 1;           // collectives in flight at once, sharing the link: 1 or 2
+  bool segmented = false;  // Gloo's ring, with two segments in flight, else the textbook's
   bool latency_is_free = false, bandwidth_is_free = false;
 };
 

@@ -7,6 +7,9 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DDPPROF_AVX2 1
 #endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"  // everything below is inlined: no vector is passed in a call
+#endif
 
 namespace ddpprof::step::draws {
 namespace {
@@ -64,30 +67,73 @@ struct Vectors : Types<W> {
   }
 };
 
+// exp(-x) for x >= 0, to the last digits; below 1e-304 it may stay there.
+template <std::size_t W>
+[[gnu::always_inline]] inline typename Vectors<W>::Lanes exp_of_minus(typename Vectors<W>::Lanes x) {
+  using Lanes = typename Vectors<W>::Lanes;
+  using Mask = typename Vectors<W>::Mask;
+  const Lanes zero = {}, most = zero + 700.0;
+  x = x < most ? x : most;
+  // x = k ln 2 + r with |r| <= ln 2 / 2: adding 1.5 * 2^52 leaves k in the low bits.
+  constexpr double round = 0x1.8p52, log2_e = 1.4426950408889634;
+  constexpr double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
+  const Lanes shifted = x * log2_e + round, k = shifted - round;
+  const Lanes minus_r = k * ln2_high - x + k * ln2_low;
+  constexpr double inverse_factorials[] = {1.0 / 6227020800.0,
+                                           1.0 / 479001600.0,
+                                           1.0 / 39916800.0,
+                                           1.0 / 3628800.0,
+                                           1.0 / 362880.0,
+                                           1.0 / 40320.0,
+                                           1.0 / 5040.0,
+                                           1.0 / 720.0,
+                                           1.0 / 120.0,
+                                           1.0 / 24.0,
+                                           1.0 / 6.0,
+                                           0.5,
+                                           1.0,
+                                           1.0};
+  Lanes sum = zero;
+  for (const double coefficient : inverse_factorials) sum = sum * minus_r + coefficient;
+  const Mask exponent = 1023 - ((Mask)shifted - (Mask)(zero + round));
+  return sum * (Lanes)(exponent << 52);
+}
+
 // What each hop costs some draws, and of it what counts.
 template <std::size_t W>
 struct Hop {
   using Lanes = typename Vectors<W>::Lanes;
-  Lanes latency_s, per_byte_s, reduction_s_per_byte;
+  Lanes latency_s, turn_s, per_byte_s, reduction_s_per_byte;
   double latency_counts, bandwidth_counts;
+  bool segmented;
 
   [[gnu::always_inline]] Hop(const DrawnLink& kind, const Block& block, std::size_t first)
       : latency_s(Vectors<W>::of(block.hop_s, first)),
+        turn_s(Vectors<W>::of(block.turn_s, first)),
         per_byte_s(Vectors<W>::of(block.hop_s_per_byte, first)),
         reduction_s_per_byte(Vectors<W>::of(block.reduction_s_per_byte, first)),
         latency_counts(kind.latency_is_free ? 0.0 : 1.0),
-        bandwidth_counts(kind.bandwidth_is_free ? 0.0 : 1.0) {}
+        bandwidth_counts(kind.bandwidth_is_free ? 0.0 : 1.0),
+        segmented(kind.segmented) {}
 
-  template <bool reduces = true>
+  [[gnu::always_inline]] Lanes waits(const DrawnBucket& bucket, const Lanes& hop_s, const Lanes& carry_s) const {
+    if (!segmented) return bucket.hops * hop_s;
+    if (bucket.hops == 0.0) return Lanes{};
+    const Lanes least = Lanes{} + 1e-300, divisor = hop_s > least ? hop_s : least;
+    return hop_s * (2.0 + (bucket.hops - 2.0) * exp_of_minus<W>(0.5 * carry_s / divisor));
+  }
+
   [[gnu::always_inline]] void cost(const DrawnBucket& bucket, Lanes& latency, Lanes& reduced, Lanes& shared) const {
     const Lanes zero = {};
     const Lanes carry = bucket.hop_bytes * per_byte_s;
-    latency = latency_counts * bucket.hops * latency_s;
+    latency = latency_counts * waits(bucket, latency_s, carry);
     shared = bandwidth_counts * bucket.hops * carry;
-    reduced = zero;
-    if (!reduces) return;
     const Lanes reduce = bucket.hop_bytes * reduction_s_per_byte, uncovered = reduce - latency_s - carry;
     reduced = bandwidth_counts * (0.5 * bucket.hops * (uncovered > zero ? uncovered : zero) + reduce);
+  }
+
+  [[gnu::always_inline]] Lanes latency_beside_compute(const DrawnBucket& bucket) const {
+    return latency_counts * waits(bucket, latency_s + turn_s, bucket.hop_bytes * per_byte_s);
   }
 };
 
@@ -98,7 +144,6 @@ template <std::size_t W>
   using Lanes = typename V::Lanes;
   const Lanes zero = {}, one = zero + 1.0;
   const Hop<W> hop(kind, block, first);
-  const Lanes turn = V::of(block.turn_s, first);
   Lanes all_latency = zero, all_alone = zero;
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     Lanes latency, reduced, shared;
@@ -109,7 +154,7 @@ template <std::size_t W>
     all_latency += latency;
     all_alone += alone;
     if (!turns) continue;
-    const Lanes beside = alone + buckets[i].hops * turn;
+    const Lanes beside = alone + (hop.latency_beside_compute(buckets[i]) - latency);
     V::of(room.transfers[i].pace, first) = alone > zero ? alone / beside : one;
     V::of(room.transfers[i].stretch, first) = alone > zero ? beside / alone : one;
   }
@@ -120,7 +165,7 @@ template <std::size_t W>
 // One collective at a time and nothing beside compute: a recurrence. With and without the straggler side by side, as
 // they share each collective's cost, and several vectors of draws, as each waits for its own last result. The buckets'
 // ready times ascend.
-template <std::size_t W, bool reduces, bool copies>
+template <std::size_t W, bool is_line, bool copies>
 [[gnu::always_inline]] inline void recurrence_lanes(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind,
                                                     const Pass& late, Block& block) {
   using V = Vectors<W>;
@@ -133,15 +178,33 @@ template <std::size_t W, bool reduces, bool copies>
       even_finish[j] = V::of(block.even_backward_s, from + j * W);
       late_finish[j] = V::of(late.length_s, from + j * W);
     }
+    // A ring without reduction is a line in its hops and bytes: their sums say what all cost.
+    double all_hops = 0.0, all_bytes = 0.0;
+    Lanes fixed[2] = {}, carried[2] = {};
+    if (is_line) {
+      for (std::size_t j = 0; j < 2; ++j) {
+        fixed[j] = hops[j].latency_counts * hops[j].latency_s;
+        carried[j] = hops[j].bandwidth_counts * hops[j].per_byte_s;
+      }
+      for (const DrawnBucket& bucket : buckets) {
+        all_hops += bucket.hops;
+        all_bytes += bucket.hops * bucket.hop_bytes;
+      }
+    }
     for (const DrawnBucket& bucket : buckets) {
 #pragma GCC unroll 2
       for (std::size_t j = 0; j < 2; ++j) {
         const std::size_t first = from + j * W;
-        Lanes latency, reduced, shared;
-        hops[j].template cost<reduces>(bucket, latency, reduced, shared);
-        const Lanes cost = latency + reduced + shared;
-        all_latency[j] += latency;
-        all_alone[j] += cost;
+        Lanes cost;
+        if (is_line) {
+          cost = bucket.hops * fixed[j] + bucket.hops * bucket.hop_bytes * carried[j];
+        } else {
+          Lanes latency, reduced, shared;
+          hops[j].cost(bucket, latency, reduced, shared);
+          cost = latency + reduced + shared;
+          all_latency[j] += latency;
+          all_alone[j] += cost;
+        }
         const Lanes even_ready = V::of(block.pace, first) * bucket.ready_s;
         const Lanes late_ready = V::of(late.slope, first) * bucket.ready_s + V::of(late.offset, first);
         even_end[j] = (even_ready > even_end[j] ? even_ready : even_end[j]) + cost;
@@ -155,6 +218,10 @@ template <std::size_t W, bool reduces, bool copies>
     for (std::size_t j = 0; j < 2; ++j) {
       const std::size_t first = from + j * W;
       const Lanes even_backward = V::of(block.even_backward_s, first);
+      if (is_line) {
+        all_latency[j] = all_hops * fixed[j];
+        all_alone[j] = all_latency[j] + all_bytes * carried[j];
+      }
       if (!copies) {
         even_finish[j] = even_end[j] > even_finish[j] ? even_end[j] : even_finish[j];
         late_finish[j] = late_end[j] > late_finish[j] ? late_end[j] : late_finish[j];
@@ -271,9 +338,10 @@ template <std::size_t W>
                                              const Absent& absent, const Pass& late, Block& block, Room& room,
                                              Run& even_run, Run& late_run) {
   if (kind.lanes == 1 && absent.turns) {
-    if (absent.reduction && absent.copies) return recurrence_lanes<W, false, false>(buckets, kind, late, block);
-    if (absent.reduction) return recurrence_lanes<W, false, true>(buckets, kind, late, block);
-    return recurrence_lanes<W, true, true>(buckets, kind, late, block);
+    const bool is_line = absent.reduction && !kind.segmented;
+    if (is_line && absent.copies) return recurrence_lanes<W, true, false>(buckets, kind, late, block);
+    if (is_line) return recurrence_lanes<W, true, true>(buckets, kind, late, block);
+    return recurrence_lanes<W, false, true>(buckets, kind, late, block);
   }
   const Pass even{block.pace, {}, block.even_backward_s};
   for (std::size_t first = 0; first < width; first += W) {

@@ -15,8 +15,14 @@
 namespace ddpprof::step {
 namespace {
 
-constexpr DrawnLink kinds[] = {
-    {1, false, false}, {2, false, false}, {2, true, false}, {1, false, true}, {2, true, true}};
+constexpr DrawnLink kinds[] = {{1, false, false, false}, {2, false, false, false}, {2, true, false, false},
+                               {2, true, true, false},   {1, true, false, true},   {2, false, true, true}};
+
+// Of all hops of a bucket, as simulator/collective has it.
+double waits_s(const DrawnBucket& bucket, bool segmented, double alpha, double beta) {
+  if (!segmented || bucket.hops == 0.0) return bucket.hops * alpha;
+  return alpha > 0.0 ? alpha * (2.0 + (bucket.hops - 2.0) * std::exp(-0.5 * bucket.hop_bytes * beta / alpha)) : 0.0;
+}
 
 TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGives) {
   stats::Random random(5);
@@ -51,14 +57,15 @@ TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGives) {
         for (const DrawnBucket& bucket : buckets) {
           const double reduce_s = bucket.hop_bytes * times.reduction_s_per_byte[draw];
           collective::Cost cost{
-              bucket.hops * alpha, bucket.hops * bucket.hop_bytes * beta,
+              waits_s(bucket, kind.segmented, alpha, beta), bucket.hops * bucket.hop_bytes * beta,
               0.5 * bucket.hops * std::max(0.0, reduce_s - alpha - bucket.hop_bytes * beta) + reduce_s};
+          const double longer_s = waits_s(bucket, kind.segmented, alpha + times.turn_s[draw], beta) - cost.latency_s;
           if (kind.latency_is_free) cost.latency_s = 0.0;
           if (kind.bandwidth_is_free) cost.bandwidth_s = cost.reduction_s = 0.0;
           step.buckets.push_back({.ready_s = bucket.ready_s * times.pace[draw],
                                   .cost = cost,
                                   .copy_back_s = bucket.copied_bytes * times.copy_s_per_byte[draw],
-                                  .beside_compute_s = kind.latency_is_free ? 0.0 : bucket.hops * times.turn_s[draw]});
+                                  .beside_compute_s = kind.latency_is_free ? 0.0 : longer_s});
         }
         const DdpResult even = simulate(step);
         step.straggler_s = times.straggler_s[draw];
@@ -99,7 +106,7 @@ TEST(SimulateDraws, GivesTheSameDigitsWhateverTheRegisters) {
       late.offset.lane[k] = 0.01 * random.uniform();
       late.length_s.lane[k] = late.slope.lane[k] * ready_s + late.offset.lane[k];
     }
-    const DrawnLink kind{1 + round % 2};
+    const DrawnLink kind{1 + round % 2, round % 3 == 0};
     for (const draws::Absent& absent : {draws::Absent{}, draws::Absent{.turns = true}}) {
       draws::Block twin = block;
       draws::Room room{std::vector<draws::Transfer>(buckets.size()), std::vector<draws::Values>(buckets.size())};

@@ -32,6 +32,9 @@ TEST(Summary, QuantileInterpolatesAsType7) {
   EXPECT_DOUBLE_EQ(quantile(counting(5), 0.1), 1.4);
   EXPECT_DOUBLE_EQ(quantile(counting(5), 0.0), 1.0);
   EXPECT_DOUBLE_EQ(quantile(counting(5), 1.0), 5.0);
+  EXPECT_EQ(quantiles(counting(5), 0.1, 0.9), (std::pair{quantile(counting(5), 0.1), quantile(counting(5), 0.9)}));
+  EXPECT_EQ(quantiles(counting(5), 0.1, 0.2), (std::pair{quantile(counting(5), 0.1), quantile(counting(5), 0.2)}));
+  EXPECT_THROW(quantiles(counting(5), 0.9, 0.1), std::invalid_argument);
 }
 
 TEST(Summary, SpreadIgnoresOneWildSample) {

@@ -90,8 +90,12 @@ TEST(Outlook, IsThePredictionToTheDigit) {
     const Models models = fit_models(database.get());
     const Predictor predictor(models, "ddp", {});
     ASSERT_EQ(result.predictions.size(), options.workers.size());
-    for (const Prediction& row : result.predictions) {
+    const std::vector<Outlook> curve = predictor.curve(options.workers);
+    ASSERT_EQ(curve.size(), options.workers.size());
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+      const Prediction& row = result.predictions[i];
       const Outlook out = predictor.outlook(row.world_size);
+      EXPECT_EQ(curve[i].low_s, row.step_low_s) << row.world_size;
       EXPECT_EQ(out.terms.step_s(), row.step_s) << row.world_size;
       EXPECT_EQ(out.low_s, row.step_low_s) << row.world_size;
       EXPECT_EQ(out.high_s, row.step_high_s) << row.world_size;

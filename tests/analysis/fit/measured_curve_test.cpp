@@ -1,0 +1,109 @@
+// Predictions over links that nccl-tests has measured, beside steps played out over those links.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/fit/predictor.hpp"
+#include "tests/analysis/fit/synthetic.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+using synthetic::TemporaryDatabase;
+using synthetic::Truth;
+
+Truth cluster() {
+  Truth truth;
+  truth.nccl = true;
+  truth.alpha_s = 50e-6;
+  truth.beta_s_per_byte = 4e-9;
+  return truth;
+}
+
+// What a plain ring takes, 1 KiB to 64 MiB.
+collective::Curve curve_of(const Truth& truth, std::int64_t ranks) {
+  std::vector<collective::SizeTime> times;
+  for (double bytes = 1 << 10; bytes <= 64 << 20; bytes *= 2.0) {
+    const auto n = static_cast<double>(ranks);
+    times.push_back({bytes, 2.0 * (n - 1.0) * (truth.alpha_s + bytes / n * truth.beta_s_per_byte)});
+  }
+  return {ranks, times};
+}
+
+PredictOptions options_with(std::vector<collective::Curve> curves) {
+  PredictOptions options;
+  options.workers = {2, 8, 16, 64};
+  options.all_reduce = std::move(curves);
+  return options;
+}
+
+TEST(MeasuredCurve, PredictsManyRanksFromOneAndTheLogOfAnotherN) {
+  const Truth truth = cluster();
+  TemporaryDatabase database("curve-one");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  EXPECT_THROW(predict_all(database.get(), options_with({})), NotSupported);  // one rank says nothing of links
+  const PredictResult result = predict_all(database.get(), options_with({curve_of(truth, 16)}));
+  ASSERT_EQ(result.predictions.size(), 4U);
+  for (const Prediction& row : result.predictions) {
+    const double expected_s = synthetic::true_step_s(truth, row.world_size);
+    EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.02) << row.world_size;
+    EXPECT_LE(row.step_low_s, expected_s) << row.world_size;
+    EXPECT_GE(row.step_high_s, expected_s) << row.world_size;
+    EXPECT_GT(row.step_high_s / row.step_low_s, 1.02) << row.world_size;  // a log of another N is not the truth
+  }
+}
+
+TEST(MeasuredCurve, OfSeveralLogsTheNearestSpeaks) {
+  const Truth truth = cluster();
+  Truth slow = truth;
+  slow.beta_s_per_byte *= 3.0;  // as of two nodes with a slower link
+  TemporaryDatabase database("curve-several");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  const PredictResult result = predict_all(database.get(), options_with({curve_of(truth, 2), curve_of(slow, 64)}));
+  EXPECT_NEAR(result.predictions[0].step_s / synthetic::true_step_s(truth, 2), 1.0, 0.02);
+  EXPECT_NEAR(result.predictions[3].step_s / synthetic::true_step_s(slow, 64), 1.0, 0.02);
+}
+
+TEST(MeasuredCurve, ChangesToTheLinkAreOfTheCurve) {
+  const Truth truth = cluster();
+  TemporaryDatabase database("curve-change");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  PredictOptions options = options_with({curve_of(truth, 16)});
+  const std::pair<const char*, double> changes[] = {{"bandwidth=4x", 1e-9}, {"bandwidth=1GB/s", 1e-9}};
+  for (const auto& [item, beta] : changes) {
+    options.what_if = parse_what_if(std::vector<std::string>{item});
+    Truth changed = truth;
+    changed.beta_s_per_byte = beta;
+    for (const WhatIfRow& row : predict_all(database.get(), options).what_ifs)
+      EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(changed, row.workers), 1.0, 0.02) << item << row.workers;
+  }
+  options.what_if = parse_what_if(std::vector<std::string>{"latency=2ms"});
+  Truth changed = truth;
+  changed.alpha_s = 2e-3;
+  for (const WhatIfRow& row : predict_all(database.get(), options).what_ifs)
+    EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(changed, row.workers), 1.0, 0.02) << row.workers;
+}
+
+TEST(MeasuredCurve, AStepsOwnAllReducesSayWhatTheLogMisses) {
+  const Truth truth = cluster();
+  TemporaryDatabase database("curve-step");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  Truth log = truth;
+  log.alpha_s /= 2.0;
+  log.beta_s_per_byte /= 2.0;  // beside compute everything takes twice as long
+  const Models models = fit_models(database.get(), {curve_of(log, 16)});
+  EXPECT_NEAR(models.all_reduce.picked().byte_s(models.all_reduce.picked().solution.values) / truth.beta_s_per_byte,
+              1.0, 0.05);
+  EXPECT_THAT(models.all_reduce.warnings, testing::ElementsAre(testing::HasSubstr("other machines")));
+  const PredictResult result = predict_all(database.get(), options_with({curve_of(log, 16)}));
+  EXPECT_NEAR(result.predictions[3].step_s / synthetic::true_step_s(truth, 64), 1.0, 0.03);
+}
+
+TEST(MeasuredCurve, OfOneRankIsRefused) {
+  TemporaryDatabase database("curve-refused");
+  synthetic::add_ddp(database.get(), cluster(), {1}, 1);
+  const std::vector<collective::SizeTime> times = {{1024.0, 1e-5}};
+  EXPECT_THROW(predict_all(database.get(), options_with({collective::Curve(1, times)})), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ddpprof::fit
