@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cmath>
 
 #include "analysis/fit/table/nccl_tests.hpp"
 #include "analysis/fit/table/step_csv.hpp"
@@ -110,6 +111,14 @@ class PredictSubcommand final : public Subcommand {
               ExitCode::data,
               path + ": its lines \"Rank … on HOST\" name " + std::to_string(log.ranks) + " ranks, expected 2 or more",
               "", "give the whole output of all_reduce_perf, its heading included");
+        // all_reduce_perf's bus bandwidth is 2 (N-1)/N times the other; its siblings' is less.
+        const double ring = 2.0 * static_cast<double>(log.ranks - 1) / static_cast<double>(log.ranks);
+        if (log.operation == "none" || (log.bus_factor > 0.0 && std::abs(log.bus_factor / ring - 1.0) > 0.03))
+          throw Failure(
+              ExitCode::data,
+              path + ": these are no all-reduces: " +
+                  (log.operation == "none" ? std::string("nothing is reduced") : "busbw is not 2 (N-1)/N times algbw"),
+              "", "give the output of all_reduce_perf");
         std::vector<collective::SizeTime> times;
         for (const fit::NcclTestsRow& row : log.rows)
           times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});

@@ -289,19 +289,9 @@ std::string Form::name() const {
   return base;
 }
 
-double Form::hop_unit_s() const {
-  if (!curves) return 1.0;
-  const collective::Curve& curve = curves->front();
-  return curve.points().front().time_s / (2.0 * static_cast<double>(curve.ranks() - 1));
-}
+double Form::hop_unit_s(std::int64_t workers) const { return curves ? nearest_curve(*curves, workers).hop_s() : 1.0; }
 
-double Form::byte_unit_s() const {
-  if (!curves) return 1.0;
-  const collective::Curve& curve = curves->front();
-  const double bytes = curve.points().back().bytes;
-  return curve.cost(bytes, curve.ranks()).bandwidth_s / collective::ring_hops(curve.ranks(), bytes).count /
-         collective::ring_hops(curve.ranks(), bytes).bytes;
-}
+double Form::byte_unit_s(std::int64_t workers) const { return curves ? nearest_curve(*curves, workers).byte_s() : 1.0; }
 
 collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) const {
   collective::Link shared = link;
@@ -345,41 +335,33 @@ double ranks_per_core(const Machine& machine) {
   return static_cast<double>(machine.ranks_per_machine()) / static_cast<double>(machine.cores);
 }
 
-double FormFit::beside_compute_s(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
-  return problem.parameters[turn].fixed ? 0.0 : beside_compute(form, machine, bytes, values, values[in_step]);
-}
-
-double FormFit::hop_s(std::span<const double> values) const {
-  return values[alpha] * values[in_step] * form.hop_unit_s();
+double FormFit::hop_s(std::span<const double> values, std::int64_t workers) const {
+  return values[alpha] * values[in_step] * form.hop_unit_s(workers);
 }
 
 // What a step's all-reduce gets: the factor between a step and bench-comm is in it.
-double FormFit::byte_s(std::span<const double> values) const {
-  return values[beta] * values[in_step] * form.byte_unit_s();
+double FormFit::byte_s(std::span<const double> values, std::int64_t workers) const {
+  return values[beta] * values[in_step] * form.byte_unit_s(workers);
 }
 
 collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::span<const double> values) const {
   return cost_of(form, machine, bytes, values, values[in_step]);
 }
 
-collective::Link FormFit::step_link(const Machine& machine, std::span<const double> values, const LinkChange& bandwidth,
-                                    const LinkChange& latency) const {
+collective::Link FormFit::step_link(const Machine& machine, std::span<const double> values,
+                                    const WhatIf& change) const {
   collective::Link link = link_of(form, values);
-  if (latency.changes()) link.latency_s *= latency.of(hop_s(values)) / hop_s(values);
-  if (bandwidth.changes()) link.bandwidth_s_per_byte /= bandwidth.of(1.0 / byte_s(values)) * byte_s(values);
-  return values[in_step] * form.shared(link, crowd_of(form, machine, values));
+  if (change.latency.changes()) link.latency_s *= change.latency.ratio(hop_s(values, machine.workers));
+  if (change.bandwidth.changes())
+    link.bandwidth_s_per_byte /= change.bandwidth.ratio(1.0 / byte_s(values, machine.workers));
+  link = values[in_step] * form.shared(link, crowd_of(form, machine, values));
+  if (change.frees(Term::latency)) link.latency_s = 0.0;
+  if (change.frees(Term::bandwidth)) link.bandwidth_s_per_byte = link.reduction_s_per_byte = 0.0;
+  return link;
 }
 
-double FormFit::turn_s(std::span<const double> values) const {
-  return problem.parameters[turn].fixed ? 0.0 : values[turn];
-}
-
-std::vector<double> FormFit::with_link(std::span<const double> values, const LinkChange& bandwidth,
-                                       const LinkChange& latency) const {
-  std::vector<double> changed(values.begin(), values.end());
-  if (latency.changes()) changed[alpha] *= latency.of(hop_s(values)) / hop_s(values);
-  if (bandwidth.changes()) changed[beta] /= bandwidth.of(1.0 / byte_s(values)) * byte_s(values);
-  return changed;
+double FormFit::turn_s(std::span<const double> values, const WhatIf& change) const {
+  return problem.parameters[turn].fixed || change.frees(Term::latency) ? 0.0 : values[turn];
 }
 
 namespace {

@@ -45,8 +45,8 @@ struct Form {
 
   std::string name() const;
   // What alpha and beta are counted in: 1, or of a curve what a small message's hop and a large one's byte take.
-  double hop_unit_s() const;
-  double byte_unit_s() const;
+  double hop_unit_s(std::int64_t workers) const;
+  double byte_unit_s(std::int64_t workers) const;
   // The link as ranks that share cores find it.
   collective::Link shared(const collective::Link&, const Crowd&) const;
   collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
@@ -65,19 +65,15 @@ struct FormFit {
   double score = 0.0;                    // held-out error, or the fit's own where nothing can be held out
   double weight = 0.0;                   // share of the Monte Carlo draws
 
-  // How much longer it would take if compute ran beside it throughout.
-  double beside_compute_s(const Machine&, std::int64_t bytes, std::span<const double> values) const;
-  // The fitted values with another link.
-  std::vector<double> with_link(std::span<const double> values, const LinkChange& bandwidth,
-                                const LinkChange& latency) const;
-  double hop_s(std::span<const double> values) const;   // one hop of a small message
-  double byte_s(std::span<const double> values) const;  // one byte over a link
+  // Of a link: one hop of a small message, and one byte. 0 where a measured curve does not tell.
+  double hop_s(std::span<const double> values, std::int64_t workers) const;
+  double byte_s(std::span<const double> values, std::int64_t workers) const;
   // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
-  // That cost's parts, for simulations of many draws: what a hop of it finds, over a changed link or the fitted one, …
-  collective::Link step_link(const Machine&, std::span<const double> values, const LinkChange& bandwidth,
-                             const LinkChange& latency) const;
-  double turn_s(std::span<const double> values) const;  // … and waits beside compute
+  // The link such a one finds under a change, as ranks that share cores do; its terms that are free are 0.
+  collective::Link step_link(const Machine&, std::span<const double> values, const WhatIf&) const;
+  // What a hop waits in addition beside compute; 0 where processors of its own carry it, or latency is free.
+  double turn_s(std::span<const double> values, const WhatIf&) const;
 };
 
 struct AllReduceFit {

@@ -95,6 +95,7 @@ ComputeFit::LogCompute ComputeFit::LogCompute::operator-(const LogCompute& other
 
 ComputeFit::LogCompute ComputeFit::log_compute(const Machine& machine) const {
   LogCompute log = log_law(machine);
+  if (machines.empty()) return log;
   const std::vector<double> weights = nearest(machines, machine.ranks_per_machine());
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const LogCompute point = log_law(machines[i]);

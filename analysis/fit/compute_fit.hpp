@@ -46,7 +46,7 @@ struct ComputeFit {
     LogCompute operator-(const LogCompute&) const;
     bool changes() const { return constant != 0.0 || by_threads != 0.0 || by_contention != 0.0 || by_sharing != 0.0; }
   };
-  // Of a fit with a point.
+  // Of a fit with a point; without one, of the bare law.
   LogCompute log_compute(const Machine&) const;
   double compute_s(const Machine&, std::span<const double> values) const;
 };

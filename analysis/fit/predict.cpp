@@ -119,15 +119,30 @@ void explain(PredictResult& result, const Predictor& predictor, const std::strin
   }
 }
 
+// What the logs that were given say, and where they say nothing.
+void note_logs(PredictResult& result, const Models& models) {
+  for (const std::string& text : models.all_reduce.notes)
+    result.notes.push_back(
+        note("info", "fit_assumption", "ddp all_reduce: " + text, "measure on the machines asked about"));
+  for (const std::string& text : models.all_reduce.warnings)
+    result.notes.push_back(note("warning", "fit_doubtful", "ddp all_reduce: " + text,
+                                "give a log of the machines that the database was measured on"));
+  if (!models.measured.dp.empty())
+    result.notes.push_back(note("info", "fit_assumption",
+                                "dp: a log of all-reduces says nothing of DataParallel's copies",
+                                "its predictions are as without"));
+}
+
 PredictResult run(const Models& models, const PredictOptions& options) {
   validate(options);
   const std::set<std::int64_t> counts(options.workers.begin(), options.workers.end());
   PredictResult result;
+  if (!options.all_reduce.empty()) note_logs(result, models);
   for (const std::string strategy : {"ddp", "dp"}) {
     const bool measured = !(strategy == "ddp" ? models.measured.ddp : models.measured.dp).empty();
     if (!measured) continue;
     const Predictor predictor(models, strategy, options);
-    const std::string no_change = options.what_if.any() ? predictor.no_change() : "";
+    const std::string no_change = options.what_if.any() ? predictor.no_change(options.what_if) : "";
     if (!no_change.empty()) {
       result.notes.push_back(
           note("warning", "what_if_none", strategy + ": " + no_change, "ask about another change for this strategy"));

@@ -246,7 +246,8 @@ std::string Predictor::note(std::int64_t workers) const {
   const Machine& last = profiles().rbegin()->second.machine;
   // Containers of one machine: their links are its memory.
   const bool first_hosts = last.nodes == 1 ? machine.nodes > 1 : last.machines == 1 && machine.machines > 1;
-  if (strategy_ == "ddp" && first_hosts && workers > 1) {
+  const bool curves = !models_.all_reduce.forms.empty() && models_.all_reduce.picked().form.curves;
+  if (strategy_ == "ddp" && first_hosts && workers > 1 && !curves) {
     add("links between hosts were not measured: they are taken to be as fast as this host's own");
   }
   if (calibrations_.empty()) {

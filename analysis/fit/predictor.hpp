@@ -60,6 +60,7 @@ double rounds_ratio(const StepProfile&, const WhatIf&);
 struct Outlook {
   Terms terms;
   double low_s = 0.0, high_s = 0.0;  // of the step
+  std::string why_not;               // of a curve's point without figures
 };
 
 class Predictor {
@@ -70,9 +71,10 @@ class Predictor {
   Predictor(const Models&, std::string strategy, const PredictOptions&);
 
   Prediction predict(std::int64_t workers, const std::vector<TermGain>& why) const;  // why: gains(workers)
-  // A prediction's figures alone, under a change or none: what a plot needs at each of many N.
+  // A prediction's figures alone, under a change or none: what a plot needs at each of many N. Throws
+  // std::invalid_argument where there is none: with a refusal, or why the change cannot be.
   Outlook outlook(std::int64_t workers, const WhatIf& = {}) const;
-  // The same at each of many N, on as many threads as there are processors.
+  // The same at each of many N, on as many threads as there are processors; where there is none, `why_not` is set.
   std::vector<Outlook> curve(std::span<const std::int64_t> workers, const WhatIf& = {}) const;
   // How much of the step each term would give back if it were free, with the options' change or without: shares of that
   // step, none below 0, in the order of Term.
@@ -83,9 +85,9 @@ class Predictor {
   // The measurement that would narrow the prediction at `workers` most, of those that could be added: this strategy at
   // another N up to eight times the largest, or a sweep of all-reduces. None when none would narrow it by a fifth.
   std::optional<NextMeasurement> next_measurement(std::int64_t workers) const;
-  // Why the options' change says nothing about this strategy; empty when it does.
-  std::string no_change() const;
-  std::string no_change_at(std::int64_t workers) const;  // … at so many workers
+  // Why a change says nothing about this strategy; empty when it does.
+  std::string no_change(const WhatIf&) const;
+  std::string no_change_at(std::int64_t workers, const WhatIf&) const;  // … at so many workers
   // The measured terms where there are any, else the model's, calibrated, with the best parameters.
   Terms central(std::int64_t workers) const;
   // Its interval spans more than a factor of ten.

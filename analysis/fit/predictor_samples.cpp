@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
+#include <stdexcept>
 #include <thread>
 
 #include "analysis/fit/predictor.hpp"
@@ -56,6 +57,10 @@ std::vector<double> Predictor::changed_samples_s(const Case& at, double drift_sd
 }
 
 Outlook Predictor::outlook(std::int64_t workers, const WhatIf& change) const {
+  std::string why_not = refusal(workers);
+  if (why_not.empty() && change.any()) why_not = no_change(change);
+  if (why_not.empty() && change.any()) why_not = no_change_at(workers, change);
+  if (!why_not.empty()) throw std::invalid_argument(why_not);
   Outlook out;
   const Case at = case_at(workers, change);
   if (at.measured && !change.any()) {
@@ -80,7 +85,13 @@ std::vector<Outlook> Predictor::curve(std::span<const std::int64_t> workers, con
   const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads);
   // A large N costs as much as a small one: thread t takes those at t, t + threads, …
   const auto run = [&](std::size_t first) {
-    for (std::size_t i = first; i < workers.size(); i += threads) all[i] = outlook(workers[i], change);
+    for (std::size_t i = first; i < workers.size(); i += threads) {
+      try {
+        all[i] = outlook(workers[i], change);
+      } catch (const std::invalid_argument& error) {
+        all[i].why_not = error.what();
+      }
+    }
   };
   std::vector<std::future<void>> others;
   for (std::size_t first = 1; first < std::min(threads, workers.size()); ++first)

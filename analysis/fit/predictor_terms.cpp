@@ -44,12 +44,6 @@ double micro_forward_s(const StepProfile& profile) {
   return std::max(0.0, (profile.forward_s - (rounds - 1.0) * profile.backward_s) / rounds);
 }
 
-collective::Cost without(collective::Cost cost, const WhatIf& change) {
-  if (change.frees(Term::latency)) cost.latency_s = 0.0;
-  if (change.frees(Term::bandwidth)) cost.bandwidth_s = cost.reduction_s = 0.0;
-  return cost;
-}
-
 int lanes(const StepProfile& profile) { return profile.machine.backend == "nccl" ? 1 : gloo_threads; }
 
 std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
@@ -244,17 +238,21 @@ step::DdpStep Predictor::ddp_step(const Case& at, const Draw& draw, double scale
   work.data_s = input_s(profile, change);
   work.lanes = lanes(profile);
   work.slowdown = at.slowdown;
-  std::vector<double> link;
-  if (draw.form) link = draw.form->with_link(draw.link, change.bandwidth, change.latency);
+  const bool reduces = machine.workers > 1 && draw.form;
+  collective::Link link, beside;
+  if (reduces) {
+    link = beside = draw.form->step_link(machine, draw.link, change);
+    beside.latency_s += draw.form->turn_s(draw.link, change);
+  }
   work.buckets.reserve(at.buckets.size());
   for (const Bucket& bucket : at.buckets) {
     step::BucketWork item;
     item.ready_s = change.overlap ? std::min(bucket.ready_s, profile.backward_s) * scale * own : work.backward_s;
     item.copy_back_s = at.copy_back_s_per_byte * scale * static_cast<double>(bucket.bytes) * outside_passes(change);
-    if (machine.workers > 1 && draw.form) {
+    if (reduces) {
       const std::int64_t bytes = wire_bytes(bucket, change);
-      item.cost = without(draw.form->cost(machine, bytes, link), change);
-      if (!change.frees(Term::latency)) item.beside_compute_s = draw.form->beside_compute_s(machine, bytes, link);
+      item.cost = draw.form->form.over(machine.workers, bytes, link);
+      item.beside_compute_s = draw.form->form.over(machine.workers, bytes, beside).latency_s - item.cost.latency_s;
     }
     work.buckets.push_back(item);
   }
@@ -265,9 +263,9 @@ step::DdpStep Predictor::ddp_step(const Case& at, const Draw& draw, double scale
 
 double Predictor::slower_broadcast_s(const Case& at, const Draw& draw) {
   if (!at.change.latency.changes()) return 0.0;
-  const double hop_s = draw.form->hop_s(draw.link),
-               hops = std::ceil(std::log2(static_cast<double>(at.machine.workers)));
-  return std::min(at.buffers_s, hops * hop_s) * (at.change.latency.of(hop_s) / hop_s - 1.0);
+  const double hop_s = draw.form->hop_s(draw.link, at.machine.workers);
+  const double hops = std::ceil(std::log2(static_cast<double>(at.machine.workers)));
+  return std::min(at.buffers_s, hops * hop_s) * (at.change.latency.ratio(hop_s) - 1.0);
 }
 
 Terms Predictor::ddp_terms(const Case& at, const Draw& draw) const {
@@ -364,15 +362,14 @@ std::vector<Terms> Predictor::ddp_terms_of_algorithm(const Case& at, std::span<c
     times.straggler_s[i] = at.lateness * (times.forward_s[i] + times.backward_s[i]) * draw.straggler;
     times.copy_s_per_byte[i] = copy_s_per_byte * scales[i];
     if (!several) continue;
-    const collective::Link link = draw.form->step_link(at.machine, draw.link, change.bandwidth, change.latency);
+    const collective::Link link = draw.form->step_link(at.machine, draw.link, change);
     times.hop_s[i] = link.latency_s;
     times.hop_s_per_byte[i] = link.bandwidth_s_per_byte;
     times.reduction_s_per_byte[i] = link.reduction_s_per_byte;
-    times.turn_s[i] = draw.form->turn_s(draw.link);
+    times.turn_s[i] = draw.form->turn_s(draw.link, change);
     buffers_s[i] += slower_broadcast_s(at, draw);
   }
-  const step::DrawnLink kind{lanes(profile), several && draws.front()->form->form.segmented,
-                             change.frees(Term::latency), change.frees(Term::bandwidth)};
+  const step::DrawnLink kind{lanes(profile), several && draws.front()->form->form.segmented};
   const step::DrawnResults drawn = step::simulate_draws(buckets, kind, times);
   const double optimizer_s = profile.optimizer_s * outside_passes(change), waited_s = input_s(profile, change);
   std::vector<Terms> all(count);

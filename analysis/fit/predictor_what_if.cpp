@@ -52,8 +52,7 @@ double Predictor::throughput(std::int64_t workers, double step_s, const WhatIf& 
   return static_cast<double>(workers) * samples / step_s;
 }
 
-std::string Predictor::no_change() const {
-  const WhatIf& change = options_.what_if;
+std::string Predictor::no_change(const WhatIf& change) const {
   const StepProfile& last = profiles().rbegin()->second;
   if (!(last.compute_s() > 0.0)) return "the steps were not traced: nothing says what they are made of";
   if (strategy_ == "ddp") {
@@ -68,25 +67,30 @@ std::string Predictor::no_change() const {
   return "";
 }
 
-std::string Predictor::no_change_at(std::int64_t workers) const {
-  const WhatIf& change = options_.what_if;
+std::string Predictor::no_change_at(std::int64_t workers, const WhatIf& change) const {
+  const bool servers = change.strategy.ends_with("ps");
+  if (servers && workers > most_server_workers)
+    return "parameter servers are simulated with up to " + std::to_string(most_server_workers) + " workers";
+  if (servers && change.servers > workers) return std::to_string(change.servers) + " servers are more than the workers";
   if (workers == 1 && change.changes_links()) return "one rank sends nothing";
   const bool bytes = change.gradient_bytes != 1.0 || change.model_bytes != 1.0;
   if (workers == 1 || !(change.changes_links() || bytes)) return "";
   if (strategy_ == "ddp" && !models_.all_reduce.usable) return "all-reduce: " + models_.all_reduce.status;
   if (strategy_ == "dp" && !models_.copies.usable) return "copies: " + models_.copies.status;
+  if (strategy_ == "ddp") {
+    const FormFit& picked = models_.all_reduce.picked();
+    const std::vector<double>& values = picked.solution.values;
+    if (change.latency.value && !(picked.hop_s(values, workers) > 0.0))
+      return "the log's sizes do not tell a latency that another could replace: say a factor";
+    if (change.bandwidth.value && !(picked.byte_s(values, workers) > 0.0))
+      return "the log's sizes do not tell a bandwidth that another could replace: say a factor";
+  }
   return "";
 }
 
 WhatIfRow Predictor::what_if(std::int64_t workers) const {
   const WhatIf& change = options_.what_if;
-  const bool servers = change.strategy.ends_with("ps");
-  if (servers && workers > most_server_workers)
-    throw std::invalid_argument("parameter servers are simulated with up to " + std::to_string(most_server_workers) +
-                                " workers");
-  if (servers && change.servers > workers)
-    throw std::invalid_argument(std::to_string(change.servers) + " servers are more than the workers");
-  if (const std::string none = no_change_at(workers); !none.empty()) throw std::invalid_argument(none);
+  if (const std::string none = no_change_at(workers, change); !none.empty()) throw std::invalid_argument(none);
   const Case before = case_at(workers), after = case_at(workers, change);
   WhatIfRow row;
   row.strategy = strategy_;

@@ -22,6 +22,8 @@ struct LinkChange {
   std::optional<double> value;  // bytes/s, or s
   double of(double fitted) const { return value.value_or(factor * fitted); }
   bool changes() const { return value || factor != 1.0; }
+  // How many times the fitted one.
+  double ratio(double fitted) const { return value ? *value / fitted : factor; }
 };
 
 struct WhatIf {
@@ -38,7 +40,10 @@ struct WhatIf {
   std::int64_t servers = 1;
   std::vector<Term> free;  // take no time at all
 
-  bool any() const { return !said.empty(); }
+  bool any() const {
+    return !said.empty() || bucket_cap_mb || gradient_bytes != 1.0 || model_bytes != 1.0 || accumulation ||
+           batch_per_worker || compute_speed != 1.0 || changes_links() || !overlap || !free.empty();
+  }
   bool frees(Term term) const { return std::find(free.begin(), free.end(), term) != free.end(); }
   bool changes_links() const { return bandwidth.changes() || latency.changes() || !strategy.empty(); }
 };

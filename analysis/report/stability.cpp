@@ -184,7 +184,7 @@ Table stability_table(const Source& source) {
   table.name = "stability";
   table.title = "How steady the steps were";
   table.note =
-      "Measured steps of each measurement, the slowest rank's. Spread = 1.4826 MAD / median. Effective steps: what "
+      "Measured steps of each measurement, each the mean of its ranks'. Spread = 1.4826 MAD / median. Effective steps: what "
       "they "
       "are worth for the median when neighbours are alike. Change: Theil-Sen slope over the measurement / median, p of "
       "Mann-Kendall over medians of blocks of steps. Outliers: above median + 5 · 1.4826 MAD. Unsettled: steps at the "

@@ -67,9 +67,9 @@ Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const
   if (hops.count == 0.0) return {};
   const double transfer_s = hops.bytes * link.bandwidth_s_per_byte;
   const double reduce_s = hops.bytes * link.reduction_s_per_byte;
-  const double uncovered_s = std::max(0.0, reduce_s - link.latency_s - transfer_s);
-  const double idle = link.latency_s > 0.0 ? std::exp(-0.5 * transfer_s / link.latency_s) : 0.0;
-  return {link.latency_s * (2.0 + (hops.count - 2.0) * idle), hops.count * transfer_s,
+  const double idle_s = link.latency_s > 0.0 ? link.latency_s * std::exp(-0.5 * transfer_s / link.latency_s) : 0.0;
+  const double uncovered_s = std::max(0.0, reduce_s - transfer_s - idle_s);
+  return {2.0 * link.latency_s + (hops.count - 2.0) * idle_s, hops.count * transfer_s,
           0.5 * hops.count * uncovered_s + reduce_s};
 }
 

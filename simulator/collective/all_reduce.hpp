@@ -40,16 +40,17 @@ Cost ring(std::int64_t workers, double message_bytes, const Link&);
 
 // Gloo's default all-reduce: a ring over segments of at most 1 MiB, two segments in flight, at least 2N of them.
 // The number of segments is max(ceil(S / 1 MiB), 2N) rounded up to a multiple of N; a segment is S over that, rounded
-// up to whole elements; K = segments (N-1)/N steps a phase. Transfers take 2K s beta. In the reduce-scatter phase a
-// step takes no less than its reduction, and one last reduction stays uncovered: K max(0, s gamma - alpha - s beta) + s
-// gamma.
+// up to whole elements; K = segments (N-1)/N steps a phase. Transfers take 2K s beta.
 //
 // Latency: a segment waits 2 alpha, for the receiver's word and to be carried, while the other may use the link. With
 // waits taken to be exponential, as a scheduler's or a network's are, that is a closed queue of two customers: when a
 // transfer ends, the other still waits with probability exp(-s beta / (2 alpha)), and then the link idles for alpha
-// until the first of both is there. The first step of a phase finds both waiting: 2 alpha (1 + (K-1) exp(-s beta / (2
-// alpha))). Small messages take 2K alpha (measured with a set delay: 4.09 alpha at N = 2, 12.3 at N = 4), large ones
-// hide it.
+// until the first of both is there: idle = alpha exp(-s beta / (2 alpha)) a step. The first step of a phase finds both
+// waiting: 2 alpha + 2 (K-1) idle. Small messages take 2K alpha (measured with a set delay: 4.09 alpha at N = 2, 12.3
+// at N = 4), large ones hide it.
+//
+// Reduction: in the reduce-scatter phase a step takes no less than it, and one last reduction stays uncovered:
+// K max(0, s gamma - s beta - idle) + s gamma.
 Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link&, std::int64_t element_bytes = 4);
 Hops gloo_segmented_ring_hops(std::int64_t workers, std::int64_t message_bytes, std::int64_t element_bytes = 4);
 

@@ -53,10 +53,14 @@ Curve::Curve(std::int64_t ranks, std::span<const SizeTime> measured) : ranks_(ra
 Curve::Regime Curve::regime(double bytes) const {
   const SizeTime& first = points_.front();
   if (points_.size() == 1) return {0.0, first.time_s / first.bytes};
-  if (bytes <= first.bytes) return {first.time_s, 0.0};
+  return bytes <= first.bytes ? Regime{first.time_s, 0.0} : line_at(bytes);
+}
+
+Curve::Regime Curve::line_at(double bytes) const {
   auto above = std::lower_bound(points_.begin(), points_.end(), bytes,
                                 [](const SizeTime& point, double value) { return point.bytes < value; });
   if (above == points_.end()) --above;
+  if (above == points_.begin()) ++above;
   const SizeTime& low = *(above - 1);
   const double slope = (above->time_s - low.time_s) / (above->bytes - low.bytes);
   return {low.time_s - slope * low.bytes, slope};
@@ -79,11 +83,29 @@ Cost Curve::cost(double bytes, std::int64_t ranks) const {
   const auto own = static_cast<double>(ranks_), asked = static_cast<double>(ranks);
   const double steps = ranks == ranks_ ? 1.0 : (asked - 1.0) / (own - 1.0);
   const double share = steps * own / asked;
-  const Regime here = regime(bytes);
+  // A message below the smallest size takes what that takes, its bytes included: they are no latency.
+  const bool line = points_.size() > 1;
+  if (line) bytes = std::max(bytes, points_.front().bytes);
+  const Regime here = line ? line_at(bytes) : regime(bytes);
   // Where a library switches protocols a line may meet zero below zero: its whole time is carried bytes then.
   const double latency_s = std::max(0.0, here.latency_s);
   const double carried_s = here.latency_s + here.s_per_byte * bytes - latency_s;
   return {steps * latency_s, share * carried_s, 0.0};
+}
+
+double Curve::hop_s() const {
+  if (points_.size() < 2 || ranks_ < 2) return 0.0;
+  const double slope = (points_[1].time_s - points_[0].time_s) / (points_[1].bytes - points_[0].bytes);
+  return std::max(0.0, points_[0].time_s - slope * points_[0].bytes) / (2.0 * static_cast<double>(ranks_ - 1));
+}
+
+double Curve::byte_s() const {
+  if (ranks_ < 2) return 0.0;
+  double slope = points_.size() == 1 ? points_[0].time_s / points_[0].bytes : 0.0;
+  // The last sizes may have been made level.
+  for (std::size_t i = points_.size() - 1; i > 0 && slope == 0.0; --i)
+    slope = (points_[i].time_s - points_[i - 1].time_s) / (points_[i].bytes - points_[i - 1].bytes);
+  return slope * static_cast<double>(ranks_) / (2.0 * static_cast<double>(ranks_ - 1));
 }
 
 }  // namespace ddpprof::collective

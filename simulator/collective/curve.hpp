@@ -35,11 +35,16 @@ class Curve {
   double time_s(double bytes, std::int64_t ranks) const;
   Cost cost(double bytes, std::int64_t ranks) const;  // the same, its latency and bandwidth apart
 
+  // Of a ring: one hop of a small message, one byte of a large one over a link. 0 where the sizes do not tell.
+  double hop_s() const;
+  double byte_s() const;
+
  private:
   struct Regime {
     double latency_s, s_per_byte;
   };
   Regime regime(double bytes) const;
+  Regime line_at(double bytes) const;  // of the two sizes around it; of at least two sizes
 
   std::int64_t ranks_;
   std::vector<SizeTime> points_;  // ascending in both

@@ -110,8 +110,7 @@ DrawnResults simulate_draws(const std::vector<DrawnBucket>& buckets, const Drawn
   const auto all_zero = [](const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double value) { return value == 0.0; });
   };
-  const Absent absent{kind.latency_is_free || all_zero(times.turn_s), all_zero(times.reduction_s_per_byte),
-                      all_zero(times.copy_s_per_byte)};
+  const Absent absent{all_zero(times.turn_s), all_zero(times.reduction_s_per_byte), all_zero(times.copy_s_per_byte)};
   Room room{std::vector<Transfer>(buckets.size()), std::vector<Values>(buckets.size())};
   for (std::size_t first = 0; first < draws; first += width) {
     const std::size_t count = std::min(width, draws - first);

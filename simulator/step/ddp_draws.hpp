@@ -32,7 +32,6 @@ struct DrawnTimes {
 struct DrawnLink {
   int lanes = 1;           // collectives in flight at once, sharing the link: 1 or 2
   bool segmented = false;  // Gloo's ring, with two segments in flight, else the textbook's
-  bool latency_is_free = false, bandwidth_is_free = false;
 };
 
 // From the start of backward, as in DdpResult; one of each for every draw.

@@ -104,7 +104,6 @@ template <std::size_t W>
 struct Hop {
   using Lanes = typename Vectors<W>::Lanes;
   Lanes latency_s, turn_s, per_byte_s, reduction_s_per_byte;
-  double latency_counts, bandwidth_counts;
   bool segmented;
 
   [[gnu::always_inline]] Hop(const DrawnLink& kind, const Block& block, std::size_t first)
@@ -112,28 +111,36 @@ struct Hop {
         turn_s(Vectors<W>::of(block.turn_s, first)),
         per_byte_s(Vectors<W>::of(block.hop_s_per_byte, first)),
         reduction_s_per_byte(Vectors<W>::of(block.reduction_s_per_byte, first)),
-        latency_counts(kind.latency_is_free ? 0.0 : 1.0),
-        bandwidth_counts(kind.bandwidth_is_free ? 0.0 : 1.0),
         segmented(kind.segmented) {}
 
-  [[gnu::always_inline]] Lanes waits(const DrawnBucket& bucket, const Lanes& hop_s, const Lanes& carry_s) const {
-    if (!segmented) return bucket.hops * hop_s;
-    if (bucket.hops == 0.0) return Lanes{};
+  // Of each hop what the link idles for, the first of a phase apart; the textbook's ring hides nothing.
+  [[gnu::always_inline]] Lanes idle(const Lanes& hop_s, const Lanes& carry_s) const {
     const Lanes least = Lanes{} + 1e-300, divisor = hop_s > least ? hop_s : least;
-    return hop_s * (2.0 + (bucket.hops - 2.0) * exp_of_minus<W>(0.5 * carry_s / divisor));
+    return hop_s * exp_of_minus<W>(0.5 * carry_s / divisor);
   }
 
-  [[gnu::always_inline]] void cost(const DrawnBucket& bucket, Lanes& latency, Lanes& reduced, Lanes& shared) const {
+  [[gnu::always_inline]] Lanes latency(const DrawnBucket& bucket, const Lanes& hop_s, const Lanes& idle_s) const {
+    if (!segmented) return bucket.hops * hop_s;
+    return bucket.hops == 0.0 ? Lanes{} : 2.0 * hop_s + (bucket.hops - 2.0) * idle_s;
+  }
+
+  [[gnu::always_inline]] void cost(const DrawnBucket& bucket, Lanes& latencies, Lanes& reduced, Lanes& shared) const {
     const Lanes zero = {};
-    const Lanes carry = bucket.hop_bytes * per_byte_s;
-    latency = latency_counts * waits(bucket, latency_s, carry);
-    shared = bandwidth_counts * bucket.hops * carry;
-    const Lanes reduce = bucket.hop_bytes * reduction_s_per_byte, uncovered = reduce - latency_s - carry;
-    reduced = bandwidth_counts * (0.5 * bucket.hops * (uncovered > zero ? uncovered : zero) + reduce);
+    const Lanes carry = bucket.hop_bytes * per_byte_s, reduce = bucket.hop_bytes * reduction_s_per_byte;
+    shared = bucket.hops * carry;
+    if (!segmented) {
+      latencies = bucket.hops * latency_s;
+      reduced = 0.5 * bucket.hops * reduce;
+      return;
+    }
+    const Lanes idle_s = idle(latency_s, carry), uncovered = reduce - carry - idle_s;
+    latencies = latency(bucket, latency_s, idle_s);
+    reduced = bucket.hops == 0.0 ? zero : 0.5 * bucket.hops * (uncovered > zero ? uncovered : zero) + reduce;
   }
 
   [[gnu::always_inline]] Lanes latency_beside_compute(const DrawnBucket& bucket) const {
-    return latency_counts * waits(bucket, latency_s + turn_s, bucket.hop_bytes * per_byte_s);
+    const Lanes hop_s = latency_s + turn_s;
+    return latency(bucket, hop_s, segmented ? idle(hop_s, bucket.hop_bytes * per_byte_s) : hop_s);
   }
 };
 
@@ -183,8 +190,8 @@ template <std::size_t W, bool is_line, bool copies>
     Lanes fixed[2] = {}, carried[2] = {};
     if (is_line) {
       for (std::size_t j = 0; j < 2; ++j) {
-        fixed[j] = hops[j].latency_counts * hops[j].latency_s;
-        carried[j] = hops[j].bandwidth_counts * hops[j].per_byte_s;
+        fixed[j] = hops[j].latency_s;
+        carried[j] = hops[j].per_byte_s;
       }
       for (const DrawnBucket& bucket : buckets) {
         all_hops += bucket.hops;

@@ -274,6 +274,44 @@ TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
               HasSubstr("--what-if is for databases"));
 }
 
+TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
+  const std::string heading =
+      "#  Rank  0 Group  0 Pid  1 on  node-a device  0 [0x10] NVIDIA A100\n"
+      "#  Rank  1 Group  0 Pid  2 on  node-b device  0 [0x10] NVIDIA A100\n";
+  const std::string times =
+      "        1024           256     float     sum      -1    20.00    0.05    0.05      0\n"
+      "     1048576        262144     float     sum      -1   120.00    8.74    8.74      0\n"
+      "    16777216       4194304     float     sum      -1  1600.00   10.49   10.49      0\n";
+  const std::string log = file("all_reduce.log", heading + times);
+  const std::vector<std::string> command = {"predict", database_, "--workers", "8", "--format", "json"};
+  const auto step_s = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), command.begin(), command.end());
+    const Outcome outcome = run_ddpprof(more);
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    const auto document = nlohmann::json::parse(outcome.out);
+    for (const auto& row : document["tables"][0]["rows"])
+      if (row["strategy"] == "ddp") return row["step_s"].get<double>();
+    return 0.0;
+  };
+  EXPECT_NE(step_s({"--all-reduce", log}), step_s({}));
+  std::string gathered = heading + times;
+  for (std::size_t at; (at = gathered.find(" sum ")) != std::string::npos;) gathered.replace(at, 5, "none ");
+  EXPECT_THAT(
+      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("gather.log", gathered)}).messages,
+      HasSubstr("gather.log: these are no all-reduces: nothing is reduced"));
+  const Outcome nameless =
+      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("bare.log", times)});
+  EXPECT_EQ(nameless.code, 5);
+  EXPECT_THAT(nameless.messages, HasSubstr("name 0 ranks, expected 2 or more"));
+  const Outcome none =
+      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("no.log", "nothing\n")});
+  EXPECT_EQ(none.code, 5);
+  EXPECT_THAT(none.messages, HasSubstr("no.log: holds no size"));
+  const std::string table = file("of.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
+  EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--all-reduce", log}).messages,
+              HasSubstr("--all-reduce is for databases"));
+}
+
 TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   const std::string table = file("steps.csv",
                                  "workers,nodes,batch_per_worker,step_time_s\n"

@@ -58,6 +58,15 @@ double played_waits_s(std::int64_t count, double wait_s, double transfer_s, stat
   return free_s - static_cast<double>(count) * transfer_s;
 }
 
+TEST(GlooSegmentedRing, NoPhaseIsShorterThanItsReductionsAndTransfers) {
+  for (const double alpha : {0.0, 1e-4, 1e-3, 1e-2}) {
+    const Link link{alpha, 5e-9, 6e-9};
+    const Hops hops = gloo_segmented_ring_hops(8, 64 << 20);
+    const double least_s = 0.5 * hops.count * hops.bytes * (6e-9 + 5e-9);  // reduce-scatter, all-gather
+    EXPECT_GE(gloo_segmented_ring(8, 64 << 20, link).total_s(), least_s) << alpha;
+  }
+}
+
 TEST(GlooSegmentedRing, LatencyHidesBehindTheOtherSegment) {
   stats::Random random(3);
   const std::int64_t bytes = 8 << 20, segments = 32;  // N = 16

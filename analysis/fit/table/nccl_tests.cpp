@@ -8,6 +8,8 @@
 #include <set>
 #include <string_view>
 
+#include "simulator/stats/summary.hpp"
+
 namespace ddpprof::fit {
 namespace {
 
@@ -72,6 +74,20 @@ std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, s
   return std::nullopt;
 }
 
+// busbw over algbw of the first time, where two decimals tell it to a hundredth.
+double bus_factor_of(const std::vector<std::string_view>& words) {
+  std::size_t at = 3;
+  if (at < words.size() && !number<double>(words[at])) ++at;
+  for (const std::size_t first : {at, at + 1}) {
+    if (first + 3 > words.size()) return 0.0;
+    const auto time_us = number<double>(words[first]), algbw = number<double>(words[first + 1]),
+               busbw = number<double>(words[first + 2]), bytes = number<double>(words[0]);
+    if (!time_us || !algbw || !busbw || !bytes || !(*algbw >= 1.0)) continue;
+    if (std::abs(*bytes / *time_us * 1e-3 - *algbw) <= 0.02 * *algbw) return *busbw / *algbw;
+  }
+  return 0.0;
+}
+
 }  // namespace
 
 NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
@@ -82,6 +98,7 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
   std::set<std::string, std::less<>> hosts;
   std::string line;
   std::size_t number_of_line = 0, read = 0;
+  std::vector<double> bus_factors;
   while (std::getline(file, line)) {
     ++number_of_line;
     read += line.size() + 1;
@@ -108,11 +125,16 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
           std::string(words[0].substr(0, 24)) +
           " bytes do not fit each other; expected size, count, type, [operation, root,] time in us, algbw "
           "and busbw in GB/s");
-    if (log.type.empty()) log.type = std::string(words[2].substr(0, 24));
+    if (log.type.empty()) {
+      log.type = std::string(words[2].substr(0, 24));
+      if (!number<double>(words[3])) log.operation = std::string(words[3].substr(0, 24));
+    }
+    if (const double factor = bus_factor_of(words); factor > 0.0) bus_factors.push_back(factor);
     log.rows.push_back(*row);
   }
   if (log.rows.empty())
     throw NcclTestsError(path.string() + ": holds no size; expected lines as all_reduce_perf prints them");
+  if (!bus_factors.empty()) log.bus_factor = stats::median(bus_factors);
   log.ranks = static_cast<std::int64_t>(ranks.size());
   log.hosts = static_cast<std::int64_t>(hosts.size());
   return log;

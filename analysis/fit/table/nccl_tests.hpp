@@ -18,6 +18,8 @@ struct NcclTestsRow {
 struct NcclTestsLog {
   std::int64_t ranks = 0, hosts = 0;  // from its "Rank … on HOST" lines; 0: it has none
   std::string type;                   // of the elements, as printed: "float"
+  std::string operation;              // of the reduction: "sum"; "none" or empty where there is none
+  double bus_factor = 0.0;            // busbw over algbw, median over the sizes; 0 where they are too small to tell
   std::vector<NcclTestsRow> rows;     // in the order of the file, sizes of 0 bytes left out
 };
 

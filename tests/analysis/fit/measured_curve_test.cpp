@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "analysis/fit/predictor.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
@@ -20,9 +22,9 @@ Truth cluster() {
 }
 
 // What a plain ring takes, 1 KiB to 64 MiB.
-collective::Curve curve_of(const Truth& truth, std::int64_t ranks) {
+collective::Curve curve_of(const Truth& truth, std::int64_t ranks, double smallest = 1 << 10) {
   std::vector<collective::SizeTime> times;
-  for (double bytes = 1 << 10; bytes <= 64 << 20; bytes *= 2.0) {
+  for (double bytes = smallest; bytes <= 64 << 20; bytes *= 2.0) {
     const auto n = static_cast<double>(ranks);
     times.push_back({bytes, 2.0 * (n - 1.0) * (truth.alpha_s + bytes / n * truth.beta_s_per_byte)});
   }
@@ -83,6 +85,85 @@ TEST(MeasuredCurve, ChangesToTheLinkAreOfTheCurve) {
     EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(changed, row.workers), 1.0, 0.02) << row.workers;
 }
 
+TEST(MeasuredCurve, AChangeIsOfTheLogThatSpeaksAtThatN) {
+  const Truth truth = cluster();
+  Truth slow = truth;
+  slow.beta_s_per_byte = 16e-9;
+  slow.alpha_s = 200e-6;
+  TemporaryDatabase database("curve-order");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  for (const bool turned : {false, true}) {
+    std::vector<collective::Curve> curves = {curve_of(truth, 8), curve_of(slow, 64)};
+    if (turned) std::swap(curves[0], curves[1]);
+    PredictOptions options = options_with(curves);
+    options.workers = {64};
+    options.what_if = parse_what_if(std::vector<std::string>{"bandwidth=62.5MB/s", "latency=200us"});  // as it is
+    const PredictResult result = predict_all(database.get(), options);
+    ASSERT_EQ(result.what_ifs.size(), 1U);
+    EXPECT_NEAR(result.what_ifs[0].speedup, 1.0, 1e-6) << turned;
+  }
+}
+
+TEST(MeasuredCurve, OfLargeSizesAloneKnowsAHopToo) {
+  const Truth truth = cluster();
+  TemporaryDatabase database("curve-large");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  PredictOptions options = options_with({curve_of(truth, 16, 1 << 20)});
+  options.what_if = parse_what_if(std::vector<std::string>{"latency=2ms"});
+  Truth changed = truth;
+  changed.alpha_s = 2e-3;
+  const PredictResult result = predict_all(database.get(), options);
+  EXPECT_EQ(result.what_ifs.size(), 4U);
+  for (const WhatIfRow& row : result.what_ifs)
+    EXPECT_NEAR(row.changed_step_s / synthetic::true_step_s(changed, row.workers), 1.0, 0.02) << row.workers;
+}
+
+TEST(MeasuredCurve, WithALevelTopOrOneSizeTakesFactorsAndSaysWhatItCannot) {
+  TemporaryDatabase database("curve-level");
+  synthetic::add_ddp(database.get(), cluster(), {1}, 1);
+  // The largest was measured quicker than the one before: both count as their mean.
+  const std::vector<collective::SizeTime> level = {{1 << 20, 1e-3}, {8 << 20, 7e-3}, {16 << 20, 6.9e-3}};
+  PredictOptions options = options_with({collective::Curve(16, level)});
+  for (const char* item : {"bandwidth=2x", "bandwidth=10GB/s", "latency=0.5x"}) {
+    options.what_if = parse_what_if(std::vector<std::string>{item});
+    const PredictResult result = predict_all(database.get(), options);
+    ASSERT_EQ(result.what_ifs.size(), 4U) << item;
+    for (const WhatIfRow& row : result.what_ifs) EXPECT_GE(row.speedup, 1.0) << item;
+  }
+  const std::vector<collective::SizeTime> one = {{8 << 20, 7e-3}};
+  options = options_with({collective::Curve(16, one)});
+  options.what_if = parse_what_if(std::vector<std::string>{"latency=5us"});
+  const PredictResult refused = predict_all(database.get(), options);
+  EXPECT_TRUE(refused.what_ifs.empty());
+  EXPECT_THAT(refused.notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr("say a factor"))));
+}
+
+TEST(MeasuredCurve, IsSpokenOf) {
+  TemporaryDatabase database("curve-notes");
+  synthetic::add_ddp(database.get(), cluster(), {1, 2, 4}, 1);
+  synthetic::add_dp(database.get(), cluster(), {1, 2}, 1);
+  Truth log = cluster();
+  log.beta_s_per_byte /= 4.0;
+  log.alpha_s /= 4.0;
+  const std::vector<Note> notes = predict_all(database.get(), options_with({curve_of(log, 16)})).notes;
+  for (const char* text : {"as measured with 16 ranks, 1 KiB to 64 MiB", "it may be of other machines",
+                           "says nothing of DataParallel's copies"})
+    EXPECT_THAT(notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr(text))));
+}
+
+// Two lanes and the log of another library: the cost is the curve's all the same.
+TEST(MeasuredCurve, ServesGlooToo) {
+  Truth truth = cluster();
+  truth.nccl = false;
+  truth.own_hosts = true;
+  TemporaryDatabase database("curve-gloo");
+  synthetic::add_ddp(database.get(), truth, {1}, 1);
+  PredictOptions options = options_with({curve_of(truth, 16)});
+  options.gpus_per_node = 1;
+  for (const Prediction& row : predict_all(database.get(), options).predictions)
+    EXPECT_NEAR(row.step_s / synthetic::true_step_s(truth, row.world_size), 1.0, 0.05) << row.world_size;
+}
+
 TEST(MeasuredCurve, AStepsOwnAllReducesSayWhatTheLogMisses) {
   const Truth truth = cluster();
   TemporaryDatabase database("curve-step");
@@ -91,7 +172,7 @@ TEST(MeasuredCurve, AStepsOwnAllReducesSayWhatTheLogMisses) {
   log.alpha_s /= 2.0;
   log.beta_s_per_byte /= 2.0;  // beside compute everything takes twice as long
   const Models models = fit_models(database.get(), {curve_of(log, 16)});
-  EXPECT_NEAR(models.all_reduce.picked().byte_s(models.all_reduce.picked().solution.values) / truth.beta_s_per_byte,
+  EXPECT_NEAR(models.all_reduce.picked().byte_s(models.all_reduce.picked().solution.values, 64) / truth.beta_s_per_byte,
               1.0, 0.05);
   EXPECT_THAT(models.all_reduce.warnings, testing::ElementsAre(testing::HasSubstr("other machines")));
   const PredictResult result = predict_all(database.get(), options_with({curve_of(log, 16)}));

@@ -48,6 +48,8 @@ TEST_F(NcclTests, BothTimesWithOperationRootAndWrongValues) {
   EXPECT_EQ(log.ranks, 2);
   EXPECT_EQ(log.hosts, 2);
   EXPECT_EQ(log.type, "float");
+  EXPECT_EQ(log.operation, "sum");
+  EXPECT_DOUBLE_EQ(log.bus_factor, 69.89 / 37.27);
   ASSERT_EQ(log.rows.size(), 2U);
   EXPECT_EQ(log.rows[1].bytes, 268435456);
   EXPECT_DOUBLE_EQ(log.rows[1].out_of_place_s, 7201.7e-6);
@@ -71,6 +73,8 @@ TEST_F(NcclTests, WithoutRootWithoutInPlaceAndUnderLaunchers) {
   // A broadcast from rank 3: the root is no time.
   const NcclTestsLog broadcast = read(" 1048576  262144  float  none  3  309.4  3.39  3.39  0  307.3  3.41  3.41  0\n");
   EXPECT_DOUBLE_EQ(broadcast.rows.at(0).out_of_place_s, 309.4e-6);
+  EXPECT_EQ(broadcast.operation, "none");
+  EXPECT_DOUBLE_EQ(broadcast.bus_factor, 1.0);
 }
 
 TEST_F(NcclTests, WhatIsNoneIsNamed) {

@@ -95,7 +95,9 @@ TEST(Outlook, IsThePredictionToTheDigit) {
     for (std::size_t i = 0; i < curve.size(); ++i) {
       const Prediction& row = result.predictions[i];
       const Outlook out = predictor.outlook(row.world_size);
+      EXPECT_EQ(curve[i].terms.step_s(), row.step_s) << row.world_size;
       EXPECT_EQ(curve[i].low_s, row.step_low_s) << row.world_size;
+      EXPECT_EQ(curve[i].high_s, row.step_high_s) << row.world_size;
       EXPECT_EQ(out.terms.step_s(), row.step_s) << row.world_size;
       EXPECT_EQ(out.low_s, row.step_low_s) << row.world_size;
       EXPECT_EQ(out.high_s, row.step_high_s) << row.world_size;
@@ -105,6 +107,75 @@ TEST(Outlook, IsThePredictionToTheDigit) {
       EXPECT_EQ(out.terms.step_s(), row.changed_step_s) << row.workers;
       EXPECT_EQ(out.low_s, row.changed_low_s) << row.workers;
       EXPECT_EQ(out.high_s, row.changed_high_s) << row.workers;
+    }
+  }
+}
+
+TEST(Outlook, RefusesWhatAPredictionRefuses) {
+  TemporaryDatabase database("outlook-refused");
+  synthetic::add_ddp(database.get(), truth_of(true), {1, 2, 4}, 3);
+  const Models models = fit_models(database.get());
+  const Predictor predictor(models, "ddp", {});
+  EXPECT_THROW(predictor.outlook(1, change({"bandwidth=2x"})), std::invalid_argument);
+  // Each N on its own, whichever thread takes it.
+  const std::int64_t counts[] = {2, 4, 8, 2048};
+  const std::vector<Outlook> curve = predictor.curve(counts, change({"strategy=ps", "servers=4"}));
+  EXPECT_EQ(curve[0].why_not, "4 servers are more than the workers");
+  EXPECT_EQ(curve[1].why_not, "");
+  EXPECT_GT(curve[2].terms.step_s(), 0.0);
+  EXPECT_NE(curve[3].why_not, "");
+  TemporaryDatabase alone("outlook-alone");
+  synthetic::add_ddp(alone.get(), truth_of(true), {1}, 3);
+  const Models one = fit_models(alone.get());
+  EXPECT_THROW(Predictor(one, "ddp", {}).outlook(8), std::invalid_argument);
+}
+
+TEST(Outlook, HeedsAChangeThatNobodyPutInWords) {
+  TemporaryDatabase database("outlook-fields");
+  synthetic::add_ddp(database.get(), truth_of(true), {1, 2, 4}, 3);
+  const Models models = fit_models(database.get());
+  const Predictor predictor(models, "ddp", {});
+  WhatIf faster;
+  faster.compute_speed = 4.0;
+  EXPECT_LT(predictor.outlook(4, faster).terms.step_s(), 0.8 * predictor.outlook(4).terms.step_s());
+  EXPECT_LT(predictor.outlook(8, faster).low_s, 0.8 * predictor.outlook(8).low_s);
+}
+
+// With cores of its own compute is slowed by what runs beside it: no recurrence then, one simulation a draw.
+TEST(Outlook, OfDedicatedRanksIsThePrediction) {
+  Truth truth;
+  truth.cores = 2;
+  TemporaryDatabase database("outlook-dedicated");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 3);
+  PredictOptions options;
+  options.workers = {8, 16};
+  options.dedicated = true;
+  const PredictResult result = predict_all(database.get(), options);
+  const Models models = fit_models(database.get());
+  const Predictor predictor(models, "ddp", options);
+  ASSERT_EQ(result.predictions.size(), 2U);
+  for (const Prediction& row : result.predictions) {
+    EXPECT_EQ(predictor.outlook(row.world_size).terms.step_s(), row.step_s);
+    EXPECT_EQ(predictor.outlook(row.world_size).high_s, row.step_high_s);
+  }
+}
+
+// What freeing bandwidth gives is what a link without end would give, though latency then hides behind nothing.
+TEST(Outlook, FreeBandwidthIsALinkWithoutEnd) {
+  Truth truth = truth_of(false);
+  truth.alpha_s = 1e-3;
+  truth.beta_s_per_byte = 8e-9;
+  TemporaryDatabase database("outlook-free");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 3);
+  const Models models = fit_models(database.get());
+  const Predictor predictor(models, "ddp", {});
+  for (const std::int64_t workers : {8, 32}) {
+    const double whole_s = predictor.outlook(workers).terms.step_s();
+    const double endless_s = predictor.outlook(workers, change({"bandwidth=1000000x"})).terms.step_s();
+    for (const TermGain& gain : predictor.gains(workers)) {
+      if (gain.term == Term::bandwidth) {
+        EXPECT_NEAR(gain.share, 1.0 - endless_s / whole_s, 2e-3) << workers;
+      }
     }
   }
 }
