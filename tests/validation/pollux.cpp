@@ -36,10 +36,12 @@ std::vector<StepRow> steps(const std::filesystem::path& folder) {
     }
     step.batch_per_worker = std::stoll(row[1]);
     step.step_s = std::stod(row[2]);
+    step.sync_s = std::stod(row[3]);
     all.push_back(step);
   }
   for (const auto& row : read_csv(folder / "scalability.csv"))
-    all.push_back({std::stoll(row[1]), std::stoll(row[0]), std::stoll(row[2]), std::stod(row[3]), 0});
+    all.push_back(
+        {std::stoll(row[1]), std::stoll(row[0]), std::stoll(row[2]), std::stod(row[3]), 0, std::stod(row[4])});
   return all;
 }
 

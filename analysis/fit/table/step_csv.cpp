@@ -121,7 +121,11 @@ class Reader {
     if (columns_.contains("devices_per_node"))
       row.devices_per_node = number<std::int64_t>("devices_per_node", (row.workers + row.nodes - 1) / row.nodes,
                                                   row.workers - row.nodes + 1);
-    if (columns_.contains("sync_time_s")) number("sync_time_s", 0.0, longest);
+    if (columns_.contains("sync_time_s")) {
+      row.sync_s = number("sync_time_s", 0.0, longest);
+      if (!(row.sync_s < row.step_s))
+        throw CsvError(where() + "sync_time_s is not below step_time_s; expected the part of the step that waits");
+    }
     rows_.push_back(row);
   }
 

@@ -144,10 +144,20 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
       {"compute_fixed", "s", std::log(0.2 * shortest), 1.5, std::log(1e-9), std::log(1e6), true, !alone_.empty()},
       {"compute_sample", "s", std::log(0.5 * typical / batch), 1.5, std::log(1e-12), std::log(1e6), true,
        !alone_.empty()}};
+  // Behind the steps: what was no waiting, where that was measured.
   std::vector<StepRow> own = rows;
-  problem.model = [alone = alone_, own = std::move(own), &form](std::span<const double> values, std::size_t point) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StepRow& row = rows[i];
+    if (row.workers == 1 || row.sync_s < 0.0 || !(row.sync_s < row.step_s)) continue;
+    own.push_back(row);
+    problem.measured.push_back(row.step_s - row.sync_s);
+    problem.sd.push_back(problem.sd[i]);
+  }
+  problem.model = [alone = alone_, own = std::move(own), steps = rows.size(), &form](std::span<const double> values,
+                                                                                     std::size_t point) {
     const StepRow& row = own[point];
-    return terms_of(row, form, compute_s(alone, row.batch_per_worker, values), values).step_s;
+    const Terms terms = terms_of(row, form, compute_s(alone, row.batch_per_worker, values), values);
+    return point < steps ? terms.step_s : terms.compute_s + terms.sharing_s;
   };
   return problem;
 }

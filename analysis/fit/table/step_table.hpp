@@ -28,6 +28,7 @@ struct StepRow {
   std::int64_t batch_per_worker = 1;
   double step_s = 0.0;
   std::int64_t devices_per_node = 0;  // on the fullest node; 0: workers over nodes, rounded up
+  double sync_s = -1.0;  // of the step, what this rank waited for gradients, slower ranks included; below 0: not known
 
   std::int64_t devices() const { return devices_per_node > 0 ? devices_per_node : (workers + nodes - 1) / nodes; }
 };

@@ -45,6 +45,7 @@ TEST_F(StepCsv, ColumnsInAnyOrderAndLinesAsAnyProgramEndsThem) {
   EXPECT_EQ(rows[1].step_s, 0.275);
   EXPECT_EQ(rows[1].workers, 6);
   EXPECT_EQ(rows[1].devices(), 4);
+  EXPECT_EQ(rows[1].sync_s, 0.02);
   EXPECT_EQ(rows[2].batch_per_worker, 64);
 }
 
@@ -64,6 +65,8 @@ TEST_F(StepCsv, EveryMistakeIsNamedWithItsLine) {
               HasSubstr(":3: workers is 'two'; expected a whole number from 1"));
   EXPECT_THAT(refusal(head + "1,1,8,0.1s\n"), HasSubstr(":2: step_time_s is '0.1s'; expected seconds"));
   EXPECT_THAT(refusal(head + "1,1,8,nan\n"), HasSubstr("step_time_s is 'nan'"));
+  EXPECT_THAT(refusal("workers,nodes,batch_per_worker,step_time_s,sync_time_s\n2,1,8,0.1,0.1\n"),
+              HasSubstr(":2: sync_time_s is not below step_time_s"));
   EXPECT_THAT(refusal(head + "1,1,8,-1\n"), HasSubstr("step_time_s is '-1'"));
   EXPECT_THAT(refusal(head + "2,3,8,0.1\n"), HasSubstr("nodes is '3'; expected a whole number from 1 to 2"));
   EXPECT_THAT(refusal(head + "99999999999999999999,1,8,0.1\n"), HasSubstr("workers is '99999999999999999999'"));

@@ -93,6 +93,29 @@ TEST(StepTable, WithoutOneRankTheBatchesTellTheCompute) {
   EXPECT_NEAR(prediction.step_s / truth_s(16, 8, 128), 1.0, 0.1);
 }
 
+// A step that grows with the devices of a node may do so for its links or for what devices do to each other.
+TEST(StepTable, WaitingTellsLinksFromSharing) {
+  const auto rows_with = [](bool waiting) {
+    std::vector<StepRow> rows;
+    for (const std::int64_t workers : {1, 2, 4}) {
+      for (const std::int64_t batch : {32, 64}) {
+        const double alone_s = 0.001 * static_cast<double>(batch);
+        const double busy_s = alone_s * (1.0 + 0.05 * static_cast<double>(workers - 1));
+        const double exposed_s = workers == 1 ? 0.0 : 0.004;
+        rows.push_back({workers, 1, batch, busy_s + exposed_s, workers, waiting ? exposed_s : -1.0});
+      }
+    }
+    return rows;
+  };
+  const auto asked = StepRow{8, 1, 64, 0.0, 8};
+  const TablePrediction known = StepTable(rows_with(true)).predict(asked);
+  const TablePrediction guessed = StepTable(rows_with(false)).predict(asked);
+  constexpr double sharing_s = 0.064 * 0.35;
+  EXPECT_NEAR(known.sharing_s / sharing_s, 1.0, 0.1);
+  EXPECT_LT(std::abs(known.sharing_s - sharing_s), std::abs(guessed.sharing_s - sharing_s));
+  EXPECT_LT(known.high_s / known.low_s, guessed.high_s / guessed.low_s);
+}
+
 TEST(StepTable, OneBatchAtOneWorkerDoesNotStandForAll) {
   // The other batch was measured at two and more workers only.
   std::vector<StepRow> rows = {{1, 1, 32, 0.100, 1}};
