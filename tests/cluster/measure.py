@@ -85,48 +85,38 @@ def database_of(folders, database):
     return pathlib.Path(database)
 
 
-def repeats_s(database):
-    """Each measurement's steps, every one the mean of its ranks'."""
+def ddp_steps(database, columns, rest=""):
+    """Rows over the measured steps of ddp: m is the measurement, sh the rank's shard, st the step."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
-        rows = connection.execute(
-            "SELECT m.id, avg(st.duration_ns) FROM step st JOIN shard sh ON sh.id = st.shard_id "
-            "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.strategy = 'ddp' "
-            "GROUP BY m.id, st.step ORDER BY m.id, st.step").fetchall()
+        return connection.execute(
+            f"SELECT {columns} FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m "
+            f"ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.strategy = 'ddp' {rest}").fetchall()
     finally:
         connection.close()
+
+
+def repeats_s(database):
+    """Each measurement's steps, every one the mean of its ranks'."""
     runs = {}
-    for measurement, duration_ns in rows:
+    for measurement, duration_ns in ddp_steps(database, "m.id, avg(st.duration_ns)",
+                                              "GROUP BY m.id, st.step ORDER BY m.id, st.step"):
         runs.setdefault(measurement, []).append(duration_ns * 1e-9)
     return list(runs.values())
 
 
 def forward_s(database):
     """By world size, how long a rank's forward takes: no communication runs beside it, so a host shows what it costs."""
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    try:
-        rows = connection.execute(
-            "SELECT m.world_size, st.forward_ns FROM step st JOIN shard sh ON sh.id = st.shard_id "
-            "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.strategy = 'ddp'").fetchall()
-    finally:
-        connection.close()
     found = {}
-    for workers, forward_ns in rows:
+    for workers, forward_ns in ddp_steps(database, "m.world_size, st.forward_ns"):
         found.setdefault(workers, []).append(forward_ns * 1e-9)
     return {workers: statistics.mean(times) for workers, times in found.items()}
 
 
 def exposed_share(database):
     """Of a step, its exposed communication, waiting for other ranks included: median over steps of the ranks' mean."""
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    try:
-        rows = connection.execute(
-            "SELECT sum(st.exposed_ns) * 1.0 / sum(st.duration_ns) FROM step st JOIN shard sh ON sh.id = st.shard_id "
-            "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.strategy = 'ddp' "
-            "GROUP BY m.id, st.step").fetchall()
-    finally:
-        connection.close()
-    return statistics.median(row[0] for row in rows)
+    return statistics.median(share for share, in ddp_steps(
+        database, "sum(st.exposed_ns) * 1.0 / sum(st.duration_ns)", "GROUP BY m.id, st.step"))
 
 
 def predictions(database, workers, *more):
