@@ -40,16 +40,20 @@ void drop_tag(std::vector<std::string_view>& words) {
   if (!words.empty() && words.front().ends_with(':') && words.front() != ":") words.erase(words.begin());
 }
 
+struct Timing {
+  double time_s, bus_factor;  // as in NcclTestsRow
+};
+
 // time [us], algbw and busbw [GB/s] from word `at` on; nothing where they do not fit each other. Bandwidths are printed
 // with two decimals.
-std::optional<double> time_s(const std::vector<std::string_view>& words, std::size_t at, std::int64_t bytes) {
+std::optional<Timing> timing(const std::vector<std::string_view>& words, std::size_t at, std::int64_t bytes) {
   if (at + 3 > words.size()) return std::nullopt;
   const auto time_us = number<double>(words[at]), algbw = number<double>(words[at + 1]),
              busbw = number<double>(words[at + 2]);
   if (!time_us || !algbw || !busbw || !(*time_us > 0.0) || !std::isfinite(*time_us)) return std::nullopt;
   const double expected = static_cast<double>(bytes) / *time_us * 1e-3;
   if (std::abs(expected - *algbw) > 0.0051 + 0.02 * expected) return std::nullopt;
-  return *time_us * 1e-6;
+  return Timing{*time_us * 1e-6, *algbw >= 1.0 ? *busbw / *algbw : 0.0};
 }
 
 std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, std::int64_t bytes) {
@@ -59,33 +63,20 @@ std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, s
   NcclTestsRow row;
   row.bytes = bytes;
   for (const std::size_t first : {at, at + 1}) {
-    const auto out_of_place_s = time_s(words, first, bytes);
-    if (!out_of_place_s) continue;
-    row.out_of_place_s = *out_of_place_s;
+    const auto out_of_place = timing(words, first, bytes);
+    if (!out_of_place) continue;
+    row.out_of_place_s = out_of_place->time_s;
+    row.bus_factor = out_of_place->bus_factor;
     // The count of wrong values, when it was checked, stands between.
     for (const std::size_t second : {first + 4, first + 3}) {
-      if (const auto in_place_s = time_s(words, second, bytes)) {
-        row.in_place_s = *in_place_s;
+      if (const auto in_place = timing(words, second, bytes)) {
+        row.in_place_s = in_place->time_s;
         break;
       }
     }
     return row;
   }
   return std::nullopt;
-}
-
-// busbw over algbw of the first time, where two decimals tell it to a hundredth.
-double bus_factor_of(const std::vector<std::string_view>& words) {
-  std::size_t at = 3;
-  if (at < words.size() && !number<double>(words[at])) ++at;
-  for (const std::size_t first : {at, at + 1}) {
-    if (first + 3 > words.size()) return 0.0;
-    const auto time_us = number<double>(words[first]), algbw = number<double>(words[first + 1]),
-               busbw = number<double>(words[first + 2]), bytes = number<double>(words[0]);
-    if (!time_us || !algbw || !busbw || !bytes || !(*algbw >= 1.0)) continue;
-    if (std::abs(*bytes / *time_us * 1e-3 - *algbw) <= 0.02 * *algbw) return *busbw / *algbw;
-  }
-  return 0.0;
 }
 
 }  // namespace
@@ -129,7 +120,7 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
       log.type = std::string(words[2].substr(0, 24));
       if (!number<double>(words[3])) log.operation = std::string(words[3].substr(0, 24));
     }
-    if (const double factor = bus_factor_of(words); factor > 0.0) bus_factors.push_back(factor);
+    if (row->bus_factor > 0.0) bus_factors.push_back(row->bus_factor);
     log.rows.push_back(*row);
   }
   if (log.rows.empty())

@@ -13,13 +13,14 @@ struct NcclTestsRow {
   std::int64_t bytes = 0;
   double out_of_place_s = 0.0;
   double in_place_s = 0.0;  // 0: not printed
+  double bus_factor = 0.0;  // busbw over algbw; 0 where their two decimals are too few to tell
 };
 
 struct NcclTestsLog {
   std::int64_t ranks = 0, hosts = 0;  // from its "Rank … on HOST" lines; 0: it has none
   std::string type;                   // of the elements, as printed: "float"
   std::string operation;              // of the reduction: "sum"; "none" or empty where there is none
-  double bus_factor = 0.0;            // busbw over algbw, median over the sizes; 0 where they are too small to tell
+  double bus_factor = 0.0;            // median over the rows; 0 where none tells
   std::vector<NcclTestsRow> rows;     // in the order of the file, sizes of 0 bytes left out
 };
 
