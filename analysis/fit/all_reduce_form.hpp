@@ -1,0 +1,53 @@
+// The forms that an all-reduce's cost may have, and what ranks on one host do to it.
+//
+// `ring` (2(N-1) alpha + 2(N-1)/N S beta) and `gloo-segmented-ring` (simulator/collective), alone on the link or
+// over one host's loopback, where the ranks' own cores carry the bytes and r ranks share c of them:
+// - `-time-shared`: a step waits for its neighbour to be given a core, alpha + switch (r/c - 1)^k, and bytes take
+//   (1 + (u r/c)^4)^(1/4) times as long, a smooth max(1, u r/c) with u how much of a core one rank keeps busy
+//   (docs/design/ranks-that-share-cores.md has what was measured);
+// - `-shared-cores`: every term times max(1, r/c).
+// Or `measured-curve`: what nccl-tests measured elsewhere, by size, carried to other N as a ring; alpha and beta are
+// factors then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/measured.hpp"
+#include "simulator/collective/all_reduce.hpp"
+#include "simulator/collective/curve.hpp"
+
+namespace ddpprof::fit {
+
+enum class HostSharing { none, proportional, time_shared };
+
+// What ranks on one host do to each other's collectives; only a time-shared form reads the last three.
+struct Crowd {
+  double ranks_per_core = 0.0;
+  double switch_s = 0.0;
+  double switch_exponent = 1.0;
+  double core_share = 1.0;
+};
+
+struct Form {
+  bool segmented = false;  // Gloo's segmented ring, else the textbook ring
+  HostSharing sharing = HostSharing::none;
+  std::shared_ptr<const std::vector<collective::Curve>> curves = nullptr;  // of a measured curve, else null
+
+  std::string name() const;
+  // What alpha and beta are counted in: 1, or of a curve what a small message's hop and a large one's byte take.
+  double hop_unit_s(std::int64_t workers) const;
+  double byte_unit_s(std::int64_t workers) const;
+  // The link as ranks that share cores find it.
+  collective::Link shared(const collective::Link&, const Crowd&) const;
+  collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
+  collective::Cost over(std::int64_t workers, std::int64_t bytes, const collective::Link& shared) const;
+  // Of one all-reduce alone on the link.
+  collective::Cost cost(std::int64_t workers, std::int64_t bytes, const collective::Link&, const Crowd&) const;
+};
+
+double ranks_per_core(const Machine&);  // of one host
+
+}  // namespace ddpprof::fit
