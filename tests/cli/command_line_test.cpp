@@ -299,6 +299,13 @@ TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
   EXPECT_THAT(
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("gather.log", gathered)}).messages,
       HasSubstr("gather.log: these are no all-reduces: nothing is reduced"));
+  const std::string scattered =
+      heading +
+      "     1048576        262144     float     sum      -1    60.00   17.48    8.74      0\n"
+      "    16777216       4194304     float     sum      -1   800.00   20.97   10.49      0\n";
+  EXPECT_THAT(
+      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("scatter.log", scattered)}).messages,
+      HasSubstr("scatter.log: these are no all-reduces: busbw is not 2 (N-1)/N times algbw"));
   const Outcome nameless =
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("bare.log", times)});
   EXPECT_EQ(nameless.code, 5);
