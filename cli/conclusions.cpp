@@ -1,69 +1,20 @@
 #include "cli/conclusions.hpp"
 
-#include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Statement.h>
-
-#include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "analysis/export/export.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/subcommand.hpp"
+#include "runner/questions/options.hpp"
 
 namespace ddpprof::cli {
-namespace {
-
-// Measured and predicted worker counts together: the fit is shown beside what it was fitted to.
-std::vector<std::int64_t> all_workers(const scenario::Scenario& scenario) {
-  std::vector<std::int64_t> workers = scenario.workers;
-  workers.insert(workers.end(), scenario.predict.workers.begin(), scenario.predict.workers.end());
-  std::sort(workers.begin(), workers.end());
-  workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
-  return workers;
-}
-
-std::int64_t epoch_samples(const scenario::Data& data, store::Database& database) {
-  if (const auto known = data.known_samples()) return *known;
-  SQLite::Statement query(database.sql(), "SELECT options FROM measurement WHERE kind = 'train' ORDER BY id DESC");
-  while (query.executeStep()) {
-    const auto options = nlohmann::json::parse(query.getColumn(0).getString(), nullptr, /*allow_exceptions=*/false);
-    if (options.is_object() && options.contains("samples")) return options["samples"].get<std::int64_t>();
-  }
-  throw Failure(ExitCode::data, "no measurement in " + database.path().string() + " says how many samples its data has",
-                "one that a rank has ended", "measure again, or set workload.data.samples");
-}
-
-}  // namespace
-
-fit::PredictOptions predict_options(const scenario::Scenario& scenario) {
-  fit::PredictOptions options;
-  options.workers = all_workers(scenario);
-  options.gpus_per_node = scenario.predict.gpus_per_node;
-  options.confidence = scenario.predict.confidence;
-  options.dedicated = scenario.predict.sharing == scenario::Sharing::dedicated;
-  return options;
-}
-
-fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenario, store::Database& database) {
-  fit::LearningRateOptions options;
-  options.workers = all_workers(scenario);
-  options.base_lr = scenario.learning_rate.base;
-  options.base_workers = scenario.learning_rate.base_workers;
-  options.samples_per_worker = scenario.workload.batch_per_worker * scenario.workload.accumulation;
-  options.samples = epoch_samples(scenario.workload.data, database);
-  options.drop_last = scenario.workload.data.drop_last;
-  options.warmup_epochs = scenario.learning_rate.warmup_epochs;
-  options.epochs = scenario.learning_rate.epochs;
-  options.adaptive_optimizer = scenario.workload.optimizer.kind != scenario::OptimizerKind::sgd;
-  return options;
-}
 
 ExitCode conclude(store::Database& database, const scenario::Scenario& scenario, report::Format format,
                   const std::string& subcommand, Context& context) {
   ExitCode code = ExitCode::done;
   try {
-    fit::fit_and_predict(database, predict_options(scenario), learning_rate_options(scenario, database));
+    fit::fit_and_predict(database, questions::predict_options(scenario),
+                         questions::learning_rate_options(scenario, database));
   } catch (const fit::NotSupported& error) {  // the measurements are still worth their report
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
     code = ExitCode::data;

@@ -4,10 +4,10 @@
 #include <CLI/Formatter.hpp>
 
 #include "analysis/report/model_tables.hpp"
-#include "cli/conclusions.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
-#include "cli/stored_scenario.hpp"
+#include "runner/questions/options.hpp"
+#include "runner/questions/stored_scenario.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -33,12 +33,12 @@ class LearningRateSubcommand final : public Subcommand {
     }
     store::Database database = open_database(file_);
     try {
-      const auto scenario = stored_scenario(database);
+      const auto scenario = questions::stored_scenario(database);
       if (!scenario) {
         throw Failure(ExitCode::data, file_ + " holds no scenario, and so no batch, samples or base learning rate", "",
                       "measure one with ddpprof run SCENARIO.yaml");
       }
-      fit::LearningRateOptions options = learning_rate_options(*scenario, database);
+      fit::LearningRateOptions options = questions::learning_rate_options(*scenario, database);
       options.workers.assign(workers.begin(), workers.end());
       if (base_) options.base_lr = *base_;
       const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);
@@ -47,6 +47,8 @@ class LearningRateSubcommand final : public Subcommand {
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
+    } catch (const fit::NotSupported& error) {
+      throw Failure(ExitCode::data, error.reason(), "", error.advice());
     } catch (const std::invalid_argument& error) {
       throw Failure(ExitCode::usage, error.what());
     }

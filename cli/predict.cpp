@@ -10,11 +10,11 @@
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "analysis/report/what_if_tables.hpp"
-#include "cli/conclusions.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "cli/predict_table.hpp"
-#include "cli/stored_scenario.hpp"
+#include "runner/questions/options.hpp"
+#include "runner/questions/stored_scenario.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -74,8 +74,8 @@ class PredictSubcommand final : public Subcommand {
       throw Failure(ExitCode::usage, "--batch-per-worker is for CSV tables; a database holds one workload's batch");
     store::Database database = open_database(file_);
     try {
-      const auto scenario = stored_scenario(database);
-      fit::PredictOptions options = scenario ? predict_options(*scenario) : fit::PredictOptions{};
+      const auto scenario = questions::stored_scenario(database);
+      fit::PredictOptions options = scenario ? questions::predict_options(*scenario) : fit::PredictOptions{};
       options.workers.assign(workers.begin(), workers.end());
       if (gpus_per_node_) options.gpus_per_node = *gpus_per_node_;
       if (confidence_) options.confidence = *confidence_;

@@ -18,14 +18,17 @@ ALLOWED = {
     "analysis/fit": ["tracer/store", "tracer/format", "simulator"],
     "analysis/report": ["tracer/store", "tracer/format", "simulator", "analysis/fit"],
     "analysis/export": ["tracer/store", "tracer/format", "simulator", "analysis/report"],
+    "analysis/timeline": ["tracer/store", "tracer/format", "simulator"],
     "runner/scenario": ["simulator"],
+    "runner/questions": ["runner/scenario", "analysis/fit", "tracer/store", "tracer/format", "simulator"],
     "runner/host": [],
     "runner/launcher": ["tracer/format", "simulator", "runner/scenario"],
     "runner/worker": ["tracer/format", "simulator", "runner/host", "runner/scenario", "runner/launcher"],
     "cli": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
-            "analysis/export", "runner/host", "runner/scenario", "runner/launcher"],
+            "analysis/export", "analysis/timeline", "runner/host", "runner/scenario", "runner/launcher",
+            "runner/questions"],
     "gui": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
-            "analysis/export", "runner/scenario"],
+            "analysis/export", "analysis/timeline", "runner/scenario", "runner/questions"],
 }
 
 # header prefixes of third parties -> rooms that may include them
@@ -35,12 +38,13 @@ THIRD_PARTY = {
     r"nccl": ["runner/worker"],
     r"nvtx3/": ["tracer/record", "runner/worker"],
     r"(cupti|cuda)": ["tracer/record", "runner/worker"],
-    r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/fit", "analysis/report", "analysis/export", "cli"],
+    r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/fit", "analysis/report", "analysis/export", "analysis/timeline",
+                               "runner/questions", "cli"],
     r"ceres/": ["analysis/fit"],
     r"Eigen/": ["analysis/fit"],
     r"yaml-cpp/": ["runner/scenario"],
     r"CLI/": ["cli", "runner/worker"],
-    r"(Q[A-Z]\w*|Qt\w*/.*)$": ["gui"],
+    r"(Q[A-Z]\w*|Qt\w*/.*|qcustomplot\.h)$": ["gui"],
 }
 PURE = ["simulator", "tracer/format"]  # the standard library only
 

@@ -1,13 +1,13 @@
-#include "cli/stored_scenario.hpp"
+#include "runner/questions/stored_scenario.hpp"
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
 
-#include "cli/subcommand.hpp"
+#include "analysis/fit/predict.hpp"
 #include "runner/scenario/read.hpp"
 
-namespace ddpprof::cli {
+namespace ddpprof::questions {
 
 std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
   std::string name, text;
@@ -22,10 +22,10 @@ std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
   const scenario::ReadResult result =
       scenario::read_text(text, "scenario '" + name + "' in " + database.path().string());
   if (!result.problems.empty()) {
-    throw Failure(ExitCode::data, result.problems.front().text(), "a scenario this program understands",
-                  "measure it again with this version");
+    throw fit::NotSupported(result.problems.front().text() + " (expected a scenario this program understands)",
+                            "measure it again with this version");
   }
   return result.scenario;
 }
 
-}  // namespace ddpprof::cli
+}  // namespace ddpprof::questions

@@ -1,0 +1,15 @@
+// The scenario a trace database was measured with.
+#pragma once
+
+#include <optional>
+
+#include "runner/scenario/scenario.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::questions {
+
+// The last scenario in the file, every default filled in; none for bench-comm and imports. Throws fit::NotSupported
+// when the stored text is no sound scenario for this program.
+std::optional<scenario::Scenario> stored_scenario(store::Database&);
+
+}  // namespace ddpprof::questions
