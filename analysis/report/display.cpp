@@ -109,6 +109,7 @@ std::vector<ShownColumn> show(const Table& table) {
     if (!column.scale_with.empty() && scales.contains(column.scale_with)) scale = scales[column.scale_with];
     ShownColumn out;
     out.title = column.title;
+    out.column = i;
     const std::string unit = column.unit == "bytes" ? "" : column.kind == Kind::integer ? column.unit : scale.unit;
     // "N", and "threads per rank": the title says the unit.
     const bool in_title = column.kind == Kind::integer && (unit == "workers" || column.title.find(unit) == 0);

@@ -13,6 +13,7 @@ struct ShownColumn {
   bool right = false;  // numbers
   bool prose = false;
   bool key = false;
+  std::size_t column = 0;  // of the table's columns
   std::vector<std::string> cells;
 
   std::string heading() const { return unit.empty() ? title : title + " [" + unit + "]"; }

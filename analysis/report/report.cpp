@@ -95,4 +95,12 @@ Report build_report(store::Database& database, std::string_view name) {
   }
 }
 
+Table notices(store::Database& database) {
+  try {
+    return notices_table(Source{database.sql(), read_configurations(database.sql())});
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
+
 }  // namespace ddpprof::report

@@ -60,4 +60,8 @@ std::vector<ReportInfo> report_names();
 // and store::DatabaseError when the file cannot be read.
 Report build_report(store::Database&, std::string_view name);
 
+// What to know before believing the file's numbers: its warnings and errors, most severe first. Throws
+// store::DatabaseError.
+Table notices(store::Database&);
+
 }  // namespace ddpprof::report
