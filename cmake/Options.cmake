@@ -1,6 +1,7 @@
 option(DDPPROF_TESTS "Build the tests" ON)
 option(DDPPROF_BENCHMARKS "Build the benchmarks" ON)
 option(DDPPROF_WORKER "Build the training worker (needs LibTorch)" ON)
+option(DDPPROF_GUI "Build the desktop program (needs Qt 6 and QCustomPlot)" ON)
 option(DDPPROF_WERROR "Treat warnings in our own code as errors" ON)
 set(DDPPROF_CUDA AUTO CACHE STRING "CUDA, NCCL and CUPTI code: AUTO (when the headers are found), ON, OFF")
 set_property(CACHE DDPPROF_CUDA PROPERTY STRINGS AUTO ON OFF)

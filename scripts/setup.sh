@@ -18,6 +18,7 @@ debian_packages=(
   libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libsqlite3-dev libsqlitecpp-dev libceres-dev libeigen3-dev zlib1g-dev libcsv-dev
   libgloo-dev libgtest-dev libgmock-dev libbenchmark-dev
+  qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-dejavu-core
 )
 
 install_debian_packages() {

@@ -1,0 +1,32 @@
+#include "gui/models/jobs.hpp"
+
+#include <QCoreApplication>
+#include <QMetaObject>
+
+namespace ddpprof::gui {
+
+Job::Job(QObject* owner, QThreadPool* pool) : QObject(owner), pool_(pool) {}
+
+Job::~Job() { cancelled_.set(); }
+
+void Job::cancel() {
+  cancelled_.set();
+  set_running(false);
+}
+
+void Job::set_running(bool running) {
+  if (running_ == running) return;
+  running_ = running;
+  emit running_changed(running);
+}
+
+void Job::run_on_pool(std::function<void()> work) { pool_->start(std::move(work)); }
+
+// A QPointer may be looked at on its object's thread alone: the call goes to the application's thread, where every Job
+// lives, and looks there whether its Job still does.
+void Job::deliver(const QPointer<Job>&, std::function<void()> call) {
+  if (QCoreApplication* application = QCoreApplication::instance())
+    QMetaObject::invokeMethod(application, std::move(call), Qt::QueuedConnection);
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,95 @@
+#include "gui/models/opened_file.hpp"
+
+#include <algorithm>
+
+#include "runner/questions/options.hpp"
+#include "runner/questions/stored_scenario.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+std::vector<MeasurementInfo> measurements_of(const std::vector<report::Configuration>& configurations) {
+  std::vector<MeasurementInfo> all;
+  for (const report::Configuration& configuration : configurations) {
+    for (std::size_t repeat = 0; repeat < configuration.measurements.size(); ++repeat) {
+      MeasurementInfo info;
+      info.id = configuration.measurements[repeat];
+      info.kind = configuration.kind;
+      info.strategy = configuration.strategy;
+      info.backend = configuration.backend;
+      info.device = configuration.device;
+      info.model = configuration.model;
+      info.workers = configuration.world_size;
+      info.repeat = static_cast<std::int64_t>(repeat);
+      info.repeats = static_cast<std::int64_t>(configuration.measurements.size());
+      info.batch_per_worker = configuration.batch_per_worker;
+      info.accumulation = configuration.accumulation;
+      all.push_back(std::move(info));
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const MeasurementInfo& a, const MeasurementInfo& b) {
+    return std::tie(a.strategy, a.workers, a.repeat) < std::tie(b.strategy, b.workers, b.repeat);
+  });
+  return all;
+}
+
+}  // namespace
+
+std::string MeasurementInfo::title() const {
+  std::string text = strategy + " N=" + std::to_string(workers);
+  if (repeats > 1) text += ", repeat " + std::to_string(repeat);
+  return text;
+}
+
+bool OpenedFile::has(const std::string& strategy) const { return !workers(strategy).empty(); }
+
+std::vector<std::int64_t> OpenedFile::workers(const std::string& strategy) const {
+  std::vector<std::int64_t> all;
+  for (const report::Configuration& configuration : configurations)
+    if (configuration.strategy == strategy && !configuration.measured.empty()) all.push_back(configuration.world_size);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path) {
+  store::Database database = store::Database::open_read(path);
+  auto file = std::make_shared<OpenedFile>();
+  file->path = path;
+  try {
+    file->configurations = report::read_configurations(database.sql());
+    file->measurements = measurements_of(file->configurations);
+    file->notices = report::notices(database);
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, path);
+  }
+  try {
+    file->scenario = questions::stored_scenario(database);
+    if (file->scenario) file->predict = questions::predict_options(*file->scenario);
+  } catch (const fit::NotSupported& error) {
+    file->why_no_learning_rate = error.what();
+  }
+  try {
+    if (file->scenario)
+      file->learning_rate = questions::learning_rate_options(*file->scenario, database);
+    else if (file->why_no_learning_rate.empty())
+      file->why_no_learning_rate =
+          "the file holds no scenario, and so no batch, samples or base learning rate; measure one with ddpprof run";
+  } catch (const fit::NotSupported& error) {
+    file->why_no_learning_rate = error.what();
+  }
+  try {
+    file->models = std::make_shared<const fit::Models>(fit::fit_models(database));
+  } catch (const fit::NotSupported& error) {
+    file->why_no_models = error.what();
+  }
+  return file;
+}
+
+report::Report read_report(const std::filesystem::path& path, const std::string& name) {
+  store::Database database = store::Database::open_read(path);
+  return report::build_report(database, name);
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,50 @@
+// One trace database as the window shows it: read once, off the interface thread, and never changed afterwards.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/predictor.hpp"
+#include "analysis/report/measured.hpp"
+#include "analysis/report/report.hpp"
+#include "runner/scenario/scenario.hpp"
+
+namespace ddpprof::gui {
+
+// A training measurement: what timelines and rank tables are of.
+struct MeasurementInfo {
+  std::int64_t id = 0;
+  std::string kind, strategy, backend, device, model;
+  std::int64_t workers = 1, repeat = 0, repeats = 1, batch_per_worker = 1, accumulation = 1;
+  std::string title() const;  // "ddp N=4", "ddp N=4, repeat 1"
+};
+
+struct OpenedFile {
+  std::filesystem::path path;
+  std::vector<MeasurementInfo> measurements;  // by strategy, N, repeat
+  std::vector<report::Configuration> configurations;
+  std::optional<scenario::Scenario> scenario;
+  std::shared_ptr<const fit::Models> models;  // null when nothing can be fitted …
+  std::string why_no_models;                  // … and why, with what to do
+  fit::PredictOptions predict;                // the scenario's, else the defaults
+  std::optional<fit::LearningRateOptions> learning_rate;
+  std::string why_no_learning_rate;
+  report::Table notices;  // warnings and errors, most severe first
+
+  bool has(const std::string& strategy) const;                           // a training step of it was measured
+  std::vector<std::int64_t> workers(const std::string& strategy) const;  // measured, ascending, without doubles
+};
+
+// Throws store::DatabaseError when the file is missing, foreign, damaged, locked or of another version; what() says so
+// with the path and what to do.
+std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path&);
+
+// A report of the file, as `ddpprof report` prints it. Opens the file anew: for any thread.
+report::Report read_report(const std::filesystem::path&, const std::string& name);
+
+}  // namespace ddpprof::gui

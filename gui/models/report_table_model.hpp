@@ -1,0 +1,37 @@
+// A report's table as a Qt model: the same texts as `ddpprof report` prints, base-unit values beneath for sorting.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <vector>
+
+#include "analysis/report/display.hpp"
+#include "analysis/report/report.hpp"
+
+namespace ddpprof::gui {
+
+class ReportTableModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  static constexpr int value_role = Qt::UserRole;  // the cell in its base unit; invalid when it is not known
+
+  explicit ReportTableModel(QObject* parent = nullptr);
+
+  void set_table(report::Table table);
+  const report::Table& table() const { return table_; }
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex&, int role = Qt::DisplayRole) const override;
+  QVariant headerData(int section, Qt::Orientation, int role = Qt::DisplayRole) const override;
+
+ private:
+  report::Table table_;
+  std::vector<report::ShownColumn> shown_;
+};
+
+// The table alone, as `ddpprof report --format csv|markdown` writes it.
+QString as_csv(const report::Table&);
+QString as_markdown(const report::Table&);
+
+}  // namespace ddpprof::gui

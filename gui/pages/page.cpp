@@ -1,0 +1,1 @@
+#include "gui/pages/page.hpp"

@@ -1,0 +1,72 @@
+#include "gui/plots/colours.hpp"
+
+#include <array>
+
+namespace ddpprof::gui {
+namespace {
+
+struct Pair {
+  QRgb light, dark;
+};
+
+constexpr std::array<Pair, 14> pairs = {{
+    {0xff0072b2, 0xff56a3e0},  // compute: blue
+    {0xff56b4e9, 0xff9ad6f7},  // overlapped: sky blue
+    {0xffd55e00, 0xfff08a3c},  // exposed: vermilion
+    {0xffcc79a7, 0xffe6a3c8},  // skew: reddish purple
+    {0xff009e73, 0xff3fc79c},  // input: bluish green
+    {0xff8c8c8c, 0xffa0a0a0},  // other: grey
+    {0xffe69f00, 0xfff5bf4f},  // copies: orange
+    {0xff1a1a1a, 0xfff0f0f0},  // measured
+    {0xff0072b2, 0xff56a3e0},  // predicted
+    {0xffd55e00, 0xfff08a3c},  // what_if
+    {0xff8c8c8c, 0xff9a9a9a},  // ideal
+    {0xffcc79a7, 0xffe6a3c8},  // knee
+    {0xffb35900, 0xfff5bf4f},  // warning
+    {0xffb00020, 0xffff8a80},  // error
+}};
+
+}  // namespace
+
+bool is_dark(const QPalette& palette) { return palette.color(QPalette::Window).lightness() < 128; }
+
+QColor colour(Colour which, const QPalette& palette) {
+  const Pair& pair = pairs[static_cast<std::size_t>(which)];
+  return QColor::fromRgb(is_dark(palette) ? pair.dark : pair.light);
+}
+
+QPalette light_palette() {
+  QPalette palette(QColor(0xf4, 0xf4, 0xf4), QColor(0xf4, 0xf4, 0xf4));
+  palette.setColor(QPalette::Base, Qt::white);
+  palette.setColor(QPalette::AlternateBase, QColor(0xf0, 0xf3, 0xf6));
+  palette.setColor(QPalette::Highlight, QColor(0x00, 0x5f, 0x99));
+  palette.setColor(QPalette::HighlightedText, Qt::white);
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText})
+    palette.setColor(role, QColor(0x1a, 0x1a, 0x1a));
+  palette.setColor(QPalette::ToolTipBase, QColor(0xff, 0xff, 0xe8));
+  palette.setColor(QPalette::PlaceholderText, QColor(0x6a, 0x6a, 0x6a));
+  palette.setColor(QPalette::Link, QColor(0x00, 0x5f, 0x99));
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, QColor(0x8a, 0x8a, 0x8a));
+  return palette;
+}
+
+QPalette dark_palette() {
+  QPalette palette(QColor(0x2b, 0x2d, 0x31), QColor(0x2b, 0x2d, 0x31));
+  palette.setColor(QPalette::Base, QColor(0x1e, 0x1f, 0x22));
+  palette.setColor(QPalette::AlternateBase, QColor(0x26, 0x28, 0x2c));
+  palette.setColor(QPalette::Button, QColor(0x38, 0x3a, 0x40));
+  palette.setColor(QPalette::Highlight, QColor(0x2f, 0x7f, 0xbf));
+  palette.setColor(QPalette::HighlightedText, Qt::white);
+  for (const auto role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText, QPalette::BrightText})
+    palette.setColor(role, QColor(0xe8, 0xe8, 0xe8));
+  palette.setColor(QPalette::ToolTipBase, QColor(0x3a, 0x3c, 0x42));
+  palette.setColor(QPalette::PlaceholderText, QColor(0x9a, 0x9a, 0x9a));
+  palette.setColor(QPalette::Link, QColor(0x7a, 0xbf, 0xf0));
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, QColor(0x80, 0x80, 0x80));
+  return palette;
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,36 @@
+// The window's colours: told apart by colour-blind people, in a light and a dark palette.
+//
+// Categories follow Okabe and Ito, "Color Universal Design" (2008), lightened for dark backgrounds; a colour never
+// carries a meaning alone: every plot has a legend, every lane a label.
+#pragma once
+
+#include <QColor>
+#include <QPalette>
+
+namespace ddpprof::gui {
+
+enum class Colour {
+  compute,     // forward, backward, optimizer
+  overlapped,  // communication hidden behind compute
+  exposed,     // communication that is not
+  skew,        // waiting for slower ranks
+  input,       // waiting for data
+  other,       // gaps
+  copies,      // DataParallel's
+  measured,    // points
+  predicted,   // the fitted curve and its band
+  what_if,     // the changed one
+  ideal,       // linear scaling
+  knee,        // where communication takes over
+  warning,
+  error,
+};
+
+bool is_dark(const QPalette&);
+QColor colour(Colour, const QPalette&);
+
+// The whole program's palette where the user asks for one; the desktop's own otherwise.
+QPalette light_palette();
+QPalette dark_palette();
+
+}  // namespace ddpprof::gui

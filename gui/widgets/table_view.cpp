@@ -1,0 +1,71 @@
+#include "gui/widgets/table_view.hpp"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QHeaderView>
+#include <QMenu>
+#include <QSortFilterProxyModel>
+
+namespace ddpprof::gui {
+
+TableView::TableView(QWidget* parent)
+    : QTableView(parent), model_(new ReportTableModel(this)), sorted_(new QSortFilterProxyModel(this)) {
+  sorted_->setSourceModel(model_);
+  sorted_->setSortRole(ReportTableModel::value_role);
+  setModel(sorted_);
+  setSortingEnabled(true);
+  sorted_->sort(-1);
+  horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  setAlternatingRowColors(true);
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setEditTriggers(QAbstractItemView::NoEditTriggers);
+  setWordWrap(true);
+  verticalHeader()->hide();
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setStretchLastSection(true);
+  setTabKeyNavigation(false);
+  const auto add = [this](const QString& text, const QKeySequence& keys, void (TableView::*slot)()) {
+    auto* action = new QAction(text, this);
+    action->setShortcut(keys);
+    action->setShortcutContext(Qt::WidgetShortcut);
+    connect(action, &QAction::triggered, this, slot);
+    addAction(action);
+  };
+  add(tr("&Copy"), QKeySequence::Copy, &TableView::copy_selection);
+  add(tr("Copy table as CS&V"), QKeySequence(tr("Ctrl+Shift+C")), &TableView::copy_as_csv);
+  add(tr("Copy table as &Markdown"), QKeySequence(tr("Ctrl+Shift+M")), &TableView::copy_as_markdown);
+}
+
+void TableView::set_table(report::Table table) {
+  setToolTip(QString::fromStdString(table.note));
+  setAccessibleName(QString::fromStdString(table.title));
+  model_->set_table(std::move(table));
+  resizeColumnsToContents();
+  for (int i = 0; i < model_->columnCount(); ++i)
+    if (columnWidth(i) > 480) setColumnWidth(i, 480);
+  resizeRowsToContents();
+}
+
+void TableView::copy_selection() {
+  if (!selectionModel()->hasSelection()) selectAll();
+  QString text;
+  for (int row = 0; row < sorted_->rowCount(); ++row) {
+    if (!selectionModel()->isRowSelected(row)) continue;
+    for (int column = 0; column < sorted_->columnCount(); ++column)
+      text += (column > 0 ? "\t" : "") + sorted_->index(row, column).data().toString();
+    text += '\n';
+  }
+  QApplication::clipboard()->setText(text);
+}
+
+void TableView::copy_as_csv() { QApplication::clipboard()->setText(as_csv(model_->table())); }
+
+void TableView::copy_as_markdown() { QApplication::clipboard()->setText(as_markdown(model_->table())); }
+
+void TableView::contextMenuEvent(QContextMenuEvent* event) {
+  QMenu::exec(actions(), event->globalPos(), nullptr, this);
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,34 @@
+// A report's table in the window: sorted by a click on a heading, copied as text, CSV or Markdown.
+#pragma once
+
+#include <QTableView>
+
+#include "gui/models/report_table_model.hpp"
+
+class QSortFilterProxyModel;
+
+namespace ddpprof::gui {
+
+class TableView : public QTableView {
+  Q_OBJECT
+
+ public:
+  explicit TableView(QWidget* parent = nullptr);
+
+  void set_table(report::Table table);
+  const ReportTableModel& model_of_table() const { return *model_; }
+
+ public slots:
+  void copy_selection();  // the selected cells, tabs between them; the whole table when nothing is selected
+  void copy_as_csv();     // the whole table, base units and every digit, as `ddpprof report --format csv`
+  void copy_as_markdown();
+
+ protected:
+  void contextMenuEvent(QContextMenuEvent*) override;
+
+ private:
+  ReportTableModel* model_;
+  QSortFilterProxyModel* sorted_;
+};
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,65 @@
+#include "gui/window/appearance.hpp"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QMenu>
+#include <QMessageBox>
+#include <QSettings>
+#include <QStyle>
+#include <QStyleFactory>
+
+#include "gui/plots/colours.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+constexpr const char* key = "appearance";
+
+}  // namespace
+
+void set_appearance(Appearance appearance) {
+  QSettings().setValue(key, static_cast<int>(appearance));
+  switch (appearance) {
+    case Appearance::system:
+      QApplication::setPalette(QPalette());
+      break;
+    case Appearance::light:
+      QApplication::setPalette(light_palette());
+      break;
+    case Appearance::dark:
+      QApplication::setPalette(dark_palette());
+      break;
+  }
+}
+
+void restore_appearance() {
+  const int stored = QSettings().value(key, 0).toInt();
+  if (stored == 1 || stored == 2) set_appearance(static_cast<Appearance>(stored));
+}
+
+void add_appearance_menu(QMenu& menu) {
+  QMenu* appearance = menu.addMenu(QMenu::tr("&Appearance"));
+  auto* group = new QActionGroup(appearance);
+  const int stored = QSettings().value(key, 0).toInt();
+  const auto add = [&](const QString& text, Appearance which) {
+    QAction* action = appearance->addAction(text);
+    action->setCheckable(true);
+    action->setChecked(stored == static_cast<int>(which));
+    group->addAction(action);
+    QObject::connect(action, &QAction::triggered, [which] { set_appearance(which); });
+  };
+  add(QMenu::tr("As the &desktop"), Appearance::system);
+  add(QMenu::tr("&Light"), Appearance::light);
+  add(QMenu::tr("Dar&k"), Appearance::dark);
+}
+
+void show_about(QWidget* parent) {
+  QMessageBox::about(
+      parent, QMessageBox::tr("About ddpprof"),
+      QMessageBox::tr("ddpprof %1\n\nFrom the one or few ranks that can be measured: what N ranks would do, why, and "
+                      "with which learning rate.\n\nThis program links QCustomPlot, which is under the GNU General "
+                      "Public License 3, and Qt 6 under the LGPL 3: as a binary it is distributed under the GPL 3.")
+          .arg(QApplication::applicationVersion()));
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,17 @@
+// How the program looks: the desktop's palette, or a light or dark one of its own; and what it says of itself.
+#pragma once
+
+class QMenu;
+class QWidget;
+
+namespace ddpprof::gui {
+
+enum class Appearance { system, light, dark };
+
+// Applies it to the whole program and remembers it.
+void set_appearance(Appearance);
+void restore_appearance();  // what was remembered
+void add_appearance_menu(QMenu&);
+void show_about(QWidget* parent);
+
+}  // namespace ddpprof::gui

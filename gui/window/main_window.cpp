@@ -1,0 +1,216 @@
+#include "gui/window/main_window.hpp"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QSettings>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include "gui/pages/page.hpp"
+#include "gui/widgets/diagnostics_bar.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "gui/window/appearance.hpp"
+#include "gui/window/pages.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+constexpr int most_recent = 10;
+constexpr const char* recent_key = "recent_files";
+
+QString plain(QString title) { return title.remove('&'); }
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent)
+    : QMainWindow(parent), opening_(this), diagnostics_(new DiagnosticsBar(this)), tabs_(new QTabWidget(this)) {
+  setAcceptDrops(true);
+  tabs_->setDocumentMode(true);
+  auto* middle = new QWidget(this);
+  auto* layout = new QVBoxLayout(middle);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(diagnostics_);
+  layout->addWidget(tabs_, 1);
+  setCentralWidget(middle);
+  pages_ = make_pages(selection_, this);
+  for (Page* page : pages_) {
+    tabs_->addTab(page, page->title());
+    connect(page, &Page::says, this, [this](const QString& message) { statusBar()->showMessage(message, 8000); });
+    connect(page, &Page::open_requested, this, &MainWindow::open);
+    page->show_file(nullptr);
+  }
+  make_menus();
+  connect(&opening_, &Job::running_changed, this, [this](bool running) {
+    if (running) statusBar()->showMessage(tr("Reading…"));
+  });
+  setWindowTitle(tr("ddpprof"));
+  restore_layout();
+}
+
+void MainWindow::make_menus() {
+  QMenu* file = menuBar()->addMenu(tr("&File"));
+  file->addAction(tr("&Open…"), QKeySequence::Open, this, &MainWindow::choose_file);
+  recent_ = file->addMenu(tr("Open &recent"));
+  connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent);
+  file->addAction(tr("&Reload"), QKeySequence::Refresh, this, [this] {
+    if (file_) open(QString::fromStdString(file_->path.string()));
+  });
+  file->addAction(tr("&Close file"), QKeySequence::Close, this, &MainWindow::close_file);
+  file->addSeparator();
+  file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+
+  QMenu* view = menuBar()->addMenu(tr("&View"));
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    const int index = static_cast<int>(i);
+    view->addAction(plain(pages_[i]->title()), QKeySequence(QStringLiteral("Alt+%1").arg(i + 1)), this, [this, index] {
+      tabs_->setCurrentIndex(index);
+      pages_[static_cast<std::size_t>(index)]->setFocus();
+    });
+  }
+  view->addSeparator();
+  add_appearance_menu(*view);
+
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  help->addAction(tr("&Keys"), QKeySequence::HelpContents, this, &MainWindow::show_keys);
+  help->addAction(tr("&About"), this, [this] { show_about(this); });
+}
+
+void MainWindow::open(const QString& path) {
+  const std::filesystem::path file = path.toStdString();
+  opening_.start([file](const Cancelled&) { return open_file(file); },
+                 [this, path](const std::shared_ptr<const OpenedFile>& opened_file) {
+                   file_ = opened_file;
+                   selection_.set_range(std::nullopt);
+                   selection_.set_measurement(std::nullopt);
+                   diagnostics_->show_notices(file_->notices, QString::fromStdString(file_->why_no_models));
+                   for (Page* page : pages_) page->show_file(file_);
+                   remember(path);
+                   setWindowTitle(tr("%1 – ddpprof").arg(QFileInfo(path).fileName()));
+                   statusBar()->showMessage(path, 8000);
+                   emit opened();
+                 },
+                 [this](const std::string& why) {
+                   const QString text = QString::fromStdString(why);
+                   diagnostics_->show_error(text);
+                   statusBar()->clearMessage();
+                   emit not_opened(text);
+                 });
+}
+
+void MainWindow::close_file() {
+  opening_.cancel();
+  file_.reset();
+  selection_.set_range(std::nullopt);
+  selection_.set_measurement(std::nullopt);
+  diagnostics_->clear();
+  for (Page* page : pages_) page->show_file(nullptr);
+  setWindowTitle(tr("ddpprof"));
+  statusBar()->clearMessage();
+}
+
+void MainWindow::show_page(const QString& title) {
+  for (std::size_t i = 0; i < pages_.size(); ++i)
+    if (plain(pages_[i]->title()).compare(title, Qt::CaseInsensitive) == 0) tabs_->setCurrentIndex(static_cast<int>(i));
+}
+
+void MainWindow::choose_file() {
+  const QString folder = file_ ? QString::fromStdString(file_->path.parent_path().string()) : QString();
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace database"), folder,
+                                                    tr("Trace databases (*.db);;All files (*)"));
+  if (!path.isEmpty()) open(path);
+}
+
+void MainWindow::fill_recent() {
+  recent_->clear();
+  const QStringList paths = QSettings().value(recent_key).toStringList();
+  for (const QString& path : paths) {
+    QString shown = path;
+    recent_->addAction(shown.replace('&', "&&"), this, [this, path] { open(path); });
+  }
+  if (paths.isEmpty()) recent_->addAction(tr("None yet"))->setEnabled(false);
+}
+
+void MainWindow::remember(const QString& path) {
+  QSettings settings;
+  QStringList paths = settings.value(recent_key).toStringList();
+  const QString whole = QFileInfo(path).absoluteFilePath();
+  paths.removeAll(whole);
+  paths.prepend(whole);
+  settings.setValue(recent_key, QStringList(paths.mid(0, most_recent)));
+}
+
+void MainWindow::show_keys() {
+  report::Table table;
+  table.name = "keys";
+  table.title = "Keys";
+  for (const char* name : {"where", "key", "what it does"}) {
+    report::Column column;
+    column.name = column.title = name;
+    table.columns.push_back(std::move(column));
+  }
+  const auto add = [&](const QString& where, const QString& key, const QString& what) {
+    table.rows.push_back({where.toStdString(), key.toStdString(), what.toStdString()});
+  };
+  add(tr("everywhere"), "Ctrl+O", tr("open a trace database"));
+  add(tr("everywhere"), "F5", tr("read the file again"));
+  add(tr("everywhere"), tr("Alt+1 … Alt+%1").arg(pages_.size()), tr("go to a page"));
+  add(tr("everywhere"), "Tab, Shift+Tab", tr("next and previous control"));
+  add(tr("everywhere"), "F1", tr("these keys"));
+  add(tr("a table"), "Ctrl+C", tr("copy the selected rows, or all"));
+  add(tr("a table"), "Ctrl+Shift+C", tr("copy the table as CSV"));
+  add(tr("a table"), "Ctrl+Shift+M", tr("copy the table as Markdown"));
+  add(tr("a plot"), "Ctrl+C", tr("copy the picture"));
+  add(tr("a plot"), "Ctrl+Shift+S", tr("save as PNG or SVG"));
+  for (Page* page : pages_)
+    for (const auto& [key, what] : page->keys()) add(plain(page->title()), key, what);
+  QDialog dialog(this);
+  dialog.setWindowTitle(tr("Keys"));
+  auto* layout = new QVBoxLayout(&dialog);
+  auto* view = new TableView(&dialog);
+  view->set_table(std::move(table));
+  layout->addWidget(view);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, &dialog);
+  connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
+  layout->addWidget(buttons);
+  dialog.resize(720, 520);
+  dialog.exec();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls() && event->mimeData()->urls().size() == 1 &&
+      event->mimeData()->urls().front().isLocalFile())
+    event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  event->acceptProposedAction();
+  open(event->mimeData()->urls().front().toLocalFile());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  QSettings settings;
+  settings.setValue("window/geometry", saveGeometry());
+  settings.setValue("window/state", saveState());
+  settings.setValue("window/page", tabs_->currentIndex());
+  opening_.cancel();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::restore_layout() {
+  const QSettings settings;
+  if (!restoreGeometry(settings.value("window/geometry").toByteArray())) resize(1280, 820);
+  restoreState(settings.value("window/state").toByteArray());
+  tabs_->setCurrentIndex(settings.value("window/page", 0).toInt());
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,68 @@
+// The window: one opened file, a tab a page, the diagnostics bar above them, menus and the keys.
+#pragma once
+
+#include <QMainWindow>
+#include <memory>
+#include <vector>
+
+#include "gui/models/jobs.hpp"
+#include "gui/models/opened_file.hpp"
+#include "gui/models/selection.hpp"
+
+class QLabel;
+class QMenu;
+class QTabWidget;
+
+namespace ddpprof::gui {
+
+class DiagnosticsBar;
+class Page;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  explicit MainWindow(QWidget* parent = nullptr);
+
+  // Reads the file off this thread; every page shows it once it is read. A file that cannot be read is said in the
+  // diagnostics bar and what was shown stays.
+  void open(const QString& path);
+  void close_file();
+  bool opening() const { return opening_.running(); }
+  std::shared_ptr<const OpenedFile> file() const { return file_; }
+
+  Selection& selection() { return selection_; }
+  DiagnosticsBar& diagnostics() { return *diagnostics_; }
+  const std::vector<Page*>& pages() const { return pages_; }
+  void show_page(const QString& title);  // without its accelerator's &; ignored when there is none
+
+ signals:
+  void opened();  // the file is shown
+  void not_opened(const QString& why);
+
+ public slots:
+  void show_keys();
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent*) override;
+  void dropEvent(QDropEvent*) override;
+  void closeEvent(QCloseEvent*) override;
+
+ private:
+  void make_menus();
+  void fill_recent();
+  void remember(const QString& path);
+  void choose_file();
+  void restore_layout();
+
+  Selection selection_;
+  Job opening_;
+  std::shared_ptr<const OpenedFile> file_;
+  QString shown_title_;
+  DiagnosticsBar* diagnostics_;
+  QTabWidget* tabs_;
+  QMenu* recent_ = nullptr;
+  std::vector<Page*> pages_;
+};
+
+}  // namespace ddpprof::gui
