@@ -1,9 +1,24 @@
 // The program `ddpprof-gui`: opens the window, and the file named on the command line.
 #include <QApplication>
 #include <QCommandLineParser>
+#include <cstdio>
 
 #include "gui/window/appearance.hpp"
 #include "gui/window/main_window.hpp"
+#include "gui/window/picture.hpp"
+
+namespace {
+
+using namespace ddpprof::gui;
+
+constexpr int usage = 2, failed = 4;  // as the command line's exit codes
+
+int complain(const QString& wrong, int code) {
+  std::fprintf(stderr, "ddpprof-gui: %s\n", qPrintable(wrong));
+  return code;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   QApplication application(argc, argv);
@@ -11,18 +26,52 @@ int main(int argc, char** argv) {
   QApplication::setApplicationName("ddpprof-gui");
   QApplication::setApplicationVersion(DDPPROF_VERSION);
   QApplication::setStyle("Fusion");
+
   QCommandLineParser parser;
-  parser.setApplicationDescription("Explore trace databases: scaling, timelines, what-if.");
+  parser.setApplicationDescription("Explore trace databases: scaling, what-if, timelines.");
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("FILE.db", "Trace database, as written by ddpprof run.", "[FILE.db]");
   const QCommandLineOption page("page", "Start on this page, e.g. Timeline.", "NAME");
-  parser.addOption(page);
+  const QCommandLineOption look("appearance", "light, dark or system, for this start.", "WHICH");
+  const QCommandLineOption size("size", "Of the window, e.g. 1280x800.", "WIDTHxHEIGHT");
+  const QCommandLineOption save("save", "Save the page as a picture (PNG) and end.", "PICTURE.png");
+  parser.addOptions({page, look, size, save});
   parser.process(application);
-  ddpprof::gui::restore_appearance();
-  ddpprof::gui::MainWindow window;
-  if (parser.isSet(page)) window.show_page(parser.value(page));
+  const QStringList files = parser.positionalArguments();
+  if (files.size() > 1) return complain("one file at a time (compare two of them on the page Runs)", usage);
+  if (parser.isSet(save) && files.isEmpty()) return complain("--save needs a FILE.db to show", usage);
+
+  if (parser.isSet(look)) {
+    const QString word = parser.value(look);
+    if (word != "light" && word != "dark" && word != "system")
+      return complain("--appearance: '" + word + "' (expected light, dark or system)", usage);
+    apply_appearance(word == "light" ? Appearance::light : word == "dark" ? Appearance::dark : Appearance::system);
+  } else {
+    restore_appearance();
+  }
+  MainWindow window;
+  if (parser.isSet(page) && !window.show_page(parser.value(page)))
+    return complain("--page: there is no page '" + parser.value(page) + "' (expected one of " +
+                        window.page_titles().join(", ") + ")",
+                    usage);
+  if (parser.isSet(size)) {
+    const QStringList sides = parser.value(size).split('x');
+    const int width = sides.value(0).toInt(), height = sides.value(1).toInt();
+    if (sides.size() != 2 || width < 320 || height < 240 || width > 16384 || height > 16384)
+      return complain("--size: '" + parser.value(size) + "' (expected WIDTHxHEIGHT, at least 320x240)", usage);
+    window.resize(width, height);
+  }
   window.show();
-  if (!parser.positionalArguments().isEmpty()) window.open(parser.positionalArguments().front());
-  return QApplication::exec();
+  if (!files.isEmpty()) window.open(files.front());
+  int code = 0;
+  if (parser.isSet(save)) {
+    window.forget_layout();
+    save_when_quiet(window, parser.value(save), [&code](const QString& why) {
+      if (!why.isEmpty()) code = complain(why, failed);
+      QApplication::quit();
+    });
+  }
+  const int ended = QApplication::exec();
+  return code != 0 ? code : ended;
 }

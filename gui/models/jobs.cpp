@@ -4,10 +4,20 @@
 #include <QMetaObject>
 
 namespace ddpprof::gui {
+namespace {
+
+int running_jobs = 0;  // of the interface thread, as every Job is
+
+}  // namespace
 
 Job::Job(QObject* owner, QThreadPool* pool) : QObject(owner), pool_(pool) {}
 
-Job::~Job() { cancelled_.set(); }
+Job::~Job() {
+  cancelled_.set();
+  if (running_) --running_jobs;
+}
+
+int Job::running_now() { return running_jobs; }
 
 void Job::cancel() {
   cancelled_.set();
@@ -17,6 +27,7 @@ void Job::cancel() {
 void Job::set_running(bool running) {
   if (running_ == running) return;
   running_ = running;
+  running_jobs += running ? 1 : -1;
   emit running_changed(running);
 }
 

@@ -69,6 +69,7 @@ class Job : public QObject {
   void cancel();
   bool running() const { return running_; }
   std::uint64_t id() const { return id_; }
+  static int running_now();  // Jobs of the whole program whose answer has not come yet
 
  signals:
   void running_changed(bool running);

@@ -17,8 +17,7 @@ constexpr const char* key = "appearance";
 
 }  // namespace
 
-void set_appearance(Appearance appearance) {
-  QSettings().setValue(key, static_cast<int>(appearance));
+void apply_appearance(Appearance appearance) {
   switch (appearance) {
     case Appearance::system:
       QApplication::setPalette(QPalette());
@@ -32,9 +31,14 @@ void set_appearance(Appearance appearance) {
   }
 }
 
+void set_appearance(Appearance appearance) {
+  QSettings().setValue(key, static_cast<int>(appearance));
+  apply_appearance(appearance);
+}
+
 void restore_appearance() {
   const int stored = QSettings().value(key, 0).toInt();
-  if (stored == 1 || stored == 2) set_appearance(static_cast<Appearance>(stored));
+  if (stored == 1 || stored == 2) apply_appearance(static_cast<Appearance>(stored));
 }
 
 void add_appearance_menu(QMenu& menu) {

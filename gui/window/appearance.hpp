@@ -8,9 +8,9 @@ namespace ddpprof::gui {
 
 enum class Appearance { system, light, dark };
 
-// Applies it to the whole program and remembers it.
-void set_appearance(Appearance);
-void restore_appearance();  // what was remembered
+void apply_appearance(Appearance);  // to the whole program
+void set_appearance(Appearance);    // … and remembers it
+void restore_appearance();          // what was remembered
 void add_appearance_menu(QMenu&);
 void show_about(QWidget* parent);
 

@@ -7,7 +7,6 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QLabel>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QSettings>
@@ -94,7 +93,7 @@ void MainWindow::open(const QString& path) {
                    selection_.set_measurement(std::nullopt);
                    diagnostics_->show_notices(file_->notices, QString::fromStdString(file_->why_no_models));
                    for (Page* page : pages_) page->show_file(file_);
-                   remember(path);
+                   if (keeps_layout_) remember(path);
                    setWindowTitle(tr("%1 – ddpprof").arg(QFileInfo(path).fileName()));
                    statusBar()->showMessage(path, 8000);
                    emit opened();
@@ -118,9 +117,20 @@ void MainWindow::close_file() {
   statusBar()->clearMessage();
 }
 
-void MainWindow::show_page(const QString& title) {
-  for (std::size_t i = 0; i < pages_.size(); ++i)
-    if (plain(pages_[i]->title()).compare(title, Qt::CaseInsensitive) == 0) tabs_->setCurrentIndex(static_cast<int>(i));
+bool MainWindow::show_page(const QString& title) {
+  const QStringList titles = page_titles();
+  for (int i = 0; i < titles.size(); ++i) {
+    if (titles[i].compare(title, Qt::CaseInsensitive) != 0) continue;
+    tabs_->setCurrentIndex(i);
+    return true;
+  }
+  return false;
+}
+
+QStringList MainWindow::page_titles() const {
+  QStringList titles;
+  for (const Page* page : pages_) titles << plain(page->title());
+  return titles;
 }
 
 void MainWindow::choose_file() {
@@ -198,10 +208,12 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  QSettings settings;
-  settings.setValue("window/geometry", saveGeometry());
-  settings.setValue("window/state", saveState());
-  settings.setValue("window/page", tabs_->currentIndex());
+  if (keeps_layout_) {
+    QSettings settings;
+    settings.setValue("window/geometry", saveGeometry());
+    settings.setValue("window/state", saveState());
+    settings.setValue("window/page", tabs_->currentIndex());
+  }
   opening_.cancel();
   QMainWindow::closeEvent(event);
 }

@@ -9,7 +9,6 @@
 #include "gui/models/opened_file.hpp"
 #include "gui/models/selection.hpp"
 
-class QLabel;
 class QMenu;
 class QTabWidget;
 
@@ -34,7 +33,9 @@ class MainWindow : public QMainWindow {
   Selection& selection() { return selection_; }
   DiagnosticsBar& diagnostics() { return *diagnostics_; }
   const std::vector<Page*>& pages() const { return pages_; }
-  void show_page(const QString& title);  // without its accelerator's &; ignored when there is none
+  bool show_page(const QString& title);  // without its accelerator's &; false when there is none
+  QStringList page_titles() const;
+  void forget_layout() { keeps_layout_ = false; }  // this window's size and page are not for the next start
 
  signals:
   void opened();  // the file is shown
@@ -58,10 +59,10 @@ class MainWindow : public QMainWindow {
   Selection selection_;
   Job opening_;
   std::shared_ptr<const OpenedFile> file_;
-  QString shown_title_;
   DiagnosticsBar* diagnostics_;
   QTabWidget* tabs_;
   QMenu* recent_ = nullptr;
+  bool keeps_layout_ = true;
   std::vector<Page*> pages_;
 };
 

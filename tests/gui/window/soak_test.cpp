@@ -1,0 +1,57 @@
+// The window opens and closes files for a day's work: its memory stays where it was.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <QApplication>
+#include <QSignalSpy>
+#include <QTest>
+#include <QThreadPool>
+
+#include "gui/models/jobs.hpp"
+#include "gui/window/main_window.hpp"
+#include "tests/gui/window/files.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool counts_memory = false;  // the sanitizer's allocator answers no mallinfo2; it finds leaks itself
+#else
+constexpr bool counts_memory = true;
+#endif
+
+namespace ddpprof::gui {
+namespace {
+
+std::size_t bytes_in_use() {
+  const struct mallinfo2 all = mallinfo2();
+  return all.uordblks + all.hblkhd;
+}
+
+TEST(Soak, TwoHundredFilesLeaveNothingBehind) {
+  const test::Folder folder;
+  test::write_sound(folder / "a.db");
+  test::write_sound(folder / "b.db");
+  MainWindow window;
+  window.show();
+  const auto rounds = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const QSignalSpy yes(&window, &MainWindow::opened);
+      window.open(QString::fromStdString((folder / (i % 2 == 0 ? "a.db" : "b.db")).string()));
+      ASSERT_TRUE(QTest::qWaitFor([&] { return yes.count() > 0; }, 30'000)) << i;
+      ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000)) << i;
+      if (i % 5 == 4) window.close_file();
+    }
+    window.close_file();
+    QThreadPool::globalInstance()->waitForDone(30'000);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    QCoreApplication::processEvents();
+  };
+  rounds(40);  // caches of fonts and icons are filled
+  const std::size_t before = bytes_in_use();
+  rounds(160);
+  const std::size_t after = bytes_in_use();
+  if (!counts_memory) return;
+  EXPECT_LT(static_cast<double>(after) - static_cast<double>(before), 2e6)
+      << "bytes kept by 160 files: " << after - before << "; one file's rows and fits take more than that together";
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

@@ -1,0 +1,208 @@
+#include "gui/window/main_window.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QDropEvent>
+#include <QImage>
+#include <QMimeData>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTabWidget>
+#include <QTest>
+#include <QUrl>
+
+#include "gui/plots/colours.hpp"
+#include "gui/widgets/diagnostics_bar.hpp"
+#include "gui/window/appearance.hpp"
+#include "gui/window/picture.hpp"
+#include "tests/gui/window/files.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using test::Folder;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+QString text_of(const std::filesystem::path& path) { return QString::fromStdString(path.string()); }
+
+// "" when the file was opened, else what the window said.
+std::string opened(MainWindow& window, const std::filesystem::path& path) {
+  const QSignalSpy yes(&window, &MainWindow::opened);
+  const QSignalSpy no(&window, &MainWindow::not_opened);
+  window.open(text_of(path));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return yes.count() + no.count() > 0; }, 30'000));
+  return no.isEmpty() ? "" : no.front().front().toString().toStdString();
+}
+
+TEST(MainWindow, ShowsAFileOnEveryPage) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  MainWindow window;
+  window.show();
+  EXPECT_EQ(window.file(), nullptr);
+  EXPECT_EQ(opened(window, folder / "run.db"), "");
+  ASSERT_NE(window.file(), nullptr);
+  EXPECT_EQ(window.file()->workers("ddp"), (std::vector<std::int64_t>{1, 2, 4}));
+  EXPECT_EQ(window.file()->workers("dp"), (std::vector<std::int64_t>{1, 2}));
+  ASSERT_NE(window.file()->models, nullptr) << window.file()->why_no_models;
+  EXPECT_THAT(window.windowTitle().toStdString(), HasSubstr("run.db"));
+  auto* tabs = window.findChild<QTabWidget*>();
+  for (int i = 0; i < tabs->count(); ++i) {
+    tabs->setCurrentIndex(i);
+    QCoreApplication::processEvents();
+    EXPECT_FALSE(window.grab().isNull());
+  }
+  window.close_file();
+  EXPECT_EQ(window.file(), nullptr);
+}
+
+TEST(MainWindow, SaysWhyAFileCannotBeOpenedAndKeepsWhatItShows) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  test::write_text(folder / "empty.db", "");
+  test::write_text(folder / "text.db", std::string(4096, 'x'));
+  SQLite::Database((folder / "other.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("CREATE TABLE mine(a)");
+  store::Database::create(folder / "newer.db").sql().exec("PRAGMA user_version = 99");
+  std::filesystem::copy(folder / "run.db", folder / "cut.db");
+  std::filesystem::resize_file(folder / "cut.db", std::filesystem::file_size(folder / "run.db") / 3);
+  MainWindow window;
+  ASSERT_EQ(opened(window, folder / "run.db"), "");
+  const auto shown = window.file();
+  for (const char* name : {"none.db", "empty.db", "text.db", "other.db", "newer.db", "cut.db", "."}) {
+    const std::string said = opened(window, folder / name);
+    EXPECT_THAT(said, HasSubstr(name)) << "the message names the file";
+    EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr(said));
+    EXPECT_TRUE(window.diagnostics().isVisibleTo(&window)) << name;
+    EXPECT_EQ(window.file(), shown) << name;
+  }
+}
+
+TEST(MainWindow, ALockedFileIsNamedAndTheWindowAnswersMeanwhile) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  SQLite::Database other((folder / "run.db").string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN EXCLUSIVE");
+  MainWindow window;
+  window.show();
+  const QSignalSpy no(&window, &MainWindow::not_opened);
+  window.open(text_of(folder / "run.db"));
+  EXPECT_TRUE(window.opening());
+  int rounds = 0;  // of the event loop, while the store waits for the lock
+  ASSERT_TRUE(QTest::qWaitFor([&] { return ++rounds > 0 && no.count() > 0; }, 30'000));
+  EXPECT_GT(rounds, 10);
+  EXPECT_THAT(no.front().front().toString().toStdString(), HasSubstr("lock"));
+  other.exec("ROLLBACK");
+  EXPECT_EQ(opened(window, folder / "run.db"), "");
+}
+
+// As tests/store makes it: what version 1 wrote is brought up to date and shown.
+TEST(MainWindow, AnOlderFileIsBroughtUpToDate) {
+  const Folder folder;
+  test::write_sound(folder / "old.db");
+  SQLite::Database((folder / "old.db").string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "DROP VIEW aligned_step; DROP VIEW aligned_collective; ALTER TABLE measurement DROP COLUMN machines;"
+          "ALTER TABLE comm_point DROP COLUMN processor_ns; DROP TABLE host_condition; DROP TABLE memory;"
+          "PRAGMA user_version = 1");
+  MainWindow window;
+  EXPECT_EQ(opened(window, folder / "old.db"), "");
+  EXPECT_EQ(window.file()->workers("ddp").size(), 3u);
+}
+
+TEST(MainWindow, AFileWithoutMeasurementsSaysWhatToDo) {
+  const Folder folder;
+  store::Database::create(folder / "bare.db").finish_load();
+  MainWindow window;
+  EXPECT_EQ(opened(window, folder / "bare.db"), "");
+  EXPECT_EQ(window.file()->models, nullptr);
+  EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr("No prediction"));
+}
+
+TEST(MainWindow, AFileDroppedOnItIsOpened) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  MainWindow window;
+  window.show();
+  QMimeData mime;
+  mime.setUrls({QUrl::fromLocalFile(text_of(folder / "run.db"))});
+  const QSignalSpy yes(&window, &MainWindow::opened);
+  QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &enter);
+  ASSERT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &drop);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return yes.count() == 1; }, 30'000));
+}
+
+TEST(MainWindow, RemembersFilesPageAndSize) {
+  const Folder folder;
+  test::write_sound(folder / "a.db");
+  test::write_sound(folder / "b.db");
+  {
+    MainWindow window;
+    window.show();
+    window.resize(900, 640);
+    opened(window, folder / "a.db");
+    opened(window, folder / "b.db");
+    opened(window, folder / "a.db");
+    window.show_page(window.page_titles().value(2));
+    window.close();
+  }
+  const QStringList recent = QSettings().value("recent_files").toStringList();
+  EXPECT_EQ(recent.mid(0, 2), (QStringList{text_of(folder / "a.db"), text_of(folder / "b.db")}))
+      << "newest first, once";
+  MainWindow again;
+  EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 2);
+  EXPECT_EQ(again.width(), 900);
+}
+
+TEST(MainWindow, FollowsThePaletteLightAndDark) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  MainWindow window;
+  window.show();
+  ASSERT_EQ(opened(window, folder / "run.db"), "");
+  const auto middle = [&] {
+    const QImage image = window.grab().toImage();
+    return image.scaled(1, 1, Qt::IgnoreAspectRatio, Qt::SmoothTransformation).pixelColor(0, 0).lightness();
+  };
+  auto* tabs = window.findChild<QTabWidget*>();
+  for (int i = 0; i < tabs->count(); ++i) {
+    tabs->setCurrentIndex(i);
+    apply_appearance(Appearance::dark);
+    QTest::qWait(50);
+    EXPECT_LT(middle(), 110) << tabs->tabText(i).toStdString();
+    apply_appearance(Appearance::light);
+    QTest::qWait(50);
+    EXPECT_GT(middle(), 170) << tabs->tabText(i).toStdString();
+  }
+  apply_appearance(Appearance::system);
+}
+
+TEST(MainWindow, SavesAPictureWhenItIsQuiet) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  MainWindow window;
+  window.resize(800, 600);
+  window.show();
+  window.open(text_of(folder / "run.db"));
+  QString said = "not yet";
+  save_when_quiet(window, text_of(folder / "page.png"), [&](const QString& why) { said = why; });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said != "not yet"; }, 60'000));
+  EXPECT_EQ(said.toStdString(), "");
+  EXPECT_NE(window.file(), nullptr) << "the file was shown before the picture was taken";
+  EXPECT_EQ(QImage(text_of(folder / "page.png")).size(), window.size());
+
+  said = "not yet";
+  save_when_quiet(window, text_of(folder / "no" / "page.png"), [&](const QString& why) { said = why; });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said != "not yet"; }, 60'000));
+  EXPECT_THAT(said.toStdString(), HasSubstr("cannot be written"));
+}
+
+}  // namespace
+}  // namespace ddpprof::gui
