@@ -29,6 +29,10 @@ const char* explain(Doubt doubt) {
       return "the warm-up lasts longer than the training: the target rate is never reached";
     case Doubt::below_base_batch:
       return "the global batch is below the base batch: the rate is lowered, and no warm-up is needed";
+    case Doubt::sgd_prefers_linear:
+      return "for SGD the square root keeps the update's noise, but trails the linear rule in accuracy at a fixed "
+             "number "
+             "of epochs while that rule holds";
   }
   return "unknown";
 }

@@ -28,7 +28,8 @@ enum class Doubt {
   adaptive_optimizer,      // the rule was shown for SGD; square-root scaling is the usual choice for Adam
   beyond_validated_batch,  // global batch above largest_validated_batch
   warmup_exceeds_training,
-  below_base_batch,  // kappa < 1: the rule lowers the rate; no warm-up is needed
+  below_base_batch,    // kappa < 1: the rule lowers the rate; no warm-up is needed
+  sgd_prefers_linear,  // of the square-root rule: SGD that takes it needs more epochs for the same accuracy
 };
 const char* explain(Doubt);
 

@@ -9,6 +9,7 @@
 #include "simulator/stats/interval.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/stats/random.hpp"
+#include "simulator/stats/ratio.hpp"
 #include "simulator/stats/stopping.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -95,6 +96,53 @@ TEST(MedianInterval, CoversTheTrueMedianAsOftenAsItClaims) {
   }
   // 4 standard errors of a proportion near 0.96
   EXPECT_NEAR(static_cast<double>(covered) / trials, claimed, 4.0 * std::sqrt(0.04 * 0.96 / trials));
+}
+
+TEST(Student, QuantilesOfPublishedTables) {
+  // Two-sided 5 % points as tables of the t distribution print them.
+  for (const auto& [degrees, expected] :
+       {std::pair{1, 12.7062}, {2, 4.3027}, {3, 3.1824}, {4, 2.7764}, {10, 2.2281}, {31, 2.0395}, {120, 1.9799}}) {
+    EXPECT_NEAR(student_quantile(0.975, degrees), expected, 6e-5) << degrees;
+    EXPECT_NEAR(student_quantile(0.025, degrees), -expected, 6e-5) << degrees;
+  }
+  EXPECT_NEAR(student_quantile(0.5, 7), 0.0, 1e-9);
+  EXPECT_THROW(student_quantile(0.975, 0), std::invalid_argument);
+  EXPECT_THROW(student_quantile(1.0, 3), std::invalid_argument);
+}
+
+TEST(ClusteredRatio, OfConstantsIsTheirRatioExactly) {
+  const std::vector<std::vector<double>> three(2, std::vector<double>(6, 3.0)), two(2, std::vector<double>(6, 2.0));
+  const Interval ratio = clustered_ratio_interval(three, two, 0.95);
+  EXPECT_EQ(ratio.low, 1.5);
+  EXPECT_EQ(ratio.mid, 1.5);
+  EXPECT_EQ(ratio.high, 1.5);
+  EXPECT_EQ(ratio.achieved_confidence, 0.95);
+  EXPECT_DOUBLE_EQ(clustered_ratio_interval(std::vector(1, std::vector(3, 1.0)), two, 0.95).achieved_confidence, 0.75)
+      << "three samples: 1 - 2^-2";
+  EXPECT_THROW(clustered_ratio_interval({}, two, 0.95), std::invalid_argument);
+  EXPECT_THROW(clustered_ratio_interval(std::vector(1, std::vector{1.0, 0.0}), two, 0.95), std::invalid_argument);
+}
+
+TEST(ClusteredRatio, CoversTheTrueRatioThoughOnlyThreeRunsAreSeen) {
+  // Runs differ by 5 %, their steps by 2 %; the true ratio is 1.3. Binomial(300, 0.95) is below 273 once in 700 times.
+  Random random(11);
+  int covered = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const auto measured = [&](double truth) {
+      std::vector<std::vector<double>> repeats;
+      for (int r = 0; r < 3; ++r) {
+        const double run = truth * std::exp(0.05 * random.normal());
+        std::vector<double> steps;
+        for (int i = 0; i < 20; ++i) steps.push_back(run * std::exp(0.02 * random.normal()));
+        repeats.push_back(std::move(steps));
+      }
+      return repeats;
+    };
+    const Interval ratio = clustered_ratio_interval(measured(1.3), measured(1.0), 0.95);
+    covered += ratio.low <= 1.3 && 1.3 <= ratio.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, 273);
+  EXPECT_LT(covered, 300) << "an interval that always covers says nothing";
 }
 
 TEST(ClusteredMedian, OneRepeatIsTheMedianInterval) {

@@ -1,0 +1,35 @@
+#include "simulator/learning_rate/square_root_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace ddpprof::learning_rate {
+
+Schedule square_root_rule(const Plan& plan) {
+  Schedule schedule = linear_rule(plan);
+  schedule.target_lr = std::sqrt(schedule.kappa) * plan.base_lr;
+  std::erase(schedule.doubts, Doubt::adaptive_optimizer);
+  if (!plan.adaptive_optimizer && schedule.kappa > 1.0) schedule.doubts.push_back(Doubt::sgd_prefers_linear);
+  return schedule;
+}
+
+ScaledAdam scale_adam(const AdamSettings& base, double kappa) {
+  if (!(kappa > 0.0) || !std::isfinite(kappa)) {
+    throw std::invalid_argument("scale_adam: kappa is " + std::to_string(kappa) + ", expected more than 0");
+  }
+  for (const double beta : {base.beta1, base.beta2}) {
+    if (!(beta >= 0.0 && beta < 1.0)) {
+      throw std::invalid_argument("scale_adam: beta is " + std::to_string(beta) + ", expected 0 to below 1");
+    }
+  }
+  if (!(base.epsilon >= 0.0)) throw std::invalid_argument("scale_adam: epsilon is below 0");
+  ScaledAdam scaled;
+  scaled.settings = {1.0 - kappa * (1.0 - base.beta1), 1.0 - kappa * (1.0 - base.beta2),
+                     base.epsilon / std::sqrt(kappa)};
+  scaled.valid = kappa * (1.0 - base.beta1) < 1.0 && kappa * (1.0 - base.beta2) < 1.0;
+  return scaled;
+}
+
+}  // namespace ddpprof::learning_rate

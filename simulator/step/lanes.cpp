@@ -1,0 +1,69 @@
+#include "simulator/step/lanes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddpprof::step {
+
+std::string_view to_string(SegmentKind kind) {
+  switch (kind) {
+    case SegmentKind::data:
+      return "input";
+    case SegmentKind::forward:
+      return "forward";
+    case SegmentKind::backward:
+      return "backward";
+    case SegmentKind::optimizer:
+      return "optimizer";
+    case SegmentKind::own_copy:
+      return "copies on the device";
+    case SegmentKind::overlapped:
+      return "overlapped communication";
+    case SegmentKind::exposed:
+      return "exposed communication";
+    case SegmentKind::skew:
+      return "waiting for slower ranks";
+    case SegmentKind::copies:
+      return "copies between devices";
+    case SegmentKind::other:
+      return "other";
+    case SegmentKind::not_modelled:
+      return "not modelled";
+    case SegmentKind::gradient:
+      return "gradient ready";
+    case SegmentKind::launch:
+      return "launched";
+  }
+  return "other";
+}
+
+bool is_compute(SegmentKind kind) {
+  return kind == SegmentKind::forward || kind == SegmentKind::backward || kind == SegmentKind::optimizer ||
+         kind == SegmentKind::own_copy;
+}
+
+bool is_moment(SegmentKind kind) { return kind == SegmentKind::gradient || kind == SegmentKind::launch; }
+
+double total_s(const StepLanes& lanes, SegmentKind kind) {
+  double sum_s = 0.0;
+  if (lanes.lanes.empty()) return sum_s;
+  for (const Segment& segment : lanes.lanes.front().segments)
+    if (segment.kind == kind) sum_s += segment.duration_s();
+  return sum_s;
+}
+
+double united_s(const StepLanes& lanes, SegmentKind kind) {
+  std::vector<std::pair<double, double>> found;
+  for (std::size_t i = 1; i < lanes.lanes.size(); ++i)
+    for (const Segment& segment : lanes.lanes[i].segments)
+      if (segment.kind == kind) found.emplace_back(segment.begin_s, segment.end_s);
+  std::sort(found.begin(), found.end());
+  double sum_s = 0.0, reached_s = 0.0;
+  for (const auto& [begin_s, end_s] : found) {
+    sum_s += std::max(0.0, end_s - std::max(begin_s, reached_s));
+    reached_s = std::max(reached_s, end_s);
+  }
+  return sum_s;
+}
+
+}  // namespace ddpprof::step
