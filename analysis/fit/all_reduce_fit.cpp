@@ -279,6 +279,11 @@ collective::Cost FormFit::cost(const Machine& machine, std::int64_t bytes, std::
   return cost_of(form, machine, bytes, values, values[in_step]);
 }
 
+collective::Cost FormFit::alone(const Machine& machine, std::int64_t bytes, std::span<const double> values,
+                                bool bench) const {
+  return cost_of(form, machine, bytes, values, bench ? 1.0 : values[in_step]);
+}
+
 collective::Link FormFit::step_link(const Machine& machine, std::span<const double> values,
                                     const WhatIf& change) const {
   collective::Link link = link_of(form, values);

@@ -33,6 +33,8 @@ struct FormFit {
   double byte_s(std::span<const double> values, std::int64_t workers) const;
   // Of one all-reduce of a training step, which the fit may have told from bench-comm's.
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
+  // Of one alone on the link and without compute beside it: bench-comm's, or a training step's.
+  collective::Cost alone(const Machine&, std::int64_t bytes, std::span<const double> values, bool bench) const;
   // The link such a one finds under a change, as ranks that share cores do; its terms that are free are 0.
   collective::Link step_link(const Machine&, std::span<const double> values, const WhatIf&) const;
   // What a hop waits in addition beside compute; 0 where processors of its own carry it, or latency is free.

@@ -19,6 +19,12 @@ bool leaves_root(const std::string& phase) { return phase == "replicate" || phas
 
 }  // namespace
 
+double CopyFit::copy_s(const std::string& phase, std::int64_t replicas, double bytes, std::span<const double> values) {
+  const double rate = leaves_root(phase) ? values[from_root] : values[to_root];
+  const auto count = static_cast<double>(replicas);
+  return count * values[overhead] + (count - 1.0 + values[own_copy]) / count * bytes * rate;
+}
+
 step::DataParallelStep CopyFit::step_for(std::int64_t replicas, std::span<const double> values) const {
   const auto bytes = [&](const char* phase) {
     const auto found = bytes_per_replica.find(phase);
@@ -67,10 +73,7 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
        !own_devices}};
   const std::vector<CopyPoint> points = fit.points;
   fit.problem.model = [points](std::span<const double> values, std::size_t index) {
-    const CopyPoint& point = points[index];
-    const double rate = leaves_root(point.phase) ? values[from_root] : values[to_root];
-    const auto replicas = static_cast<double>(point.workers);
-    return replicas * values[overhead] + (replicas - 1.0 + values[own_copy]) / replicas * point.bytes * rate;
+    return CopyFit::copy_s(points[index].phase, points[index].workers, points[index].bytes, values);
   };
   fit.solution = solve(fit.problem);
   const double error = fit.solution.median_relative_error;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct CopyFit {
   Solution solution;
   std::map<std::string, double> bytes_per_replica;  // phase -> bytes of each replica
 
+  // One copy phase: `bytes` are all replicas'.
+  static double copy_s(const std::string& phase, std::int64_t replicas, double bytes, std::span<const double> values);
   // The copies of a step with `replicas` replicas; its compute is left 0.
   step::DataParallelStep step_for(std::int64_t replicas, std::span<const double> values) const;
 };

@@ -8,7 +8,6 @@
 
 #include "analysis/fit/predictor.hpp"
 #include "analysis/fit/text.hpp"
-#include "simulator/learning_rate/linear_rule.hpp"
 #include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/inserter.hpp"
 
@@ -243,42 +242,17 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
 FitSummary fit_database(store::Database& database) { return summarise_fits(fit_models(database)); }
 
 PredictResult predict_all(store::Database& database, const PredictOptions& options) {
-  PredictResult result = run(fit_models(database, options.all_reduce), options);
+  return predict_all(fit_models(database, options.all_reduce), options);
+}
+
+PredictResult predict_all(const Models& models, const PredictOptions& options) {
+  PredictResult result = run(models, options);
   if (result.predictions.empty()) nothing_predicted(result);
   return result;
 }
 
 std::vector<Prediction> predict(store::Database& database, const PredictOptions& options) {
   return predict_all(database, options).predictions;
-}
-
-std::vector<LearningRate> learning_rates(const LearningRateOptions& options) {
-  std::vector<LearningRate> rows;
-  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
-    learning_rate::Plan plan;
-    plan.workers = workers;
-    plan.batch_per_worker = options.samples_per_worker;
-    plan.base_batch = options.base_workers * options.samples_per_worker;
-    plan.base_lr = options.base_lr;
-    plan.samples = options.samples;
-    plan.drop_last = options.drop_last;
-    plan.warmup_epochs = options.warmup_epochs;
-    plan.epochs = options.epochs;
-    plan.adaptive_optimizer = options.adaptive_optimizer;
-    const learning_rate::Schedule schedule = learning_rate::linear_rule(plan);
-    LearningRate row;
-    row.world_size = workers;
-    row.rule = "linear";
-    row.global_batch = schedule.global_batch;
-    row.base_lr = schedule.base_lr;
-    row.target_lr = schedule.target_lr;
-    row.warmup_steps = schedule.warmup_steps;
-    for (const learning_rate::Doubt doubt : schedule.doubts) {
-      row.note += (row.note.empty() ? "" : "; ") + std::string(learning_rate::explain(doubt));
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 void write_fits(store::Database& database, const FitSummary& summary) {

@@ -111,15 +111,20 @@ struct PredictResult {
   std::vector<Note> notes;
 };
 
+struct Models;  // predictor.hpp
+
 // Throws NotSupported when the database holds no measured training step and no benchmark of collectives.
 FitSummary fit_database(store::Database&);
 
 // Throws NotSupported when no strategy can be predicted at any of the worker counts, std::invalid_argument on options
 // that cannot be (a worker count below 1, a confidence outside (0, 1), …).
 PredictResult predict_all(store::Database&, const PredictOptions&);
+// The same from models that were fitted before, with the options' curves of all-reduces if there are any.
+PredictResult predict_all(const Models&, const PredictOptions&);
 std::vector<Prediction> predict(store::Database&, const PredictOptions&);  // predict_all's predictions
 
-// The linear rule's rate for each worker count; the per-step schedule is simulator/learning_rate's lr_at.
+// The linear rule's rate for each worker count; the per-step schedule is simulator/learning_rate's lr_at. Other rules:
+// learning_rate.hpp.
 std::vector<LearningRate> learning_rates(const LearningRateOptions&);
 
 struct Results {

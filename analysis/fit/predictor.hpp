@@ -53,6 +53,8 @@ struct Terms {
   double step_s() const { return compute_s + exposed_s + skew_s + other_s; }
 };
 
+struct SimulatedStep;  // lanes.hpp
+
 // How many times as large a change makes a micro-batch, and how many times as many of them it makes a step.
 double batch_ratio(const StepProfile&, const WhatIf&);
 double rounds_ratio(const StepProfile&, const WhatIf&);
@@ -79,9 +81,13 @@ class Predictor {
   // How much of the step each term would give back if it were free, with the options' change or without: shares of that
   // step, none below 0, in the order of Term.
   std::vector<TermGain> gains(std::int64_t workers, bool with_change = false) const;
+  std::vector<TermGain> gains(std::int64_t workers, const WhatIf&) const;  // with this change instead
   // The options' change beside what is predicted without. Throws std::invalid_argument where it cannot be: more servers
   // than workers, say. Its bounds are left open.
   WhatIfRow what_if(std::int64_t workers) const;
+  WhatIfRow what_if(std::int64_t workers, const WhatIf&) const;  // this change instead
+  // Samples a second of so many workers whose step takes so long, under a change that may alter the batch.
+  double throughput(std::int64_t workers, double step_s, const WhatIf& = {}) const;
   // The measurement that would narrow the prediction at `workers` most, of those that could be added: this strategy at
   // another N up to eight times the largest, or a sweep of all-reduces. None when none would narrow it by a fifth.
   std::optional<NextMeasurement> next_measurement(std::int64_t workers) const;
@@ -90,6 +96,9 @@ class Predictor {
   std::string no_change_at(std::int64_t workers, const WhatIf&) const;  // … at so many workers
   // The measured terms where there are any, else the model's, calibrated, with the best parameters.
   Terms central(std::int64_t workers) const;
+  // The simulation behind the model's terms, as it ran before it was calibrated. Throws std::invalid_argument with a
+  // refusal.
+  SimulatedStep simulated_step(std::int64_t workers) const;
   // Its interval spans more than a factor of ten.
   static bool is_wide(const Prediction&);
   // How many times the waiting the fits give was measured at the largest N, or the step where that is more.
@@ -158,6 +167,8 @@ class Predictor {
   static double passes(const Case&, const Draw&);
   // A DDP step before its straggler.
   step::DdpStep ddp_step(const Case&, const Draw&, double scale) const;
+  // A DataParallel step's copies; of one replica where there are none.
+  step::DataParallelStep copies_step(const Case&, const Draw&) const;
   double copy_back_s_per_byte(const StepProfile&, const std::vector<Bucket>&) const;
   double buffers_s(const StepProfile&, const Machine&) const;
   // How much longer the broadcast of buffers takes where latency changes: along a tree, as much as its hops explain.
@@ -167,7 +178,6 @@ class Predictor {
   Terms changed(const Case&, const Draw&, const Calibrations&, double drift) const;
   // The step of each sample, or of the first so many.
   std::vector<double> changed_samples_s(const Case&, double drift_sd, std::size_t most = SIZE_MAX) const;
-  double throughput(std::int64_t workers, double step_s, const WhatIf&) const;
   double lateness(const StepProfile&, const Machine&) const;
   double slowdown() const;
   Calibrations calibrate(const Draw&) const;

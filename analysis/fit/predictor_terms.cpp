@@ -392,6 +392,19 @@ std::vector<Terms> Predictor::ddp_terms_of_algorithm(const Case& at, std::span<c
   return all;
 }
 
+step::DataParallelStep Predictor::copies_step(const Case& at, const Draw& draw) const {
+  const WhatIf& change = at.change;
+  if (at.machine.workers == 1 || draw.copies.empty() || change.frees(Term::copies)) return {};
+  step::DataParallelStep step = models_.copies.step_for(at.machine.workers, draw.copies);
+  step.parameter_bytes *= change.model_bytes;
+  step.input_bytes *= batch_ratio(*at.profile, change);
+  step.output_bytes *= batch_ratio(*at.profile, change);
+  for (double* rate : {&step.root_s_per_byte, &step.to_root_s_per_byte})
+    if (*rate > 0.0) *rate = 1.0 / change.bandwidth.of(1.0 / *rate);
+  step.copy_overhead_s = change.latency.of(step.copy_overhead_s);
+  return step;
+}
+
 Terms Predictor::dp_terms(const Case& at, const Draw& draw) const {
   const StepProfile& profile = *at.profile;
   const WhatIf& change = at.change;
@@ -402,14 +415,8 @@ Terms Predictor::dp_terms(const Case& at, const Draw& draw) const {
   terms.compute_s += profile.optimizer_s * outside_passes(change);
   terms.input_s = input_s(profile, change);
   terms.other_s = terms.input_s + profile.buffers_s + gap_s(profile, terms.compute_s);
-  if (at.machine.workers == 1 || draw.copies.empty() || change.frees(Term::copies)) return terms;
-  step::DataParallelStep step = models_.copies.step_for(at.machine.workers, draw.copies);
-  step.parameter_bytes *= change.model_bytes;
-  step.input_bytes *= batch_ratio(profile, change);
-  step.output_bytes *= batch_ratio(profile, change);
-  for (double* rate : {&step.root_s_per_byte, &step.to_root_s_per_byte})
-    if (*rate > 0.0) *rate = 1.0 / change.bandwidth.of(1.0 / *rate);
-  step.copy_overhead_s = change.latency.of(step.copy_overhead_s);
+  const step::DataParallelStep step = copies_step(at, draw);
+  if (step.replicas == 1) return terms;
   const step::DataParallelResult copies = step::simulate(step);
   terms.communication_s = copies.copies_s * longer;
   terms.exposed_s = copies.copies_s * longer;

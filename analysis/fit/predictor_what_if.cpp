@@ -19,8 +19,11 @@ std::string_view binding(const std::vector<TermGain>& gains) {
 }
 
 std::vector<TermGain> Predictor::gains(std::int64_t workers, bool with_change) const {
+  return gains(workers, with_change ? options_.what_if : WhatIf{});
+}
+
+std::vector<TermGain> Predictor::gains(std::int64_t workers, const WhatIf& change) const {
   const Machine machine = machine_for(workers);
-  const WhatIf change = with_change ? options_.what_if : WhatIf{};
   const auto step_s = [&](std::vector<Term> free) {
     WhatIf freed = change;
     freed.free = std::move(free);
@@ -88,8 +91,9 @@ std::string Predictor::no_change_at(std::int64_t workers, const WhatIf& change) 
   return "";
 }
 
-WhatIfRow Predictor::what_if(std::int64_t workers) const {
-  const WhatIf& change = options_.what_if;
+WhatIfRow Predictor::what_if(std::int64_t workers) const { return what_if(workers, options_.what_if); }
+
+WhatIfRow Predictor::what_if(std::int64_t workers, const WhatIf& change) const {
   if (const std::string none = no_change_at(workers, change); !none.empty()) throw std::invalid_argument(none);
   const Case before = case_at(workers), after = case_at(workers, change);
   WhatIfRow row;

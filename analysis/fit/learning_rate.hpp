@@ -1,0 +1,17 @@
+// Learning rates by rule for the options of predict.hpp: the plan of one N, and the square root's rows beside the
+// linear.
+#pragma once
+
+#include <vector>
+
+#include "analysis/fit/predict.hpp"
+#include "simulator/learning_rate/linear_rule.hpp"
+
+namespace ddpprof::fit {
+
+learning_rate::Plan plan_of(const LearningRateOptions&, std::int64_t workers);
+
+// As learning_rates, by the square-root rule (simulator/learning_rate/square_root_rule.hpp); `rule` is "square root".
+std::vector<LearningRate> square_root_rates(const LearningRateOptions&);
+
+}  // namespace ddpprof::fit
