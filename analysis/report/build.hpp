@@ -57,9 +57,6 @@ Table learning_rate_table(const Source&);
 Table warmup_table(const Source&);
 std::vector<store::PredictionRow> read_predictions(const Source&);       // by strategy, ranks per host, N
 std::vector<store::LearningRateRow> read_learning_rates(const Source&);  // by rule, N
-// One curve a strategy: of the batch that was measured at most worker counts, the larger one when two were.
-std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>&);
-std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>&);  // of those
 
 // bench-comm (comm.cpp).
 Table comm_table(const Source&);

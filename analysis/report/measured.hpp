@@ -17,10 +17,10 @@ namespace ddpprof::report {
 // One step index of one measurement, all its ranks together. Times in seconds; parts are means over the ranks.
 struct RunStep {
   std::int64_t measurement = 0, repeat = 0, step = 0;
-  std::string kind;          // warmup, measured or unwrapped
-  double duration_s = 0;     // mean over the ranks: docs/design/the-step-of-a-run.md
+  std::string kind;                     // warmup, measured or unwrapped
+  double duration_s = 0;                // mean over the ranks: docs/design/the-step-of-a-run.md
   double fastest_s = 0, slowest_s = 0;  // of one rank
-  std::int64_t samples = 0;  // over all ranks
+  std::int64_t samples = 0;             // over all ranks
   double data_wait_s = 0, host_to_device_s = 0, buffers_s = 0, forward_s = 0, backward_s = 0, optimizer_s = 0,
          copy_s = 0;
   double compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
@@ -62,6 +62,9 @@ std::vector<Configuration> read_configurations(SQLite::Database&);
 stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*field);
 
 double throughput(const Configuration&);  // samples/s: median samples of a step / median step
+
+// One curve a strategy: of the batch that was measured at most worker counts, the larger one when two were.
+std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>&);
 
 // The configuration with one worker that `of` scales from: equal but for N, its threads and backend. nullptr if none.
 const Configuration* baseline(const std::vector<Configuration>&, const Configuration& of);

@@ -117,7 +117,7 @@ Cell integer_cell(const ordered_json& object, const char* key) {
 
 Table fit_table(const Source& source) { return fit_table(read_fits(source)); }
 
-Table fit_parameters_table(const Source& source) {
+Table fit_parameters_table(std::span<const store::FitRow> rows) {
   Table table;
   table.name = "fit_parameters";
   table.title = "Parameters of the fits";
@@ -135,7 +135,7 @@ Table fit_parameters_table(const Source& source) {
                    Column{"fixed", "fixed", "", Kind::flag, "", false, false},
                    Column{"assumed", "assumed", "", Kind::flag, "", false, false}};
   table.key_columns = 3;
-  for (const store::FitRow& fit : read_fits(source)) {
+  for (const store::FitRow& fit : rows) {
     const auto parameters = ordered_json::parse(fit.parameters, nullptr, false);
     if (!parameters.is_object()) {
       table.rows.push_back({fit.name, fit.strategy, "(unreadable)", Cell(), Cell(), Cell(), Cell(), Cell(), Cell()});
@@ -155,7 +155,7 @@ Table fit_parameters_table(const Source& source) {
   return table;
 }
 
-Table fit_residuals_table(const Source& source) {
+Table fit_residuals_table(std::span<const store::FitRow> rows) {
   Table table;
   table.name = "fit_residuals";
   table.title = "Residuals of the fits";
@@ -169,7 +169,7 @@ Table fit_residuals_table(const Source& source) {
                    seconds("fitted_s", "fitted", "measured_s"),
                    share("relative_error", "relative error")};
   table.key_columns = 4;
-  for (const store::FitRow& fit : read_fits(source)) {
+  for (const store::FitRow& fit : rows) {
     const auto points = ordered_json::parse(fit.residuals, nullptr, false);
     if (!points.is_array()) {
       table.rows.push_back({fit.name, fit.strategy, Cell(), Cell(), Cell(), Cell(), Cell()});
@@ -184,6 +184,10 @@ Table fit_residuals_table(const Source& source) {
   }
   return table;
 }
+
+Table fit_parameters_table(const Source& source) { return fit_parameters_table(read_fits(source)); }
+
+Table fit_residuals_table(const Source& source) { return fit_residuals_table(read_fits(source)); }
 
 Table predictions_table(const Source& source) { return predictions_table(read_predictions(source)); }
 

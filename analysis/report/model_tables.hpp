@@ -15,6 +15,8 @@ namespace ddpprof::report {
 // Rows are shown ordered by strategy, ranks per node and N.
 Table predictions_table(std::vector<store::PredictionRow> rows);
 
+struct Configuration;  // measured.hpp
+
 struct MeasuredScaling {
   std::string strategy;
   scaling::ScalingPoint point;
@@ -22,6 +24,7 @@ struct MeasuredScaling {
 
 // What the database measured, as knee_table takes it. Throws store::DatabaseError.
 std::vector<MeasuredScaling> measured_scaling(store::Database&);
+std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>&);  // of scaling_configurations
 
 // Whether predictions are for the machine that was measured: on another, with cores of its own say, the row at a
 // measured N is not what was measured there, and measured points do not belong on that curve.
@@ -34,6 +37,8 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
 Table learning_rate_table(std::vector<store::LearningRateRow> rows);
 Table warmup_table(std::vector<store::LearningRateRow> rows);  // every quarter of the warm-up
 Table fit_table(std::span<const store::FitRow> rows);
+Table fit_parameters_table(std::span<const store::FitRow> rows);
+Table fit_residuals_table(std::span<const store::FitRow> rows);
 Table notes_table(std::span<const store::DiagnosticRow> rows);  // what a fit or a prediction assumes
 
 }  // namespace ddpprof::report

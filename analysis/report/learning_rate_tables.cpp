@@ -1,0 +1,110 @@
+#include "analysis/report/learning_rate_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "analysis/fit/learning_rate.hpp"
+#include "analysis/report/columns.hpp"
+#include "analysis/report/units.hpp"
+#include "simulator/learning_rate/square_root_rule.hpp"
+
+namespace ddpprof::report {
+
+Table rules_table(const fit::LearningRateOptions& options) {
+  Table table;
+  table.name = "learning_rate_rules";
+  table.title = "Learning rate by rule";
+  table.note =
+      "κ = global batch / base batch. Linear: κ · base (Goyal et al. 2017); square root: √κ · base (Krizhevsky 2014 "
+      "for "
+      "SGD; Malladi et al. 2022 for Adam, with 1 − β → κ (1 − β) and ε → ε / √κ, which ends where κ (1 − β₁) reaches "
+      "1). "
+      "Unscaled: the base rate at every N.";
+  table.empty = "No worker counts. Give some, e.g. 8,16,64.";
+  table.columns = {count("workers", "N", "workers"),
+                   count("global_batch_samples", "global batch", "samples"),
+                   quantity("kappa", "κ", ""),
+                   digits(quantity("linear_lr", "linear", ""), 4),
+                   digits(quantity("square_root_lr", "square root", ""), 4),
+                   digits(quantity("unscaled_lr", "unscaled", ""), 4),
+                   count("warmup_steps", "warm-up", "steps"),
+                   count("steps_per_epoch", "epoch", "steps"),
+                   count("total_steps", "training", "steps"),
+                   digits(quantity("beta1", "β₁", ""), 4),
+                   digits(quantity("beta2", "β₂", ""), 4),
+                   digits(quantity("epsilon", "ε", ""), 3)};
+  table.key_columns = 1;
+  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
+    const learning_rate::Plan plan = fit::plan_of(options, workers);
+    const learning_rate::Schedule linear = learning_rate::linear_rule(plan);
+    Cell beta1, beta2, epsilon;
+    if (options.adaptive_optimizer) {
+      const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, linear.kappa);
+      if (adam.valid) {
+        beta1 = adam.settings.beta1;
+        beta2 = adam.settings.beta2;
+        epsilon = adam.settings.epsilon;
+      }
+    }
+    table.rows.push_back({workers, linear.global_batch, linear.kappa, linear.target_lr,
+                          learning_rate::square_root_rule(plan).target_lr, plan.base_lr, linear.warmup_steps,
+                          linear.steps_per_epoch, linear.total_steps, beta1, beta2, epsilon});
+  }
+  return table;
+}
+
+double TrainingTime::time_s(const fit::LearningRateOptions& options) const {
+  return static_cast<double>(options.samples) * static_cast<double>(options.epochs) / throughput;
+}
+
+Table training_time_table(const fit::LearningRateOptions& options, std::span<const TrainingTime> rows) {
+  Table table;
+  table.name = "training_time";
+  table.title = "Time of the training";
+  table.note = fmt::format(
+      "{} epochs of {} samples at the predicted throughput, with the prediction's interval. The same number of epochs "
+      "at "
+      "every N: how many a target accuracy takes at a larger batch depends on the gradient's noise, which is not "
+      "measured here.",
+      options.epochs, options.samples);
+  table.empty = "No prediction, and so no time: measure steps with ddpprof run SCENARIO.yaml";
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   quantity("throughput_samples_per_s", "throughput", "samples/s"),
+                   digits(seconds("step_s", "step"), 4),
+                   digits(seconds("time_s", "training"), 4),
+                   digits(seconds("time_low_s", "low", "time_s"), 4),
+                   digits(seconds("time_high_s", "high", "time_s"), 4),
+                   text("duration", "that is"),
+                   share("confidence", "confidence"),
+                   prose("note", "note")};
+  table.columns[2].digits = 4;
+  table.columns[8].hide_constant = true;
+  table.key_columns = 2;
+  for (const TrainingTime& row : rows) {
+    if (!(row.throughput > 0.0) || !(row.step_s > 0.0)) {
+      table.rows.push_back(
+          {row.strategy, row.workers, Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), row.note});
+      continue;
+    }
+    const double time_s = row.time_s(options);
+    table.rows.push_back({row.strategy, row.workers, row.throughput, row.step_s, time_s,
+                          time_s * row.step_low_s / row.step_s, time_s * row.step_high_s / row.step_s,
+                          duration_text(time_s), row.confidence, row.note});
+  }
+  return table;
+}
+
+std::string duration_text(double seconds) {
+  if (!std::isfinite(seconds)) return "–";
+  if (seconds < 59.95) return format_quantity(seconds, "s");
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  const std::int64_t minutes = whole / 60, hours = minutes / 60, days = hours / 24;
+  if (days > 0) return fmt::format("{} d {} h", days, hours % 24);
+  if (hours > 0) return fmt::format("{} h {} min", hours, minutes % 60);
+  return fmt::format("{} min {} s", minutes, whole % 60);
+}
+
+}  // namespace ddpprof::report

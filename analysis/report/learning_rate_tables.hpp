@@ -1,0 +1,29 @@
+// Learning rates of several rules side by side, and how long a training takes at each N.
+#pragma once
+
+#include <span>
+
+#include "analysis/fit/predict.hpp"
+#include "analysis/report/report.hpp"
+
+namespace ddpprof::report {
+
+// For each of the options' N: the linear rule's target, the square root's and the rate left alone; the schedule's
+// steps; for an adaptive optimizer what the square-root rule makes of PyTorch's other defaults (betas 0.9 and 0.999,
+// epsilon 1e-8). Throws std::invalid_argument on options that cannot be.
+Table rules_table(const fit::LearningRateOptions&);
+
+// What one strategy's training takes at one N: `epochs` of `samples` at the predicted throughput.
+struct TrainingTime {
+  std::string strategy;
+  std::int64_t workers = 1;
+  double throughput = 0.0, step_s = 0.0, step_low_s = 0.0, step_high_s = 0.0, confidence = 0.0;
+  std::string note;  // why there is none, where the throughput is 0
+
+  double time_s(const fit::LearningRateOptions&) const;
+};
+Table training_time_table(const fit::LearningRateOptions&, std::span<const TrainingTime>);
+
+std::string duration_text(double seconds);  // "2 d 3 h", "1 h 25 min", "12.3 s"
+
+}  // namespace ddpprof::report

@@ -1,0 +1,266 @@
+#include "analysis/report/rank_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "analysis/report/conditions.hpp"
+#include "analysis/report/units.hpp"
+#include "simulator/stats/autocorrelation.hpp"
+#include "simulator/stats/binomial.hpp"
+#include "simulator/stats/outliers.hpp"
+#include "simulator/stats/rank_sum.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using StepRows = std::map<std::int64_t, std::map<std::int64_t, const RankStep*>>;  // step -> rank -> row
+
+// Measured steps that every rank recorded: others compare ranks that did not do the same.
+StepRows complete_steps(const RankTimes& times) {
+  StepRows rows;
+  for (const RankStep& step : times.steps)
+    if (step.kind == "measured") rows[step.step][step.rank] = &step;
+  std::erase_if(rows, [&](const auto& entry) { return entry.second.size() < times.hosts.size(); });
+  return rows;
+}
+
+std::string percent(double share) { return fmt::format("{} %", format_significant(100.0 * share, 2)); }
+
+std::string chance(double p) {
+  if (p < 0.001) return "p < 0.001";
+  return "p = " + (p < 0.995 ? format_significant(p, 2) : std::string("1"));
+}
+
+// Means of blocks, each as long as neighbours are alike, so that a test does not count the same thing twice.
+std::vector<double> blocks(const std::vector<double>& series, std::size_t length) {
+  std::vector<double> means;
+  for (std::size_t begin = 0; begin + length <= series.size(); begin += length)
+    means.push_back(stats::mean(std::span(series).subspan(begin, length)));
+  return means;
+}
+
+// One-sided, of "the rank's is no longer than the others' median".
+double longer_p(const std::vector<double>& own, const std::vector<double>& others) {
+  std::vector<double> difference(own.size());
+  for (std::size_t i = 0; i < own.size(); ++i) difference[i] = own[i] - others[i];
+  const double alike =
+      std::max({stats::integrated_autocorrelation_time(own), stats::integrated_autocorrelation_time(difference), 1.0});
+  const auto length = static_cast<std::size_t>(std::ceil(alike - 1e-9));
+  return stats::rank_sum(blocks(own, length), blocks(others, length));
+}
+
+double bonferroni(double p, std::size_t tests) { return std::min(1.0, p * static_cast<double>(tests)); }
+
+// What the others of a step have of something.
+double others_median(const std::map<std::int64_t, const RankStep*>& ranks, std::int64_t but, double RankStep::*field) {
+  std::vector<double> others;
+  for (const auto& [rank, step] : ranks)
+    if (rank != but) others.push_back(step->*field);
+  return stats::median(others);
+}
+
+void judge_waiting(RankEvidence& evidence, const RankTimes& times, const StepRows& rows, double median_step_s) {
+  std::vector<double> kept;
+  for (const Arrival& arrival : times.arrivals) {
+    ++evidence.collectives;
+    if (arrival.last != evidence.rank) continue;
+    ++evidence.arrives_last;
+    kept.push_back(arrival.kept_waiting_s);
+  }
+  if (!kept.empty()) evidence.kept_waiting_s = stats::median(kept);
+  std::vector<double> is_last, lost;
+  for (const auto& [step, ranks] : rows) {
+    const auto last = std::min_element(
+        ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second->skew_s < b.second->skew_s; });
+    double most = 0;
+    for (const auto& [rank, row] : ranks) most = std::max(most, row->skew_s);
+    if (!(most > 0)) continue;  // nobody waited
+    is_last.push_back(last->first == evidence.rank ? 1.0 : 0.0);
+    if (last->first == evidence.rank)
+      lost.push_back(others_median(ranks, evidence.rank, &RankStep::skew_s) - last->second->skew_s);
+  }
+  evidence.steps = static_cast<std::int64_t>(is_last.size());
+  evidence.last_in_steps = static_cast<std::int64_t>(lost.size());
+  if (lost.empty() || !(median_step_s > 0)) return;
+  evidence.lost_share = stats::mean(lost) / median_step_s;
+  const double worth = stats::effective_sample_size(is_last);
+  const auto trials = static_cast<std::int64_t>(std::floor(worth + 1e-9));
+  const auto successes = static_cast<std::int64_t>(
+      std::floor(worth * static_cast<double>(lost.size()) / static_cast<double>(is_last.size()) + 1e-9));
+  evidence.last_p = bonferroni(
+      stats::binomial_upper_tail(trials, successes, 1.0 / static_cast<double>(times.hosts.size())), times.hosts.size());
+  evidence.keeps_waiting = evidence.last_p < finding_p_most && evidence.lost_share >= finding_wait_least;
+}
+
+void judge_parts(RankEvidence& evidence, const StepRows& rows, double median_step_s) {
+  std::vector<double> compute, others_compute, ratio, input, others_input, input_more;
+  for (const auto& [step, ranks] : rows) {
+    const RankStep& own = *ranks.at(evidence.rank);
+    compute.push_back(own.compute_s);
+    others_compute.push_back(others_median(ranks, evidence.rank, &RankStep::compute_s));
+    if (others_compute.back() > 0) ratio.push_back(own.compute_s / others_compute.back() - 1.0);
+    input.push_back(own.input_s);
+    others_input.push_back(others_median(ranks, evidence.rank, &RankStep::input_s));
+    input_more.push_back(input.back() - others_input.back());
+  }
+  if (ratio.empty()) return;
+  const std::size_t tests = rows.begin()->second.size();
+  evidence.compute_excess = stats::median(ratio);
+  evidence.compute_p = bonferroni(longer_p(compute, others_compute), tests);
+  evidence.computes_longer = evidence.compute_p < finding_p_most && evidence.compute_excess >= finding_compute_least;
+  evidence.input_excess_s = stats::median(input_more);
+  evidence.input_p = bonferroni(longer_p(input, others_input), tests);
+  evidence.waits_for_input =
+      evidence.input_p < finding_p_most && evidence.input_excess_s >= finding_wait_least * median_step_s;
+}
+
+// What was wrong with the rank's host, in the words of the diagnostics.
+std::vector<std::string> host_disturbances(const RankTimes& times, const std::string& host) {
+  Configuration configuration;
+  configuration.measurements = {times.measurement};
+  Conditions conditions;
+  for (const store::HostConditionRow& row : times.conditions)
+    if (row.host == host) conditions[times.measurement].push_back(row);
+  std::vector<std::string> sentences;
+  for (const Disturbance& disturbance : disturbances(configuration, conditions))
+    sentences.push_back(disturbance.message);
+  return sentences;
+}
+
+std::array<double, rank_part_count> mean_parts(const std::map<std::int64_t, const RankStep*>& ranks) {
+  std::array<double, rank_part_count> sum{};
+  for (const auto& [rank, step] : ranks) {
+    const auto parts = step->parts();
+    for (std::size_t i = 0; i < rank_part_count; ++i) sum[i] += parts[i] / static_cast<double>(ranks.size());
+  }
+  return sum;
+}
+
+std::vector<SlowStep> find_slow_steps(const StepRows& rows) {
+  std::vector<double> durations;
+  std::vector<std::array<double, rank_part_count>> parts;
+  std::vector<std::int64_t> numbers;
+  std::map<std::int64_t, std::vector<double>> computes;
+  for (const auto& [number, ranks] : rows) {
+    numbers.push_back(number);
+    parts.push_back(mean_parts(ranks));
+    double sum = 0;
+    for (const auto& [rank, step] : ranks) {
+      sum += step->step_s;
+      computes[rank].push_back(step->compute_s);
+    }
+    durations.push_back(sum / static_cast<double>(ranks.size()));
+  }
+  if (durations.empty()) return {};
+  std::array<double, rank_part_count> usual{};
+  for (std::size_t part = 0; part < rank_part_count; ++part) {
+    std::vector<double> series;
+    for (const auto& of_step : parts) series.push_back(of_step[part]);
+    usual[part] = stats::median(series);
+  }
+  const double median_s = stats::median(durations);
+  std::vector<SlowStep> slow;
+  for (const std::size_t i : stats::find_outliers(durations).indices) {
+    SlowStep step{numbers[i], durations[i], durations[i] - median_s, RankPart::other, -1.0, 0, -1.0};
+    for (std::size_t part = 0; part < rank_part_count; ++part) {
+      const double excess = parts[i][part] - usual[part];
+      if (excess <= step.part_excess_s) continue;
+      step.part = static_cast<RankPart>(part);
+      step.part_excess_s = excess;
+    }
+    for (const auto& [rank, series] : computes) {
+      const double excess = series[i] - stats::median(series);
+      if (excess <= step.slowest_excess_s) continue;
+      step.slowest_rank = rank;
+      step.slowest_excess_s = excess;
+    }
+    slow.push_back(step);
+  }
+  return slow;
+}
+
+std::string summary_of(const RankFindings& findings, const RankTimes& times, std::size_t steps) {
+  if (times.strategy == "dp")
+    return "DataParallel is one process: its replicas are lanes of one rank, and there are no ranks to compare.";
+  if (times.hosts.size() < 2) return "One rank: there is none to compare it with, and nobody waits.";
+  if (steps == 0) return "No measured step here that every rank recorded: nothing to compare.";
+  std::string text;
+  for (const RankEvidence& evidence : findings.ranks)
+    if (evidence.named()) text += (text.empty() ? "" : " ") + evidence.text();
+  if (!text.empty()) return text;
+  const auto most = std::max_element(findings.ranks.begin(), findings.ranks.end(),
+                                     [](const auto& a, const auto& b) { return a.last_in_steps < b.last_in_steps; });
+  text = "No straggler: ";
+  if (most->steps == 0) return text + "no collective was matched over the ranks, or nobody waited in any.";
+  text += fmt::format("the rank that comes last most often, {}, does so in {} of {} steps", most->rank,
+                      most->last_in_steps, most->steps);
+  if (most->last_p < finding_p_most)
+    text += fmt::format(" ({}), but the others lose only {} of the step by it", chance(most->last_p),
+                        percent(most->lost_share));
+  else
+    text += fmt::format(", as chance would have it with {} ranks ({})", times.hosts.size(), chance(most->last_p));
+  return text + ", and no rank computes longer than the others beyond chance.";
+}
+
+}  // namespace
+
+std::string RankEvidence::text() const {
+  const std::string who = host.empty() ? fmt::format("Rank {}", rank) : fmt::format("Rank {} ({})", rank, host);
+  std::string said;
+  if (keeps_waiting) {
+    said = who + " makes the others wait: ";
+    if (arrives_last > 0) {
+      said += fmt::format("it arrives last in {} of {} collectives, by {} (median); ",
+                          percent(static_cast<double>(arrives_last) / static_cast<double>(collectives)), collectives,
+                          format_quantity(kept_waiting_s, "s", 2));
+    }
+    said += fmt::format("it is the last in {} of {} steps ({}), which costs the others {} of the step", last_in_steps,
+                        steps, chance(last_p), percent(lost_share));
+    if (computes_longer) {
+      said += fmt::format("; its compute is {} longer than the others' median ({})", percent(compute_excess),
+                          chance(compute_p));
+    }
+    if (waits_for_input) {
+      said += fmt::format("; it waits {} longer for its input ({})", format_quantity(input_excess_s, "s", 2),
+                          chance(input_p));
+    }
+    if (!computes_longer && !waits_for_input)
+      said += "; neither its compute nor its input is longer, so look at its host and its network";
+  } else {
+    said = fmt::format("{} computes {} longer than the others' median ({}), yet is not the one they wait for", who,
+                       percent(compute_excess), chance(compute_p));
+  }
+  said += ".";
+  for (const std::string& sentence : of_its_host) said += " " + sentence;
+  return said;
+}
+
+RankFindings find_stragglers(const RankTimes& times) {
+  RankFindings findings;
+  const StepRows rows = complete_steps(times);
+  std::vector<double> durations;
+  for (const auto& [step, ranks] : rows)
+    for (const auto& [rank, row] : ranks) durations.push_back(row->step_s);
+  const double median_step_s = durations.empty() ? 0.0 : stats::median(durations);
+  for (const auto& [rank, host] : times.hosts) {
+    RankEvidence evidence;
+    evidence.rank = rank;
+    evidence.host = host;
+    if (times.hosts.size() > 1 && !rows.empty()) {
+      judge_waiting(evidence, times, rows, median_step_s);
+      judge_parts(evidence, rows, median_step_s);
+      evidence.of_its_host = host_disturbances(times, host);
+    }
+    findings.ranks.push_back(std::move(evidence));
+  }
+  findings.slow_steps = find_slow_steps(rows);
+  findings.summary = summary_of(findings, times, rows.size());
+  return findings;
+}
+
+}  // namespace ddpprof::report

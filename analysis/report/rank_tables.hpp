@@ -1,0 +1,16 @@
+// One measurement's ranks as tables: medians by rank, every step, who is named and why, steps that stand out.
+#pragma once
+
+#include "analysis/report/rank_findings.hpp"
+#include "analysis/report/ranks.hpp"
+#include "analysis/report/report.hpp"
+
+namespace ddpprof::report {
+
+// Medians over the measured steps; step, compute, against the mean, waits and slowest as in report `skew`.
+Table ranks_table(const RankTimes&);
+Table rank_steps_table(const RankTimes&);  // a row a rank and step
+Table stragglers_table(const RankTimes&, const RankFindings&);
+Table slow_steps_table(const RankFindings&);
+
+}  // namespace ddpprof::report

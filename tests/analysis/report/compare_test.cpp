@@ -1,0 +1,264 @@
+// Two databases whose every time is chosen, so that ratios and verdicts can be said beforehand.
+#include "analysis/report/compare.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/report/render.hpp"
+#include "tests/analysis/report/synthetic_run.hpp"
+
+namespace ddpprof {
+namespace {
+
+using nlohmann::json;
+using test::ms;
+
+struct Times {
+  std::int64_t step_ms = 100, compute_ms = 80, communication_ms = 30, overlapped_ms = 20;
+  std::vector<std::int64_t> skew_ms = {1};  // of the steps in turn
+  int steps = 8, repeats = 1;
+  std::int64_t spread_us = 0;  // every step of repeat r takes r · spread more
+};
+
+class CompareTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string base = std::string(testing::TempDir()) + "compare_" + std::to_string(getpid());
+    a_path_ = base + "_a.db";
+    b_path_ = base + "_b.db";
+    a_ = std::make_unique<test::SyntheticRun>(a_path_);
+    b_ = std::make_unique<test::SyntheticRun>(b_path_);
+  }
+  void TearDown() override {
+    a_.reset();
+    b_.reset();
+    std::filesystem::remove(a_path_);
+    std::filesystem::remove(b_path_);
+  }
+
+  static void add(test::SyntheticRun& run, store::MeasurementRow row, const Times& times) {
+    store::BulkLoad load(run.database);
+    for (int repeat = 0; repeat < times.repeats; ++repeat) {
+      row.repeat = repeat;
+      const std::int64_t measurement = run.measurement(row);
+      for (std::int64_t rank = 0; rank < (row.strategy == "dp" ? 1 : row.world_size); ++rank) {
+        const std::int64_t shard = run.shard(measurement, rank);
+        for (int i = 0; i < times.steps; ++i) {
+          run.step(shard, i, i * 1000 * ms, times.step_ms * ms + repeat * times.spread_us * 1000, times.compute_ms * ms,
+                   times.communication_ms * ms, times.overlapped_ms * ms,
+                   times.skew_ms[static_cast<std::size_t>(i) % times.skew_ms.size()] * ms);
+        }
+      }
+    }
+    load.commit();
+  }
+
+  json compared(const std::vector<report::KeyDifference>& keys = {}) {
+    std::ostringstream out;
+    render(report::compare(a_->database, b_->database, keys), report::Format::json, out);
+    return json::parse(out.str());
+  }
+  static json rows(const json& report, const std::string& table) {
+    for (const json& one : report["tables"])
+      if (one["name"] == table) return one["rows"];
+    ADD_FAILURE() << "no table " << table;
+    return {};
+  }
+  static json row(const json& report, const std::string& table, const json& key) {
+    for (const json& candidate : rows(report, table)) {
+      bool same = true;
+      for (const auto& [field, value] : key.items()) same = same && candidate[field] == value;
+      if (same) return candidate;
+    }
+    ADD_FAILURE() << "no row " << key << " in " << table;
+    return {};
+  }
+
+  std::filesystem::path a_path_, b_path_;
+  std::unique_ptr<test::SyntheticRun> a_, b_;
+};
+
+TEST_F(CompareTest, AStepHalfAsLongAgainIsDifferentAndItsPartsSayWhy) {
+  add(*a_, test::train("ddp", 2), {.repeats = 3});
+  add(*b_, test::train("ddp", 2), {.step_ms = 150, .communication_ms = 80, .repeats = 3});
+  const json report = compared();
+  const json step = row(report, "compare_time", {{"what", "step"}});
+  EXPECT_EQ(step["verdict"], "different");
+  EXPECT_DOUBLE_EQ(step["a_s"], 0.1);
+  EXPECT_DOUBLE_EQ(step["b_s"], 0.15);
+  EXPECT_DOUBLE_EQ(step["difference_of_step"], 0.5);
+  EXPECT_DOUBLE_EQ(step["ratio"], 1.5);
+  EXPECT_DOUBLE_EQ(step["ratio_low"], 1.5);  // steps without any spread: the interval is a point
+  EXPECT_DOUBLE_EQ(step["ratio_high"], 1.5);
+  EXPECT_DOUBLE_EQ(row(report, "compare_time", {{"what", "exposed"}})["ratio"], 6.0);  // 10 ms against 60 ms
+  const json compute = row(report, "compare_time", {{"what", "compute"}});
+  EXPECT_EQ(compute["verdict"], "no difference shown");
+  EXPECT_DOUBLE_EQ(compute["ratio"], 1.0);
+  const json throughput = row(report, "compare_throughput", {{"workers", 2}});
+  EXPECT_DOUBLE_EQ(throughput["a_samples_per_s"], 640.0);  // 64 samples in 100 ms
+  EXPECT_DOUBLE_EQ(throughput["ratio"], 1.0 / 1.5);
+  const json words = row(report, "compare_answer", {{"verdict", "different"}});
+  EXPECT_EQ(words["about"], "ddp N=2");
+  EXPECT_EQ(
+      words["what"],
+      "a step takes 150 ms in B and 100 ms in A: 1.50 times as long (1.50 to 1.50); communication +50 ms, exposed "
+      "+50 ms.");
+}
+
+TEST_F(CompareTest, DifferencesThatAreSureComeFirstTheLargestPartOfAStepOnTop) {
+  add(*a_, test::train("ddp", 1), {.repeats = 2});
+  add(*b_, test::train("ddp", 1), {.step_ms = 110, .repeats = 2});
+  add(*a_, test::train("ddp", 2), {.repeats = 2});
+  add(*b_, test::train("ddp", 2), {.step_ms = 50, .compute_ms = 40, .repeats = 2});
+  const json all = rows(compared(), "compare_time");
+  ASSERT_GE(all.size(), 4u);
+  EXPECT_EQ((std::vector<json>{all[0]["workers"], all[0]["what"]}), (std::vector<json>{2, "step"}));     // − 50 %
+  EXPECT_EQ((std::vector<json>{all[1]["workers"], all[1]["what"]}), (std::vector<json>{2, "compute"}));  // − 40 %
+  EXPECT_EQ((std::vector<json>{all[2]["workers"], all[2]["what"]}), (std::vector<json>{1, "step"}));     // + 10 %
+  EXPECT_EQ(all[3]["verdict"], "no difference shown");
+}
+
+TEST_F(CompareTest, OneRepeatDoesNotTellAFewPercentFromAnotherRunOfTheSame) {
+  add(*a_, test::train("ddp", 2), {});
+  add(*b_, test::train("ddp", 2), {.step_ms = 105});
+  const json step = row(compared(), "compare_time", {{"what", "step"}});
+  EXPECT_EQ(step["verdict"], "cannot tell");
+  EXPECT_THAT(step["why"], testing::HasSubstr("one repeat in both files"));
+  add(*a_, test::train("ddp", 4), {});
+  add(*b_, test::train("ddp", 4), {.step_ms = 150});
+  EXPECT_EQ(row(compared(), "compare_time", {{"what", "step"}, {"workers", 4}})["verdict"], "different");
+}
+
+TEST_F(CompareTest, RepeatsThatDifferMakeTheIntervalWide) {
+  add(*a_, test::train("ddp", 2), {.repeats = 3, .spread_us = 15000});  // 100, 115, 130 ms
+  add(*b_, test::train("ddp", 2), {.step_ms = 110, .repeats = 3, .spread_us = 15000});
+  const json step = row(compared(), "compare_time", {{"what", "step"}});
+  EXPECT_EQ(step["verdict"], "cannot tell");
+  EXPECT_DOUBLE_EQ(step["ratio"], 0.125 / 0.115);
+  EXPECT_LT(step["ratio_low"], 1.0);
+  EXPECT_GT(step["ratio_high"], 1.2);
+}
+
+TEST_F(CompareTest, TooFewStepsSaySo) {
+  add(*a_, test::train("ddp", 2), {.steps = 4});
+  add(*b_, test::train("ddp", 2), {.step_ms = 200, .steps = 8});
+  const json step = row(compared(), "compare_time", {{"what", "step"}});
+  EXPECT_EQ(step["verdict"], "cannot tell");
+  EXPECT_THAT(step["why"], testing::StartsWith("too few steps: the interval covers 88 % only"));  // 1 - 2^-3
+}
+
+TEST_F(CompareTest, ATimeThatSomeStepsLackIsJudgedByRanks) {
+  add(*a_, test::train("ddp", 2), {.skew_ms = {0, 1}, .repeats = 2});
+  add(*b_, test::train("ddp", 2), {.skew_ms = {20, 25}, .repeats = 2});
+  const json skew = row(compared(), "compare_time", {{"what", "skew"}});
+  EXPECT_TRUE(skew["ratio"].is_null());
+  EXPECT_EQ(skew["verdict"], "different");
+  EXPECT_THAT(skew["why"], testing::HasSubstr("rank-sum test"));
+}
+
+TEST_F(CompareTest, WhatIsNotInBothIsListedAndNotCompared) {
+  add(*a_, test::train("ddp", 2), {});
+  add(*a_, test::train("dp", 2), {.step_ms = 250});
+  add(*b_, test::train("ddp", 2), {});
+  add(*b_, test::train("ddp", 2, 16), {});
+  const json report = compared();
+  const json in_a = row(report, "only_in_one", {{"file", "A"}});
+  EXPECT_EQ(in_a["strategy"], "dp");
+  EXPECT_DOUBLE_EQ(in_a["step_median_s"], 0.25);
+  EXPECT_EQ(row(report, "only_in_one", {{"file", "B"}})["global_batch_samples"], 32);
+  EXPECT_EQ(rows(report, "only_in_one").size(), 2u);
+  for (const json& time : rows(report, "compare_time")) EXPECT_EQ(time["strategy"], "ddp");
+}
+
+TEST_F(CompareTest, NothingInCommonIsSaidWithWhatToDo) {
+  add(*a_, test::train("ddp", 2), {});
+  std::ostringstream out;
+  render(report::compare(a_->database, b_->database, {}), report::Format::table, out, 400);
+  EXPECT_THAT(out.str(), testing::HasSubstr("was measured in both files"));
+  EXPECT_THAT(out.str(), testing::HasSubstr("Measure one of them again with the other's scenario"));
+}
+
+TEST_F(CompareTest, SettingsThatDifferAreNamedOnceForAllTheyHoldOf) {
+  store::MeasurementRow newer = test::train("ddp", 2);
+  newer.versions = R"({"ddpprof":"0.1.0","torch":"2.12.0"})";
+  newer.options = R"({"bucket_cap_mb":50})";
+  add(*a_, test::train("ddp", 2), {});
+  add(*b_, newer, {});
+  newer.world_size = 4;
+  add(*a_, test::train("ddp", 4), {});
+  add(*b_, newer, {});
+  const json report = compared({{"ddp.bucket_cap_mb", "25", "50"}});
+  const json torch = row(report, "compare_settings", {{"name", "torch"}});
+  EXPECT_EQ(torch["area"], "version");
+  EXPECT_EQ(torch["a"], "2.11.0");
+  EXPECT_EQ(torch["b"], "2.12.0");
+  EXPECT_EQ(torch["about"], "every configuration");
+  const json cap = row(report, "compare_settings", {{"name", "bucket_cap_mb"}});
+  EXPECT_TRUE(cap["a"].is_null()) << "A does not say";
+  EXPECT_EQ(cap["b"], "50");
+  EXPECT_EQ(row(report, "compare_settings", {{"name", "ddp.bucket_cap_mb"}})["a"], "25");
+  EXPECT_EQ(rows(report, "compare_settings").size(), 3u) << rows(report, "compare_settings");
+}
+
+TEST_F(CompareTest, ParametersOfTheFitsAreJudgedByTheirErrors) {
+  a_->conclude();
+  store::FitRow fit;
+  fit.name = "all_reduce";
+  fit.strategy = "ddp";
+  fit.form = "ring";
+  fit.usable = 1;
+  fit.parameters = R"({"alpha":{"value":5.6e-5,"unit":"s","standard_error":9e-7,"at_bound":false},)"
+                   R"("gamma":{"value":1,"unit":"","standard_error":0,"at_bound":false,"fixed":true},)"
+                   R"("delta":{"value":0.9,"unit":"","standard_error":0.3,"at_bound":false,"identified":false}})";
+  store::Inserter<store::FitRow>(b_->database).insert(fit);
+  const json report = compared();
+  // |5.6 − 5.2| / hypot(0.12, 0.09) = 0.4 / 0.15 = 2.67 of its standard errors: p = 0.0077.
+  const json alpha = row(report, "compare_parameters", {{"parameter", "alpha"}});
+  EXPECT_EQ(alpha["verdict"], "different");
+  EXPECT_EQ(alpha["why"], "p = 0.0077");
+  EXPECT_DOUBLE_EQ(alpha["ratio"], 5.6e-5 / 5.2e-5);
+  EXPECT_EQ(row(report, "compare_parameters", {{"parameter", "gamma"}})["verdict"], "no difference shown");
+  EXPECT_EQ(row(report, "compare_parameters", {{"parameter", "delta"}})["why"], "assumed, not measured");
+  EXPECT_EQ(row(report, "compare_parameters", {{"parameter", "beta"}})["why"], "A alone has it");
+  EXPECT_EQ(rows(report, "compare_parameters")[0]["parameter"], "alpha") << "the different one first";
+}
+
+TEST_F(CompareTest, WarningsOfOneFileAloneComeBeforeThoseOfBoth) {
+  add(*a_, test::train("ddp", 2), {.steps = 30});
+  add(*b_, test::train("ddp", 2), {.steps = 30});
+  store::DiagnosticRow lost;
+  lost.measurement_id = 1;
+  lost.severity = "error";
+  lost.code = "shard_full";
+  lost.message = "events were dropped";
+  store::Inserter<store::DiagnosticRow>(a_->database).insert(lost);
+  store::Inserter<store::DiagnosticRow>(b_->database).insert(lost);
+  lost.severity = "warning";
+  lost.code = "slow_disk";
+  lost.message = "the disk was slow";
+  store::Inserter<store::DiagnosticRow>(b_->database).insert(lost);
+  const json all = rows(compared(), "compare_notices");
+  ASSERT_EQ(all.size(), 2u) << all;
+  EXPECT_EQ(all[0]["file"], "B");
+  EXPECT_EQ(all[0]["code"], "slow_disk");
+  EXPECT_EQ(all[1]["file"], "both");
+}
+
+TEST_F(CompareTest, AFileDoesNotDifferFromItself) {
+  add(*a_, test::train("ddp", 2), {.repeats = 3, .spread_us = 500});
+  std::ostringstream out;
+  render(report::compare(a_->database, a_->database, {}), report::Format::json, out);
+  const json report = json::parse(out.str());
+  for (const json& time : rows(report, "compare_time")) {
+    EXPECT_EQ(time["verdict"], "no difference shown") << time;
+    EXPECT_DOUBLE_EQ(time["ratio"], 1.0);
+  }
+  EXPECT_TRUE(rows(report, "compare_settings").empty());
+  EXPECT_TRUE(rows(report, "only_in_one").empty());
+}
+
+}  // namespace
+}  // namespace ddpprof

@@ -1,0 +1,190 @@
+// Ranks against each other: databases with round numbers, expectations worked out by hand.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "analysis/report/rank_tables.hpp"
+#include "tests/analysis/report/synthetic_run.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using test::ms;
+using test::SyntheticRun;
+
+class Ranks : public testing::Test {
+ protected:
+  Ranks()
+      : path_(std::filesystem::temp_directory_path() /
+              ("ranks-" + std::to_string(::getpid()) + "-" +
+               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".db")),
+        run_(path_) {}
+  ~Ranks() override { std::filesystem::remove(path_); }
+
+  // `ranks` ranks and `steps` steps of 100 ms with 60 ms of compute, of which rank `slow` has `longer_ms` more in every
+  // step; one all-reduce a step of 20 ms, in which all others wait `longer_ms` for it.
+  std::int64_t run(std::int64_t ranks, std::int64_t steps, std::int64_t slow, std::int64_t longer_ms) {
+    const std::int64_t id = run_.measurement(test::train("ddp", ranks));
+    std::vector<std::int64_t> shards;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) shards.push_back(run_.shard(id, rank));
+    std::mt19937_64 random(7);
+    for (std::int64_t step = 0; step < steps; ++step) {
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        // A few microseconds of its own, so that no two are alike.
+        const std::int64_t own = static_cast<std::int64_t>(random() % 5000);
+        const std::int64_t wait = (rank == slow ? 0 : longer_ms * ms) + own;
+        const std::int64_t compute = 60 * ms + (rank == slow ? longer_ms * ms : 0) + own;
+        const std::int64_t begin = step * 100 * ms;
+        const std::int64_t row = run_.step(shards[static_cast<std::size_t>(rank)], step, begin, 100 * ms, compute,
+                                           20 * ms + wait, 10 * ms, wait);
+        run_.collective(shards[static_cast<std::size_t>(rank)], row, step, 0, 1 << 20, begin + 50 * ms, begin + 50 * ms,
+                        begin + 70 * ms + wait, 20 * ms);
+      }
+    }
+    return id;
+  }
+
+  std::filesystem::path path_;
+  SyntheticRun run_;
+};
+
+double real(const Table& table, std::size_t row, const std::string& column) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (table.columns[i].name == column) return std::get<double>(table.rows[row][i]);
+  throw std::out_of_range(column);
+}
+
+TEST_F(Ranks, HasTheNumbersOfTheSkewReport) {
+  run_.fill();
+  const RankTimes times = read_ranks(run_.database, 2);
+  const Table mine = ranks_table(times);
+  const Table report = build_report(run_.database, "skew").tables[0];
+  std::size_t compared = 0;
+  for (std::size_t row = 0; row < report.rows.size(); ++row) {
+    const auto& cells = report.rows[row];
+    if (cells[1] != Cell("ddp") || cells[2] != Cell(std::int64_t{2}) || cells[3] != Cell(std::int64_t{64})) continue;
+    const auto rank = static_cast<std::size_t>(std::get<std::int64_t>(cells[4]));
+    for (const char* column :
+         {"step_median_s", "compute_median_s", "compute_against_mean", "skew_median_s", "slowest_share"})
+      EXPECT_EQ(real(mine, rank, column), real(report, row, column)) << column << " of rank " << rank;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 2U);
+  EXPECT_DOUBLE_EQ(real(mine, 0, "compute_median_s"), 0.09);
+  EXPECT_DOUBLE_EQ(real(mine, 0, "exposed_median_s"), 0.03);
+  EXPECT_DOUBLE_EQ(real(mine, 0, "overlapped_median_s"), 0.02);
+  EXPECT_DOUBLE_EQ(real(mine, 0, "input_median_s"), 0.001);
+}
+
+TEST_F(Ranks, PartsAddUpToTheStep) {
+  run_.fill();
+  const RankTimes times = read_ranks(run_.database, 2);
+  ASSERT_EQ(times.steps.size(), 10U) << "4 measured and one without DDP, of two ranks";
+  for (const RankStep& step : times.steps) {
+    double sum = 0;
+    for (const double part : step.parts()) sum += part;
+    EXPECT_NEAR(sum, step.step_s, 1e-12);
+  }
+  // Rank 0's first: 120 ms, 90 compute of which 20 overlapped, 30 exposed of which 4 waited, nothing left of it.
+  const auto parts = times.steps[0].parts();
+  const double expected[] = {0.070, 0.020, 0.026, 0.004, 0.0, 0.0};
+  for (std::size_t i = 0; i < rank_part_count; ++i) EXPECT_NEAR(parts[i], expected[i], 1e-12) << i;
+}
+
+TEST_F(Ranks, ARangeKeepsTheStepsWhoseMiddleLiesInIt) {
+  const std::int64_t id = run(2, 10, 1, 5);
+  const RankTimes all = read_ranks(run_.database, id);
+  const RankTimes some = within(all, 140 * ms, 440 * ms);  // middles at 50, 150, 250, 350, 450 ms …
+  ASSERT_EQ(some.steps.size(), 6U);
+  EXPECT_EQ(some.steps.front().step, 1);
+  EXPECT_EQ(some.steps.back().step, 3);
+  EXPECT_EQ(some.arrivals.size(), 3U);
+  EXPECT_EQ(ranks_table(some).rows.size(), 2U);
+  EXPECT_TRUE(within(all, 160 * ms, 200 * ms).steps.empty());
+}
+
+TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
+  const std::int64_t id = run(4, 20, 3, 12);
+  store::HostConditionRow condition;
+  condition.measurement_id = id;
+  condition.host = "node";
+  condition.ranks = 4;
+  condition.window_ns = 2'000 * ms;
+  condition.cpus = 2;
+  condition.steal_share = 0.03;
+  store::Inserter<store::HostConditionRow>(run_.database).insert(condition);
+  const RankTimes times = read_ranks(run_.database, id);
+  const RankFindings findings = find_stragglers(times);
+  ASSERT_EQ(findings.ranks.size(), 4U);
+  for (const int rank : {0, 1, 2}) EXPECT_FALSE(findings.ranks[static_cast<std::size_t>(rank)].named()) << rank;
+  const RankEvidence& slow = findings.ranks[3];
+  EXPECT_TRUE(slow.keeps_waiting);
+  EXPECT_TRUE(slow.computes_longer);
+  EXPECT_EQ(slow.arrives_last, 20);
+  EXPECT_NEAR(slow.kept_waiting_s, 0.012, 1e-5);
+  EXPECT_NEAR(slow.compute_excess, 0.2, 1e-3);
+  EXPECT_LT(slow.last_p, 1e-9);
+  EXPECT_EQ(findings.summary,
+            "Rank 3 (node) makes the others wait: it arrives last in 100 % of 20 collectives, by 12 ms (median); it is "
+            "the last in 20 of 20 steps (p < 0.001), which costs the others 12 % of the step; its compute is 20 % "
+            "longer than the others' median (p < 0.001). The hypervisor gave 3.0 % of the processors' time to other "
+            "machines on node.");
+  const Table table = stragglers_table(times, findings);
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.rows[0][0], Cell(std::int64_t{3}));
+}
+
+TEST_F(Ranks, NamesNobodyWhereChanceExplainsIt) {
+  const std::int64_t id = run(4, 40, -1, 0);
+  const RankTimes times = read_ranks(run_.database, id);
+  const RankFindings findings = find_stragglers(times);
+  for (const RankEvidence& evidence : findings.ranks) {
+    EXPECT_FALSE(evidence.named()) << evidence.rank;
+    EXPECT_GT(evidence.last_p, 0.01) << evidence.rank;
+  }
+  EXPECT_TRUE(findings.summary.starts_with("No straggler: the rank that comes last most often")) << findings.summary;
+  EXPECT_TRUE(stragglers_table(times, findings).rows.empty());
+}
+
+// Two microseconds in a step of 100 ms: certain, and of no consequence.
+TEST_F(Ranks, NamesNobodyForWhatCostsNothing) {
+  const std::int64_t id = run_.measurement(test::train("ddp", 2));
+  const std::int64_t shards[] = {run_.shard(id, 0), run_.shard(id, 1)};
+  for (std::int64_t step = 0; step < 30; ++step)
+    for (int rank = 0; rank < 2; ++rank)
+      run_.step(shards[rank], step, step * 100 * ms, 100 * ms, 60 * ms, 20 * ms, 0, rank == 0 ? 2'000 : 0);
+  const RankFindings findings = find_stragglers(read_ranks(run_.database, id));
+  EXPECT_LT(findings.ranks[1].last_p, 0.01);
+  EXPECT_FALSE(findings.ranks[1].named());
+  EXPECT_NE(findings.summary.find("the others lose only"), std::string::npos) << findings.summary;
+}
+
+TEST_F(Ranks, SaysWhenAStepStandsOutAndWhatGrew) {
+  const std::int64_t id = run_.measurement(test::train("ddp", 2));
+  const std::int64_t shards[] = {run_.shard(id, 0), run_.shard(id, 1)};
+  for (std::int64_t step = 0; step < 20; ++step) {
+    const std::int64_t longer = (step % 5) * 100'000 + (step == 13 ? 80 * ms : 0);
+    for (int rank = 0; rank < 2; ++rank)
+      run_.step(shards[rank], step, step * 200 * ms, 100 * ms + longer, 60 * ms + (rank == 1 ? longer : 0),
+                20 * ms + (rank == 0 ? longer : 0), 0, rank == 0 ? longer : 0);
+  }
+  const RankFindings findings = find_stragglers(read_ranks(run_.database, id));
+  ASSERT_EQ(findings.slow_steps.size(), 1U);
+  EXPECT_EQ(findings.slow_steps[0].step, 13);
+  EXPECT_EQ(findings.slow_steps[0].slowest_rank, 1);
+  EXPECT_NEAR(findings.slow_steps[0].slowest_excess_s, 0.080, 1e-3);
+  const Table table = slow_steps_table(findings);
+  ASSERT_EQ(table.rows.size(), 1U);
+}
+
+TEST_F(Ranks, OneProcessHasNobodyToCompareWith) {
+  run_.fill();
+  EXPECT_NE(find_stragglers(read_ranks(run_.database, 1)).summary.find("One rank"), std::string::npos);
+  EXPECT_NE(find_stragglers(read_ranks(run_.database, 3)).summary.find("DataParallel is one process"),
+            std::string::npos);
+  EXPECT_THROW(read_ranks(run_.database, 99), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ddpprof::report

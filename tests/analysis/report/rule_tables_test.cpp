@@ -1,0 +1,131 @@
+// Tables of learning rates by rule, of training times, and of the forms that an all-reduce's fit chose among.
+#include <gtest/gtest.h>
+
+#include "analysis/fit/learning_rate.hpp"
+#include "analysis/report/fit_tables.hpp"
+#include "analysis/report/learning_rate_tables.hpp"
+#include "analysis/report/model_tables.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+fit::LearningRateOptions options_of(bool adaptive) {
+  fit::LearningRateOptions options;
+  options.workers = {16, 4};
+  options.base_lr = 0.1;
+  options.samples_per_worker = 32;
+  options.samples = 10'000;
+  options.epochs = 90;
+  options.adaptive_optimizer = adaptive;
+  return options;
+}
+
+// kappa 4 and 16; an epoch at N = 4: ceil(2500 / 32) = 79 steps.
+TEST(RulesTable, HasTheRulesSideBySide) {
+  const Table table = rules_table(options_of(false));
+  ASSERT_EQ(table.rows.size(), 2U);
+  const Row expected{std::int64_t{4},  std::int64_t{128},     4.0,    0.4,    0.2,   0.1, std::int64_t{5 * 79},
+                     std::int64_t{79}, std::int64_t{90 * 79}, Cell(), Cell(), Cell()};
+  EXPECT_EQ(table.rows[0], expected);
+  EXPECT_EQ(table.rows[1][4], Cell(0.4)) << "the root of 16";
+}
+
+TEST(RulesTable, ScalesAdamsSettingsWhileThereAreAny) {
+  const Table table = rules_table(options_of(true));
+  EXPECT_NEAR(std::get<double>(table.rows[0][9]), 0.6, 1e-12);
+  EXPECT_NEAR(std::get<double>(table.rows[0][10]), 0.996, 1e-12);
+  EXPECT_EQ(table.rows[1][9], Cell()) << "16 (1 - 0.9) is above 1";
+}
+
+TEST(SquareRootRates, StandBesideTheLinearOnes) {
+  const auto linear = fit::learning_rates(options_of(false)), root = fit::square_root_rates(options_of(false));
+  ASSERT_EQ(root.size(), linear.size());
+  EXPECT_EQ(root[0].rule, "square root");
+  EXPECT_EQ(linear[0].rule, "linear");
+  EXPECT_DOUBLE_EQ(root[1].target_lr, 0.4);
+  EXPECT_DOUBLE_EQ(linear[1].target_lr, 1.6);
+  EXPECT_EQ(root[1].warmup_steps, linear[1].warmup_steps);
+}
+
+// 90 epochs of 10000 samples at 1000 samples/s are 900 s; the step's interval is its interval.
+TEST(TrainingTimeTable, IsEpochsOverThroughput) {
+  const TrainingTime rows[] = {{"ddp", 4, 1000.0, 0.128, 0.120, 0.160, 0.9, ""}, {"dp", 4, 0, 0, 0, 0, 0, "why not"}};
+  const Table table = training_time_table(options_of(false), rows);
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][4]), 900.0);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][5]), 900.0 * 0.120 / 0.128);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][6]), 900.0 * 0.160 / 0.128);
+  EXPECT_EQ(table.rows[0][7], Cell("15 min 0 s"));
+  EXPECT_EQ(table.rows[1][4], Cell());
+  EXPECT_EQ(table.rows[1][9], Cell("why not"));
+}
+
+TEST(DurationText, IsInTheUnitsPeopleUse) {
+  EXPECT_EQ(duration_text(12.34), "12.3 s");
+  EXPECT_EQ(duration_text(61.0), "1 min 1 s");
+  EXPECT_EQ(duration_text(3'600.0 + 25 * 60), "1 h 25 min");
+  EXPECT_EQ(duration_text(2 * 86'400.0 + 3 * 3'600.0), "2 d 3 h");
+}
+
+// Points that a ring of 100 µs and 1 GB/s explains exactly, on hosts of their own: the forms differ in the latency.
+fit::AllReduceFit ring_fit() {
+  std::vector<fit::CollectivePoint> points;
+  for (const std::int64_t workers : {2, 4, 8})
+    for (const std::int64_t bytes : {1 << 10, 1 << 16, 1 << 20, 16 << 20}) {
+      fit::CollectivePoint point;
+      point.machine.workers = point.machine.nodes = point.machine.machines = workers;
+      point.machine.cores = 8;
+      point.machine.backend = "gloo";
+      point.bytes = bytes;
+      const auto n = static_cast<double>(workers);
+      point.transfer_s = 2 * (n - 1) * 100e-6 + 2 * (n - 1) / n * static_cast<double>(bytes) * 1e-9;
+      point.noise = 0.01;
+      point.count = 20;
+      point.bench = true;
+      points.push_back(point);
+    }
+  return fit::fit_all_reduce(points);
+}
+
+TEST(FormsTable, SaysWhyTheFormWon) {
+  const fit::AllReduceFit fit = ring_fit();
+  ASSERT_GE(fit.forms.size(), 2U);
+  const Table table = forms_table(fit);
+  ASSERT_EQ(table.rows.size(), fit.forms.size());
+  EXPECT_EQ(table.rows[0][0], Cell("ring")) << fit.status;
+  EXPECT_EQ(table.rows[0][1], Cell(std::int64_t{1}));
+  EXPECT_EQ(table.rows[1][1], Cell(std::int64_t{0}));
+  double shares = 0;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    EXPECT_EQ(std::get<double>(table.rows[i][2]), *fit.forms[i].held_out_error);
+    shares += std::get<double>(table.rows[i][4]);
+  }
+  EXPECT_NEAR(shares, 1.0, 1e-12);
+  EXPECT_EQ(table.rows[0][6], Cell("picked: the smallest error at the held-out N"));
+  EXPECT_TRUE(forms_table({}).rows.empty());
+}
+
+TEST(AllReducePointsTable, IsInNcclTestsTerms) {
+  const fit::AllReduceFit fit = ring_fit();
+  const Table table = all_reduce_points_table(fit);
+  ASSERT_EQ(table.rows.size(), 12U);
+  const fit::CollectivePoint& last = fit.points.back();
+  const double algbw = static_cast<double>(last.bytes) / last.transfer_s;
+  EXPECT_EQ(table.rows.back()[7], Cell(algbw));
+  EXPECT_EQ(table.rows.back()[8], Cell(algbw * 1.75)) << "2 (8 - 1) / 8";
+  EXPECT_EQ(table.rows.back()[5], Cell(fit.picked().solution.fitted.back()));
+}
+
+// A point alone on the link is what the curve gives there.
+TEST(FormFit, AloneIsTheModelOfAPointAlone) {
+  const fit::AllReduceFit fit = ring_fit();
+  for (std::size_t i = 0; i < fit.points.size(); ++i) {
+    const fit::CollectivePoint& point = fit.points[i];
+    EXPECT_DOUBLE_EQ(
+        fit.picked().alone(point.machine, point.bytes, fit.picked().solution.values, point.bench).total_s(),
+        fit.picked().solution.fitted[i]);
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::report
