@@ -118,8 +118,18 @@ std::span<const KeyDoc> keys() {
                       .default_value = spec.required ? "" : spec.emit(spec, defaults),
                       .allowed = allowed_text(spec) + (spec.nullable && spec.unset == "null" ? "; or null" : ""),
                       .only_for = kinds[list.size()],
-                      .doc = spec.doc});
+                      .doc = spec.doc,
+                      .choices = spec.choices});
     }
+    return list;
+  }();
+  return docs;
+}
+
+std::span<const GroupDoc> group_docs() {
+  static const std::vector<GroupDoc> docs = [] {
+    std::vector<GroupDoc> list;
+    for (const Group& group : key_groups()) list.push_back({group.key, group.doc});
     return list;
   }();
   return docs;

@@ -19,7 +19,13 @@ struct KeyDoc {
   std::string allowed;        // what the reader accepts: "integer, 1 or more", "one of: ddp, dp"
   std::string_view only_for;  // model kinds the key belongs to, "" for all: "resnet18, resnet50"
   std::string_view doc;
+  std::span<const std::string_view> choices;  // of a choice or a list of choices
 };
+
+struct GroupDoc {
+  std::string_view key, doc;  // "measure"; "" is the whole file
+};
+std::span<const GroupDoc> group_docs();
 
 // In the order in which a file lists them; keys of one group are adjacent.
 std::span<const KeyDoc> keys();

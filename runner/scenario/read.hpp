@@ -33,4 +33,10 @@ ReadResult read_file(const std::filesystem::path& path, std::span<const std::str
 // Every key written out; reading it back gives an equal scenario.
 std::string to_yaml(const Scenario&);
 
+// The same key by key: "measure.steps" and its value as YAML, in the order of the file.
+struct KeyValue {
+  std::string key, value;
+};
+std::vector<KeyValue> key_values(const Scenario&);
+
 }  // namespace ddpprof::scenario

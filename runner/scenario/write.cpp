@@ -29,4 +29,12 @@ std::string to_yaml(const Scenario& scenario) {
   return out;
 }
 
+std::vector<KeyValue> key_values(const Scenario& scenario) {
+  const Draft draft = draft_of(scenario);
+  std::vector<KeyValue> all;
+  for (const KeySpec& spec : key_specs())
+    if (belongs_to(spec, scenario.workload.model.kind)) all.push_back({std::string(spec.key), spec.emit(spec, draft)});
+  return all;
+}
+
 }  // namespace ddpprof::scenario

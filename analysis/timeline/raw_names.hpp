@@ -1,0 +1,37 @@
+// Names as the raw tables refer to them, for both of the threads that read those tables.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/timeline/names.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ddpprof::timeline {
+
+// What is in the string table is looked up without a lock; anything else is added under one.
+class SharedNames {
+ public:
+  SharedNames(SQLite::Database&, Names& names);
+
+  std::uint32_t range(std::int64_t string_id) const;
+  std::uint32_t unfinished(std::int64_t string_id) const;  // "… never ended"
+  std::uint32_t kernel(std::int64_t string_id) const;      // demangled
+  std::uint32_t intern(const std::string& text, Category) const;
+
+ private:
+  std::string text(std::int64_t string_id) const;
+
+  Names& names_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint32_t> ranges_;  // by string id
+  std::unordered_map<std::int64_t, std::string> texts_;
+};
+
+}  // namespace ddpprof::timeline

@@ -1,0 +1,286 @@
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+#include "analysis/timeline/draft.hpp"
+#include "analysis/timeline/events.hpp"
+
+namespace ddpprof::timeline {
+namespace {
+
+using Statement = SQLite::Statement;
+
+std::optional<std::int64_t> integer(Statement& row, int column) {
+  if (row.getColumn(column).isNull()) return {};
+  return row.getColumn(column).getInt64();
+}
+
+std::vector<Row> rows_of(EventChunks events) {
+  std::vector<EventChunks> parts;
+  parts.push_back(std::move(events));
+  std::vector<Row> rows = make_rows(std::move(parts));
+  for (Row& row : rows) make_levels(row);
+  return rows;
+}
+
+class Reader {
+ public:
+  Reader(SQLite::Database& db, Draft& draft) : db_(db), draft_(draft), all_(draft.timeline) {}
+
+  void ranks() {
+    Statement row(db_,
+                  "SELECT id, rank, pid, host, clock_reference, clock_uncertainty_ns, raw_kept, clock_offset_ns, "
+                  "clock_drift_ppb, clock_at_ns FROM shard WHERE measurement_id = ? ORDER BY rank, id");
+    row.bind(1, all_.measurement);
+    while (row.executeStep()) {
+      Rank rank;
+      rank.shard = row.getColumn(0).getInt64();
+      rank.rank = row.getColumn(1).getInt64();
+      rank.pid = row.getColumn(2).getInt64();
+      rank.host = row.getColumn(3).getString();
+      const auto uncertainty_ns = integer(row, 5);
+      if (row.getColumn(4).getString() == "unknown")
+        rank.clock = "clock not aligned with rank 0's";
+      else if (uncertainty_ns && *uncertainty_ns > 0)
+        rank.clock = fmt::format("clock ± {:.3g} µs", static_cast<double>(*uncertainty_ns) * 1e-3);
+      rank.raw_kept = row.getColumn(6).getInt() != 0;
+      rank.alignment.offset_ns = row.getColumn(7).getInt64();
+      rank.alignment.drift_ppb = row.getColumn(8).getDouble();
+      rank.alignment.at_ns = row.getColumn(9).getInt64();
+      all_.raw_kept = all_.raw_kept || rank.raw_kept;
+      all_.ranks.push_back(std::move(rank));
+    }
+    draft_.tracks.resize(all_.ranks.size());
+  }
+
+  void parameters() {
+    Statement row(db_, "SELECT parameter, name, bytes FROM parameter WHERE measurement_id = ? ORDER BY parameter");
+    row.bind(1, all_.measurement);
+    while (row.executeStep()) {
+      const std::int64_t number = row.getColumn(0).getInt64();
+      all_.parameters.push_back({number, row.getColumn(2).getInt64()});
+      parameter_names_[number] = all_.names.intern(row.getColumn(1).getString(), Category::gradient_ready);
+    }
+  }
+
+  void rank(std::uint32_t index) {
+    index_ = index;
+    lanes_.clear();
+    EventChunks gradients;
+    steps(gradients);
+    if (EventChunks& own = lanes_[0]; own.size() > 0) add(TrackKind::steps, "steps", rows_of(std::move(own)));
+    if (gradients.size() > 0) add(TrackKind::gradients, "gradients ready", rows_of(std::move(gradients)));
+    collectives();
+    for (auto& [lane, events] : lanes_)
+      if (lane > 0) add(TrackKind::replica, fmt::format("replica {}", lane - 1), rows_of(std::move(events)));
+    for (auto lane = lanes_.rbegin(); lane != lanes_.rend(); ++lane)
+      if (lane->first < 0)
+        add(TrackKind::loader, fmt::format("loader {}", -lane->first - 1), rows_of(std::move(lane->second)));
+  }
+
+  void groups() {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::uint32_t>> members;
+    for (std::uint32_t i = 0; i < all_.collectives.size(); ++i)
+      members[{all_.collectives[i].communicator, all_.collectives[i].sequence}].push_back(i);
+    for (auto& [key, list] : members) {
+      Group group;
+      group.members = std::move(list);
+      const auto order = [this](std::uint32_t i) {
+        const Collective& c = all_.collectives[i];
+        return std::tuple(!c.start_ns, c.start_ns.value_or(c.launch_ns), all_.ranks[c.rank].rank);
+      };
+      std::sort(group.members.begin(), group.members.end(),
+                [&](std::uint32_t a, std::uint32_t b) { return order(a) < order(b); });
+      group.first_ns = std::numeric_limits<std::int64_t>::max();
+      group.last_ns = std::numeric_limits<std::int64_t>::min();
+      for (const std::uint32_t i : group.members) {
+        const Collective& c = all_.collectives[i];
+        const std::int64_t start_ns = c.start_ns.value_or(c.launch_ns);
+        group.first_ns = std::min(group.first_ns, start_ns);
+        group.last_ns = std::max(group.last_ns, c.end_ns.value_or(start_ns));
+      }
+      all_.longest_group_ns = std::max(all_.longest_group_ns, group.last_ns - group.first_ns);
+      all_.groups.push_back(std::move(group));
+    }
+    std::stable_sort(all_.groups.begin(), all_.groups.end(),
+                     [](const Group& a, const Group& b) { return a.first_ns < b.first_ns; });
+    for (std::uint32_t g = 0; g < all_.groups.size(); ++g)
+      for (const std::uint32_t i : all_.groups[g].members) all_.collectives[i].group = g;
+  }
+
+ private:
+  const Rank& here() const { return all_.ranks[index_]; }
+  std::int64_t aligned(std::int64_t local_ns) const { return store::to_reference_ns(here().alignment, local_ns); }
+  void add(TrackKind kind, std::string name, std::vector<Row> rows) {
+    draft_.tracks[index_].push_back({kind, std::move(name), std::move(rows)});
+  }
+
+  void steps(EventChunks& gradients) {
+    Statement row(db_,
+                  "SELECT id, step, kind, start_ns, duration_ns, samples, compute_ns, communication_ns, overlapped_ns, "
+                  "exposed_ns, skew_ns, loss FROM step WHERE shard_id = ? ORDER BY start_ns, id");
+    Statement phases(db_,
+                     "SELECT name, lane, start_ns, duration_ns, bytes FROM phase WHERE step_id = ? ORDER BY rowid");
+    Statement ready(db_, "SELECT ready_ns, parameter FROM grad_ready WHERE step_id = ? ORDER BY ready_ns, parameter");
+    row.bind(1, here().shard);
+    while (row.executeStep()) {
+      const std::int64_t id = row.getColumn(0).getInt64(), start = row.getColumn(3).getInt64();
+      Step step;
+      step.rank = index_;
+      step.step = row.getColumn(1).getInt64();
+      step.kind = row.getColumn(2).getString();
+      step.start_ns = aligned(start);
+      step.duration_ns = aligned(start + row.getColumn(4).getInt64()) - step.start_ns;
+      step.samples = row.getColumn(5).getInt64();
+      step.compute_ns = row.getColumn(6).getInt64();
+      step.communication_ns = row.getColumn(7).getInt64();
+      step.overlapped_ns = row.getColumn(8).getInt64();
+      step.exposed_ns = row.getColumn(9).getInt64();
+      step.skew_ns = row.getColumn(10).getInt64();
+      if (!row.getColumn(11).isNull()) step.loss = row.getColumn(11).getDouble();
+      lanes_[0].add({step.start_ns, step.duration_ns,
+                     all_.names.intern(fmt::format("step {}", step.step), Category::step),
+                     static_cast<std::uint32_t>(all_.steps.size())});
+      all_.steps.push_back(std::move(step));
+      phases.reset();
+      phases.bind(1, id);
+      while (phases.executeStep()) phase(phases, start);
+      ready.reset();
+      ready.bind(1, id);
+      while (ready.executeStep()) {
+        const std::int64_t parameter = ready.getColumn(1).getInt64();
+        const auto known = parameter_names_.find(parameter);
+        const std::uint32_t name =
+            known != parameter_names_.end()
+                ? known->second
+                : all_.names.intern(fmt::format("parameter {}", parameter), Category::gradient_ready);
+        gradients.add(
+            {aligned(start + ready.getColumn(0).getInt64()), 0, name,
+             parameter >= 0 && parameter < no_argument ? static_cast<std::uint32_t>(parameter) : no_argument});
+      }
+    }
+  }
+
+  void phase(Statement& row, std::int64_t step_start) {
+    const std::string text = row.getColumn(0).getString();
+    const std::int64_t from = step_start + row.getColumn(2).getInt64();
+    Event event;
+    event.start_ns = aligned(from);
+    event.duration_ns = std::max<std::int64_t>(0, aligned(from + row.getColumn(3).getInt64()) - event.start_ns);
+    event.name = all_.names.intern(text, category_of_phase(text));
+    if (const auto bytes = integer(row, 4)) {
+      event.argument = static_cast<std::uint32_t>(all_.bytes.size());
+      all_.bytes.push_back(*bytes);
+    }
+    lanes_[row.getColumn(1).getInt64()].add(event);
+  }
+
+  void collectives() {
+    EventChunks launches, slices;
+    Statement row(db_,
+                  "SELECT op, bucket, bytes, communicator, sequence, launch_ns, start_ns, end_ns, ready_ns, "
+                  "transfer_ns, skew_ns FROM collective WHERE shard_id = ? "
+                  "ORDER BY COALESCE(start_ns, launch_ns), sequence, communicator");
+    row.bind(1, here().shard);
+    while (row.executeStep()) {
+      Collective c;
+      c.rank = index_;
+      c.bucket = row.getColumn(1).getInt64();
+      c.bytes = row.getColumn(2).getInt64();
+      c.communicator = row.getColumn(3).getInt64();
+      c.sequence = row.getColumn(4).getInt64();
+      c.launch_ns = aligned(row.getColumn(5).getInt64());
+      if (const auto at = integer(row, 6)) c.start_ns = aligned(*at);
+      if (const auto at = integer(row, 7)) c.end_ns = aligned(*at);
+      if (const auto at = integer(row, 8)) c.ready_ns = aligned(*at);
+      c.transfer_ns = integer(row, 9);
+      c.skew_ns = integer(row, 10);
+      const std::string name =
+          row.getColumn(0).getString() + (c.bucket >= 0 ? fmt::format(" bucket {}", c.bucket) : std::string());
+      const auto argument = static_cast<std::uint32_t>(all_.collectives.size());
+      launches.add({c.launch_ns, 0, all_.names.intern("launch " + name, Category::launch), argument});
+      if (c.finished())
+        slices.add({*c.start_ns, std::max<std::int64_t>(0, *c.end_ns - *c.start_ns),
+                    all_.names.intern(name, Category::collective), argument});
+      else
+        slices.add({c.start_ns.value_or(c.launch_ns), 0,
+                    all_.names.intern(name + (c.start_ns ? " never ended" : " never started"), Category::unfinished),
+                    argument});
+      all_.collectives.push_back(std::move(c));
+    }
+    if (launches.size() > 0) add(TrackKind::launches, "collectives launched", rows_of(std::move(launches)));
+    if (slices.size() > 0) add(TrackKind::collectives, "collectives", rows_of(std::move(slices)));
+  }
+
+  SQLite::Database& db_;
+  Draft& draft_;
+  Timeline& all_;
+  std::uint32_t index_ = 0;
+  std::map<std::int64_t, EventChunks> lanes_;
+  std::map<std::int64_t, std::uint32_t> parameter_names_;
+};
+
+}  // namespace
+
+Draft read_summaries(SQLite::Database& db, std::int64_t measurement) {
+  Draft draft;
+  draft.timeline.measurement = measurement;
+  SQLite::Statement row(db, "SELECT kind, strategy, world_size, repeat, device FROM measurement WHERE id = ?");
+  row.bind(1, measurement);
+  if (!row.executeStep())
+    throw std::invalid_argument(
+        fmt::format("measurement {}: there is none of this number in the file; choose one of its own", measurement));
+  const std::string kind = row.getColumn(0).getString();
+  draft.timeline.title =
+      fmt::format("{} N={}", kind == "bench-comm" ? kind : row.getColumn(1).getString(), row.getColumn(2).getInt64());
+  const bool host_timed = row.getColumn(4).getString() == "cpu";
+  Reader reader(db, draft);
+  reader.ranks();
+  reader.parameters();
+  for (std::uint32_t i = 0; i < draft.timeline.ranks.size(); ++i) {
+    reader.rank(i);
+    if (host_timed) draft.timeline.ranks[i].time = read_rank_time(db, draft.timeline.ranks[i]);
+  }
+  reader.groups();
+  return draft;
+}
+
+Timeline assembled(Draft draft) {
+  Timeline all = std::move(draft.timeline);
+  all.begin_ns = std::numeric_limits<std::int64_t>::max();
+  all.end_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::uint32_t r = 0; r < draft.tracks.size(); ++r) {
+    all.ranks[r].first_track = static_cast<std::uint32_t>(all.tracks.size());
+    for (TrackDraft& from : draft.tracks[r]) {
+      Track track{from.kind, r, std::move(from.name), static_cast<std::uint32_t>(all.rows.size()),
+                  static_cast<std::uint32_t>(from.rows.size())};
+      for (Row& row : from.rows) {
+        const auto number = static_cast<std::uint32_t>(all.rows.size());
+        row.track = static_cast<std::uint32_t>(all.tracks.size());
+        if (row.size() > 0) {
+          all.begin_ns = std::min(all.begin_ns, row.start_ns.front());
+          all.end_ns = std::max(all.end_ns, row.end_ns(row.size() - 1));
+        }
+        if (track.kind == TrackKind::collectives)
+          for (std::uint32_t i = 0; i < row.size(); ++i) {
+            all.collectives[row.argument[i]].row = number;
+            all.collectives[row.argument[i]].event = i;
+          }
+        all.rows.push_back(std::move(row));
+      }
+      all.tracks.push_back(std::move(track));
+    }
+    all.ranks[r].tracks = static_cast<std::uint32_t>(all.tracks.size()) - all.ranks[r].first_track;
+  }
+  if (all.begin_ns > all.end_ns) all.begin_ns = all.end_ns = 0;
+  return all;
+}
+
+}  // namespace ddpprof::timeline

@@ -1,0 +1,54 @@
+#include "runner/questions/compare.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/predict.hpp"
+#include "analysis/report/compare.hpp"
+#include "runner/questions/stored_scenario.hpp"
+#include "runner/scenario/read.hpp"
+
+namespace ddpprof::questions {
+namespace {
+
+struct Keys {
+  std::vector<scenario::KeyValue> values;
+  std::string missing;  // why there are none
+};
+
+Keys keys_of(store::Database& database) {
+  try {
+    const auto scenario = stored_scenario(database);
+    if (!scenario) return {{}, "none stored"};
+    return {scenario::key_values(*scenario), ""};
+  } catch (const fit::NotSupported& error) {
+    return {{}, "not understood: " + error.reason()};
+  }
+}
+
+}  // namespace
+
+report::Report compare(store::Database& a, store::Database& b) {
+  const Keys of_a = keys_of(a), of_b = keys_of(b);
+  std::vector<report::KeyDifference> differences;
+  if (!of_a.missing.empty() || !of_b.missing.empty()) {
+    if (of_a.missing != of_b.missing)
+      differences.push_back(
+          {"(whole)", of_a.missing.empty() ? "stored" : of_a.missing, of_b.missing.empty() ? "stored" : of_b.missing});
+    return report::compare(a, b, differences);
+  }
+  std::map<std::string, std::string> left;
+  for (const scenario::KeyValue& key : of_b.values) left[key.key] = key.value;
+  for (const scenario::KeyValue& key : of_a.values) {
+    const auto other = left.find(key.key);
+    const std::string value = other == left.end() ? "" : other->second;
+    if (value != key.value) differences.push_back({key.key, key.value, value});
+    if (other != left.end()) left.erase(other);
+  }
+  for (const scenario::KeyValue& key : of_b.values)
+    if (left.contains(key.key)) differences.push_back({key.key, "", key.value});
+  return report::compare(a, b, differences);
+}
+
+}  // namespace ddpprof::questions

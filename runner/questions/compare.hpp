@@ -1,0 +1,13 @@
+// Two databases compared, with the keys in which their scenarios differ: the same for every front end.
+#pragma once
+
+#include "analysis/report/report.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::questions {
+
+// report::compare with both files' stored scenarios. A scenario that this program does not understand is compared by
+// nothing and said so. Throws store::DatabaseError when a file cannot be read.
+report::Report compare(store::Database& a, store::Database& b);
+
+}  // namespace ddpprof::questions
