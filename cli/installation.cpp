@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path find(const char* variable, const std::string& name, const std::vector<fs::path>& folders) {
+fs::path find(const char* variable, const std::string& name, const std::vector<fs::path>& folders,
+              const char* option = "DDPPROF_WORKER") {
   if (const char* named = std::getenv(variable); named != nullptr && *named != '\0') {
     if (fs::exists(named)) return named;
     throw Failure(ExitCode::machine, std::string(variable) + " names '" + named + "', which does not exist");
@@ -25,7 +26,7 @@ fs::path find(const char* variable, const std::string& name, const std::vector<f
     looked += (looked.empty() ? "" : ", ") + candidate.string();
   }
   throw Failure(ExitCode::machine, name + " not found", looked,
-                "build it (cmake option DDPPROF_WORKER=ON) or name it in " + std::string(variable));
+                "build it (cmake option " + std::string(option) + "=ON) or name it in " + std::string(variable));
 }
 
 fs::path own_folder() {
@@ -36,6 +37,8 @@ fs::path own_folder() {
 }  // namespace
 
 fs::path find_worker() { return find("DDPPROF_WORKER_PROGRAM", "ddpprof-worker", {own_folder()}); }
+
+fs::path find_gui() { return find("DDPPROF_GUI_PROGRAM", "ddpprof-gui", {own_folder()}, "DDPPROF_GUI"); }
 
 fs::path find_tracer() {
   const fs::path folder = own_folder();

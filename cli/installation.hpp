@@ -10,9 +10,11 @@ struct Installation {
   std::filesystem::path tracer;  // libddpprof-tracer.so
 };
 
-// DDPPROF_WORKER_PROGRAM and DDPPROF_TRACER_LIBRARY name others. Throws Failure (machine) saying where it looked.
+// DDPPROF_WORKER_PROGRAM, DDPPROF_TRACER_LIBRARY and DDPPROF_GUI_PROGRAM name others. Throws Failure (machine) saying
+// where it looked.
 Installation find_installation();
 std::filesystem::path find_worker();
 std::filesystem::path find_tracer();
+std::filesystem::path find_gui();  // ddpprof-gui
 
 }  // namespace ddpprof::cli

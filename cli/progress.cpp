@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <ostream>
+
+#include "cli/output_format.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -33,8 +36,15 @@ double remaining_s(double configuration_elapsed_s, std::int64_t steps_done, std:
   return own + each * static_cast<double>(waiting);
 }
 
-ProgressLine::ProgressLine(std::ostream& out, bool enabled, std::int64_t configurations)
-    : out_(out), enabled_(enabled), configurations_(configurations), begun_(Clock::now()) {}
+ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet) {
+  check_word("--progress", word, {"auto", "json-lines", "none"});
+  if (quiet || word == "none") return ProgressForm::none;
+  if (word == "json-lines") return ProgressForm::json_lines;
+  return terminal ? ProgressForm::terminal : ProgressForm::none;
+}
+
+ProgressLine::ProgressLine(std::ostream& out, ProgressForm form, std::int64_t configurations)
+    : out_(out), form_(form), configurations_(configurations), begun_(Clock::now()) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -44,11 +54,29 @@ void ProgressLine::begin(const Configuration& configuration) {
   update("starting", 0, 0);
 }
 
-void ProgressLine::update(const std::string& activity, std::int64_t step, std::int64_t steps_planned) {
-  if (!enabled_) return;
+double ProgressLine::remaining_s_now(std::int64_t step, std::int64_t steps_planned) const {
   const double elapsed_s = std::chrono::duration<double>(Clock::now() - begun_).count();
-  const double left_s =
-      remaining_s(elapsed_s, step, steps_planned, finished_total_s_, finished_, configurations_ - finished_ - 1);
+  return remaining_s(elapsed_s, step, steps_planned, finished_total_s_, finished_, configurations_ - finished_ - 1);
+}
+
+void ProgressLine::update(const std::string& activity, std::int64_t step, std::int64_t steps_planned) {
+  if (form_ == ProgressForm::none) return;
+  const double left_s = remaining_s_now(step, steps_planned);
+  if (form_ == ProgressForm::json_lines) {
+    nlohmann::ordered_json line = {
+        {"progress", "measuring"},
+        {"configuration", finished_ + 1},
+        {"configurations", configurations_},
+        {"strategy", to_string(current_.strategy)},
+        {"workers", current_.workers},
+        {"repeat", current_.repeat},
+        {"activity", activity},
+        {"step", std::max<std::int64_t>(0, step)},
+        {"steps", steps_planned > 0 ? nlohmann::ordered_json(steps_planned) : nullptr},
+        {"remaining_s", left_s < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(left_s)}};
+    out_ << line.dump() << '\n' << std::flush;
+    return;
+  }
   const std::string steps =
       steps_planned > 0 ? fmt::format("step {}/{}", std::max<std::int64_t>(0, step), steps_planned) : activity;
   // Carriage return and "erase to the end of the line".
@@ -62,6 +90,13 @@ void ProgressLine::update(const std::string& activity, std::int64_t step, std::i
 void ProgressLine::end() {
   finished_total_s_ += std::chrono::duration<double>(Clock::now() - begun_).count();
   ++finished_;
+}
+
+void ProgressLine::conclude() {
+  if (form_ != ProgressForm::json_lines) return;
+  const nlohmann::ordered_json line = {
+      {"progress", "concluding"}, {"configuration", finished_}, {"configurations", configurations_}};
+  out_ << line.dump() << '\n' << std::flush;
 }
 
 void ProgressLine::clear() {

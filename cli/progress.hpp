@@ -1,4 +1,5 @@
-// The one line on a terminal that says what a run is doing: strategy, N, step, and how long it will still take.
+// What a run is doing, while it does it: strategy, N, step, and how long it will still take; one line that a terminal
+// rewrites, or a line of JSON each time for a program.
 #pragma once
 
 #include <chrono>
@@ -15,23 +16,30 @@ namespace ddpprof::cli {
 double remaining_s(double configuration_elapsed_s, std::int64_t steps_done, std::int64_t steps_planned,
                    double finished_total_s, std::int64_t finished, std::int64_t waiting);
 
+enum class ProgressForm { none, terminal, json_lines };
+
+// --progress auto, json-lines or none (docs/report.md). Throws Failure (usage) on another word.
+ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet);
+
 class ProgressLine {
  public:
-  // Writes nothing unless `enabled` (a terminal, and not -q).
-  ProgressLine(std::ostream& out, bool enabled, std::int64_t configurations);
+  ProgressLine(std::ostream& out, ProgressForm form, std::int64_t configurations);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void begin(const Configuration& configuration);
   void update(const std::string& activity, std::int64_t step, std::int64_t steps_planned);
-  void end();    // the configuration is measured
-  void clear();  // before another message is printed
+  void end();       // the configuration is measured
+  void clear();     // before another message is printed
+  void conclude();  // all are measured: what follows is fitting and reporting
 
  private:
   using Clock = std::chrono::steady_clock;
+  double remaining_s_now(std::int64_t step, std::int64_t steps_planned) const;
+
   std::ostream& out_;
-  bool enabled_;
+  ProgressForm form_;
   std::int64_t configurations_;
   std::int64_t finished_ = 0;
   double finished_total_s_ = 0;

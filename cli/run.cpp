@@ -9,6 +9,7 @@
 #include "cli/output_format.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan.hpp"
+#include "cli/progress.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "cli/sweep.hpp"
@@ -38,6 +39,10 @@ class Run : public Subcommand {
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     app.add_option("--format", format_, format_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
+    app.add_option("--progress", progress_,
+                   "auto: one line on a terminal; json-lines: a line of JSON each on standard error; none")
+        ->type_name("FORM")
+        ->capture_default_str();
     app.add_flag("--dry-run", dry_run_, "Print the plan and measure nothing");
   }
 
@@ -56,7 +61,9 @@ class Run : public Subcommand {
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
     const Plan plan = make_plan(read.scenario, available_cores(), visible_gpus(), available_memory_bytes());
     const report::Format format = checked_format(format_);
+    (void)checked_progress(progress_, false, false);  // a wrong word is said before anything else
     SweepOptions options;
+    options.progress = progress_;
     options.database = out_.empty() ? (read.scenario.output.database.empty() ? read.scenario.name + ".db"
                                                                              : read.scenario.output.database)
                                     : out_;
@@ -80,7 +87,7 @@ class Run : public Subcommand {
   }
 
  private:
-  std::string scenario_file_, out_, workers_, device_, format_ = "table";
+  std::string scenario_file_, out_, workers_, device_, format_ = "table", progress_ = "auto";
   std::vector<std::string> overrides_;
   bool overwrite_ = false, dry_run_ = false;
 };

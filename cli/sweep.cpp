@@ -109,7 +109,8 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
   const InterruptionGuard guard;
   SweepResult result;
   {
-    ProgressLine progress(context.messages, context.messages_is_terminal && !context.quiet,
+    ProgressLine progress(context.messages,
+                          checked_progress(options.progress, context.messages_is_terminal, context.quiet),
                           static_cast<std::int64_t>(plan.configurations.size()));
     for (const Configuration& configuration : plan.configurations) {
       if (InterruptionGuard::interrupted()) break;
@@ -132,6 +133,7 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
       }
       ++result.measured;
     }
+    if (result.failure.empty() && !InterruptionGuard::interrupted()) progress.conclude();
   }
   if (result.failure.empty() && InterruptionGuard::interrupted()) result.failure = "Interrupted.";
   database.finish_load();

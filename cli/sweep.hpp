@@ -18,7 +18,8 @@ struct SweepOptions {
   std::string source;         // the scenario's text as read, "" for none
   std::string scenario_path;  // its file, "" for none
   WorkerMode mode = WorkerMode::train;
-  Installation installation;  // found before the database is made, so that a missing part costs nothing
+  std::string progress = "auto";  // what --progress says
+  Installation installation;      // found before the database is made, so that a missing part costs nothing
 };
 
 struct SweepResult {

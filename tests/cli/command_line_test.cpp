@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <SQLiteCpp/Statement.h>
+
 #include <map>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -47,12 +50,12 @@ TEST_F(CommandLine, HelpGoesToStandardOutput) {
   const Outcome help = run_ddpprof({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.messages, IsEmpty());
-  for (const char* word : {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate",
-                           "doctor", "Exit codes"}) {
+  for (const char* word : {"run", "worker", "import", "bench-comm", "report", "compare", "predict", "lr", "export",
+                           "validate", "doctor", "gui", "Exit codes"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
-  for (const char* name :
-       {"run", "worker", "import", "bench-comm", "report", "predict", "lr", "export", "validate", "doctor"}) {
+  for (const char* name : {"run", "worker", "import", "bench-comm", "report", "compare", "predict", "lr", "export",
+                           "validate", "doctor", "gui"}) {
     const Outcome own = run_ddpprof({name, "--help"});
     EXPECT_EQ(own.code, 0) << name;
     EXPECT_THAT(own.out, HasSubstr("Usage: ddpprof " + std::string(name)));
@@ -89,6 +92,13 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
        "ddpprof report: --format: unknown value 'tabel' (expected one of table, csv, json, markdown); did you mean "
        "'table'?"},
       {{"report", "/nowhere/x.db"}, "…ddpprof report: /nowhere/x.db: no such file"},
+      {{"compare", "DB"}, "ddpprof compare: B.db is required; see ddpprof compare --help"},
+      {{"compare", "DB", "/nowhere/x.db"}, "…ddpprof compare: /nowhere/x.db: no such file"},
+      {{"compare", "DB", "DB", "--format", "tabel"}, "…did you mean 'table'?"},
+      {{"gui", "/nowhere/x.db"},
+       "ddpprof gui: /nowhere/x.db: no such file (expected a trace database, as written by ddpprof run); correct the "
+       "name, "
+       "or leave it out and open one in the window"},
       {{"export", "DB", "--format", "crome", "--out", "x"}, "…did you mean 'chrome'?"},
       {{"export", "DB", "--format", "chrome"}, "ddpprof export: --out is required; see ddpprof export --help"},
       {{"predict", "DB", "--workers", "8,x"},
@@ -185,6 +195,92 @@ TEST_F(CommandLine, APathThatCannotBeIsTwoAndAFullDeviceFour) {
   const Outcome full = run_ddpprof({"report", database_}, "/dev/full");
   EXPECT_EQ(full.code, 4);
   EXPECT_THAT(full.messages, HasSubstr("ddpprof report: standard output cannot be written"));
+}
+
+TEST_F(CommandLine, CompareSaysWhatDiffersAndInWhichKeys) {
+  const std::string other = (folder_ / "other.db").string();
+  {
+    test::SyntheticRun run(other);
+    run.fill();
+    SQLite::Statement update(run.database.sql(), "UPDATE scenario SET resolved = ?");
+    update.bind(1, std::string(test::scenario) + "measure: {steps: 77}\n");
+    update.exec();
+    run.database.sql().exec("UPDATE step SET duration_ns = 2 * duration_ns");
+  }
+  const Outcome compared = run_ddpprof({"compare", database_, other, "--format", "json"});
+  ASSERT_EQ(compared.code, 0) << compared.messages;
+  EXPECT_THAT(compared.messages, IsEmpty());
+  const auto document = nlohmann::json::parse(compared.out);
+  EXPECT_EQ(document["report"], "compare");
+  bool keys = false, steps = false;
+  for (const auto& table : document["tables"]) {
+    for (const auto& row : table["rows"]) {
+      if (table["name"] == "compare_settings" && row["name"] == "measure.steps") {
+        keys = true;
+        EXPECT_EQ(row["a"], "30") << "the default";
+        EXPECT_EQ(row["b"], "77");
+      }
+      if (table["name"] == "compare_time" && row["what"] == "step") {
+        steps = true;
+        EXPECT_EQ(row["ratio"], 2.0) << row;
+        EXPECT_EQ(row["verdict"], "cannot tell") << "3 and 4 steps are too few: " << row;
+      }
+    }
+  }
+  EXPECT_TRUE(keys);
+  EXPECT_TRUE(steps);
+  EXPECT_EQ(run_ddpprof({"compare", database_, (folder_ / "empty.db").string()}).code, 0)
+      << "nothing in common is an answer";
+  EXPECT_EQ(run_ddpprof({"compare", file("no.db", "text"), other}).code, 5);
+}
+
+// Sets a variable for the programs that a test starts.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
+  }
+  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(CommandLine, GuiBecomesTheDesktopProgramWithTheFile) {
+  const std::string program = file("stand-in", "#!/bin/sh\necho \"$$: $*\"\nexit 7\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const Variable gui("DDPPROF_GUI_PROGRAM", program.c_str()), display("QT_QPA_PLATFORM", "offscreen");
+  const Outcome started = run_ddpprof({"gui", database_, "--page", "Timeline"});
+  EXPECT_EQ(started.code, 7) << "its exit code is the command's";
+  EXPECT_THAT(started.out, testing::EndsWith(": --page Timeline -- " + database_ + "\n"));
+  EXPECT_THAT(run_ddpprof({"gui"}).out, testing::EndsWith(": \n")) << "without a file";
+}
+
+TEST_F(CommandLine, GuiWithoutAProgramOrADisplayEndsWithThree) {
+  {
+    const Variable gui("DDPPROF_GUI_PROGRAM", "/nowhere/ddpprof-gui"), display("QT_QPA_PLATFORM", "offscreen");
+    const Outcome none = run_ddpprof({"gui", database_});
+    EXPECT_EQ(none.code, 3);
+    EXPECT_EQ(none.messages, "ddpprof gui: DDPPROF_GUI_PROGRAM names '/nowhere/ddpprof-gui', which does not exist\n");
+  }
+  const Variable gui("DDPPROF_GUI_PROGRAM", "/bin/true"), platform("QT_QPA_PLATFORM", nullptr),
+      display("DISPLAY", nullptr), wayland("WAYLAND_DISPLAY", nullptr);
+  const Outcome none = run_ddpprof({"gui", database_});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.messages, StartsWith("ddpprof gui: there is no display to open a window on (expected DISPLAY or "));
+  EXPECT_THAT(none.messages, HasSubstr("ddpprof report"));
+}
+
+TEST_F(CommandLine, AWrongFormOfProgressIsSaidBeforeAnythingRuns) {
+  const Outcome wrong =
+      run_ddpprof({"run", file("sound.yaml", test::scenario), "--dry-run", "--progress", "json-line"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.messages,
+              HasSubstr("--progress: unknown value 'json-line' (expected one of auto, json-lines, none)"));
 }
 
 TEST_F(CommandLine, ValidateSaysEverythingThatIsWrong) {

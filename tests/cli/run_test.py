@@ -171,6 +171,24 @@ class RunTest(unittest.TestCase):
         self.assertEqual(wait_until(lambda: not processes_of(self.path) and "none", 10), "none")
         self.assertEqual(self.query("SELECT status FROM measurement"), [("ok",)])  # the journal rolled back to N = 1
 
+    def test_progress_for_programs_is_a_line_of_json_each(self):
+        result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
+                     "--set", "strategies=[ddp]", "--set", "measure.steps=400", "--progress", "json-lines")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stderr.splitlines() if line.startswith('{"progress"')]
+        measuring = [line for line in lines if line["progress"] == "measuring"]
+        self.assertEqual(lines[-1], {"progress": "concluding", "configuration": 2, "configurations": 2})
+        self.assertEqual([(line["configuration"], line["workers"], line["activity"], line["steps"])
+                          for line in measuring if line["activity"] == "starting" and line["steps"] is None][0],
+                         (1, 1, "starting", None))
+        self.assertEqual({(line["configuration"], line["workers"]) for line in measuring}, {(1, 1), (2, 2)})
+        for line in measuring:
+            self.assertEqual((line["strategy"], line["repeat"], line["configurations"]), ("ddp", 0, 2))
+            self.assertGreaterEqual(line["step"], 0)
+        quiet = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--overwrite", "--workers", "1", *QUICK,
+                    "--set", "strategies=[ddp]", "--progress", "json-lines", "-q")
+        self.assertNotIn('"progress"', quiet.stderr)
+
     def test_untraced_run_has_step_times_and_says_what_is_missing(self):
         result = run("run", SCENARIOS / "mnist-mlp.yaml", "--out", self.database, "--workers", "1,2", *QUICK,
                      "--set", "strategies=[ddp]", "--set", "measure.trace=false")

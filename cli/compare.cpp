@@ -1,0 +1,43 @@
+// ddpprof compare: two trace databases beside each other, differences first.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/database_file.hpp"
+#include "cli/output_format.hpp"
+#include "runner/questions/compare.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+class CompareSubcommand final : public Subcommand {
+ public:
+  std::string_view name() const override { return "compare"; }
+  std::string_view summary() const override { return "Compare two trace databases, differences first"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("A.db", a_, "The trace database to compare with")->required();
+    app.add_option("B.db", b_, "The one compared: ratios are B / A")->required();
+    app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
+  }
+
+  ExitCode run(Context& context) override {
+    const report::Format format = checked_format(format_);
+    store::Database a = open_database(a_), b = open_database(b_);
+    try {
+      render(questions::compare(a, b), format, context.out, context.width);
+    } catch (const store::DatabaseError& error) {
+      throw failure_of(error);
+    }
+    return ExitCode::done;
+  }
+
+ private:
+  std::string a_, b_, format_ = "table";
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_compare() { return std::make_unique<CompareSubcommand>(); }
+
+}  // namespace ddpprof::cli

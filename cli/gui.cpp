@@ -1,0 +1,69 @@
+// ddpprof gui: becomes the desktop program ddpprof-gui.
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "cli/installation.hpp"
+#include "cli/subcommand.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// Qt's own choice of a platform counts as a display: with QT_QPA_PLATFORM=offscreen or vnc none is needed.
+void require_display() {
+  if (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") || is_set("QT_QPA_PLATFORM")) return;
+  throw Failure(ExitCode::machine, "there is no display to open a window on", "DISPLAY or WAYLAND_DISPLAY to be set",
+                "log in with a desktop or ssh -X, or read the file with ddpprof report");
+}
+
+class GuiSubcommand final : public Subcommand {
+ public:
+  std::string_view name() const override { return "gui"; }
+  std::string_view summary() const override { return "Open the desktop program"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("FILE.db", file_, "Trace database to open, as written by ddpprof run");
+    app.add_option("--page", page_, "Start on this page, e.g. Timeline")->type_name("NAME");
+  }
+
+  ExitCode run(Context& context) override {
+    if (!file_.empty() && !std::filesystem::exists(file_)) {
+      throw Failure(ExitCode::usage, file_ + ": no such file", "a trace database, as written by ddpprof run",
+                    "correct the name, or leave it out and open one in the window");
+    }
+    const std::filesystem::path program = find_gui();
+    require_display();
+    std::vector<std::string> words = {program.string()};
+    if (!page_.empty()) words.insert(words.end(), {"--page", page_});
+    if (!file_.empty()) words.insert(words.end(), {"--", file_});
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    context.out.flush();
+    context.messages.flush();
+    execv(program.c_str(), arguments.data());
+    throw Failure(ExitCode::machine, program.string() + " cannot be started: " + std::strerror(errno),
+                  "an executable program", "build it again, or name another in DDPPROF_GUI_PROGRAM");
+  }
+
+ private:
+  std::string file_, page_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_gui() { return std::make_unique<GuiSubcommand>(); }
+
+}  // namespace ddpprof::cli
