@@ -22,9 +22,16 @@ class Page : public QWidget {
   virtual QString title() const = 0;  // with the accelerator's &
   // Keys that this page alone knows, for F1: pairs of keys and what they do.
   virtual std::vector<std::pair<QString, QString>> keys() const { return {}; }
+  // What this page shows of the selected range, as a widget to put beside the other pages; null when it has none.
+  virtual QWidget* make_companion(QWidget* parent) {
+    (void)parent;
+    return nullptr;
+  }
   // The opened file, or null: the page shows what to do instead of data. Called on the interface thread; long work is
   // started as a Job.
   virtual void show_file(std::shared_ptr<const OpenedFile> file) = 0;
+  // Asked before the window closes: false keeps it open (unsaved text, a run that goes on). May ask the user.
+  virtual bool may_close() { return true; }
 
  signals:
   // One line for the status bar.

@@ -45,7 +45,11 @@ void TableView::set_table(report::Table table) {
   resizeColumnsToContents();
   for (int i = 0; i < model_->columnCount(); ++i)
     if (columnWidth(i) > 480) setColumnWidth(i, 480);
-  resizeRowsToContents();
+  // Heights matter to sentences; of thousands of rows they would take longer than a frame.
+  if (model_->rowCount() <= 200)
+    resizeRowsToContents();
+  else
+    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 4);
 }
 
 void TableView::copy_selection() {

@@ -4,6 +4,7 @@
 #include <QCloseEvent>
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -48,12 +49,44 @@ MainWindow::MainWindow(QWidget* parent)
     connect(page, &Page::open_requested, this, &MainWindow::open);
     page->show_file(nullptr);
   }
+  make_docks();
   make_menus();
   connect(&opening_, &Job::running_changed, this, [this](bool running) {
     if (running) statusBar()->showMessage(tr("Reading…"));
   });
   setWindowTitle(tr("ddpprof"));
   restore_layout();
+}
+
+void MainWindow::make_docks() {
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    auto* dock = new QDockWidget(tr("Selected range"), this);
+    QWidget* companion = pages_[i]->make_companion(dock);
+    if (!companion) {
+      delete dock;
+      continue;
+    }
+    dock->setObjectName(QStringLiteral("companion %1").arg(i));
+    dock->setFeatures(QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetFloatable);
+    dock->setWidget(companion);
+    addDockWidget(Qt::BottomDockWidgetArea, dock);
+    auto* wanted = new QAction(tr("Selected &range beside every page"), this);
+    wanted->setCheckable(true);
+    wanted->setChecked(QSettings().value("window/companions", true).toBool());
+    connect(wanted, &QAction::toggled, this, [this](bool on) {
+      if (keeps_layout_) QSettings().setValue("window/companions", on);
+      show_docks();
+    });
+    docks_.push_back({dock, static_cast<int>(i), wanted});
+  }
+  connect(&selection_, &Selection::range_changed, this, &MainWindow::show_docks);
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::show_docks);
+  show_docks();
+}
+
+void MainWindow::show_docks() {
+  for (const Dock& dock : docks_)
+    dock.dock->setVisible(dock.wanted->isChecked() && selection_.range() && tabs_->currentIndex() != dock.page);
 }
 
 void MainWindow::make_menus() {
@@ -77,6 +110,7 @@ void MainWindow::make_menus() {
     });
   }
   view->addSeparator();
+  for (const Dock& dock : docks_) view->addAction(dock.wanted);
   add_appearance_menu(*view);
 
   QMenu* help = menuBar()->addMenu(tr("&Help"));
@@ -208,6 +242,9 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  for (Page* page : pages_) {
+    if (!page->may_close()) return event->ignore();
+  }
   if (keeps_layout_) {
     QSettings settings;
     settings.setValue("window/geometry", saveGeometry());
@@ -223,6 +260,7 @@ void MainWindow::restore_layout() {
   if (!restoreGeometry(settings.value("window/geometry").toByteArray())) resize(1280, 820);
   restoreState(settings.value("window/state").toByteArray());
   tabs_->setCurrentIndex(settings.value("window/page", 0).toInt());
+  show_docks();
 }
 
 }  // namespace ddpprof::gui

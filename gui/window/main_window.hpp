@@ -9,6 +9,7 @@
 #include "gui/models/opened_file.hpp"
 #include "gui/models/selection.hpp"
 
+class QDockWidget;
 class QMenu;
 class QTabWidget;
 
@@ -50,6 +51,8 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent*) override;
 
  private:
+  void make_docks();
+  void show_docks();  // where there is a selected range, beside every page but their own
   void make_menus();
   void fill_recent();
   void remember(const QString& path);
@@ -64,6 +67,12 @@ class MainWindow : public QMainWindow {
   QMenu* recent_ = nullptr;
   bool keeps_layout_ = true;
   std::vector<Page*> pages_;
+  struct Dock {
+    QDockWidget* dock;
+    int page;         // whose companion it holds: it has its own
+    QAction* wanted;  // in the menu View
+  };
+  std::vector<Dock> docks_;
 };
 
 }  // namespace ddpprof::gui

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QDockWidget>
 #include <QDropEvent>
 #include <QImage>
 #include <QMimeData>
@@ -14,8 +15,10 @@
 #include <QTest>
 #include <QUrl>
 
+#include "gui/pages/page.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/widgets/diagnostics_bar.hpp"
+#include "gui/widgets/table_view.hpp"
 #include "gui/window/appearance.hpp"
 #include "gui/window/picture.hpp"
 #include "tests/gui/window/files.hpp"
@@ -139,6 +142,29 @@ TEST(MainWindow, AFileDroppedOnItIsOpened) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return yes.count() == 1; }, 30'000));
 }
 
+TEST(MainWindow, TheSelectedRangeIsBesideEveryPageButTheTimeline) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  MainWindow window;
+  window.show();
+  ASSERT_EQ(opened(window, folder / "run.db"), "");
+  auto* dock = window.findChild<QDockWidget*>();
+  ASSERT_NE(dock, nullptr);
+  window.show_page("Ranks");
+  EXPECT_FALSE(dock->isVisible()) << "nothing is selected";
+  window.selection().set_range(TimeRange{window.file()->measurements.front().id, 0, std::int64_t{1} << 60});
+  EXPECT_TRUE(dock->isVisible());
+  window.show_page("Timeline");
+  EXPECT_FALSE(dock->isVisible());
+  window.show_page("Scaling");
+  EXPECT_TRUE(dock->isVisible());
+  const auto tables = dock->findChildren<TableView*>();
+  ASSERT_FALSE(tables.isEmpty());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return tables.front()->model()->rowCount() > 0; }, 30'000));
+  window.close_file();
+  EXPECT_FALSE(dock->isVisible());
+}
+
 TEST(MainWindow, RemembersFilesPageAndSize) {
   const Folder folder;
   test::write_sound(folder / "a.db");
@@ -146,7 +172,7 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   {
     MainWindow window;
     window.show();
-    window.resize(900, 640);
+    window.resize(950, 640);
     opened(window, folder / "a.db");
     opened(window, folder / "b.db");
     opened(window, folder / "a.db");
@@ -157,8 +183,10 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   EXPECT_EQ(recent.mid(0, 2), (QStringList{text_of(folder / "a.db"), text_of(folder / "b.db")}))
       << "newest first, once";
   MainWindow again;
+  // Half of a full HD screen, and the whole of it at 2x.
+  for (const Page* page : again.pages()) EXPECT_LE(page->minimumSizeHint().width(), 940) << page->title().toStdString();
   EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 2);
-  EXPECT_EQ(again.width(), 900);
+  EXPECT_EQ(again.width(), 950);
 }
 
 TEST(MainWindow, FollowsThePaletteLightAndDark) {

@@ -1,0 +1,150 @@
+// One knob moved to the redrawn plot: simulate, set the data, paint 1280 x 800 into memory. Goal: one frame, 16 ms.
+//
+// `quick` is what the window does for a move: as many N as can be simulated within its 6 ms, at least a coarse curve.
+// `whole` is all 64 N with what is said of the chosen one, as it follows when the first look was coarse.
+#include <benchmark/benchmark.h>
+
+#include <QApplication>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "analysis/fit/predictor.hpp"
+#include "gui/models/scaling/snapshot.hpp"
+#include "gui/pages/scaling/scaling_plot.hpp"
+#include "simulator/stats/random.hpp"
+
+namespace {
+
+using namespace ddpprof;
+using gui::whatif::Knobs;
+using gui::whatif::ScalingPlot;
+using gui::whatif::Simulations;
+using gui::whatif::Snapshot;
+
+fit::StepProfile profile_of(bool nccl, std::int64_t workers, std::int64_t buckets, stats::Random& random) {
+  fit::StepProfile profile;
+  profile.machine.workers = profile.machine.nodes = profile.machine.machines = workers;
+  profile.machine.backend = nccl ? "nccl" : "gloo";
+  profile.machine.device = nccl ? "cuda" : "cpu";
+  profile.machine.cores = 8;
+  profile.strategy = "ddp";
+  profile.samples_per_worker = 32.0;
+  profile.batch_per_worker = 32;
+  profile.forward_s = 0.1;
+  profile.backward_s = 0.2;
+  profile.optimizer_s = 0.01;
+  profile.tail_s = 1e-4;
+  profile.compute_noise = profile.step_noise = profile.step_jitter = 0.01;
+  profile.straggler_s = 0.002;
+  for (std::int64_t i = 1; i <= buckets; ++i) {
+    const std::int64_t bytes = (20 << 20) + 4 * i;  // no two of them alike
+    profile.buckets.push_back({bytes, 0.2 * static_cast<double>(i) / static_cast<double>(buckets)});
+    profile.parameter_bytes += bytes;
+  }
+  profile.communication_s = 0.1;
+  profile.exposed_s = 0.01;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    std::vector<double> steps;
+    for (int step = 0; step < 30; ++step) steps.push_back(0.322 * (1.0 + 0.01 * random.normal()));
+    profile.step_s.insert(profile.step_s.end(), steps.begin(), steps.end());
+    profile.step_repeats.push_back(std::move(steps));
+  }
+  return profile;
+}
+
+fit::Models measured_models(bool nccl, std::int64_t buckets) {
+  stats::Random random(1);
+  fit::Models models;
+  for (const std::int64_t workers : {2, 8, 16}) {
+    fit::StepProfile profile = profile_of(nccl, workers, buckets, random);
+    for (std::size_t i = 0; i < profile.buckets.size();
+         i += static_cast<std::size_t>(std::max<std::int64_t>(1, buckets / 10))) {
+      fit::CollectivePoint point;
+      point.machine = profile.machine;
+      point.bytes = profile.buckets[i].bytes;
+      const auto n = static_cast<double>(workers);
+      point.transfer_s =
+          2.0 * (n - 1.0) * (10e-6 + static_cast<double>(point.bytes) / n / 1e11) * (1.0 + 0.02 * random.normal());
+      point.noise = 0.02;
+      point.count = 30;
+      models.measured.collectives.push_back(point);
+    }
+    models.measured.ddp.emplace(workers, std::move(profile));
+  }
+  models.all_reduce = fit::fit_all_reduce(models.measured.collectives);
+  models.ddp_compute = fit::fit_compute("ddp", models.measured.ddp);
+  return models;
+}
+
+double at_share(std::vector<double> sorted, double share) {
+  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+}
+
+void slider(benchmark::State& state, bool whole) {
+  auto file = std::make_shared<gui::OpenedFile>();
+  file->models = std::make_shared<const fit::Models>(measured_models(state.range(0) != 0, state.range(1)));
+  if (!file->models->all_reduce.usable) return state.SkipWithError(file->models->all_reduce.status.c_str());
+  const Knobs measured = gui::whatif::measured_knobs(*file, "ddp");
+  Simulations simulations(file);
+  ScalingPlot plot;
+  plot.resize(1280, 800);
+  plot.show();
+  QApplication::processEvents();
+  const auto ask = [&](const Knobs& knobs, Simulations::Clock::time_point deadline) {
+    return gui::whatif::answer(simulations, {knobs, measured, 4096}, deadline, [] { return false; });
+  };
+  Knobs knobs = measured;
+  ask(knobs, Simulations::Clock::time_point::max());  // the window has drawn what was measured long before
+  std::vector<double> frames_ms, simulated_ms;
+  double points = 0.0;
+  for (auto _ : state) {
+    knobs.bandwidth = knobs.bandwidth < 10.0 ? knobs.bandwidth * 1.0137 : 0.1;  // no change twice: none is remembered
+    const auto begin = Simulations::Clock::now();
+    const auto deadline = whole ? Simulations::Clock::time_point::max() : begin + std::chrono::milliseconds(6);
+    const Snapshot shot = ask(knobs, deadline);
+    const auto simulated = Simulations::Clock::now();
+    plot.show_snapshot(shot);
+    plot.replot(QCustomPlot::rpImmediateRefresh);
+    const auto end = Simulations::Clock::now();
+    const auto ms = [](auto duration) { return std::chrono::duration<double, std::milli>(duration).count(); };
+    frames_ms.push_back(ms(end - begin));
+    simulated_ms.push_back(ms(simulated - begin));
+    points += static_cast<double>(shot.changed->points.size());
+  }
+  std::sort(frames_ms.begin(), frames_ms.end());
+  std::sort(simulated_ms.begin(), simulated_ms.end());
+  state.counters["p50_ms"] = at_share(frames_ms, 0.5);
+  state.counters["p99_ms"] = at_share(frames_ms, 0.99);
+  state.counters["simulated_p50_ms"] = at_share(simulated_ms, 0.5);
+  state.counters["simulated_p99_ms"] = at_share(simulated_ms, 0.99);
+  state.counters["drawn_n"] = points / static_cast<double>(frames_ms.size());
+}
+
+void quick(benchmark::State& state) { slider(state, false); }
+void whole(benchmark::State& state) { slider(state, true); }
+BENCHMARK(quick)
+    ->ArgNames({"nccl", "buckets"})
+    ->ArgsProduct({{1, 0}, {10, 100}})
+    ->UseRealTime()
+    ->Iterations(300)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(whole)
+    ->ArgNames({"nccl", "buckets"})
+    ->ArgsProduct({{1, 0}, {10, 100}})
+    ->UseRealTime()
+    ->Iterations(100)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QApplication application(argc, argv);
+  QApplication::setStyle("Fusion");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,51 @@
+// What the Fit page plots of a fitted model: measured points, the model's curve, residuals, and what was concluded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/predictor.hpp"
+
+namespace ddpprof::gui {
+
+enum class FitKind { all_reduce, ddp_compute, dp_compute, copies };
+const char* to_string(FitKind);  // as people read it: "All-reduce (ddp)"
+// The names that the report `fit` has them under.
+const char* fit_name(FitKind);
+const char* fit_strategy(FitKind);
+
+struct FitPoint {
+  double x = 0.0;                          // bytes, or N
+  double measured_s = 0.0, error_s = 0.0;  // the standard error of measured_s
+  double fitted_s = 0.0;
+  double relative_error() const { return fitted_s / measured_s - 1.0; }
+};
+
+// What belongs together on the plot: one N and source, or one copy phase at one N. The curve lies on x as the points
+// do.
+struct FitSeries {
+  std::string name;
+  std::int64_t workers = 1;
+  std::vector<FitPoint> points;
+  std::vector<double> curve_x, curve_s;
+};
+
+struct FitView {
+  FitKind kind = FitKind::all_reduce;
+  bool usable = false;
+  std::string form, status;
+  std::vector<std::string> warnings, notes;
+  std::string x_title;        // with its unit in brackets
+  std::string curve_meaning;  // what the line is, where points need not lie on it
+  std::vector<FitSeries> series;
+};
+
+// The models of which anything was measured, in the order the report has them.
+std::vector<FitKind> fits_of(const fit::Models&);
+
+// `gpus_per_node` as predictions take it: where ranks of N that were not measured would be.
+FitView view_fit(const fit::Models&, FitKind, std::int64_t gpus_per_node);
+
+}  // namespace ddpprof::gui

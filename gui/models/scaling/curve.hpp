@@ -1,0 +1,58 @@
+// A strategy's figures over N as they are drawn: of each N the step and what follows from it, and where communication
+// takes over.
+//
+// The figures are those of fit::Predictor. Efficiency is a step of one worker over a step of N: weak scaling, as in the
+// table of predictions; under a change both are changed. The intervals are the step's; N = 1 is taken as known.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/predictor.hpp"
+#include "gui/models/scaling/measured_points.hpp"
+
+namespace ddpprof::gui::whatif {
+
+struct Figure {
+  double value = 0.0, low = 0.0, high = 0.0;
+};
+
+struct CurvePoint {
+  std::int64_t workers = 1;
+  fit::Terms terms;
+  Figure step_s, throughput, speedup, efficiency;
+  bool far = false;   // beyond four times the largest measured N
+  bool wide = false;  // fit::Predictor::is_wide
+
+  // Communication in flight while something computes; with exposed, skew and the rest of compute it adds up to the
+  // step.
+  double overlapped_s() const;
+};
+
+struct Curve {
+  std::vector<CurvePoint> points;  // by N; those without figures are left out
+  std::string why_not;             // of the first of these
+  const CurvePoint* at(std::int64_t workers) const;
+};
+
+// Where exposed communication, waiting included, first exceeds a share of the step.
+struct Knee {
+  double share = 0.5;
+  std::optional<std::int64_t> workers;
+};
+
+inline constexpr double far_beyond = 4.0;  // times the largest measured N: as predictions' notes say it
+
+using Outlooks = std::map<std::int64_t, fit::Outlook>;  // by N
+
+// `one_step_s`: of one worker, under the same change.
+Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&, double one_step_s);
+
+// report::knee_table of these points, for its shares in ascending order. `measured` counts before what is predicted, as
+// there, where the curve is of the machine that was measured; give none for a changed curve.
+std::vector<Knee> knees(const Curve&, const std::string& strategy, const std::vector<MeasuredPoint>& measured);
+
+}  // namespace ddpprof::gui::whatif

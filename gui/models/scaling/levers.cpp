@@ -1,0 +1,97 @@
+#include "gui/models/scaling/levers.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "analysis/report/columns.hpp"
+
+namespace ddpprof::gui::whatif {
+
+std::vector<Lever> candidate_levers(const Knobs& knobs, const Knobs& measured) {
+  Knobs as_measured = measured;
+  as_measured.workers = knobs.workers;
+  as_measured.strategy = knobs.base_strategy();
+  as_measured.gpus_per_node = knobs.gpus_per_node;
+  as_measured.dedicated = knobs.dedicated;
+  std::vector<Lever> all;
+  const auto add = [&](KnobId id, std::string words, const char* needs, const auto& turn) {
+    Lever lever;
+    lever.knob = id;
+    lever.knobs = as_measured;
+    turn(lever.knobs);
+    lever.words = std::move(words);
+    lever.needs = needs;
+    all.push_back(std::move(lever));
+  };
+  const bool ddp = as_measured.strategy == "ddp";
+  const std::string links = ddp ? "link" : "copy";
+  add(KnobId::bandwidth, links + " bandwidth × 2", "faster links", [](Knobs& k) { k.bandwidth = 2.0; });
+  add(KnobId::latency, links + " latency × ½", "faster links", [](Knobs& k) { k.latency = 0.5; });
+  add(KnobId::compute, "compute speed × 2", "faster devices", [](Knobs& k) { k.compute = 2.0; });
+  if (ddp) {
+    add(KnobId::sixteen_bit, "fp16 gradients", "a communication hook",
+        [](Knobs& k) { k.sixteen_bit = "compression=fp16"; });
+    add(KnobId::bucket_cap, "bucket cap × 2", "a setting of DDP", [](Knobs& k) { k.bucket_cap_mb *= 2.0; });
+    add(KnobId::bucket_cap, "bucket cap × ½", "a setting of DDP", [](Knobs& k) { k.bucket_cap_mb *= 0.5; });
+  }
+  add(KnobId::accumulation, fmt::format("accumulation {}", 2 * measured.accumulation), "a larger global batch",
+      [](Knobs& k) { k.accumulation *= 2; });
+  if (measured.batch > 0)
+    add(KnobId::batch, fmt::format("batch per worker {}", 2 * measured.batch), "a larger global batch",
+        [](Knobs& k) { k.batch *= 2; });
+  return all;
+}
+
+std::vector<Lever> weigh(std::vector<Lever> levers, const fit::Predictor& predictor, const Knobs& measured,
+                         const std::function<bool()>& stop) {
+  for (Lever& lever : levers) {
+    if (stop()) break;
+    try {
+      const fit::WhatIf change = what_if(lever.knobs, measured);
+      const std::int64_t workers = lever.knobs.workers;
+      lever.why_not = predictor.refusal(workers);
+      if (lever.why_not.empty()) lever.why_not = predictor.no_change(change);
+      if (lever.why_not.empty()) lever.row = predictor.what_if(workers, change);
+    } catch (const std::invalid_argument& error) {
+      lever.why_not = error.what();
+    }
+  }
+  std::stable_sort(levers.begin(), levers.end(), [](const Lever& a, const Lever& b) {
+    return (a.row ? a.row->speedup : -1.0) > (b.row ? b.row->speedup : -1.0);
+  });
+  return levers;
+}
+
+report::Table levers_table(const std::vector<Lever>& levers, std::int64_t workers, double confidence) {
+  report::Table table;
+  table.name = "levers";
+  table.title = fmt::format("Which knob helps most at N = {}", workers);
+  const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
+  table.note = "Each alone, everything else as measured. Speedup: of the throughput, with its " + level +
+               " interval; ddpprof predict --what-if says the same.";
+  table.empty = "Nothing that was measured can answer this.";
+  table.columns = {report::text("knob", "one knob alone"),
+                   report::digits(report::quantity("speedup", "speedup", "×"), 3),
+                   report::digits(report::quantity("speedup_low", level + " low", "×"), 3),
+                   report::digits(report::quantity("speedup_high", level + " high", "×"), 3),
+                   report::digits(report::seconds("changed_step_s", "step then"), 4),
+                   report::text("needs", "asks for"),
+                   report::prose("note", "why not")};
+  for (const Lever& lever : levers) {
+    report::Row row = {lever.words};
+    if (lever.row) {
+      row.insert(row.end(), {lever.row->speedup, lever.row->speedup_low, lever.row->speedup_high,
+                             lever.row->changed_step_s, lever.needs, report::Cell()});
+    } else {
+      row.insert(row.end(), {report::Cell(), report::Cell(), report::Cell(), report::Cell(), lever.needs,
+                             lever.why_not.empty() ? report::Cell() : report::Cell(lever.why_not)});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace ddpprof::gui::whatif

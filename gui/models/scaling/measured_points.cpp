@@ -1,0 +1,40 @@
+#include "gui/models/scaling/measured_points.hpp"
+
+#include <algorithm>
+
+namespace ddpprof::gui::whatif {
+
+std::vector<MeasuredPoint> measured_points(const std::vector<report::Configuration>& configurations,
+                                           const std::string& strategy) {
+  using report::RunStep;
+  std::vector<MeasuredPoint> points;
+  for (const report::Configuration* c : report::scaling_configurations(configurations)) {
+    if (c->strategy != strategy) continue;
+    const auto median = [&](double RunStep::*field) { return report::median_of(c->measured, field).mid; };
+    MeasuredPoint point;
+    point.strategy = strategy;
+    point.workers = c->world_size;
+    point.batch_per_worker = c->batch_per_worker;
+    point.accumulation = c->accumulation;
+    point.step_s = report::median_of(c->measured, &RunStep::duration_s);
+    point.throughput = report::throughput(*c);
+    if (const report::Configuration* one = report::baseline(configurations, *c)) {
+      point.speedup = point.throughput / report::throughput(*one);
+      point.efficiency = *point.speedup / static_cast<double>(c->world_size);
+    }
+    point.compute_s = median(&RunStep::compute_s);
+    point.communication_s = median(&RunStep::communication_s);
+    point.overlapped_s = median(&RunStep::overlapped_s);
+    point.exposed_s = median(&RunStep::exposed_s);
+    point.skew_s = median(&RunStep::skew_s);
+    point.data_wait_s = median(&RunStep::data_wait_s);
+    point.host_to_device_s = median(&RunStep::host_to_device_s);
+    point.copy_s = median(&RunStep::copy_s);
+    points.push_back(std::move(point));
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.workers < b.workers; });
+  return points;
+}
+
+}  // namespace ddpprof::gui::whatif

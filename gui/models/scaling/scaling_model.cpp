@@ -1,0 +1,225 @@
+#include "gui/models/scaling/scaling_model.hpp"
+
+#include <algorithm>
+
+#include "analysis/report/model_tables.hpp"
+#include "analysis/report/what_if_tables.hpp"
+#include "gui/models/scaling/worker_counts.hpp"
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+constexpr std::chrono::milliseconds first_snapshot(6);  // leaves the rest of a frame of 16 ms to painting
+constexpr int rest_ms = 120;                            // without a move: then the slower answers are worth their time
+constexpr std::int64_t least_limit = 64;
+
+std::int64_t next_power(std::int64_t n) {
+  std::int64_t power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+}  // namespace
+
+PredictTables predict_tables(const OpenedFile& file, const fit::PredictOptions& options) {
+  const fit::PredictResult result = fit::predict_all(*file.models, options);
+  PredictTables tables;
+  tables.predictions = report::predictions_table(result.predictions);
+  tables.has_what_if = options.what_if.any();
+  if (tables.has_what_if) tables.what_if = report::what_if_table(result.what_ifs, options.what_if, options.confidence);
+  tables.why = report::why_table(result.why, options.what_if);
+  tables.knee = report::knee_table(report::measured_scaling(file.configurations), result.predictions);
+  tables.notes = report::notes_table(result.notes);
+  return tables;
+}
+
+ScalingModel::ScalingModel(QObject* parent)
+    : QObject(parent),
+      moving_(this, &quick_),
+      refining_(this, &quick_),
+      weighing_(this, &slow_),
+      filling_(this, &slow_) {
+  quick_.setMaxThreadCount(2);
+  slow_.setMaxThreadCount(1);
+  resting_.setSingleShot(true);
+  resting_.setInterval(rest_ms);
+  connect(&resting_, &QTimer::timeout, this, &ScalingModel::rest);
+  for (Job* job : {&moving_, &refining_, &weighing_, &filling_})
+    connect(job, &Job::running_changed, this, [this] { emit busy_changed(busy()); });
+}
+
+ScalingModel::~ScalingModel() {
+  // Nobody hears of what stops now.
+  disconnect(this, nullptr, nullptr, nullptr);
+  for (Job* job : {&moving_, &refining_, &weighing_, &filling_}) {
+    disconnect(job, nullptr, this, nullptr);
+    job->cancel();
+  }
+}
+
+void ScalingModel::set_file(std::shared_ptr<const OpenedFile> file) {
+  for (Job* job : {&moving_, &refining_, &weighing_, &filling_}) job->cancel();
+  resting_.stop();
+  moved_again_ = tables_stale_ = false;
+  file_ = std::move(file);
+  simulations_ = file_ && file_->models ? std::make_shared<Simulations>(file_) : nullptr;
+  snapshot_ = {};
+  levers_.clear();
+  levers_workers_ = 0;
+  tables_ = {};
+  knobs_ = file_ ? measured_knobs(*file_, first_strategy(*file_)) : Knobs{};
+  limit_ = std::clamp(next_power(knobs_.workers), least_limit, most_workers);
+  emit snapshot_changed();
+  emit levers_changed();
+  emit tables_changed();
+  if (simulations_) move();
+}
+
+Knobs ScalingModel::measured() const { return file_ ? measured_knobs(*file_, knobs_.base_strategy()) : Knobs{}; }
+
+void ScalingModel::set_knobs(const Knobs& knobs) {
+  if (knobs == knobs_) return;
+  // What was measured, batch and buckets for instance, is each base strategy's own.
+  const Knobs before = measured();
+  const bool other_base = knobs.base_strategy() != knobs_.base_strategy();
+  knobs_ = knobs;
+  knobs_.workers = std::clamp<std::int64_t>(knobs_.workers, 1, most_workers);
+  if (other_base) {
+    const Knobs now = measured();
+    for (const KnobId id : {KnobId::bucket_cap, KnobId::batch, KnobId::accumulation})
+      if (!differs(knobs_, before, id)) reset(knobs_, now, id);
+    // What DataParallel has none of cannot be left turned.
+    if (knobs_.strategy == "dp")
+      for (const KnobId id : {KnobId::bucket_cap, KnobId::sixteen_bit, KnobId::overlap}) reset(knobs_, now, id);
+  }
+  if (knobs_.workers > limit_) limit_ = std::min(next_power(knobs_.workers), most_workers);
+  if (simulations_) move();
+}
+
+void ScalingModel::set_limit(std::int64_t limit) {
+  limit = std::clamp<std::int64_t>(next_power(std::max(limit, knobs_.workers)), 8, most_workers);
+  if (limit == limit_) return;
+  limit_ = limit;
+  if (simulations_) move();
+}
+
+std::vector<std::int64_t> ScalingModel::tables_workers() const {
+  if (!file_) return {};
+  return table_counts(limit_, file_->workers(knobs_.base_strategy()), knobs_.workers);
+}
+
+std::string ScalingModel::command() const {
+  return file_ ? command_line(*file_, knobs_, measured(), tables_workers()) : "";
+}
+
+bool ScalingModel::busy() const {
+  return moving_.running() || refining_.running() || weighing_.running() || filling_.running() || resting_.isActive();
+}
+
+void ScalingModel::move() {
+  refining_.cancel();
+  weighing_.cancel();
+  resting_.stop();
+  if (moving_.running()) {
+    moved_again_ = true;
+    return;
+  }
+  moved_again_ = false;
+  const Question question{knobs_, measured(), limit_};
+  moving_.start(
+      [simulations = simulations_, question](const Cancelled& cancelled) {
+        return answer(*simulations, question, Simulations::Clock::now() + first_snapshot, [&] { return cancelled(); });
+      },
+      [this](Snapshot snapshot) {
+        take(std::move(snapshot));
+        if (moved_again_)
+          move();
+        else if (snapshot_.complete)
+          resting_.start();
+        else
+          refine();
+      },
+      [this](const std::string& why) {
+        emit failed(QString::fromStdString(why));
+        if (moved_again_) move();
+      });
+}
+
+void ScalingModel::refine() {
+  const Question question{knobs_, measured(), limit_};
+  refining_.start(
+      [simulations = simulations_, question](const Cancelled& cancelled) {
+        return answer(*simulations, question, Simulations::Clock::time_point::max(), [&] { return cancelled(); });
+      },
+      [this](Snapshot snapshot) {
+        take(std::move(snapshot));
+        resting_.start();
+      },
+      [this](const std::string& why) { emit failed(QString::fromStdString(why)); });
+}
+
+void ScalingModel::take(Snapshot snapshot) {
+  snapshot_ = std::move(snapshot);
+  emit snapshot_changed();
+}
+
+void ScalingModel::rest() {
+  weigh_levers();
+  fill_tables();
+}
+
+void ScalingModel::weigh_levers() {
+  if (!snapshot_.refusal.empty()) {
+    levers_.clear();
+    emit levers_changed();
+    return;
+  }
+  const Knobs as_measured = measured();
+  const std::vector<Lever> candidates = candidate_levers(knobs_, as_measured);
+  // They do not change with what is turned: only with N, strategy and machine.
+  if (!levers_.empty() && levers_workers_ == knobs_.workers) {
+    const auto same = [&](const Lever& lever) {
+      return std::any_of(candidates.begin(), candidates.end(),
+                         [&](const Lever& other) { return other.knobs == lever.knobs; });
+    };
+    if (levers_.size() == candidates.size() && std::all_of(levers_.begin(), levers_.end(), same)) return;
+  }
+  weighing_.start(
+      [simulations = simulations_, candidates, as_measured](const Cancelled& cancelled) {
+        const auto predictor = simulations->predictor(candidates.front().knobs);
+        return weigh(candidates, *predictor, as_measured, [&] { return cancelled(); });
+      },
+      [this, workers = knobs_.workers](std::vector<Lever> levers) {
+        levers_ = std::move(levers);
+        levers_workers_ = workers;
+        emit levers_changed();
+      },
+      [this](const std::string& why) { emit failed(QString::fromStdString(why)); });
+}
+
+void ScalingModel::fill_tables() {
+  // It cannot be stopped on its way: the next one waits for it rather than taking its processor.
+  if (filling_.running()) {
+    tables_stale_ = true;
+    return;
+  }
+  tables_stale_ = false;
+  fit::PredictOptions options = predict_options(*file_, knobs_);
+  options.workers = tables_workers();
+  options.what_if = snapshot_.change;
+  filling_.start([file = file_, options](const Cancelled&) { return predict_tables(*file, options); },
+                 [this](PredictTables tables) {
+                   tables_ = std::move(tables);
+                   emit tables_changed();
+                   if (tables_stale_) fill_tables();
+                 },
+                 [this](const std::string& why) {
+                   tables_ = {};
+                   tables_.predictions.title = "Predictions";
+                   tables_.predictions.empty = why;
+                   emit tables_changed();
+                   if (tables_stale_) fill_tables();
+                 });
+}
+
+}  // namespace ddpprof::gui::whatif

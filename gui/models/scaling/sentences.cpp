@@ -1,0 +1,147 @@
+// The scaling page's words.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "analysis/report/units.hpp"
+#include "analysis/report/what_if_tables.hpp"
+#include "gui/models/scaling/snapshot.hpp"
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
+std::string seconds(double value) { return report::format_quantity(value, "s", 4); }
+std::string times(double value) { return report::format_significant(value, 3) + " ×"; }
+std::string interval_name(double confidence) { return fmt::format("{:.3g} % interval", 100.0 * confidence); }
+
+std::string meaning(std::string_view term) {
+  const std::string text = report::terms_text([&](std::string_view word) { return word == term; });
+  const std::size_t colon = text.find(": ");
+  return colon == std::string::npos ? text : text.substr(colon + 2);
+}
+
+double largest(const std::vector<fit::TermGain>& gains) {
+  double most = 0.0;
+  for (const fit::TermGain& gain : gains) most = std::max(most, gain.share);
+  return most;
+}
+
+std::string bound_sentence(const std::string& bound, const std::vector<fit::TermGain>& gains) {
+  return fmt::format("{} ({}): without it a step would be {} shorter.", bound, meaning(bound), percent(largest(gains)));
+}
+
+std::string others_sentence(std::vector<fit::TermGain> gains) {
+  std::stable_sort(gains.begin(), gains.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
+  std::vector<std::string> texts;
+  for (std::size_t i = 1; i < gains.size(); ++i)
+    if (gains[i].share >= 5e-4)
+      texts.push_back(fmt::format("{} {}", fit::to_string(gains[i].term), percent(gains[i].share)));
+  return texts.empty() ? "" : fmt::format(" The others, each free alone: {}.", fmt::join(texts, ", "));
+}
+
+std::string knee_sentence(const std::vector<Knee>& knees, std::int64_t limit, bool copies) {
+  const char* take = copies ? "copies take" : "exposed communication, waiting included, takes";
+  const Knee* last = nullptr;  // the largest share that is exceeded somewhere
+  for (const Knee& knee : knees)
+    if (knee.workers) last = &knee;
+  if (last == nullptr)
+    return fmt::format("Compute-bound up to N = {}: {} at most {:.0f} % of the step.", limit, take,
+                       knees.empty() ? 0.0 : 100.0 * knees.front().share);
+  if (last == &knees.back())
+    return fmt::format("Communication-bound from N = {} on: {} more than {:.0f} % of the step.", *last->workers, take,
+                       100.0 * last->share);
+  return fmt::format("From N = {} on {} more than {:.0f} % of the step; more than {:.0f} % nowhere up to N = {}.",
+                     *last->workers, take, 100.0 * last->share, 100.0 * knees.back().share, limit);
+}
+
+const MeasuredPoint* measured_at(const Snapshot& shot, std::int64_t workers) {
+  const auto found = std::find_if(shot.measured.begin(), shot.measured.end(),
+                                  [&](const MeasuredPoint& point) { return point.workers == workers; });
+  return found == shot.measured.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string figure_text(double value, Quantity quantity) {
+  switch (quantity) {
+    case Quantity::throughput:
+      return report::format_quantity(value, "samples/s", 4);
+    case Quantity::speedup:
+      return times(value);
+    case Quantity::efficiency:
+      return percent(value);
+    case Quantity::step:
+      break;
+  }
+  return seconds(value);
+}
+
+std::vector<Sentence> sentences(const Snapshot& shot) {
+  std::vector<Sentence> all;
+  const auto add = [&](const std::string& about, std::string text, bool warning = false) {
+    if (!text.empty()) all.push_back({about, std::move(text), warning});
+  };
+  // Beside a change, what is said of the machine without it.
+  const auto now = [&](const char* about) { return shot.change.any() ? std::string(about) + " now" : about; };
+  if (!shot.refusal.empty()) {
+    add("Not predicted", shot.refusal, true);
+    return all;
+  }
+  if (!shot.answer) return all;
+  const Answer& answer = *shot.answer;
+  if (!answer.refusal.empty()) {
+    add("Not predicted", answer.refusal, true);
+    return all;
+  }
+  const fit::Prediction& row = answer.prediction;
+  const std::int64_t n = row.world_size;
+  const bool copies = row.strategy == "dp";
+  const bool far = row.extrapolation > far_beyond;
+  if (far)
+    add("Careful",
+        fmt::format("N = {} is {} the largest N that was measured ({:.0f}): the further, the less certain.", n,
+                    times(row.extrapolation), static_cast<double>(n) / row.extrapolation),
+        true);
+  if (fit::Predictor::is_wide(row))
+    add("Careful",
+        fmt::format("The interval runs from {} to {}: an order of magnitude, not a time.", seconds(row.step_low_s),
+                    seconds(row.step_high_s)),
+        true);
+  if (shot.change.any()) {
+    const std::string what = words_of(shot.change);
+    if (answer.what_if) {
+      const fit::WhatIfRow& change = *answer.what_if;
+      add("What if", fmt::format("{}: a step of {} ({} to {}), {}.", what, seconds(change.changed_step_s),
+                                 seconds(change.changed_low_s), seconds(change.changed_high_s),
+                                 report::format_quantity(change.changed_throughput, "samples/s", 4)));
+      add("It brings",
+          fmt::format("{} the throughput ({} {} to {}).", times(change.speedup), interval_name(row.confidence),
+                      times(change.speedup_low), times(change.speedup_high)));
+      if (const CurvePoint* point = shot.changed ? shot.changed->at(n) : nullptr)
+        add("Then efficient", percent(point->efficiency.value) + ", against one worker with the same change.");
+      add("Then binds", bound_sentence(change.changed_bound, answer.changed_gains));
+      add("Then knee", knee_sentence(shot.changed_knees, shot.limit, copies));
+    } else {
+      add("What if", fmt::format("{}: {}.", what, answer.why_no_change), true);
+    }
+  }
+  add(now("Step"), fmt::format("{} ({} {} to {}).", seconds(row.step_s), interval_name(row.confidence),
+                               seconds(row.step_low_s), seconds(row.step_high_s)));
+  add(now("Throughput"), report::format_quantity(row.throughput, "samples/s", 4) + ".");
+  add(now("Efficiency"),
+      n == 1 ? percent(row.efficiency) + ": one worker is what the others are measured by."
+             : fmt::format("{} of {} times one worker's throughput: as much as {} workers.", percent(row.efficiency), n,
+                           report::format_significant(row.efficiency * static_cast<double>(n), 3)));
+  add(now("Binds"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
+  add(now("Knee"), knee_sentence(shot.predicted_knees, shot.limit, copies));
+  if (const MeasuredPoint* point = measured_at(shot, n))
+    add("Measured",
+        fmt::format("{} (95 % interval {} to {}), {}.", seconds(point->step_s.mid), seconds(point->step_s.low),
+                    seconds(point->step_s.high), report::format_quantity(point->throughput, "samples/s", 4)));
+  add("Note", row.note.empty() ? "" : row.note + ".");
+  return all;
+}
+
+}  // namespace ddpprof::gui::whatif

@@ -1,0 +1,120 @@
+#include "gui/models/scaling/simulations.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+constexpr std::size_t first_portion = 4;   // N, while nothing is known of how long one takes
+constexpr double portion_s = 4e-3;         // without a deadline: how often `stop` is asked
+constexpr std::size_t most_changes = 128;  // remembered of one machine
+constexpr std::size_t most_machines = 64;  // remembered of one file
+
+}  // namespace
+
+std::string words_of(const fit::WhatIf& change) { return fmt::format("{}", fmt::join(change.said, " ")); }
+
+Simulations::Simulations(std::shared_ptr<const OpenedFile> file) : file_(std::move(file)) {}
+
+Simulations::Key Simulations::key_of(const Knobs& knobs) {
+  return {knobs.base_strategy(), knobs.gpus_per_node, knobs.dedicated};
+}
+
+std::string Simulations::refusal(const Knobs& knobs) const {
+  const std::string strategy = knobs.base_strategy();
+  const auto& measured = file_->models->measured;
+  if ((strategy == "dp" ? measured.dp : measured.ddp).empty())
+    return "no step of " + strategy + " was measured: run a scenario with it among its strategies";
+  return "";
+}
+
+Simulations::Machine& Simulations::machine(const Knobs& knobs, std::unique_lock<std::mutex>& lock) {
+  if (const std::string why = refusal(knobs); !why.empty()) throw std::invalid_argument(why);
+  const Key key = key_of(knobs);
+  if (const auto found = machines_.find(key); found != machines_.end()) return found->second;
+  // Made without the lock: it takes tens of milliseconds, and others may want what is there. Two threads may make the
+  // same one; they are equal.
+  lock.unlock();
+  auto made =
+      std::make_shared<const fit::Predictor>(*file_->models, knobs.base_strategy(), predict_options(*file_, knobs));
+  lock.lock();
+  if (machines_.size() >= most_machines) machines_.clear();
+  Machine& machine = machines_[key];
+  if (!machine.predictor) machine.predictor = std::move(made);
+  return machine;
+}
+
+std::shared_ptr<const fit::Predictor> Simulations::predictor(const Knobs& knobs) {
+  std::unique_lock lock(mutex_);
+  return machine(knobs, lock).predictor;
+}
+
+bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<const std::int64_t> workers,
+                      Clock::time_point deadline, const std::function<bool()>& stop, Outlooks& found) {
+  const std::string words = words_of(change);
+  std::shared_ptr<const fit::Predictor> simulated;
+  std::vector<std::int64_t> missing;
+  {
+    std::unique_lock lock(mutex_);
+    Machine& here = machine(knobs, lock);
+    simulated = here.predictor;
+    const auto known = here.known.find(words);
+    for (const std::int64_t n : workers) {
+      if (found.contains(n)) continue;
+      if (known != here.known.end()) {
+        if (const auto at = known->second.find(n); at != known->second.end()) {
+          found.insert(*at);
+          continue;
+        }
+      }
+      missing.push_back(n);
+    }
+  }
+  const fit::WhatIf alone = for_one_worker(change);
+  Outlooks fresh;
+  std::size_t portion = first_portion;
+  for (std::size_t next = 0; next < missing.size();) {
+    if (stop()) break;
+    const auto begin = Clock::now();
+    const double left_s = std::chrono::duration<double>(deadline - begin).count();
+    if (!(left_s > 0.0)) break;
+    const std::size_t count = std::min(portion, missing.size() - next);
+    const std::span<const std::int64_t> some = std::span(missing).subspan(next, count);
+    const std::vector<fit::Outlook> outlooks = simulated->curve(some, change);
+    for (std::size_t i = 0; i < count; ++i)
+      fresh[some[i]] = some[i] == 1 && change.any() ? simulated->curve(some.subspan(i, 1), alone).front() : outlooks[i];
+    next += count;
+    const double took_s = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double one_s = std::max(took_s / static_cast<double>(count), 1e-7);
+    const double room_s = std::min(left_s - took_s, deadline == Clock::time_point::max() ? portion_s : left_s);
+    portion = static_cast<std::size_t>(std::clamp(std::floor(room_s / one_s), 2.0, 4096.0));
+  }
+  std::unique_lock lock(mutex_);
+  Machine& here = machine(knobs, lock);
+  if (here.known.size() >= most_changes && !here.known.contains(words)) {
+    // What is without a change is always wanted again.
+    std::erase_if(here.known, [](const auto& one) { return !one.first.empty(); });
+  }
+  here.known[words].insert(fresh.begin(), fresh.end());
+  found.insert(fresh.begin(), fresh.end());
+  return std::all_of(workers.begin(), workers.end(), [&](std::int64_t n) { return found.contains(n); });
+}
+
+double Simulations::one_step_s(const Knobs& knobs, const fit::WhatIf& change) {
+  const fit::WhatIf alone = for_one_worker(change);
+  const auto simulated = predictor(knobs);
+  // As predictions have it: also where a prediction for one worker alone would be refused.
+  if (!alone.any()) return simulated->central(1).step_s();
+  Outlooks one;
+  const std::int64_t first[] = {1};
+  add(
+      knobs, change, first, Clock::time_point::max(), [] { return false; }, one);
+  return one.at(1).why_not.empty() ? one.at(1).terms.step_s() : simulated->central(1).step_s();
+}
+
+}  // namespace ddpprof::gui::whatif

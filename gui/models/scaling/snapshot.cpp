@@ -1,0 +1,113 @@
+#include "gui/models/scaling/snapshot.hpp"
+
+#include <stdexcept>
+
+#include "gui/models/scaling/worker_counts.hpp"
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+Answer answer_at(const fit::Predictor& predictor, std::int64_t workers, const fit::WhatIf& change) {
+  Answer answer;
+  answer.refusal = predictor.refusal(workers);
+  if (!answer.refusal.empty()) return answer;
+  answer.gains = predictor.gains(workers);
+  answer.prediction = predictor.predict(workers, answer.gains);
+  if (!change.any()) return answer;
+  answer.why_no_change = predictor.no_change(change);
+  if (!answer.why_no_change.empty()) return answer;
+  try {
+    answer.what_if = predictor.what_if(workers, change);
+    answer.changed_gains = predictor.gains(workers, change);
+    answer.what_if->bound = answer.prediction.bound;
+    answer.what_if->changed_bound = fit::binding(answer.changed_gains);
+  } catch (const std::invalid_argument& error) {
+    answer.what_if.reset();
+    answer.why_no_change = error.what();
+  }
+  return answer;
+}
+
+}  // namespace
+
+Snapshot answer(Simulations& simulations, const Question& question, Simulations::Clock::time_point deadline,
+                const std::function<bool()>& stop) {
+  const Knobs& knobs = question.knobs;
+  Snapshot shot;
+  shot.knobs = knobs;
+  shot.measured_knobs = question.measured_knobs;
+  shot.limit = std::max(question.limit, knobs.workers);
+  shot.measured = measured_points(simulations.file().configurations, knobs.base_strategy());
+  shot.refusal = simulations.refusal(knobs);
+  if (!shot.refusal.empty()) {
+    shot.complete = true;
+    return shot;
+  }
+  shot.change = what_if(knobs, question.measured_knobs);
+  const auto predictor = simulations.predictor(knobs);
+  std::vector<std::int64_t> measured;
+  for (const MeasuredPoint& point : shot.measured) measured.push_back(point.workers);
+  const std::vector<std::int64_t> counts = curve_counts(shot.limit, measured, knobs.workers);
+  const std::vector<std::int64_t> order = coarse_to_fine(counts, knobs.workers);
+
+  Knobs own = knobs;
+  own.gpus_per_node = question.measured_knobs.gpus_per_node;
+  own.dedicated = question.measured_knobs.dedicated;
+  const bool elsewhere = own.gpus_per_node != knobs.gpus_per_node || own.dedicated != knobs.dedicated;
+  // What has just been moved comes first; the others are mostly known.
+  Outlooks changed, plain, at_home;
+  bool all = true;
+  if (shot.change.any()) all = simulations.add(knobs, shot.change, order, deadline, stop, changed) && all;
+  // However late it is, a curve is a few points at least: what stays is drawn beside what moves.
+  const std::span<const std::int64_t> first = std::span(order).first(std::min<std::size_t>(order.size(), 5));
+  const auto whenever = Simulations::Clock::time_point::max();
+  if (shot.change.any()) simulations.add(knobs, shot.change, first, whenever, stop, changed);
+  simulations.add(knobs, {}, first, whenever, stop, plain);
+  all = simulations.add(knobs, {}, order, deadline, stop, plain) && all;
+  if (elsewhere) {
+    simulations.add(own, {}, first, whenever, stop, at_home);
+    all = simulations.add(own, {}, order, deadline, stop, at_home) && all;
+  }
+  shot.predicted = make_curve(*predictor, plain, {}, simulations.one_step_s(knobs, {}));
+  shot.predicted_knees = knees(shot.predicted, knobs.base_strategy(), shot.measured);
+  if (shot.change.any()) {
+    shot.changed = make_curve(*predictor, changed, shot.change, simulations.one_step_s(knobs, shot.change));
+    shot.changed_knees = knees(*shot.changed, knobs.base_strategy(), {});
+  }
+  if (elsewhere) {
+    const auto home = simulations.predictor(own);
+    shot.own = make_curve(*home, at_home, {}, simulations.one_step_s(own, {}));
+  }
+  if (!all || stop() || Simulations::Clock::now() >= deadline) return shot;
+  shot.answer = answer_at(*predictor, knobs.workers, shot.change);
+  shot.complete = true;
+  return shot;
+}
+
+Figure figure(const CurvePoint& point, Quantity quantity) {
+  switch (quantity) {
+    case Quantity::throughput:
+      return point.throughput;
+    case Quantity::speedup:
+      return point.speedup;
+    case Quantity::efficiency:
+      return point.efficiency;
+    case Quantity::step:
+      break;
+  }
+  return point.step_s;
+}
+
+std::optional<Figure> figure(const MeasuredPoint& point, Quantity quantity) {
+  const Figure step{point.step_s.mid, point.step_s.low, point.step_s.high};
+  if (quantity == Quantity::step) return step;
+  const auto over_steps = [&](double value) {
+    return Figure{value, value * step.value / step.high, value * step.value / step.low};
+  };
+  if (quantity == Quantity::throughput) return over_steps(point.throughput);
+  const std::optional<double> value = quantity == Quantity::speedup ? point.speedup : point.efficiency;
+  if (!value) return std::nullopt;
+  return over_steps(*value);
+}
+
+}  // namespace ddpprof::gui::whatif

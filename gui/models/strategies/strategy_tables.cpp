@@ -1,0 +1,226 @@
+#include "gui/models/strategies/strategy_tables.hpp"
+
+#include <cmath>
+
+#include "analysis/report/columns.hpp"
+#include "analysis/report/units.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using report::Cell;
+using report::format_quantity;
+
+// PyTorch's documentation, where the general facts are from; the addresses are in the table's note.
+constexpr const char* dp_docs = "PyTorch: DataParallel";
+constexpr const char* ddp_docs = "PyTorch: Distributed DataParallel";
+constexpr const char* ddp_notes = "PyTorch notes: DDP";
+constexpr const char* cuda_notes = "PyTorch notes: CUDA";
+constexpr const char* tutorial = "PyTorch tutorial: DDP";
+constexpr const char* addresses =
+    "Sources, below docs.pytorch.org: docs/stable/generated/torch.nn.DataParallel.html, "
+    "docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html, docs/stable/notes/ddp.html, "
+    "docs/stable/notes/cuda.html#cuda-nn-ddp-instead, tutorials/intermediate/ddp_tutorial.html.";
+
+std::string percent(double share) { return report::format_significant(100.0 * share, 3) + " %"; }
+
+std::string of_step(const store::PredictionRow& row, double part_s) {
+  return format_quantity(part_s, "s") + " (" + percent(part_s / row.step_s) + ")";
+}
+
+std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+Cell known(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+
+std::string tag(const Side& side) { return side.measured ? "measured" : "simulated"; }
+
+std::string processes(const Comparison& all, const Side& side) {
+  if (!side.in_file) return "";
+  if (side.strategy == "dp") return "1 process, " + counted(all.workers, "replica", "replicas' threads");
+  return counted(all.workers, "process", "processes") + (side.backend.empty() ? "" : ", " + side.backend);
+}
+
+std::string at_work(const Side& side) {
+  if (!side.row) return "";
+  std::string text = "computing " + percent(side.row->compute_s / side.row->step_s) + " of a step of " +
+                     format_quantity(side.row->step_s, "s") + " (" + tag(side) + ")";
+  if (side.row->other_s > 0.1 * side.row->step_s)
+    text += "; input, buffers and gaps " + percent(side.row->other_s / side.row->step_s);
+  return text;
+}
+
+std::string synchronisation(const Comparison& all, const Side& side) {
+  if (!side.row) return "";
+  const store::PredictionRow& row = *side.row;
+  if (all.workers == 1) return "none: one worker";
+  if (side.strategy == "dp") return "copies " + of_step(row, row.exposed_s);
+  const double waiting_s = row.exposed_s + row.skew_s;
+  std::string text = "exposed " + of_step(row, waiting_s);
+  if (row.skew_s > 0.0) text += ", of it waiting for slower ranks " + format_quantity(row.skew_s, "s");
+  // What is in flight besides the waiting, beside compute.
+  const double flight_s = row.communication_s + row.skew_s;
+  if (flight_s > waiting_s) text += "; hidden: " + percent((flight_s - waiting_s) / flight_s) + " of the communication";
+  return text;
+}
+
+std::string machines(const Side& side) {
+  if (!side.in_file) return "";
+  return side.strategy == "dp" ? "1 host" : "measured on " + counted(side.hosts, "host", "hosts");
+}
+
+std::string scaling(const Comparison& all, const Side& side) {
+  if (!side.row) return "";
+  std::string text = "weak efficiency " + percent(side.row->efficiency) + " at N = " + std::to_string(all.workers) +
+                     " (" + tag(side) + "), " + format_quantity(side.row->throughput, "samples/s", 4);
+  if (side.half_efficient_up_to)
+    text += "; at least half up to N = " + std::to_string(*side.half_efficient_up_to);
+  else
+    text += "; below half from N = 2 on";
+  return text;
+}
+
+std::string memory(const Side& side) {
+  if (!side.memory.device_0_bytes) return side.memory.how;
+  std::string text = format_quantity(*side.memory.device_0_bytes, "B");
+  if (side.memory.others_bytes) text += ", other devices " + format_quantity(*side.memory.others_bytes, "B");
+  return text + " (" + side.memory.how + ")";
+}
+
+std::string traffic(const Side& side) {
+  if (!side.traffic.sent_bytes || !side.traffic.received_bytes) return side.traffic.how;
+  return "sends " + format_quantity(*side.traffic.sent_bytes, "B") + ", receives " +
+         format_quantity(*side.traffic.received_bytes, "B");
+}
+
+bool apart(const store::PredictionRow& faster, const store::PredictionRow& slower) {
+  return faster.step_high_s < slower.step_low_s;
+}
+
+std::string ahead(const Comparison& all) {
+  if (!all.both_predicted) return "";
+  const std::string last = std::to_string(most_workers);
+  if (!all.ddp_ahead_from) return " DataParallel stays ahead up to N = " + last + " (predicted).";
+  if (*all.ddp_ahead_from <= all.workers) return "";
+  return " DDP is ahead from N = " + std::to_string(*all.ddp_ahead_from) + " on (predicted).";
+}
+
+}  // namespace
+
+std::string source_text(const Side& side) { return side.row ? tag(side) : side.why_not; }
+
+std::string recommendation(const Comparison& all) {
+  const std::string at = "at N = " + std::to_string(all.workers);
+  if (!all.dp.row && !all.ddp.row) return "Nothing to compare: " + all.ddp.why_not + ".";
+  if (!all.dp.row || !all.ddp.row) {
+    const Side& known_side = all.dp.row ? all.dp : all.ddp;
+    const Side& other = all.dp.row ? all.ddp : all.dp;
+    return "Only " + std::string(known_side.strategy == "dp" ? "DataParallel" : "DDP") + " is known " + at + ": " +
+           other.why_not + ". PyTorch recommends DDP.";
+  }
+  const store::PredictionRow& dp = *all.dp.row;
+  const store::PredictionRow& ddp = *all.ddp.row;
+  const bool measured = all.dp.measured && all.ddp.measured;
+  const std::string how = measured ? " (measured)" : " (simulated)";
+  const double ratio = ddp.throughput / dp.throughput;
+  const auto times = [](double value) { return report::format_significant(value, 3) + " times "; };
+  const std::string no_lock = " Python's DataParallel, under its GIL, is slower than this one.";
+  if (all.workers == 1)
+    return "One worker exchanges nothing: DDP trains " + times(ratio) + "as fast as the model alone" + how + ".";
+  if (ratio >= 1.0 && apart(ddp, dp))
+    return "DDP: " + times(ratio) + "DataParallel's throughput " + at + how + "." + no_lock;
+  if (ratio < 1.0 && apart(dp, ddp))
+    return "DataParallel: " + times(1.0 / ratio) + "DDP's throughput " + at + how + "." + ahead(all) + no_lock;
+  return "Not told apart " + at + ": DDP has " + times(ratio) + "DataParallel's throughput" + how +
+         ", within the steps' intervals. PyTorch recommends DDP." + no_lock;
+}
+
+report::Table comparison_table(const Comparison& all) {
+  report::Table table;
+  table.name = "strategies";
+  table.title = "DataParallel and DDP at N = " + std::to_string(all.workers);
+  table.note =
+      "What holds of each in general, with its source, and what this file says of them. Both are measured in C++, "
+      "without Python's GIL. " +
+      std::string(addresses);
+  table.columns = {report::text("aspect", "what"),    report::prose("dp", "DataParallel"),
+                   report::prose("dp_here", "here"),  report::prose("ddp", "DDP"),
+                   report::prose("ddp_here", "here"), report::prose("source", "source")};
+  table.key_columns = 1;
+  const auto add = [&](const char* aspect, const char* dp, const std::string& dp_here, const char* ddp,
+                       const std::string& ddp_here, const std::string& source) {
+    table.rows.push_back(
+        {std::string(aspect), std::string(dp), known(dp_here), std::string(ddp), known(ddp_here), known(source)});
+  };
+  add("process model", "one process, a thread for each replica", processes(all, all.dp), "a process for each rank",
+      processes(all, all.ddp), cuda_notes);
+  add("Python's GIL", "the replicas' threads take turns at one interpreter lock",
+      all.dp.in_file ? "none: this is C++; Python's DataParallel is slower than measured here" : "",
+      "each process has an interpreter of its own", all.ddp.in_file ? "none: this is C++" : "", cuda_notes);
+  add("GPU (or core) utilisation", "all wait while device 0 copies, gathers and steps the optimizer", at_work(all.dp),
+      "all compute at once, and wait for what of the all-reduces backward does not hide", at_work(all.ddp), ddp_notes);
+  add("synchronisation", "each step out of device 0 and back into it, beside nothing", synchronisation(all, all.dp),
+      "gradient buckets are all-reduced while backward goes on", synchronisation(all, all.ddp), ddp_notes);
+  add("several machines", "no", machines(all.dp), "yes", machines(all.ddp), tutorial);
+  add("scaling", "device 0 sends to and receives from every replica in turn", scaling(all, all.dp),
+      "every rank exchanges as much as the others", scaling(all, all.ddp), ddp_docs);
+  add("memory of device 0", "besides its replica's: the optimizer's state, the whole batch and all outputs",
+      memory(all.dp), "as every rank's: model, gradients, optimizer and buckets", memory(all.ddp), dp_docs);
+  add("traffic of the busiest device, a step", "grows with N", traffic(all.dp),
+      "less than twice the gradients each way at any N", traffic(all.ddp), all.ddp.traffic.how);
+  add("recommendation", "not even on one machine", "", "for one machine and for several", recommendation(all), dp_docs);
+  return table;
+}
+
+report::Table time_table(const Comparison& all) {
+  report::Table table;
+  table.name = "strategy_times";
+  table.title = "Where the step goes at N = " + std::to_string(all.workers);
+  table.note =
+      "Medians of the measurement, or the simulation's terms. Exposed: communication that no compute hides, without "
+      "waiting for slower ranks; DataParallel's copies. The parts add up to the step.";
+  table.empty = all.ddp.why_not;
+  table.columns = {report::text("strategy", "strategy"),
+                   report::count("workers", "N", "workers"),
+                   report::text("source", "source"),
+                   report::seconds("step_s", "step"),
+                   report::seconds("compute_s", "compute", "step_s"),
+                   report::seconds("exposed_s", "exposed or copies", "step_s"),
+                   report::seconds("skew_s", "slower ranks", "step_s"),
+                   report::seconds("other_s", "input and other", "step_s"),
+                   report::share("efficiency", "weak efficiency"),
+                   report::quantity("throughput_samples_per_s", "throughput", "samples/s")};
+  table.key_columns = 1;
+  for (const Side* side : {&all.dp, &all.ddp}) {
+    if (!side->row) continue;
+    const store::PredictionRow& row = *side->row;
+    table.rows.push_back({side->strategy, all.workers, tag(*side), row.step_s, row.compute_s, row.exposed_s, row.skew_s,
+                          row.other_s, row.efficiency, row.throughput});
+  }
+  return table;
+}
+
+report::Table device_table(const Comparison& all) {
+  report::Table table;
+  table.name = "strategy_devices";
+  table.title = "Device 0 at N = " + std::to_string(all.workers);
+  table.note =
+      "Memory: tensors, the most at one time. Traffic: bytes of one step that the busiest device sends and receives.";
+  table.columns = {report::text("strategy", "strategy"),
+                   report::quantity("device0_peak_bytes", "memory of device 0", "B"),
+                   report::quantity("others_peak_bytes", "of the others", "B"),
+                   report::quantity("sent_bytes", "sent", "B"),
+                   report::quantity("received_bytes", "received", "B"),
+                   report::prose("memory_source", "memory is"),
+                   report::prose("traffic_source", "traffic is")};
+  table.key_columns = 1;
+  const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
+  for (const Side* side : {&all.dp, &all.ddp})
+    table.rows.push_back({side->strategy, cell(side->memory.device_0_bytes), cell(side->memory.others_bytes),
+                          cell(side->traffic.sent_bytes), cell(side->traffic.received_bytes), known(side->memory.how),
+                          known(side->traffic.how)});
+  return table;
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,63 @@
+// The page Learning rate: what each rule asks for at a chosen N, the schedule, where the rule ends, and how long it
+// takes.
+#pragma once
+
+#include <memory>
+
+#include "gui/models/jobs.hpp"
+#include "gui/models/learning_rate/schedules.hpp"
+#include "gui/pages/page.hpp"
+
+class QCheckBox;
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QLineEdit;
+class QSlider;
+class QSpinBox;
+
+namespace ddpprof::gui {
+
+class MessageStack;
+class SchedulePlot;
+class TableOrWhy;
+
+class LearningRatePage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit LearningRatePage(Selection&, QWidget* parent = nullptr);
+
+  QString title() const override { return tr("&Learning rate"); }
+  void show_file(std::shared_ptr<const OpenedFile> file) override;
+
+  const RateInputs& inputs() const { return inputs_; }
+  bool predicting() const { return predicting_.running(); }
+
+ private:
+  QWidget* make_content();
+  QWidget* make_controls(QWidget* parent);
+  void restore();      // the scenario's values
+  void show_inputs();  // in the controls, without being heard
+  void read_inputs();  // from the controls
+  void read_list();
+  void show_answer();
+  void predict_times();
+
+  std::shared_ptr<const OpenedFile> file_;
+  RateInputs inputs_;
+  Job predicting_;
+  QSlider* workers_slider_ = nullptr;
+  QSpinBox *workers_ = nullptr, *base_workers_ = nullptr, *batch_ = nullptr, *accumulation_ = nullptr,
+           *epochs_ = nullptr;
+  QDoubleSpinBox *base_lr_ = nullptr, *warmup_epochs_ = nullptr;
+  QCheckBox* adaptive_ = nullptr;
+  QLineEdit* list_ = nullptr;
+  QComboBox* axis_ = nullptr;
+  QLabel *list_problem_ = nullptr, *answer_ = nullptr, *limits_ = nullptr;
+  SchedulePlot* plot_ = nullptr;
+  TableOrWhy *rates_table_ = nullptr, *rules_table_ = nullptr, *warmup_table_ = nullptr, *times_table_ = nullptr;
+  MessageStack* stack_ = nullptr;
+};
+
+}  // namespace ddpprof::gui

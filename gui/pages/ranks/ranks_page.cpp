@@ -1,0 +1,287 @@
+#include "gui/pages/ranks/ranks_page.hpp"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <set>
+
+#include "analysis/report/rank_tables.hpp"
+#include "analysis/report/units.hpp"
+#include "gui/pages/ranks/bars_plot.hpp"
+#include "gui/pages/ranks/strip_plot.hpp"
+#include "gui/widgets/message_stack.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+constexpr std::size_t most_rows = 2000;  // of the table of steps: above, one rank's
+
+// The one with the most ranks to compare; of equals ddp's, which has a process a rank.
+const MeasurementInfo* first_choice(const std::vector<MeasurementInfo>& all) {
+  const MeasurementInfo* found = nullptr;
+  const auto ranks = [](const MeasurementInfo& info) { return info.strategy == "dp" ? 1 : info.workers; };
+  for (const MeasurementInfo& info : all)
+    if (found == nullptr || ranks(info) > ranks(*found)) found = &info;
+  return found;
+}
+
+}  // namespace
+
+RanksPage::RanksPage(Selection& selection, QWidget* parent) : Page(selection, parent), reading_(this) {
+  stack_ = new MessageStack(make_content(), this);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(stack_);
+  connect(&selection, &Selection::measurement_changed, this, &RanksPage::pick_measurement);
+  connect(&selection, &Selection::range_changed, this, [this] {
+    stale_ = true;
+    read_if_visible();
+  });
+  show_file(nullptr);
+}
+
+QWidget* RanksPage::make_content() {
+  auto* content = new QWidget(this);
+  measurements_ = new QComboBox(content);
+  measurements_->setAccessibleName(tr("Measurement"));
+  auto* measurement_label = new QLabel(tr("&Measurement"), content);
+  measurement_label->setBuddy(measurements_);
+  range_text_ = new QLabel(content);
+  range_text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  whole_ = new QPushButton(tr("&Whole measurement"), content);
+  auto* first = new QHBoxLayout;
+  first->addWidget(measurement_label);
+  first->addWidget(measurements_);
+  first->addSpacing(12);
+  first->addWidget(range_text_, 1);
+  first->addWidget(whole_);
+
+  summary_ = new QLabel(content);
+  summary_->setObjectName("summary");
+  summary_->setWordWrap(true);
+  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  summary_->setAccessibleName(tr("Stragglers"));
+
+  bars_ = new BarsPlot(content);
+  strip_ = new StripPlot(content);
+  quantity_ = new QComboBox(content);
+  for (const StripQuantity quantity : strip_quantities) quantity_->addItem(tr(to_string(quantity)));
+  quantity_->setAccessibleName(tr("Colour shows"));
+  auto* quantity_label = new QLabel(tr("C&olour"), content);
+  quantity_label->setBuddy(quantity_);
+  unmeasured_ = new QCheckBox(tr("Warm-u&p and unwrapped steps too"), content);
+  cell_ = new QLabel(content);
+  cell_->setObjectName("cell");
+  auto* above_strip = new QHBoxLayout;
+  above_strip->addWidget(quantity_label);
+  above_strip->addWidget(quantity_);
+  above_strip->addWidget(unmeasured_);
+  above_strip->addStretch(1);
+  auto* strip_side = new QWidget(content);
+  auto* strip_layout = new QVBoxLayout(strip_side);
+  strip_layout->setContentsMargins(0, 0, 0, 0);
+  strip_layout->addLayout(above_strip);
+  strip_layout->addWidget(strip_, 1);
+  strip_layout->addWidget(cell_);
+
+  auto* plots = new QSplitter(Qt::Horizontal, content);
+  plots->addWidget(bars_);
+  plots->addWidget(strip_side);
+  plots->setStretchFactor(0, 2);
+  plots->setStretchFactor(1, 3);
+
+  tables_ = new QTabWidget(content);
+  tables_->setDocumentMode(true);
+  const auto add = [&](const QString& title) {
+    auto* view = new TableOrWhy(tables_);
+    tables_->addTab(view, title);
+    return view;
+  };
+  ranks_table_ = add(tr("By rank"));
+  stragglers_table_ = add(tr("Stragglers"));
+  slow_table_ = add(tr("Slow steps"));
+  steps_table_ = add(tr("Steps"));
+
+  auto* halves = new QSplitter(Qt::Vertical, content);
+  halves->addWidget(plots);
+  halves->addWidget(tables_);
+  halves->setStretchFactor(0, 3);
+  halves->setStretchFactor(1, 2);
+  auto* layout = new QVBoxLayout(content);
+  layout->addLayout(first);
+  layout->addWidget(summary_);
+  layout->addWidget(halves, 1);
+
+  connect(measurements_, &QComboBox::activated, this,
+          [this](int index) { selection().set_measurement(measurements_->itemData(index).toLongLong()); });
+  connect(whole_, &QPushButton::clicked, this, [this] { selection().set_range(std::nullopt); });
+  connect(quantity_, &QComboBox::currentIndexChanged, this, &RanksPage::show_strip);
+  connect(unmeasured_, &QCheckBox::toggled, this, &RanksPage::show_strip);
+  connect(strip_, &StripPlot::cursor_moved, this, &RanksPage::describe_cursor);
+  connect(strip_, &StripPlot::step_chosen, this, &RanksPage::select_cursors_step);
+  connect(strip_, &StripPlot::choice_cleared, this, [this] { selection().set_range(std::nullopt); });
+  connect(tables_, &QTabWidget::currentChanged, this, &RanksPage::show_steps_table);
+  for (Plot* plot : {static_cast<Plot*>(bars_), static_cast<Plot*>(strip_)})
+    connect(plot, &Plot::says, this, &Page::says);
+  return content;
+}
+
+std::vector<std::pair<QString, QString>> RanksPage::keys() const {
+  return {{tr("Arrows, Home, End"), tr("in the strip: move to another step or rank")},
+          {tr("Enter"), tr("in the strip: select this step's time on every page")},
+          {tr("Escape"), tr("in the strip: select the whole measurement again")}};
+}
+
+void RanksPage::show_file(std::shared_ptr<const OpenedFile> file) {
+  file_ = std::move(file);
+  reading_.cancel();
+  shown_.reset();
+  measurement_.reset();
+  const QSignalBlocker quiet(measurements_);
+  measurements_->clear();
+  if (!file_) {
+    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or make one with: ddpprof run SCENARIO.yaml"));
+    return;
+  }
+  if (file_->measurements.empty()) {
+    stack_->say(
+        tr("This file holds no training measurement, and so no ranks to compare (a sweep of all-reduces has no "
+           "steps). Measure one with: ddpprof run SCENARIO.yaml"));
+    return;
+  }
+  for (const MeasurementInfo& info : file_->measurements)
+    measurements_->addItem(QString::fromStdString(info.title()), QVariant::fromValue<qlonglong>(info.id));
+  pick_measurement();
+}
+
+void RanksPage::pick_measurement() {
+  if (!file_ || file_->measurements.empty()) return;
+  std::int64_t wanted = first_choice(file_->measurements)->id;
+  for (const MeasurementInfo& info : file_->measurements)
+    if (selection().measurement() == info.id) wanted = info.id;
+  if (wanted == measurement_) return;
+  measurement_ = wanted;
+  measurements_->setCurrentIndex(measurements_->findData(QVariant::fromValue<qlonglong>(wanted)));
+  shown_.reset();
+  stale_ = true;
+  read_if_visible();
+}
+
+void RanksPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  read_if_visible();
+}
+
+std::optional<TimeRange> RanksPage::range_here() {
+  const auto& range = selection().range();
+  return range && range->measurement == measurement_ ? range : std::nullopt;
+}
+
+void RanksPage::read_if_visible() {
+  if (!stale_ || !isVisible() || !file_ || !measurement_) return;
+  stale_ = false;
+  const auto path = file_->path;
+  const std::int64_t id = *measurement_;
+  const std::optional<TimeRange> range = range_here();
+  const std::shared_ptr<const Shown> before = shown_;
+  if (!before) stack_->say(tr("Reading the ranks…"));
+  reading_.start(
+      [path, id, range, before](const Cancelled&) {
+        if (before && before->all.measurement == id) return look_at(before->all, range);
+        store::Database database = store::Database::open_read(path);
+        return look_at(report::read_ranks(database, id), range);
+      },
+      [this](const std::shared_ptr<const Shown>& shown) { show_read(shown); },
+      [this](const std::string& why) { stack_->say(QString::fromStdString(why)); });
+}
+
+std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(report::RankTimes all,
+                                                           const std::optional<TimeRange>& range) {
+  auto shown = std::make_shared<Shown>();
+  shown->all = std::move(all);
+  shown->some = range ? report::within(shown->all, range->begin_ns, range->end_ns) : shown->all;
+  shown->findings = report::find_stragglers(shown->some);
+  shown->bars = rank_bars(shown->some);
+  shown->ranks = report::ranks_table(shown->some);
+  shown->stragglers = report::stragglers_table(shown->some, shown->findings);
+  shown->slow_steps = report::slow_steps_table(shown->findings);
+  std::set<std::int64_t> steps;
+  for (const report::RankStep& step : shown->some.steps)
+    if (step.kind == "measured") steps.insert(steps.end(), step.step);
+  shown->measured_steps = static_cast<int>(steps.size());
+  return shown;
+}
+
+void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
+  shown_ = shown;
+  if (shown->all.steps.empty()) {
+    stack_->say(tr("%1 has no step: every rank died before its first one ended, or nothing was traced. See "
+                   "Diagnostics, and measure it again.")
+                    .arg(measurements_->currentText()));
+    return;
+  }
+  const int count = shown->measured_steps;
+  if (const auto range = range_here()) {
+    range_text_->setText(tr("Only the %n measured step(s) whose middle lies in the selected %1", nullptr, count)
+                             .arg(QString::fromStdString(report::format_quantity(
+                                 static_cast<double>(range->end_ns - range->begin_ns) / 1e9, "s"))));
+    whole_->show();
+  } else {
+    range_text_->setText(tr("All %n measured step(s)", nullptr, count) +
+                         (shown->all.repeats > 1 ? tr(" of this repeat") : QString()));
+    whole_->hide();
+  }
+  summary_->setText(QString::fromStdString(shown->findings.summary));
+  bars_->show_bars(shown->bars);
+  ranks_table_->set_table(shown->ranks);
+  stragglers_table_->set_table(shown->stragglers);
+  slow_table_->set_table(shown->slow_steps);
+  tables_->setTabText(1, tr("Stragglers (%1)").arg(stragglers_table_->view().model_of_table().rowCount()));
+  tables_->setTabText(2, tr("Slow steps (%1)").arg(shown->findings.slow_steps.size()));
+  show_strip();
+  steps_of_rank_ = -2;
+  show_steps_table();
+  stack_->show_content();
+}
+
+void RanksPage::show_strip() {
+  if (!shown_) return;
+  strip_->show_strip(rank_strip(shown_->some, strip_quantities[static_cast<std::size_t>(quantity_->currentIndex())],
+                                unmeasured_->isChecked()));
+  describe_cursor();
+}
+
+void RanksPage::show_steps_table() {
+  if (!shown_ || tables_->currentWidget() != steps_table_) return;
+  const bool all = shown_->some.steps.size() <= most_rows;
+  const std::int64_t rank =
+      all || strip_->cursor_rank() < 0 ? -1 : strip_->strip().ranks[static_cast<std::size_t>(strip_->cursor_rank())];
+  if (rank == steps_of_rank_) return;
+  steps_of_rank_ = rank;
+  report::RankTimes times = shown_->some;
+  if (rank >= 0) std::erase_if(times.steps, [&](const report::RankStep& step) { return step.rank != rank; });
+  tables_->setTabText(3, rank >= 0 ? tr("Steps of rank %1").arg(rank) : tr("Steps"));
+  steps_table_->set_table(report::rank_steps_table(times));
+}
+
+void RanksPage::describe_cursor() {
+  const QString text = strip_->cursor_text();
+  cell_->setText(text.isEmpty() ? tr("No step to show: tick “Warm-up and unwrapped steps too”, or select more time.")
+                                : text);
+  strip_->setAccessibleDescription(text);
+  show_steps_table();
+}
+
+void RanksPage::select_cursors_step() {
+  const auto step = static_cast<std::size_t>(strip_->cursor_step());
+  selection().set_range(TimeRange{*measurement_, strip_->strip().begin_ns[step], strip_->strip().end_ns[step]});
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,80 @@
+// The page Ranks: each rank's step in parts, all steps by rank, and who makes the others wait, with the evidence.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "analysis/report/rank_findings.hpp"
+#include "analysis/report/ranks.hpp"
+#include "analysis/report/report.hpp"
+#include "gui/models/jobs.hpp"
+#include "gui/models/ranks/rank_view.hpp"
+#include "gui/pages/page.hpp"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QTabWidget;
+
+namespace ddpprof::gui {
+
+class BarsPlot;
+class MessageStack;
+class StripPlot;
+class TableOrWhy;
+
+class RanksPage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit RanksPage(Selection&, QWidget* parent = nullptr);
+
+  QString title() const override { return tr("R&anks"); }
+  std::vector<std::pair<QString, QString>> keys() const override;
+  void show_file(std::shared_ptr<const OpenedFile> file) override;
+
+  bool reading() const { return reading_.running(); }
+
+ protected:
+  void showEvent(QShowEvent*) override;
+
+ private:
+  struct Shown {                  // made off the interface thread
+    report::RankTimes all, some;  // some: what the range leaves of it
+    report::RankFindings findings;
+    RankBars bars;
+    report::Table ranks, stragglers, slow_steps;
+    int measured_steps = 0;
+  };
+  static std::shared_ptr<const Shown> look_at(report::RankTimes all, const std::optional<TimeRange>&);
+
+  QWidget* make_content();
+  void pick_measurement();
+  void read_if_visible();
+  void show_read(const std::shared_ptr<const Shown>&);
+  void show_strip();
+  void show_steps_table();
+  void describe_cursor();
+  void select_cursors_step();
+  std::optional<TimeRange> range_here();  // the selection's, when it is of this measurement
+
+  std::shared_ptr<const OpenedFile> file_;
+  std::optional<std::int64_t> measurement_;
+  std::shared_ptr<const Shown> shown_;
+  bool stale_ = false;
+  Job reading_;
+  std::int64_t steps_of_rank_ = -1;  // whose steps the table of steps has; -1: all ranks'
+
+  QComboBox *measurements_ = nullptr, *quantity_ = nullptr;
+  QLabel *range_text_ = nullptr, *summary_ = nullptr, *cell_ = nullptr;
+  QPushButton* whole_ = nullptr;
+  QCheckBox* unmeasured_ = nullptr;
+  BarsPlot* bars_ = nullptr;
+  StripPlot* strip_ = nullptr;
+  QTabWidget* tables_ = nullptr;
+  TableOrWhy *ranks_table_ = nullptr, *stragglers_table_ = nullptr, *slow_table_ = nullptr, *steps_table_ = nullptr;
+  MessageStack* stack_ = nullptr;
+};
+
+}  // namespace ddpprof::gui

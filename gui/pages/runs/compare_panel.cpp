@@ -1,0 +1,176 @@
+#include "gui/pages/runs/compare_panel.hpp"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/models/runs/compare_files.hpp"
+#include "gui/widgets/table_view.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+// Above a table: the rule its numbers follow, or why it has none.
+QWidget* titled(const report::Table& table, TableView* view, QWidget* parent) {
+  auto* page = new QWidget(parent);
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(4, 4, 4, 4);
+  const std::string& words = table.rows.empty() ? table.empty : table.note;
+  if (!words.empty()) {
+    auto* note = new QLabel(QString::fromStdString(words), page);
+    note->setWordWrap(true);
+    note->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    layout->addWidget(note);
+  }
+  layout->addWidget(view, 1);
+  view->setVisible(!table.rows.empty());
+  if (table.rows.empty()) layout->addStretch(1);
+  return page;
+}
+
+}  // namespace
+
+ComparePanel::ComparePanel(QWidget* parent)
+    : QWidget(parent),
+      compare_(new QPushButton(tr("&Compare"), this)),
+      swap_(new QPushButton(tr("&Swap"), this)),
+      status_(new QLabel(this)),
+      words_(new TableView(this)),
+      tables_(new QTabWidget(this)),
+      job_(this) {
+  auto* grid = new QGridLayout;
+  a_ = add_row(*grid, 0, tr("A, to compare &with:"), tr("the database to compare with"));
+  b_ = add_row(*grid, 1, tr("B, the o&ther:"), tr("the database that is compared: ratios are B / A"));
+  grid->addWidget(swap_, 0, 3);
+  grid->addWidget(compare_, 1, 3);
+  grid->setColumnStretch(1, 1);
+  status_->setWordWrap(true);
+  status_->setAccessibleName(tr("What became of the comparison"));
+  status_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  tables_->setDocumentMode(true);
+  auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->addWidget(words_);
+  splitter->addWidget(tables_);
+  splitter->setStretchFactor(0, 1);
+  splitter->setStretchFactor(1, 3);
+  splitter->setSizes({180, 460});
+  splitter->setChildrenCollapsible(false);
+  words_->hide();
+  tables_->hide();
+  auto* layout = new QVBoxLayout(this);
+  layout->addLayout(grid);
+  layout->addWidget(status_);
+  layout->addWidget(splitter, 1);
+  connect(compare_, &QPushButton::clicked, this, &ComparePanel::compare);
+  connect(swap_, &QPushButton::clicked, this, &ComparePanel::swap);
+  connect(&job_, &Job::running_changed, this, &ComparePanel::update_button);
+  update_button();
+  status_->setText(
+      tr("Choose two trace databases: of every configuration that both measured it is said what differs, by how much "
+         "and how sure that is."));
+}
+
+QLineEdit* ComparePanel::add_row(QGridLayout& grid, int row, const QString& label, const QString& what) {
+  auto* field = new QLineEdit(this);
+  field->setAccessibleName(what);
+  field->setPlaceholderText(what);
+  field->setClearButtonEnabled(true);
+  auto* name = new QLabel(label, this);
+  name->setBuddy(field);
+  auto* browse = new QPushButton(tr("Browse…"), this);
+  browse->setAccessibleName(tr("Browse for %1").arg(what));
+  connect(browse, &QPushButton::clicked, this, [this, field, what] {
+    const QString path = QFileDialog::getOpenFileName(this, what, QFileInfo(field->text()).absolutePath(),
+                                                      tr("Trace databases (*.db);;All files (*)"));
+    if (!path.isEmpty()) field->setText(path);
+  });
+  connect(field, &QLineEdit::textChanged, this, &ComparePanel::update_button);
+  connect(field, &QLineEdit::returnPressed, this, &ComparePanel::compare);
+  grid.addWidget(name, row, 0);
+  grid.addWidget(field, row, 1);
+  grid.addWidget(browse, row, 2);
+  return field;
+}
+
+void ComparePanel::set_a(const QString& path) { a_->setText(path); }
+void ComparePanel::set_b(const QString& path) { b_->setText(path); }
+QString ComparePanel::a() const { return a_->text().trimmed(); }
+QString ComparePanel::b() const { return b_->text().trimmed(); }
+QString ComparePanel::status() const { return status_->text(); }
+
+void ComparePanel::update_button() {
+  compare_->setEnabled(!a().isEmpty() && !b().isEmpty() && !job_.running());
+  swap_->setEnabled(!a().isEmpty() || !b().isEmpty());
+}
+
+void ComparePanel::swap() {
+  const QString was_a = a();
+  const bool again = has_report_;
+  set_a(b());
+  set_b(was_a);
+  if (again) compare();
+}
+
+void ComparePanel::compare() {
+  if (a().isEmpty() || b().isEmpty()) return;
+  const std::filesystem::path in_a = a().toStdString(), in_b = b().toStdString();
+  status_->setText(tr("Comparing…"));
+  job_.start([in_a, in_b](const Cancelled&) { return compare_files(in_a, in_b); },
+             [this](report::Report report) { show_report(std::move(report)); },
+             [this](const std::string& why) {
+               has_report_ = false;
+               words_->hide();
+               tables_->hide();
+               status_->setText(QString::fromStdString(why));
+               emit not_compared();
+             });
+}
+
+TableView* ComparePanel::view(const std::string& table) const {
+  const auto found = std::find_if(views_.begin(), views_.end(), [&](const auto& view) { return view.first == table; });
+  return found == views_.end() ? nullptr : found->second;
+}
+
+void ComparePanel::show_report(report::Report report) {
+  const int current = tables_->currentIndex();
+  while (tables_->count() > 0) {
+    QWidget* page = tables_->widget(0);
+    tables_->removeTab(0);
+    page->deleteLater();
+  }
+  report_ = std::move(report);
+  has_report_ = true;
+  views_.clear();
+  for (const report::Table& table : report_.tables) {
+    if (table.name == "compare_answer") {
+      words_->set_table(table);
+      words_->setVisible(!table.rows.empty());
+      views_.emplace_back(table.name, words_);
+      status_->setText(
+          table.rows.empty()
+              ? QString::fromStdString(table.empty)
+              : tr("A is %1, B is %2; ratios are B / A.").arg(QFileInfo(a()).fileName(), QFileInfo(b()).fileName()));
+      continue;
+    }
+    auto* view = new TableView(this);
+    view->set_table(table);
+    tables_->addTab(titled(table, view, tables_),
+                    QStringLiteral("%1 (%2)").arg(QString::fromStdString(table.title)).arg(table.rows.size()));
+    views_.emplace_back(table.name, view);
+  }
+  tables_->setCurrentIndex(std::max(0, current < tables_->count() && current >= 0 ? current : 1));
+  tables_->show();
+  // Rows are as high as the last column, stretched by now, needs.
+  QTimer::singleShot(0, words_, &QTableView::resizeRowsToContents);
+  emit compared();
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,62 @@
+// Two databases compared: the tables of `ddpprof compare A.db B.db`, what differs in words on top.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "analysis/report/report.hpp"
+#include "gui/models/jobs.hpp"
+
+class QGridLayout;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QTabWidget;
+
+namespace ddpprof::gui {
+
+class TableView;
+
+class ComparePanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ComparePanel(QWidget* parent = nullptr);
+
+  void set_a(const QString& path);
+  void set_b(const QString& path);
+  QString a() const;
+  QString b() const;
+  bool running() const { return job_.running(); }
+  QString status() const;
+  // In the order of the report; null when the last comparison did not end well.
+  const report::Report* shown() const { return has_report_ ? &report_ : nullptr; }
+  TableView* view(const std::string& table) const;
+
+ public slots:
+  void compare();
+  void swap();
+
+ signals:
+  void compared();      // shown() is new
+  void not_compared();  // status() says why
+
+ private:
+  QLineEdit* add_row(QGridLayout&, int row, const QString& label, const QString& what);
+  void show_report(report::Report);
+  void update_button();
+
+  QLineEdit* a_;
+  QLineEdit* b_;
+  QPushButton* compare_;
+  QPushButton* swap_;
+  QLabel* status_;
+  TableView* words_;
+  QTabWidget* tables_;
+  std::vector<std::pair<std::string, TableView*>> views_;
+  Job job_;
+  report::Report report_;
+  bool has_report_ = false;
+};
+
+}  // namespace ddpprof::gui

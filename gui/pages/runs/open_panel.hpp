@@ -1,0 +1,40 @@
+// Opens trace databases: a dialog, and the ones opened before.
+#pragma once
+
+#include <QWidget>
+
+class QListWidget;
+class QPushButton;
+
+namespace ddpprof::gui {
+
+class OpenPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit OpenPanel(QWidget* parent = nullptr);
+
+  void refresh();  // the list, from what the window remembers; `opened` is marked
+  void set_opened(const QString& path);
+  QListWidget* recent() const { return recent_; }
+
+ signals:
+  void open_requested(const QString& path);
+  void compare_requested(const QString& path, bool as_a);
+
+ protected:
+  void showEvent(QShowEvent*) override;
+
+ private:
+  void choose();
+  QString selected() const;
+  void update_buttons();
+
+  QString opened_;
+  QListWidget* recent_;
+  QPushButton* open_;
+  QPushButton* as_a_;
+  QPushButton* as_b_;
+};
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,197 @@
+#include "gui/pages/scaling/knob_panel.hpp"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "gui/widgets/knob.hpp"
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+std::int64_t whole(double value) { return std::llround(value); }
+
+}  // namespace
+
+KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPushButton(tr("Reset all"), this)) {
+  auto* content = new QWidget(this);
+  column_ = new QVBoxLayout(content);
+  column_->setContentsMargins(10, 8, 10, 8);
+  column_->setSpacing(2);
+  setWidget(content);
+  setWidgetResizable(true);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setFrameShape(QFrame::NoFrame);
+  setFocusPolicy(Qt::NoFocus);  // what is inside is reached, and scrolled to
+
+  reset_all_->setShortcut(QKeySequence(tr("Ctrl+0")));
+  reset_all_->setToolTip(tr("Every knob back to what was measured (Ctrl+0)"));
+  column_->addWidget(reset_all_);
+  connect(reset_all_, &QPushButton::clicked, this, [this] {
+    const Knobs back = measured_;
+    show_knobs(back, back);
+    emit changed(back);
+  });
+
+  heading(tr("Asked about"));
+  add(KnobId::workers, new Knob(tr("&Workers N"), tr("How many workers to predict and to explain."),
+                                {1.0, static_cast<double>(most_workers), true, true}, {}, 0, this));
+  add(KnobId::strategy, new Choice(tr("Strateg&y"),
+                                   tr("DDP and DataParallel are predicted from their own measurements; the others are "
+                                      "simulated from DDP's steps."),
+                                   {{"ddp", tr("DDP"), {}},
+                                    {"dp", tr("DataParallel"), {}},
+                                    {"zero1", tr("ZeRO 1: optimizer shared"), {}},
+                                    {"zero2", tr("ZeRO 2: and gradients"), {}},
+                                    {"zero3", tr("ZeRO 3 / FSDP: and parameters"), {}},
+                                    {"ps", tr("parameter servers"), {}},
+                                    {"async-ps", tr("asynchronous servers"), {}}},
+                                   this));
+  add(KnobId::servers, new Knob(tr("Servers"), tr("Parameter servers among which the parameters are split."),
+                                {1.0, 1024.0, true, true}, {}, 0, this));
+  add(KnobId::gpus_per_node, new Knob(tr("&GPUs per node"), tr("Ranks on one host; 0: all on one."),
+                                      {0.0, 64.0, false, true}, {}, 0, this, tr("all on one")));
+  add(KnobId::dedicated,
+      new Choice(tr("Cor&es"),
+                 tr("Whether more ranks crowd the measured machine's cores, or each has as many as one "
+                    "rank has at N = 1."),
+                 {{"machine", tr("shared, as measured"), {}}, {"dedicated", tr("dedicated to each rank"), {}}}, this));
+
+  heading(tr("What if: links"));
+  add(KnobId::bandwidth, new Knob(tr("Link &bandwidth"), tr("So many times the fitted bandwidth of a link."),
+                                  {0.05, 20.0, true, false}, tr(" ×"), 3, this));
+  add(KnobId::latency, new Knob(tr("Link laten&cy"), tr("So many times the fitted latency of one hop."),
+                                {0.05, 20.0, true, false}, tr(" ×"), 3, this));
+
+  heading(tr("What if: communication"));
+  add(KnobId::bucket_cap, new Knob(tr("Bucket ca&p"), tr("DDP's bucket_cap_mb: gradients are put into buckets anew."),
+                                   {0.25, 1024.0, true, false}, tr(" MiB"), 2, this));
+  add(KnobId::sixteen_bit,
+      new Choice(tr("16 b&its"), tr("Gradients halved on the wire by a hook, or the whole model in 16 bits."),
+                 {{"", tr("as measured"), {}},
+                  {"compression=fp16", tr("compress gradients: fp16"), {}},
+                  {"compression=bf16", tr("compress gradients: bf16"), {}},
+                  {"precision=fp16", tr("model in fp16"), {}},
+                  {"precision=bf16", tr("model in bf16"), {}}},
+                 this));
+  add(KnobId::overlap, new Choice(tr("&Overlap"), tr("Without it all-reduces start when the backward has ended."),
+                                  {{"on", tr("with the backward"), {}}, {"off", tr("off"), {}}}, this));
+
+  heading(tr("What if: work"));
+  add(KnobId::batch,
+      new Knob(tr("Batch per wor&ker"), tr("Samples of one micro-batch."), {1.0, 65536.0, true, true}, {}, 0, this));
+  add(KnobId::accumulation, new Knob(tr("&Accumulation"), tr("Micro-batches before gradients are reduced once."),
+                                     {1.0, 256.0, true, true}, {}, 0, this));
+  add(KnobId::compute, new Knob(tr("Comp&ute speed"), tr("Forward, backward and optimizer so many times as fast."),
+                                {0.1, 20.0, true, false}, tr(" ×"), 3, this));
+  column_->addStretch(1);
+  // Wide enough that nothing is cut off beside the scroll bar.
+  setMinimumWidth(content->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width() + 4);
+}
+
+void KnobPanel::heading(const QString& text) {
+  auto* label = new QLabel(text, this);
+  QFont font = label->font();
+  font.setBold(true);
+  label->setFont(font);
+  label->setContentsMargins(0, 8, 0, 0);
+  label->setForegroundRole(QPalette::PlaceholderText);
+  column_->addWidget(label);
+}
+
+KnobBase* KnobPanel::add(KnobId id, KnobBase* knob) {
+  column_->addWidget(knob);
+  if (auto* number = qobject_cast<Knob*>(knob)) {
+    numbers_[id] = number;
+    connect(number, &Knob::changed, this, &KnobPanel::told);
+  } else if (auto* choice = qobject_cast<Choice*>(knob)) {
+    choices_[id] = choice;
+    connect(choice, &Choice::changed, this, &KnobPanel::told);
+  }
+  return knob;
+}
+
+Knob* KnobPanel::number(KnobId id) const {
+  const auto found = numbers_.find(id);
+  return found == numbers_.end() ? nullptr : found->second;
+}
+
+Choice* KnobPanel::choice(KnobId id) const {
+  const auto found = choices_.find(id);
+  return found == choices_.end() ? nullptr : found->second;
+}
+
+void KnobPanel::set_file(const OpenedFile* file) {
+  setEnabled(file != nullptr && file->models);
+  if (file == nullptr || !file->models) return;
+  const bool ddp = !file->models->measured.ddp.empty(), dp = !file->models->measured.dp.empty();
+  Choice* strategy = choice(KnobId::strategy);
+  strategy->set_why_not("dp", dp ? QString() : tr("DataParallel was not measured in this file"));
+  for (const char* key : {"ddp", "zero1", "zero2", "zero3", "ps", "async-ps"})
+    strategy->set_why_not(key, ddp ? QString() : tr("DDP was not measured in this file"));
+}
+
+void KnobPanel::show_knobs(const Knobs& knobs, const Knobs& measured) {
+  knobs_ = knobs;
+  measured_ = measured;
+  const auto put = [&](KnobId id, double now, double then) {
+    numbers_.at(id)->set_measured(then);
+    numbers_.at(id)->set_value(now);
+  };
+  const auto pick = [&](KnobId id, const std::string& now, const std::string& then) {
+    choices_.at(id)->set_measured(QString::fromStdString(then));
+    choices_.at(id)->set_value(QString::fromStdString(now));
+  };
+  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+  put(KnobId::workers, real(knobs.workers), real(measured.workers));
+  put(KnobId::servers, real(knobs.servers), real(measured.servers));
+  put(KnobId::gpus_per_node, real(knobs.gpus_per_node), real(measured.gpus_per_node));
+  put(KnobId::bandwidth, knobs.bandwidth, measured.bandwidth);
+  put(KnobId::latency, knobs.latency, measured.latency);
+  put(KnobId::bucket_cap, knobs.bucket_cap_mb, measured.bucket_cap_mb);
+  put(KnobId::batch, real(knobs.batch), real(measured.batch));
+  put(KnobId::accumulation, real(knobs.accumulation), real(measured.accumulation));
+  put(KnobId::compute, knobs.compute, measured.compute);
+  pick(KnobId::strategy, knobs.strategy, measured.strategy);
+  pick(KnobId::dedicated, knobs.dedicated ? "dedicated" : "machine", measured.dedicated ? "dedicated" : "machine");
+  pick(KnobId::sixteen_bit, knobs.sixteen_bit, measured.sixteen_bit);
+  pick(KnobId::overlap, knobs.overlap ? "on" : "off", measured.overlap ? "on" : "off");
+  enable();
+}
+
+void KnobPanel::enable() {
+  const bool dp = knobs_.strategy == "dp";
+  const QString no_ddp = dp ? tr("DataParallel has no buckets, no hook and no overlap") : QString();
+  for (const KnobId id : {KnobId::sixteen_bit, KnobId::overlap}) choices_.at(id)->set_why_disabled(no_ddp);
+  numbers_.at(KnobId::bucket_cap)->set_why_disabled(no_ddp);
+  numbers_.at(KnobId::gpus_per_node)
+      ->set_why_disabled(dp ? tr("DataParallel is one process: all its replicas are on one host") : QString());
+  numbers_.at(KnobId::servers)->setVisible(knobs_.strategy.ends_with("ps"));
+  numbers_.at(KnobId::batch)
+      ->set_why_disabled(measured_.batch > 0 ? QString() : tr("The file does not say which batch was measured"));
+}
+
+void KnobPanel::told() {
+  const auto count = [&](KnobId id) { return whole(numbers_.at(id)->value()); };
+  Knobs now = knobs_;
+  now.workers = count(KnobId::workers);
+  now.servers = count(KnobId::servers);
+  now.gpus_per_node = count(KnobId::gpus_per_node);
+  now.bandwidth = numbers_.at(KnobId::bandwidth)->value();
+  now.latency = numbers_.at(KnobId::latency)->value();
+  now.bucket_cap_mb = numbers_.at(KnobId::bucket_cap)->value();
+  if (measured_.batch > 0) now.batch = count(KnobId::batch);
+  now.accumulation = count(KnobId::accumulation);
+  now.compute = numbers_.at(KnobId::compute)->value();
+  now.strategy = choices_.at(KnobId::strategy)->value().toStdString();
+  now.dedicated = choices_.at(KnobId::dedicated)->value() == "dedicated";
+  now.sixteen_bit = choices_.at(KnobId::sixteen_bit)->value().toStdString();
+  now.overlap = choices_.at(KnobId::overlap)->value() == "on";
+  knobs_ = now;
+  enable();
+  emit changed(now);
+}
+
+}  // namespace ddpprof::gui::whatif

@@ -1,0 +1,51 @@
+// All knobs of the scaling page in groups, with a reset each and one for all.
+#pragma once
+
+#include <QScrollArea>
+#include <map>
+
+#include "gui/models/scaling/knobs.hpp"
+
+class QPushButton;
+class QVBoxLayout;
+
+namespace ddpprof::gui {
+class Choice;
+class Knob;
+class KnobBase;
+}  // namespace ddpprof::gui
+
+namespace ddpprof::gui::whatif {
+
+class KnobPanel : public QScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit KnobPanel(QWidget* parent = nullptr);
+
+  // What the file has: which strategies were measured, and what it does not say.
+  void set_file(const OpenedFile*);
+  // Neither says `changed`.
+  void show_knobs(const Knobs&, const Knobs& measured);
+
+  Knob* number(KnobId) const;    // null where it is a choice
+  Choice* choice(KnobId) const;  // null where it is a number
+  QPushButton* reset_all() const { return reset_all_; }
+
+ signals:
+  void changed(const Knobs& knobs);
+
+ private:
+  KnobBase* add(KnobId id, KnobBase* knob);
+  void heading(const QString& text);
+  void told();  // reads all of them
+  void enable();
+
+  QVBoxLayout* column_;
+  std::map<KnobId, Knob*> numbers_;
+  std::map<KnobId, Choice*> choices_;
+  QPushButton* reset_all_;
+  Knobs knobs_, measured_;
+};
+
+}  // namespace ddpprof::gui::whatif

@@ -1,0 +1,323 @@
+#include "gui/pages/scaling/scaling_page.hpp"
+
+#include <QApplication>
+#include <QButtonGroup>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTextDocumentFragment>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "gui/pages/scaling/knob_panel.hpp"
+#include "gui/pages/scaling/scaling_plot.hpp"
+#include "gui/widgets/message_stack.hpp"
+#include "gui/widgets/table_view.hpp"
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+QString html(const std::vector<Sentence>& all) {
+  QString text = QStringLiteral("<table cellspacing='0' cellpadding='2'>");
+  for (const Sentence& one : all) {
+    const QString mark = one.warning ? QStringLiteral("⚠ ") : QString();
+    text += QStringLiteral("<tr><td valign='top' style='padding-right:6px'><b>%1</b></td><td>%2</td></tr>")
+                .arg((mark + QString::fromStdString(one.about)).toHtmlEscaped(),
+                     QString::fromStdString(one.text).toHtmlEscaped());
+  }
+  return text + QStringLiteral("</table>");
+}
+
+void make_bold(QLabel* label, int larger) {
+  QFont font = label->font();
+  font.setBold(true);
+  font.setPointSize(font.pointSize() + larger);
+  label->setFont(font);
+}
+
+}  // namespace
+
+ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
+    : Page(selection, parent),
+      model_(this),
+      knobs_(new KnobPanel(this)),
+      plot_(new ScalingPlot(this)),
+      views_(new QButtonGroup(this)),
+      logarithmic_(new QCheckBox(tr("Log"), this)),
+      limit_(new QComboBox(this)),
+      command_(new QLineEdit(this)),
+      heading_(new QLabel(this)),
+      summary_(new QLabel(this)),
+      levers_title_(new QLabel(this)),
+      busy_(new QLabel(tr("…"), this)),
+      tables_(new QTabWidget(this)),
+      levers_(new TableView(this)),
+      predictions_(new TableView(this)),
+      what_if_(new TableView(this)),
+      why_(new TableView(this)),
+      knee_(new TableView(this)),
+      notes_(new TableView(this)) {
+  auto* across = new QSplitter(Qt::Horizontal, this);
+  across->addWidget(knobs_);
+  across->addWidget(make_middle());
+  across->addWidget(make_right());
+  across->setStretchFactor(0, 0);
+  across->setStretchFactor(1, 1);
+  across->setStretchFactor(2, 0);
+  across->setSizes({knobs_->minimumWidth(), 660, 360});
+  across->setChildrenCollapsible(false);
+  stack_ = new MessageStack(across, this);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(stack_);
+  setFocusProxy(plot_);
+
+  connect(knobs_, &KnobPanel::changed, this, [this](const Knobs& knobs) {
+    model_.set_knobs(knobs);
+    // A knob may have moved others: another strategy has its own measured values, and no buckets maybe.
+    if (!(model_.knobs() == knobs)) knobs_->show_knobs(model_.knobs(), model_.measured());
+  });
+  connect(plot_, &ScalingPlot::workers_picked, this, [this](qint64 workers) {
+    Knobs knobs = model_.knobs();
+    knobs.workers = workers;
+    model_.set_knobs(knobs);
+    knobs_->show_knobs(model_.knobs(), model_.measured());
+  });
+  connect(plot_, &Plot::says, this, &Page::says);
+  connect(&model_, &ScalingModel::snapshot_changed, this, &ScalingPage::show_snapshot);
+  connect(&model_, &ScalingModel::levers_changed, this, &ScalingPage::show_levers);
+  connect(&model_, &ScalingModel::tables_changed, this, &ScalingPage::show_tables);
+  connect(&model_, &ScalingModel::busy_changed, this, &ScalingPage::show_busy);
+  connect(&model_, &ScalingModel::failed, this, [this](const QString& why) { emit says(why); });
+  show_file(nullptr);
+}
+
+QWidget* ScalingPage::make_bar() {
+  auto* bar = new QWidget(this);
+  // Two rows: the page fits beside a window's other half, and at 2x on a full HD screen.
+  auto* rows = new QVBoxLayout(bar);
+  rows->setContentsMargins(8, 6, 8, 2);
+  rows->setSpacing(2);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(2);
+  rows->addLayout(row);
+  const std::pair<ScalingPlot::View, QString> views[] = {{ScalingPlot::View::throughput, tr("Throughput")},
+                                                         {ScalingPlot::View::speedup, tr("Speedup")},
+                                                         {ScalingPlot::View::efficiency, tr("Efficiency")},
+                                                         {ScalingPlot::View::step, tr("Step time")},
+                                                         {ScalingPlot::View::split, tr("Where it goes")}};
+  views_->setExclusive(true);
+  for (const auto& [view, text] : views) {
+    auto* button = new QToolButton(bar);
+    const int number = static_cast<int>(view);
+    button->setText(text);
+    button->setCheckable(true);
+    button->setFocusPolicy(Qt::StrongFocus);
+    button->setShortcut(QKeySequence(QStringLiteral("Ctrl+%1").arg(number + 1)));
+    button->setToolTip(tr("%1 over N (Ctrl+%2)").arg(text).arg(number + 1));
+    button->setAccessibleName(tr("Show %1").arg(text));
+    button->setChecked(view == ScalingPlot::View::throughput);
+    views_->addButton(button, number);
+    row->addWidget(button);
+  }
+  connect(views_, &QButtonGroup::idClicked, this,
+          [this](int id) { plot_->set_view(static_cast<ScalingPlot::View>(id)); });
+  row->addStretch(1);
+  row = new QHBoxLayout;
+  rows->addLayout(row);
+  logarithmic_->setChecked(true);
+  logarithmic_->setShortcut(QKeySequence(tr("Ctrl+L")));
+  logarithmic_->setToolTip(tr("N and what grows with it in the logarithm (Ctrl+L)"));
+  connect(logarithmic_, &QCheckBox::toggled, plot_, &ScalingPlot::set_logarithmic);
+  row->addWidget(logarithmic_);
+  row->addStretch(1);
+  auto* upto = new QLabel(tr("N up to"), bar);
+  upto->setBuddy(limit_);
+  limit_->setAccessibleName(tr("Largest N drawn"));
+  limit_->setToolTip(tr("The largest N that is drawn"));
+  connect(limit_, &QComboBox::activated, this, [this] { model_.set_limit(limit_->currentData().toLongLong()); });
+  row->addWidget(upto);
+  row->addWidget(limit_);
+  auto* save = new QToolButton(bar);
+  save->setText(tr("Save…"));
+  save->setToolTip(tr("Save the plot as PNG or SVG (Ctrl+Shift+S in the plot)"));
+  save->setFocusPolicy(Qt::StrongFocus);
+  connect(save, &QToolButton::clicked, plot_, &Plot::ask_and_save);
+  row->addWidget(save);
+  return bar;
+}
+
+QWidget* ScalingPage::make_middle() {
+  auto* down = new QSplitter(Qt::Vertical, this);
+  auto* upper = new QWidget(down);
+  auto* column = new QVBoxLayout(upper);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(2);
+  column->addWidget(make_bar());
+  column->addWidget(plot_, 1);
+  auto* shell = new QHBoxLayout;
+  shell->setContentsMargins(8, 0, 8, 2);
+  auto* label = new QLabel(tr("In a shell:"), upper);
+  label->setBuddy(command_);
+  command_->setReadOnly(true);
+  command_->setAccessibleName(tr("The same question on the command line"));
+  command_->setToolTip(tr("The same question on the command line: it prints what the tables below show"));
+  auto* copy = new QToolButton(upper);
+  copy->setText(tr("Copy"));
+  copy->setAccessibleName(tr("Copy the command"));
+  copy->setFocusPolicy(Qt::StrongFocus);
+  connect(copy, &QToolButton::clicked, this, [this] {
+    QApplication::clipboard()->setText(command_->text());
+    emit says(tr("Command copied"));
+  });
+  shell->addWidget(label);
+  shell->addWidget(command_, 1);
+  shell->addWidget(copy);
+  column->addLayout(shell);
+  tables_->setDocumentMode(true);
+  tables_->addTab(predictions_, tr("Predictions"));
+  tables_->addTab(what_if_, tr("What if"));
+  tables_->addTab(why_, tr("Why"));
+  tables_->addTab(knee_, tr("Knee"));
+  tables_->addTab(notes_, tr("Notes"));
+  down->addWidget(upper);
+  down->addWidget(tables_);
+  down->setStretchFactor(0, 3);
+  down->setStretchFactor(1, 1);
+  down->setSizes({480, 180});
+  down->setChildrenCollapsible(false);
+  return down;
+}
+
+QWidget* ScalingPage::make_right() {
+  auto* down = new QSplitter(Qt::Vertical, this);
+  auto* words = new QWidget(down);
+  auto* column = new QVBoxLayout(words);
+  column->setContentsMargins(8, 6, 8, 6);
+  auto* head = new QHBoxLayout;
+  make_bold(heading_, 2);
+  head->addWidget(heading_, 1);
+  busy_->setAccessibleName(tr("Simulating"));
+  busy_->setToolTip(tr("Simulating"));
+  head->addWidget(busy_);
+  column->addLayout(head);
+  summary_->setWordWrap(true);
+  summary_->setTextFormat(Qt::RichText);
+  summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  summary_->setAccessibleName(tr("What it means"));
+  auto* scroll = new QScrollArea(words);
+  scroll->setWidget(summary_);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  column->addWidget(scroll, 1);
+  auto* help = new QWidget(down);
+  auto* below = new QVBoxLayout(help);
+  below->setContentsMargins(8, 2, 8, 6);
+  make_bold(levers_title_, 0);
+  levers_title_->setWordWrap(true);
+  below->addWidget(levers_title_);
+  below->addWidget(levers_, 1);
+  down->addWidget(words);
+  down->addWidget(help);
+  down->setStretchFactor(0, 3);
+  down->setStretchFactor(1, 2);
+  down->setSizes({470, 230});
+  down->setChildrenCollapsible(false);
+  down->setMinimumWidth(levers_title_->fontMetrics().averageCharWidth() * 30);
+  return down;
+}
+
+std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
+  return {{tr("Ctrl+1 … Ctrl+5"), tr("throughput, speedup, efficiency, step time, where it goes")},
+          {tr("Ctrl+L"), tr("logarithmic or linear axes")},
+          {tr("Ctrl+0"), tr("every knob back to what was measured")},
+          {tr("Left, Right, Home, End"), tr("in the plot: another N")},
+          {tr("arrows, Page Up, Page Down"), tr("on a slider: turn the knob")},
+          {tr("Ctrl+C, Ctrl+Shift+S"), tr("in the plot: copy the picture, save it")}};
+}
+
+QString ScalingPage::message() const { return stack_->shows_content() ? QString() : stack_->message(); }
+
+QString ScalingPage::summary() const {
+  return heading_->text() + '\n' + QTextDocumentFragment::fromHtml(summary_->text()).toPlainText();
+}
+
+void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
+  model_.set_file(file);
+  knobs_->set_file(file.get());
+  knobs_->show_knobs(model_.knobs(), model_.measured());
+  fill_limits();
+  if (!file)
+    stack_->say(
+        tr("No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page "
+           "Runs: this page then shows how the job scales, what binds it and which knob helps."));
+  else if (!file->models)
+    stack_->say(tr("Nothing can be predicted from this file: %1").arg(QString::fromStdString(file->why_no_models)));
+  else if (file->models->measured.ddp.empty() && file->models->measured.dp.empty())
+    stack_->say(
+        tr("This file holds all-reduces alone and no training step: nothing scales in it. Measure a training "
+           "with ddpprof run, or look at the page Fit."));
+  else
+    stack_->show_content();
+}
+
+void ScalingPage::fill_limits() {
+  const QSignalBlocker quiet(limit_);
+  if (limit_->count() == 0)
+    for (qint64 n = 8; n <= most_workers; n *= 2) limit_->addItem(QString::number(n), n);
+  limit_->setCurrentIndex(limit_->findData(static_cast<qint64>(model_.limit())));
+}
+
+void ScalingPage::show_snapshot() {
+  const Snapshot& shot = model_.snapshot();
+  command_->setText(QString::fromStdString(model_.command()));
+  command_->setCursorPosition(0);
+  fill_limits();
+  if (!shot.refusal.empty() || shot.predicted.points.empty())
+    plot_->show_nothing();
+  else
+    plot_->show_snapshot(shot);
+  if (shot.answer || !shot.refusal.empty()) {
+    heading_->setText(tr("At N = %1").arg(shot.knobs.workers));
+    summary_->setText(html(sentences(shot)));
+  } else if (!model_.file()) {
+    heading_->clear();
+    summary_->clear();
+  }
+  // Else the words of the last complete answer stay until the new ones are there.
+}
+
+void ScalingPage::show_levers() {
+  const auto& levers = model_.levers();
+  const double confidence = model_.file() ? model_.file()->predict.confidence : 0.9;
+  const report::Table table = levers_table(levers, model_.levers_workers(), confidence);
+  levers_title_->setText(levers.empty() ? QString() : QString::fromStdString(table.title));
+  levers_->set_table(table);
+}
+
+void ScalingPage::show_tables() {
+  const PredictTables& tables = model_.tables();
+  const std::pair<TableView*, const report::Table*> all[] = {{predictions_, &tables.predictions},
+                                                             {what_if_, &tables.what_if},
+                                                             {why_, &tables.why},
+                                                             {knee_, &tables.knee},
+                                                             {notes_, &tables.notes}};
+  for (const auto& [view, table] : all) view->set_table(*table);
+  tables_->setTabEnabled(tables_->indexOf(what_if_), tables.has_what_if);
+  tables_->setTabText(tables_->indexOf(notes_),
+                      tables.notes.rows.empty() ? tr("Notes") : tr("Notes (%1)").arg(tables.notes.rows.size()));
+}
+
+void ScalingPage::show_busy() { busy_->setVisible(model_.busy()); }
+
+}  // namespace ddpprof::gui::whatif

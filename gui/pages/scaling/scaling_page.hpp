@@ -1,0 +1,65 @@
+// The scaling page: knobs, curves over N and what they mean in words, for one file.
+#pragma once
+
+#include "gui/models/scaling/scaling_model.hpp"
+#include "gui/pages/page.hpp"
+
+class QButtonGroup;
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QTabWidget;
+
+namespace ddpprof::gui {
+class MessageStack;
+class TableView;
+}  // namespace ddpprof::gui
+
+namespace ddpprof::gui::whatif {
+
+class KnobPanel;
+class ScalingPlot;
+
+class ScalingPage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit ScalingPage(Selection& selection, QWidget* parent = nullptr);
+
+  QString title() const override { return tr("&Scaling"); }
+  std::vector<std::pair<QString, QString>> keys() const override;
+  void show_file(std::shared_ptr<const OpenedFile> file) override;
+
+  ScalingModel& model() { return model_; }
+  ScalingPlot& plot() { return *plot_; }
+  KnobPanel& knobs() { return *knobs_; }
+  QString message() const;  // in place of data; empty when there is some
+  QString summary() const;  // as plain text
+  TableView& levers() { return *levers_; }
+  TableView& predictions() { return *predictions_; }
+
+ private:
+  QWidget* make_middle();
+  QWidget* make_right();
+  QWidget* make_bar();
+  void show_snapshot();
+  void show_levers();
+  void show_tables();
+  void show_busy();
+  void fill_limits();
+
+  ScalingModel model_;
+  MessageStack* stack_;
+  KnobPanel* knobs_;
+  ScalingPlot* plot_;
+  QButtonGroup* views_;
+  QCheckBox* logarithmic_;
+  QComboBox* limit_;
+  QLineEdit* command_;
+  QLabel *heading_, *summary_, *levers_title_, *busy_;
+  QTabWidget* tables_;
+  TableView *levers_, *predictions_, *what_if_, *why_, *knee_, *notes_;
+};
+
+}  // namespace ddpprof::gui::whatif

@@ -1,0 +1,80 @@
+// The scaling page's plot: what was measured, what is predicted and what a change would make of it, over N.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "gui/models/scaling/snapshot.hpp"
+#include "gui/plots/regions.hpp"
+#include "gui/plots/series.hpp"
+
+namespace ddpprof::gui::whatif {
+
+class ScalingPlot : public Plot {
+  Q_OBJECT
+
+ public:
+  enum class View { throughput, speedup, efficiency, step, split };  // split: where the step goes, stacked
+
+  explicit ScalingPlot(QWidget* parent = nullptr);
+
+  void set_view(View);
+  View view() const { return view_; }
+  void set_logarithmic(bool);
+  // Draws it at the next paint; replot() draws at once.
+  void show_snapshot(const Snapshot&);
+  void show_nothing();
+
+  // What the crosshair reads at an N that is drawn: one value a line. Empty where there is none.
+  QString reading(std::int64_t workers) const;
+  std::optional<std::int64_t> crosshair_workers() const;  // under the mouse
+  std::int64_t nearest_drawn(double x) const;
+
+  // What is drawn, for those who look closely.
+  const BandedLine& predicted() const { return predicted_; }
+  BandedLine& predicted() { return predicted_; }
+  BandedLine& changed() { return changed_; }
+  ErrorPoints& measured() { return measured_; }
+  StackedAreas& stack() { return copies_ ? dp_stack_ : ddp_stack_; }
+  QCPGraph* ideal() { return ideal_; }
+  const Region& region(std::size_t i) const { return regions_[i]; }  // from the least share to the largest
+  const Region& far() const { return far_; }
+  const Region& wide() const { return wide_; }
+
+ signals:
+  void workers_picked(qint64 workers);  // by a click or a key
+
+ protected:
+  void mouseMoveEvent(QMouseEvent*) override;
+  void mouseReleaseEvent(QMouseEvent*) override;
+  void leaveEvent(QEvent*) override;
+  void keyPressEvent(QKeyEvent*) override;
+  void resizeEvent(QResizeEvent*) override;
+
+ private:
+  Quantity quantity() const;
+  void draw();
+  void draw_lines(Quantity);
+  void draw_split();
+  void draw_regions();
+  void draw_chosen();
+  void scale_values(Quantity, bool from_zero);
+  void place_crosshair(std::int64_t workers);
+  void step_along(int by);
+  void restyle_all();
+  void restyle_predicted();
+
+  View view_ = View::throughput;
+  bool log_n_ = true;
+  bool copies_ = false;
+  std::optional<Snapshot> shot_;
+  std::array<Region, 3> regions_;
+  Region wide_, far_;
+  StackedAreas ddp_stack_, dp_stack_;
+  QCPGraph* ideal_;
+  BandedLine own_, predicted_, changed_;
+  ErrorPoints measured_;
+  Crosshair chosen_, crosshair_;
+};
+
+}  // namespace ddpprof::gui::whatif

@@ -1,0 +1,222 @@
+#include "gui/pages/strategies/strategies_page.hpp"
+
+#include <QBoxLayout>
+#include <QComboBox>
+#include <QLabel>
+#include <QRadioButton>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <algorithm>
+
+#include "analysis/report/units.hpp"
+#include "gui/models/strategies/strategy_tables.hpp"
+#include "gui/pages/strategies/side_bars.hpp"
+#include "gui/widgets/lane_view.hpp"
+#include "gui/widgets/table_view.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+QString name_of(const Side& side) {
+  return side.strategy == "dp" ? QStringLiteral("DataParallel") : QStringLiteral("DDP");
+}
+
+QString title_of(const Side& side, std::int64_t workers) {
+  QString text = QStringLiteral("%1, N = %2").arg(name_of(side)).arg(workers);
+  if (!side.lanes) return text;
+  const QString took = QString::fromStdString(report::format_quantity(side.lanes->step_s, "s"));
+  if (side.lanes->simulated) return text + QObject::tr(" – simulated: a step of %1").arg(took);
+  if (side.strategy == "dp") return text + QObject::tr(" – measured: step %1, %2").arg(side.lanes->step).arg(took);
+  return text + QObject::tr(" – measured: rank %1, step %2, %3").arg(side.lanes->rank).arg(side.lanes->step).arg(took);
+}
+
+}  // namespace
+
+StrategiesPage::StrategiesPage(Selection& selection, QWidget* parent)
+    : Page(selection, parent), loading_(this), comparing_(this) {
+  stack_ = new QStackedWidget(this);
+  message_ = new QLabel(stack_);
+  message_->setWordWrap(true);
+  message_->setAlignment(Qt::AlignCenter);
+  message_->setMargin(40);
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  auto* content = new QWidget(stack_);
+  auto* layout = new QVBoxLayout(content);
+  layout->addWidget(make_controls());
+  recommendation_ = new QLabel(content);
+  recommendation_->setWordWrap(true);
+  recommendation_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  recommendation_->setAccessibleName(tr("Recommendation"));
+  QFont bold = recommendation_->font();
+  bold.setBold(true);
+  recommendation_->setFont(bold);
+  layout->addWidget(recommendation_);
+  auto* splitter = new QSplitter(Qt::Vertical, content);
+  splitter->addWidget(make_lanes());
+  splitter->addWidget(make_details());
+  splitter->setStretchFactor(0, 1);
+  splitter->setStretchFactor(1, 1);
+  splitter->setChildrenCollapsible(false);
+  splitter->setSizes({430, 330});
+  layout->addWidget(splitter, 1);
+  stack_->addWidget(message_);
+  stack_->addWidget(content);
+  auto* whole = new QVBoxLayout(this);
+  whole->setContentsMargins(0, 0, 0, 0);
+  whole->addWidget(stack_);
+  setFocusProxy(workers_);
+  show_file(nullptr);
+}
+
+std::vector<std::pair<QString, QString>> StrategiesPage::keys() const {
+  return {{tr("Left, Right, Home, End"),
+           tr("in the lanes: the segment before, after, first, last; its figures stand below")},
+          {tr("Up, Down"), tr("in the lanes: the lane above, below")},
+          {tr("+, -, 0"), tr("in the lanes: zoom in, out, the whole step; Ctrl and the wheel do the same")},
+          {tr("Shift+Left, Shift+Right"), tr("in the lanes: move along the time axis")}};
+}
+
+void StrategiesPage::show_message(const QString& text) {
+  message_->setText(text);
+  stack_->setCurrentIndex(0);
+}
+
+void StrategiesPage::show_file(std::shared_ptr<const OpenedFile> file) {
+  loading_.cancel();
+  comparing_.cancel();
+  strategies_.reset();
+  shown_.reset();
+  file_ = std::move(file);
+  if (!file_) return show_message(tr("Open a trace database (Ctrl+O) to see DataParallel beside DDP."));
+  if (!file_->has("dp") && !file_->has("ddp"))
+    return show_message(
+        tr("This file holds no measured training step. Measure one with ddpprof run SCENARIO, with "
+           "strategies: [ddp, dp] for both."));
+  show_message(tr("Preparing…"));
+  loading_.start([file = file_](const Cancelled&) { return std::make_shared<const Strategies>(file); },
+                 [this](const std::shared_ptr<const Strategies>& strategies) {
+                   strategies_ = strategies;
+                   prepare();
+                 },
+                 [this](const std::string& why) { show_message(QString::fromStdString(why)); });
+}
+
+void StrategiesPage::prepare() {
+  preparing_ = true;
+  measured_workers_->clear();
+  for (const std::int64_t n : strategies_->measured_workers()) {
+    QString text = QString::number(n);
+    if (!strategies_->is_measured("dp", n)) text += tr(" (DDP alone)");
+    if (!strategies_->is_measured("ddp", n)) text += tr(" (DataParallel alone)");
+    measured_workers_->addItem(text, static_cast<int>(n));
+  }
+  measured_workers_->addItem(tr("none of these"), 0);
+  measured_->setChecked(true);
+  rank_->setValue(0);
+  // The largest N that both were measured at shows most; else the largest.
+  const std::vector<std::int64_t>& all = strategies_->measured_workers();
+  std::int64_t first = all.back();
+  for (const std::int64_t n : all)
+    if (strategies_->is_measured("dp", n) && strategies_->is_measured("ddp", n)) first = n;
+  workers_->setValue(static_cast<int>(first));
+  preparing_ = false;
+  compare();
+}
+
+void StrategiesPage::compare() {
+  if (preparing_ || !strategies_) return;
+  const std::int64_t n = workers_->value();
+  preparing_ = true;
+  const int index = measured_workers_->findData(static_cast<int>(n));
+  measured_workers_->setCurrentIndex(index >= 0 ? index : measured_workers_->count() - 1);
+  const bool any = index >= 0, ddp = strategies_->is_measured("ddp", n);
+  measured_->setEnabled(any);
+  rank_->setRange(0, ddp ? static_cast<int>(n) - 1 : 0);
+  rank_->setEnabled(ddp && n > 1 && measured_->isChecked());
+  preparing_ = false;
+  const Source source = measured_->isChecked() ? Source::measured : Source::simulated;
+  const std::int64_t rank = rank_->value();
+  comparing_.start(
+      [strategies = strategies_, n, source, rank](const Cancelled&) { return strategies->compare(n, source, rank); },
+      [this](Comparison comparison) { show_comparison(std::move(comparison)); },
+      [this](const std::string& why) { show_message(QString::fromStdString(why)); });
+}
+
+void StrategiesPage::show_comparison(Comparison comparison) {
+  shown_ = std::move(comparison);
+  stack_->setCurrentIndex(1);
+  recommendation_->setText(QString::fromStdString(recommendation(*shown_)));
+  described_->setText(tr("Click a segment, or go there with the arrow keys, for its figures."));
+  show_lanes();
+  show_bars();
+  comparison_->set_table(comparison_table(*shown_));
+  times_->set_table(time_table(*shown_));
+  devices_->set_table(device_table(*shown_));
+  emit shown_changed();
+}
+
+void StrategiesPage::show_lanes() {
+  double longest_s = 0.0;
+  for (const Side* side : {&shown_->dp, &shown_->ddp})
+    if (side->lanes) longest_s = std::max(longest_s, side->lanes->step_s);
+  for (const Side* side : {&shown_->dp, &shown_->ddp}) {
+    LaneView* view = side == &shown_->dp ? dp_ : ddp_;
+    const QString text = title_of(*side, shown_->workers);
+    if (!side->lanes) {
+      view->set_message(text, QString::fromStdString(side->why_no_lanes));
+      continue;
+    }
+    view->set_lanes(*side->lanes, text,
+                    QStringLiteral("%1-%2-lanes").arg(QString::fromStdString(side->strategy)).arg(shown_->workers));
+    view->set_whole({0.0, longest_s});
+  }
+  const std::size_t longest = std::max(dp_->longest_name(), ddp_->longest_name());
+  for (LaneView* view : {dp_, ddp_}) view->set_label_characters(longest);
+}
+
+void StrategiesPage::show_bars() {
+  std::vector<QString> categories;
+  BarSeries compute{tr("compute"), Colour::compute, {}}, exposed{tr("exposed communication"), Colour::exposed, {}},
+      copies{tr("copies between devices"), Colour::copies, {}}, skew{tr("slower ranks"), Colour::skew, {}},
+      other{tr("input and other"), Colour::other, {}};
+  for (const Side* side : {&shown_->dp, &shown_->ddp}) {
+    if (!side->row) continue;
+    categories.push_back(
+        QStringLiteral("%1\n%2").arg(name_of(*side), side->measured ? tr("measured") : tr("simulated")));
+    const bool dp = side->strategy == "dp";
+    compute.values.push_back(side->row->compute_s);
+    exposed.values.push_back(dp ? 0.0 : side->row->exposed_s);
+    copies.values.push_back(dp ? side->row->exposed_s : 0.0);
+    skew.values.push_back(side->row->skew_s);
+    other.values.push_back(side->row->other_s);
+  }
+  time_bars_->set_bars(tr("time of a step"), "s", categories, {compute, copies, exposed, skew, other}, true);
+
+  std::vector<QString> with_memory, with_traffic;
+  BarSeries device_0{tr("device 0"), Colour::compute, {}}, others{tr("another device"), Colour::overlapped, {}},
+      sent{tr("sent"), Colour::exposed, {}}, received{tr("received"), Colour::copies, {}};
+  for (const Side* side : {&shown_->dp, &shown_->ddp}) {
+    if (side->memory.device_0_bytes) {
+      with_memory.push_back(
+          QStringLiteral("%1\n%2").arg(name_of(*side), side->memory.measured ? tr("measured") : tr("simulated")));
+      device_0.values.push_back(*side->memory.device_0_bytes);
+      // Each DDP rank's device is a device 0.
+      const bool alike = side->strategy == "ddp" && shown_->workers > 1;
+      others.values.push_back(side->memory.others_bytes.value_or(alike ? *side->memory.device_0_bytes : 0.0));
+    }
+    if (side->traffic.sent_bytes) {
+      with_traffic.push_back(name_of(*side));
+      sent.values.push_back(*side->traffic.sent_bytes);
+      received.values.push_back(side->traffic.received_bytes.value_or(0.0));
+    }
+  }
+  memory_bars_->set_bars(tr("tensors, the most at one time"), "B", with_memory, {device_0, others}, false);
+  traffic_bars_->set_bars(tr("busiest device, each step"), "B", with_traffic, {sent, received}, false);
+}
+
+void StrategiesPage::place_lanes(bool beside) {
+  lanes_layout_->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+}
+
+}  // namespace ddpprof::gui

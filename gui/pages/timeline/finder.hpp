@@ -1,0 +1,49 @@
+// The search box of the timeline: finds off the interface thread, and goes from hit to hit.
+#pragma once
+
+#include <QWidget>
+
+#include "gui/models/jobs.hpp"
+#include "gui/timeline/timeline_view.hpp"
+
+class QLabel;
+class QLineEdit;
+class QTimer;
+class QToolButton;
+
+namespace ddpprof::gui {
+
+class Finder : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Finder(TimelineView& view, QWidget* parent = nullptr);
+
+  void find_again();  // the timeline is another one
+  QLineEdit& box() { return *box_; }
+  QString state() const;  // "3 of 17"
+
+ public slots:
+  void next();
+  void previous();
+
+ signals:
+  void found();  // the hits are those of the text
+
+ private:
+  void find();
+  void go(std::size_t hit);
+  void show_state();
+  std::optional<std::size_t> current() const;
+
+  TimelineView& view_;
+  Job job_;
+  QTimer* pause_;  // after the last key
+  QLineEdit* box_;
+  QLabel* state_;
+  QToolButton* previous_;
+  QToolButton* next_;
+  bool go_when_found_ = false;
+};
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,38 @@
+// One measured step of one rank over the same step as the model simulates it, on one axis of time.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <optional>
+
+#include "gui/models/jobs.hpp"
+#include "gui/models/opened_file.hpp"
+
+namespace ddpprof::gui {
+
+class LaneView;
+
+class StepPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit StepPanel(QWidget* parent = nullptr);
+
+  void set_file(std::shared_ptr<const OpenedFile> file);
+  // Without `step` the measurement's typical one.
+  void show_step(std::int64_t measurement, std::int64_t rank, std::optional<std::int64_t> step);
+  const LaneView& measured() const { return *measured_; }
+  const LaneView& simulated() const { return *simulated_; }
+
+ signals:
+  void shown();
+  void says(const QString& message);
+
+ private:
+  Job job_;
+  std::shared_ptr<const OpenedFile> file_;
+  LaneView* measured_;
+  LaneView* simulated_;
+};
+
+}  // namespace ddpprof::gui

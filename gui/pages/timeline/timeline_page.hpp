@@ -1,0 +1,87 @@
+// The page "Timeline": one measurement's ranks over time, with search, range statistics and details.
+#pragma once
+
+#include <memory>
+
+#include "gui/models/jobs.hpp"
+#include "gui/pages/page.hpp"
+#include "gui/timeline/timeline_source.hpp"
+#include "gui/timeline/timeline_view.hpp"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+class QStackedWidget;
+class QTabWidget;
+class QToolButton;
+
+namespace ddpprof::gui {
+
+class Finder;
+class RangeStatistics;
+class StepPanel;
+class TableView;
+
+class TimelinePage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit TimelinePage(Selection& selection, QWidget* parent = nullptr);
+
+  QString title() const override { return tr("&Timeline"); }
+  std::vector<std::pair<QString, QString>> keys() const override;
+  QWidget* make_companion(QWidget* parent) override;  // RangeStatistics
+  void show_file(std::shared_ptr<const OpenedFile> file) override;
+
+  TimelineSource& source() { return *source_; }
+  TimelineView& view() { return *view_; }
+  Finder& finder() { return *finder_; }
+  RangeStatistics& range_statistics() { return *range_; }
+  StepPanel& step_panel() { return *step_panel_; }
+  TableView& details() { return *details_; }
+  QString message() const;  // what is said in place of the timeline, or ""
+
+ protected:
+  void showEvent(QShowEvent*) override;
+
+ private:
+  QWidget* make_controls();
+  QWidget* make_progress();
+  QWidget* make_panels();
+  void make_shortcuts();
+  void choose_measurement();
+  void show_measurement();  // the selection's
+  void show_timeline();
+  void show_state();  // progress, errors, words in place of the timeline
+  void show_details();
+  void show_range();
+  void go_to_step();
+  void show_step_panel();
+
+  std::shared_ptr<const OpenedFile> file_;
+  TimelineSource* source_;
+  TimelineView* view_;
+  Finder* finder_ = nullptr;
+  QComboBox* measurement_ = nullptr;
+  QSpinBox* step_ = nullptr;
+  QPushButton* go_ = nullptr;
+  QToolButton* select_ = nullptr;
+  QCheckBox* flows_ = nullptr;
+  QCheckBox* raw_ = nullptr;
+  QWidget* progress_row_ = nullptr;
+  QLabel* progress_text_ = nullptr;
+  QProgressBar* progress_ = nullptr;
+  QPushButton* stop_ = nullptr;
+  QStackedWidget* stack_ = nullptr;
+  QLabel* message_ = nullptr;
+  QTabWidget* panels_ = nullptr;
+  TableView* details_ = nullptr;
+  RangeStatistics* range_ = nullptr;
+  StepPanel* step_panel_ = nullptr;
+  Job detail_job_;
+};
+
+}  // namespace ddpprof::gui

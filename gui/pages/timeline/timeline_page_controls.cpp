@@ -1,0 +1,135 @@
+// The page's controls, panels and keys.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QShortcut>
+#include <QSpinBox>
+#include <QTabWidget>
+#include <QToolButton>
+
+#include "gui/pages/timeline/finder.hpp"
+#include "gui/pages/timeline/step_panel.hpp"
+#include "gui/pages/timeline/timeline_page.hpp"
+#include "gui/timeline/range_statistics.hpp"
+#include "gui/widgets/table_view.hpp"
+
+namespace ddpprof::gui {
+
+QWidget* TimelinePage::make_controls() {
+  auto* row = new QWidget(this);
+  auto* layout = new QHBoxLayout(row);
+  layout->setContentsMargins(0, 0, 0, 0);
+  const auto labelled = [&](const QString& text, QWidget* field) {
+    auto* label = new QLabel(text, row);
+    label->setBuddy(field);
+    layout->addWidget(label);
+    layout->addWidget(field);
+  };
+  measurement_ = new QComboBox(row);
+  measurement_->setAccessibleName(tr("Measurement"));
+  measurement_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  labelled(tr("&Measurement:"), measurement_);
+  connect(measurement_, &QComboBox::activated, this, &TimelinePage::choose_measurement);
+
+  finder_ = new Finder(*view_, row);
+  layout->addWidget(finder_, 1);
+
+  step_ = new QSpinBox(row);
+  step_->setAccessibleName(tr("Step"));
+  step_->setKeyboardTracking(false);
+  labelled(tr("St&ep:"), step_);
+  go_ = new QPushButton(tr("&Zoom to it"), row);
+  layout->addWidget(go_);
+  connect(go_, &QPushButton::clicked, this, &TimelinePage::go_to_step);
+  connect(step_->findChild<QLineEdit*>(), &QLineEdit::returnPressed, this, &TimelinePage::go_to_step);
+
+  select_ = new QToolButton(row);
+  select_->setText(tr("Select a &range"));
+  select_->setCheckable(true);
+  select_->setFocusPolicy(Qt::StrongFocus);
+  select_->setToolTip(
+      tr("Dragging marks a range of time instead of moving (M); as does dragging with Shift, or in the "
+         "ruler"));
+  layout->addWidget(select_);
+  connect(select_, &QToolButton::toggled, view_, &TimelineView::set_select_mode);
+  connect(view_, &TimelineView::select_mode_changed, select_, &QToolButton::setChecked);
+
+  flows_ = new QCheckBox(tr("Flow &lines"), row);
+  flows_->setChecked(true);
+  flows_->setToolTip(tr("Join one collective over all ranks; the triangle marks the last to start"));
+  layout->addWidget(flows_);
+  connect(flows_, &QCheckBox::toggled, view_, &TimelineView::set_flows);
+  raw_ = new QCheckBox(tr("Ra&w events"), row);
+  raw_->setChecked(true);
+  raw_->setToolTip(tr("NVTX ranges, kernels and CUDA calls as they were recorded"));
+  layout->addWidget(raw_);
+  connect(raw_, &QCheckBox::toggled, view_, &TimelineView::set_raw);
+  return row;
+}
+
+QWidget* TimelinePage::make_progress() {
+  progress_row_ = new QWidget(this);
+  auto* layout = new QHBoxLayout(progress_row_);
+  layout->setContentsMargins(0, 0, 0, 0);
+  progress_text_ = new QLabel(progress_row_);
+  progress_ = new QProgressBar(progress_row_);
+  progress_->setRange(0, 1000);
+  progress_->setAccessibleName(tr("Raw events read"));
+  stop_ = new QPushButton(progress_row_);
+  layout->addWidget(progress_text_);
+  layout->addWidget(progress_, 1);
+  layout->addWidget(stop_);
+  connect(stop_, &QPushButton::clicked, this, [this] { source_->loading() ? source_->cancel() : source_->retry(); });
+  return progress_row_;
+}
+
+QWidget* TimelinePage::make_panels() {
+  panels_ = new QTabWidget(this);
+  panels_->setDocumentMode(true);
+  details_ = new TableView(panels_);
+  details_->setAccessibleName(tr("Details of the event under focus"));
+  range_ = new RangeStatistics(selection(), *source_, panels_);
+  step_panel_ = new StepPanel(panels_);
+  panels_->addTab(details_, tr("Eve&nt"));
+  panels_->addTab(range_, tr("Selected ran&ge"));
+  panels_->addTab(step_panel_, tr("Step and its s&imulation"));
+  connect(panels_, &QTabWidget::currentChanged, this, &TimelinePage::show_step_panel);
+  return panels_;
+}
+
+void TimelinePage::make_shortcuts() {
+  const auto add = [this](QWidget* where, const QKeySequence& keys, auto call) {
+    auto* shortcut = new QShortcut(keys, where);
+    shortcut->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(shortcut, &QShortcut::activated, this, call);
+  };
+  add(view_, Qt::Key_N, [this] { finder_->next(); });
+  add(view_, Qt::SHIFT | Qt::Key_N, [this] { finder_->previous(); });
+  add(this, QKeySequence::Find, [this] {
+    finder_->box().setFocus(Qt::ShortcutFocusReason);
+    finder_->box().selectAll();
+  });
+}
+
+std::vector<std::pair<QString, QString>> TimelinePage::keys() const {
+  return {{tr("W, S, +, −, wheel"), tr("zoom in and out")},
+          {tr("A, D, drag, Shift+wheel, Ctrl+←, Ctrl+→"), tr("move along time")},
+          {tr("wheel over the labels, Page Up, Page Down"), tr("scroll through the ranks")},
+          {tr("0"), tr("show all")},
+          {tr("Home, End"), tr("go to the first and the last event")},
+          {tr("←, →"), tr("focus the previous or next event of the row")},
+          {tr("↑, ↓"), tr("focus the event at that time in the row above or below")},
+          {tr("F, double click"), tr("zoom to the focused event, or to the selected range")},
+          {tr("Shift+drag, M and drag, drag in the ruler"), tr("select a range of time")},
+          {tr("R"), tr("select the focused event's time; of an instant, or without one, all that is in view")},
+          {tr("C, click on a rank"), tr("collapse or open a rank")},
+          {tr("Ctrl+F"), tr("find events by name")},
+          {tr("N, Shift+N"), tr("next and previous hit")},
+          {tr("Esc"), tr("end selecting, forget the range, forget the focus")}};
+}
+
+}  // namespace ddpprof::gui

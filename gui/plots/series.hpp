@@ -1,0 +1,71 @@
+// The marks a scaling plot is made of: an interval's band, points with error bars, areas stacked on each other.
+//
+// Each belongs to a plot, which owns what it draws; colours are given again whenever the palette changes.
+#pragma once
+
+#include <QString>
+#include <QVector>
+#include <vector>
+
+#include "gui/plots/plot.hpp"
+
+namespace ddpprof::gui {
+
+// A line with the interval around it; what lies beyond `solid_to` is dashed, as it is less certain.
+class BandedLine {
+ public:
+  BandedLine(Plot& plot, const QString& name, const QString& layer = QStringLiteral("main"));
+
+  void set(const QVector<double>& x, const QVector<double>& y, const QVector<double>& low, const QVector<double>& high,
+           double solid_to);
+  void clear();
+  void restyle(Colour which, double width = 2.0, Qt::PenStyle style = Qt::SolidLine);
+  void set_band_visible(bool visible);
+  void set_listed(bool listed);  // in the legend
+  QCPGraph* line() { return line_; }
+
+ private:
+  Plot& plot_;
+  QCPGraph *low_, *high_, *line_, *beyond_;
+};
+
+// Measured values with their intervals.
+class ErrorPoints {
+ public:
+  ErrorPoints(Plot& plot, const QString& name, const QString& layer = QStringLiteral("main"));
+
+  void set(const QVector<double>& x, const QVector<double>& y, const QVector<double>& low, const QVector<double>& high);
+  void clear();
+  void restyle(Colour which);
+  void set_listed(bool listed);
+  QCPGraph* points() { return points_; }
+
+ private:
+  Plot& plot_;
+  QCPGraph* points_;
+  QCPErrorBars* bars_;
+};
+
+// Areas on top of each other, the first at the bottom; each has a name and a colour.
+class StackedAreas {
+ public:
+  struct Part {
+    QString name;
+    Colour colour;
+  };
+  StackedAreas(Plot& plot, std::vector<Part> parts, const QString& layer = QStringLiteral("main"));
+
+  // values[part][point], none below 0. Parts that are 0 everywhere leave the legend.
+  void set(const QVector<double>& x, const std::vector<QVector<double>>& values);
+  void clear();
+  void restyle();
+  std::size_t size() const { return parts_.size(); }
+  QCPGraph* area(std::size_t part) { return areas_[part]; }  // its upper edge
+
+ private:
+  Plot& plot_;
+  std::vector<Part> parts_;
+  std::vector<QCPGraph*> areas_;
+};
+
+}  // namespace ddpprof::gui

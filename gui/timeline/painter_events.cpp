@@ -1,0 +1,81 @@
+// Events that are wide enough to be told apart: their boxes, ticks and labels.
+#include <QFontMetricsF>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/timeline/painter.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+constexpr int most_texts = 20000;  // kept between frames
+constexpr int least_outlined_px = 8;
+constexpr double least_apart_px = 6.0;  // of an instant from the next, or both are folded
+
+int pixel(double x) { return static_cast<int>(std::floor(x)); }
+
+}  // namespace
+
+void TimelinePainter::event(QPainter& painter, const Scene& scene, std::uint32_t name, double x0, double x1, int y,
+                            int height) {
+  const auto category = static_cast<std::size_t>(scene.timeline->names.category(name));
+  const std::size_t shade = name % 3;
+  const int left = std::max(pixel(x0), gutter_ - 1), right = std::min(pixel(x1), scene.width + 1);
+  // A pixel stays free between neighbours.
+  const int width = right - left > 3 ? right - left - 1 : right - left;
+  painter.fillRect(left, y + 1, width, height - 2, fill_[category][shade]);
+  if (scene.matches != nullptr && width >= least_outlined_px && name < scene.matches->size() &&
+      (*scene.matches)[name]) {
+    painter.setPen(QPen(palette_.color(QPalette::Text), 2));
+    painter.drawRect(left + 1, y + 2, width - 2, height - 4);
+  }
+  const double room = width - 6.0;
+  if (room >= least_label_px_) label(painter, scene, name, left + 3.0, room, y, height, on_fill_[category][shade]);
+}
+
+// An instant with room beside it: a tick and its name. False where it has to be folded.
+bool TimelinePainter::instant(QPainter& painter, const Scene& scene, const timeline::Row& row, std::size_t i, int y,
+                              int height) {
+  const auto x_of = [&](std::int64_t ns) {
+    return gutter_ + scene.axis.x_of(static_cast<double>(ns - scene.timeline->begin_ns));
+  };
+  const double x = x_of(row.start_ns[i]);
+  const double next = i + 1 < row.size() ? x_of(row.start_ns[i + 1]) : x + 1e6;
+  if (next - x < least_apart_px || x < gutter_ - 1.0) return false;
+  const auto category = static_cast<std::size_t>(scene.timeline->names.category(row.name[i]));
+  const int left = pixel(x);
+  painter.fillRect(left, y + 1, 2, height - 2, fill_[category][0]);
+  painter.fillRect(left - 1, y + 1, 4, 3, fill_[category][0]);
+  const double room = std::min(next - x - 8.0, 240.0);
+  if (room >= 2.0 * least_label_px_)
+    label(painter, scene, row.name[i], left + 5.0, room, y, height, palette_.color(QPalette::Text));
+  return true;
+}
+
+void TimelinePainter::label(QPainter& painter, const Scene& scene, std::uint32_t name, double x, double room, int y,
+                            int height, const QColor& colour) {
+  const std::string& text = scene.timeline->names.text(name);
+  float& advance = advance_[name];
+  if (advance < 0.0F)
+    advance = static_cast<float>(QFontMetricsF(font_).horizontalAdvance(QString::fromStdString(text)));
+  quint32 characters = 0xffffff;  // all
+  if (advance > room) {
+    const double each = static_cast<double>(advance) / static_cast<double>(std::max<std::size_t>(1, text.size()));
+    characters = static_cast<quint32>(std::max(0.0, room / each - 1.5));
+    if (characters < 2) return;
+  }
+  const quint64 key = quint64{name} << 24 | std::min<quint32>(characters, 0xffffff);
+  auto found = texts_.find(key);
+  if (found == texts_.end()) {
+    if (texts_.size() > most_texts) texts_.clear();
+    const QString whole = QString::fromStdString(text);
+    QStaticText made(characters == 0xffffff ? whole : whole.left(static_cast<int>(characters)) + QChar(0x2026));
+    made.setTextFormat(Qt::PlainText);
+    made.prepare(QTransform(), font_);
+    found = texts_.insert(key, made);
+  }
+  painter.setPen(colour);
+  painter.drawStaticText(QPointF(std::floor(x), y + (height - text_height_) / 2), *found);
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,107 @@
+// The timeline itself: shows a loaded timeline, and lets mouse and keys move, search and mark in it.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analysis/timeline/tracks.hpp"
+#include "gui/timeline/painter.hpp"
+
+namespace ddpprof::gui {
+
+class TimelineView : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit TimelineView(QWidget* parent = nullptr);
+
+  // More of the same measurement keeps the view, the focus and what is collapsed.
+  void set_timeline(std::shared_ptr<const timeline::Timeline> timeline);
+  const std::shared_ptr<const timeline::Timeline>& timeline() const { return timeline_; }
+
+  const Axis& axis() const { return axis_; }  // of the events' area
+  const Layout& layout() const { return layout_; }
+  double area_width() const;                      // of the events' area, in pixels
+  QPoint area_origin() const;                     // its upper left corner in the viewport
+  QRect rect_of(timeline::EventRef event) const;  // in the viewport; empty while it is hidden or out of view
+
+  const std::optional<timeline::EventRef>& focus() const { return focus_; }
+  void set_focus(std::optional<timeline::EventRef> event, bool reveal = true);
+  // On rank 0's clock. Setting it from outside sends no signal.
+  const std::optional<std::pair<std::int64_t, std::int64_t>>& range() const { return range_; }
+  void set_range(std::optional<std::pair<std::int64_t, std::int64_t>> range);
+  void set_hits(std::vector<bool> matches, std::vector<timeline::EventRef> hits);
+  const std::vector<timeline::EventRef>& hits() const { return hits_; }
+  void set_flows(bool shown);
+  void set_raw(bool shown);
+  bool select_mode() const { return select_mode_; }
+  void set_select_mode(bool on);
+  bool collapsed(std::uint32_t rank) const;
+  void set_collapsed(std::uint32_t rank, bool collapsed);
+
+  void show_all();
+  void show_range(std::int64_t begin_ns, std::int64_t end_ns);
+  QString text_at(const QPoint& viewport_point) const;  // of the tooltip; "" over nothing
+  const Scene& scene();                                 // as it would be painted now
+  QSize sizeHint() const override { return {900, 420}; }
+
+ signals:
+  void focus_changed();
+  void range_chosen(qint64 begin_ns, qint64 end_ns);
+  void range_cleared();
+  void select_mode_changed(bool on);
+  void view_changed();
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+  void resizeEvent(QResizeEvent*) override;
+  void wheelEvent(QWheelEvent*) override;
+  void mousePressEvent(QMouseEvent*) override;
+  void mouseMoveEvent(QMouseEvent*) override;
+  void mouseReleaseEvent(QMouseEvent*) override;
+  void mouseDoubleClickEvent(QMouseEvent*) override;
+  void keyPressEvent(QKeyEvent*) override;
+  void focusInEvent(QFocusEvent*) override;
+  void focusOutEvent(QFocusEvent*) override;
+  void changeEvent(QEvent*) override;
+  bool viewportEvent(QEvent*) override;
+
+ private:
+  enum class Drag { none, maybe_pan, pan, select };
+  double span_ns() const;
+  double since_begin(std::int64_t ns) const;
+  std::int64_t absolute(double ns) const;
+  void set_axis(const Axis& axis);
+  void lay_out();
+  void restyle();
+  void click(const QPoint& point);
+  void zoom(double x, double factor);
+  void pan(double dx);
+  void step_focus(int by);  // to the next or previous event of the row
+  void step_line(int by);   // to the nearest event of the next or previous line
+  bool focus_in_view();     // focuses the first event in view when none is
+  void choose_range(double from_ns, double to_ns);
+  std::optional<Hit> hit_at(const QPoint& point) const;
+  bool view_key(int key);
+  bool focus_key(int key, bool ctrl);
+
+  std::shared_ptr<const timeline::Timeline> timeline_;
+  TimelinePainter painter_;
+  Scene scene_;
+  Layout layout_;
+  LayoutOptions options_;
+  Axis axis_;
+  bool moved_ = false;  // by the user; until then all is shown, whatever the size
+  std::optional<timeline::EventRef> focus_;
+  std::optional<std::pair<std::int64_t, std::int64_t>> range_;
+  std::vector<bool> matches_;
+  std::vector<timeline::EventRef> hits_;
+  bool flows_ = true, select_mode_ = false;
+  Drag drag_ = Drag::none;
+  QPoint pressed_, last_;
+  double pressed_ns_ = 0.0;
+};
+
+}  // namespace ddpprof::gui

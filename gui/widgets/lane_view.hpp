@@ -1,0 +1,83 @@
+// One step's lanes in the window: segments named under the mouse and the keyboard, zoomed together with its neighbours,
+// saved as PNG or SVG.
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "gui/widgets/lane_layout.hpp"
+
+namespace ddpprof::gui {
+
+class LaneView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit LaneView(QWidget* parent = nullptr);
+
+  // `title` stands above the lanes; `name` is what a saved file is called, without an extension.
+  void set_lanes(step::StepLanes lanes, const QString& title, const QString& name);
+  // No lanes, but why and what to do.
+  void set_message(const QString& title, const QString& message);
+  const std::optional<step::StepLanes>& lanes() const { return lanes_; }
+  const QString& message() const { return message_; }
+  const QString& title() const { return title_; }
+
+  // What can be seen at all, and what is seen: give two views the same for a shared time axis.
+  void set_whole(TimeWindow whole);
+  void set_window(TimeWindow window);
+  // Room that lanes' names have at least, in characters: the longest of both views.
+  void set_label_characters(std::size_t count);
+  std::size_t longest_name() const;
+  TimeWindow whole() const { return whole_; }
+  TimeWindow window() const { return window_; }
+
+  LaneLayout current_layout() const;
+  std::optional<PlacedSegment> focused() const;
+  // "backward: 12.3 ms, from 4.1 ms to 16.4 ms, 1.2 MiB"
+  QString describe(std::size_t lane, std::size_t segment) const;
+
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
+
+  // Throw std::runtime_error naming the file when it cannot be written.
+  void save_png(const QString& path, double scale = 2.0);
+  void save_svg(const QString& path);
+
+ public slots:
+  void copy_picture();
+  void ask_and_save();
+
+ signals:
+  void window_changed(ddpprof::gui::TimeWindow window);  // by the user
+  void segment_focused(const QString& description);
+  void says(const QString& message);
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+  void keyPressEvent(QKeyEvent*) override;
+  void wheelEvent(QWheelEvent*) override;
+  void mousePressEvent(QMouseEvent*) override;
+  void contextMenuEvent(QContextMenuEvent*) override;
+  void focusInEvent(QFocusEvent*) override;
+  void changeEvent(QEvent*) override;
+  bool event(QEvent*) override;
+
+ private:
+  LaneMetrics metrics() const;
+  void paint(QPainter&, bool with_focus);
+  void focus_segment(std::size_t lane, std::size_t segment);
+  void step_segment(int by);
+  void step_lane(int by);
+  void change_window(TimeWindow window);
+
+  std::optional<step::StepLanes> lanes_;
+  QString title_, message_, name_ = QStringLiteral("lanes");
+  TimeWindow whole_, window_;
+  std::size_t label_characters_ = 0;
+  std::optional<std::pair<std::size_t, std::size_t>> focus_;  // lane, segment
+};
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,54 @@
+// A page's content, or in its place a sentence: why there is none and what to do.
+#pragma once
+
+#include <QLabel>
+#include <QStackedWidget>
+
+#include "gui/widgets/table_view.hpp"
+
+namespace ddpprof::gui {
+
+class MessageStack : public QStackedWidget {
+ public:
+  MessageStack(QWidget* content, QWidget* parent) : QStackedWidget(parent), message_(new QLabel(this)) {
+    message_->setWordWrap(true);
+    message_->setAlignment(Qt::AlignCenter);
+    message_->setMargin(48);
+    message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    message_->setObjectName("message");
+    addWidget(message_);
+    addWidget(content);
+  }
+
+  void say(const QString& why) {
+    message_->setText(why);
+    setCurrentIndex(0);
+  }
+  void show_content() { setCurrentIndex(1); }
+  bool shows_content() const { return currentIndex() == 1; }
+  QString message() const { return message_->text(); }
+
+ private:
+  QLabel* message_;
+};
+
+// A table, or in its place what the table says when it has no rows.
+class TableOrWhy : public MessageStack {
+ public:
+  explicit TableOrWhy(QWidget* parent) : TableOrWhy(new TableView, parent) {}
+
+  void set_table(report::Table table) {
+    const bool any = !table.rows.empty();
+    if (!any) say(QString::fromStdString(table.empty));
+    view_->set_table(std::move(table));
+    if (any) show_content();
+  }
+  TableView& view() { return *view_; }
+
+ private:
+  TableOrWhy(TableView* view, QWidget* parent) : MessageStack(view, parent), view_(view) {}
+
+  TableView* view_;
+};
+
+}  // namespace ddpprof::gui

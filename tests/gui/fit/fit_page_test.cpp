@@ -1,0 +1,133 @@
+#include "gui/pages/fit/fit_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLabel>
+#include <QTabWidget>
+#include <QTest>
+
+#include "analysis/report/fit_tables.hpp"
+#include "gui/pages/fit/fit_plot.hpp"
+#include "gui/widgets/message_stack.hpp"
+#include "tests/analysis/fit/synthetic.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using fit::synthetic::TemporaryDatabase;
+using fit::synthetic::Truth;
+
+class FitPageTest : public testing::Test {
+ protected:
+  void open(TemporaryDatabase& database) {
+    database.get().finish_load();
+    page_.resize(1200, 800);
+    page_.show();
+    page_.show_file(open_file(database.get().path()));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.reading(); }, 20000));
+  }
+  QString label(const char* name) { return page_.findChild<QLabel*>(name)->text(); }
+  const ReportTableModel& table(const QString& tab) {
+    auto* tabs = page_.findChild<QTabWidget*>();
+    for (int i = 0; i < tabs->count(); ++i)
+      if (tabs->tabText(i) == tab) return dynamic_cast<TableOrWhy&>(*tabs->widget(i)).view().model_of_table();
+    throw std::out_of_range(tab.toStdString());
+  }
+  QComboBox& models() { return *page_.findChildren<QComboBox*>()[0]; }
+  QComboBox& workers() { return *page_.findChildren<QComboBox*>()[1]; }
+
+  Selection selection_;
+  FitPage page_{selection_};
+};
+
+TEST_F(FitPageTest, SaysWhatToDoWithoutAFileOrAFit) {
+  page_.show();
+  EXPECT_TRUE(label("message").contains("Ctrl+O"));
+  TemporaryDatabase empty("fit-page-empty");
+  open(empty);
+  EXPECT_TRUE(label("message").contains("holds no measured training step")) << label("message").toStdString();
+  EXPECT_TRUE(label("message").contains("ddpprof run")) << "what to do";
+}
+
+TEST_F(FitPageTest, ShowsTheTablesOfTheReportsToTheDigit) {
+  TemporaryDatabase database("fit-page-tables");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  fit::synthetic::add_bench(database.get(), Truth{}, {2, 4});
+  fit::write_fits(database.get(), fit::fit_database(database.get()));
+  open(database);
+  const report::Report report = read_report(database.get().path(), "fit");
+  EXPECT_EQ(table("All fits").table().rows, report.tables[0].rows);
+  EXPECT_EQ(table("All-reduce by size (bench-comm)").table().rows,
+            read_report(database.get().path(), "comm").tables[0].rows);
+  for (const report::Row& row : table("Parameters").table().rows) EXPECT_EQ(row[0], report::Cell("all_reduce"));
+  std::size_t residuals = 0;
+  for (const report::Row& row : report.tables[2].rows) residuals += row[0] == report::Cell("all_reduce") ? 1 : 0;
+  EXPECT_GT(residuals, 0U);
+  EXPECT_EQ(static_cast<std::size_t>(table("Residuals").rowCount()), residuals);
+  EXPECT_TRUE(label("stored").isEmpty()) << "what the file holds is what a fit gives now";
+  EXPECT_TRUE(label("status").startsWith("✔ Usable")) << label("status").toStdString();
+}
+
+TEST_F(FitPageTest, WithoutStoredFitsShowsThoseOfTheModels) {
+  TemporaryDatabase database("fit-page-unstored");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  open(database);
+  EXPECT_EQ(table("All fits").rowCount(), 2);
+  EXPECT_TRUE(label("stored").contains("holds no fits"));
+}
+
+TEST_F(FitPageTest, AFitOfAnotherVersionIsSaid) {
+  TemporaryDatabase database("fit-page-other");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  fit::FitSummary fits = fit::fit_database(database.get());
+  fits.fits.front().median_relative_error += 0.01;
+  fit::write_fits(database.get(), fits);
+  open(database);
+  EXPECT_TRUE(label("stored").contains("another version")) << label("stored").toStdString();
+}
+
+TEST_F(FitPageTest, EachModelHasItsOwnPointsAndTables) {
+  TemporaryDatabase database("fit-page-models");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  fit::synthetic::add_dp(database.get(), Truth{}, {1, 2, 4}, 1);
+  open(database);
+  ASSERT_EQ(models().count(), 4);
+  auto* tabs = page_.findChild<QTabWidget*>();
+  EXPECT_TRUE(tabs->isTabVisible(0)) << "forms compete for all-reduces";
+  models().setCurrentIndex(3);
+  EXPECT_FALSE(tabs->isTabVisible(0)) << "and for nothing else";
+  EXPECT_TRUE(label("status").contains("copies-through-root")) << label("status").toStdString();
+  for (const report::Row& row : table("Residuals").table().rows) EXPECT_EQ(row[0], report::Cell("data_parallel"));
+  EXPECT_GT(table("Residuals").rowCount(), 0);
+  models().setCurrentIndex(1);
+  EXPECT_FALSE(workers().isEnabled()) << "compute is one curve over N";
+}
+
+TEST_F(FitPageTest, OneNAlone) {
+  TemporaryDatabase database("fit-page-one-n");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  fit::synthetic::add_bench(database.get(), Truth{}, {2, 4});
+  open(database);
+  auto* plot = page_.findChildren<FitPlot*>()[0];
+  EXPECT_EQ(plot->legend->itemCount(), 4);
+  workers().setCurrentText("4");
+  EXPECT_EQ(plot->legend->itemCount(), 2);
+  ASSERT_EQ(workers().count(), 3);
+}
+
+TEST_F(FitPageTest, TablesAreSoundModels) {
+  TemporaryDatabase database("fit-page-sound");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  const fit::Models models = fit::fit_models(database.get());
+  ReportTableModel model;
+  const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.set_table(report::forms_table(models.all_reduce));
+  EXPECT_EQ(model.rowCount(), static_cast<int>(models.all_reduce.forms.size()));
+  model.set_table(report::all_reduce_points_table(models.all_reduce));
+  EXPECT_EQ(model.rowCount(), static_cast<int>(models.all_reduce.points.size()));
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

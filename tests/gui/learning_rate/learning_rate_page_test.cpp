@@ -1,0 +1,149 @@
+#include "gui/pages/learning_rate/learning_rate_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTabWidget>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "analysis/report/model_tables.hpp"
+#include "gui/pages/learning_rate/schedule_plot.hpp"
+#include "gui/widgets/message_stack.hpp"
+#include "tests/analysis/report/synthetic_run.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+class LearningRatePageTest : public testing::Test {
+ protected:
+  std::filesystem::path path(const char* name) { return std::filesystem::path(folder_.path().toStdString()) / name; }
+  void open() {
+    ddpprof::test::SyntheticRun run(path("run.db"));
+    run.fill();
+    show(path("run.db"));
+  }
+  void show(const std::filesystem::path& file) {
+    page_.resize(1200, 800);
+    page_.show();
+    page_.show_file(open_file(file));
+    wait();
+  }
+  void wait() {
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.predicting(); }, 20000));
+  }
+  QString label(const char* name) { return page_.findChild<QLabel*>(name)->text(); }
+  QSpinBox& box(const char* name) { return *page_.findChild<QSpinBox*>(name); }
+  const report::Table& table(int tab) {
+    auto* tabs = page_.findChild<QTabWidget*>();
+    return dynamic_cast<TableOrWhy&>(*tabs->widget(tab)).view().model_of_table().table();
+  }
+
+  QTemporaryDir folder_;
+  Selection selection_;
+  LearningRatePage page_{selection_};
+};
+
+TEST_F(LearningRatePageTest, AFileWithoutAScenarioSaysWhyAndWhatToDo) {
+  page_.show();
+  EXPECT_TRUE(label("message").contains("Ctrl+O"));
+  store::Database::create(path("empty.db")).finish_load();
+  show(path("empty.db"));
+  EXPECT_TRUE(label("message").contains("holds no scenario")) << label("message").toStdString();
+  EXPECT_TRUE(label("message").contains("ddpprof run"));
+}
+
+// The scenario: base 0.01 at batch 32, 10000 samples, N = 1, 2, 8, 16, 32, 64 (two measured, the rest predict's own).
+TEST_F(LearningRatePageTest, StartsFromTheScenarioWithTheRowsOfTheCommandLine) {
+  open();
+  const auto file = open_file(path("run.db"));
+  ASSERT_TRUE(file->learning_rate);
+  const auto rows = fit::learning_rates(*file->learning_rate);
+  EXPECT_EQ(table(0).rows, report::learning_rate_table(rows).rows);
+  EXPECT_EQ(table(1).rows, report::warmup_table(rows).rows);
+  EXPECT_EQ(box("workers").value(), rows.back().world_size) << "the largest N asked about";
+  EXPECT_EQ(box("batch").value(), 32);
+  EXPECT_EQ(page_.findChild<QDoubleSpinBox*>("base_lr")->value(), 0.01);
+}
+
+TEST_F(LearningRatePageTest, SliderAndBoxAreOneN) {
+  open();
+  auto* slider = page_.findChild<QSlider*>();
+  slider->setValue(0);
+  EXPECT_EQ(box("workers").value(), 1);
+  slider->setValue(slider->maximum());
+  EXPECT_EQ(box("workers").value(), 4096);
+  box("workers").setValue(8);
+  EXPECT_EQ(slider->value(), 48) << "three doublings of sixteen places";
+  EXPECT_TRUE(label("answer").startsWith("At N = 8 a step takes 256 samples")) << label("answer").toStdString();
+  EXPECT_TRUE(label("answer").contains("Linear rule: 0.08"));
+  wait();
+}
+
+TEST_F(LearningRatePageTest, EveryEditIsInTheNextAnswerAndResetTakesItBack) {
+  open();
+  box("workers").setValue(8);
+  page_.findChild<QDoubleSpinBox*>("base_lr")->setValue(0.1);
+  EXPECT_TRUE(label("answer").contains("Linear rule: 0.8")) << label("answer").toStdString();
+  box("batch").setValue(64);
+  EXPECT_TRUE(label("answer").contains("takes 512 samples"));
+  box("epochs").setValue(2);
+  EXPECT_TRUE(label("limits").contains("the target rate is never reached")) << label("limits").toStdString();
+  QTest::mouseClick(page_.findChild<QPushButton*>(), Qt::LeftButton);
+  EXPECT_EQ(box("batch").value(), 32);
+  EXPECT_EQ(page_.inputs().options.base_lr, 0.01);
+  EXPECT_FALSE(label("limits").contains("never reached"));
+  wait();
+}
+
+TEST_F(LearningRatePageTest, AListThatIsNoneIsSaidAndTheTablesStay) {
+  open();
+  auto* list = page_.findChild<QLineEdit*>("list");
+  auto* problem = page_.findChild<QLabel*>("list_problem");
+  list->setText("4, 12");
+  EXPECT_FALSE(problem->isVisible());
+  EXPECT_EQ(table(0).rows.size(), 2U);
+  list->setText("4, twelve");
+  EXPECT_TRUE(problem->isVisible());
+  EXPECT_TRUE(problem->text().startsWith("“twelve”")) << problem->text().toStdString();
+  EXPECT_EQ(table(0).rows.size(), 2U) << "what was understood last";
+  wait();
+}
+
+TEST_F(LearningRatePageTest, PlotsByStepAndByEpoch) {
+  open();
+  box("workers").setValue(8);
+  auto* plot = page_.findChild<SchedulePlot*>();
+  EXPECT_TRUE(plot->xAxis->label().contains("step"));
+  page_.findChild<QComboBox*>()->setCurrentIndex(1);
+  EXPECT_TRUE(plot->xAxis->label().contains("epoch"));
+  bool found = false;
+  const QCPRange range = plot->graph(0)->getKeyRange(found);
+  EXPECT_TRUE(found);
+  EXPECT_DOUBLE_EQ(range.upper, 90.0);
+  EXPECT_EQ(plot->graph(0)->name(), "linear: 0.08");
+  wait();
+}
+
+TEST_F(LearningRatePageTest, SaysHowLongTheTrainingTakes) {
+  open();
+  page_.findChild<QLineEdit*>("list")->setText("1, 2");
+  box("workers").setValue(2);
+  wait();
+  // Measured: ddp at N = 1 320 samples/s, so 90 epochs of 10000 samples take 2812.5 s.
+  const report::Table& times = table(3);
+  ASSERT_FALSE(times.rows.empty());
+  EXPECT_EQ(times.rows[0][0], report::Cell("ddp"));
+  EXPECT_EQ(times.rows[0][1], report::Cell(std::int64_t{1}));
+  EXPECT_DOUBLE_EQ(std::get<double>(times.rows[0][4]), 2812.5);
+  EXPECT_EQ(times.rows[0][7], report::Cell("46 min 53 s"));
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

@@ -1,0 +1,126 @@
+// Goyal et al.'s own case as far as it is arithmetic: base rate 0.1 for 256 samples, 8192 on 32 times as many workers.
+#include "gui/models/learning_rate/schedules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+
+#include "analysis/report/model_tables.hpp"
+#include "gui/models/report_table_model.hpp"
+#include "tests/analysis/fit/synthetic.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+RateInputs inputs_at(std::int64_t workers) {
+  RateInputs inputs;
+  inputs.options.workers = {8, 32};
+  inputs.options.base_lr = 0.1;
+  inputs.options.samples = 1'281'167;
+  inputs.options.warmup_epochs = 5.0;
+  inputs.options.epochs = 90;
+  inputs.set_batch(256, 1);
+  inputs.workers = workers;
+  return inputs;
+}
+
+// An epoch: ceil(ceil(1281167 / 32) / 256) = 157 steps.
+TEST(ScheduleCurves, ClimbToEachRulesTarget) {
+  const auto curves = schedule_curves(inputs_at(32), ScheduleAxis::steps);
+  ASSERT_EQ(curves.size(), 3U);
+  EXPECT_EQ(curves[0].x, (std::vector<double>{0, 785, 14130}));
+  EXPECT_DOUBLE_EQ(curves[0].rate[0], 0.1);
+  EXPECT_DOUBLE_EQ(curves[0].rate[1], 3.2);
+  EXPECT_DOUBLE_EQ(curves[0].rate[2], 3.2);
+  EXPECT_DOUBLE_EQ(curves[1].rate[2], 0.1 * std::sqrt(32.0));
+  EXPECT_EQ(curves[2].rate, (std::vector<double>{0.1, 0.1}));
+  const auto epochs = schedule_curves(inputs_at(32), ScheduleAxis::epochs);
+  EXPECT_EQ(epochs[0].x, (std::vector<double>{0, 5, 90}));
+}
+
+TEST(ScheduleCurves, StopWithTheTrainingWhereTheWarmUpIsLonger) {
+  RateInputs inputs = inputs_at(32);
+  inputs.options.epochs = 2;
+  const auto curves = schedule_curves(inputs, ScheduleAxis::epochs);
+  EXPECT_EQ(curves[0].x, (std::vector<double>{0, 2}));
+  EXPECT_DOUBLE_EQ(curves[0].rate.back(), 0.1 + 3.1 * 2.0 / 5.0);
+}
+
+TEST(RateTables, AreThoseOfTheCommandLine) {
+  const RateInputs inputs = inputs_at(32);
+  const auto rows = fit::learning_rates(inputs.options);
+  EXPECT_EQ(rate_table(inputs).rows, report::learning_rate_table(rows).rows);
+  EXPECT_EQ(warmup_table(inputs).rows, report::warmup_table(rows).rows);
+  ReportTableModel model;
+  const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.set_table(rate_table(inputs));
+  EXPECT_EQ(model.rowCount(), 2);
+  model.set_table(warmup_table(inputs));
+  EXPECT_EQ(model.rowCount(), 10);
+  model.set_table(report::rules_table(inputs.options));
+  EXPECT_EQ(model.rowCount(), 2);
+}
+
+TEST(RateWords, SayWhereTheRuleEnds) {
+  EXPECT_EQ(largest_validated_workers(inputs_at(32)), 32);
+  EXPECT_TRUE(answer_text(inputs_at(32))
+                  .starts_with("At N = 32 a step takes 8192 samples, κ = 32 times the 256 that the base rate 0.1 was "
+                               "tuned for. Linear rule: 3.2, "
+                               "reached over 785 steps of warm-up (5 epochs). Square root: 0.5657."))
+      << answer_text(inputs_at(32));
+  EXPECT_TRUE(limits_text(inputs_at(32)).starts_with("The linear rule was shown")) << "no doubt at 8192";
+  EXPECT_TRUE(limits_text(inputs_at(64)).starts_with("Doubtful here: the global batch exceeds 8192"));
+  EXPECT_NE(limits_text(inputs_at(64)).find("with this batch up to N = 32"), std::string::npos);
+  RateInputs huge = inputs_at(1);
+  huge.set_batch(5000, 2);
+  EXPECT_EQ(largest_validated_workers(huge), 0);
+  EXPECT_NE(limits_text(huge).find("one worker of this batch exceeds already"), std::string::npos);
+  RateInputs adam = inputs_at(32);
+  adam.options.adaptive_optimizer = true;
+  EXPECT_NE(limits_text(adam).find("square-root rule is usual"), std::string::npos);
+  EXPECT_NE(limits_text(adam).find("ends here as well"), std::string::npos) << "32 (1 - 0.9) is above 1";
+}
+
+TEST(TrainingTimes, AreEpochsOverThePredictedThroughput) {
+  fit::synthetic::TemporaryDatabase database("training-times");
+  fit::synthetic::add_ddp(database.get(), {}, {1, 2, 4}, 1);
+  const fit::Models models = fit::fit_models(database.get());
+  fit::PredictOptions options;
+  options.workers = {8, 32};
+  RateInputs inputs = inputs_at(4);
+  inputs.set_batch(32, 1);  // as measured
+  const auto predictions = fit::predict(database.get(), options);
+  auto rows = training_times(models, options, inputs, {});
+  ASSERT_EQ(rows.size(), 3U) << "the chosen N, and the list's";
+  EXPECT_EQ(rows[0].workers, 4);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(rows[i + 1].workers, predictions[i].world_size);
+    EXPECT_EQ(rows[i + 1].throughput, predictions[i].throughput) << "to the digit";
+    EXPECT_EQ(rows[i + 1].step_low_s, predictions[i].step_low_s);
+    EXPECT_EQ(rows[i + 1].time_s(inputs.options), 90.0 * 1'281'167 / predictions[i].throughput);
+  }
+  inputs.set_batch(64, 1);
+  const auto doubled = training_times(models, options, inputs, {});
+  EXPECT_GT(doubled[1].step_s, rows[1].step_s);
+  EXPECT_NEAR(doubled[1].throughput, 8 * 64 / doubled[1].step_s, 1e-6);
+  EXPECT_EQ(doubled[1].note, "with the batch as edited");
+  Cancelled cancelled;
+  cancelled.set();
+  EXPECT_TRUE(training_times(models, options, inputs, cancelled).empty());
+}
+
+TEST(ParseWorkers, TakesAListAndSaysWhatIsWrong) {
+  std::string why;
+  EXPECT_EQ(parse_workers(" 64, 8,8 16", why), (std::vector<std::int64_t>{8, 16, 64}));
+  EXPECT_EQ(workers_text({8, 16}), "8, 16");
+  for (const char* bad : {"", " ", "8,x", "0", "-4", "8.5", "1000001", "99999999999999999999"}) {
+    why.clear();
+    EXPECT_FALSE(parse_workers(bad, why)) << bad;
+    EXPECT_NE(why.find("expected"), std::string::npos) << bad;
+  }
+  parse_workers("8, x9, 3", why);
+  EXPECT_TRUE(why.starts_with("“x9”")) << why;
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

@@ -1,0 +1,99 @@
+#include "gui/models/ranks/rank_view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <cmath>
+
+#include "analysis/report/rank_tables.hpp"
+#include "gui/models/report_table_model.hpp"
+#include "tests/gui/ranks/ranks_fixture.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+report::RankTimes read(const test::StragglerFile& file) {
+  store::Database database = store::Database::open_read(file.path);
+  return report::read_ranks(database, file.ddp);
+}
+
+TEST(RankBars, AreMeansThatAddUpWithTheMedianStepBeside) {
+  const test::StragglerFile file;
+  const RankBars bars = rank_bars(read(file));
+  ASSERT_EQ(bars.ranks, (std::vector<std::int64_t>{0, 1, 2, 3}));
+  // Rank 0: 60 ms compute of which 10 overlapped; 22 exposed of which 12 waiting; of the 18 left 1 is input.
+  const double first[] = {0.050, 0.010, 0.010, 0.012, 0.001, 0.017};
+  // Rank 3: 72 ms compute, nobody to wait for.
+  const double last[] = {0.062, 0.010, 0.010, 0.0, 0.001, 0.017};
+  for (std::size_t part = 0; part < report::rank_part_count; ++part) {
+    EXPECT_NEAR(bars.parts_s[part][0], first[part], 1e-12) << part;
+    EXPECT_NEAR(bars.parts_s[part][3], last[part], 1e-12) << part;
+  }
+  EXPECT_EQ(bars.step_s[0], 0.1);
+
+  report::RankTimes times = read(file);
+  for (report::RankStep& step : times.steps)
+    if (step.rank == 0 && step.step == 5) {
+      step.step_s += 0.24;
+      step.compute_s += 0.24;
+    }
+  const RankBars lifted = rank_bars(times);
+  EXPECT_NEAR(lifted.parts_s[0][0], 0.050 + 0.24 / 12, 1e-12) << "the mean of twelve";
+  EXPECT_EQ(lifted.step_s[0], 0.1) << "the median";
+}
+
+TEST(RankStrip, HoldsEveryRankAndStep) {
+  const test::StragglerFile file;
+  const RankStrip strip = rank_strip(read(file), StripQuantity::compute, false);
+  ASSERT_EQ(strip.ranks.size(), 4U);
+  ASSERT_EQ(strip.steps.size(), 12U) << "no warm-up";
+  EXPECT_EQ(strip.steps.front(), 1);
+  EXPECT_EQ(strip.at(0, 0), 0.060);
+  EXPECT_EQ(strip.at(3, 11), 0.072);
+  EXPECT_EQ(strip.low, 0.060);
+  EXPECT_EQ(strip.high, 0.072);
+  EXPECT_EQ(strip.begin_ns[1], 400 * test::ms);
+  EXPECT_EQ(strip.end_ns[1], 500 * test::ms);
+  EXPECT_EQ(cell_text(strip, 3, 11), "rank 3, step 12 (measured): compute 72 ms");
+}
+
+TEST(RankStrip, ComparesWithTheStepsMedianRank) {
+  const test::StragglerFile file;
+  const RankStrip strip = rank_strip(read(file), StripQuantity::against_others, true);
+  ASSERT_EQ(strip.steps.size(), 13U) << "the warm-up too";
+  EXPECT_EQ(strip.kinds.front(), "warmup");
+  EXPECT_NEAR(strip.at(3, 1), 0.2, 1e-12);
+  EXPECT_EQ(strip.at(0, 1), 0.0);
+  EXPECT_EQ(cell_text(strip, 3, 1), "rank 3, step 1 (measured): compute against the median rank +20 %");
+}
+
+TEST(RankStrip, AStepThatARankDidNotRecordIsUnknown) {
+  const test::StragglerFile file;
+  report::RankTimes times = read(file);
+  std::erase_if(times.steps, [](const report::RankStep& step) { return step.rank == 2 && step.step == 5; });
+  const RankStrip strip = rank_strip(times, StripQuantity::step, false);
+  EXPECT_TRUE(std::isnan(strip.at(2, 4)));
+  EXPECT_EQ(cell_text(strip, 2, 4), "rank 2, step 5 (measured): step not recorded");
+  EXPECT_TRUE(rank_strip({}, StripQuantity::step, false).values.empty());
+}
+
+TEST(RankTables, AreSoundModels) {
+  const test::StragglerFile file;
+  const report::RankTimes times = read(file);
+  const report::RankFindings findings = report::find_stragglers(times);
+  ReportTableModel model;
+  const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.set_table(report::ranks_table(times));
+  EXPECT_EQ(model.rowCount(), 4);
+  EXPECT_DOUBLE_EQ(model.index(3, 3).data(ReportTableModel::value_role).toDouble(), 0.072)
+      << "host is the same everywhere and left out";
+  model.set_table(report::rank_steps_table(times));
+  EXPECT_EQ(model.rowCount(), 52);
+  model.set_table(report::stragglers_table(times, findings));
+  EXPECT_EQ(model.rowCount(), 1);
+  model.set_table(report::slow_steps_table(findings));
+  EXPECT_EQ(model.rowCount(), 0);
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

@@ -1,0 +1,163 @@
+#include "gui/pages/ranks/ranks_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTabWidget>
+#include <QTest>
+
+#include "gui/pages/ranks/bars_plot.hpp"
+#include "gui/pages/ranks/strip_plot.hpp"
+#include "gui/widgets/message_stack.hpp"
+#include "tests/gui/ranks/ranks_fixture.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+class RanksPageTest : public testing::Test {
+ protected:
+  void open() {
+    page_.resize(1200, 800);
+    page_.show();
+    page_.show_file(open_file(file_.path));
+    wait();
+  }
+  void wait() {
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.reading(); }, 20000));
+  }
+  QString summary() { return page_.findChild<QLabel*>("summary")->text(); }
+  QString message() { return page_.findChild<QLabel*>("message")->text(); }
+  StripPlot& strip() { return *page_.findChild<StripPlot*>(); }
+  QPushButton& whole() { return *page_.findChild<QPushButton*>(); }
+  QString range_text() {
+    for (const QLabel* label : page_.findChildren<QLabel*>())
+      if (label->text().contains("measured step")) return label->text();
+    return {};
+  }
+
+  test::StragglerFile file_;
+  Selection selection_;
+  RanksPage page_{selection_};
+};
+
+TEST_F(RanksPageTest, SaysWhatToDoWithoutAFile) {
+  page_.show();
+  EXPECT_TRUE(message().contains("Ctrl+O")) << message().toStdString();
+}
+
+TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
+  open();
+  EXPECT_TRUE(summary().startsWith("Rank 3 (node) makes the others wait")) << summary().toStdString();
+  EXPECT_EQ(page_.findChild<QComboBox*>()->currentText(), "ddp N=4");
+  EXPECT_EQ(strip().strip().steps.size(), 12U);
+  EXPECT_FALSE(selection_.measurement()) << "looking is not choosing";
+  const auto* tables = page_.findChild<QTabWidget*>();
+  EXPECT_EQ(tables->tabText(1), "Stragglers (1)");
+  EXPECT_EQ(tables->tabText(2), "Slow steps (0)");
+}
+
+TEST_F(RanksPageTest, FollowsTheSharedMeasurement) {
+  open();
+  const std::int64_t dp = page_.findChild<QComboBox*>()->itemData(1).toLongLong();
+  selection_.set_measurement(dp);
+  wait();
+  EXPECT_TRUE(summary().startsWith("DataParallel is one process")) << summary().toStdString();
+  selection_.set_measurement(file_.ddp);
+  wait();
+  EXPECT_TRUE(summary().startsWith("Rank 3"));
+}
+
+TEST_F(RanksPageTest, OnlyTheSelectedTimeCounts) {
+  open();
+  EXPECT_FALSE(whole().isVisible());
+  selection_.set_range(TimeRange{file_.ddp, 400 * test::ms, 700 * test::ms});
+  wait();
+  EXPECT_EQ(strip().strip().steps, (std::vector<std::int64_t>{2, 3, 4}));
+  EXPECT_TRUE(range_text().startsWith("Only the 3")) << range_text().toStdString();
+  EXPECT_TRUE(range_text().contains("300 ms")) << range_text().toStdString();
+  QTest::mouseClick(&whole(), Qt::LeftButton);
+  wait();
+  EXPECT_FALSE(selection_.range());
+  EXPECT_EQ(strip().strip().steps.size(), 12U);
+}
+
+TEST_F(RanksPageTest, ARangeOfAnotherMeasurementIsNotThisOnes) {
+  open();
+  const std::int64_t dp = page_.findChild<QComboBox*>()->itemData(1).toLongLong();
+  selection_.set_range(TimeRange{dp, 0, 100 * test::ms});
+  wait();
+  EXPECT_TRUE(range_text().isEmpty() || !range_text().startsWith("Only the 12"));
+  EXPECT_EQ(page_.findChild<QComboBox*>()->currentText(), "dp N=2");
+}
+
+TEST_F(RanksPageTest, KeysMoveTheCursorAndChooseAStep) {
+  open();
+  auto& plot = strip();
+  plot.setFocus();
+  QTest::keyClick(&plot, Qt::Key_Right);
+  QTest::keyClick(&plot, Qt::Key_Down);
+  EXPECT_EQ(plot.cursor_step(), 1);
+  EXPECT_EQ(plot.cursor_rank(), 1);
+  EXPECT_EQ(page_.findChild<QLabel*>("cell")->text(), "rank 1, step 2 (measured): step 100 ms");
+  QTest::keyClick(&plot, Qt::Key_End);
+  EXPECT_EQ(plot.cursor_step(), 11);
+  QTest::keyClick(&plot, Qt::Key_Right);
+  EXPECT_EQ(plot.cursor_step(), 11) << "there is none beyond the last";
+  QTest::keyClick(&plot, Qt::Key_Home);
+  QTest::keyClick(&plot, Qt::Key_Return);
+  ASSERT_TRUE(selection_.range());
+  EXPECT_EQ(*selection_.range(), (TimeRange{file_.ddp, 300 * test::ms, 400 * test::ms}));
+  wait();
+  EXPECT_EQ(strip().strip().steps, std::vector<std::int64_t>{1});
+  QTest::keyClick(&plot, Qt::Key_Escape);
+  wait();
+  EXPECT_FALSE(selection_.range());
+}
+
+TEST_F(RanksPageTest, AClickMovesTheCursorAndADoubleClickChoosesTheStep) {
+  open();
+  auto& plot = strip();
+  plot.replot();
+  const QPoint cell(static_cast<int>(plot.xAxis->coordToPixel(4)), static_cast<int>(plot.yAxis->coordToPixel(3)));
+  QTest::mouseClick(&plot, Qt::LeftButton, Qt::NoModifier, cell);
+  EXPECT_EQ(plot.cursor_step(), 4);
+  EXPECT_EQ(plot.cursor_rank(), 3);
+  QTest::mouseClick(&plot, Qt::LeftButton, Qt::NoModifier, QPoint(1, 1));
+  EXPECT_EQ(plot.cursor_step(), 4) << "outside of the strip";
+  QTest::mouseDClick(&plot, Qt::LeftButton, Qt::NoModifier, cell);
+  ASSERT_TRUE(selection_.range());
+  EXPECT_EQ(selection_.range()->begin_ns, 700 * test::ms) << "step 5";
+  wait();
+}
+
+TEST_F(RanksPageTest, FollowsThePalette) {
+  open();
+  auto* bars = page_.findChild<BarsPlot*>();
+  EXPECT_EQ(bars->plottable(0)->brush().color(), colour(Colour::compute, light_palette()));
+  page_.setPalette(dark_palette());
+  EXPECT_EQ(bars->plottable(0)->brush().color(), colour(Colour::compute, dark_palette()));
+  EXPECT_NE(colour(Colour::compute, light_palette()), colour(Colour::compute, dark_palette()));
+}
+
+TEST_F(RanksPageTest, ReadsWhenItIsLookedAt) {
+  page_.show_file(open_file(file_.path));
+  EXPECT_FALSE(page_.reading()) << "hidden";
+  page_.show();
+  wait();
+  EXPECT_TRUE(summary().startsWith("Rank 3"));
+}
+
+TEST_F(RanksPageTest, AFileThatIsGoneIsSaid) {
+  page_.show();
+  const auto file = open_file(file_.path);
+  std::filesystem::remove(file_.path);
+  page_.show_file(file);
+  wait();
+  EXPECT_TRUE(message().contains("straggler.db")) << message().toStdString();
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

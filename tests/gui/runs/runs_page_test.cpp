@@ -1,0 +1,338 @@
+// The page Runs, driven as a user drives it: typing, clicking, dropping, running.
+#include "gui/pages/runs/runs_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QAbstractItemView>
+#include <QApplication>
+#include <QCompleter>
+#include <QDropEvent>
+#include <QFile>
+#include <QFileInfo>
+#include <QListWidget>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "analysis/report/display.hpp"
+#include "gui/pages/runs/compare_panel.hpp"
+#include "gui/pages/runs/open_panel.hpp"
+#include "gui/pages/runs/run_panel.hpp"
+#include "gui/pages/runs/scenario_editor.hpp"
+#include "gui/pages/runs/scenario_panel.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "runner/questions/compare.hpp"
+#include "tests/analysis/report/synthetic_run.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+constexpr int patience_ms = 60000;
+const bool with_worker =
+    QFileInfo(DDPPROF_BUILT_PROGRAM "-worker").isExecutable() || qEnvironmentVariableIsSet("DDPPROF_WORKER_PROGRAM");
+
+const QString sound =
+    "name: small\n"
+    "workload:\n"
+    "  model: {kind: linear, in: 10, out: 1}\n"
+    "  data: {samples: 10000}\n"
+    "  loss: mse\n"
+    "  batch_per_worker: 8\n"
+    "strategies: [ddp]\n"
+    "workers: [1]\n"
+    "measure: {warmup_steps: 3, steps: 20, repeats: 1, until_ci_percent: null, unwrapped: false}\n";
+
+class RunsPageTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    qputenv("DDPPROF_PROGRAM", DDPPROF_BUILT_PROGRAM);
+    QSettings().clear();
+    page_ = std::make_unique<RunsPage>(selection_);
+    page_->set_ask([this](const Question& question) {
+      asked_ << question.text;
+      return answer_;
+    });
+    page_->resize(1100, 720);
+    page_->show();
+    QObject::connect(page_.get(), &Page::open_requested, page_.get(), [this](const QString& path) { opened_ << path; });
+  }
+  void TearDown() override { qunsetenv("DDPPROF_PROGRAM"); }
+
+  ScenarioEditor& editor() { return *page_->scenario().editor(); }
+  bool checked() {
+    return QTest::qWaitFor([&] { return !editor().checking(); }, patience_ms);
+  }
+  void type_sound() {
+    editor().setPlainText(sound);
+    ASSERT_TRUE(checked());
+    ASSERT_TRUE(editor().problems().empty()) << editor().problems()[0].text().toStdString();
+  }
+  QString file(const QString& name, const QString& text) {
+    QFile out(folder_.filePath(name));
+    EXPECT_TRUE(out.open(QIODevice::WriteOnly));
+    out.write(text.toUtf8());
+    return out.fileName();
+  }
+  QString database(const QString& name) {
+    const QString path = folder_.filePath(name);
+    test::SyntheticRun(path.toStdString()).fill();
+    return path;
+  }
+  bool ended() {
+    return QTest::qWaitFor([&] { return !page_->run().process().running(); }, patience_ms);
+  }
+
+  QTemporaryDir folder_;
+  Selection selection_;
+  Answer answer_ = Answer::cancel;
+  QStringList asked_, opened_;
+  std::unique_ptr<RunsPage> page_;
+};
+
+TEST_F(RunsPageTest, AMistakeIsListedAtItsLineWhileItIsTypedAndGoesWithIt) {
+  type_sound();
+  EXPECT_TRUE(page_->scenario().status().contains("sound"));
+  editor().go_to(6, 24);  // behind "  batch_per_worker: 8"
+  QTest::keyClicks(&editor(), "x");
+  ASSERT_TRUE(checked());
+  ASSERT_EQ(editor().problems().size(), 1u);
+  EXPECT_EQ(editor().problems()[0].line, 6);
+  QListWidget* list = page_->scenario().problems();
+  ASSERT_EQ(list->count(), 1);
+  EXPECT_TRUE(list->isVisible());
+  EXPECT_TRUE(list->item(0)->text().startsWith("line 6, column 21: workload.batch_per_worker: "))
+      << list->item(0)->text().toStdString();
+  ASSERT_EQ(editor().extraSelections().size(), 1);
+  EXPECT_EQ(editor().extraSelections()[0].cursor.selectedText(), "8x");
+
+  editor().go_to(1, 1);
+  emit list->itemActivated(list->item(0));
+  EXPECT_EQ(editor().textCursor().blockNumber() + 1, 6) << "the list leads to the line";
+  editor().go_to(6, 24);
+  QTest::keyClick(&editor(), Qt::Key_Backspace);
+  ASSERT_TRUE(checked());
+  EXPECT_TRUE(editor().problems().empty());
+  EXPECT_TRUE(editor().extraSelections().isEmpty());
+  EXPECT_FALSE(list->isVisible());
+}
+
+TEST_F(RunsPageTest, KeysAreCompletedWithWhatTheyMean) {
+  editor().setPlainText("measure:\n  re");
+  editor().moveCursor(QTextCursor::End);
+  QString said;
+  QObject::connect(&editor(), &ScenarioEditor::described, page_.get(), [&](const QString& what) { said = what; });
+  QTest::keyClick(&editor(), Qt::Key_Space, Qt::ControlModifier);
+  QAbstractItemView* popup = editor().completer()->popup();
+  ASSERT_TRUE(popup->isVisible());
+  ASSERT_EQ(popup->model()->rowCount(), 1);
+  EXPECT_EQ(popup->model()->index(0, 0).data().toString(), "repeats: ");
+  EXPECT_TRUE(said.contains("an integer, 1")) << said.toStdString();
+  QTest::keyClick(popup, Qt::Key_Return);
+  EXPECT_EQ(editor().toPlainText(), "measure:\n  repeats: ");
+  EXPECT_FALSE(popup->isVisible());
+}
+
+TEST_F(RunsPageTest, ANewLineKeepsTheIndentationAndAGroupDeepensIt) {
+  editor().setPlainText("");
+  QTest::keyClicks(&editor(), "measure:");
+  QTest::keyClick(&editor(), Qt::Key_Escape);  // no list in the way
+  QTest::keyClick(&editor(), Qt::Key_Return);
+  QTest::keyClicks(&editor(), "# why");
+  QTest::keyClick(&editor(), Qt::Key_Return);
+  EXPECT_EQ(editor().toPlainText(), "measure:\n  # why\n  ");
+}
+
+TEST_F(RunsPageTest, UnsavedTextIsNeverLostWithoutAsking) {
+  const QString other = file("other.yaml", sound);
+  type_sound();
+  editor().moveCursor(QTextCursor::End);
+  QTest::keyClicks(&editor(), "# mine");
+  EXPECT_FALSE(page_->scenario().open(other)) << "answered Cancel";
+  EXPECT_EQ(asked_.size(), 1);
+  EXPECT_TRUE(editor().toPlainText().endsWith("# mine"));
+  EXPECT_FALSE(page_->may_close());
+  answer_ = Answer::second;  // discard
+  EXPECT_TRUE(page_->scenario().open(other));
+  EXPECT_EQ(editor().toPlainText(), sound);
+  EXPECT_TRUE(page_->may_close()) << "nothing unsaved";
+  EXPECT_EQ(asked_.size(), 3);
+
+  QTest::keyClicks(&editor(), "# kept ");
+  answer_ = Answer::first;  // save
+  EXPECT_TRUE(page_->scenario().start_from("name: new\n", "new.yaml"));
+  QFile saved(other);
+  ASSERT_TRUE(saved.open(QIODevice::ReadOnly));
+  EXPECT_TRUE(saved.readAll().contains("# kept"));
+}
+
+TEST_F(RunsPageTest, AFileThatIsNoTextIsRefusedAndTheTextKept) {
+  type_sound();
+  editor().document()->setModified(false);
+  QFile binary(folder_.filePath("binary.yaml"));
+  ASSERT_TRUE(binary.open(QIODevice::WriteOnly));
+  binary.write(QByteArray("\xff\x00\xfe", 3));
+  binary.close();
+  EXPECT_FALSE(page_->scenario().open(binary.fileName()));
+  EXPECT_TRUE(page_->scenario().status().contains("no text file"));
+  EXPECT_FALSE(page_->scenario().open("/nowhere/x.yaml"));
+  EXPECT_TRUE(page_->scenario().status().contains("cannot be read"));
+  EXPECT_EQ(editor().toPlainText(), sound);
+}
+
+TEST_F(RunsPageTest, StartsFromTheOpenedDatabasesScenario) {
+  page_->show_file(open_file(database("run.db").toStdString()));
+  ASSERT_TRUE(page_->scenario().start_from_stored());
+  EXPECT_TRUE(editor().toPlainText().startsWith("name: \"mnist-mlp\"\n")) << editor().toPlainText().toStdString();
+  ASSERT_TRUE(checked());
+  EXPECT_TRUE(editor().problems().empty());
+  EXPECT_EQ(page_->scenario().name(), "mnist-mlp.yaml");
+  EXPECT_TRUE(page_->scenario().path().isEmpty()) << "of no file";
+}
+
+void drop(QWidget& on, const QString& path) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(path)});
+  QDragEnterEvent enter(QPoint(20, 20), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&on, &enter);
+  ASSERT_TRUE(enter.isAccepted());
+  QDropEvent event(QPointF(20, 20), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&on, &event);
+  ASSERT_TRUE(event.isAccepted());
+}
+
+TEST_F(RunsPageTest, ADroppedDatabaseIsAskedToBeOpenedADroppedScenarioIsShown) {
+  drop(*page_, "/some/run.db");
+  EXPECT_EQ(opened_, QStringList{"/some/run.db"});
+  drop(*page_, file("dropped.yaml", sound));
+  EXPECT_EQ(opened_.size(), 1);
+  EXPECT_EQ(editor().toPlainText(), sound);
+}
+
+TEST_F(RunsPageTest, RecentDatabasesAreOpenedByKeyboard) {
+  const QString here = database("here.db");
+  QSettings().setValue("recent_files", QStringList{here, "/nowhere/gone.db"});
+  page_->opening().refresh();
+  QListWidget* recent = page_->opening().recent();
+  ASSERT_EQ(recent->count(), 2);
+  EXPECT_TRUE(recent->item(1)->text().contains("(missing)"));
+  recent->setCurrentRow(0);
+  QTest::keyClick(recent, Qt::Key_Return);
+  EXPECT_EQ(opened_, QStringList{here});
+}
+
+TEST_F(RunsPageTest, ComparesWithTheCommandLinesTables) {
+  const QString a = database("a.db"), b = folder_.filePath("b.db");
+  {
+    test::SyntheticRun run(b.toStdString());
+    const std::int64_t one = run.shard(run.measurement(test::train("ddp", 1)), 0);
+    for (int i = 0; i < 8; ++i) run.step(one, i, i * 1000 * test::ms, 200 * test::ms, 150 * test::ms, 0, 0, 0);
+  }
+  ComparePanel& panel = page_->comparison();
+  QSignalSpy done(&panel, &ComparePanel::compared);
+  page_->opening().compare_requested(a, true);
+  EXPECT_FALSE(panel.running()) << "B is not chosen yet";
+  page_->opening().compare_requested(b, false);
+  ASSERT_TRUE(done.wait(patience_ms));
+  store::Database in_a = store::Database::open_read(a.toStdString()),
+                  in_b = store::Database::open_read(b.toStdString());
+  const report::Report expected = questions::compare(in_a, in_b);
+  ASSERT_NE(panel.shown(), nullptr);
+  ASSERT_EQ(panel.shown()->tables.size(), expected.tables.size());
+  for (const report::Table& table : expected.tables) {
+    TableView* view = panel.view(table.name);
+    ASSERT_NE(view, nullptr) << table.name;
+    const auto shown = report::show(table);
+    ASSERT_EQ(view->model()->rowCount(), static_cast<int>(table.rows.size())) << table.name;
+    ASSERT_EQ(view->model()->columnCount(), static_cast<int>(shown.size())) << table.name;
+    for (std::size_t column = 0; column < shown.size(); ++column)
+      for (std::size_t row = 0; row < table.rows.size(); ++row)
+        EXPECT_EQ(view->model()->index(static_cast<int>(row), static_cast<int>(column)).data().toString().toStdString(),
+                  shown[column].cells[row]);
+  }
+}
+
+TEST_F(RunsPageTest, AComparisonThatFailsSaysWhichFileAndWhy) {
+  ComparePanel& panel = page_->comparison();
+  panel.set_a(database("a.db"));
+  panel.set_b("/nowhere/b.db");
+  QSignalSpy failed(&panel, &ComparePanel::not_compared);
+  panel.compare();
+  ASSERT_TRUE(failed.wait(patience_ms));
+  EXPECT_TRUE(panel.status().contains("/nowhere/b.db")) << panel.status().toStdString();
+  EXPECT_EQ(panel.shown(), nullptr);
+}
+
+TEST_F(RunsPageTest, AnUnsoundScenarioIsNotRunAndTheCursorGoesToTheProblem) {
+  editor().setPlainText(QString(sound).replace("steps: 20", "steps: many"));
+  EXPECT_FALSE(page_->run().run(false));
+  EXPECT_TRUE(page_->run().status().contains("line 9")) << page_->run().status().toStdString();
+  EXPECT_EQ(editor().textCursor().blockNumber() + 1, 9);
+}
+
+TEST_F(RunsPageTest, ADryRunShowsThePlanOfTheTextAsItIsTyped) {
+  type_sound();
+  page_->run().set_out(folder_.filePath("out.db"));
+  page_->run().set_workers("1, 2");
+  ASSERT_TRUE(page_->run().run(true));
+  ASSERT_TRUE(ended());
+  EXPECT_TRUE(page_->run().status().contains("this is the plan")) << page_->run().status().toStdString();
+  EXPECT_TRUE(page_->run().log().contains("2 measurements")) << page_->run().log().toStdString();
+  EXPECT_TRUE(asked_.isEmpty());
+  EXPECT_TRUE(page_->scenario().path().isEmpty()) << "the text is still of no file";
+}
+
+TEST_F(RunsPageTest, ADatabaseIsNeverReplacedWithoutAsking) {
+  type_sound();
+  const QString precious = database("precious.db");
+  QFile before(precious);
+  ASSERT_TRUE(before.open(QIODevice::ReadOnly));
+  const QByteArray bytes = before.readAll();
+  page_->run().set_out(precious);
+  EXPECT_FALSE(page_->run().run(false));
+  ASSERT_EQ(asked_.size(), 1);
+  EXPECT_TRUE(asked_[0].contains("precious.db exists"));
+  EXPECT_TRUE(page_->run().status().contains("kept as it is"));
+  QFile after(precious);
+  ASSERT_TRUE(after.open(QIODevice::ReadOnly));
+  EXPECT_EQ(after.readAll(), bytes);
+}
+
+TEST_F(RunsPageTest, ARunsDatabaseIsOfferedToBeOpened) {
+  if (!with_worker) GTEST_SKIP() << "the worker is not built here";
+  type_sound();
+  page_->run().set_out(folder_.filePath("small.db"));
+  ASSERT_TRUE(page_->run().run(false));
+  ASSERT_TRUE(ended());
+  QPushButton* open = nullptr;
+  for (QPushButton* button : page_->run().findChildren<QPushButton*>())
+    if (button->text().contains("small.db")) open = button;
+  ASSERT_NE(open, nullptr) << page_->run().status().toStdString();
+  ASSERT_TRUE(open->isVisible());
+  QTest::mouseClick(open, Qt::LeftButton);
+  EXPECT_EQ(opened_, QStringList{folder_.filePath("small.db")});
+}
+
+TEST_F(RunsPageTest, ClosingDuringARunAsksAndEndsIt) {
+  const QString program =
+      file("stand-in", "#!/bin/bash\ntrap 'exit 4' INT\necho ready >&2\nwhile true; do sleep 0.05; done\n");
+  QFile(program).setPermissions(QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ExeOwner);
+  qputenv("DDPPROF_PROGRAM", program.toUtf8());
+  type_sound();
+  editor().document()->setModified(false);
+  page_->run().set_out(folder_.filePath("out.db"));
+  ASSERT_TRUE(page_->run().run(false));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page_->run().log().contains("ready"); }, patience_ms));
+  EXPECT_FALSE(page_->may_close()) << "answered Cancel: the run goes on";
+  EXPECT_TRUE(page_->run().process().running());
+  answer_ = Answer::first;
+  EXPECT_TRUE(page_->may_close());
+  EXPECT_FALSE(page_->run().process().running());
+  EXPECT_TRUE(page_->run().status().startsWith("Cancelled."));
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

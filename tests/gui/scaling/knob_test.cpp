@@ -1,0 +1,146 @@
+// A knob: slider, box, mark and reset agree, by mouse and by keyboard.
+#include "gui/widgets/knob.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTest>
+#include <QToolButton>
+#include <algorithm>
+
+namespace ddpprof::gui {
+namespace {
+
+const ValueRange factor{0.05, 20.0, true, false}, count{1.0, 4096.0, true, true};
+
+TEST(SliderStops, AreAscendingAndHoldTheEnds) {
+  for (const ValueRange& range : {factor, count, ValueRange{0.0, 64.0, false, true}, ValueRange{0.0, 1.0}}) {
+    const std::vector<double> stops = slider_stops(range);
+    EXPECT_EQ(stops.front(), range.low);
+    EXPECT_EQ(stops.back(), range.high);
+    EXPECT_LE(stops.size(), 202U);
+    EXPECT_TRUE(std::is_sorted(stops.begin(), stops.end()));
+    EXPECT_EQ(std::adjacent_find(stops.begin(), stops.end()), stops.end());
+    if (range.whole) {
+      EXPECT_TRUE(std::all_of(stops.begin(), stops.end(), [](double v) { return v == std::floor(v); }));
+    }
+  }
+  const std::vector<double> times = slider_stops(factor);
+  for (const double value : {0.5, 1.0, 2.0, 4.0, 1.68})
+    EXPECT_NE(std::find(times.begin(), times.end(), value), times.end());
+  // Every power of two is a stop of N.
+  const std::vector<double> workers = slider_stops(count);
+  for (double n = 1.0; n <= 4096.0; n *= 2.0) EXPECT_NE(std::find(workers.begin(), workers.end(), n), workers.end());
+}
+
+TEST(SliderStops, TheNearestIsInTheScale) {
+  const std::vector<double> stops = {1.0, 2.0, 4.0, 8.0};
+  EXPECT_EQ(nearest_stop(stops, 0.1, true), 0U);
+  EXPECT_EQ(nearest_stop(stops, 2.7, true), 1U);
+  EXPECT_EQ(nearest_stop(stops, 2.9, true), 2U);  // 2.83 is the middle in the logarithm
+  EXPECT_EQ(nearest_stop(stops, 2.9, false), 1U);
+  EXPECT_EQ(nearest_stop(stops, 99.0, true), 3U);
+}
+
+TEST(Knob, SliderAndBoxMoveEachOther) {
+  Knob knob("&Bandwidth", "help", factor, " ×", 3);
+  knob.set_measured(1.0);
+  knob.set_value(1.0);
+  QSignalSpy changed(&knob, &Knob::changed);
+  knob.slider()->setValue(knob.slider()->value() + 8);  // a doubling
+  EXPECT_EQ(knob.value(), 2.0);
+  EXPECT_EQ(knob.box()->value(), 2.0);
+  ASSERT_EQ(changed.count(), 1);
+  EXPECT_EQ(changed.front().front().toDouble(), 2.0);
+  knob.box()->setValue(0.5);
+  EXPECT_EQ(changed.count(), 2);
+  EXPECT_EQ(knob.value(), 0.5);
+  const int at_half = knob.slider()->value();
+  knob.set_value(0.5);  // from the program: nobody is told
+  EXPECT_EQ(changed.count(), 2);
+  EXPECT_EQ(knob.slider()->value(), at_half);
+}
+
+TEST(Knob, MarksWhatDiffersAndGoesBack) {
+  Knob knob("Bucket &cap", "help", {0.25, 1024.0, true, false}, " MiB", 2);
+  knob.set_measured(25.0);
+  knob.set_value(25.0);
+  EXPECT_FALSE(knob.differs());
+  EXPECT_FALSE(knob.reset_button()->isEnabled());
+  const auto* label = knob.findChild<QLabel*>();
+  EXPECT_FALSE(label->text().contains("●"));
+  knob.box()->setValue(50.0);
+  EXPECT_TRUE(knob.differs());
+  EXPECT_TRUE(label->text().contains("●"));
+  EXPECT_TRUE(label->font().bold());
+  EXPECT_TRUE(knob.reset_button()->toolTip().contains("25.00 MiB"));
+  QSignalSpy changed(&knob, &Knob::changed);
+  knob.reset_button()->click();
+  EXPECT_EQ(knob.value(), 25.0);
+  EXPECT_EQ(changed.count(), 1);
+  EXPECT_FALSE(knob.reset_button()->isEnabled());
+}
+
+TEST(Knob, TheKeyboardTurnsIt) {
+  Knob knob("&Workers", "help", count, {}, 0);
+  knob.set_measured(64.0);
+  knob.set_value(64.0);
+  knob.show();
+  knob.slider()->setFocus();
+  QTest::keyClick(knob.slider(), Qt::Key_Right);
+  EXPECT_GT(knob.value(), 64.0);
+  QTest::keyClick(knob.slider(), Qt::Key_Left);
+  EXPECT_EQ(knob.value(), 64.0);
+  QTest::keyClick(knob.slider(), Qt::Key_Home);
+  EXPECT_EQ(knob.value(), 1.0);
+  // At small N an arrow still moves by a whole worker.
+  QTest::keyClick(knob.slider(), Qt::Key_Right);
+  EXPECT_EQ(knob.value(), 2.0);
+  EXPECT_EQ(knob.slider()->accessibleName(), "Workers");
+  EXPECT_EQ(knob.reset_button()->accessibleName(), "Reset Workers");
+}
+
+TEST(Knob, AMeasuredValueBetweenTheStopsIsOne) {
+  Knob knob("&Batch", "help", {1.0, 65536.0, true, true}, {}, 0);
+  knob.set_measured(100.0);
+  knob.set_value(100.0);
+  const int at = knob.slider()->value();
+  QTest::keyClick(knob.slider(), Qt::Key_Right);
+  EXPECT_NE(knob.value(), 100.0);
+  knob.slider()->setValue(at);
+  EXPECT_EQ(knob.value(), 100.0);
+  EXPECT_FALSE(knob.differs());
+}
+
+TEST(Choice, GoesBackAndSaysWhatIsOutOfReach) {
+  Choice choice("&Strategy", "help", {{"ddp", "DDP", {}}, {"dp", "DataParallel", {}}});
+  choice.set_measured("ddp");
+  QSignalSpy changed(&choice, &Choice::changed);
+  choice.combo()->setCurrentIndex(1);
+  EXPECT_EQ(choice.value(), "dp");
+  ASSERT_EQ(changed.count(), 1);
+  EXPECT_EQ(changed.front().front().toString(), "dp");
+  choice.reset_button()->click();
+  EXPECT_EQ(choice.value(), "ddp");
+  choice.set_value("dp");
+  EXPECT_EQ(changed.count(), 2);
+  EXPECT_TRUE(choice.differs());
+  choice.set_why_not("dp", "not measured");
+  EXPECT_FALSE(choice.combo()->model()->flags(choice.combo()->model()->index(1, 0)).testFlag(Qt::ItemIsEnabled));
+}
+
+TEST(Choice, AReasonDisablesIt) {
+  Knob knob("&Cap", "what it does", factor, {}, 2);
+  knob.set_why_disabled("no buckets");
+  EXPECT_FALSE(knob.isEnabled());
+  EXPECT_TRUE(knob.toolTip().contains("no buckets"));
+  knob.set_why_disabled({});
+  EXPECT_TRUE(knob.isEnabled());
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

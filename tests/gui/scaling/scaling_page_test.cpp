@@ -1,0 +1,280 @@
+// The scaling page as it is used: knobs move curves, the plot is read, saved and shown in other views.
+#include "gui/pages/scaling/scaling_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QAbstractButton>
+#include <QButtonGroup>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDir>
+#include <QFile>
+#include <QImage>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QTest>
+#include <QToolButton>
+
+#include "gui/models/selection.hpp"
+#include "gui/pages/scaling/knob_panel.hpp"
+#include "gui/pages/scaling/scaling_plot.hpp"
+#include "gui/widgets/knob.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "tests/gui/scaling/files.hpp"
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+constexpr int patience_ms = 60'000;
+
+class ScalingPageTest : public testing::Test {
+ protected:
+  void open(const std::shared_ptr<const OpenedFile>& opened) {
+    page.resize(1280, 740);
+    page.show();
+    page.show_file(opened);
+    ASSERT_TRUE(settles());
+  }
+
+  bool settles() {
+    return QTest::qWaitFor([&] { return !page.model().busy() && page.model().snapshot().complete; }, patience_ms);
+  }
+
+  // The value drawn at an N, where the line is solid.
+  static double drawn(BandedLine& line, std::int64_t n) {
+    const auto data = line.line()->data();
+    const auto found = data->findBegin(static_cast<double>(n), false);
+    return found != data->constEnd() && found->key == static_cast<double>(n) ? found->value : std::nan("");
+  }
+
+  QAbstractButton* view_button(ScalingPlot::View view) {
+    return page.findChild<QButtonGroup*>()->button(static_cast<int>(view));
+  }
+
+  Selection selection;
+  ScalingPage page{selection};
+};
+
+TEST_F(ScalingPageTest, ASliderMovesTheCurveToWhatThePredictorSays) {
+  const TestFile file;
+  const auto opened = file.open();
+  open(opened);
+  // Within what is drawn solid: four times the largest measured N.
+  const fit::Predictor predictor(*opened->models, "ddp", opened->predict);
+  const double before = drawn(page.plot().predicted(), 16);
+  EXPECT_EQ(before, predictor.throughput(16, predictor.outlook(16).terms.step_s()));
+  EXPECT_TRUE(page.plot().changed().line()->data()->isEmpty());
+
+  QSlider* bandwidth = page.knobs().number(KnobId::bandwidth)->slider();
+  bandwidth->setFocus();
+  for (int i = 0; i < 8; ++i) QTest::keyClick(bandwidth, Qt::Key_Right);
+  EXPECT_EQ(page.model().knobs().bandwidth, 2.0);
+  ASSERT_TRUE(settles());
+  fit::WhatIf change = fit::parse_what_if(std::vector<std::string>{"bandwidth=2x"});
+  const double step_s = predictor.outlook(16, change).terms.step_s();
+  EXPECT_EQ(drawn(page.plot().changed(), 16), predictor.throughput(16, step_s, change));
+  // What was there stays beside it.
+  EXPECT_EQ(drawn(page.plot().predicted(), 16), before);
+  EXPECT_EQ(page.plot().measured().points()->data()->size(), 3);
+  EXPECT_TRUE(page.model().command().ends_with("--what-if bandwidth=2x"));
+  EXPECT_TRUE(page.summary().contains("bandwidth=2x"));
+}
+
+TEST_F(ScalingPageTest, ResetTakesTheChangeAway) {
+  const TestFile file;
+  open(file.open());
+  page.knobs().number(KnobId::latency)->slider()->setValue(3);
+  page.knobs().number(KnobId::batch)->slider()->setValue(20);
+  ASSERT_TRUE(settles());
+  EXPECT_TRUE(page.model().snapshot().changed);
+  page.knobs().number(KnobId::latency)->reset_button()->click();
+  EXPECT_EQ(page.model().knobs().latency, 1.0);
+  EXPECT_NE(page.model().knobs(), page.model().measured());
+  page.knobs().reset_all()->click();
+  EXPECT_EQ(page.model().knobs(), page.model().measured());
+  EXPECT_FALSE(page.knobs().number(KnobId::batch)->differs());
+  ASSERT_TRUE(settles());
+  EXPECT_FALSE(page.model().snapshot().changed);
+  EXPECT_TRUE(page.plot().changed().line()->data()->isEmpty());
+}
+
+TEST_F(ScalingPageTest, TheChooserShowsEachQuantityWithItsUnit) {
+  const TestFile file;
+  open(file.open());
+  const CurvePoint* at8 = page.model().snapshot().predicted.at(8);
+  ASSERT_NE(at8, nullptr);
+  const std::tuple<ScalingPlot::View, QString, double> views[] = {
+      {ScalingPlot::View::throughput, "samples/s", at8->throughput.value},
+      {ScalingPlot::View::speedup, "×", at8->speedup.value},
+      {ScalingPlot::View::efficiency, "%", 100.0 * at8->efficiency.value},
+      {ScalingPlot::View::step, "ms", 1e3 * at8->step_s.value}};
+  for (const auto& [view, unit, value] : views) {
+    view_button(view)->click();
+    EXPECT_TRUE(page.plot().yAxis->label().contains("[" + unit + "]")) << page.plot().yAxis->label().toStdString();
+    EXPECT_EQ(drawn(page.plot().predicted(), 8), value);
+    EXPECT_FALSE(page.plot().ideal()->data()->isEmpty());
+  }
+  EXPECT_FALSE(page.plot().xAxis->label().isEmpty());
+}
+
+TEST_F(ScalingPageTest, ThePartsOfAStepAddUpToIt) {
+  const TestFile file;
+  open(file.open());
+  view_button(ScalingPlot::View::split)->click();
+  StackedAreas& stack = page.plot().stack();
+  const auto top = stack.area(stack.size() - 1)->data();
+  const Curve& curve = page.model().snapshot().predicted;
+  ASSERT_EQ(static_cast<std::size_t>(top->size()), curve.points.size());
+  auto edge = top->constBegin();
+  for (const CurvePoint& point : curve.points) {
+    EXPECT_EQ(edge->key, static_cast<double>(point.workers));
+    EXPECT_NEAR(edge->value, 1e3 * point.step_s.value, 1e-6 * edge->value) << point.workers;
+    ++edge;
+  }
+  // Compute that is busy while a collective is in flight is drawn once.
+  const CurvePoint& last = curve.points.back();
+  EXPECT_NEAR((stack.area(1)->data()->constEnd() - 1)->value, 1e3 * last.terms.compute_s, 1e-6);
+  EXPECT_TRUE(page.plot().reading(64).contains("exposed"));
+}
+
+TEST_F(ScalingPageTest, TheAxisIsLogarithmicOrLinear) {
+  const TestFile file;
+  open(file.open());
+  EXPECT_TRUE(page.plot().logarithmic());
+  EXPECT_EQ(page.plot().yAxis->scaleType(), QCPAxis::stLogarithmic);
+  page.findChild<QCheckBox*>()->click();
+  EXPECT_FALSE(page.plot().logarithmic());
+  EXPECT_EQ(page.plot().yAxis->scaleType(), QCPAxis::stLinear);
+  EXPECT_LE(page.plot().xAxis->range().lower, 1.0);
+  EXPECT_GE(page.plot().xAxis->range().upper, 64.0);
+}
+
+TEST_F(ScalingPageTest, TheMouseReadsAndPicksN) {
+  const TestFile file;
+  open(file.open());
+  ScalingPlot& plot = page.plot();
+  plot.replot();
+  const QPoint at(static_cast<int>(std::lround(plot.xAxis->coordToPixel(8.0))), plot.axisRect()->center().y());
+  QTest::mouseMove(&plot, at);
+  QMouseEvent move(QEvent::MouseMove, at, plot.mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&plot, &move);
+  EXPECT_EQ(plot.crosshair_workers(), 8);
+  const std::string said = figure_text(page.model().snapshot().predicted.at(8)->throughput.value, Quantity::throughput);
+  EXPECT_TRUE(plot.reading(8).contains(QString::fromStdString(said)));
+  QTest::mouseClick(&plot, Qt::LeftButton, {}, at);
+  EXPECT_EQ(page.model().knobs().workers, 8);
+  EXPECT_EQ(page.knobs().number(KnobId::workers)->value(), 8.0);
+  ASSERT_TRUE(settles());
+  EXPECT_TRUE(page.summary().startsWith("At N = 8"));
+  QTest::keyClick(&plot, Qt::Key_Right);
+  EXPECT_EQ(page.model().knobs().workers, 9);
+  QTest::keyClick(&plot, Qt::Key_End);
+  EXPECT_EQ(page.model().knobs().workers, 64);
+}
+
+TEST_F(ScalingPageTest, ShadesTheWayToCommunicationBound) {
+  const TestFile file;
+  open(file.open());
+  const std::vector<Knee>& knees = page.model().snapshot().predicted_knees;
+  ASSERT_EQ(knees.size(), 3U);
+  for (std::size_t i = 0; i < knees.size(); ++i) {
+    ASSERT_TRUE(knees[i].workers) << "these links take over";
+    const bool hidden_by_next = i + 1 < knees.size() && knees[i + 1].workers == knees[i].workers;
+    EXPECT_EQ(page.plot().region(i).visible(), !hidden_by_next);
+    if (hidden_by_next) continue;
+    EXPECT_EQ(page.plot().region(i).from(), static_cast<double>(*knees[i].workers));
+  }
+  // Measured up to 4: beyond 16 is far, and hatched.
+  EXPECT_TRUE(page.plot().far().visible());
+  EXPECT_GT(page.plot().far().from(), 16.0);
+  EXPECT_TRUE(page.summary().contains("⚠ Careful"));
+  EXPECT_TRUE(page.summary().contains("Communication-bound from N = " + QString::number(*knees.back().workers)));
+}
+
+TEST_F(ScalingPageTest, SaysWhichKnobHelpsMost) {
+  const TestFile file;
+  open(file.open());
+  const report::Table& table = page.levers().model_of_table().table();
+  ASSERT_EQ(table.rows.size(), page.model().levers().size());
+  ASSERT_FALSE(table.rows.empty());
+  EXPECT_EQ(std::get<double>(table.rows.front()[1]), page.model().levers().front().row->speedup);
+  EXPECT_EQ(page.predictions().model_of_table().rowCount(), static_cast<int>(page.model().tables_workers().size()));
+}
+
+TEST_F(ScalingPageTest, SavesPictures) {
+  const TestFile file;
+  open(file.open());
+  const QTemporaryDir folder;
+  const QString png = folder.filePath("scaling.png"), svg = folder.filePath("scaling.svg");
+  page.plot().save_png(png);
+  const QImage image(png);
+  EXPECT_EQ(image.width(), 2 * page.plot().width());
+  page.plot().save_svg(svg);
+  QFile text(svg);
+  ASSERT_TRUE(text.open(QIODevice::ReadOnly));
+  const QByteArray bytes = text.readAll();
+  EXPECT_TRUE(bytes.contains("<svg"));
+  EXPECT_TRUE(bytes.contains("workers N"));
+  EXPECT_THROW(page.plot().save_png("/no/such/folder/x.png"), std::runtime_error);
+}
+
+TEST_F(ScalingPageTest, FollowsThePalette) {
+  const TestFile file;
+  open(file.open());
+  page.setPalette(light_palette());
+  const QColor light = page.plot().predicted().line()->pen().color();
+  page.setPalette(dark_palette());
+  EXPECT_NE(page.plot().predicted().line()->pen().color(), light);
+}
+
+TEST_F(ScalingPageTest, AFileWithoutModelsSaysWhy) {
+  EXPECT_TRUE(page.message().contains("No file is open"));
+  const QTemporaryDir folder;
+  const std::filesystem::path path = folder.filePath("empty.db").toStdString();
+  { store::Database::create(path, store::Replace::yes); }
+  const auto opened = open_file(path);
+  ASSERT_FALSE(opened->models);
+  page.show_file(opened);
+  EXPECT_TRUE(page.message().contains(QString::fromStdString(opened->why_no_models)));
+  EXPECT_FALSE(page.knobs().isEnabled());
+  const TestFile file;
+  open(file.open());
+  EXPECT_EQ(page.message(), "");
+  page.show_file(nullptr);
+  EXPECT_TRUE(page.message().contains("No file is open"));
+}
+
+TEST_F(ScalingPageTest, StrategiesThatWereNotMeasuredAreOutOfReach) {
+  const TestFile file;
+  open(file.open());
+  QComboBox* combo = page.knobs().choice(KnobId::strategy)->combo();
+  const auto enabled = [&](const char* key) {
+    return combo->model()->flags(combo->model()->index(combo->findData(key), 0)).testFlag(Qt::ItemIsEnabled);
+  };
+  EXPECT_TRUE(enabled("zero3"));
+  EXPECT_FALSE(enabled("dp"));
+  combo->setCurrentIndex(combo->findData("ps"));
+  EXPECT_TRUE(page.knobs().number(KnobId::servers)->isVisibleTo(&page));
+  ASSERT_TRUE(settles());
+  EXPECT_TRUE(page.summary().contains("strategy=ps"));
+}
+
+TEST_F(ScalingPageTest, EverythingIsReachedByTheKeyboard) {
+  const TestFile file;
+  open(file.open());
+  for (const QWidget* widget : page.findChildren<QWidget*>()) {
+    const bool control = qobject_cast<const QSlider*>(widget) || qobject_cast<const QComboBox*>(widget) ||
+                         qobject_cast<const QAbstractButton*>(widget);
+    if (!control || !widget->isVisible() || widget->objectName().startsWith("qt_")) continue;
+    if (widget->parentWidget()->inherits("QTabBar") || widget->parentWidget()->inherits("QTableView")) continue;
+    EXPECT_TRUE(widget->focusPolicy() & Qt::TabFocus) << widget->metaObject()->className();
+    if (!qobject_cast<const QAbstractButton*>(widget)) {
+      EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
+    }
+  }
+  EXPECT_FALSE(page.keys().empty());
+}
+
+}  // namespace
+}  // namespace ddpprof::gui::whatif

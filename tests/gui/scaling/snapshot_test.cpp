@@ -1,0 +1,308 @@
+// Everything on the scaling page is what the predictor, the reports and `ddpprof predict` say, to the last bit.
+#include "gui/models/scaling/snapshot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/report/model_tables.hpp"
+#include "gui/models/scaling/levers.hpp"
+#include "gui/models/scaling/scaling_model.hpp"
+#include "gui/models/scaling/worker_counts.hpp"
+#include "tests/gui/scaling/files.hpp"
+
+namespace ddpprof::gui::whatif {
+namespace {
+
+constexpr auto whenever = Simulations::Clock::time_point::max();
+bool never() { return false; }
+
+Snapshot whole_answer(const std::shared_ptr<const OpenedFile>& file, const Knobs& knobs, std::int64_t limit) {
+  Simulations simulations(file);
+  return answer(simulations, {knobs, measured_knobs(*file, knobs.base_strategy()), limit}, whenever, never);
+}
+
+fit::PredictOptions same_question(const Snapshot& shot, const OpenedFile& file) {
+  fit::PredictOptions options = predict_options(file, shot.knobs);
+  options.workers.clear();
+  for (const CurvePoint& point : shot.predicted.points) options.workers.push_back(point.workers);
+  options.what_if = shot.change;
+  return options;
+}
+
+std::vector<fit::Prediction> of_strategy(const fit::PredictResult& result, const std::string& strategy) {
+  std::vector<fit::Prediction> rows;
+  for (const fit::Prediction& row : result.predictions)
+    if (row.strategy == strategy) rows.push_back(row);
+  return rows;
+}
+
+void expect_same(const Snapshot& shot, store::Database& database, const OpenedFile& file) {
+  const fit::PredictResult result = fit::predict_all(database, same_question(shot, file));
+  const std::string strategy = shot.knobs.base_strategy();
+  const std::vector<fit::Prediction> rows = of_strategy(result, strategy);
+  ASSERT_EQ(shot.predicted.points.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CurvePoint& point = shot.predicted.points[i];
+    EXPECT_EQ(point.workers, rows[i].world_size);
+    EXPECT_EQ(point.step_s.value, rows[i].step_s);
+    EXPECT_EQ(point.step_s.low, rows[i].step_low_s);
+    EXPECT_EQ(point.step_s.high, rows[i].step_high_s);
+    EXPECT_EQ(point.throughput.value, rows[i].throughput);
+    EXPECT_EQ(point.efficiency.value, rows[i].efficiency);
+    EXPECT_EQ(point.terms.exposed_s, rows[i].exposed_s);
+    EXPECT_EQ(point.terms.skew_s, rows[i].skew_s);
+    EXPECT_EQ(point.terms.compute_s, rows[i].compute_s);
+    EXPECT_EQ(point.wide, fit::Predictor::is_wide(rows[i]));
+    EXPECT_EQ(point.far, rows[i].extrapolation > 4.0);
+    if (point.workers != shot.knobs.workers) continue;
+    ASSERT_TRUE(shot.answer);
+    const fit::Prediction& said = shot.answer->prediction;
+    EXPECT_EQ(said.step_s, rows[i].step_s);
+    EXPECT_EQ(said.step_low_s, rows[i].step_low_s);
+    EXPECT_EQ(said.bound, rows[i].bound);
+    EXPECT_EQ(said.note, rows[i].note);
+    EXPECT_EQ(said.confidence, rows[i].confidence);
+  }
+  for (const fit::WhyRow& why : result.why) {
+    if (why.workers != shot.knobs.workers || why.strategy != strategy) continue;
+    const auto& gains = why.changed ? shot.answer->changed_gains : shot.answer->gains;
+    ASSERT_EQ(gains.size(), why.gains.size());
+    for (std::size_t i = 0; i < gains.size(); ++i) {
+      EXPECT_EQ(gains[i].term, why.gains[i].term);
+      EXPECT_EQ(gains[i].share, why.gains[i].share);
+    }
+  }
+  std::size_t compared = 0;
+  for (const fit::WhatIfRow& row : result.what_ifs) {
+    if (row.strategy != strategy) continue;
+    ASSERT_TRUE(shot.changed);
+    const CurvePoint* point = shot.changed->at(row.workers);
+    ASSERT_NE(point, nullptr) << row.workers;
+    ++compared;
+    EXPECT_EQ(point->step_s.value, row.changed_step_s);
+    EXPECT_EQ(point->step_s.low, row.changed_low_s);
+    EXPECT_EQ(point->step_s.high, row.changed_high_s);
+    EXPECT_EQ(point->throughput.value, row.changed_throughput);
+    if (row.workers != shot.knobs.workers) continue;
+    ASSERT_TRUE(shot.answer->what_if);
+    EXPECT_EQ(shot.answer->what_if->speedup, row.speedup);
+    EXPECT_EQ(shot.answer->what_if->speedup_low, row.speedup_low);
+    EXPECT_EQ(shot.answer->what_if->speedup_high, row.speedup_high);
+    EXPECT_EQ(shot.answer->what_if->bound, row.bound);
+    EXPECT_EQ(shot.answer->what_if->changed_bound, row.changed_bound);
+  }
+  EXPECT_EQ(compared > 0, shot.change.any());
+}
+
+TEST(Snapshot, IsWhatPredictPrints) {
+  const TestFile file;
+  const auto opened = file.open();
+  store::Database database = file.database();
+  Knobs knobs = measured_knobs(*opened, "ddp");
+  expect_same(whole_answer(opened, knobs, 64), database, *opened);
+  knobs.bandwidth = 2.0;
+  knobs.sixteen_bit = "compression=fp16";
+  knobs.workers = 48;
+  expect_same(whole_answer(opened, knobs, 256), database, *opened);
+  knobs.gpus_per_node = 4;
+  knobs.accumulation = 4;
+  expect_same(whole_answer(opened, knobs, 16), database, *opened);
+}
+
+TEST(Snapshot, IsWhatPredictPrintsOfDataParallel) {
+  fit::synthetic::Truth truth;
+  truth.noise = 0.01;
+  truth.cores = 4;
+  const TestFile file(truth, {1, 2, 4}, {1, 2, 4});
+  const auto opened = file.open();
+  store::Database database = file.database();
+  Knobs knobs = measured_knobs(*opened, "dp");
+  knobs.batch = 64;
+  expect_same(whole_answer(opened, knobs, 16), database, *opened);
+}
+
+TEST(Snapshot, SimulatesAnotherStrategyAsPredictDoes) {
+  const TestFile file;
+  const auto opened = file.open();
+  store::Database database = file.database();
+  Knobs knobs = measured_knobs(*opened, "ddp");
+  knobs.strategy = "zero2";
+  knobs.workers = 8;
+  expect_same(whole_answer(opened, knobs, 8), database, *opened);
+}
+
+// The measured points are the reports' own numbers.
+TEST(MeasuredPoints, AreTheReportsRows) {
+  const TestFile file(slow_links(), {1, 2, 4}, {1, 2});
+  const auto opened = file.open();
+  store::Database database = file.database();
+  const report::Report summary = report::build_report(database, "summary");
+  const auto table = [&](const std::string& name) {
+    return *std::find_if(summary.tables.begin(), summary.tables.end(),
+                         [&](const report::Table& one) { return one.name == name; });
+  };
+  const auto cell = [](const report::Table& of, const report::Row& row, const std::string& column) {
+    for (std::size_t i = 0; i < of.columns.size(); ++i)
+      if (of.columns[i].name == column) return row[i];
+    ADD_FAILURE() << "no column " << column;
+    return report::Cell();
+  };
+  const report::Table steps = table("step"), times = table("time");
+  std::size_t compared = 0;
+  for (const std::string strategy : {"ddp", "dp"}) {
+    for (const MeasuredPoint& point : measured_points(opened->configurations, strategy)) {
+      for (std::size_t i = 0; i < steps.rows.size(); ++i) {
+        const auto of = [&](const report::Table& one, const char* column) { return cell(one, one.rows[i], column); };
+        if (of(steps, "strategy") != report::Cell(strategy) || of(steps, "workers") != report::Cell(point.workers))
+          continue;
+        ++compared;
+        EXPECT_EQ(of(steps, "step_median_s"), report::Cell(point.step_s.mid));
+        EXPECT_EQ(of(steps, "step_low_s"), report::Cell(point.step_s.low));
+        EXPECT_EQ(of(steps, "step_high_s"), report::Cell(point.step_s.high));
+        EXPECT_EQ(of(steps, "throughput_samples_per_s"), report::Cell(point.throughput));
+        EXPECT_EQ(of(steps, "speedup"), report::Cell(point.speedup.value()));
+        EXPECT_EQ(of(steps, "weak_efficiency"), report::Cell(point.efficiency.value()));
+        EXPECT_EQ(of(times, "compute_s"), report::Cell(point.compute_s));
+        EXPECT_EQ(of(times, "overlapped_s"), report::Cell(point.overlapped_s));
+        EXPECT_EQ(of(times, "exposed_s"), report::Cell(point.exposed_s));
+        EXPECT_EQ(of(times, "skew_s"), report::Cell(point.skew_s));
+        EXPECT_EQ(of(times, "data_wait_s"), report::Cell(point.data_wait_s));
+      }
+    }
+  }
+  EXPECT_EQ(compared, 5U);
+}
+
+TEST(Knees, AreTheReportsTable) {
+  const TestFile file;
+  const auto opened = file.open();
+  store::Database database = file.database();
+  Knobs knobs = measured_knobs(*opened, "ddp");
+  const Snapshot shot = whole_answer(opened, knobs, 64);
+  fit::PredictOptions options = same_question(shot, *opened);
+  const report::Table table =
+      report::knee_table(report::measured_scaling(database), fit::predict_all(database, options).predictions);
+  ASSERT_EQ(table.rows.size(), shot.predicted_knees.size());
+  bool any = false;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const Knee& knee = shot.predicted_knees[i];
+    EXPECT_EQ(table.rows[i][2], report::Cell(knee.share));
+    EXPECT_EQ(table.rows[i][3], knee.workers ? report::Cell(*knee.workers) : report::Cell());
+    any = any || knee.workers;
+  }
+  EXPECT_TRUE(any) << "links that slow leave no knee: the test compares nothing";
+}
+
+TEST(Snapshot, OfAPassedDeadlineIsCoarseButWhole) {
+  const TestFile file;
+  const auto opened = file.open();
+  Simulations simulations(opened);
+  Knobs knobs = measured_knobs(*opened, "ddp");
+  knobs.bandwidth = 3.0;
+  knobs.workers = 40;
+  const Question question{knobs, measured_knobs(*opened, "ddp"), 64};
+  const Snapshot coarse = answer(simulations, question, Simulations::Clock::now(), never);
+  EXPECT_FALSE(coarse.complete);
+  EXPECT_FALSE(coarse.answer);
+  ASSERT_TRUE(coarse.changed);
+  EXPECT_GE(coarse.changed->points.size(), 3U);
+  EXPECT_LT(coarse.changed->points.size(), 20U);
+  EXPECT_EQ(coarse.changed->points.front().workers, 1);
+  EXPECT_EQ(coarse.changed->points.back().workers, 64);
+  EXPECT_NE(coarse.changed->at(40), nullptr);
+  const Snapshot fine = answer(simulations, question, whenever, never);
+  EXPECT_TRUE(fine.complete);
+  for (const CurvePoint& point : coarse.changed->points)
+    EXPECT_EQ(fine.changed->at(point.workers)->step_s.value, point.step_s.value);
+}
+
+TEST(Snapshot, SaysWhyThereIsNoChange) {
+  const TestFile file;
+  const auto opened = file.open();
+  Knobs knobs = measured_knobs(*opened, "ddp");
+  knobs.workers = 1;
+  knobs.bandwidth = 2.0;
+  const Snapshot shot = whole_answer(opened, knobs, 8);
+  ASSERT_TRUE(shot.answer);
+  EXPECT_EQ(shot.answer->why_no_change, "one rank sends nothing");
+  const std::vector<Sentence> said = sentences(shot);
+  EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const Sentence& one) {
+    return one.warning && one.text == "bandwidth=2x: one rank sends nothing.";
+  }));
+  Knobs dp = knobs;
+  dp.strategy = "dp";
+  EXPECT_THAT(whole_answer(opened, dp, 8).refusal, testing::HasSubstr("no step of dp was measured"));
+}
+
+TEST(Sentences, AnswerWhatIsAsked) {
+  const TestFile file;
+  const auto opened = file.open();
+  Knobs knobs = measured_knobs(*opened, "ddp");
+  knobs.bandwidth = 2.0;
+  const Snapshot shot = whole_answer(opened, knobs, 64);
+  const std::vector<Sentence> said = sentences(shot);
+  const auto text = [&](const std::string& about) {
+    for (const Sentence& one : said)
+      if (one.about == about) return one.text;
+    return std::string();
+  };
+  const fit::Prediction& row = shot.answer->prediction;
+  EXPECT_THAT(text("Efficiency now"), testing::StartsWith(figure_text(row.efficiency, Quantity::efficiency)));
+  EXPECT_THAT(text("Step now"), testing::StartsWith(figure_text(row.step_s, Quantity::step)));
+  EXPECT_THAT(text("Binds now"), testing::StartsWith(row.bound + " ("));
+  EXPECT_THAT(text("It brings"), testing::StartsWith(figure_text(shot.answer->what_if->speedup, Quantity::speedup)));
+  // 64 of 4 measured: said before anything else.
+  EXPECT_TRUE(said.front().warning);
+  EXPECT_THAT(said.front().text, testing::HasSubstr("N = 64 is 16"));
+}
+
+TEST(Levers, AreWhatEachChangeAloneBringsInPredict) {
+  const TestFile file;
+  const auto opened = file.open();
+  store::Database database = file.database();
+  const Knobs measured = measured_knobs(*opened, "ddp");
+  Knobs knobs = measured;
+  knobs.workers = 32;
+  knobs.compute = 5.0;  // what is turned already plays no part
+  const std::vector<Lever> candidates = candidate_levers(knobs, measured);
+  const fit::Predictor predictor(*opened->models, "ddp", predict_options(*opened, knobs));
+  const std::vector<Lever> levers = weigh(candidates, predictor, measured, never);
+  EXPECT_EQ(levers.size(), 8U);
+  double before = 1e9;
+  for (const Lever& lever : levers) {
+    const std::vector<std::string> items = what_if_items(lever.knobs, measured);
+    ASSERT_EQ(items.size(), 1U);
+    fit::PredictOptions options = opened->predict;
+    options.workers = {32};
+    options.what_if = fit::parse_what_if(items);
+    const fit::PredictResult result = fit::predict_all(database, options);
+    ASSERT_EQ(result.what_ifs.size(), 1U) << items.front();
+    ASSERT_TRUE(lever.row) << items.front();
+    EXPECT_EQ(lever.row->speedup, result.what_ifs.front().speedup) << items.front();
+    EXPECT_EQ(lever.row->speedup_low, result.what_ifs.front().speedup_low);
+    EXPECT_LE(lever.row->speedup, before);
+    before = lever.row->speedup;
+  }
+  const report::Table table = levers_table(levers, 32, 0.9);
+  EXPECT_EQ(table.rows.size(), 8U);
+  EXPECT_EQ(table.rows.front()[1], report::Cell(levers.front().row->speedup));
+}
+
+TEST(PredictTables, AreTheCommandLinesOwn) {
+  const TestFile file;
+  const auto opened = file.open();
+  store::Database database = file.database();
+  fit::PredictOptions options = opened->predict;
+  options.workers = {1, 4, 64};
+  options.what_if = fit::parse_what_if(std::vector<std::string>{"latency=0.5x"});
+  const fit::PredictResult result = fit::predict_all(database, options);
+  const PredictTables tables = predict_tables(*opened, options);
+  EXPECT_EQ(tables.predictions.rows, report::predictions_table(result.predictions).rows);
+  EXPECT_EQ(tables.knee.rows, report::knee_table(report::measured_scaling(database), result.predictions).rows);
+  EXPECT_EQ(tables.notes.rows, report::notes_table(result.notes).rows);
+  EXPECT_TRUE(tables.has_what_if);
+  EXPECT_EQ(tables.what_if.rows.size(), result.what_ifs.size());
+}
+
+}  // namespace
+}  // namespace ddpprof::gui::whatif

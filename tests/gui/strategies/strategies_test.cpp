@@ -1,0 +1,281 @@
+// What the page says of both strategies: figures as the predictions have them, sentences that follow from them.
+#include "gui/models/strategies/strategies.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <set>
+#include <stdexcept>
+
+#include "gui/models/report_table_model.hpp"
+#include "gui/models/strategies/strategy_tables.hpp"
+#include "tests/gui/strategies/measured_file.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Strategies strategies_of(const std::filesystem::path& path) { return Strategies(open_file(path)); }
+
+TEST(Strategies, HaveTheFiguresOfTheCommandLine) {
+  const test::MeasuredFile file("figures", {1, 2, 4}, {1, 2, 4});
+  const Strategies strategies = strategies_of(file.path());
+  EXPECT_EQ(strategies.measured_workers(), (std::vector<std::int64_t>{1, 2, 4}));
+  store::Database database = store::Database::open_read(file.path());
+  fit::PredictOptions options = strategies.file().predict;
+  options.workers = {1, 2, 4, 8, 64};
+  const fit::PredictResult printed = fit::predict_all(database, options);
+  ASSERT_EQ(printed.predictions.size(), 10U);
+  for (const store::PredictionRow& row : printed.predictions) {
+    const Comparison all = strategies.compare(row.world_size, Source::measured);
+    const Side& side = row.strategy == "dp" ? all.dp : all.ddp;
+    ASSERT_TRUE(side.row) << side.why_not;
+    EXPECT_EQ(side.measured, row.world_size <= 4);
+    EXPECT_EQ(side.row->step_s, row.step_s);
+    EXPECT_EQ(side.row->step_low_s, row.step_low_s);
+    EXPECT_EQ(side.row->step_high_s, row.step_high_s);
+    EXPECT_EQ(side.row->compute_s, row.compute_s);
+    EXPECT_EQ(side.row->exposed_s, row.exposed_s);
+    EXPECT_EQ(side.row->skew_s, row.skew_s);
+    EXPECT_EQ(side.row->throughput, row.throughput);
+    EXPECT_EQ(side.row->efficiency, row.efficiency);
+    EXPECT_EQ(side.row->bound, row.bound);
+  }
+}
+
+TEST(Strategies, ShowAMeasuredStepOrItsSimulation) {
+  const test::MeasuredFile file("source", {1, 2, 4}, {1, 2});
+  const Strategies strategies = strategies_of(file.path());
+  const Comparison measured = strategies.compare(4, Source::measured, 2);
+  ASSERT_TRUE(measured.ddp.lanes);
+  EXPECT_FALSE(measured.ddp.lanes->simulated);
+  EXPECT_EQ(measured.ddp.lanes->rank, 2);
+  ASSERT_TRUE(measured.dp.lanes);
+  EXPECT_TRUE(measured.dp.lanes->simulated);  // dp was not measured at 4
+  EXPECT_FALSE(measured.dp.measured);
+  EXPECT_EQ(source_text(measured.ddp), "measured");
+  EXPECT_EQ(source_text(measured.dp), "simulated");
+  const Comparison simulated = strategies.compare(4, Source::simulated);
+  ASSERT_TRUE(simulated.ddp.lanes);
+  EXPECT_TRUE(simulated.ddp.lanes->simulated);
+  EXPECT_EQ(simulated.ddp.lanes->step_s, simulated.ddp.row->step_s);
+  EXPECT_NEAR(simulated.ddp.row->compute_s + simulated.ddp.row->exposed_s + simulated.ddp.row->skew_s +
+                  simulated.ddp.row->other_s,
+              simulated.ddp.row->step_s, 1e-9 * simulated.ddp.row->step_s);
+  EXPECT_THROW(strategies.compare(0, Source::measured), std::invalid_argument);
+  EXPECT_THROW(strategies.compare(4097, Source::measured), std::invalid_argument);
+  EXPECT_TRUE(strategies.compare(4096, Source::measured).ddp.lanes);
+}
+
+TEST(Strategies, CountTheBytesOfTheBusiestDevice) {
+  const test::MeasuredFile file("bytes", {1, 2, 4}, {1, 2, 4});
+  const Strategies strategies = strategies_of(file.path());
+  // 13 MiB of gradients; each replica gets 1 MB of inputs and gives 10 kB of outputs.
+  const double gradients = 13.0 * 1048576.0;
+  const Comparison all = strategies.compare(4, Source::measured);
+  EXPECT_EQ(all.ddp.traffic.sent_bytes, 1.5 * gradients);
+  EXPECT_EQ(all.ddp.traffic.received_bytes, 1.5 * gradients);
+  EXPECT_EQ(all.dp.traffic.sent_bytes, 3.0 * (gradients + 1e6));
+  EXPECT_EQ(all.dp.traffic.received_bytes, 3.0 * (gradients + 1e4));
+  const Comparison one = strategies.compare(1, Source::measured);
+  EXPECT_EQ(one.ddp.traffic.sent_bytes, 0.0);
+  EXPECT_EQ(one.dp.traffic.sent_bytes, 0.0);
+}
+
+TEST(Strategies, SayWhereTheMemoryIsFrom) {
+  const test::MeasuredFile file("memory", {1, 2}, {1, 2}, true);
+  const Strategies strategies = strategies_of(file.path());
+  const Comparison two = strategies.compare(2, Source::measured);
+  EXPECT_TRUE(two.dp.memory.measured);
+  EXPECT_EQ(two.dp.memory.device_0_bytes, 40e6);
+  EXPECT_EQ(two.dp.memory.others_bytes, 20e6);
+  EXPECT_EQ(two.ddp.memory.device_0_bytes, 30e6);
+  // Two replicas more: their inputs and outputs are on device 0, too.
+  const Comparison four = strategies.compare(4, Source::measured);
+  EXPECT_FALSE(four.dp.memory.measured);
+  EXPECT_EQ(four.dp.memory.device_0_bytes, 40e6 + 2.0 * (1e6 + 1e4));
+  EXPECT_EQ(four.dp.memory.others_bytes, 20e6);
+  EXPECT_EQ(four.ddp.memory.device_0_bytes, 30e6);
+  EXPECT_THAT(four.ddp.memory.how, StartsWith("as measured at N = 2"));
+
+  const test::MeasuredFile none("no-memory", {1, 2}, {1, 2});
+  const Comparison without = strategies_of(none.path()).compare(2, Source::measured);
+  EXPECT_FALSE(without.ddp.memory.device_0_bytes);
+  EXPECT_THAT(without.ddp.memory.how, HasSubstr("measure again"));
+  // Parameters and gradients, both replicas' inputs and outputs.
+  EXPECT_EQ(without.dp.memory.device_0_bytes, 2.0 * 13.0 * 1048576.0 + 2.0 * (1e6 + 1e4));
+  EXPECT_THAT(without.dp.memory.how, HasSubstr("at least"));
+}
+
+TEST(Strategies, WithOneStrategyAloneSayWhatToMeasure) {
+  const test::MeasuredFile file("ddp-alone", {1, 2, 4}, {});
+  const Comparison all = strategies_of(file.path()).compare(4, Source::measured);
+  EXPECT_TRUE(all.ddp.row);
+  EXPECT_TRUE(all.ddp.lanes);
+  EXPECT_FALSE(all.dp.row);
+  EXPECT_FALSE(all.dp.in_file);
+  EXPECT_THAT(all.dp.why_not, HasSubstr("no step of dp is in this file"));
+  EXPECT_THAT(all.dp.why_not, HasSubstr("strategies=[dp]"));
+  EXPECT_EQ(all.dp.why_no_lanes, all.dp.why_not);
+  EXPECT_THAT(recommendation(all), StartsWith("Only DDP is known at N = 4"));
+  EXPECT_EQ(time_table(all).rows.size(), 1U);
+
+  const test::MeasuredFile other("dp-alone", {}, {1, 2});
+  const Comparison dp = strategies_of(other.path()).compare(2, Source::measured);
+  EXPECT_TRUE(dp.dp.lanes);
+  EXPECT_THAT(dp.ddp.why_not, HasSubstr("strategies=[ddp]"));
+  EXPECT_EQ(comparison_table(dp).rows.size(), 9U);
+}
+
+TEST(Strategies, MeasuredAtOneNAloneAreNotSimulatedElsewhere) {
+  const test::MeasuredFile file("one-n", {1}, {1});
+  const Strategies strategies = strategies_of(file.path());
+  EXPECT_TRUE(strategies.compare(1, Source::measured).ddp.lanes);
+  const Comparison eight = strategies.compare(8, Source::measured);
+  EXPECT_FALSE(eight.ddp.row);
+  EXPECT_THAT(eight.ddp.why_not, HasSubstr("all-reduce: "));
+  EXPECT_FALSE(eight.both_predicted);
+  EXPECT_THAT(recommendation(eight), StartsWith("Nothing to compare"));
+}
+
+// Hand-made, so that every sentence can be checked.
+Comparison by_hand() {
+  Comparison all;
+  all.workers = 4;
+  all.both_predicted = true;
+  all.ddp_ahead_from = 2;
+  all.dp.strategy = "dp";
+  all.ddp.strategy = "ddp";
+  for (Side* side : {&all.dp, &all.ddp}) {
+    side->in_file = side->measured = true;
+    side->row.emplace();
+    side->row->world_size = 4;
+  }
+  all.ddp.backend = "gloo";
+  all.ddp.hosts = 2;
+  all.ddp.half_efficient_up_to = 16;
+  store::PredictionRow& dp = *all.dp.row;
+  dp.step_s = 0.1;
+  dp.step_low_s = 0.09;
+  dp.step_high_s = 0.11;
+  dp.compute_s = 0.06;
+  dp.exposed_s = dp.communication_s = 0.025;
+  dp.other_s = 0.015;
+  dp.throughput = 1280.0;
+  dp.efficiency = 0.4;
+  store::PredictionRow& ddp = *all.ddp.row;
+  ddp.step_s = 0.05;
+  ddp.step_low_s = 0.045;
+  ddp.step_high_s = 0.055;
+  ddp.compute_s = 0.04;
+  ddp.communication_s = 0.018;
+  ddp.exposed_s = 0.007;
+  ddp.skew_s = 0.002;
+  ddp.other_s = 0.001;
+  ddp.throughput = 2560.0;
+  ddp.efficiency = 0.8;
+  all.dp.memory = {4.0 * 1048576, 3.0 * 1048576, true, "measured"};
+  all.ddp.memory = {5.0 * 1048576, {}, true, "measured"};
+  all.dp.traffic = {6.0 * 1048576, 3.0 * 1048576, "device 0"};
+  all.ddp.traffic = {1.5 * 1048576, 1.5 * 1048576, "a ring"};
+  return all;
+}
+
+std::string cell(const report::Table& table, const std::string& aspect, std::size_t column) {
+  for (const report::Row& row : table.rows) {
+    if (std::get<std::string>(row[0]) != aspect) continue;
+    const auto* text = std::get_if<std::string>(&row[column]);
+    return text ? *text : "";
+  }
+  return "no row " + aspect;
+}
+
+constexpr std::size_t dp_here = 2, ddp_here = 4, source = 5;
+
+TEST(ComparisonTable, HasThisRunsFigures) {
+  const report::Table table = comparison_table(by_hand());
+  ASSERT_EQ(table.rows.size(), 9U);
+  EXPECT_EQ(cell(table, "process model", dp_here), "1 process, 4 replicas' threads");
+  EXPECT_EQ(cell(table, "process model", ddp_here), "4 processes, gloo");
+  EXPECT_EQ(cell(table, "Python's GIL", dp_here),
+            "none: this is C++; Python's DataParallel is slower than measured here");
+  EXPECT_EQ(cell(table, "GPU (or core) utilisation", dp_here),
+            "computing 60.0 % of a step of 100 ms (measured); input, buffers and gaps 15.0 %");
+  EXPECT_EQ(cell(table, "GPU (or core) utilisation", ddp_here), "computing 80.0 % of a step of 50 ms (measured)");
+  EXPECT_EQ(cell(table, "synchronisation", dp_here), "copies 25 ms (25.0 %)");
+  EXPECT_EQ(cell(table, "synchronisation", ddp_here),
+            "exposed 9 ms (18.0 %), of it waiting for slower ranks 2 ms; hidden: 55.0 % of the communication");
+  EXPECT_EQ(cell(table, "several machines", 1), "no");
+  EXPECT_EQ(cell(table, "several machines", ddp_here), "measured on 2 hosts");
+  EXPECT_EQ(cell(table, "scaling", dp_here),
+            "weak efficiency 40.0 % at N = 4 (measured), 1280 samples/s; below half from N = 2 on");
+  EXPECT_EQ(cell(table, "scaling", ddp_here),
+            "weak efficiency 80.0 % at N = 4 (measured), 2560 samples/s; at least half up to N = 16");
+  EXPECT_EQ(cell(table, "memory of device 0", dp_here), "4 MiB, other devices 3 MiB (measured)");
+  EXPECT_EQ(cell(table, "memory of device 0", ddp_here), "5 MiB (measured)");
+  EXPECT_EQ(cell(table, "traffic of the busiest device, a step", dp_here), "sends 6 MiB, receives 3 MiB");
+  EXPECT_EQ(cell(table, "recommendation", ddp_here), recommendation(by_hand()));
+  for (const report::Row& row : table.rows) EXPECT_FALSE(std::get<std::string>(row[source]).empty());
+}
+
+TEST(ComparisonTable, IsASoundModelWithTheSameWords) {
+  ReportTableModel model;
+  const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.set_table(comparison_table(by_hand()));
+  EXPECT_EQ(model.rowCount(), 9);
+  EXPECT_EQ(model.columnCount(), 6);
+  EXPECT_EQ(model.index(3, 2).data().toString(), "copies 25 ms (25.0 %)");
+  model.set_table(time_table(by_hand()));
+  EXPECT_EQ(model.rowCount(), 2);
+  model.set_table(device_table(by_hand()));
+  EXPECT_EQ(model.rowCount(), 2);
+}
+
+TEST(Recommendation, FollowsFromTheFigures) {
+  const std::string no_lock = " Python's DataParallel, under its GIL, is slower than this one.";
+  Comparison all = by_hand();
+  EXPECT_EQ(recommendation(all), "DDP: 2.00 times DataParallel's throughput at N = 4 (measured)." + no_lock);
+  all.ddp.measured = false;
+  EXPECT_EQ(recommendation(all), "DDP: 2.00 times DataParallel's throughput at N = 4 (simulated)." + no_lock);
+
+  all = by_hand();
+  std::swap(all.dp.row, all.ddp.row);
+  all.ddp_ahead_from = 32;
+  EXPECT_EQ(recommendation(all),
+            "DataParallel: 2.00 times DDP's throughput at N = 4 (measured). DDP is ahead from N = 32 on (predicted)." +
+                no_lock);
+  all.ddp_ahead_from.reset();
+  EXPECT_EQ(recommendation(all),
+            "DataParallel: 2.00 times DDP's throughput at N = 4 (measured). DataParallel stays ahead up to N = 4096 "
+            "(predicted)." +
+                no_lock);
+  all.both_predicted = false;
+  EXPECT_EQ(recommendation(all), "DataParallel: 2.00 times DDP's throughput at N = 4 (measured)." + no_lock);
+
+  all = by_hand();
+  all.ddp.row->step_high_s = 0.095;  // within DataParallel's interval
+  EXPECT_EQ(recommendation(all),
+            "Not told apart at N = 4: DDP has 2.00 times DataParallel's throughput (measured), within the steps' "
+            "intervals. PyTorch recommends DDP." +
+                no_lock);
+  all = by_hand();
+  all.workers = 1;
+  EXPECT_EQ(recommendation(all),
+            "One worker exchanges nothing: DDP trains 2.00 times as fast as the model alone (measured).");
+}
+
+TEST(TimeTable, AddsUpToTheStep) {
+  const report::Table table = time_table(by_hand());
+  ASSERT_EQ(table.rows.size(), 2U);
+  for (const report::Row& row : table.rows) {
+    double sum_s = 0.0;
+    for (std::size_t column = 4; column <= 7; ++column) sum_s += std::get<double>(row[column]);
+    EXPECT_NEAR(sum_s, std::get<double>(row[3]), 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

@@ -1,0 +1,157 @@
+// Time and pixels as data tables.
+#include "gui/timeline/geometry.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gui/timeline/layout.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+TEST(Geometry, TheWholeFitsWithItsMargin) {
+  // 960 px for 960,000 ns, 20 px on both sides.
+  const Axis axis = whole(960'000.0, 1000.0);
+  EXPECT_DOUBLE_EQ(axis.ns_per_px, 1000.0);
+  EXPECT_DOUBLE_EQ(axis.x_of(0.0), 20.0);
+  EXPECT_DOUBLE_EQ(axis.x_of(960'000.0), 980.0);
+  EXPECT_DOUBLE_EQ(axis.ns_of(axis.x_of(123.0)), 123.0);
+}
+
+TEST(Geometry, ZoomKeepsTheTimeUnderTheCursor) {
+  const Axis start = showing(400'000.0, 500'000.0, 1000.0, 960'000.0);
+  for (const double x : {0.0, 250.0, 500.0, 999.0})
+    for (const double factor : {1.25, 0.8, 4.0, 1.0}) {
+      const Axis after = zoomed(start, x, factor, 1000.0, 960'000.0);
+      EXPECT_NEAR(after.ns_of(x), start.ns_of(x), 1e-6) << x << " " << factor;
+      EXPECT_NEAR(after.ns_per_px, start.ns_per_px / factor, 1e-9);
+    }
+}
+
+TEST(Geometry, ZoomStopsAtTheWholeAndAtTheFinest) {
+  const double span = 1e9, width = 1000.0;
+  EXPECT_EQ(zoomed(whole(span, width), 300.0, 0.01, width, span), whole(span, width));
+  EXPECT_DOUBLE_EQ(zoomed(whole(span, width), 300.0, 1e30, width, span).ns_per_px, finest_ns_per_px);
+}
+
+TEST(Geometry, PanStopsAtBothEnds) {
+  const double span = 960'000.0, width = 1000.0;
+  const Axis middle = showing(400'000.0, 500'000.0, width, span);
+  EXPECT_NEAR(panned(middle, 10.0, width, span).left_ns, middle.left_ns - 10.0 * middle.ns_per_px, 1e-6);
+  EXPECT_NEAR(panned(middle, 1e15, width, span).x_of(0.0), 20.0, 1e-6);
+  EXPECT_NEAR(panned(middle, -1e15, width, span).x_of(span), 980.0, 1e-6);
+  EXPECT_EQ(panned(whole(span, width), 500.0, width, span), whole(span, width));
+}
+
+TEST(Geometry, RevealingMovesNoFurtherThanNeeded) {
+  const double span = 1e6, width = 1000.0;
+  const Axis axis = showing(400'000.0, 500'000.0, width, span);
+  EXPECT_EQ(revealing(axis, 420'000.0, 430'000.0, width, span), axis) << "in view";
+  const Axis right = revealing(axis, 600'000.0, 601'000.0, width, span);
+  EXPECT_DOUBLE_EQ(right.ns_per_px, axis.ns_per_px);
+  EXPECT_NEAR(right.x_of(601'000.0), 980.0, 1e-6);
+  EXPECT_NEAR(revealing(axis, 100'000.0, 101'000.0, width, span).x_of(100'000.0), 20.0, 1e-6);
+  EXPECT_NEAR(revealing(axis, 300'000.0, 700'000.0, width, span).x_of(300'000.0), 20.0, 1e-6) << "longer than the view";
+}
+
+TEST(Geometry, LabelsHaveTheirUnit) {
+  struct Case {
+    double ns, step_ns;
+    const char* label;
+  };
+  for (const Case& c : {Case{0.0, 1e6, "0 ms"}, Case{5e6, 1e6, "5 ms"}, Case{1.5e6, 5e5, "1.5 ms"},
+                        Case{2.0e9, 5e8, "2.0 s"}, Case{12'345'678.0, 1.0, "12.345678 ms"}, Case{250.0, 50.0, "250 ns"},
+                        Case{-2000.0, 1000.0, "-2 µs"}, Case{0.5, 0.1, "0.5 ns"}})
+    EXPECT_EQ(time_label(c.ns, c.step_ns), c.label) << c.ns << " by " << c.step_ns;
+}
+
+TEST(Geometry, TicksAreRoundNumbersWithRoomForTheirLabels) {
+  for (const double ns_per_px : {0.05, 1.0, 3.7, 1000.0, 123'456.0, 1e7}) {
+    const Axis axis{-50.0 * ns_per_px, ns_per_px};
+    double last = -1e9;
+    int labels = 0;
+    for (const RulerTick& tick : ruler_ticks(axis, 1500.0, 100.0)) {
+      EXPECT_NEAR(axis.ns_of(tick.x), tick.ns, 1e-6 * ns_per_px);
+      if (tick.label.empty()) continue;
+      ++labels;
+      EXPECT_GE(tick.x - last, 100.0 - 1e-6) << ns_per_px;
+      last = tick.x;
+    }
+    EXPECT_GE(labels, 5) << ns_per_px;
+    EXPECT_LE(labels, 16) << ns_per_px;
+  }
+}
+
+timeline::Timeline two_ranks() {
+  timeline::Timeline all;
+  all.begin_ns = 1000;
+  all.end_ns = 2000;
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    timeline::Rank rank;
+    rank.rank = r;
+    rank.first_track = 2 * r;
+    rank.tracks = 2;
+    all.ranks.push_back(rank);
+    all.tracks.push_back({timeline::TrackKind::steps, r, "steps", 3 * r, 2});
+    all.tracks.push_back({timeline::TrackKind::nvtx, r, "NVTX", 3 * r + 2, 1});
+  }
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    timeline::Row row;
+    row.track = i / 3 * 2 + (i % 3 == 2 ? 1 : 0);
+    row.start_ns = {1000, 1100, 1101, 1500};
+    row.duration_ns = {50, 1, 1, 400};
+    row.name = row.argument = {0, 0, 0, 0};
+    all.rows.push_back(row);
+  }
+  return all;
+}
+
+TEST(TimelineLayout, HeadersRowsAndGapsFollowEachOther) {
+  const timeline::Timeline all = two_ranks();
+  const Layout layout(all, {});
+  ASSERT_EQ(layout.lines().size(), 8U);
+  EXPECT_EQ(layout.lines()[0].what, Line::What::header);
+  EXPECT_EQ(layout.lines()[1].y, 22);
+  EXPECT_EQ(layout.lines()[3].y, 22 + 2 * 16 + 3) << "a gap between tracks";
+  EXPECT_EQ(layout.height(), 2 * (22 + 3 * 16 + 2 * 3));
+  EXPECT_EQ(layout.at(10)->what, Line::What::header);
+  EXPECT_EQ(layout.at(23)->row, 0U);
+  EXPECT_EQ(layout.at(22 + 32 + 1), nullptr) << "in the gap";
+  EXPECT_EQ(layout.at(-1), nullptr);
+  EXPECT_EQ(layout.at(layout.height()), nullptr);
+  EXPECT_EQ(layout.between(0, 23), (std::pair<std::size_t, std::size_t>{0, 2}));
+}
+
+TEST(TimelineLayout, ACollapsedRankKeepsItsStepsInItsHeader) {
+  const timeline::Timeline all = two_ranks();
+  LayoutOptions options;
+  options.collapsed = {true};
+  const Layout layout(all, options);
+  ASSERT_EQ(layout.lines().size(), 5U);
+  EXPECT_TRUE(layout.lines()[0].has_row);
+  EXPECT_EQ(layout.of_row(0), &layout.lines()[0]);
+  EXPECT_EQ(layout.of_row(1), nullptr);
+  options.raw = false;
+  EXPECT_EQ(Layout(all, options).of_row(5), nullptr);
+}
+
+TEST(TimelineLayout, HitsAreEventsOrSaidToBeFolded) {
+  const timeline::Timeline all = two_ranks();
+  const Axis fine{0.0, 1.0}, coarse{0.0, 10.0};
+  struct Case {
+    Axis axis;
+    double x;
+    std::uint32_t count, event;
+  };
+  for (const Case& c : {Case{fine, 25.0, 1, 0}, Case{coarse, 2.0, 1, 0}, Case{coarse, 10.0, 2, 1},
+                        Case{coarse, 60.0, 1, 3}, Case{fine, 103.0, 1, 2}}) {
+    const auto found = hit(all, 0, c.axis, c.x);
+    ASSERT_TRUE(found) << c.x;
+    EXPECT_EQ(found->count, c.count) << c.x;
+    EXPECT_EQ(found->event.event, c.event) << c.x;
+  }
+  EXPECT_FALSE(hit(all, 0, fine, 300.0));
+  EXPECT_FALSE(hit(all, 0, fine, 5000.0));
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

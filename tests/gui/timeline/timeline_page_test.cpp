@@ -1,0 +1,237 @@
+// The page over real files: measurement, search, range, steps, words where there is no data.
+#include "gui/pages/timeline/timeline_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTest>
+
+#include "gui/pages/timeline/finder.hpp"
+#include "gui/pages/timeline/step_panel.hpp"
+#include "gui/timeline/range_statistics.hpp"
+#include "gui/widgets/lane_view.hpp"
+#include "gui/widgets/table_view.hpp"
+#include "tests/analysis/timeline/traced_run.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using test::ms;
+constexpr int patience_ms = 10'000;
+
+class TimelinePageTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    page_.resize(1280, 800);
+    selection_.set_measurement(test::traced_measurement);
+    page_.show();
+    page_.show_file(open_file(file_.path));
+    ASSERT_TRUE(complete());
+  }
+  bool complete() {
+    return QTest::qWaitFor([&] { return page_.source().timeline() && page_.source().timeline()->complete; },
+                           patience_ms);
+  }
+  const timeline::Timeline& all() { return *page_.source().timeline(); }
+  std::string focused() {
+    const auto& focus = page_.view().focus();
+    return focus ? all().names.text(all().rows[focus->row].name[focus->event]) : "";
+  }
+  void find(const QString& text) {
+    QSignalSpy found(&page_.finder(), &Finder::found);
+    page_.finder().box().setText(text);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !found.isEmpty(); }, patience_ms));
+  }
+
+  test::TracedFile file_;
+  Selection selection_;
+  TimelinePage page_{selection_};
+};
+
+TEST_F(TimelinePageTest, TheLargestDdpMeasurementIsShownFirst) {
+  Selection nothing;
+  TimelinePage page(nothing);
+  page.show();
+  page.show_file(open_file(file_.path));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page.source().timeline() != nullptr; }, patience_ms));
+  EXPECT_EQ(page.source().timeline()->title, "ddp N=2");
+  EXPECT_EQ(page.message(), "");
+}
+
+TEST_F(TimelinePageTest, MeasurementsOfOneTitleAreToldApart) {
+  const auto* box = page_.findChild<QComboBox*>();
+  ASSERT_NE(box, nullptr);
+  QStringList titles;
+  for (int i = 0; i < box->count(); ++i) titles << box->itemText(i);
+  EXPECT_TRUE(titles.contains("ddp N=2, batch 16")) << titles.join('|').toStdString();
+  EXPECT_TRUE(titles.contains("ddp N=2, batch 32")) << titles.join('|').toStdString();
+  EXPECT_TRUE(titles.contains("ddp N=1")) << titles.join('|').toStdString();
+}
+
+TEST_F(TimelinePageTest, TheSelectionsMeasurementIsShown) {
+  selection_.set_measurement(3);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page_.source().timeline() && all().measurement == 3 && all().complete; },
+                              patience_ms));
+  EXPECT_EQ(all().title, "dp N=2");
+  auto* box = page_.findChild<QComboBox*>();
+  ASSERT_NE(box, nullptr);
+  EXPECT_EQ(box->currentData().toLongLong(), 3);
+}
+
+TEST_F(TimelinePageTest, ARangeInTheTimelineIsEveryPagesRange) {
+  QSignalSpy shown(&page_.range_statistics(), &RangeStatistics::shown);
+  QTest::keyClick(&page_.view(), Qt::Key_Right);  // step 0 of rank 0
+  QTest::keyClick(&page_.view(), Qt::Key_R);
+  ASSERT_TRUE(selection_.range());
+  EXPECT_EQ(*selection_.range(), (TimeRange{2, 1000 * ms, 1120 * ms}));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !shown.isEmpty(); }, patience_ms));
+  const ReportTableModel& ranks = page_.range_statistics().ranks().model_of_table();
+  ASSERT_EQ(ranks.rowCount(), 2);
+  EXPECT_DOUBLE_EQ(std::get<double>(ranks.table().rows[0][3]), 0.09) << "rank 0's compute of the whole step";
+  EXPECT_TRUE(page_.range_statistics().heading().contains("120 ms"))
+      << page_.range_statistics().heading().toStdString();
+  selection_.set_range(std::nullopt);
+  EXPECT_FALSE(page_.view().range());
+  EXPECT_TRUE(page_.range_statistics().heading().startsWith("No range"));
+}
+
+TEST_F(TimelinePageTest, ARangeFromAnotherPageIsShownHere) {
+  QSignalSpy shown(&page_.range_statistics(), &RangeStatistics::shown);
+  selection_.set_range(TimeRange{2, 1060 * ms, 1100 * ms});
+  EXPECT_EQ(page_.view().range(), (std::pair<std::int64_t, std::int64_t>{1060 * ms, 1100 * ms}));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !shown.isEmpty(); }, patience_ms));
+  selection_.set_range(TimeRange{3, 3000 * ms, 3100 * ms});
+  ASSERT_TRUE(complete());
+  EXPECT_EQ(all().measurement, 3) << "the range's measurement is read";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page_.view().range().has_value(); }, patience_ms));
+}
+
+TEST_F(TimelinePageTest, SearchStepsThroughItsHitsAndComesRound) {
+  find("outer");
+  EXPECT_EQ(page_.finder().state(), "3 hits");
+  QTest::keyClick(&page_.finder().box(), Qt::Key_Return);
+  EXPECT_EQ(focused(), "Outer");
+  EXPECT_EQ(page_.finder().state(), "1 of 3");
+  page_.activateWindow();
+  page_.view().setFocus();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&page_, patience_ms));
+  QTest::keyClick(&page_.view(), Qt::Key_N);
+  EXPECT_EQ(page_.finder().state(), "2 of 3");
+  EXPECT_EQ(focused(), "Outer never ended");
+  QTest::keyClick(&page_.view(), Qt::Key_N, Qt::ShiftModifier);
+  EXPECT_EQ(page_.finder().state(), "1 of 3");
+  page_.finder().next();
+  page_.finder().next();
+  EXPECT_EQ(page_.finder().state(), "3 of 3");
+  page_.finder().next();
+  EXPECT_EQ(page_.finder().state(), "1 of 3");
+  page_.finder().previous();
+  EXPECT_EQ(page_.finder().state(), "3 of 3");
+  find("no such name");
+  EXPECT_EQ(page_.finder().state(), "no hit");
+  find("");
+  EXPECT_EQ(page_.finder().state(), "");
+}
+
+TEST_F(TimelinePageTest, EnterBeforeTheAnswerGoesToTheFirstHitOnceItIsFound) {
+  page_.finder().box().setText("never ended");
+  QTest::keyClick(&page_.finder().box(), Qt::Key_Return);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page_.view().focus().has_value(); }, patience_ms));
+  EXPECT_EQ(focused(), "Outer never ended");
+}
+
+TEST_F(TimelinePageTest, TheEventUnderFocusIsDescribed) {
+  find("bucket 0 never ended");
+  page_.finder().next();
+  const report::Table& table = page_.details().model_of_table().table();
+  const auto value = [&](const std::string& name) {
+    for (const report::Row& row : table.rows)
+      if (std::get<std::string>(row[0]) == name) return std::get<std::string>(row[1]);
+    return std::string("none");
+  };
+  EXPECT_EQ(value("what"), "unfinished");
+  EXPECT_EQ(value("size"), "1 MiB");
+  EXPECT_EQ(value("ranks that never ended it"), "1");
+  find("saxpy");
+  page_.finder().next();
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return !page_.details().model_of_table().table().rows.empty() && value("blocks") == "8"; }, patience_ms))
+      << "what only the file has comes after";
+}
+
+TEST_F(TimelinePageTest, TheStepBoxZoomsToTheStep) {
+  auto* box = page_.findChild<QSpinBox*>();
+  ASSERT_NE(box, nullptr);
+  EXPECT_EQ(box->maximum(), 4);
+  box->setValue(2);
+  QTest::keyClick(box->findChild<QLineEdit*>(), Qt::Key_Return);
+  // Rank 0's step 2 is [1240, 1370) ms, rank 1's [1235, 1365) and 5 µs.
+  const double left = page_.view().axis().ns_of(0.0), right = page_.view().axis().ns_of(page_.view().area_width());
+  EXPECT_LT(left, 235.0 * ms);
+  EXPECT_GT(left, 225.0 * ms);
+  EXPECT_GT(right, 370.0 * ms);
+  EXPECT_LT(right, 380.0 * ms);
+}
+
+TEST_F(TimelinePageTest, AMeasuredStepIsShownOverItsSimulation) {
+  QSignalSpy shown(&page_.step_panel(), &StepPanel::shown);
+  page_.step_panel().show_step(2, 1, 2);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !shown.isEmpty(); }, patience_ms));
+  const LaneView& measured = page_.step_panel().measured();
+  ASSERT_TRUE(measured.lanes()) << measured.message().toStdString();
+  EXPECT_EQ(measured.lanes()->rank, 1);
+  EXPECT_EQ(measured.lanes()->step, 2);
+  EXPECT_DOUBLE_EQ(measured.lanes()->step_s, 0.13);
+  const LaneView& simulated = page_.step_panel().simulated();
+  EXPECT_TRUE(simulated.lanes() || !simulated.message().isEmpty()) << "its twin, or why there is none";
+}
+
+TEST_F(TimelinePageTest, AFileWithoutRawEventsShowsItsStepsAndSaysHowToHaveMore) {
+  selection_.set_measurement(1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page_.source().timeline() && all().measurement == 1; }, patience_ms));
+  EXPECT_EQ(page_.message(), "");
+  bool said = false;
+  for (const QLabel* label : page_.findChildren<QLabel*>())
+    said = said || (label->isVisible() && label->text().contains("output.raw=all"));
+  EXPECT_TRUE(said);
+}
+
+TEST_F(TimelinePageTest, WithoutAFileThePageSaysWhatToDo) {
+  page_.show_file(nullptr);
+  EXPECT_TRUE(page_.message().startsWith("No file is open.")) << page_.message().toStdString();
+  EXPECT_FALSE(page_.view().timeline());
+}
+
+TEST_F(TimelinePageTest, ReadingCanBeStoppedAndTakenUpAgain) {
+  selection_.set_measurement(3);
+  page_.source().cancel();
+  EXPECT_TRUE(page_.source().was_cancelled());
+  EXPECT_TRUE(page_.message().startsWith("Reading was stopped")) << page_.message().toStdString();
+  QTest::qWait(50);
+  EXPECT_FALSE(page_.source().timeline()) << "no late answer";
+  page_.source().retry();
+  ASSERT_TRUE(complete());
+  EXPECT_EQ(page_.message(), "");
+}
+
+TEST_F(TimelinePageTest, AFileThatVanishesIsSaid) {
+  std::filesystem::remove(file_.path);
+  selection_.set_measurement(3);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.source().error().isEmpty(); }, patience_ms));
+  EXPECT_TRUE(page_.message().contains("no such file")) << page_.message().toStdString();
+}
+
+TEST_F(TimelinePageTest, KeysAreListedForHelp) {
+  EXPECT_GE(page_.keys().size(), 10U);
+  for (const auto& [key, what] : page_.keys()) {
+    EXPECT_FALSE(key.isEmpty());
+    EXPECT_FALSE(what.isEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

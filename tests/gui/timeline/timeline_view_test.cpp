@@ -1,0 +1,258 @@
+// The timeline driven as a user would: wheel, keys, drags; and what it paints.
+#include "gui/timeline/timeline_view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QPainter>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QTest>
+#include <QWheelEvent>
+
+#include "analysis/timeline/load.hpp"
+#include "analysis/timeline/search.hpp"
+#include "tests/analysis/timeline/traced_run.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using test::ms;
+
+class TimelineViewTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    all_ = timeline::load(file_.path, test::traced_measurement);
+    view_.resize(1000, 600);
+    view_.show();
+    view_.set_timeline(all_);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&view_));
+  }
+  void wheel(const QPoint& at, int notches, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QWheelEvent event(at, view_.viewport()->mapToGlobal(at), {}, QPoint(0, 120 * notches), Qt::NoButton, modifiers,
+                      Qt::NoScrollPhase, false);
+    QApplication::sendEvent(view_.viewport(), &event);
+  }
+  QPoint in_area(double x, int y = 100) const { return view_.area_origin() + QPoint(static_cast<int>(x), y); }
+  void drag(const QPoint& from, const QPoint& to, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QTest::mousePress(view_.viewport(), Qt::LeftButton, modifiers, from);
+    for (int i = 1; i <= 4; ++i) {
+      const QPoint at = from + (to - from) * i / 4;
+      QMouseEvent move(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), Qt::NoButton, Qt::LeftButton,
+                       modifiers);
+      QApplication::sendEvent(view_.viewport(), &move);
+    }
+    QTest::mouseRelease(view_.viewport(), Qt::LeftButton, modifiers, to);
+  }
+  std::string focused() const {
+    return view_.focus() ? all_->names.text(all_->rows[view_.focus()->row].name[view_.focus()->event]) : "";
+  }
+  std::uint32_t row_of(std::uint32_t rank, timeline::TrackKind kind) const {
+    for (const timeline::Track& track : all_->tracks)
+      if (track.rank == rank && track.kind == kind) return track.first_row;
+    ADD_FAILURE() << "no such track";
+    return 0;
+  }
+
+  test::TracedFile file_;
+  std::shared_ptr<const timeline::Timeline> all_;
+  TimelineView view_;
+};
+
+TEST_F(TimelineViewTest, TheWheelZoomsAboutTheCursor) {
+  const double x = 300.0;
+  const double under = view_.axis().ns_of(x), before = view_.axis().ns_per_px;
+  wheel(in_area(x), 4);
+  EXPECT_NEAR(view_.axis().ns_per_px, before / std::pow(1.25, 4), 1e-6 * before);
+  EXPECT_NEAR(view_.axis().ns_of(x), under, 1e-6 * under);
+  wheel(in_area(x), -40);
+  EXPECT_EQ(view_.axis(), whole(static_cast<double>(all_->end_ns - all_->begin_ns), view_.area_width()));
+}
+
+TEST_F(TimelineViewTest, TheWheelMovesSidewaysWithShiftAndScrollsOverTheLabels) {
+  wheel(in_area(300.0), 10);
+  const Axis before = view_.axis();
+  wheel(in_area(300.0), -1, Qt::ShiftModifier);
+  EXPECT_GT(view_.axis().left_ns, before.left_ns);
+  EXPECT_EQ(view_.axis().ns_per_px, before.ns_per_px);
+  view_.resize(1000, 200);
+  wheel(QPoint(10, 100), -1);
+  EXPECT_GT(view_.verticalScrollBar()->value(), 0);
+}
+
+TEST_F(TimelineViewTest, KeysZoomAndMove) {
+  const Axis start = view_.axis();
+  for (int i = 0; i < 6; ++i) QTest::keyClick(&view_, Qt::Key_W);
+  EXPECT_LT(view_.axis().ns_per_px, start.ns_per_px);
+  const Axis zoomed_in = view_.axis();
+  QTest::keyClick(&view_, Qt::Key_D);
+  EXPECT_GT(view_.axis().left_ns, zoomed_in.left_ns);
+  QTest::keyClick(&view_, Qt::Key_A);
+  EXPECT_NEAR(view_.axis().left_ns, zoomed_in.left_ns, 1.0);
+  QTest::keyClick(&view_, Qt::Key_S);
+  EXPECT_GT(view_.axis().ns_per_px, zoomed_in.ns_per_px);
+  QTest::keyClick(&view_, Qt::Key_End);
+  EXPECT_LE(view_.axis().x_of(static_cast<double>(all_->end_ns - all_->begin_ns)), view_.area_width());
+  QTest::keyClick(&view_, Qt::Key_Home);
+  EXPECT_GE(view_.axis().x_of(0.0), 0.0);
+  QTest::keyClick(&view_, Qt::Key_0);
+  EXPECT_EQ(view_.axis(), start);
+  QTest::keyClick(&view_, Qt::Key_Plus);
+  EXPECT_LT(view_.axis().ns_per_px, start.ns_per_px);
+  QTest::keyClick(&view_, Qt::Key_Minus);
+  EXPECT_NEAR(view_.axis().ns_per_px, start.ns_per_px, 1e-6 * start.ns_per_px);
+}
+
+TEST_F(TimelineViewTest, ADragMovesTheViewAndAClickFocuses) {
+  wheel(in_area(300.0), 10);
+  const double under = view_.axis().ns_of(300.0);
+  drag(in_area(300.0), in_area(360.0));
+  EXPECT_NEAR(view_.axis().ns_of(360.0), under, 1.0);
+  EXPECT_FALSE(view_.focus());
+  view_.show_all();
+  const QRect step = view_.rect_of({row_of(0, timeline::TrackKind::steps), 1});
+  ASSERT_FALSE(step.isEmpty());
+  QTest::mouseClick(view_.viewport(), Qt::LeftButton, Qt::NoModifier, step.center());
+  EXPECT_EQ(focused(), "step 1");
+}
+
+TEST_F(TimelineViewTest, DraggingWithShiftSelectsARange) {
+  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
+  const double from = view_.axis().ns_of(100.0), to = view_.axis().ns_of(300.0);
+  drag(in_area(300.0), in_area(100.0), Qt::ShiftModifier);
+  ASSERT_EQ(chosen.size(), 1);
+  EXPECT_EQ(chosen[0][0].toLongLong(), all_->begin_ns + std::llround(from));
+  EXPECT_EQ(chosen[0][1].toLongLong(), all_->begin_ns + std::llround(to));
+  ASSERT_TRUE(view_.range());
+  QSignalSpy cleared(&view_, &TimelineView::range_cleared);
+  QTest::keyClick(&view_, Qt::Key_Escape);
+  EXPECT_EQ(cleared.size(), 1);
+  EXPECT_FALSE(view_.range());
+}
+
+TEST_F(TimelineViewTest, TheSelectModeAndTheRulerSelectWithoutShift) {
+  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
+  QTest::keyClick(&view_, Qt::Key_M);
+  EXPECT_TRUE(view_.select_mode());
+  drag(in_area(100.0), in_area(200.0));
+  EXPECT_EQ(chosen.size(), 1);
+  QTest::keyClick(&view_, Qt::Key_Escape);
+  EXPECT_FALSE(view_.select_mode());
+  drag(QPoint(view_.area_origin().x() + 50, 5), QPoint(view_.area_origin().x() + 90, 5));
+  EXPECT_EQ(chosen.size(), 2);
+}
+
+TEST_F(TimelineViewTest, ArrowsGoFromEventToEvent) {
+  QTest::keyClick(&view_, Qt::Key_Right);
+  EXPECT_EQ(focused(), "step 0") << "the first in view";
+  QTest::keyClick(&view_, Qt::Key_Right);
+  EXPECT_EQ(focused(), "step 1");
+  QTest::keyClick(&view_, Qt::Key_Down);
+  EXPECT_EQ(focused(), "data_wait");
+  QTest::keyClick(&view_, Qt::Key_Right);
+  EXPECT_EQ(focused(), "forward");
+  QTest::keyClick(&view_, Qt::Key_Left);
+  QTest::keyClick(&view_, Qt::Key_Left);
+  EXPECT_EQ(focused(), "optimizer");
+  QTest::keyClick(&view_, Qt::Key_Up);
+  EXPECT_EQ(focused(), "step 0");
+  QTest::keyClick(&view_, Qt::Key_F);
+  EXPECT_NEAR(view_.axis().ns_per_px * view_.area_width() * (1.0 - 2.0 * margin), 120.0 * ms, 10.0);
+  QTest::keyClick(&view_, Qt::Key_R);
+  EXPECT_EQ(view_.range(), (std::pair<std::int64_t, std::int64_t>{1000 * ms, 1120 * ms}));
+  QTest::keyClick(&view_, Qt::Key_Escape);
+  QTest::keyClick(&view_, Qt::Key_Escape);
+  EXPECT_FALSE(view_.focus());
+}
+
+TEST_F(TimelineViewTest, ARankCollapsesByKeyAndByClick) {
+  const int open = view_.layout().height();
+  QTest::keyClick(&view_, Qt::Key_Right);
+  QTest::keyClick(&view_, Qt::Key_C);
+  EXPECT_TRUE(view_.collapsed(0));
+  EXPECT_LT(view_.layout().height(), open);
+  QTest::mouseClick(view_.viewport(), Qt::LeftButton, Qt::NoModifier, QPoint(10, view_.area_origin().y() + 5));
+  EXPECT_FALSE(view_.collapsed(0));
+  EXPECT_EQ(view_.layout().height(), open);
+}
+
+TEST_F(TimelineViewTest, FocusingAHiddenEventOpensItsRankAndBringsItIntoView) {
+  view_.set_collapsed(1, true);
+  view_.show_range(1000 * ms, 1000 * ms + 100);
+  view_.set_focus(timeline::EventRef{row_of(1, timeline::TrackKind::collectives), 2});
+  EXPECT_FALSE(view_.collapsed(1));
+  EXPECT_FALSE(view_.rect_of(*view_.focus()).isEmpty());
+}
+
+TEST_F(TimelineViewTest, TheTooltipSaysWhatIsThere) {
+  const timeline::EventRef collective{row_of(0, timeline::TrackKind::collectives), 0};
+  const QString text = view_.text_at(view_.rect_of(collective).center());
+  EXPECT_TRUE(text.contains("all_reduce bucket 0")) << text.toStdString();
+  EXPECT_TRUE(text.contains("duration 24")) << text.toStdString();
+  EXPECT_TRUE(text.contains("1 MiB")) << text.toStdString();
+  EXPECT_TRUE(text.contains("rank 0")) << text.toStdString();
+  // Thread 77's ranges are microseconds of half a second: one pixel.
+  const Line* line = view_.layout().of_row(row_of(0, timeline::TrackKind::nvtx));
+  ASSERT_NE(line, nullptr);
+  const QPoint at(view_.area_origin().x() + static_cast<int>(view_.axis().x_of(0.0)),
+                  view_.area_origin().y() + line->y + 5 - view_.verticalScrollBar()->value());
+  EXPECT_TRUE(view_.text_at(at).startsWith("3 events folded here")) << view_.text_at(at).toStdString();
+}
+
+TEST_F(TimelineViewTest, MoreOfTheSameMeasurementKeepsViewAndFocus) {
+  std::shared_ptr<const timeline::Timeline> first;
+  timeline::LoadHooks hooks;
+  hooks.first = [&](std::shared_ptr<const timeline::Timeline> early) { first = std::move(early); };
+  const auto full = timeline::load(file_.path, test::traced_measurement, hooks);
+  TimelineView view;
+  view.resize(1000, 600);
+  view.show();
+  view.set_timeline(first);
+  view.show_range(1100 * ms, 1200 * ms);
+  const std::uint32_t last_steps = first->tracks[first->ranks[1].first_track].first_row;
+  view.set_focus(timeline::EventRef{last_steps, 1});
+  const std::int64_t left_ns = first->begin_ns + static_cast<std::int64_t>(view.axis().left_ns);
+  view.set_timeline(full);
+  EXPECT_NEAR(static_cast<double>(full->begin_ns) + view.axis().left_ns, static_cast<double>(left_ns), 2.0);
+  ASSERT_TRUE(view.focus());
+  EXPECT_EQ(full->names.text(full->rows[view.focus()->row].name[view.focus()->event]), "step 1");
+  EXPECT_EQ(full->tracks[full->rows[view.focus()->row].track].rank, 1U);
+}
+
+TEST_F(TimelineViewTest, WhatIsPaintedHasTheCategoriesColours) {
+  const auto colour_at = [&](timeline::EventRef event) {
+    const QImage image = view_.viewport()->grab().toImage();
+    const QRect rect = view_.rect_of(event);
+    return image.pixelColor(rect.right() - 3, rect.top() + 2);
+  };
+  view_.set_flows(false);
+  const std::uint32_t collectives = row_of(0, timeline::TrackKind::collectives);
+  view_.show_range(1040 * ms, 1070 * ms);
+  const QColor exposed = colour(Colour::exposed, view_.palette());
+  const QColor painted = colour_at({collectives, 0});
+  EXPECT_EQ(painted.hsvHue() / 10, exposed.hsvHue() / 10) << painted.name().toStdString();
+  const QColor before = view_.viewport()->grab().toImage().pixelColor(5, view_.viewport()->height() - 5);
+  view_.setPalette(dark_palette());
+  QApplication::processEvents();
+  const QColor after = view_.viewport()->grab().toImage().pixelColor(5, view_.viewport()->height() - 5);
+  EXPECT_GT(before.lightness(), 128);
+  EXPECT_LT(after.lightness(), 128) << "the palette is followed";
+}
+
+TEST_F(TimelineViewTest, HitsAreMarkedAndEmptyTimelinesArePainted) {
+  const QImage before = view_.viewport()->grab().toImage();
+  view_.set_hits(timeline::matching_names(all_->names, "backward"), *timeline::search(*all_, "backward"));
+  EXPECT_NE(view_.viewport()->grab().toImage(), before);
+  view_.set_timeline(nullptr);
+  EXPECT_FALSE(view_.viewport()->grab().isNull());
+  QTest::keyClick(&view_, Qt::Key_Right);
+  QTest::mouseClick(view_.viewport(), Qt::LeftButton, Qt::NoModifier, in_area(50.0));
+  wheel(in_area(50.0), 1);
+  EXPECT_FALSE(view_.focus());
+  auto nothing = std::make_shared<timeline::Timeline>();
+  view_.set_timeline(nothing);
+  EXPECT_FALSE(view_.viewport()->grab().isNull());
+}
+
+}  // namespace
+}  // namespace ddpprof::gui
