@@ -281,21 +281,29 @@ bool add_raw(const std::filesystem::path& path, Draft& draft, const LoadHooks& h
   Shared shared{hooks, draft.timeline, names, {}, 0, {0}, {false}};
   for (std::uint32_t i = 0; i < draft.timeline.ranks.size(); ++i)
     if (draft.timeline.ranks[i].raw_kept) shared.rank_of_shard.emplace(draft.timeline.ranks[i].shard, i);
-  constexpr const char* tables[] = {"range", "kernel", "memcpy", "api_call"};
-  std::int64_t last[4] = {}, middle[4] = {};
-  for (int t = 0; t < 4; ++t) {
-    const std::string table = tables[t];
-    last[t] = database.sql().execAndGet("SELECT COALESCE(MAX(rowid), 0) FROM " + table).getInt64();
-    middle[t] = last[t] / 2;
-    if (t == 0) middle[t] = middle_of_ranges(database.sql(), shared, last[t]);
-    shared.rows_in_all += last[t];
+  struct Table {
+    const char* name;
+    void (Scan::*read)(std::int64_t, std::int64_t);  // rows [first, last]
+    std::int64_t middle = 0, last = 0;
+  };
+  Table tables[] = {
+      {"range", &Scan::ranges}, {"kernel", &Scan::kernels}, {"memcpy", &Scan::copies}, {"api_call", &Scan::calls}};
+  for (Table& table : tables) {
+    table.last = database.sql().execAndGet("SELECT COALESCE(MAX(rowid), 0) FROM " + std::string(table.name)).getInt64();
+    table.middle = table.read == &Scan::ranges ? middle_of_ranges(database.sql(), shared, table.last) : table.last / 2;
+    shared.rows_in_all += table.last;
   }
   Scan scans[2] = {{path, shared}, {path, shared}};
-  using Read = void (Scan::*)(std::int64_t, std::int64_t);
-  constexpr Read reads[] = {&Scan::ranges, &Scan::kernels, &Scan::copies, &Scan::calls};
   on_two_threads(shared, [&](int which) {
-    for (int t = 0; t < 4 && !shared.stopped; ++t)
-      if (last[t] > 0) (scans[which].*reads[t])(which == 0 ? 0 : middle[t] + 1, which == 0 ? middle[t] : last[t]);
+    Scan& scan = scans[which];
+    for (const Table& table : tables) {
+      if (shared.stopped) return;
+      if (table.last == 0) continue;
+      if (which == 0)
+        (scan.*table.read)(0, table.middle);
+      else
+        (scan.*table.read)(table.middle + 1, table.last);
+    }
   });
   if (shared.stopped) return false;
   std::map<Key, std::vector<EventChunks>> merged;
