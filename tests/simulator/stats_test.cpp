@@ -105,6 +105,9 @@ TEST(Student, QuantilesOfPublishedTables) {
     EXPECT_NEAR(student_quantile(0.975, degrees), expected, 6e-5) << degrees;
     EXPECT_NEAR(student_quantile(0.025, degrees), -expected, 6e-5) << degrees;
   }
+  // Half degrees, between which Welch's and Satterthwaite's fall: roots of the incomplete beta function to 15 digits.
+  EXPECT_NEAR(student_quantile(0.975, 1.5), 6.01666310442793, 1e-9);
+  EXPECT_NEAR(student_quantile(0.975, 7.3), 2.3450667365477, 1e-9);
   EXPECT_NEAR(student_quantile(0.5, 7), 0.0, 1e-9);
   EXPECT_THROW(student_quantile(0.975, 0), std::invalid_argument);
   EXPECT_THROW(student_quantile(1.0, 3), std::invalid_argument);
@@ -143,6 +146,74 @@ TEST(ClusteredRatio, CoversTheTrueRatioThoughOnlyThreeRunsAreSeen) {
   }
   EXPECT_GE(covered, 273);
   EXPECT_LT(covered, 300) << "an interval that always covers says nothing";
+}
+
+// Of 200 intervals of 95 % for a ratio of 1, how many hold it: `a` and `b` runs, which differ by so much of themselves,
+// of 12 steps each, which differ by 2 %.
+int covered_of_200(std::size_t a, double spread_a, std::size_t b, double spread_b) {
+  Random random(11);
+  const auto measured = [&](std::size_t runs, double spread) {
+    std::vector<std::vector<double>> repeats(runs);
+    for (std::vector<double>& steps : repeats) {
+      const double run = std::exp(spread * random.normal());
+      for (int i = 0; i < 12; ++i) steps.push_back(run * std::exp(0.02 * random.normal()));
+    }
+    return repeats;
+  };
+  int covered = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto first = measured(a, spread_a), second = measured(b, spread_b);
+    const Interval ratio = clustered_ratio_interval(first, second, 0.95);
+    covered += ratio.low <= 1.0 && 1.0 <= ratio.high ? 1 : 0;
+  }
+  std::printf("covered: %d of 200 (%zu against %zu repeats)\n", covered, a, b);
+  return covered;
+}
+
+TEST(ClusteredRatio, CoversWhereRepeatsAndTheirSpreadAreUnequal) {
+  // Two repeats say little of their own spread, and many repeats of the other side do not make up for that: 92 to 93 %
+  // of thousands, so that fewer than 174 are a chance of 1 in 400.
+  EXPECT_GE(covered_of_200(2, 0.05, 10, 0.02), 174);
+  EXPECT_GE(covered_of_200(3, 0.05, 3, 0.005), 187) << "n1 + n2 - 2 degrees of freedom cover 186 of these";
+}
+
+TEST(ClusteredDifference, TakesZerosAndIsExactWithoutSpread) {
+  const std::vector<std::vector<double>> some(2, {0.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0});
+  const std::vector<std::vector<double>> none(2, std::vector<double>(7, 0.0));
+  const Interval same = clustered_difference_interval(none, none, 0.95);
+  EXPECT_EQ(same.low, 0.0);
+  EXPECT_EQ(same.high, 0.0);
+  EXPECT_EQ(same.achieved_confidence, 0.95);
+  const Interval more = clustered_difference_interval(some, none, 0.95);
+  EXPECT_EQ(more.mid, 3.0);
+  EXPECT_GT(more.low, 0.0);
+  EXPECT_EQ(clustered_difference_interval(none, some, 0.95).mid, -3.0);
+  EXPECT_THROW(clustered_difference_interval({}, none, 0.95), std::invalid_argument);
+  EXPECT_THROW(clustered_difference_interval(some, none, 1.0), std::invalid_argument);
+}
+
+TEST(ClusteredDifference, RunsThatDifferByChanceAreSeldomADifference) {
+  // Three runs a side, 5 % between runs and 2 % within, one step of zero: 20 steps of one run are not 20 runs. Binomial
+  // (300, 0.05) exceeds 27 once in 700 times.
+  Random random(3);
+  const auto measured = [&] {
+    std::vector<std::vector<double>> repeats(3);
+    for (std::vector<double>& steps : repeats) {
+      const double run = 1.0 + 0.05 * random.normal();
+      for (int i = 0; i < 20; ++i) steps.push_back(run * (1.0 + 0.02 * random.normal()));
+    }
+    repeats[0][0] = 0.0;
+    return repeats;
+  };
+  int apart = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const auto first = measured(), second = measured();
+    const Interval difference = clustered_difference_interval(first, second, 0.95);
+    apart += difference.low > 0.0 || difference.high < 0.0 ? 1 : 0;
+  }
+  std::printf("apart by chance: %d of 300\n", apart);
+  EXPECT_LE(apart, 27);
+  EXPECT_GT(apart, 0) << "an interval that always covers says nothing";
 }
 
 TEST(ClusteredMedian, OneRepeatIsTheMedianInterval) {
