@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "cli/installation.hpp"
 #include "cli/subcommand.hpp"
@@ -39,8 +40,10 @@ class GuiSubcommand final : public Subcommand {
   }
 
   ExitCode run(Context& context) override {
-    if (!file_.empty() && !std::filesystem::exists(file_)) {
-      throw Failure(ExitCode::usage, file_ + ": no such file", "a trace database, as written by ddpprof run",
+    std::error_code error;
+    if (!file_.empty() && !std::filesystem::exists(file_, error)) {
+      throw Failure(ExitCode::usage, file_ + ": " + (error ? error.message() : "no such file"),
+                    "a trace database, as written by ddpprof run",
                     "correct the name, or leave it out and open one in the window");
     }
     const std::filesystem::path program = find_gui();

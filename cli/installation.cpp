@@ -15,14 +15,18 @@ namespace fs = std::filesystem;
 fs::path find(const char* variable, const std::string& name, const std::vector<fs::path>& folders,
               const char* option = "DDPPROF_WORKER") {
   if (const char* named = std::getenv(variable); named != nullptr && *named != '\0') {
-    if (fs::exists(named)) return named;
-    throw Failure(ExitCode::machine, std::string(variable) + " names '" + named + "', which does not exist");
+    std::error_code error;
+    if (fs::exists(named, error)) return named;
+    throw Failure(ExitCode::machine,
+                  std::string(variable) + " names '" + named + "', which " +
+                      (error ? "cannot be looked up: " + error.message() : std::string("does not exist")),
+                  "the path of " + name, "correct the variable, or unset it to use the one beside ddpprof");
   }
   std::string looked;
   for (const fs::path& folder : folders) {
     std::error_code error;
     fs::path candidate = fs::weakly_canonical(folder / name, error);
-    if (!error && fs::exists(candidate)) return candidate;
+    if (!error && fs::exists(candidate, error)) return candidate;
     looked += (looked.empty() ? "" : ", ") + candidate.string();
   }
   throw Failure(ExitCode::machine, name + " not found", looked,

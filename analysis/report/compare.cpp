@@ -1,9 +1,10 @@
 #include "analysis/report/compare.hpp"
 
 #include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "analysis/report/compare_parts.hpp"
 #include "analysis/report/units.hpp"
@@ -18,8 +19,6 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string signed_time(double seconds) { return (seconds < 0 ? "−" : "+") + format_quantity(std::abs(seconds), "s"); }
-
 // "The step takes 18.7 ms in B and 12.3 ms in A, 1.52 times (1.48 to 1.57). exposed +5.1 ms, compute +1.2 ms."
 std::string step_sentence(const Difference& step, const std::vector<Difference>& all) {
   std::string text =
@@ -33,16 +32,39 @@ std::string step_sentence(const Difference& step, const std::vector<Difference>&
   return text + (parts.empty() ? ". No part of it differs for sure." : "; " + listed(parts) + ".");
 }
 
-template <class Make>
-Source source_of(store::Database& database, Make&& make) {
+Source source_of(store::Database& database) {
   try {
-    return make(database);
+    return {database.sql(), read_configurations(database.sql())};
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }
 }
 
+bool sweeps_alone(const Source& file) {
+  return reading(file, [](const Source& source) {
+    SQLite::Statement q(source.db, "SELECT COUNT(*) > 0 AND COUNT(*) = SUM(kind = 'bench-comm') FROM measurement");
+    return q.executeStep() && q.getColumn(0).getInt() != 0;
+  });
+}
+
+// Why no configuration is in both files, and what to do.
+std::string nothing_in_common(const Source& a, const Source& b) {
+  const bool in_a = sweeps_alone(a), in_b = sweeps_alone(b);
+  if (in_a || in_b) {
+    return fmt::format(
+        "{} sweeps of collectives alone (ddpprof bench-comm), and only steps are compared: read each sweep with "
+        "ddpprof report --report comm.",
+        in_a && in_b ? "both hold"
+        : in_a       ? "A holds"
+                     : "B holds");
+  }
+  return "No configuration (model, strategy, N, batch) was measured in both files: there is nothing to compare. "
+         "Measure one of them again with the other's scenario.";
+}
+
 }  // namespace
+
+std::string signed_time(double seconds) { return (seconds < 0 ? "−" : "+") + format_quantity(std::abs(seconds), "s"); }
 
 Cell cell_of(const Table& table, const Row& row, const std::string& column) {
   for (std::size_t i = 0; i < table.columns.size(); ++i)
@@ -58,14 +80,11 @@ std::string text_of(const Table& table, const Row& row, const std::string& colum
   return "";
 }
 
-Table compare_answer_table(const Paired& paired, const std::vector<Difference>& all) {
+Table compare_answer_table(const Source& a, const Source& b, const Paired& paired, const std::vector<Difference>& all) {
   Table table;
   table.name = "compare_answer";
   table.title = "In words";
-  table.empty =
-      "No configuration (model, strategy, N, batch) was measured in both files: there is nothing to compare. Measure "
-      "one "
-      "of them again with the other's scenario.";
+  if (paired.both.empty()) table.empty = nothing_in_common(a, b);
   table.columns = {text("verdict", "verdict"), prose("about", "about"), prose("what", "what")};
   std::vector<std::string> same, unknown;
   for (const Difference& d : all) {
@@ -96,27 +115,16 @@ Table compare_answer_table(const Paired& paired, const std::vector<Difference>& 
 }
 
 Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences) {
-  const auto read = [](store::Database& database) {
-    return Source{database.sql(), read_configurations(database.sql())};
-  };
-  const Source in_a = source_of(a, read), in_b = source_of(b, read);
+  const Source in_a = source_of(a), in_b = source_of(b);
   const Paired paired = pair_up(in_a, in_b);
   const std::vector<Difference> all = differences(paired);
-  Report report{"compare", "Comparison", {}};
-  try {
-    report.tables = {compare_answer_table(paired, all),
-                     compare_files_table(in_a, a.path().string(), in_b, b.path().string()),
-                     compare_time_table(all),
-                     compare_throughput_table(all),
-                     compare_settings_table(in_a, in_b, paired, scenario_differences),
-                     only_in_one_table(paired),
-                     compare_fits_table(in_a, in_b),
-                     compare_parameters_table(in_a, in_b),
-                     compare_notices_table(in_a, in_b)};
-  } catch (const SQLite::Exception& error) {
-    throw store::translate(error, a.path());
-  }
-  return report;
+  return {"compare",
+          "Comparison",
+          {compare_answer_table(in_a, in_b, paired, all),
+           compare_files_table(in_a, a.path().string(), in_b, b.path().string()), compare_time_table(all),
+           compare_throughput_table(all), compare_settings_table(in_a, in_b, paired, scenario_differences),
+           only_in_one_table(paired), compare_fits_table(in_a, in_b), compare_parameters_table(in_a, in_b),
+           compare_notices_table(in_a, in_b)}};
 }
 
 }  // namespace ddpprof::report

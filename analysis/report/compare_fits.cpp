@@ -58,14 +58,32 @@ bool set(const Cell& cell) {
   return flag != nullptr && *flag != 0;
 }
 
+Table fits_of(const Source& source) { return fit_table(source); }
+
 struct Judgement {
   std::string verdict, why;
 };
 
+// The form of the model that a parameter belongs to, in the table of fits.
+std::string form_of(const Table& fits, const Table& parameters, const Row& parameter) {
+  const std::vector<std::string> keys = {"fit", "strategy"};
+  for (const Row& fit : fits.rows)
+    if (key_of(fits, fit, keys) == key_of(parameters, parameter, keys)) return text_of(fits, fit, "form");
+  return "";
+}
+
+// "ring / gloo-segmented-ring" where the two belong to models of different forms: they say different things.
+std::string other_form(const Table& fits_a, const Table& a, const Table& fits_b, const Table& b, const Beside& both) {
+  if (both.a == nullptr || both.b == nullptr) return "";
+  const std::string in_a = form_of(fits_a, a, *both.a), in_b = form_of(fits_b, b, *both.b);
+  return in_a == in_b ? "" : in_a + " / " + in_b;
+}
+
 // Two estimates with standard errors, as independent: their difference over its own.
-Judgement judge(const Table& a, const Table& b, const Beside& both) {
+Judgement judge(const Table& a, const Table& b, const Beside& both, const std::string& forms) {
   if (both.a == nullptr || both.b == nullptr)
     return {cannot_tell, both.a == nullptr ? "B alone has it" : "A alone has it"};
+  if (!forms.empty()) return {cannot_tell, "other form: " + forms};
   const auto of_a = number(of(a, both.a, "value")), of_b = number(of(b, both.b, "value"));
   if (!of_a || !of_b) return {cannot_tell, "no value"};
   const auto either_is = [&](const char* flag) { return set(of(a, both.a, flag)) || set(of(b, both.b, flag)); };
@@ -84,7 +102,7 @@ Judgement judge(const Table& a, const Table& b, const Beside& both) {
 }  // namespace
 
 Table compare_fits_table(const Source& a, const Source& b) {
-  const Table in_a = fit_table(a), in_b = fit_table(b);
+  const Table in_a = reading(a, fits_of), in_b = reading(b, fits_of);
   Table table;
   table.name = "compare_fits";
   table.title = "Fitted models";
@@ -117,14 +135,15 @@ Table compare_fits_table(const Source& a, const Source& b) {
 }
 
 Table compare_parameters_table(const Source& a, const Source& b) {
-  const Table in_a = fit_parameters_table(a), in_b = fit_parameters_table(b);
+  const auto parameters_of = [](const Source& source) { return fit_parameters_table(source); };
+  const Table in_a = reading(a, parameters_of), in_b = reading(b, parameters_of);
+  const Table fits_a = reading(a, fits_of), fits_b = reading(b, fits_of);
   Table table;
   table.name = "compare_parameters";
   table.title = "Parameters of the fits";
   table.note =
       "Different: the difference is more than 1.96 of its own standard errors, the two taken as independent. An "
-      "assumed "
-      "value and one at its bound are no measurement.";
+      "assumed value and one at its bound are no measurement, and models of other forms have other parameters.";
   table.empty = "No fitted model in either file.";
   table.columns = {text("fit", "fit"),
                    text("strategy", "strategy"),
@@ -140,10 +159,11 @@ Table compare_parameters_table(const Source& a, const Source& b) {
   table.key_columns = 3;
   std::vector<std::pair<int, Row>> rows;
   for (const Beside& both : beside(in_a, in_b, {"fit", "strategy", "parameter", "unit"})) {
-    const Judgement judged = judge(in_a, in_b, both);
+    const std::string forms = other_form(fits_a, in_a, fits_b, in_b, both);
+    const Judgement judged = judge(in_a, in_b, both, forms);
     const auto value_a = number(of(in_a, both.a, "value")), value_b = number(of(in_b, both.b, "value"));
     Cell ratio;
-    if (value_a && value_b && *value_a != 0.0) ratio = *value_b / *value_a;
+    if (forms.empty() && value_a && value_b && *value_a != 0.0) ratio = *value_b / *value_a;
     rows.emplace_back(
         judged.verdict == different     ? 0
         : judged.verdict == cannot_tell ? 1

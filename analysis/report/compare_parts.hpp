@@ -1,21 +1,25 @@
 // What the tables of a comparison are put together from. Internal to the report library; callers use compare.hpp.
 #pragma once
 
+#include <SQLiteCpp/Exception.h>
+
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/report/build.hpp"
 #include "analysis/report/compare.hpp"
+#include "tracer/store/error.hpp"
 
 namespace ddpprof::report {
 
 // A configuration that both files measured: equal in model, strategy, N, batch and accumulation; where a file has
-// several such, those that are alike in most of the rest.
+// several such, those that are alike in most of the rest, the most alike of all first.
 struct Pair {
   const Configuration* a = nullptr;
   const Configuration* b = nullptr;
-  std::string about;  // "ddp N=4", with the batch or the model where that is not enough
+  std::string about;    // "ddp N=4", with the model, the batch, the cores… where that is not enough
+  double step_a_s = 0;  // A's median step
 };
 
 struct Paired {
@@ -33,11 +37,21 @@ struct Difference {
   double of_step() const;  // (B - A) / A's step
 };
 
-// Every time of every pair that is not zero in both files: different ones first, the largest part of a step on top,
-// then what cannot be told, then where no difference shows.
+// Every time of every pair that is not zero in both files: different ones first, then what cannot be told, then
+// where no difference shows; in each the largest part of a step on top.
 std::vector<Difference> differences(const Paired&);
 
-Table compare_answer_table(const Paired&, const std::vector<Difference>&);
+// What one of the files reads; its errors name that file.
+template <class Read>
+auto reading(const Source& source, Read&& read) {
+  try {
+    return read(source);
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, source.db.getFilename());
+  }
+}
+
+Table compare_answer_table(const Source& a, const Source& b, const Paired&, const std::vector<Difference>&);
 Table compare_time_table(const std::vector<Difference>&);
 Table compare_throughput_table(const std::vector<Difference>&);
 Table only_in_one_table(const Paired&);
@@ -50,6 +64,8 @@ Table compare_notices_table(const Source& a, const Source& b);
 // Fits (compare_fits.cpp).
 Table compare_fits_table(const Source& a, const Source& b);
 Table compare_parameters_table(const Source& a, const Source& b);
+
+std::string signed_time(double seconds);  // "+5.1 ms", "−12 µs"
 
 // Cells of a table's row by column name; monostate when there is no such column.
 Cell cell_of(const Table&, const Row&, const std::string& column);

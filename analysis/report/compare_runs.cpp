@@ -36,9 +36,9 @@ void flatten(const json& value, const std::string& name, std::map<std::string, s
 }
 
 // A column of JSON over a configuration's measurements, its values joined where repeats differ.
-Settings json_settings(SQLite::Database& db, const Configuration& c, const char* column) {
+Settings json_settings(const Source& source, const Configuration& c, const char* column) {
   std::map<std::string, std::set<std::string>> all;
-  SQLite::Statement q(db, std::string("SELECT ") + column + " FROM measurement WHERE id = ?");
+  SQLite::Statement q(source.db, std::string("SELECT ") + column + " FROM measurement WHERE id = ?");
   for (const std::int64_t id : c.measurements) {
     q.reset();
     q.bind(1, id);
@@ -152,15 +152,52 @@ void add_climate(Rows& rows, const Climate& a, const Climate& b, const std::stri
              format_quantity(*b.frequency_hz, "Hz"), about);
 }
 
-std::string meta(SQLite::Database& db, const char* key) {
-  SQLite::Statement q(db, "SELECT value FROM meta WHERE key = ?");
+std::string meta(const Source& source, const char* key) {
+  SQLite::Statement q(source.db, "SELECT value FROM meta WHERE key = ?");
   q.bind(1, key);
   return q.executeStep() ? q.getColumn(0).getString() : "";
 }
 
-std::string single_text(SQLite::Database& db, const char* query) {
-  SQLite::Statement q(db, query);
+std::string single_text(const Source& source, const char* query) {
+  SQLite::Statement q(source.db, query);
   return q.executeStep() ? q.getColumn(0).getString() : "";
+}
+
+Row file_row(const char* name, const Source& source, const std::string& path) {
+  SQLite::Statement measurements(source.db, "SELECT COUNT(*) FROM measurement");  // sweeps of collectives as well
+  measurements.executeStep();
+  std::int64_t steps = 0;
+  for (const Configuration& c : source.configurations) steps += static_cast<std::int64_t>(c.measured.size());
+  const auto cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
+  return {name,
+          path,
+          cell(single_text(source, "SELECT name FROM scenario ORDER BY id DESC LIMIT 1")),
+          cell(meta(source, "created_utc")),
+          cell(meta(source, "program_version")),
+          measurements.getColumn(0).getInt64(),
+          steps,
+          static_cast<std::int64_t>(notices_table(source).rows.size())};
+}
+
+// What compare_settings says of one file, read at once so that an error names the file.
+struct Recorded {
+  std::string program_version;
+  std::vector<Settings> versions, options;  // of each pair
+  std::vector<Climate> climates;
+};
+
+Recorded recorded(const Source& file, const std::vector<const Configuration*>& configurations) {
+  return reading(file, [&](const Source& source) {
+    Recorded all;
+    all.program_version = meta(source, "program_version");
+    const Conditions conditions = read_conditions(source.db);
+    for (const Configuration* c : configurations) {
+      all.versions.push_back(json_settings(source, *c, "versions"));
+      all.options.push_back(json_settings(source, *c, "options"));
+      all.climates.push_back(climate(*c, conditions));
+    }
+    return all;
+  });
 }
 
 }  // namespace
@@ -178,20 +215,8 @@ Table compare_files_table(const Source& a, const std::string& path_a, const Sour
                    count("steps", "measured steps", "steps"),
                    count("warnings", "warnings and errors")};
   table.key_columns = 1;
-  const auto add = [&](const char* name, const Source& source, const std::string& path) {
-    std::int64_t measurements = 0, steps = 0;
-    for (const Configuration& c : source.configurations) {
-      measurements += static_cast<std::int64_t>(c.measurements.size());
-      steps += static_cast<std::int64_t>(c.measured.size());
-    }
-    const auto cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
-    table.rows.push_back({name, path,
-                          cell(single_text(source.db, "SELECT name FROM scenario ORDER BY id DESC LIMIT 1")),
-                          cell(meta(source.db, "created_utc")), cell(meta(source.db, "program_version")), measurements,
-                          steps, static_cast<std::int64_t>(notices_table(source).rows.size())});
-  };
-  add("A", a, path_a);
-  add("B", b, path_b);
+  table.rows = {reading(a, [&](const Source& source) { return file_row("A", source, path_a); }),
+                reading(b, [&](const Source& source) { return file_row("B", source, path_b); })};
   return table;
 }
 
@@ -208,15 +233,21 @@ Table compare_settings_table(const Source& a, const Source& b, const Paired& pai
                    prose("about", "where")};
   table.key_columns = 2;
   Rows rows(paired);
-  if (const std::string in_a = meta(a.db, "program_version"), in_b = meta(b.db, "program_version"); in_a != in_b)
-    rows.add("version", "program", in_a, in_b, "the file");
-  for (const KeyDifference& key : scenario_differences) rows.add("scenario", key.key, key.a, key.b, "the file");
-  const Conditions in_a = read_conditions(a.db), in_b = read_conditions(b.db);
+  std::vector<const Configuration*> of_a, of_b;
   for (const Pair& pair : paired.both) {
-    rows.add("version", json_settings(a.db, *pair.a, "versions"), json_settings(b.db, *pair.b, "versions"), pair.about);
-    rows.add("option", json_settings(a.db, *pair.a, "options"), json_settings(b.db, *pair.b, "options"), pair.about);
+    of_a.push_back(pair.a);
+    of_b.push_back(pair.b);
+  }
+  const Recorded in_a = recorded(a, of_a), in_b = recorded(b, of_b);
+  if (in_a.program_version != in_b.program_version)
+    rows.add("version", "program", in_a.program_version, in_b.program_version, "the file");
+  for (const KeyDifference& key : scenario_differences) rows.add("scenario", key.key, key.a, key.b, "the file");
+  for (std::size_t i = 0; i < paired.both.size(); ++i) {
+    const Pair& pair = paired.both[i];
+    rows.add("version", in_a.versions[i], in_b.versions[i], pair.about);
+    rows.add("option", in_a.options[i], in_b.options[i], pair.about);
     rows.add("machine", machine_settings(*pair.a), machine_settings(*pair.b), pair.about);
-    add_climate(rows, climate(*pair.a, in_a), climate(*pair.b, in_b), pair.about);
+    add_climate(rows, in_a.climates[i], in_b.climates[i], pair.about);
   }
   rows.fill(table);
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const Row& x, const Row& y) { return x[0] < y[0]; });
@@ -224,7 +255,8 @@ Table compare_settings_table(const Source& a, const Source& b, const Paired& pai
 }
 
 Table compare_notices_table(const Source& a, const Source& b) {
-  const Table in_a = notices_table(a), in_b = notices_table(b);
+  const auto notices_of = [](const Source& source) { return notices_table(source); };
+  const Table in_a = reading(a, notices_of), in_b = reading(b, notices_of);
   Table table = in_a;
   table.name = "compare_notices";
   table.title = "Diagnostics of each";

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "analysis/report/compare_parts.hpp"
 #include "analysis/report/units.hpp"
-#include "simulator/stats/rank_sum.hpp"
 #include "simulator/stats/ratio.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -18,7 +16,8 @@ namespace {
 // Two runs of the same thing may differ by so much; where a file has one repeat, less is not called a difference, and
 // an interval wider than this does not show that there is none.
 constexpr double run_to_run = 0.10;
-constexpr double rank_sum_level = 0.01;
+// A time that some steps lack has no ratio: it must lie within so much of a step for "no difference shown".
+constexpr double negligible_of_step = 0.01;
 
 struct Part {
   const char* name;
@@ -28,16 +27,6 @@ constexpr Part parts[] = {
     {"step", &RunStep::duration_s},   {"compute", &RunStep::compute_s}, {"communication", &RunStep::communication_s},
     {"exposed", &RunStep::exposed_s}, {"skew", &RunStep::skew_s},       {"data wait", &RunStep::data_wait_s},
     {"copies", &RunStep::copy_s}};
-
-auto identity(const Configuration& c) {
-  return std::tie(c.kind, c.model, c.strategy, c.world_size, c.batch_per_worker, c.accumulation);
-}
-
-int likeness(const Configuration& a, const Configuration& b) {
-  return 4 * (a.device == b.device) + 3 * (a.precision == b.precision) + 2 * (a.backend == b.backend) +
-         (a.threads_per_rank == b.threads_per_rank) + (a.cores == b.cores) + (a.nodes == b.nodes) +
-         (a.parameter_count == b.parameter_count);
-}
 
 std::vector<std::vector<double>> by_repeat(const std::vector<RunStep>& steps, double RunStep::*field) {
   std::map<std::int64_t, std::vector<double>> values;
@@ -82,21 +71,25 @@ void judge(Difference& d, const std::string& one_repeat) {
   }
 }
 
-// Some steps have nothing of it: no ratio, so whether one file's tend to be larger.
-void judge_by_ranks(Difference& d, std::span<const double> a, std::span<const double> b,
-                    const std::string& one_repeat) {
-  const double p = 2.0 * std::min(stats::rank_sum(a, b), stats::rank_sum(b, a));
-  const bool large = std::abs(d.of_step()) > run_to_run;
-  if (p < rank_sum_level && (one_repeat.empty() || large)) {
+// Some steps have nothing of it: no ratio, so the interval of B − A. What repeats of one file differ by cannot be said
+// as a part of it, so one repeat never shows a difference.
+void judge_difference(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
+  d.why = fmt::format("some steps have none of it, so no ratio: B − A is from {} to {}", signed_time(b_less_a.low),
+                      signed_time(b_less_a.high));
+  const double negligible_s = negligible_of_step * d.pair->step_a_s;
+  const bool apart = b_less_a.low > 0.0 || b_less_a.high < 0.0;
+  d.verdict = cannot_tell;
+  if (b_less_a.achieved_confidence < confidence) {
+    d.why += fmt::format("; too few steps: the interval covers {} only; measure at least 6",
+                         percent(b_less_a.achieved_confidence));
+  } else if (apart && one_repeat.empty()) {
     d.verdict = different;
-    d.why = fmt::format("some steps have none of it, so no ratio; rank-sum test: p = {:.2g}", p);
-  } else if (p < rank_sum_level) {
-    d.verdict = cannot_tell;
-    d.why = fmt::format("one repeat in {}: two runs of the same thing may differ; measure more repeats", one_repeat);
+  } else if (apart) {
+    d.why += fmt::format("; one repeat in {}: two runs of the same thing may differ; measure more repeats", one_repeat);
+  } else if (b_less_a.high <= negligible_s && b_less_a.low >= -negligible_s) {
+    d.verdict = no_difference;
   } else {
-    d.verdict = std::abs(d.of_step()) < 0.1 * run_to_run ? no_difference : cannot_tell;
-    if (d.verdict == cannot_tell)
-      d.why = fmt::format("some steps have none of it, so no ratio; rank-sum test: p = {:.2g}", std::min(1.0, p));
+    d.why += "; the interval is too wide; measure more repeats or steps";
   }
 }
 
@@ -106,8 +99,8 @@ std::optional<Difference> difference(const Pair& pair, const Part& part) {
   Difference d;
   d.pair = &pair;
   d.what = part.name;
-  d.a_s = median_of(pair.a->measured, part.value).mid;
-  d.b_s = median_of(pair.b->measured, part.value).mid;
+  d.a_s = stats::median(a);
+  d.b_s = stats::median(b);
   if (d.a_s == 0.0 && d.b_s == 0.0) return std::nullopt;
   const std::string one_repeat = one_repeat_where(in_a.size(), in_b.size());
   const auto positive = [](double value) { return value > 0.0; };
@@ -115,7 +108,7 @@ std::optional<Difference> difference(const Pair& pair, const Part& part) {
     d.ratio = stats::clustered_ratio_interval(in_b, in_a, confidence);
     judge(d, one_repeat);
   } else {
-    judge_by_ranks(d, a, b, one_repeat);
+    judge_difference(d, stats::clustered_difference_interval(in_b, in_a, confidence), one_repeat);
   }
   return d;
 }
@@ -147,43 +140,7 @@ double median_samples(const Configuration& c) {
 
 }  // namespace
 
-double Difference::of_step() const {
-  const double step_s = median_of(pair->a->measured, &RunStep::duration_s).mid;
-  return step_s > 0 ? (b_s - a_s) / step_s : 0.0;
-}
-
-Paired pair_up(const Source& a, const Source& b) {
-  Paired paired;
-  std::vector<const Configuration*> free;
-  for (const Configuration& c : b.configurations)
-    if (!c.measured.empty()) free.push_back(&c);
-  std::map<std::tuple<std::string, std::int64_t>, int> alike;  // strategy and N → pairs
-  for (const Configuration& c : a.configurations) {
-    if (c.measured.empty()) continue;
-    auto best = free.end();
-    for (auto other = free.begin(); other != free.end(); ++other) {
-      if (identity(**other) != identity(c)) continue;
-      if (best == free.end() || likeness(c, **other) > likeness(c, **best)) best = other;
-    }
-    if (best == free.end()) {
-      paired.only_a.push_back(&c);
-      continue;
-    }
-    paired.both.push_back({&c, *best, ""});
-    ++alike[{c.strategy, c.world_size}];
-    free.erase(best);
-  }
-  paired.only_b = free;
-  bool one_model = true;
-  for (const Pair& pair : paired.both) one_model = one_model && pair.a->model == paired.both.front().a->model;
-  for (Pair& pair : paired.both) {
-    pair.about = fmt::format("{} N={}", pair.a->strategy, pair.a->world_size);
-    if (!one_model) pair.about = pair.a->model + " " + pair.about;
-    if (alike[{pair.a->strategy, pair.a->world_size}] > 1)
-      pair.about += fmt::format(", batch {}", pair.a->batch_per_worker * pair.a->accumulation);
-  }
-  return paired;
-}
+double Difference::of_step() const { return pair->step_a_s > 0 ? (b_s - a_s) / pair->step_a_s : 0.0; }
 
 std::vector<Difference> differences(const Paired& paired) {
   std::vector<Difference> all;
@@ -191,28 +148,23 @@ std::vector<Difference> differences(const Paired& paired) {
     for (const Part& part : parts)
       if (std::optional<Difference> d = difference(pair, part)) all.push_back(std::move(*d));
   }
-  std::vector<std::pair<double, std::size_t>> by_size;  // of_step() is not for every comparison of a sort
-  for (std::size_t i = 0; i < all.size(); ++i) by_size.emplace_back(std::abs(all[i].of_step()), i);
-  std::stable_sort(by_size.begin(), by_size.end(), [&](const auto& x, const auto& y) {
-    const int one = order(all[x.second]), other = order(all[y.second]);
-    if (one != other) return one < other;
-    return one < 2 && x.first > y.first;
+  std::stable_sort(all.begin(), all.end(), [](const Difference& x, const Difference& y) {
+    return std::pair(order(x), -std::abs(x.of_step())) < std::pair(order(y), -std::abs(y.of_step()));
   });
-  std::vector<Difference> sorted;
-  for (const auto& [size, i] : by_size) sorted.push_back(std::move(all[i]));
-  return sorted;
+  return all;
 }
 
 Table compare_time_table(const std::vector<Difference>& all) {
   Table table = pair_table("compare_time", "Where the time differs");
   table.note = fmt::format(
-      "Medians over measured steps, as in the step and time tables. The interval of B / A covers {} %: repeats and "
-      "steps "
-      "are resampled, and few repeats make it wider. Different: the interval leaves out 1, and where a file has one "
-      "repeat it leaves out all of ± {} %, by which two runs may differ. No difference shown: it holds 1 and stays "
-      "within "
-      "± {} %. Sorted by the difference's part of A's step.",
-      100.0 * confidence, 100.0 * run_to_run, 100.0 * run_to_run);
+      "Medians over measured steps, as in the step and time tables. The interval of B / A is one of {} %: repeats and "
+      "steps are resampled, and few repeats make it wider. Different: the interval leaves out 1, and where a file has "
+      "one repeat it leaves out all of ± {} %, by which two runs may differ. No difference shown: it holds 1 and stays "
+      "within ± {} %. Where some steps have none of it there is no ratio: the interval of B − A leaves out 0, with two "
+      "repeats or more in both files; or it holds 0 and stays within ± {} % of A's step. Sorted by verdict, then by "
+      "the "
+      "difference's part of A's step.",
+      100.0 * confidence, 100.0 * run_to_run, 100.0 * run_to_run, 100.0 * negligible_of_step);
   table.columns.push_back(text("what", "what"));
   ++table.key_columns;
   table.columns.push_back(text("verdict", "verdict"));
@@ -245,7 +197,7 @@ Table compare_throughput_table(const std::vector<Difference>& all) {
   for (const Difference& d : all) {
     if (d.what != "step") continue;
     Row row = configuration_cells(*d.pair->a);
-    add(row, {d.verdict, throughput(*d.pair->a), throughput(*d.pair->b)});
+    add(row, {d.verdict, median_samples(*d.pair->a) / d.a_s, median_samples(*d.pair->b) / d.b_s});
     if (d.ratio) {
       const double samples = median_samples(*d.pair->b) / median_samples(*d.pair->a);
       add(row, {samples / d.ratio->mid, samples / d.ratio->high, samples / d.ratio->low});
@@ -269,7 +221,8 @@ Table only_in_one_table(const Paired& paired) {
     for (const Configuration* c : only) {
       Row row = configuration_cells(*c);
       row.insert(row.begin(), Cell(file));
-      add(row, {static_cast<std::int64_t>(c->measured.size()), median_of(c->measured, &RunStep::duration_s).mid});
+      add(row, {static_cast<std::int64_t>(c->measured.size()),
+                stats::median(joined(by_repeat(c->measured, &RunStep::duration_s)))});
       table.rows.push_back(std::move(row));
     }
   };

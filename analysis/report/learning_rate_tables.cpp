@@ -11,6 +11,18 @@
 #include "simulator/learning_rate/square_root_rule.hpp"
 
 namespace ddpprof::report {
+namespace {
+
+// Where the data do not fill one step of all workers, the step that is taken all the same is shorter than predicted.
+std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t workers) {
+  const std::int64_t batch = workers * options.samples_per_worker;
+  if (options.samples >= batch) return "";
+  return fmt::format(
+      "an epoch of {} samples is less than one global batch of {}: its one step is counted as a whole one",
+      options.samples, batch);
+}
+
+}  // namespace
 
 Table rules_table(const fit::LearningRateOptions& options) {
   Table table;
@@ -56,7 +68,9 @@ Table rules_table(const fit::LearningRateOptions& options) {
 }
 
 double TrainingTime::time_s(const fit::LearningRateOptions& options) const {
-  return static_cast<double>(options.samples) * static_cast<double>(options.epochs) / throughput;
+  const std::int64_t an_epoch =
+      learning_rate::steps_per_epoch(options.samples, workers, options.samples_per_worker, options.drop_last);
+  return static_cast<double>(options.epochs * an_epoch) * step_s;
 }
 
 Table training_time_table(const fit::LearningRateOptions& options, std::span<const TrainingTime> rows) {
@@ -64,9 +78,9 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.name = "training_time";
   table.title = "Time of the training";
   table.note = fmt::format(
-      "{} epochs of {} samples at the predicted throughput, with the prediction's interval. The same number of epochs "
-      "at "
-      "every N: how many a target accuracy takes at a larger batch depends on the gradient's noise, which is not "
+      "{} epochs of {} samples: the training's steps, as the rates by rule have them, times the predicted step, with "
+      "the prediction's interval; an epoch's last batch counts as a whole one. The same number of epochs at every N: "
+      "how many a target accuracy takes at a larger batch depends on the gradient's noise, which is not "
       "measured here.",
       options.epochs, options.samples);
   table.empty = "No prediction, and so no time: measure steps with ddpprof run SCENARIO.yaml";
@@ -90,9 +104,12 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
       continue;
     }
     const double time_s = row.time_s(options);
+    std::string note = row.note;
+    if (const std::string more = short_epoch(options, row.workers); !more.empty())
+      note += (note.empty() ? "" : "; ") + more;
     table.rows.push_back({row.strategy, row.workers, row.throughput, row.step_s, time_s,
                           time_s * row.step_low_s / row.step_s, time_s * row.step_high_s / row.step_s,
-                          duration_text(time_s), row.confidence, row.note});
+                          duration_text(time_s), row.confidence, note});
   }
   return table;
 }

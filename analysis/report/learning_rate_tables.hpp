@@ -13,7 +13,8 @@ namespace ddpprof::report {
 // epsilon 1e-8). Throws std::invalid_argument on options that cannot be.
 Table rules_table(const fit::LearningRateOptions&);
 
-// What one strategy's training takes at one N: `epochs` of `samples` at the predicted throughput.
+// What one strategy's training takes at one N: the steps of `epochs` epochs, as rules_table has them, times the
+// predicted step.
 struct TrainingTime {
   std::string strategy;
   std::int64_t workers = 1;

@@ -12,7 +12,6 @@
 #include "simulator/stats/autocorrelation.hpp"
 #include "simulator/stats/binomial.hpp"
 #include "simulator/stats/outliers.hpp"
-#include "simulator/stats/rank_sum.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::report {
@@ -36,7 +35,7 @@ std::string chance(double p) {
   return "p = " + (p < 0.995 ? format_significant(p, 2) : std::string("1"));
 }
 
-// Means of blocks, each as long as neighbours are alike, so that a test does not count the same thing twice.
+// Means of blocks, each longer than neighbours are alike, so that a test does not count the same thing twice.
 std::vector<double> blocks(const std::vector<double>& series, std::size_t length) {
   std::vector<double> means;
   for (std::size_t begin = 0; begin + length <= series.size(); begin += length)
@@ -44,14 +43,26 @@ std::vector<double> blocks(const std::vector<double>& series, std::size_t length
   return means;
 }
 
-// One-sided, of "the rank's is no longer than the others' median".
+// One-sided, of "the rank's is no longer than the others' median": sign test of the difference, step by step, so that
+// what all ranks of a step share counts for nothing. Its signs are looked at as well: a few wild steps hide from the
+// difference's autocorrelation how long a rank stays on one side.
 double longer_p(const std::vector<double>& own, const std::vector<double>& others) {
-  std::vector<double> difference(own.size());
-  for (std::size_t i = 0; i < own.size(); ++i) difference[i] = own[i] - others[i];
+  std::vector<double> difference(own.size()), sign(own.size());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    difference[i] = own[i] - others[i];
+    sign[i] = static_cast<double>((difference[i] > 0) - (difference[i] < 0));
+  }
   const double alike =
-      std::max({stats::integrated_autocorrelation_time(own), stats::integrated_autocorrelation_time(difference), 1.0});
-  const auto length = static_cast<std::size_t>(std::ceil(alike - 1e-9));
-  return stats::rank_sum(blocks(own, length), blocks(others, length));
+      std::max(stats::integrated_autocorrelation_time(difference), stats::integrated_autocorrelation_time(sign));
+  std::int64_t longer = 0, unequal = 0;
+  // 1 where neighbours are independent, about twice the autocorrelation time else: in blocks of once that time the last
+  // steps of one are still like the first of the next.
+  const auto length = static_cast<std::size_t>(std::ceil(2.0 * std::max(alike, 1.0) - 1.0 - 1e-9));
+  for (const double block : blocks(difference, length)) {
+    longer += block > 0;
+    unequal += block != 0;
+  }
+  return stats::binomial_upper_tail(unequal, longer, 0.5);
 }
 
 double bonferroni(double p, std::size_t tests) { return std::min(1.0, p * static_cast<double>(tests)); }
@@ -184,10 +195,28 @@ std::vector<SlowStep> find_slow_steps(const StepRows& rows) {
   return slow;
 }
 
+// " Ranks 1 and 3 of 4 recorded no step here, so that they are not compared.", or nothing.
+std::string missing_text(const RankFindings& findings, std::int64_t workers) {
+  constexpr std::size_t named_most = 8;
+  const std::vector<std::int64_t>& missing = findings.missing;
+  if (missing.empty()) return "";
+  std::string names = std::to_string(missing.front());
+  const std::size_t named = std::min(missing.size(), named_most);
+  for (std::size_t i = 1; i < named; ++i)
+    names += (i + 1 == missing.size() ? " and " : ", ") + std::to_string(missing[i]);
+  if (named < missing.size()) names += fmt::format(" and {} more", missing.size() - named);
+  return missing.size() == 1
+             ? fmt::format(" Rank {} of {} recorded no step here, so that it is not compared.", names, workers)
+             : fmt::format(" Ranks {} of {} recorded no step here, so that they are not compared.", names, workers);
+}
+
 std::string summary_of(const RankFindings& findings, const RankTimes& times, std::size_t steps) {
   if (times.strategy == "dp")
     return "DataParallel is one process: its replicas are lanes of one rank, and there are no ranks to compare.";
-  if (times.hosts.size() < 2) return "One rank: there is none to compare it with, and nobody waits.";
+  if (times.hosts.empty()) return "No step was recorded here: nothing to compare.";
+  if (times.hosts.size() < 2)
+    return findings.missing.empty() ? "One rank: there is none to compare it with, and nobody waits."
+                                    : "Steps of one rank only: there is none to compare it with.";
   if (steps == 0) return "No measured step here that every rank recorded: nothing to compare.";
   std::string text;
   for (const RankEvidence& evidence : findings.ranks)
@@ -204,7 +233,8 @@ std::string summary_of(const RankFindings& findings, const RankTimes& times, std
                         percent(most->lost_share));
   else
     text += fmt::format(", as chance would have it with {} ranks ({})", times.hosts.size(), chance(most->last_p));
-  return text + ", and no rank computes longer than the others beyond chance.";
+  return text + fmt::format(", and no rank computes longer than the others by {:g} % or more beyond chance.",
+                            100.0 * finding_compute_least);
 }
 
 }  // namespace
@@ -229,8 +259,12 @@ std::string RankEvidence::text() const {
       said += fmt::format("; it waits {} longer for its input ({})", format_quantity(input_excess_s, "s", 2),
                           chance(input_p));
     }
-    if (!computes_longer && !waits_for_input)
-      said += "; neither its compute nor its input is longer, so look at its host and its network";
+    if (!computes_longer && !waits_for_input) {
+      said += fmt::format(
+          "; its compute is not shown to be longer by {:g} % or more, nor its input by {:g} % of the step or more, so "
+          "look at its host and its network",
+          100.0 * finding_compute_least, 100.0 * finding_wait_least);
+    }
   } else {
     said = fmt::format("{} computes {} longer than the others' median ({}), yet is not the one they wait for", who,
                        percent(compute_excess), chance(compute_p));
@@ -259,7 +293,11 @@ RankFindings find_stragglers(const RankTimes& times) {
     findings.ranks.push_back(std::move(evidence));
   }
   findings.slow_steps = find_slow_steps(rows);
-  findings.summary = summary_of(findings, times, rows.size());
+  if (times.strategy == "ddp")
+    for (std::int64_t rank = 0; rank < times.workers; ++rank)
+      if (!times.hosts.contains(rank)) findings.missing.push_back(rank);
+  findings.summary = summary_of(findings, times, rows.size()) +
+                     (times.hosts.empty() ? std::string() : missing_text(findings, times.workers));
   return findings;
 }
 

@@ -2,8 +2,9 @@
 //
 // A rank is a straggler when it is the one that waits least in significantly more steps than its share (exact binomial
 // test against 1/N, over as many steps as the series is worth), and the others lose more than 1 % of the step by it.
-// A rank whose compute is longer than the others' (rank-sum test over blocks of steps) is named as well, with whether
-// anybody waits for it. Every test is made of each rank: p-values count N times (Bonferroni).
+// A rank whose compute is 2 % longer than the others' median or more (sign test of the difference step by step, over
+// blocks of steps) is named as well, whether anybody waits for it or not. Every test is made of each rank that recorded
+// steps: p-values count as many times (Bonferroni). Ranks of DDP that recorded none are listed as missing.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +47,10 @@ struct SlowStep {
 };
 
 struct RankFindings {
-  std::vector<RankEvidence> ranks;  // of all ranks
+  std::vector<RankEvidence> ranks;    // of all that recorded steps
+  std::vector<std::int64_t> missing;  // of DDP's ranks, those that recorded none (import --partial)
   std::vector<SlowStep> slow_steps;
-  std::string summary;  // in a sentence or more: who is named, or why nobody
+  std::string summary;  // in a sentence or more: who is named, or why nobody; who is missing
 };
 
 RankFindings find_stragglers(const RankTimes&);

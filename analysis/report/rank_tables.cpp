@@ -1,5 +1,7 @@
 #include "analysis/report/rank_tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/report/columns.hpp"
@@ -28,10 +30,15 @@ Table ranks_table(const RankTimes& times) {
   Table table;
   table.name = "ranks";
   table.title = "Ranks";
-  table.note = std::string("Medians over the measured steps: they need not add up. ") + part_rule +
-               "Against the mean: the rank's compute / the mean over the ranks − 1. Slowest: share of the steps in "
-               "which its compute took longest (a tie goes to the lower rank). Last: share of the collectives in which "
-               "it came last.";
+  table.note =
+      (times.repeats > 1
+           ? fmt::format("Medians over the measured steps of this repeat, one of {} (report skew pools them): ",
+                         times.repeats)
+           : std::string("Medians over the measured steps: ")) +
+      "they need not add up. " + part_rule +
+      "Against the mean: the rank's compute / the mean over the ranks − 1. Slowest: share of the steps in "
+      "which its compute took longest (a tie goes to the lower rank). Last: share of the collectives in which "
+      "it came last.";
   table.empty = "No measured step here. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
   table.columns = {count("rank", "rank"),
                    text("host", "host", true),
@@ -113,7 +120,8 @@ Table stragglers_table(const RankTimes& times, const RankFindings& findings) {
       "Last: share of the collectives in which the rank came last (it waited least: no clock is needed); by: the "
       "others' "
       "median wait for it. p: chance of being last in so many steps, or of computing so much longer, if all ranks were "
-      "alike, times the number of ranks. Named below p = 0.01 when the others lose 1 % of the step, or its compute is "
+      "alike, times the number of ranks compared. Named below p = 0.01 when the others lose 1 % of the step, or its "
+      "compute is "
       "2 "
       "% longer.";
   table.empty = findings.summary;

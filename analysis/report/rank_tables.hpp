@@ -7,7 +7,8 @@
 
 namespace ddpprof::report {
 
-// Medians over the measured steps; step, compute, against the mean, waits and slowest as in report `skew`.
+// Medians over the measured steps of this repeat; step, compute, against the mean, waits and slowest by the rules of
+// report `skew`, which pools the repeats of a configuration: equal to it where there is one.
 Table ranks_table(const RankTimes&);
 Table rank_steps_table(const RankTimes&);  // a row a rank and step
 Table stragglers_table(const RankTimes&, const RankFindings&);

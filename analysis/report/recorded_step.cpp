@@ -51,7 +51,7 @@ void read_inside(SQLite::Database& db, Recorded& step, std::int64_t measurement)
   }
   SQLite::Statement kernels(db,
                             "SELECT k.device, k.start_ns, k.end_ns FROM kernel k JOIN string s ON s.id = k.name_id "
-                            "WHERE k.shard_id = ? AND k.start_ns >= ? AND k.start_ns < ? AND s.value NOT LIKE '%nccl%' "
+                            "WHERE k.shard_id = ? AND k.end_ns > ? AND k.start_ns < ? AND s.value NOT LIKE '%nccl%' "
                             "ORDER BY k.start_ns");
   kernels.bind(1, step.shard);
   kernels.bind(2, step.start_ns);

@@ -82,6 +82,9 @@ std::string name_of(const Collective& collective, std::int64_t workers) {
   return collective.bucket >= 0 ? op + " of bucket " + std::to_string(collective.bucket) : op;
 }
 
+// Where the device is a GPU, the host launches and goes on: what it does tells neither compute nor waiting.
+bool host_only_launches(const Recorded& step) { return step.device == "cuda"; }
+
 bool inside(const Span& phase, std::int64_t at_ns) { return at_ns >= phase.begin_ns && at_ns <= phase.end_ns; }
 
 // The part of a backward in which its thread only waits, and what it copies back afterwards.
@@ -94,7 +97,8 @@ void add_waits(const Recorded& step, const Phase& backward, std::vector<Coat>& c
     if (!inside(backward.time, collective.launch_ns)) continue;
     launched = true;
     from_ns = std::max(from_ns, collective.launch_ns);
-    if (collective.time) to_ns = std::max(to_ns, collective.time->end_ns);
+    // One that never ended is waited for until backward ends: nothing was copied back for it.
+    to_ns = std::max(to_ns, collective.time ? collective.time->end_ns : backward.time.end_ns);
   }
   if (!launched) return;  // an earlier micro-batch: nothing is reduced
   to_ns = std::clamp(to_ns, from_ns, backward.time.end_ns);
@@ -127,7 +131,7 @@ std::vector<Slice> thread_of(const Recorded& step) {
     if (const auto found = kinds.find(phase.name); found != kinds.end())
       coats.push_back({phase.time, found->second.first, found->second.second, 1, phase.bytes});
     if (is_copy(phase.name)) coats.push_back({phase.time, phase.name, SegmentKind::copies, 3, phase.bytes});
-    if (phase.name == "backward") add_waits(step, phase, coats);
+    if (phase.name == "backward" && !host_only_launches(step)) add_waits(step, phase, coats);
     if (phase.name == "forward" || phase.name == "backward") add_replicas(step, phase, coats);
   }
   return paint(coats, step.time());
@@ -151,10 +155,11 @@ void split(const Collective& collective, const std::vector<Span>& computes, Span
   if (whole.end_ns > at_ns) part(SegmentKind::exposed, {at_ns, whole.end_ns});
 }
 
-// When anything computes: kernels where they were kept, else what the thread does.
-std::vector<Span> computes_of(const Recorded& step, const std::vector<Slice>& thread) {
+// When anything computes: kernels on a GPU, else what the thread does; nothing where the kernels were not kept.
+std::optional<std::vector<Span>> computes_of(const Recorded& step, const std::vector<Slice>& thread) {
   std::vector<Span> all;
   for (const auto& [device, spans] : step.kernels) all.insert(all.end(), spans.begin(), spans.end());
+  if (all.empty() && host_only_launches(step)) return std::nullopt;
   if (all.empty())
     for (const Slice& slice : thread)
       if (is_compute(slice.kind)) all.push_back(slice.time);
@@ -210,7 +215,8 @@ Lane moments_of(const Recorded& step) {
   return lane;
 }
 
-void add_collectives(StepLanes& out, const Recorded& step, const std::vector<Span>& computes) {
+// Without `computes` each is one segment: what of it is hidden is not known.
+void add_collectives(StepLanes& out, const Recorded& step, const std::optional<std::vector<Span>>& computes) {
   std::vector<Lane> lanes;
   std::vector<std::int64_t> free_ns;
   for (const Collective& collective : step.collectives) {
@@ -223,7 +229,13 @@ void add_collectives(StepLanes& out, const Recorded& step, const std::vector<Spa
     }
     free_ns[lane] = collective.time->end_ns;
     const std::string name = name_of(collective, step.workers);
-    split(collective, computes, step.time(), [&](SegmentKind kind, Span part) {
+    if (!computes) {
+      const Span flight = clip(*collective.time, step.time());
+      if (flight.end_ns > flight.begin_ns)
+        lanes[lane].segments.push_back(segment(name + ", in flight", SegmentKind::other, flight, collective.bytes));
+      continue;
+    }
+    split(collective, *computes, step.time(), [&](SegmentKind kind, Span part) {
       lanes[lane].segments.push_back(segment(kind == SegmentKind::skew ? name + ": waiting for slower ranks" : name,
                                              kind, part, collective.bytes));
     });
@@ -266,11 +278,13 @@ std::string note_of(const Recorded& step) {
     return "Nothing was recorded inside of this step: " +
            std::string(step.kind == "warmup" ? "phases are kept for measured steps only."
                                              : "it ran without tracing (measure.trace: false).");
-  if (step.device == "cuda")
-    return step.kernels.empty()
-               ? "The first lane is the host's, which launches; the kernels were not kept (set output.raw: all)."
-               : "The first lane is the host's, which launches; the kernels have lanes of their own.";
-  return "";
+  if (!host_only_launches(step)) return "";
+  const std::string host = "The first lane is the host's, which launches; ";
+  if (!step.kernels.empty()) return host + "the kernels have lanes of their own.";
+  return host + "this rank's kernels were not kept (set output.raw: all)" +
+         (step.collectives.empty() ? "."
+                                   : ", so that what of its communication is overlapped and what exposed is not known "
+                                     "here.");
 }
 
 }  // namespace
@@ -321,9 +335,9 @@ StepLanes measured_lanes(store::Database& database, std::int64_t measurement, st
     out.step_s = seconds(step.duration_ns);
     out.note = note_of(step);
     const std::vector<Slice> thread = thread_of(step);
-    const std::vector<Span> computes = computes_of(step, thread);
+    const auto computes = computes_of(step, thread);
     Lane first{step.strategy == "dp" ? "device 0" : "rank " + std::to_string(rank), {}};
-    for (const Slice& slice : with_waiting(thread, step))
+    for (const Slice& slice : host_only_launches(step) ? thread : with_waiting(thread, step))
       first.segments.push_back(segment(slice.name, slice.kind, slice.time, slice.bytes));
     out.lanes.push_back(std::move(first));
     if (Lane moments = moments_of(step); !moments.segments.empty()) out.lanes.push_back(std::move(moments));

@@ -2,8 +2,8 @@
 //
 // The first lane is the step's own thread, by the rules the step table is made with: compute is forward, backward and
 // optimizer without waiting and copying; a collective in flight beside it is overlapped, elsewhere exposed or, where it
-// waits for slower ranks, skew. On a GPU that lane is the host's, which launches; kernels have lanes of their own where
-// they were kept.
+// waits for slower ranks, skew. On a GPU that lane is the host's, which launches: it shows neither waiting nor copying,
+// and kernels have lanes of their own. Where they were not kept, a collective in flight is one segment of kind `other`.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,9 @@
 #include "runner/questions/compare.hpp"
 
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+
 #include <map>
 #include <string>
 #include <vector>
@@ -15,15 +19,25 @@ namespace {
 struct Keys {
   std::vector<scenario::KeyValue> values;
   std::string missing;  // why there are none
+  std::string text;     // as stored, of a scenario that is not understood
 };
+
+std::string stored_text(store::Database& database) {
+  try {
+    SQLite::Statement query(database.sql(), "SELECT resolved FROM scenario ORDER BY id DESC LIMIT 1");
+    return query.executeStep() ? query.getColumn(0).getString() : "";
+  } catch (const SQLite::Exception& error) {
+    throw store::translate(error, database.path());
+  }
+}
 
 Keys keys_of(store::Database& database) {
   try {
     const auto scenario = stored_scenario(database);
-    if (!scenario) return {{}, "none stored"};
-    return {scenario::key_values(*scenario), ""};
+    if (!scenario) return {{}, "none stored", ""};
+    return {scenario::key_values(*scenario), "", ""};
   } catch (const fit::NotSupported& error) {
-    return {{}, "not understood: " + error.reason()};
+    return {{}, "not understood: " + error.reason(), stored_text(database)};
   }
 }
 
@@ -33,7 +47,8 @@ report::Report compare(store::Database& a, store::Database& b) {
   const Keys of_a = keys_of(a), of_b = keys_of(b);
   std::vector<report::KeyDifference> differences;
   if (!of_a.missing.empty() || !of_b.missing.empty()) {
-    if (of_a.missing != of_b.missing)
+    // The reasons name their files: of two that are not understood the texts are compared.
+    if (of_a.missing.empty() != of_b.missing.empty() || of_a.text != of_b.text)
       differences.push_back(
           {"(whole)", of_a.missing.empty() ? "stored" : of_a.missing, of_b.missing.empty() ? "stored" : of_b.missing});
     return report::compare(a, b, differences);

@@ -6,8 +6,9 @@
 
 namespace ddpprof::questions {
 
-// report::compare with both files' stored scenarios. A scenario that this program does not understand is compared by
-// nothing and said so. Throws store::DatabaseError when a file cannot be read.
+// report::compare with both files' stored scenarios. Of a scenario that this program does not understand only
+// whether the stored texts are the same is compared, and a difference says so. Throws store::DatabaseError when a file
+// cannot be read.
 report::Report compare(store::Database& a, store::Database& b);
 
 }  // namespace ddpprof::questions

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -234,6 +235,35 @@ TEST_F(CommandLine, CompareSaysWhatDiffersAndInWhichKeys) {
   EXPECT_EQ(run_ddpprof({"compare", file("no.db", "text"), other}).code, 5);
 }
 
+TEST_F(CommandLine, ScenariosThatAreNotUnderstoodDifferOnlyInTheirText) {
+  const auto stored = [&](const std::string& name, const std::string& text) {
+    const std::string path = (folder_ / name).string();
+    test::SyntheticRun run(path);
+    SQLite::Statement update(run.database.sql(), "UPDATE scenario SET resolved = ?");
+    update.bind(1, text);
+    update.exec();
+    return path;
+  };
+  const std::string newer = std::string(test::scenario) + "of_tomorrow: 1\n";
+  const std::string one = stored("tomorrow.db", newer), same = stored("same.db", newer),
+                    other = stored("other_tomorrow.db", newer + "more: 2\n");
+  const auto keys = [&](const std::string& a, const std::string& b) {
+    const Outcome compared = run_ddpprof({"compare", a, b, "--format", "json"});
+    EXPECT_EQ(compared.code, 0) << compared.messages;
+    std::vector<nlohmann::json> rows;
+    const auto document = nlohmann::json::parse(compared.out);
+    for (const auto& table : document["tables"])
+      for (const auto& row : table["rows"])
+        if (table["name"] == "compare_settings" && row["area"] == "scenario") rows.push_back(row);
+    return rows;
+  };
+  EXPECT_THAT(keys(one, same), IsEmpty());
+  ASSERT_EQ(keys(one, other).size(), 1U);
+  EXPECT_EQ(keys(one, other)[0]["name"], "(whole)");
+  EXPECT_THAT(keys(one, other)[0]["a"].get<std::string>(), StartsWith("not understood: "));
+  EXPECT_EQ(keys(one, database_).size(), 1U) << "one of them is understood";
+}
+
 // Sets a variable for the programs that a test starts.
 class Variable {
  public:
@@ -258,6 +288,34 @@ TEST_F(CommandLine, GuiBecomesTheDesktopProgramWithTheFile) {
   EXPECT_EQ(started.code, 7) << "its exit code is the command's";
   EXPECT_THAT(started.out, testing::EndsWith(": --page Timeline -- " + database_ + "\n"));
   EXPECT_THAT(run_ddpprof({"gui"}).out, testing::EndsWith(": \n")) << "without a file";
+  // The shell says its process's number, becomes ddpprof, and that becomes the program: still the same process.
+  const std::string said = (folder_ / "number").string();
+  const std::string inner =
+      "echo \"$$: \"; exec " + test::shell_quoted(DDPPROF_PROGRAM) + " gui >>" + test::shell_quoted(said);
+  const std::string outer = "sh -c " + test::shell_quoted(inner) + " >" + test::shell_quoted(said);
+  EXPECT_NE(std::system(outer.c_str()), 0) << "it ends with 7";
+  std::istringstream lines(test::read_all(said));
+  std::string before, after;
+  std::getline(lines, before);
+  std::getline(lines, after);
+  EXPECT_THAT(before, testing::MatchesRegex("[0-9]+: "));
+  EXPECT_EQ(after, before);
+}
+
+TEST_F(CommandLine, ANameThatCannotBeLookedUpIsSaidInTheUsualForm) {
+  const std::string name(300, 'x');  // longer than any file system takes
+  const Variable display("QT_QPA_PLATFORM", "offscreen");
+  const Outcome file = run_ddpprof({"gui", name});
+  EXPECT_EQ(file.code, 2);
+  EXPECT_EQ(file.messages, "ddpprof gui: " + name +
+                               ": File name too long (expected a trace database, as written by ddpprof run); correct "
+                               "the name, or leave it out and open one in the window\n");
+  const Variable gui("DDPPROF_GUI_PROGRAM", name.c_str());
+  const Outcome program = run_ddpprof({"gui", database_});
+  EXPECT_EQ(program.code, 3);
+  EXPECT_EQ(program.messages, "ddpprof gui: DDPPROF_GUI_PROGRAM names '" + name +
+                                  "', which cannot be looked up: File name too long (expected the path of "
+                                  "ddpprof-gui); correct the variable, or unset it to use the one beside ddpprof\n");
 }
 
 TEST_F(CommandLine, GuiWithoutAProgramOrADisplayEndsWithThree) {
@@ -265,7 +323,10 @@ TEST_F(CommandLine, GuiWithoutAProgramOrADisplayEndsWithThree) {
     const Variable gui("DDPPROF_GUI_PROGRAM", "/nowhere/ddpprof-gui"), display("QT_QPA_PLATFORM", "offscreen");
     const Outcome none = run_ddpprof({"gui", database_});
     EXPECT_EQ(none.code, 3);
-    EXPECT_EQ(none.messages, "ddpprof gui: DDPPROF_GUI_PROGRAM names '/nowhere/ddpprof-gui', which does not exist\n");
+    EXPECT_EQ(
+        none.messages,
+        "ddpprof gui: DDPPROF_GUI_PROGRAM names '/nowhere/ddpprof-gui', which does not exist (expected the path of "
+        "ddpprof-gui); correct the variable, or unset it to use the one beside ddpprof\n");
   }
   const Variable gui("DDPPROF_GUI_PROGRAM", "/bin/true"), platform("QT_QPA_PLATFORM", nullptr),
       display("DISPLAY", nullptr), wayland("WAYLAND_DISPLAY", nullptr);

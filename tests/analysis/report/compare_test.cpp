@@ -20,7 +20,8 @@ struct Times {
   std::int64_t step_ms = 100, compute_ms = 80, communication_ms = 30, overlapped_ms = 20;
   std::vector<std::int64_t> skew_ms = {1};  // of the steps in turn
   int steps = 8, repeats = 1;
-  std::int64_t spread_us = 0;  // every step of repeat r takes r · spread more
+  std::int64_t spread_us = 0;       // every step of repeat r takes r · spread more
+  std::int64_t skew_spread_ms = 0;  // and has r · spread more of skew, where it has any
 };
 
 class CompareTest : public testing::Test {
@@ -47,9 +48,10 @@ class CompareTest : public testing::Test {
       for (std::int64_t rank = 0; rank < (row.strategy == "dp" ? 1 : row.world_size); ++rank) {
         const std::int64_t shard = run.shard(measurement, rank);
         for (int i = 0; i < times.steps; ++i) {
+          const std::int64_t skew_ms = times.skew_ms[static_cast<std::size_t>(i) % times.skew_ms.size()];
           run.step(shard, i, i * 1000 * ms, times.step_ms * ms + repeat * times.spread_us * 1000, times.compute_ms * ms,
                    times.communication_ms * ms, times.overlapped_ms * ms,
-                   times.skew_ms[static_cast<std::size_t>(i) % times.skew_ms.size()] * ms);
+                   (skew_ms > 0 ? skew_ms + repeat * times.skew_spread_ms : 0) * ms);
         }
       }
     }
@@ -150,13 +152,99 @@ TEST_F(CompareTest, TooFewStepsSaySo) {
   EXPECT_THAT(step["why"], testing::StartsWith("too few steps: the interval covers 88 % only"));  // 1 - 2^-3
 }
 
-TEST_F(CompareTest, ATimeThatSomeStepsLackIsJudgedByRanks) {
-  add(*a_, test::train("ddp", 2), {.skew_ms = {0, 1}, .repeats = 2});
-  add(*b_, test::train("ddp", 2), {.skew_ms = {20, 25}, .repeats = 2});
+TEST_F(CompareTest, WhereNoDifferenceShowsTheLargestPartOfAStepComesFirstToo) {
+  // All but the skew is alike: 20.5 ms against 21 of a step of 100, from 20 to 22 in both.
+  add(*a_, test::train("ddp", 2), {.skew_ms = {20, 21, 22, 20}});
+  add(*b_, test::train("ddp", 2), {.skew_ms = {20, 21, 22, 21}});
+  const json all = rows(compared(), "compare_time");
+  ASSERT_GE(all.size(), 4u);
+  for (const json& one : all) EXPECT_EQ(one["verdict"], "no difference shown") << one;
+  EXPECT_EQ(all[0]["what"], "skew") << "though a step comes before its parts where they are alike";
+  EXPECT_NEAR(all[0]["difference_of_step"].get<double>(), 0.005, 1e-12);
+}
+
+TEST_F(CompareTest, ATimeThatSomeStepsLackIsJudgedByTheirDifference) {
+  add(*a_, test::train("ddp", 2), {.skew_ms = {0, 1}, .repeats = 3});
+  add(*b_, test::train("ddp", 2), {.skew_ms = {20, 21}, .repeats = 3});
   const json skew = row(compared(), "compare_time", {{"what", "skew"}});
   EXPECT_TRUE(skew["ratio"].is_null());
   EXPECT_EQ(skew["verdict"], "different");
-  EXPECT_THAT(skew["why"], testing::HasSubstr("rank-sum test"));
+  EXPECT_THAT(skew["why"], testing::StartsWith("some steps have none of it, so no ratio: B − A is from +"));
+}
+
+TEST_F(CompareTest, RepeatsThatDifferByThemselvesAreNoDifferenceOfATimeThatSomeStepsLack) {
+  // Every fifth step has no skew. A's repeats have 20, 24 and 28 ms, B's 23, 27 and 31: 40 steps of each do not make
+  // three repeats more.
+  add(*a_, test::train("ddp", 2),
+      {.step_ms = 200, .skew_ms = {0, 20, 20, 20, 20}, .steps = 40, .repeats = 3, .skew_spread_ms = 4});
+  add(*b_, test::train("ddp", 2),
+      {.step_ms = 200, .skew_ms = {0, 23, 23, 23, 23}, .steps = 40, .repeats = 3, .skew_spread_ms = 4});
+  const json skew = row(compared(), "compare_time", {{"what", "skew"}});
+  EXPECT_EQ(skew["verdict"], "cannot tell") << skew;
+  EXPECT_THAT(skew["why"], testing::HasSubstr("measure more repeats or steps"));
+}
+
+TEST_F(CompareTest, OneRepeatShowsNoDifferenceOfATimeThatSomeStepsLack) {
+  add(*a_, test::train("ddp", 2), {.skew_ms = {0, 1}});
+  add(*b_, test::train("ddp", 2), {.skew_ms = {20, 21}, .repeats = 3});
+  const json skew = row(compared(), "compare_time", {{"what", "skew"}});
+  EXPECT_EQ(skew["verdict"], "cannot tell");
+  EXPECT_THAT(skew["why"], testing::HasSubstr("one repeat in A"));
+}
+
+store::MeasurementRow on_cores(std::int64_t cores) {
+  store::MeasurementRow row = test::train("ddp", 2);
+  row.cores = cores;
+  return row;
+}
+
+TEST_F(CompareTest, TheMostAlikeAreComparedWhicheverComesFirst) {
+  add(*a_, on_cores(2), {.step_ms = 100});
+  add(*a_, on_cores(4), {.step_ms = 200});
+  add(*b_, on_cores(4), {.step_ms = 200});
+  const json report = compared();
+  EXPECT_DOUBLE_EQ(row(report, "compare_time", {{"what", "step"}})["ratio"], 1.0);
+  EXPECT_DOUBLE_EQ(row(report, "only_in_one", {{"file", "A"}})["step_median_s"], 0.1);
+  EXPECT_TRUE(rows(report, "compare_settings").empty()) << rows(report, "compare_settings");
+}
+
+TEST_F(CompareTest, PairsThatDifferInTheirCoresAreToldApart) {
+  for (const auto& run : {a_.get(), b_.get()}) {
+    add(*run, on_cores(2), {.step_ms = run == a_.get() ? 100 : 150, .repeats = 2});
+    add(*run, on_cores(4), {.step_ms = run == a_.get() ? 100 : 170, .repeats = 2});
+  }
+  const json answer = rows(compared(), "compare_answer");
+  ASSERT_EQ(answer.size(), 2u) << answer;
+  EXPECT_EQ(answer[0]["about"], "ddp N=2, cores 4");
+  EXPECT_EQ(answer[1]["about"], "ddp N=2, cores 2");
+}
+
+TEST_F(CompareTest, SweepsOfCollectivesAloneAreNotComparedAndSaySo) {
+  a_->bench_comm();
+  b_->bench_comm();
+  const json both = compared();
+  EXPECT_THAT(row(both, "compare_answer", {{"verdict", "cannot tell"}})["what"],
+              testing::StartsWith("both hold sweeps of collectives alone (ddpprof bench-comm)"));
+  EXPECT_EQ(row(both, "compare_files", {{"file", "A"}})["measurements"], 1);
+  add(*b_, test::train("ddp", 2), {});
+  const json one = compared();
+  EXPECT_THAT(row(one, "compare_answer", {{"verdict", "cannot tell"}})["what"], testing::StartsWith("A holds sweeps"));
+  EXPECT_EQ(row(one, "compare_files", {{"file", "B"}})["measurements"], 2);
+}
+
+TEST_F(CompareTest, AnErrorNamesTheFileItIsIn) {
+  add(*a_, test::train("ddp", 2), {});
+  add(*b_, test::train("ddp", 2), {});
+  for (const char* table : {"fit", "host_condition", "diagnostic", "measurement"}) {
+    b_->database.sql().exec(std::string("ALTER TABLE ") + table + " RENAME TO gone");
+    try {
+      compared();
+      ADD_FAILURE() << "no error without " << table;
+    } catch (const store::DatabaseError& error) {
+      EXPECT_EQ(error.path(), b_path_) << table << ": " << error.what();
+    }
+    b_->database.sql().exec(std::string("ALTER TABLE gone RENAME TO ") + table);
+  }
 }
 
 TEST_F(CompareTest, WhatIsNotInBothIsListedAndNotCompared) {
@@ -224,6 +312,19 @@ TEST_F(CompareTest, ParametersOfTheFitsAreJudgedByTheirErrors) {
   EXPECT_EQ(row(report, "compare_parameters", {{"parameter", "delta"}})["why"], "assumed, not measured");
   EXPECT_EQ(row(report, "compare_parameters", {{"parameter", "beta"}})["why"], "A alone has it");
   EXPECT_EQ(rows(report, "compare_parameters")[0]["parameter"], "alpha") << "the different one first";
+}
+
+TEST_F(CompareTest, ParametersOfModelsOfOtherFormsAreNotCompared) {
+  a_->conclude();
+  b_->conclude();
+  b_->database.sql().exec("UPDATE fit SET form = 'gloo-segmented-ring'");
+  const json all = rows(compared(), "compare_parameters");
+  ASSERT_FALSE(all.empty());
+  for (const json& parameter : all) {
+    EXPECT_EQ(parameter["verdict"], "cannot tell") << parameter;
+    EXPECT_EQ(parameter["why"], "other form: ring / gloo-segmented-ring") << parameter;
+    EXPECT_TRUE(parameter["ratio"].is_null()) << parameter;
+  }
 }
 
 TEST_F(CompareTest, WarningsOfOneFileAloneComeBeforeThoseOfBoth) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <random>
 
 #include "analysis/report/rank_tables.hpp"
@@ -158,6 +159,112 @@ TEST_F(Ranks, NamesNobodyForWhatCostsNothing) {
   EXPECT_LT(findings.ranks[1].last_p, 0.01);
   EXPECT_FALSE(findings.ranks[1].named());
   EXPECT_NE(findings.summary.find("the others lose only"), std::string::npos) << findings.summary;
+}
+
+// Steps that vary twofold, alike on all four ranks; rank 3 takes `longer` of them more, and each rank has noise of its
+// own that stays for some steps.
+RankTimes varying_steps(unsigned seed, std::size_t steps, double longer, double noise_s) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> common_s(0.060, 0.120);
+  std::normal_distribution<double> normal;
+  RankTimes times;
+  times.strategy = "ddp";
+  times.workers = 4;
+  std::array<double, 4> own{};
+  for (std::int64_t number = 0; number < static_cast<std::int64_t>(steps); ++number) {
+    const double all_s = common_s(random);
+    for (std::int64_t rank = 0; rank < times.workers; ++rank) {
+      double& drift = own[static_cast<std::size_t>(rank)];
+      drift = 0.7 * drift + noise_s * normal(random);
+      times.hosts[rank] = "node";
+      RankStep step;
+      step.rank = rank;
+      step.step = number;
+      step.kind = "measured";
+      step.step_s = 0.2;
+      step.compute_s = all_s * (rank == 3 ? 1.0 + longer : 1.0) + drift;
+      times.steps.push_back(step);
+    }
+  }
+  return times;
+}
+
+TEST(RanksPaired, FindsARankThatIsSlowerInEveryStep) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    const RankFindings findings = find_stragglers(varying_steps(seed, 40, 0.05, 0.0));
+    found += findings.ranks[3].computes_longer;
+    for (const std::size_t rank : {0U, 1U, 2U}) EXPECT_FALSE(findings.ranks[rank].computes_longer) << seed;
+  }
+  EXPECT_GE(found, 95) << "of 100 measurements; in a few the steps themselves seem to follow each other";
+}
+
+// 3 % and more apart by chance for many steps in a row: neighbours that are alike are no further evidence.
+TEST(RanksPaired, NamesFewWhereNeighboursAreAlike) {
+  int named = 0, longest = 0;
+  for (unsigned seed = 0; seed < 200; ++seed)
+    for (const RankEvidence& evidence : find_stragglers(varying_steps(seed, 60, 0.0, 0.01)).ranks) {
+      named += evidence.computes_longer;
+      longest += evidence.compute_excess >= finding_compute_least;
+    }
+  EXPECT_GT(longest, 40) << "there is something to be taken in by";
+  EXPECT_LE(named, 8) << "of 200 measurements";
+}
+
+TEST(RanksPaired, SaysOnlyWhatWasShown) {
+  RankTimes times = varying_steps(1, 40, 0.01, 0.0);  // significant, and less than 2 %
+  for (RankStep& step : times.steps) {
+    // Somebody waits; who comes last goes round.
+    const bool last = step.rank == step.step % 4;
+    step.skew_s = last ? 0.0 : 0.01;
+  }
+  const RankFindings round = find_stragglers(times);
+  EXPECT_LT(round.ranks[3].compute_p, finding_p_most);
+  EXPECT_FALSE(round.ranks[3].named());
+  EXPECT_NE(round.summary.find("no rank computes longer than the others by 2 % or more beyond chance."),
+            std::string::npos)
+      << round.summary;
+  for (RankStep& step : times.steps) step.skew_s = step.rank == 3 ? 0.0 : 0.01;
+  const RankFindings findings = find_stragglers(times);
+  EXPECT_TRUE(findings.ranks[3].keeps_waiting);
+  EXPECT_NE(findings.summary.find("its compute is not shown to be longer by 2 % or more, nor its input"),
+            std::string::npos)
+      << findings.summary;
+}
+
+TEST(RanksPaired, SaysWhichRanksAreMissing) {
+  RankTimes times = varying_steps(1, 40, 0.05, 0.0);
+  const double of_four = find_stragglers(times).ranks[3].compute_p;
+  EXPECT_TRUE(find_stragglers(times).missing.empty());
+  EXPECT_EQ(find_stragglers(times).summary.find("recorded no step"), std::string::npos);
+  std::erase_if(times.steps, [](const RankStep& step) { return step.rank == 1; });
+  times.hosts.erase(1);
+  const RankFindings some = find_stragglers(times);
+  EXPECT_EQ(some.missing, std::vector<std::int64_t>{1});
+  EXPECT_TRUE(some.ranks[2].computes_longer) << "rank 3 is the third that is here";
+  EXPECT_DOUBLE_EQ(some.ranks[2].compute_p, of_four * 3.0 / 4.0) << "three tests";
+  EXPECT_TRUE(some.summary.ends_with(" Rank 1 of 4 recorded no step here, so that it is not compared."))
+      << some.summary;
+  std::erase_if(times.steps, [](const RankStep& step) { return step.rank != 0; });
+  std::erase_if(times.hosts, [](const auto& entry) { return entry.first != 0; });
+  EXPECT_EQ(find_stragglers(times).summary,
+            "Steps of one rank only: there is none to compare it with. Ranks 1, 2 and 3 of 4 recorded no step here, so "
+            "that they are not compared.");
+}
+
+// Rank medians are of the measurement that is looked at; the report has all repeats of a configuration in one.
+TEST_F(Ranks, AreOfOneRepeat) {
+  for (std::int64_t repeat = 0; repeat < 2; ++repeat) {
+    store::MeasurementRow row = test::train("ddp", 1);
+    row.repeat = repeat;
+    const std::int64_t shard = run_.shard(run_.measurement(row), 0);
+    for (std::int64_t step = 0; step < 5; ++step)
+      run_.step(shard, step, step * 100 * ms, 100 * ms, (60 + 20 * repeat) * ms, 0, 0, 0);
+  }
+  const Table first = ranks_table(read_ranks(run_.database, 1));
+  EXPECT_DOUBLE_EQ(real(first, 0, "compute_median_s"), 0.060);
+  EXPECT_DOUBLE_EQ(real(build_report(run_.database, "skew").tables[0], 0, "compute_median_s"), 0.070);
+  EXPECT_NE(first.note.find("of this repeat, one of 2"), std::string::npos) << first.note;
 }
 
 TEST_F(Ranks, SaysWhenAStepStandsOutAndWhatGrew) {

@@ -47,17 +47,32 @@ TEST(SquareRootRates, StandBesideTheLinearOnes) {
   EXPECT_EQ(root[1].warmup_steps, linear[1].warmup_steps);
 }
 
-// 90 epochs of 10000 samples at 1000 samples/s are 900 s; the step's interval is its interval.
-TEST(TrainingTimeTable, IsEpochsOverThroughput) {
+// 90 epochs of 79 steps of 0.128 s; the step's interval is its interval.
+TEST(TrainingTimeTable, IsTheRulesStepsTimesTheStep) {
   const TrainingTime rows[] = {{"ddp", 4, 1000.0, 0.128, 0.120, 0.160, 0.9, ""}, {"dp", 4, 0, 0, 0, 0, 0, "why not"}};
   const Table table = training_time_table(options_of(false), rows);
   ASSERT_EQ(table.rows.size(), 2U);
-  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][4]), 900.0);
-  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][5]), 900.0 * 0.120 / 0.128);
-  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][6]), 900.0 * 0.160 / 0.128);
-  EXPECT_EQ(table.rows[0][7], Cell("15 min 0 s"));
+  const auto steps = static_cast<double>(std::get<std::int64_t>(rules_table(options_of(false)).rows[0][8]));
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][4]), steps * 0.128);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][4]), 910.08);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][5]), steps * 0.120);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][6]), steps * 0.160);
+  EXPECT_EQ(table.rows[0][7], Cell("15 min 10 s"));
+  EXPECT_EQ(table.rows[0][9], Cell(""));
   EXPECT_EQ(table.rows[1][4], Cell());
   EXPECT_EQ(table.rows[1][9], Cell("why not"));
+}
+
+// 1000 workers of 32 samples: the 10000 of an epoch do not fill one step, which is taken all the same.
+TEST(TrainingTimeTable, CountsTheStepOfAnEpochBelowOneBatch) {
+  fit::LearningRateOptions options = options_of(false);
+  options.workers = {1000};
+  const TrainingTime rows[] = {{"ddp", 1000, 64'000.0, 0.5, 0.4, 0.6, 0.9, "with the batch as edited"}};
+  const Table table = training_time_table(options, rows);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][4]), 90 * 0.5);
+  EXPECT_EQ(rules_table(options).rows[0][8], Cell(std::int64_t{90}));
+  EXPECT_EQ(table.rows[0][9], Cell("with the batch as edited; an epoch of 10000 samples is less than one global batch "
+                                   "of 32000: its one step is counted as a whole one"));
 }
 
 TEST(DurationText, IsInTheUnitsPeopleUse) {

@@ -159,6 +159,7 @@ TEST_F(StepLanesTest, OfDataParallelShowCopiesAndReplicas) {
 TEST_F(StepLanesTest, OfAGpuSplitCommunicationByItsKernels) {
   store::MeasurementRow row = test::train("ddp", 2);
   row.device = "cuda";
+  row.backend = "nccl";
   const std::int64_t id = run_.measurement(row);
   const std::int64_t shard = run_.shard(id, 0);
   const std::int64_t step = bare_step(shard, 0, 0, 100);
@@ -176,6 +177,8 @@ TEST_F(StepLanesTest, OfAGpuSplitCommunicationByItsKernels) {
     insert.bind(4, end_ms * ms);
     insert.exec();
   };
+  kernel(1, -8, -2);
+  kernel(1, -2, 5);  // of the step before, and still running
   kernel(1, 20, 30);
   kernel(1, 30, 45);
   kernel(2, 30, 60);
@@ -188,10 +191,49 @@ TEST_F(StepLanesTest, OfAGpuSplitCommunicationByItsKernels) {
         std::find_if(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& one) { return one.name == name; });
     return found == lanes.lanes.end() ? "no " + name : text(*found);
   };
-  EXPECT_EQ(lane("GPU 3 kernels"), "kernels (forward) 20-45; kernels (forward) 70-80; ");
+  EXPECT_EQ(text(lanes.lanes[0]), "other (other) 0-10; backward (backward) 10-20; other (other) 20-100; ")
+      << "the host launches: it neither waits nor copies";
+  EXPECT_EQ(lane("GPU 3 kernels"), "kernels (forward) 0-5; kernels (forward) 20-45; kernels (forward) 70-80; ");
   EXPECT_EQ(lane("collectives 1"),
             "all-reduce of bucket 0 (overlapped communication) 30-45; "
             "all-reduce of bucket 0 (exposed communication) 45-60; ");
+}
+
+TEST_F(StepLanesTest, OfAGpuWhoseKernelsWereNotKeptLeaveCommunicationUnsplit) {
+  store::MeasurementRow row = test::train("ddp", 2);
+  row.device = "cuda";
+  row.backend = "nccl";
+  const std::int64_t id = run_.measurement(row);
+  const std::int64_t shard = run_.shard(id, 1);
+  const std::int64_t step = bare_step(shard, 0, 0, 100);
+  phase(step, "backward", 0, 10, 40);
+  run_.collective(shard, step, 0, 0, 4096, 15 * ms, 30 * ms, 60 * ms, 25 * ms);
+  const StepLanes lanes = report::measured_lanes(run_.database, id, 1);
+  expect_whole(lanes);
+  EXPECT_EQ(text(lanes.lanes.back()), "all-reduce of bucket 0, in flight (other) 30-60; ");
+  EXPECT_EQ(lanes.lanes.back().segments[0].bytes, 4096);
+  EXPECT_EQ(text(lanes.lanes[0]), "other (other) 0-10; backward (backward) 10-40; other (other) 40-100; ");
+  EXPECT_NE(lanes.note.find("overlapped and what exposed is not known here"), std::string::npos) << lanes.note;
+}
+
+TEST_F(StepLanesTest, ACollectiveThatNeverEndedIsWaitedForUntilBackwardEnds) {
+  const std::int64_t id = run_.measurement(test::train("ddp", 2));
+  const std::int64_t shard = run_.shard(id, 0);
+  const std::int64_t step = bare_step(shard, 0, 0, 100);
+  phase(step, "backward", 0, 10, 50);
+  run_.collective(shard, step, 0, 0, 4096, 20 * ms, 22 * ms, 30 * ms, 8 * ms);
+  store::CollectiveRow lost;
+  lost.shard_id = shard;
+  lost.step_id = step;
+  lost.sequence = 1;
+  lost.bucket = 1;
+  lost.launch_ns = 25 * ms;
+  store::Inserter<store::CollectiveRow>(run_.database).insert(lost);
+  const StepLanes lanes = report::measured_lanes(run_.database, id, 0);
+  expect_whole(lanes);
+  EXPECT_EQ(text(lanes.lanes[0]),
+            "other (other) 0-10; backward (backward) 10-25; waiting for all-reduces (exposed communication) 25-30; "
+            "waiting to communicate (other) 30-50; other (other) 50-100; ");
 }
 
 TEST_F(StepLanesTest, TypicalIsTheStepNearestTheMedianOfTheRanksMeans) {
