@@ -36,4 +36,17 @@ std::pair<std::size_t, std::size_t> groups_between(const Timeline& timeline, std
   return {from(begin_ns - timeline.longest_group_ns), from(end_ns)};
 }
 
+std::optional<std::vector<std::uint32_t>> groups_touching(const Timeline& timeline, std::int64_t begin_ns,
+                                                          std::int64_t end_ns, std::size_t most) {
+  // One long group makes the range of candidates long for all.
+  const auto [first, last] = groups_between(timeline, begin_ns, end_ns);
+  std::vector<std::uint32_t> out;
+  for (std::size_t g = first; g < last; ++g) {
+    if (timeline.groups[g].last_ns < begin_ns) continue;
+    if (out.size() == most) return std::nullopt;
+    out.push_back(static_cast<std::uint32_t>(g));
+  }
+  return out;
+}
+
 }  // namespace ddpprof::timeline

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "analysis/timeline/tracks.hpp"
 
@@ -22,5 +23,9 @@ std::optional<std::uint32_t> group_of(const Timeline&, EventRef);
 
 // [first, last) of Timeline::groups that may touch the range; all that do are among them.
 std::pair<std::size_t, std::size_t> groups_between(const Timeline&, std::int64_t begin_ns, std::int64_t end_ns);
+
+// The groups that touch [begin_ns, end_ns), as indices; none when they are more than `most`.
+std::optional<std::vector<std::uint32_t>> groups_touching(const Timeline&, std::int64_t begin_ns, std::int64_t end_ns,
+                                                          std::size_t most);
 
 }  // namespace ddpprof::timeline

@@ -16,10 +16,10 @@ struct LoadHooks {
   std::function<void(double)> progress;  // share of the raw rows read, from both threads
 };
 
-// Null when cancelled. Opens the file twice. Raw tables are read whole and in the order of their rows, which is several
-// times as fast as by an index; the other measurements' rows are passed over. Memory: up to 35 bytes an event, and
-// while rows are joined 24 more for each event of the rows in work. Throws store::DatabaseError, and
-// std::invalid_argument for a measurement that is not there.
+// Null when cancelled. Opens the file once, and three times more where raw events were kept. Raw tables are read whole
+// and in the order of their rows, which is several times as fast as by an index; the other measurements' rows are
+// passed over. Memory: up to 35 bytes an event, and while rows are joined 24 more for each event of the rows in work.
+// Throws store::DatabaseError, and std::invalid_argument for a measurement that is not there.
 std::shared_ptr<const Timeline> load(const std::filesystem::path&, std::int64_t measurement, const LoadHooks& = {});
 
 }  // namespace ddpprof::timeline

@@ -45,7 +45,6 @@ Category category_of_phase(std::string_view name) {
   for (const char* copy : {v::buffers, v::replicate, v::scatter, v::gather, v::reduce})
     if (name == copy) return Category::copy;
   if (name == v::collective) return Category::collective;
-  if (name == v::step) return Category::step;
   if (name == v::grad_ready) return Category::gradient_ready;
   if (name == v::collective_launch) return Category::launch;
   return Category::range;

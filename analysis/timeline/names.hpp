@@ -27,7 +27,8 @@ enum class Category : std::uint8_t {
 };
 inline constexpr std::size_t category_count = 13;
 std::string_view to_string(Category);
-// Of the vocabulary's phases; `range` for any other name.
+// Of the vocabulary's phases; `range` for any other name. Never `step`: an event of that category has a row of
+// Timeline::steps, whatever a foreign file calls its phases.
 Category category_of_phase(std::string_view name);
 
 class Names {

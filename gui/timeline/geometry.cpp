@@ -11,6 +11,8 @@ double coarsest(double width, double span_ns) {
   return std::max(finest_ns_per_px, std::max(span_ns, 1.0) / (std::max(width, 1.0) * (1.0 - 2.0 * margin)));
 }
 
+constexpr double most_px = 1e8;
+
 // Neither end goes further in than the margin.
 Axis limited(Axis axis, double width, double span_ns) {
   axis.ns_per_px = std::clamp(axis.ns_per_px, finest_ns_per_px, coarsest(width, span_ns));
@@ -24,6 +26,8 @@ Axis limited(Axis axis, double width, double span_ns) {
 }
 
 }  // namespace
+
+int pixel(double x) { return static_cast<int>(std::floor(std::clamp(x, -most_px, most_px))); }
 
 Axis whole(double span_ns, double width) { return limited({0.0, coarsest(width, span_ns)}, width, span_ns); }
 

@@ -17,6 +17,9 @@ struct Axis {
   double ns_of(double x) const { return left_ns + x * ns_per_px; }
 };
 
+// The pixel that x lies in; far outside of any picture, the nearest that an int can still be reckoned with.
+int pixel(double x);
+
 inline constexpr double finest_ns_per_px = 0.05;  // 20 px for a ns
 inline constexpr double margin = 0.02;            // of the view, shown before and after all events
 

@@ -85,4 +85,12 @@ std::optional<Hit> hit(const timeline::Timeline& all, std::uint32_t row_number, 
              static_cast<std::uint32_t>(last - first)};
 }
 
+std::size_t folded_with(const timeline::Timeline& all, timeline::EventRef event, const Axis& axis, double slack_px) {
+  const timeline::Row& row = all.rows[event.row];
+  if (static_cast<double>(row.duration_ns[event.event]) >= 2.0 * axis.ns_per_px) return 1;
+  const auto slack_ns = static_cast<std::int64_t>(std::floor(slack_px * axis.ns_per_px));
+  const std::int64_t here_ns = row.start_ns[event.event] + row.duration_ns[event.event] / 2;
+  return row.first_from(here_ns + slack_ns + 1) - row.first_touching(here_ns - slack_ns);
+}
+
 }  // namespace ddpprof::gui

@@ -51,5 +51,7 @@ struct Hit {
 };
 // Within `slack_px` to both sides; a wide event at the point itself wins over its neighbours.
 std::optional<Hit> hit(const timeline::Timeline&, std::uint32_t row, const Axis&, double x, double slack_px = 2.0);
+// How many events of its row are folded where `event` is drawn, itself among them; 1 when it can be told apart.
+std::size_t folded_with(const timeline::Timeline&, timeline::EventRef event, const Axis&, double slack_px = 2.0);
 
 }  // namespace ddpprof::gui

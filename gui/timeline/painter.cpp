@@ -22,8 +22,6 @@ QColor readable_on(const QColor& fill) {
   return luminance > 140 ? QColor(0x10, 0x10, 0x10) : QColor(Qt::white);
 }
 
-int pixel(double x) { return static_cast<int>(std::floor(x)); }
-
 }  // namespace
 
 Colour colour_of(Category category) {
@@ -146,7 +144,8 @@ void TimelinePainter::row(QPainter& painter, const Scene& scene, const timeline:
           return Entry{x_of(block.start_ns), x_of(block.end_ns), static_cast<double>(block.busy_ns) * scale,
                        timeline::count_of(row, *level, i), row.name[block.longest]};
         },
-        y, height);
+        [&](std::size_t i) { return i < level->blocks.size() ? std::size_t{level->blocks[i].first} : row.size(); }, y,
+        height);
     return;
   }
   walk(
@@ -155,12 +154,13 @@ void TimelinePainter::row(QPainter& painter, const Scene& scene, const timeline:
         return Entry{x_of(row.start_ns[i]), x_of(row.end_ns(i)), static_cast<double>(row.duration_ns[i]) * scale, 1,
                      row.name[i]};
       },
-      y, height);
+      [](std::size_t i) { return i; }, y, height);
 }
 
-template <class At>
+// `at(i)` is the i-th of `count` entries; `events_before(i)` the row's events before it.
+template <class At, class EventsBefore>
 void TimelinePainter::walk(QPainter& painter, const Scene& scene, const timeline::Row& row, std::size_t first,
-                           std::size_t count, At at, int y, int height) {
+                           std::size_t count, At at, EventsBefore events_before, int y, int height) {
   Run run{scene.timeline->names};
   std::uint64_t looked_at = 0;  // in the present cell
   for (std::size_t i = first; i < count;) {
@@ -197,7 +197,13 @@ void TimelinePainter::walk(QPainter& painter, const Scene& scene, const timeline
       else
         high = mid;
     }
+    // Only the last of them can reach far out of the cell: it is drawn by itself.
+    if (low > i) {
+      const Entry last = at(low - 1);
+      if (last.count == 1 && last.x1 - last.x0 >= fold_px) --low;
+    }
     run.busy_px *= static_cast<double>(low - i + walked) / static_cast<double>(walked);
+    run.count += events_before(low) - events_before(i);
     i = low;
   }
   flush_run(painter, run, y, height);

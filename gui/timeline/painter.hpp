@@ -57,9 +57,9 @@ class TimelinePainter {
   struct Entry;
   void rows(QPainter&, const Scene&);
   void row(QPainter&, const Scene&, const timeline::Row&, int y, int height);
-  template <class At>
-  void walk(QPainter&, const Scene&, const timeline::Row&, std::size_t first, std::size_t count, At at, int y,
-            int height);
+  template <class At, class EventsBefore>
+  void walk(QPainter&, const Scene&, const timeline::Row&, std::size_t first, std::size_t count, At at,
+            EventsBefore events_before, int y, int height);
   void add(QPainter&, Run&, const Entry&, std::uint64_t events, int y, int height);
   void flush_cell(QPainter&, Run&, int y, int height);
   void flush_run(QPainter&, Run&, int y, int height);

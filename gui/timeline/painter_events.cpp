@@ -12,8 +12,6 @@ constexpr int most_texts = 20000;  // kept between frames
 constexpr int least_outlined_px = 8;
 constexpr double least_apart_px = 6.0;  // of an instant from the next, or both are folded
 
-int pixel(double x) { return static_cast<int>(std::floor(x)); }
-
 }  // namespace
 
 void TimelinePainter::event(QPainter& painter, const Scene& scene, std::uint32_t name, double x0, double x1, int y,

@@ -13,8 +13,6 @@ namespace {
 
 constexpr double flow_apart_px = 18.0;  // closer ones would be a web: only the chosen one is drawn
 
-int pixel(double x) { return static_cast<int>(std::floor(x)); }
-
 double since_begin(const Scene& scene, std::int64_t ns) { return static_cast<double>(ns - scene.timeline->begin_ns); }
 
 }  // namespace
@@ -35,12 +33,13 @@ void TimelinePainter::range(QPainter& painter, const Scene& scene) const {
 void TimelinePainter::flows(QPainter& painter, const Scene& scene) const {
   const timeline::Timeline& all = *scene.timeline;
   const double right_ns = scene.axis.ns_of(scene.width - gutter_);
-  const auto [first, last] =
-      timeline::groups_between(all, all.begin_ns + static_cast<std::int64_t>(std::floor(scene.axis.left_ns)),
-                               all.begin_ns + static_cast<std::int64_t>(std::ceil(right_ns)));
+  const auto most = static_cast<std::size_t>(std::max(0, scene.width - gutter_) / flow_apart_px);
+  const auto groups =
+      timeline::groups_touching(all, all.begin_ns + static_cast<std::int64_t>(std::floor(scene.axis.left_ns)),
+                                all.begin_ns + static_cast<std::int64_t>(std::ceil(right_ns)), most);
   // Thin lines are drawn without antialiasing: smooth ones are filled span by span, which Qt hands to other threads.
-  if (static_cast<double>(last - first) * flow_apart_px <= scene.width - gutter_)
-    for (std::size_t g = first; g < last; ++g) flow(painter, scene, all.groups[g], false);
+  if (groups)
+    for (const std::uint32_t g : *groups) flow(painter, scene, all.groups[g], false);
   if (scene.focus)
     if (const auto chosen = timeline::group_of(all, *scene.focus)) flow(painter, scene, all.groups[*chosen], true);
 }
@@ -54,32 +53,30 @@ void TimelinePainter::flow(QPainter& painter, const Scene& scene, const timeline
     QPointF at;
     std::uint32_t member;
   };
-  std::array<Point, 64> points{};
-  std::size_t count = 0;
+  std::vector<Point> points;
+  points.reserve(group.members.size());
   for (const std::uint32_t member : group.members) {
     const timeline::Collective& c = all.collectives[member];
-    if (!c.start_ns || count == points.size()) continue;
+    if (!c.start_ns) continue;
     const Line* line = scene.layout->of_row(c.row);
     if (line == nullptr) {  // collapsed: at the rank's header
       const timeline::Rank& rank = all.ranks[c.rank];
       line = rank.tracks > 0 ? scene.layout->of_row(all.tracks[rank.first_track].first_row) : nullptr;
     }
     if (line == nullptr) continue;
-    points[count++] = {{gutter_ + scene.axis.x_of(since_begin(scene, *c.start_ns)),
-                        static_cast<double>(line->y - scene.scroll_y + ruler_) + line->height / 2.0},
-                       member};
+    points.push_back({{gutter_ + scene.axis.x_of(since_begin(scene, *c.start_ns)),
+                       static_cast<double>(line->y - scene.scroll_y + ruler_) + line->height / 2.0},
+                      member});
   }
-  std::sort(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(count),
-            [](const Point& a, const Point& b) { return a.at.y() < b.at.y(); });
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.at.y() < b.at.y(); });
   QColor ink = palette_.color(QPalette::Text);
   ink.setAlpha(chosen ? 255 : 110);
   painter.setPen(QPen(ink, chosen ? 2.0 : 1.0));
-  for (std::size_t i = 1; i < count; ++i) painter.drawLine(points[i - 1].at, points[i].at);
+  for (std::size_t i = 1; i < points.size(); ++i) painter.drawLine(points[i - 1].at, points[i].at);
   if (!facts.slowest) return;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (points[i].member != *facts.slowest) continue;
+  for (const auto& [tip, member] : points) {
+    if (member != *facts.slowest) continue;
     const double r = chosen ? 6.0 : 4.0;
-    const QPointF tip = points[i].at;
     const QPointF corners[] = {tip, tip + QPointF(-r, -r), tip + QPointF(-r, r)};
     painter.setBrush(colour(Colour::skew, palette_));
     painter.setRenderHint(QPainter::Antialiasing, chosen);
@@ -113,6 +110,17 @@ void TimelinePainter::focus(QPainter& painter, const Scene& scene) const {
   painter.drawRect(left, y + 1, right - left - 1, line->height - 3);
   painter.setPen(QPen(palette_.color(scene.has_focus ? QPalette::Highlight : QPalette::Text), 2));
   painter.drawRect(left, y + 1, right - left - 1, line->height - 3);
+  if (!scene.has_focus) return;
+  const std::size_t folded = folded_with(*scene.timeline, *scene.focus, scene.axis);
+  if (folded < 2) return;
+  // What the tooltip says to the mouse.
+  const QString text = QStringLiteral("one of %L1 folded here").arg(folded);
+  const double width = QFontMetricsF(font_).horizontalAdvance(text) + 6.0;
+  const double x = right + 4.0 + width <= scene.width ? right + 4.0 : left - 4.0 - width;
+  const QRectF box(x, y, width, line->height);
+  painter.fillRect(box, palette_.color(QPalette::ToolTipBase));
+  painter.setPen(palette_.color(QPalette::ToolTipText));
+  painter.drawText(box, Qt::AlignCenter, text);
 }
 
 void TimelinePainter::labels(QPainter& painter, const Scene& scene) const {

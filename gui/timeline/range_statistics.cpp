@@ -24,8 +24,8 @@ RangeStatistics::RangeStatistics(Selection& selection, TimelineSource& source, Q
   heading_->setWordWrap(true);
   heading_->setAccessibleName(tr("Selected range"));
   heading_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  tabs_->addTab(ranks_, tr("By ran&k"));
-  tabs_->addTab(names_, tr("By n&ame"));
+  tabs_->addTab(ranks_, tr("By rank"));
+  tabs_->addTab(names_, tr("By name"));
   tabs_->setDocumentMode(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);

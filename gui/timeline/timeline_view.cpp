@@ -1,26 +1,15 @@
 #include "gui/timeline/timeline_view.hpp"
 
 #include <QApplication>
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
-#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/report/units.hpp"
-#include "analysis/timeline/details.hpp"
+#include <utility>
 
 namespace ddpprof::gui {
-namespace {
-
-QString quantity(double value, const char* unit) {
-  return QString::fromStdString(report::format_quantity(value, unit));
-}
-
-}  // namespace
 
 TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent) {
   setFocusPolicy(Qt::StrongFocus);
@@ -30,6 +19,7 @@ TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent) {
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
   viewport()->setMouseTracking(true);
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
+  add_picture_actions();
   restyle();
 }
 
@@ -59,6 +49,7 @@ void TimelineView::set_timeline(std::shared_ptr<const timeline::Timeline> timeli
   focus_.reset();
   if (same) {
     axis_.left_ns -= static_cast<double>(timeline_->begin_ns - old_begin_ns);
+    pressed_ns_ -= static_cast<double>(timeline_->begin_ns - old_begin_ns);  // a drag goes on
     // The same event in the fuller timeline, whose rows have other numbers.
     if (focused)
       for (std::uint32_t r = 0; r < timeline_->rows.size() && !focus_; ++r) {
@@ -73,6 +64,8 @@ void TimelineView::set_timeline(std::shared_ptr<const timeline::Timeline> timeli
     range_.reset();
     options_.collapsed.clear();
     moved_ = false;
+    if (std::exchange(drag_, Drag::none) != Drag::none)
+      viewport()->setCursor(select_mode_ ? Qt::IBeamCursor : Qt::ArrowCursor);
     verticalScrollBar()->setValue(0);
   }
   lay_out();
@@ -106,7 +99,6 @@ void TimelineView::set_axis(const Axis& axis) {
   if (axis == axis_) return;
   axis_ = axis;
   viewport()->update();
-  emit view_changed();
 }
 
 void TimelineView::show_all() {
@@ -138,8 +130,27 @@ void TimelineView::set_flows(bool shown) {
 }
 
 void TimelineView::set_raw(bool shown) {
+  if (shown == options_.raw) return;
   options_.raw = shown;
   lay_out();
+  keep_focus_in_sight();
+  emit raw_changed(shown);
+}
+
+// A focus that nobody sees would still be moved by the keys. A collapsed rank's goes to the step that its header shows.
+void TimelineView::keep_focus_in_sight() {
+  if (!focus_ || layout_.of_row(focus_->row) != nullptr) return;
+  const timeline::Row& hidden = timeline_->rows[focus_->row];
+  std::optional<timeline::EventRef> instead;
+  for (const Line& line : layout_.lines()) {
+    if (line.rank != timeline_->tracks[hidden.track].rank || line.what != Line::What::header || !line.has_row) continue;
+    const timeline::Row& row = timeline_->rows[line.row];
+    if (row.size() == 0) break;
+    const std::size_t event = std::min(row.first_touching(hidden.start_ns[focus_->event]), row.size() - 1);
+    instead = timeline::EventRef{line.row, static_cast<std::uint32_t>(event)};
+    break;
+  }
+  set_focus(instead, false);
 }
 
 void TimelineView::set_select_mode(bool on) {
@@ -158,6 +169,7 @@ void TimelineView::set_collapsed(std::uint32_t rank, bool collapsed) {
   options_.collapsed.resize(timeline_->ranks.size(), false);
   options_.collapsed[rank] = collapsed;
   lay_out();
+  keep_focus_in_sight();
 }
 
 void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool reveal) {
@@ -165,6 +177,7 @@ void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool revea
     const timeline::Row& row = timeline_->rows[event->row];
     const timeline::Track& track = timeline_->tracks[row.track];
     if (layout_.of_row(event->row) == nullptr && collapsed(track.rank)) set_collapsed(track.rank, false);
+    if (layout_.of_row(event->row) == nullptr && timeline::is_raw(track.kind)) set_raw(true);
     const double from = since_begin(row.start_ns[event->event]), to = since_begin(row.end_ns(event->event));
     set_axis(revealing(axis_, from, to, area_width(), span_ns()));
     if (const Line* line = layout_.of_row(event->row)) {
@@ -179,10 +192,12 @@ void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool revea
   if (event) {
     const timeline::Row& row = timeline_->rows[event->row];
     const timeline::Track& track = timeline_->tracks[row.track];
-    setAccessibleDescription(tr("%1, %2, %3")
+    const std::size_t folded = folded_with(*timeline_, *event, axis_);
+    setAccessibleDescription(tr("%1, %2, %3%4")
                                  .arg(QString::fromStdString(timeline_->names.text(row.name[event->event])),
                                       QString::fromStdString(timeline_->ranks[track.rank].title()),
-                                      QString::fromStdString(track.name)));
+                                      QString::fromStdString(track.name),
+                                      folded > 1 ? tr("; one of %L1 folded here").arg(folded) : QString()));
   }
   viewport()->update();
   emit focus_changed();
@@ -244,58 +259,6 @@ void TimelineView::focusInEvent(QFocusEvent* event) {
 void TimelineView::focusOutEvent(QFocusEvent* event) {
   QAbstractScrollArea::focusOutEvent(event);
   viewport()->update();
-}
-
-std::optional<Hit> TimelineView::hit_at(const QPoint& point) const {
-  if (!timeline_ || point.x() < painter_.gutter() || point.y() < painter_.ruler()) return std::nullopt;
-  const Line* line = layout_.at(point.y() - painter_.ruler() + verticalScrollBar()->value());
-  if (line == nullptr || !line->has_row) return std::nullopt;
-  return hit(*timeline_, line->row, axis_, point.x() - painter_.gutter());
-}
-
-QString TimelineView::text_at(const QPoint& point) const {
-  const std::optional<Hit> found = hit_at(point);
-  if (!found) {
-    if (!timeline_ || point.y() < painter_.ruler() || point.x() >= painter_.gutter()) return {};
-    const Line* line = layout_.at(point.y() - painter_.ruler() + verticalScrollBar()->value());
-    if (line == nullptr) return {};
-    const QString rank = QString::fromStdString(timeline_->ranks[line->rank].title());
-    return line->what == Line::What::header ? tr("%1\nclick to collapse or open").arg(rank)
-                                            : rank + "\n" + QString::fromStdString(timeline_->tracks[line->track].name);
-  }
-  const timeline::Row& row = timeline_->rows[found->event.row];
-  const timeline::Track& track = timeline_->tracks[row.track];
-  const timeline::Event event = row.at(found->event.event);
-  QStringList lines;
-  const QString name = QString::fromStdString(timeline_->names.text(event.name));
-  if (found->count > 1) {
-    std::int64_t busy_ns = 0;
-    for (std::uint32_t i = found->first; i < found->first + found->count; ++i) busy_ns += row.duration_ns[i];
-    lines << tr("%n events folded here, %1 in all; zoom in to see them", nullptr, static_cast<int>(found->count))
-                 .arg(quantity(static_cast<double>(busy_ns) * 1e-9, "s"))
-          << tr("longest: %1").arg(name);
-  } else {
-    lines << name;
-  }
-  lines << tr("%1 · %2").arg(QString::fromStdString(timeline_->ranks[track.rank].title()),
-                             QString::fromStdString(track.name));
-  if (event.duration_ns > 0)
-    lines << tr("duration %1").arg(quantity(static_cast<double>(event.duration_ns) * 1e-9, "s"));
-  lines << tr("start %1")
-               .arg(QString::fromStdString(time_label(since_begin(event.start_ns), std::max(1.0, axis_.ns_per_px))));
-  if (const auto bytes = timeline::bytes_of(*timeline_, found->event))
-    lines << tr("size %1").arg(QString::fromStdString(report::format_bytes(*bytes)));
-  return lines.join('\n');
-}
-
-bool TimelineView::viewportEvent(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString text = text_at(help->pos());
-    text.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), text, viewport());
-    return true;
-  }
-  return QAbstractScrollArea::viewportEvent(event);
 }
 
 }  // namespace ddpprof::gui

@@ -35,7 +35,9 @@ class TimelineView : public QAbstractScrollArea {
   void set_hits(std::vector<bool> matches, std::vector<timeline::EventRef> hits);
   const std::vector<timeline::EventRef>& hits() const { return hits_; }
   void set_flows(bool shown);
+  // Rows that hide take the focus with them; focusing a hidden raw event shows them again.
   void set_raw(bool shown);
+  bool raw() const { return options_.raw; }
   bool select_mode() const { return select_mode_; }
   void set_select_mode(bool on);
   bool collapsed(std::uint32_t rank) const;
@@ -47,12 +49,21 @@ class TimelineView : public QAbstractScrollArea {
   const Scene& scene();                                 // as it would be painted now
   QSize sizeHint() const override { return {900, 420}; }
 
+  // What is in view, as a picture. Throw std::runtime_error naming the file when it cannot be written.
+  void save_png(const QString& path, double scale = 2.0);
+  void save_svg(const QString& path);
+
+ public slots:
+  void copy_picture();
+  void ask_and_save();  // a dialog; PNG or SVG by the name's ending
+
  signals:
   void focus_changed();
   void range_chosen(qint64 begin_ns, qint64 end_ns);
   void range_cleared();
   void select_mode_changed(bool on);
-  void view_changed();
+  void raw_changed(bool shown);
+  void says(const QString& message);
 
  protected:
   void paintEvent(QPaintEvent*) override;
@@ -66,6 +77,7 @@ class TimelineView : public QAbstractScrollArea {
   void focusInEvent(QFocusEvent*) override;
   void focusOutEvent(QFocusEvent*) override;
   void changeEvent(QEvent*) override;
+  void contextMenuEvent(QContextMenuEvent*) override;
   bool viewportEvent(QEvent*) override;
 
  private:
@@ -75,6 +87,9 @@ class TimelineView : public QAbstractScrollArea {
   std::int64_t absolute(double ns) const;
   void set_axis(const Axis& axis);
   void lay_out();
+  void keep_focus_in_sight();
+  QPixmap picture(double scale);
+  void add_picture_actions();
   void restyle();
   void click(const QPoint& point);
   void zoom(double x, double factor);

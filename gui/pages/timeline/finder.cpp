@@ -8,6 +8,7 @@
 #include <QTimer>
 #include <QToolButton>
 #include <algorithm>
+#include <utility>
 
 #include "analysis/timeline/search.hpp"
 
@@ -22,7 +23,7 @@ Finder::Finder(TimelineView& view, QWidget* parent)
       state_(new QLabel(this)),
       previous_(new QToolButton(this)),
       next_(new QToolButton(this)) {
-  auto* label = new QLabel(tr("F&ind:"), this);
+  auto* label = new QLabel(tr("Find:"), this);
   label->setBuddy(box_);
   box_->setPlaceholderText(tr("part of a name"));
   box_->setClearButtonEnabled(true);
@@ -69,7 +70,7 @@ void Finder::find() {
   const std::string part = box_->text().trimmed().toStdString();
   if (!all || part.empty()) {
     job_.cancel();
-    go_when_found_ = false;
+    go_when_found_ = Go::nowhere;
     view_.set_hits({}, {});
     show_state();
     emit found();
@@ -87,7 +88,9 @@ void Finder::find() {
         view_.set_hits(std::move(answer.first), std::move(answer.second));
         show_state();
         emit found();
-        if (std::exchange(go_when_found_, false)) next();
+        const Go go = std::exchange(go_when_found_, Go::nowhere);
+        if (go == Go::next) next();
+        if (go == Go::previous) previous();
       },
       nullptr);
 }
@@ -107,14 +110,17 @@ std::optional<std::size_t> Finder::current() const {
 
 void Finder::go(std::size_t hit) { view_.set_focus(view_.hits()[hit]); }
 
+bool Finder::later(Go go) {
+  if (!pause_->isActive() && !job_.running()) return false;
+  go_when_found_ = go;
+  if (pause_->isActive()) find();
+  return true;
+}
+
 // From the focused hit to the next in time; without one, to the first at or after the focus or the view's left edge.
 // After the last comes the first.
 void Finder::next() {
-  if (pause_->isActive() || job_.running()) {
-    go_when_found_ = true;
-    if (pause_->isActive()) find();
-    return;
-  }
+  if (later(Go::next)) return;
   const auto& hits = view_.hits();
   if (hits.empty()) return;
   if (const auto at = current()) {
@@ -128,6 +134,7 @@ void Finder::next() {
 }
 
 void Finder::previous() {
+  if (later(Go::previous)) return;
   const auto& hits = view_.hits();
   if (hits.empty()) return;
   if (const auto at = current()) {
@@ -149,7 +156,7 @@ void Finder::show_state() {
   else if (const auto at = current())
     state_->setText(tr("%1 of %2").arg(*at + 1).arg(count));
   else
-    state_->setText(tr("%n hits", nullptr, static_cast<int>(count)).replace("1 hits", "1 hit"));
+    state_->setText(count == 1 ? tr("1 hit") : tr("%1 hits").arg(count));
   previous_->setEnabled(count > 0);
   next_->setEnabled(count > 0);
 }

@@ -31,7 +31,9 @@ class Finder : public QWidget {
   void found();  // the hits are those of the text
 
  private:
+  enum class Go { nowhere, next, previous };
   void find();
+  bool later(Go go);  // once what was typed a moment ago is found
   void go(std::size_t hit);
   void show_state();
   std::optional<std::size_t> current() const;
@@ -43,7 +45,7 @@ class Finder : public QWidget {
   QLabel* state_;
   QToolButton* previous_;
   QToolButton* next_;
-  bool go_when_found_ = false;
+  Go go_when_found_ = Go::nowhere;
 };
 
 }  // namespace ddpprof::gui

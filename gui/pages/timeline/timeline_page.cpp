@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QSignalBlocker>
 #include <QSpinBox>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -61,7 +62,11 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
   connect(source_, &TimelineSource::loading_changed, this, &TimelinePage::show_state);
   connect(source_, &TimelineSource::progressed, this,
           [this](double share) { progress_->setValue(static_cast<int>(share * 1000.0)); });
-  connect(view_, &TimelineView::focus_changed, this, &TimelinePage::show_details);
+  connect(view_, &TimelineView::says, this, &Page::says);
+  connect(view_, &TimelineView::focus_changed, this, [this] {
+    if (view_->focus()) step_chosen_ = false;  // the last thing asked for counts
+    show_details();
+  });
   connect(view_, &TimelineView::range_chosen, this, [this](qint64 begin_ns, qint64 end_ns) {
     if (!source_->measurement()) return;
     panels_->setCurrentWidget(range_);
@@ -119,8 +124,12 @@ void TimelinePage::show_measurement() {
 
 void TimelinePage::show_timeline() {
   const std::shared_ptr<const timeline::Timeline>& all = source_->timeline();
+  const QSignalBlocker quiet(step_);  // a value moved by the range is nobody's choice
   if (view_->timeline() != all) {
+    const bool same = all && view_->timeline() && view_->timeline()->measurement == all->measurement;
+    const bool chosen = same && step_chosen_;
     view_->set_timeline(all);
+    step_chosen_ = chosen;
     finder_->find_again();
     show_range();
   }
@@ -178,7 +187,7 @@ void TimelinePage::show_state() {
   progress_->setVisible(loading);
   const bool again = !loading && (source_->was_cancelled() || !source_->error().isEmpty());
   stop_->setVisible(loading || again);
-  stop_->setText(loading ? tr("Sto&p reading") : tr("Read a&gain"));
+  stop_->setText(loading ? tr("Stop &reading") : tr("&Read again"));
   progress_row_->setVisible(loading || again || !line.isEmpty());
 }
 
@@ -219,6 +228,7 @@ void TimelinePage::show_range() {
 void TimelinePage::go_to_step() {
   const std::shared_ptr<const timeline::Timeline> all = view_->timeline();
   if (!all) return;
+  step_chosen_ = true;
   std::int64_t begin_ns = 0, end_ns = 0;
   bool any = false;
   for (const timeline::Step& step : all->steps) {
@@ -235,7 +245,7 @@ void TimelinePage::go_to_step() {
   show_step_panel();
 }
 
-// The step in the box, of the focused event's rank.
+// Of the focused event's rank: the step in the box when it was chosen last, else the event's, else a typical one.
 void TimelinePage::show_step_panel() {
   const std::shared_ptr<const timeline::Timeline>& all = source_->timeline();
   if (panels_->currentWidget() != step_panel_ || !all || all->steps.empty()) return;
@@ -250,7 +260,7 @@ void TimelinePage::show_step_panel() {
       if (candidate.rank == index && candidate.start_ns <= at_ns && at_ns < candidate.start_ns + candidate.duration_ns)
         step = candidate.step;
   }
-  if (!step && step_->value() > step_->minimum()) step = step_->value();
+  if (step_chosen_) step = step_->value();
   step_panel_->show_step(all->measurement, rank, step);
 }
 

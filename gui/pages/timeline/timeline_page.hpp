@@ -67,6 +67,7 @@ class TimelinePage : public Page {
   Finder* finder_ = nullptr;
   QComboBox* measurement_ = nullptr;
   QSpinBox* step_ = nullptr;
+  bool step_chosen_ = false;  // in the box, after the last event was focused
   QPushButton* go_ = nullptr;
   QToolButton* select_ = nullptr;
   QCheckBox* flows_ = nullptr;

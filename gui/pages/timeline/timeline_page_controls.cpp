@@ -44,11 +44,12 @@ QWidget* TimelinePage::make_controls() {
   labelled(tr("St&ep:"), step_);
   go_ = new QPushButton(tr("&Zoom to it"), row);
   layout->addWidget(go_);
+  connect(step_, &QSpinBox::valueChanged, this, [this] { step_chosen_ = true; });
   connect(go_, &QPushButton::clicked, this, &TimelinePage::go_to_step);
   connect(step_->findChild<QLineEdit*>(), &QLineEdit::returnPressed, this, &TimelinePage::go_to_step);
 
   select_ = new QToolButton(row);
-  select_->setText(tr("Select a &range"));
+  select_->setText(tr("Select a ran&ge"));
   select_->setCheckable(true);
   select_->setFocusPolicy(Qt::StrongFocus);
   select_->setToolTip(
@@ -58,7 +59,7 @@ QWidget* TimelinePage::make_controls() {
   connect(select_, &QToolButton::toggled, view_, &TimelineView::set_select_mode);
   connect(view_, &TimelineView::select_mode_changed, select_, &QToolButton::setChecked);
 
-  flows_ = new QCheckBox(tr("Flow &lines"), row);
+  flows_ = new QCheckBox(tr("Fl&ow lines"), row);
   flows_->setChecked(true);
   flows_->setToolTip(tr("Join one collective over all ranks; the triangle marks the last to start"));
   layout->addWidget(flows_);
@@ -68,6 +69,7 @@ QWidget* TimelinePage::make_controls() {
   raw_->setToolTip(tr("NVTX ranges, kernels and CUDA calls as they were recorded"));
   layout->addWidget(raw_);
   connect(raw_, &QCheckBox::toggled, view_, &TimelineView::set_raw);
+  connect(view_, &TimelineView::raw_changed, raw_, &QCheckBox::setChecked);
   return row;
 }
 
@@ -95,8 +97,8 @@ QWidget* TimelinePage::make_panels() {
   range_ = new RangeStatistics(selection(), *source_, panels_);
   step_panel_ = new StepPanel(panels_);
   panels_->addTab(details_, tr("Eve&nt"));
-  panels_->addTab(range_, tr("Selected ran&ge"));
-  panels_->addTab(step_panel_, tr("Step and its s&imulation"));
+  panels_->addTab(range_, tr("Sele&cted range"));
+  panels_->addTab(step_panel_, tr("Ste&p and its simulation"));
   connect(panels_, &QTabWidget::currentChanged, this, &TimelinePage::show_step_panel);
   return panels_;
 }
@@ -129,6 +131,7 @@ std::vector<std::pair<QString, QString>> TimelinePage::keys() const {
           {tr("C, click on a rank"), tr("collapse or open a rank")},
           {tr("Ctrl+F"), tr("find events by name")},
           {tr("N, Shift+N"), tr("next and previous hit")},
+          {tr("Ctrl+C, Ctrl+Shift+S"), tr("copy the picture, save it as PNG or SVG")},
           {tr("Esc"), tr("end selecting, forget the range, forget the focus")}};
 }
 

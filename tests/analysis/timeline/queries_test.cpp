@@ -1,6 +1,7 @@
 // Statistics of a range, search and flows, with values worked out by hand from the synthetic run.
 #include <gtest/gtest.h>
 
+#include "analysis/timeline/details.hpp"
 #include "analysis/timeline/flows.hpp"
 #include "analysis/timeline/load.hpp"
 #include "analysis/timeline/search.hpp"
@@ -142,6 +143,36 @@ TEST_F(TimelineQueries, GroupsAreFoundByTimeAndByEvent) {
   EXPECT_EQ(last, 2U);
   for (const Collective& c : all_->collectives) EXPECT_EQ(group_of(*all_, {c.row, c.event}), c.group);
   EXPECT_FALSE(group_of(*all_, {0, 0})) << "a step";
+}
+
+TEST(TimelineGroups, ALongOneMakesNoOthersTouchTheRange) {
+  Timeline all;
+  all.groups.push_back({{}, 0, 1000});
+  for (std::int64_t i = 0; i < 100; ++i) all.groups.push_back({{}, 1000 + 10 * i, 1005 + 10 * i});
+  all.longest_group_ns = 1000;
+  EXPECT_EQ(groups_touching(all, 1500, 1530, 3), (std::vector<std::uint32_t>{51, 52, 53}));
+  EXPECT_FALSE(groups_touching(all, 1500, 1530, 2)) << "more than asked for";
+  EXPECT_EQ(groups_touching(all, 1505, 1506, 3), (std::vector<std::uint32_t>{51})) << "it ends at 1505";
+  EXPECT_EQ(groups_touching(all, 500, 600, 3), (std::vector<std::uint32_t>{0}));
+  EXPECT_TRUE(groups_touching(all, 5000, 6000, 3)->empty());
+}
+
+TEST(TimelineForeignFile, APhaseCalledStepIsNoStep) {
+  test::TracedFile file;
+  {
+    store::Database db = store::Database::open_write(file.path);
+    db.sql().exec("UPDATE phase SET name = 'step', bytes = 4096 WHERE name = 'forward'");
+  }
+  const auto all = load(file.path, test::traced_measurement);
+  int seen = 0;
+  for (std::uint32_t r = 0; r < all->rows.size(); ++r)
+    for (std::uint32_t i = 0; i < all->rows[r].size(); ++i) {
+      if (all->names.text(all->rows[r].name[i]) != "step") continue;
+      ++seen;
+      EXPECT_EQ(bytes_of(*all, {r, i}), 4096);
+      for (const Detail& detail : details(*all, {r, i})) EXPECT_NE(detail.name, "samples") << "a step's";
+    }
+  EXPECT_EQ(seen, 10);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "gui/timeline/layout.hpp"
 
 namespace ddpprof::gui {
@@ -62,6 +64,16 @@ TEST(Geometry, LabelsHaveTheirUnit) {
                         Case{2.0e9, 5e8, "2.0 s"}, Case{12'345'678.0, 1.0, "12.345678 ms"}, Case{250.0, 50.0, "250 ns"},
                         Case{-2000.0, 1000.0, "-2 µs"}, Case{0.5, 0.1, "0.5 ns"}})
     EXPECT_EQ(time_label(c.ns, c.step_ns), c.label) << c.ns << " by " << c.step_ns;
+}
+
+TEST(Geometry, PixelsFarOutsideStayNumbersToReckonWith) {
+  EXPECT_EQ(pixel(3.9), 3);
+  EXPECT_EQ(pixel(-0.1), -1);
+  // Ten seconds at 20 px for a ns.
+  for (const double far : {2e11, 1e300, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(pixel(far), 100'000'000) << far;
+    EXPECT_EQ(pixel(-far), -100'000'000) << far;
+  }
 }
 
 TEST(Geometry, TicksAreRoundNumbersWithRoomForTheirLabels) {
@@ -151,6 +163,14 @@ TEST(TimelineLayout, HitsAreEventsOrSaidToBeFolded) {
   }
   EXPECT_FALSE(hit(all, 0, fine, 300.0));
   EXPECT_FALSE(hit(all, 0, fine, 5000.0));
+}
+
+TEST(TimelineLayout, AFocusedEventKnowsHowManyAreFoldedWithIt) {
+  const timeline::Timeline all = two_ranks();  // [1000, 1050), [1100, 1101), [1101, 1102), [1500, 1900)
+  EXPECT_EQ(folded_with(all, {0, 1}, {0.0, 10.0}), 2U);
+  EXPECT_EQ(folded_with(all, {0, 2}, {0.0, 100.0}), 3U) << "within 200 ns";
+  EXPECT_EQ(folded_with(all, {0, 1}, {0.0, 0.05}), 1U);
+  EXPECT_EQ(folded_with(all, {0, 0}, {0.0, 10.0}), 1U) << "5 px wide";
 }
 
 }  // namespace

@@ -3,19 +3,24 @@
 
 #include <gtest/gtest.h>
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QSpinBox>
+#include <QTabWidget>
 #include <QTest>
+#include <QThreadPool>
 
+#include "analysis/fit/lanes.hpp"
 #include "gui/pages/timeline/finder.hpp"
 #include "gui/pages/timeline/step_panel.hpp"
 #include "gui/timeline/range_statistics.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "tests/analysis/timeline/traced_run.hpp"
+#include "tests/gui/accelerators.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -131,6 +136,15 @@ TEST_F(TimelinePageTest, SearchStepsThroughItsHitsAndComesRound) {
   EXPECT_EQ(page_.finder().state(), "1 of 3");
   page_.finder().previous();
   EXPECT_EQ(page_.finder().state(), "3 of 3");
+  page_.view().set_focus(std::nullopt);
+  EXPECT_EQ(page_.finder().state(), "3 hits");
+  // 1 alone is one hit.
+  for (const std::size_t count : {std::size_t{1}, std::size_t{11}, std::size_t{21}}) {
+    page_.view().set_hits({}, std::vector<timeline::EventRef>(count, timeline::EventRef{0, 3}));
+    page_.view().set_focus(timeline::EventRef{0, 0});
+    EXPECT_EQ(page_.finder().state(), count == 1 ? "1 hit" : QString("%1 hits").arg(count));
+    page_.view().set_focus(std::nullopt);
+  }
   find("no such name");
   EXPECT_EQ(page_.finder().state(), "no hit");
   find("");
@@ -142,6 +156,36 @@ TEST_F(TimelinePageTest, EnterBeforeTheAnswerGoesToTheFirstHitOnceItIsFound) {
   QTest::keyClick(&page_.finder().box(), Qt::Key_Return);
   ASSERT_TRUE(QTest::qWaitFor([&] { return page_.view().focus().has_value(); }, patience_ms));
   EXPECT_EQ(focused(), "Outer never ended");
+}
+
+TEST_F(TimelinePageTest, PreviousBeforeTheAnswerGoesToTheLastHitOfTheNewText) {
+  find("backward");
+  page_.finder().box().setText("outer");
+  page_.finder().previous();
+  EXPECT_FALSE(page_.view().focus()) << "not to a hit of the old text";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page_.view().focus().has_value(); }, patience_ms));
+  EXPECT_EQ(page_.finder().state(), "3 of 3");
+}
+
+TEST_F(TimelinePageTest, AHitAmongHiddenRawEventsShowsThem) {
+  QCheckBox* raw = nullptr;
+  for (QCheckBox* box : page_.findChildren<QCheckBox*>())
+    if (box->text().remove('&') == "Raw events") raw = box;
+  ASSERT_NE(raw, nullptr);
+  raw->click();
+  EXPECT_FALSE(page_.view().raw());
+  find("saxpy");
+  page_.finder().next();
+  ASSERT_TRUE(page_.view().focus());
+  EXPECT_TRUE(raw->isChecked());
+  EXPECT_FALSE(page_.view().rect_of(*page_.view().focus()).isEmpty());
+}
+
+TEST_F(TimelinePageTest, EachAcceleratorLeadsToOnePlace) {
+  EXPECT_EQ(clashing_letters(page_).join("; ").toStdString(), "");
+  selection_.set_measurement(3);
+  page_.source().cancel();  // its button, too
+  EXPECT_EQ(clashing_letters(page_).join("; ").toStdString(), "");
 }
 
 TEST_F(TimelinePageTest, TheEventUnderFocusIsDescribed) {
@@ -187,7 +231,34 @@ TEST_F(TimelinePageTest, AMeasuredStepIsShownOverItsSimulation) {
   EXPECT_EQ(measured.lanes()->step, 2);
   EXPECT_DOUBLE_EQ(measured.lanes()->step_s, 0.13);
   const LaneView& simulated = page_.step_panel().simulated();
-  EXPECT_TRUE(simulated.lanes() || !simulated.message().isEmpty()) << "its twin, or why there is none";
+  const auto file = open_file(file_.path);
+  ASSERT_TRUE(file->models) << file->why_no_models;
+  const step::StepLanes twin = fit::simulated_lanes(*file->models, "ddp", 2, file->predict);
+  ASSERT_TRUE(simulated.lanes()) << simulated.message().toStdString();
+  EXPECT_DOUBLE_EQ(simulated.lanes()->step_s, twin.step_s);
+  EXPECT_EQ(simulated.lanes()->lanes.size(), twin.lanes.size());
+}
+
+TEST_F(TimelinePageTest, TheStepThatWasAskedForLastIsShownOverItsSimulation) {
+  auto* panels = page_.findChild<QTabWidget*>();
+  ASSERT_NE(panels, nullptr);
+  QSignalSpy shown(&page_.step_panel(), &StepPanel::shown);
+  const auto next_shown = [&]() -> std::int64_t {
+    if (!QTest::qWaitFor([&] { return !shown.isEmpty(); }, patience_ms)) return -1;
+    shown.clear();
+    const auto& lanes = page_.step_panel().measured().lanes();
+    return lanes ? lanes->step : -1;
+  };
+  panels->setCurrentWidget(&page_.step_panel());
+  EXPECT_GT(next_shown(), 0) << "a typical one: the first is not";
+  auto* box = page_.findChild<QSpinBox*>();
+  QTest::keyClick(box->findChild<QLineEdit*>(), Qt::Key_Return);
+  EXPECT_EQ(next_shown(), 0) << "the first was asked for";
+  page_.view().set_focus(timeline::EventRef{0, 3});
+  EXPECT_EQ(next_shown(), 3) << "the focused event's";
+  box->setValue(1);
+  QTest::keyClick(box->findChild<QLineEdit*>(), Qt::Key_Return);
+  EXPECT_EQ(next_shown(), 1);
 }
 
 TEST_F(TimelinePageTest, AFileWithoutRawEventsShowsItsStepsAndSaysHowToHaveMore) {
@@ -211,7 +282,9 @@ TEST_F(TimelinePageTest, ReadingCanBeStoppedAndTakenUpAgain) {
   page_.source().cancel();
   EXPECT_TRUE(page_.source().was_cancelled());
   EXPECT_TRUE(page_.message().startsWith("Reading was stopped")) << page_.message().toStdString();
-  QTest::qWait(50);
+  // Whatever was on its way has arrived.
+  ASSERT_TRUE(QThreadPool::globalInstance()->waitForDone(patience_ms));
+  QCoreApplication::processEvents();
   EXPECT_FALSE(page_.source().timeline()) << "no late answer";
   page_.source().retry();
   ASSERT_TRUE(complete());

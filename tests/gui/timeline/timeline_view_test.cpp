@@ -239,6 +239,74 @@ TEST_F(TimelineViewTest, WhatIsPaintedHasTheCategoriesColours) {
   EXPECT_LT(after.lightness(), 128) << "the palette is followed";
 }
 
+TEST_F(TimelineViewTest, AFileThatIsOpenedEndsADrag) {
+  const QPoint at = in_area(100.0);
+  const auto move = [&](const QPoint& to) {
+    QMouseEvent event(QEvent::MouseMove, to, view_.viewport()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
+                      Qt::ShiftModifier);
+    QApplication::sendEvent(view_.viewport(), &event);
+  };
+  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
+  QTest::mousePress(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at);
+  move(at + QPoint(30, 0));
+  ASSERT_TRUE(view_.range());
+  view_.set_timeline(nullptr);
+  move(at + QPoint(60, 0));
+  EXPECT_FALSE(view_.range());
+  QTest::mouseRelease(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at + QPoint(60, 0));
+  EXPECT_TRUE(chosen.isEmpty());
+  view_.set_timeline(all_);
+  view_.show_range(1100 * ms, 1200 * ms);
+  QTest::mousePress(view_.viewport(), Qt::LeftButton, Qt::NoModifier, at);
+  move(at + QPoint(40, 0));
+  EXPECT_EQ(view_.viewport()->cursor().shape(), Qt::ClosedHandCursor);
+  view_.set_timeline(nullptr);
+  EXPECT_EQ(view_.viewport()->cursor().shape(), Qt::ArrowCursor);
+}
+
+TEST_F(TimelineViewTest, ADragGoesOnFromTheSameMomentWhenRawEventsBeginEarlier) {
+  view_.show_range(1100 * ms, 1200 * ms);
+  const QPoint at = in_area(100.0);
+  const auto pressed_ns = all_->begin_ns + std::llround(view_.axis().ns_of(at.x() - view_.area_origin().x()));
+  QTest::mousePress(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at);
+  auto earlier = std::make_shared<timeline::Timeline>(*all_);
+  earlier->begin_ns -= 50 * ms;
+  view_.set_timeline(earlier);
+  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
+  QTest::mouseRelease(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at + QPoint(80, 0));
+  ASSERT_EQ(chosen.size(), 1);
+  EXPECT_NEAR(static_cast<double>(chosen[0][0].toLongLong() - pressed_ns), 0.0, 2.0);
+}
+
+TEST_F(TimelineViewTest, HiddenRawEventsLoseTheFocusAndFocusingOneShowsThem) {
+  const timeline::EventRef raw{row_of(0, timeline::TrackKind::nvtx), 0};
+  QSignalSpy changed(&view_, &TimelineView::raw_changed);
+  view_.set_focus(raw);
+  EXPECT_TRUE(changed.isEmpty());
+  view_.set_raw(false);
+  EXPECT_FALSE(view_.focus());
+  EXPECT_EQ(view_.layout().of_row(raw.row), nullptr);
+  view_.set_focus(raw);
+  EXPECT_TRUE(view_.raw());
+  EXPECT_FALSE(view_.rect_of(raw).isEmpty());
+  ASSERT_EQ(changed.size(), 2);
+  EXPECT_EQ(changed[1][0].toBool(), true);
+}
+
+TEST_F(TimelineViewTest, ACollapsedRanksFocusGoesToItsStep) {
+  view_.set_focus(timeline::EventRef{row_of(0, timeline::TrackKind::collectives), 1});
+  ASSERT_EQ(view_.layout().of_row(view_.focus()->row)->what, Line::What::row);
+  const std::int64_t before_ns = all_->rows[view_.focus()->row].start_ns[view_.focus()->event];
+  QTest::keyClick(&view_, Qt::Key_C);
+  ASSERT_TRUE(view_.focus());
+  EXPECT_EQ(view_.focus()->row, row_of(0, timeline::TrackKind::steps));
+  const timeline::Event step = all_->rows[view_.focus()->row].at(view_.focus()->event);
+  EXPECT_LE(step.start_ns, before_ns);
+  EXPECT_GT(step.end_ns(), before_ns);
+  QTest::keyClick(&view_, Qt::Key_C);
+  EXPECT_FALSE(view_.collapsed(0));
+}
+
 TEST_F(TimelineViewTest, HitsAreMarkedAndEmptyTimelinesArePainted) {
   const QImage before = view_.viewport()->grab().toImage();
   view_.set_hits(timeline::matching_names(all_->names, "backward"), *timeline::search(*all_, "backward"));
