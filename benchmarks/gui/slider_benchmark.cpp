@@ -1,13 +1,18 @@
 // One knob moved to the redrawn plot: simulate, set the data, paint 1280 x 800 into memory. Goal: one frame, 16 ms.
 //
 // `quick` is what the window does for a move: as many N as can be simulated within its 6 ms, at least a coarse curve.
-// `whole` is all 64 N with what is said of the chosen one, as it follows when the first look was coarse.
+// `whole` is all 64 N with what is said of the chosen one, as it follows when the first look was coarse. The file has
+// what it was measured from, two repeats of 30 steps at each N; with DDPPROF_BENCHMARK_FILE=FILE.db in the environment
+// the same is done with a trace database.
 #include <benchmark/benchmark.h>
 
 #include <QApplication>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <iostream>
+#include <stdexcept>
 #include <vector>
 
 #include "analysis/fit/predictor.hpp"
@@ -78,15 +83,47 @@ fit::Models measured_models(bool nccl, std::int64_t buckets) {
   return models;
 }
 
+// The measurements behind the models, as a database holds them: at each N both repeats' steps and their parts.
+std::vector<report::Configuration> configurations_of(const fit::Models& models) {
+  std::vector<report::Configuration> all;
+  std::int64_t id = 0;
+  for (const auto& [workers, profile] : models.measured.ddp) {
+    report::Configuration configuration;
+    configuration.kind = "train";
+    configuration.strategy = profile.strategy;
+    configuration.backend = profile.machine.backend;
+    configuration.device = profile.machine.device;
+    configuration.world_size = workers;
+    configuration.batch_per_worker = profile.batch_per_worker;
+    configuration.accumulation = 1;
+    for (std::size_t repeat = 0; repeat < profile.step_repeats.size(); ++repeat) {
+      configuration.measurements.push_back(++id);
+      for (std::size_t i = 0; i < profile.step_repeats[repeat].size(); ++i) {
+        report::RunStep step;
+        step.measurement = id;
+        step.repeat = static_cast<std::int64_t>(repeat);
+        step.step = static_cast<std::int64_t>(i);
+        step.kind = "measured";
+        step.duration_s = profile.step_repeats[repeat][i];
+        step.samples = workers * profile.batch_per_worker;
+        step.compute_s = profile.forward_s + profile.backward_s + profile.optimizer_s;
+        step.communication_s = profile.communication_s;
+        step.exposed_s = profile.exposed_s;
+        step.overlapped_s = profile.communication_s - profile.exposed_s;
+        configuration.measured.push_back(std::move(step));
+      }
+    }
+    all.push_back(std::move(configuration));
+  }
+  return all;
+}
+
 double at_share(std::vector<double> sorted, double share) {
   return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
-void slider(benchmark::State& state, bool whole) {
-  auto file = std::make_shared<gui::OpenedFile>();
-  file->models = std::make_shared<const fit::Models>(measured_models(state.range(0) != 0, state.range(1)));
-  if (!file->models->all_reduce.usable) return state.SkipWithError(file->models->all_reduce.status.c_str());
-  const Knobs measured = gui::whatif::measured_knobs(*file, "ddp");
+void slider(benchmark::State& state, const std::shared_ptr<const gui::OpenedFile>& file, bool whole) {
+  const Knobs measured = gui::whatif::measured_knobs(*file, gui::whatif::first_strategy(*file));
   Simulations simulations(file);
   ScalingPlot plot;
   plot.resize(1280, 800);
@@ -122,8 +159,16 @@ void slider(benchmark::State& state, bool whole) {
   state.counters["drawn_n"] = points / static_cast<double>(frames_ms.size());
 }
 
-void quick(benchmark::State& state) { slider(state, false); }
-void whole(benchmark::State& state) { slider(state, true); }
+void made_up(benchmark::State& state, bool whole) {
+  auto file = std::make_shared<gui::OpenedFile>();
+  file->models = std::make_shared<const fit::Models>(measured_models(state.range(0) != 0, state.range(1)));
+  if (!file->models->all_reduce.usable) return state.SkipWithError(file->models->all_reduce.status.c_str());
+  file->configurations = configurations_of(*file->models);
+  slider(state, file, whole);
+}
+
+void quick(benchmark::State& state) { made_up(state, false); }
+void whole(benchmark::State& state) { made_up(state, true); }
 BENCHMARK(quick)
     ->ArgNames({"nccl", "buckets"})
     ->ArgsProduct({{1, 0}, {10, 100}})
@@ -145,6 +190,21 @@ int main(int argc, char** argv) {
   QApplication::setStyle("Fusion");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  if (const QString path = qEnvironmentVariable("DDPPROF_BENCHMARK_FILE"); !path.isEmpty()) {
+    try {
+      const auto file = gui::open_file(path.toStdString());
+      if (!file->models) throw std::runtime_error(path.toStdString() + ": " + file->why_no_models);
+      for (const bool all : {false, true})
+        benchmark::RegisterBenchmark(all ? "whole_of_file" : "quick_of_file",
+                                     [file, all](benchmark::State& state) { slider(state, file, all); })
+            ->UseRealTime()
+            ->Iterations(all ? 100 : 300)
+            ->Unit(benchmark::kMillisecond);
+    } catch (const std::exception& error) {
+      std::cerr << error.what() << '\n';
+      return 1;
+    }
+  }
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -2,11 +2,12 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QFileDialog>
 #include <QMenu>
 #include <QSvgGenerator>
 #include <cmath>
 #include <stdexcept>
+
+#include "gui/plots/picture_path.hpp"
 
 namespace ddpprof::gui {
 
@@ -83,14 +84,13 @@ void Plot::copy_picture() {
 }
 
 void Plot::ask_and_save() {
-  const QString path =
-      QFileDialog::getSaveFileName(this, tr("Save plot"), name_ + ".png", tr("PNG (*.png);;SVG (*.svg)"));
+  const QString path = ask_picture_path(this, name_);
   if (path.isEmpty()) return;
   try {
-    if (path.endsWith(".svg", Qt::CaseInsensitive))
+    if (is_svg(path))
       save_svg(path);
     else
-      save_png(path.endsWith(".png", Qt::CaseInsensitive) ? path : path + ".png");
+      save_png(path);
     emit says(tr("Saved %1").arg(path));
   } catch (const std::exception& error) {
     emit says(QString::fromStdString(error.what()));

@@ -45,6 +45,7 @@ void Region::hide() {
 }
 
 bool Region::visible() const { return shown_; }
+bool Region::label_visible() const { return text_->visible(); }
 QString Region::label() const { return text_->text(); }
 
 void Region::restyle(Colour which, double strength, Qt::BrushStyle style) {

@@ -19,6 +19,7 @@ class Region {
   void hide();
   bool visible() const;
   QString label() const;
+  bool label_visible() const;
   double from() const { return from_; }
   // `strength` from 0 to 1; a pattern hatches it.
   void restyle(Colour which, double strength, Qt::BrushStyle style = Qt::SolidPattern);

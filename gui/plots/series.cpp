@@ -5,6 +5,8 @@
 namespace ddpprof::gui {
 namespace {
 
+constexpr double widest_bar = 14.0, least_bar = 3.0;  // layout units
+
 QCPGraph* add_graph(Plot& plot, const QString& layer) {
   QCPGraph* graph = plot.addGraph();
   graph->setLayer(layer);
@@ -143,6 +145,50 @@ void StackedAreas::restyle() {
     fill.setAlpha(200);
     areas_[part]->setBrush(fill);
   }
+}
+
+StackedBars::StackedBars(Plot& plot, std::vector<StackPart> parts, const QString& layer)
+    : plot_(plot), parts_(std::move(parts)) {
+  for (const StackPart& part : parts_) {
+    auto* bar = new QCPBars(plot.xAxis, plot.yAxis);
+    bar->setLayer(layer);
+    bar->setName(part.name);
+    bar->setSelectable(QCP::stNone);
+    bar->setWidthType(QCPBars::wtAbsolute);
+    bar->setWidth(widest_bar);
+    bar->setStackingGap(0.0);
+    if (!bars_.empty()) bar->moveAbove(bars_.back());
+    list(bar, false);
+    bars_.push_back(bar);
+  }
+}
+
+void StackedBars::set(const QVector<double>& x, const std::vector<QVector<double>>& values) {
+  for (std::size_t part = 0; part < bars_.size(); ++part) bars_[part]->setData(x, values[part], true);
+  make_room();
+}
+
+void StackedBars::clear() {
+  for (QCPBars* bar : bars_) bar->data()->clear();
+}
+
+void StackedBars::restyle() {
+  const QColor edge = colour(Colour::measured, plot_.palette());
+  for (std::size_t part = 0; part < bars_.size(); ++part) {
+    bars_[part]->setPen(QPen(edge, 1.0));
+    bars_[part]->setBrush(colour(parts_[part].colour, plot_.palette()));
+  }
+}
+
+void StackedBars::make_room() {
+  if (bars_.empty()) return;
+  double width = widest_bar;
+  const auto data = bars_.front()->data();
+  for (auto at = data->constBegin(); at != data->constEnd() && at + 1 != data->constEnd(); ++at) {
+    const double apart = plot_.xAxis->coordToPixel((at + 1)->key) - plot_.xAxis->coordToPixel(at->key);
+    width = std::min(width, std::max(least_bar, 0.7 * apart));
+  }
+  for (QCPBars* bar : bars_) bar->setWidth(width);
 }
 
 }  // namespace ddpprof::gui

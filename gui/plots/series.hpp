@@ -46,13 +46,16 @@ class ErrorPoints {
   QCPErrorBars* bars_;
 };
 
+// One meaning of a stack.
+struct StackPart {
+  QString name;
+  Colour colour;
+};
+
 // Areas on top of each other, the first at the bottom; each has a name and a colour.
 class StackedAreas {
  public:
-  struct Part {
-    QString name;
-    Colour colour;
-  };
+  using Part = StackPart;
   StackedAreas(Plot& plot, std::vector<Part> parts, const QString& layer = QStringLiteral("main"));
 
   // values[part][point], none below 0. Parts that are 0 everywhere leave the legend.
@@ -66,6 +69,25 @@ class StackedAreas {
   Plot& plot_;
   std::vector<Part> parts_;
   std::vector<QCPGraph*> areas_;
+};
+
+// Narrow bars of the same parts, outlined: they stand on areas of their colours, whose legend is theirs.
+class StackedBars {
+ public:
+  StackedBars(Plot& plot, std::vector<StackPart> parts, const QString& layer = QStringLiteral("main"));
+
+  // values[part][point], none below 0.
+  void set(const QVector<double>& x, const std::vector<QVector<double>>& values);
+  void clear();
+  void restyle();
+  void make_room();  // narrower where they would touch: after each change of size or range
+  std::size_t size() const { return parts_.size(); }
+  QCPBars* bar(std::size_t part) { return bars_[part]; }
+
+ private:
+  Plot& plot_;
+  std::vector<StackPart> parts_;
+  std::vector<QCPBars*> bars_;
 };
 
 }  // namespace ddpprof::gui

@@ -78,6 +78,7 @@ void KnobBase::mark(const QString& measured) {
 Knob::Knob(const QString& label, const QString& help, const ValueRange& range, const QString& unit, int decimals,
            QWidget* parent, const QString& zero)
     : KnobBase(label, help, parent),
+      usual_(range),
       range_(range),
       stops_(slider_stops(range)),
       value_(range.low),
@@ -115,12 +116,15 @@ void Knob::set_value(double value) {
 
 void Knob::set_measured(double value) {
   measured_ = value;
+  range_ = widened(usual_, value);
   // What was measured is a stop of the slider: it comes back to it.
-  if (value > range_.low && value < range_.high && std::find(stops_.begin(), stops_.end(), value) == stops_.end()) {
-    stops_ = slider_stops(range_);
-    stops_.insert(std::upper_bound(stops_.begin(), stops_.end(), value), value);
-    const QSignalBlocker quiet(slider_);
+  stops_ = slider_stops(range_);
+  if (const auto at = std::lower_bound(stops_.begin(), stops_.end(), value); at != stops_.end() && *at != value)
+    stops_.insert(at, value);
+  {
+    const QSignalBlocker quiet_slider(slider_), quiet_box(box_);
     slider_->setMaximum(static_cast<int>(stops_.size()) - 1);
+    box_->setRange(range_.low, range_.high);
   }
   show_value();
 }

@@ -36,7 +36,6 @@ class KnobBase : public QWidget {
   void mark(const QString& measured);  // after every change: bold and dotted where it differs
   QGridLayout* grid() { return grid_; }
   QLabel* label_widget() { return label_; }
-  QString help() const { return help_; }
 
  private:
   QString text_, help_, why_disabled_;
@@ -54,7 +53,7 @@ class Knob : public KnobBase {
        QWidget* parent = nullptr, const QString& zero = {});
 
   double value() const { return value_; }
-  // Neither says `changed`.
+  // Neither says `changed`. The range is as wide as the measured value needs.
   void set_value(double);
   void set_measured(double);
   bool differs() const override;
@@ -72,6 +71,7 @@ class Knob : public KnobBase {
   void take(double value);  // from the user
   void show_value();
 
+  const ValueRange usual_;
   ValueRange range_;
   std::vector<double> stops_;
   double value_, measured_;

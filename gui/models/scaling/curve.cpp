@@ -25,6 +25,18 @@ double CurvePoint::overlapped_s() const {
   return std::clamp(terms.communication_s - terms.exposed_s, 0.0, std::max(0.0, terms.compute_s));
 }
 
+StepParts parts(const CurvePoint& point, bool copies) {
+  const fit::Terms& terms = point.terms;
+  StepParts of;
+  of.overlapped_s = copies ? 0.0 : point.overlapped_s();
+  of.compute_s = terms.compute_s - of.overlapped_s;
+  of.exposed_s = terms.exposed_s + (copies ? terms.skew_s : 0.0);
+  of.skew_s = copies ? 0.0 : terms.skew_s;
+  of.input_s = std::min(terms.input_s, std::max(0.0, terms.other_s));
+  of.other_s = terms.other_s - of.input_s;
+  return of;
+}
+
 const CurvePoint* Curve::at(std::int64_t workers) const {
   const auto found = std::lower_bound(points.begin(), points.end(), workers,
                                       [](const CurvePoint& point, std::int64_t n) { return point.workers < n; });

@@ -32,6 +32,9 @@ struct CurvePoint {
   double overlapped_s() const;
 };
 
+// With copies, DataParallel's, waiting is part of them and nothing is beside compute.
+StepParts parts(const CurvePoint&, bool copies);
+
 struct Curve {
   std::vector<CurvePoint> points;  // by N; those without figures are left out
   std::string why_not;             // of the first of these

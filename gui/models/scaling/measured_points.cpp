@@ -23,7 +23,6 @@ std::vector<MeasuredPoint> measured_points(const std::vector<report::Configurati
       point.efficiency = *point.speedup / static_cast<double>(c->world_size);
     }
     point.compute_s = median(&RunStep::compute_s);
-    point.communication_s = median(&RunStep::communication_s);
     point.overlapped_s = median(&RunStep::overlapped_s);
     point.exposed_s = median(&RunStep::exposed_s);
     point.skew_s = median(&RunStep::skew_s);
@@ -35,6 +34,21 @@ std::vector<MeasuredPoint> measured_points(const std::vector<report::Configurati
   std::stable_sort(points.begin(), points.end(),
                    [](const MeasuredPoint& a, const MeasuredPoint& b) { return a.workers < b.workers; });
   return points;
+}
+
+StepParts parts(const MeasuredPoint& point) {
+  StepParts of;
+  if (point.strategy == "dp") {
+    of.exposed_s = point.copy_s;
+  } else {
+    of.overlapped_s = std::clamp(point.overlapped_s, 0.0, std::max(0.0, point.compute_s));
+    of.skew_s = std::clamp(point.skew_s, 0.0, std::max(0.0, point.exposed_s));
+    of.exposed_s = point.exposed_s - of.skew_s;
+  }
+  of.compute_s = point.compute_s - of.overlapped_s;
+  of.input_s = point.data_wait_s + point.host_to_device_s;
+  of.other_s = std::max(0.0, point.step_s.mid - point.compute_s - of.exposed_s - of.skew_s - of.input_s);
+  return of;
 }
 
 }  // namespace ddpprof::gui::whatif

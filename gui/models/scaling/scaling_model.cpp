@@ -33,6 +33,13 @@ PredictTables predict_tables(const OpenedFile& file, const fit::PredictOptions& 
   return tables;
 }
 
+fit::PredictOptions tables_question(const OpenedFile& file, const Snapshot& shot) {
+  fit::PredictOptions options = predict_options(file, shot.knobs);
+  options.workers = table_counts(shot.limit, file.workers(shot.knobs.base_strategy()), shot.knobs.workers);
+  options.what_if = shot.change;
+  return options;
+}
+
 ScalingModel::ScalingModel(QObject* parent)
     : QObject(parent),
       moving_(this, &quick_),
@@ -204,10 +211,9 @@ void ScalingModel::fill_tables() {
     return;
   }
   tables_stale_ = false;
-  fit::PredictOptions options = predict_options(*file_, knobs_);
-  options.workers = tables_workers();
-  options.what_if = snapshot_.change;
-  filling_.start([file = file_, options](const Cancelled&) { return predict_tables(*file, options); },
+  // Of the snapshot, even where the knobs have moved on: its change belongs to its knobs alone.
+  filling_.start([file = file_, options = tables_question(*file_, snapshot_)](
+                     const Cancelled&) { return predict_tables(*file, options); },
                  [this](PredictTables tables) {
                    tables_ = std::move(tables);
                    emit tables_changed();

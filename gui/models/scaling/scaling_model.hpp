@@ -5,7 +5,6 @@
 // knobs rest, the slower answers follow: which knob helps most, and the tables of `ddpprof predict`.
 #pragma once
 
-#include <QElapsedTimer>
 #include <QObject>
 #include <QThreadPool>
 #include <QTimer>
@@ -24,6 +23,8 @@ struct PredictTables {
   bool has_what_if = false;
 };
 PredictTables predict_tables(const OpenedFile&, const fit::PredictOptions&);
+// The question that a snapshot answers, for its tables: machine, change and N are all of one state of the knobs.
+fit::PredictOptions tables_question(const OpenedFile&, const Snapshot&);
 
 class ScalingModel : public QObject {
   Q_OBJECT

@@ -54,6 +54,16 @@ std::shared_ptr<const fit::Predictor> Simulations::predictor(const Knobs& knobs)
   return machine(knobs, lock).predictor;
 }
 
+std::shared_ptr<const std::vector<MeasuredPoint>> Simulations::measured(const Knobs& knobs) {
+  const std::string strategy = knobs.base_strategy();
+  std::unique_lock lock(mutex_);
+  if (const auto found = measured_.find(strategy); found != measured_.end()) return found->second;
+  lock.unlock();  // as for a predictor
+  auto made = std::make_shared<const std::vector<MeasuredPoint>>(measured_points(file_->configurations, strategy));
+  lock.lock();
+  return measured_.try_emplace(strategy, std::move(made)).first->second;
+}
+
 bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<const std::int64_t> workers,
                       Clock::time_point deadline, const std::function<bool()>& stop, Outlooks& found) {
   const std::string words = words_of(change);

@@ -38,7 +38,8 @@ class Simulations {
   // The step of one worker, under a change or none.
   double one_step_s(const Knobs&, const fit::WhatIf&);
 
-  const OpenedFile& file() const { return *file_; }
+  // measured_points of the base strategy: their intervals take longer than a frame, and no knob changes them.
+  std::shared_ptr<const std::vector<MeasuredPoint>> measured(const Knobs&);
 
  private:
   using Key = std::tuple<std::string, std::int64_t, bool>;  // strategy, ranks per host, dedicated
@@ -52,6 +53,7 @@ class Simulations {
   std::shared_ptr<const OpenedFile> file_;
   std::mutex mutex_;
   std::map<Key, Machine> machines_;
+  std::map<std::string, std::shared_ptr<const std::vector<MeasuredPoint>>> measured_;  // by base strategy
 };
 
 // The words by which a change is known.

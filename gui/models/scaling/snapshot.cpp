@@ -37,7 +37,7 @@ Snapshot answer(Simulations& simulations, const Question& question, Simulations:
   shot.knobs = knobs;
   shot.measured_knobs = question.measured_knobs;
   shot.limit = std::max(question.limit, knobs.workers);
-  shot.measured = measured_points(simulations.file().configurations, knobs.base_strategy());
+  shot.measured = *simulations.measured(knobs);
   shot.refusal = simulations.refusal(knobs);
   if (!shot.refusal.empty()) {
     shot.complete = true;

@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QScrollBar>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "gui/widgets/knob.hpp"
@@ -69,7 +70,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
   add(KnobId::bucket_cap, new Knob(tr("Bucket ca&p"), tr("DDP's bucket_cap_mb: gradients are put into buckets anew."),
                                    {0.25, 1024.0, true, false}, tr(" MiB"), 2, this));
   add(KnobId::sixteen_bit,
-      new Choice(tr("16 b&its"), tr("Gradients halved on the wire by a hook, or the whole model in 16 bits."),
+      new Choice(tr("16-bit numbe&rs"), tr("Gradients halved on the wire by a hook, or the whole model in 16 bits."),
                  {{"", tr("as measured"), {}},
                   {"compression=fp16", tr("compress gradients: fp16"), {}},
                   {"compression=bf16", tr("compress gradients: bf16"), {}},
@@ -82,9 +83,9 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
   heading(tr("What if: work"));
   add(KnobId::batch,
       new Knob(tr("Batch per wor&ker"), tr("Samples of one micro-batch."), {1.0, 65536.0, true, true}, {}, 0, this));
-  add(KnobId::accumulation, new Knob(tr("&Accumulation"), tr("Micro-batches before gradients are reduced once."),
+  add(KnobId::accumulation, new Knob(tr("Accumulatio&n"), tr("Micro-batches before gradients are reduced once."),
                                      {1.0, 256.0, true, true}, {}, 0, this));
-  add(KnobId::compute, new Knob(tr("Comp&ute speed"), tr("Forward, backward and optimizer so many times as fast."),
+  add(KnobId::compute, new Knob(tr("Co&mpute speed"), tr("Forward, backward and optimizer so many times as fast."),
                                 {0.1, 20.0, true, false}, tr(" ×"), 3, this));
   column_->addStretch(1);
   // Wide enough that nothing is cut off beside the scroll bar.
@@ -151,7 +152,8 @@ void KnobPanel::show_knobs(const Knobs& knobs, const Knobs& measured) {
   put(KnobId::bandwidth, knobs.bandwidth, measured.bandwidth);
   put(KnobId::latency, knobs.latency, measured.latency);
   put(KnobId::bucket_cap, knobs.bucket_cap_mb, measured.bucket_cap_mb);
-  put(KnobId::batch, real(knobs.batch), real(measured.batch));
+  // One that the file does not tell is no change of it.
+  put(KnobId::batch, real(std::max<std::int64_t>(1, knobs.batch)), real(std::max<std::int64_t>(1, measured.batch)));
   put(KnobId::accumulation, real(knobs.accumulation), real(measured.accumulation));
   put(KnobId::compute, knobs.compute, measured.compute);
   pick(KnobId::strategy, knobs.strategy, measured.strategy);

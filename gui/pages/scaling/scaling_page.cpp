@@ -6,16 +6,19 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSplitter>
+#include <QStyle>
 #include <QTabWidget>
 #include <QTextDocumentFragment>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
@@ -34,6 +37,22 @@ QString html(const std::vector<Sentence>& all) {
                      QString::fromStdString(one.text).toHtmlEscaped());
   }
   return text + QStringLiteral("</table>");
+}
+
+// Columns as narrow as their texts, the first wrapped if need be: what is asked for is seen without scrolling.
+void tighten(TableView& table) {
+  const int margin = 2 * table.style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, &table) + 6;
+  const QFontMetrics heading(table.horizontalHeader()->font()), cell(table.font());
+  const QAbstractItemModel& model = *table.model();
+  for (int i = 0; i < model.columnCount(); ++i) {
+    int needed = heading.horizontalAdvance(model.headerData(i, Qt::Horizontal).toString());
+    for (int row = 0; row < model.rowCount(); ++row)
+      needed = std::max(needed, cell.horizontalAdvance(model.index(row, i).data().toString()));
+    needed += margin;
+    if (i == 0) needed = std::min(needed, 2 * table.width() / 5);
+    table.setColumnWidth(i, std::min(needed, table.columnWidth(i)));
+  }
+  table.resizeRowsToContents();
 }
 
 void make_bold(QLabel* label, int larger) {
@@ -72,7 +91,7 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
   across->setStretchFactor(0, 0);
   across->setStretchFactor(1, 1);
   across->setStretchFactor(2, 0);
-  across->setSizes({knobs_->minimumWidth(), 660, 360});
+  across->setSizes({knobs_->minimumWidth(), 610, 420});
   across->setChildrenCollapsible(false);
   stack_ = new MessageStack(across, this);
   auto* layout = new QVBoxLayout(this);
@@ -253,6 +272,9 @@ QString ScalingPage::summary() const {
 }
 
 void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
+  // Words about another file are none about this one, however long its own take.
+  heading_->clear();
+  summary_->clear();
   model_.set_file(file);
   knobs_->set_file(file.get());
   knobs_->show_knobs(model_.knobs(), model_.measured());
@@ -290,9 +312,6 @@ void ScalingPage::show_snapshot() {
   if (shot.answer || !shot.refusal.empty()) {
     heading_->setText(tr("At N = %1").arg(shot.knobs.workers));
     summary_->setText(html(sentences(shot)));
-  } else if (!model_.file()) {
-    heading_->clear();
-    summary_->clear();
   }
   // Else the words of the last complete answer stay until the new ones are there.
 }
@@ -303,6 +322,7 @@ void ScalingPage::show_levers() {
   const report::Table table = levers_table(levers, model_.levers_workers(), confidence);
   levers_title_->setText(levers.empty() ? QString() : QString::fromStdString(table.title));
   levers_->set_table(table);
+  tighten(*levers_);
 }
 
 void ScalingPage::show_tables() {
@@ -313,6 +333,7 @@ void ScalingPage::show_tables() {
                                                              {knee_, &tables.knee},
                                                              {notes_, &tables.notes}};
   for (const auto& [view, table] : all) view->set_table(*table);
+  tighten(*predictions_);
   tables_->setTabEnabled(tables_->indexOf(what_if_), tables.has_what_if);
   tables_->setTabText(tables_->indexOf(notes_),
                       tables.notes.rows.empty() ? tr("Notes") : tr("Notes (%1)").arg(tables.notes.rows.size()));

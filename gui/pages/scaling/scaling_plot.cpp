@@ -9,24 +9,6 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-using Parts = std::vector<StackedAreas::Part>;
-
-Parts ddp_parts() {
-  return {{ScalingPlot::tr("compute"), Colour::compute},
-          {ScalingPlot::tr("overlapped communication"), Colour::overlapped},
-          {ScalingPlot::tr("exposed communication"), Colour::exposed},
-          {ScalingPlot::tr("skew"), Colour::skew},
-          {ScalingPlot::tr("input"), Colour::input},
-          {ScalingPlot::tr("other"), Colour::other}};
-}
-
-Parts dp_parts() {
-  return {{ScalingPlot::tr("compute"), Colour::compute},
-          {ScalingPlot::tr("copies"), Colour::copies},
-          {ScalingPlot::tr("input"), Colour::input},
-          {ScalingPlot::tr("other"), Colour::other}};
-}
-
 QString axis_label(ScalingPlot::View view) {
   switch (view) {
     case ScalingPlot::View::throughput:
@@ -90,8 +72,10 @@ ScalingPlot::ScalingPlot(QWidget* parent)
                Region(*this, Region::Where::top, true, 3)},
       wide_(*this, Region::Where::bottom, true, 1),
       far_(*this, Region::Where::bottom, true),
-      ddp_stack_(*this, ddp_parts()),
-      dp_stack_(*this, dp_parts()),
+      ddp_stack_(*this, parts_of_step(false)),
+      dp_stack_(*this, parts_of_step(true)),
+      ddp_bars_(*this, parts_of_step(false)),
+      dp_bars_(*this, parts_of_step(true)),
       ideal_(addGraph()),
       own_(*this, tr("predicted, machine as measured")),
       predicted_(*this, tr("predicted")),
@@ -109,6 +93,8 @@ ScalingPlot::ScalingPlot(QWidget* parent)
   chosen_.set_height(0.8);
   place_legend_above(*this, 4);
   connect(this, &Plot::restyled, this, &ScalingPlot::restyle_all);
+  // A new size is known once it is laid out, and before it is drawn.
+  connect(this, &QCustomPlot::afterLayout, this, &ScalingPlot::make_room);
   restyle_all();
   show_nothing();
 }
@@ -155,6 +141,8 @@ void ScalingPlot::draw() {
   ideal_->data()->clear();
   ddp_stack_.clear();
   dp_stack_.clear();
+  ddp_bars_.clear();
+  dp_bars_.clear();
   for (Region& region : regions_) region.hide();
   far_.hide();
   wide_.hide();
@@ -195,6 +183,7 @@ void ScalingPlot::draw_lines(Quantity quantity) {
     points.high.push_back(unit * at->high);
   }
   measured_.set(points.x, points.y, points.low, points.high);
+  measured_.points()->setName(split ? tr("measured, a bar of its parts") : tr("measured"));
 
   const CurvePoint* one = shot.predicted.points.empty() ? nullptr : &shot.predicted.points.front();
   if (one != nullptr && !split) {
@@ -258,26 +247,6 @@ void ScalingPlot::scale_values(Quantity quantity, bool from_zero) {
   }
 }
 
-void ScalingPlot::draw_split() {
-  const Curve& curve = shot_->shown();
-  QVector<double> x;
-  StackedAreas& areas = stack();
-  std::vector<QVector<double>> values(areas.size());
-  for (const CurvePoint& point : curve.points) {
-    const fit::Terms& terms = point.terms;
-    x.push_back(static_cast<double>(point.workers));
-    const double overlapped_s = copies_ ? 0.0 : point.overlapped_s();
-    const double input_s = std::min(terms.input_s, std::max(0.0, terms.other_s));
-    const double rest_s = terms.other_s - input_s;
-    const std::vector<double> parts =
-        copies_
-            ? std::vector{terms.compute_s, terms.exposed_s + terms.skew_s, input_s, rest_s}
-            : std::vector{terms.compute_s - overlapped_s, overlapped_s, terms.exposed_s, terms.skew_s, input_s, rest_s};
-    for (std::size_t i = 0; i < parts.size(); ++i) values[i].push_back(1e3 * std::max(0.0, parts[i]));
-  }
-  areas.set(x, values);
-}
-
 void ScalingPlot::draw_regions() {
   const Snapshot& shot = *shot_;
   const std::vector<Knee>& knees = shot.shown_knees();
@@ -308,6 +277,13 @@ void ScalingPlot::draw_regions() {
     wide_.set(static_cast<double>(first_wide->workers), end, tr("interval wider than a factor of ten"));
 }
 
+void ScalingPlot::make_room() {
+  for (Region& region : regions_) region.make_room();
+  far_.make_room();
+  wide_.make_room();
+  bars().make_room();
+}
+
 void ScalingPlot::draw_chosen() {
   const std::int64_t n = shot_->knobs.workers;
   chosen_.set(static_cast<double>(n), tr("N = %1").arg(n));
@@ -326,6 +302,8 @@ void ScalingPlot::restyle_all() {
   wide_.restyle(Colour::warning, 0.45, Qt::FDiagPattern);
   ddp_stack_.restyle();
   dp_stack_.restyle();
+  ddp_bars_.restyle();
+  dp_bars_.restyle();
   ideal_->setPen(pen(Colour::ideal, 1.6, Qt::DashDotLine));
   own_.restyle(Colour::other, 1.4, Qt::DotLine);
   restyle_predicted();

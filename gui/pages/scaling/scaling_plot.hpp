@@ -36,6 +36,7 @@ class ScalingPlot : public Plot {
   BandedLine& changed() { return changed_; }
   ErrorPoints& measured() { return measured_; }
   StackedAreas& stack() { return copies_ ? dp_stack_ : ddp_stack_; }
+  StackedBars& bars() { return copies_ ? dp_bars_ : ddp_bars_; }  // at each measured N what was measured
   QCPGraph* ideal() { return ideal_; }
   const Region& region(std::size_t i) const { return regions_[i]; }  // from the least share to the largest
   const Region& far() const { return far_; }
@@ -49,15 +50,17 @@ class ScalingPlot : public Plot {
   void mouseReleaseEvent(QMouseEvent*) override;
   void leaveEvent(QEvent*) override;
   void keyPressEvent(QKeyEvent*) override;
-  void resizeEvent(QResizeEvent*) override;
 
  private:
+  static std::vector<StackPart> parts_of_step(bool copies);
   Quantity quantity() const;
+  QStringList reading_of_parts(std::int64_t workers) const;
   void draw();
   void draw_lines(Quantity);
   void draw_split();
   void draw_regions();
   void draw_chosen();
+  void make_room();
   void scale_values(Quantity, bool from_zero);
   void place_crosshair(std::int64_t workers);
   void step_along(int by);
@@ -71,6 +74,7 @@ class ScalingPlot : public Plot {
   std::array<Region, 3> regions_;
   Region wide_, far_;
   StackedAreas ddp_stack_, dp_stack_;
+  StackedBars ddp_bars_, dp_bars_;
   QCPGraph* ideal_;
   BandedLine own_, predicted_, changed_;
   ErrorPoints measured_;

@@ -31,20 +31,7 @@ QString ScalingPlot::reading(std::int64_t workers) const {
     if (const auto at = figure(point, shown); at && point.workers == workers)
       lines += tr("measured: %1").arg(text_of(*at, shown));
   if (lines.isEmpty()) return {};
-  if (view_ == View::split) {
-    if (const CurvePoint* point = shot_->shown().at(workers)) {
-      const auto part = [&](const QString& name, double value_s) {
-        if (value_s > 0.0)
-          lines += tr("%1: %2").arg(name, QString::fromStdString(figure_text(value_s, Quantity::step)));
-      };
-      part(tr("compute"), point->terms.compute_s);
-      if (!copies_) part(tr("of it beside communication"), point->overlapped_s());
-      part(copies_ ? tr("copies") : tr("exposed"), point->terms.exposed_s);
-      part(tr("skew"), point->terms.skew_s);
-      part(tr("input"), point->terms.input_s);
-      part(tr("other"), point->terms.other_s - point->terms.input_s);
-    }
-  }
+  if (view_ == View::split) lines += reading_of_parts(workers);
   lines.prepend(tr("N = %1").arg(workers));
   return lines.join('\n');
 }
@@ -120,13 +107,6 @@ void ScalingPlot::keyPressEvent(QKeyEvent* event) {
     }
   }
   QCustomPlot::keyPressEvent(event);
-}
-
-void ScalingPlot::resizeEvent(QResizeEvent* event) {
-  QCustomPlot::resizeEvent(event);
-  for (Region& region : regions_) region.make_room();
-  far_.make_room();
-  wide_.make_room();
 }
 
 }  // namespace ddpprof::gui::whatif

@@ -116,6 +116,38 @@ TEST(Knob, AMeasuredValueBetweenTheStopsIsOne) {
   EXPECT_FALSE(knob.differs());
 }
 
+TEST(Knob, AMeasuredValueBeyondTheRangeWidensIt) {
+  for (const double measured : {512.0, 0.125}) {
+    Knob knob("&Cap", "help", {0.25, 256.0, true, false}, {}, 3);
+    QSignalSpy changed(&knob, &Knob::changed);
+    knob.set_measured(measured);
+    knob.set_value(measured);
+    EXPECT_EQ(knob.value(), measured);
+    EXPECT_EQ(knob.box()->value(), measured);
+    EXPECT_FALSE(knob.differs());
+    EXPECT_EQ(changed.count(), 0);
+    // Turned away and back by the slider.
+    const int at = knob.slider()->value();
+    knob.slider()->setValue(knob.slider()->maximum() / 2);
+    EXPECT_TRUE(knob.differs());
+    knob.slider()->setValue(at);
+    EXPECT_EQ(knob.value(), measured);
+    EXPECT_FALSE(knob.differs());
+    // Another file, another range.
+    knob.set_measured(25.0);
+    knob.set_value(1e9);
+    EXPECT_EQ(knob.value(), 256.0);
+    EXPECT_EQ(knob.box()->minimum(), 0.25);
+  }
+}
+
+TEST(SliderStops, TheRangeIsWidenedOnlyWhereItCanBe) {
+  EXPECT_EQ(widened(count, 5000.0).high, 5000.0);
+  EXPECT_EQ(widened(count, 0.0).low, 1.0);  // no logarithm reaches it
+  EXPECT_EQ(widened({0.0, 64.0, false, true}, -1.0).low, -1.0);
+  EXPECT_EQ(slider_stops(widened(count, 5000.0)).back(), 5000.0);
+}
+
 TEST(Choice, GoesBackAndSaysWhatIsOutOfReach) {
   Choice choice("&Strategy", "help", {{"ddp", "DDP", {}}, {"dp", "DataParallel", {}}});
   choice.set_measured("ddp");

@@ -116,6 +116,25 @@ TEST(ScalingModel, AnotherMachineKeepsTheMeasuredOneBesideIt) {
   EXPECT_EQ(model.snapshot().own->at(64)->step_s.value, before);
 }
 
+// While the knobs have moved on, the tables are of one state all the same: the snapshot's.
+TEST(ScalingModel, TheTablesAskWhatTheirSnapshotAsked) {
+  const TestFile file;
+  const auto opened = file.open();
+  Snapshot shot;
+  shot.knobs = shot.measured_knobs = measured_knobs(*opened, "ddp");
+  shot.knobs.bandwidth = 2.0;
+  shot.knobs.gpus_per_node = 8;
+  shot.knobs.dedicated = true;
+  shot.knobs.workers = 48;
+  shot.limit = 128;
+  shot.change = what_if(shot.knobs, shot.measured_knobs);
+  const fit::PredictOptions asked = tables_question(*opened, shot);
+  EXPECT_EQ(asked.gpus_per_node, 8);
+  EXPECT_TRUE(asked.dedicated);
+  EXPECT_EQ(asked.workers, (std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 48, 64, 128}));
+  EXPECT_EQ(asked.what_if.said, std::vector<std::string>{"bandwidth=2x"});
+}
+
 TEST(ScalingModel, WithoutAFileNothingIsSaid) {
   const TestFile file;
   ScalingModel model;

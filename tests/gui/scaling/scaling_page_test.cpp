@@ -8,7 +8,9 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDir>
+#include <QDoubleSpinBox>
 #include <QFile>
+#include <QHeaderView>
 #include <QImage>
 #include <QLineEdit>
 #include <QPushButton>
@@ -21,6 +23,7 @@
 #include "gui/pages/scaling/scaling_plot.hpp"
 #include "gui/widgets/knob.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "tests/gui/accelerators.hpp"
 #include "tests/gui/scaling/files.hpp"
 
 namespace ddpprof::gui::whatif {
@@ -136,6 +139,122 @@ TEST_F(ScalingPageTest, ThePartsOfAStepAddUpToIt) {
   const CurvePoint& last = curve.points.back();
   EXPECT_NEAR((stack.area(1)->data()->constEnd() - 1)->value, 1e3 * last.terms.compute_s, 1e-6);
   EXPECT_TRUE(page.plot().reading(64).contains("exposed"));
+}
+
+TEST_F(ScalingPageTest, AMeasuredStepsPartsStandBesideTheModels) {
+  const TestFile file(slow_links(), {1, 2, 4}, {1, 2});
+  const auto opened = file.open();
+  open(opened);
+  EXPECT_TRUE(page.plot().bars().bar(0)->data()->isEmpty());
+  view_button(ScalingPlot::View::split)->click();
+  const auto expect_bars = [&](const std::string& strategy, std::size_t size) {
+    StackedBars& bars = page.plot().bars();
+    ASSERT_EQ(bars.size(), size);
+    const std::vector<MeasuredPoint> measured = measured_points(opened->configurations, strategy);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      const StepParts of = parts(measured[i]);
+      const auto height = [&](std::size_t part) {
+        const auto at = bars.bar(part)->data()->at(static_cast<int>(i));
+        EXPECT_EQ(at->key, static_cast<double>(measured[i].workers));
+        return at->value;
+      };
+      EXPECT_EQ(height(0), 1e3 * of.compute_s);
+      EXPECT_EQ(height(size == 6 ? 2 : 1), 1e3 * of.exposed_s);
+      EXPECT_EQ(height(size - 2), 1e3 * of.input_s);
+      EXPECT_EQ(height(size - 1), 1e3 * of.other_s);
+    }
+    EXPECT_EQ(bars.bar(0)->data()->size(), static_cast<int>(measured.size()));
+    EXPECT_TRUE(page.plot().reading(2).contains(
+        "(measured " + QString::fromStdString(figure_text(parts(measured[1]).exposed_s, Quantity::step)) + ")"));
+  };
+  expect_bars("ddp", 6);
+  EXPECT_FALSE(page.plot().reading(64).contains("measured"));
+  page.knobs().choice(KnobId::strategy)->combo()->setCurrentIndex(1);
+  ASSERT_TRUE(settles());
+  expect_bars("dp", 4);
+}
+
+TEST_F(ScalingPageTest, LabelsFitTheSizeThatIsDrawn) {
+  const TestFile file;
+  open(file.open());
+  ScalingPlot plot;
+  plot.resize(300, 300);
+  plot.show();
+  plot.show_snapshot(page.model().snapshot());
+  plot.grab();
+  // One that is shown has a narrow plot's label dropped and a wide one's drawn.
+  std::vector<bool> narrow, wide;
+  for (std::size_t i = 0; i < 3; ++i) narrow.push_back(plot.region(i).label_visible());
+  plot.resize(3000, 300);
+  const QImage drawn = plot.grab().toImage();
+  for (std::size_t i = 0; i < 3; ++i) wide.push_back(plot.region(i).label_visible());
+  EXPECT_NE(narrow, wide) << "the sizes hide no label: the test compares nothing";
+  // What the next snapshot would draw in its place.
+  plot.show_snapshot(page.model().snapshot());
+  plot.replot();
+  EXPECT_EQ(drawn, plot.grab().toImage());
+}
+
+TEST_F(ScalingPageTest, AnotherFilesWordsDoNotStay) {
+  const TestFile first;
+  open(first.open());
+  EXPECT_TRUE(page.summary().contains("At N = 64"));
+  const TestFile second;
+  page.show_file(second.open());
+  EXPECT_EQ(page.summary().trimmed(), "");
+  ASSERT_TRUE(settles());
+  EXPECT_TRUE(page.summary().contains("At N = 64"));
+}
+
+TEST_F(ScalingPageTest, ABatchThatTheFileDoesNotTellIsNoChange) {
+  KnobPanel panel;
+  Knobs unknown;
+  unknown.batch = 0;
+  panel.show_knobs(unknown, unknown);
+  EXPECT_FALSE(panel.number(KnobId::batch)->differs());
+  EXPECT_FALSE(panel.number(KnobId::batch)->isEnabled());
+}
+
+TEST_F(ScalingPageTest, WhatWasMeasuredBeyondAKnobsRangeIsNoChange) {
+  KnobPanel panel;
+  Knobs measured;
+  measured.accumulation = 512;
+  measured.bucket_cap_mb = 2000.0;
+  measured.batch = 100'000;
+  panel.show_knobs(measured, measured);
+  for (const KnobId id : {KnobId::accumulation, KnobId::bucket_cap, KnobId::batch})
+    EXPECT_FALSE(panel.number(id)->differs());
+  Knobs told;
+  QObject::connect(&panel, &KnobPanel::changed, &panel, [&](const Knobs& knobs) { told = knobs; });
+  panel.number(KnobId::bandwidth)->box()->setValue(2.0);
+  EXPECT_EQ(what_if_items(told, measured), std::vector<std::string>{"bandwidth=2x"});
+}
+
+TEST_F(ScalingPageTest, EachAcceleratorLeadsToOnePlace) {
+  const TestFile file;
+  open(file.open());
+  EXPECT_EQ(clashing_letters(page), QStringList());
+}
+
+TEST_F(ScalingPageTest, TheTablesBeginWithWhatIsAsked) {
+  const TestFile file;
+  open(file.open());
+  page.resize(1280, 740);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return page.levers().isVisible() && page.predictions().isVisible(); }));
+  const auto visible = [](const TableView& view, const QString& heading) {
+    const QHeaderView* header = view.horizontalHeader();
+    for (int i = 0; i < header->count(); ++i) {
+      if (!view.model()->headerData(i, Qt::Horizontal).toString().startsWith(heading)) continue;
+      const int left = header->sectionViewportPosition(i);
+      return left >= 0 && left + header->sectionSize(i) <= view.viewport()->width();
+    }
+    return false;
+  };
+  for (const char* heading : {"one knob alone", "speedup", "90 % low", "90 % high"})
+    EXPECT_TRUE(visible(page.levers(), heading)) << heading;
+  EXPECT_TRUE(visible(page.predictions(), "N"));
+  for (const char* heading : {"step", "90 % low", "90 % high"})
+    EXPECT_TRUE(visible(page.predictions(), heading)) << heading;
 }
 
 TEST_F(ScalingPageTest, TheAxisIsLogarithmicOrLinear) {

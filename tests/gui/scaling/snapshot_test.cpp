@@ -173,6 +173,42 @@ TEST(MeasuredPoints, AreTheReportsRows) {
   EXPECT_EQ(compared, 5U);
 }
 
+// Their intervals take longer than a frame: a move of a knob does not make them again.
+TEST(MeasuredPoints, AreMadeOnceForAFileAndStrategy) {
+  const TestFile test(slow_links(), {1, 2, 4}, {1, 2});
+  const auto file = std::make_shared<OpenedFile>(*test.open());
+  Simulations simulations(file);
+  Knobs knobs = measured_knobs(*file, "ddp");
+  const auto measured = [&](const Knobs& asked) {
+    return answer(simulations, {asked, measured_knobs(*file, asked.base_strategy()), 8}, whenever, never).measured;
+  };
+  ASSERT_EQ(measured(knobs).size(), 3U);
+  ASSERT_EQ(measured(measured_knobs(*file, "dp")).size(), 2U);
+  file->configurations.clear();  // a second reading would find nothing
+  knobs.bandwidth = 2.0;
+  EXPECT_EQ(measured(knobs).size(), 3U);
+  EXPECT_EQ(measured(measured_knobs(*file, "dp")).size(), 2U);
+}
+
+TEST(MeasuredPoints, AddUpToTheStep) {
+  const TestFile file(slow_links(), {1, 2, 4}, {1, 2});
+  const auto opened = file.open();
+  for (const std::string strategy : {"ddp", "dp"}) {
+    const std::vector<MeasuredPoint> points = measured_points(opened->configurations, strategy);
+    ASSERT_FALSE(points.empty());
+    for (const MeasuredPoint& point : points) {
+      const StepParts of = parts(point);
+      const double sum_s = of.compute_s + of.overlapped_s + of.exposed_s + of.skew_s + of.input_s + of.other_s;
+      // Each is its own median.
+      EXPECT_NEAR(sum_s, point.step_s.mid, 0.05 * point.step_s.mid) << strategy << point.workers;
+      EXPECT_EQ(of.compute_s + of.overlapped_s, point.compute_s);
+      if (strategy == "ddp") {
+        EXPECT_DOUBLE_EQ(of.exposed_s + of.skew_s, point.exposed_s);
+      }
+    }
+  }
+}
+
 TEST(Knees, AreTheReportsTable) {
   const TestFile file;
   const auto opened = file.open();
