@@ -1,5 +1,7 @@
 #include "gui/models/opened_file.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "runner/questions/options.hpp"
@@ -42,6 +44,18 @@ std::string MeasurementInfo::title() const {
   return text;
 }
 
+FileIdentity identity_of(const std::filesystem::path& path) {
+  struct stat found = {};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino, found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec,
+          found.st_size};
+}
+
+void OpenedFile::check_unchanged() const {
+  if (identity_of(path) != identity)
+    throw std::runtime_error(path.string() + " has changed since it was opened; read it again (F5)");
+}
+
 bool OpenedFile::has(const std::string& strategy) const { return !workers(strategy).empty(); }
 
 std::vector<std::int64_t> OpenedFile::workers(const std::string& strategy) const {
@@ -53,36 +67,51 @@ std::vector<std::int64_t> OpenedFile::workers(const std::string& strategy) const
   return all;
 }
 
+namespace {
+
+void read_scenario(OpenedFile& file, store::Database& database) {
+  try {
+    file.scenario = questions::stored_scenario(database);
+    if (!file.scenario) {
+      file.why_no_learning_rate =
+          "the file holds no scenario, and so no batch, samples or base learning rate; measure one with ddpprof run";
+      return;
+    }
+    file.predict = questions::predict_options(*file.scenario);
+    file.learning_rate = questions::learning_rate_options(*file.scenario, database);
+  } catch (const fit::NotSupported& error) {
+    file.why_no_learning_rate = error.what();
+  }
+}
+
+void read_models(OpenedFile& file, store::Database& database) {
+  try {
+    file.models = std::make_shared<const fit::Models>(fit::fit_models(database));
+  } catch (const fit::NotSupported& error) {
+    file.why_no_models = error.what();
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path) {
-  store::Database database = store::Database::open_read(path);
+  store::Database database = store::Database::open_read(path);  // an older file is brought up to date here
   auto file = std::make_shared<OpenedFile>();
   file->path = path;
+  file->identity = identity_of(path);
   try {
     file->configurations = report::read_configurations(database.sql());
     file->measurements = measurements_of(file->configurations);
     file->notices = report::notices(database);
+    read_scenario(*file, database);
+    read_models(*file, database);
+  } catch (const store::DatabaseError&) {
+    throw;
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, path);
-  }
-  try {
-    file->scenario = questions::stored_scenario(database);
-    if (file->scenario) file->predict = questions::predict_options(*file->scenario);
-  } catch (const fit::NotSupported& error) {
-    file->why_no_learning_rate = error.what();
-  }
-  try {
-    if (file->scenario)
-      file->learning_rate = questions::learning_rate_options(*file->scenario, database);
-    else if (file->why_no_learning_rate.empty())
-      file->why_no_learning_rate =
-          "the file holds no scenario, and so no batch, samples or base learning rate; measure one with ddpprof run";
-  } catch (const fit::NotSupported& error) {
-    file->why_no_learning_rate = error.what();
-  }
-  try {
-    file->models = std::make_shared<const fit::Models>(fit::fit_models(database));
-  } catch (const fit::NotSupported& error) {
-    file->why_no_models = error.what();
+  } catch (const std::exception& error) {
+    throw std::runtime_error(path.string() + " cannot be understood: " + error.what() +
+                             "; measure it again with this version");
   }
   return file;
 }

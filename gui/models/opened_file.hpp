@@ -24,8 +24,17 @@ struct MeasurementInfo {
   std::string title() const;  // "ddp N=4", "ddp N=4, repeat 1"
 };
 
+// Which file a path named when it was opened: another run may replace it.
+struct FileIdentity {
+  std::uint64_t device = 0, inode = 0;
+  std::int64_t modified_ns = 0, bytes = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity identity_of(const std::filesystem::path&);  // zeros when there is none
+
 struct OpenedFile {
   std::filesystem::path path;
+  FileIdentity identity;
   std::vector<MeasurementInfo> measurements;  // by strategy, N, repeat
   std::vector<report::Configuration> configurations;
   std::optional<scenario::Scenario> scenario;
@@ -36,6 +45,9 @@ struct OpenedFile {
   std::string why_no_learning_rate;
   report::Table notices;  // warnings and errors, most severe first
 
+  // Throws std::runtime_error when the path now names another file, or the file was written since: its numbers would
+  // stand beside those that were read before. For any thread, before `path` is read again.
+  void check_unchanged() const;
   bool has(const std::string& strategy) const;                           // a training step of it was measured
   std::vector<std::int64_t> workers(const std::string& strategy) const;  // measured, ascending, without doubles
 };

@@ -29,7 +29,9 @@ DiagnosticsBar::DiagnosticsBar(QWidget* parent)
   line_->setWordWrap(true);
   line_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   line_->setAccessibleName(tr("Diagnostics"));
-  toggle_->setText(tr("&Details"));
+  toggle_->setText(tr("Details"));
+  toggle_->setShortcut(QKeySequence(tr("F4")));
+  toggle_->setToolTip(tr("All of it, with what to do (F4)"));
   toggle_->setCheckable(true);
   toggle_->setFocusPolicy(Qt::StrongFocus);
   details_->setMaximumHeight(200);
@@ -45,7 +47,10 @@ DiagnosticsBar::DiagnosticsBar(QWidget* parent)
   hide();
 }
 
-void DiagnosticsBar::show_error(const QString& message) { show_line(Severity::error, tr("✖ %1").arg(message), false); }
+void DiagnosticsBar::show_error(const QString& message) {
+  error_ = tr("✖ %1").arg(message);
+  show_lines();
+}
 
 void DiagnosticsBar::show_notices(const report::Table& notices, const QString& no_models) {
   Severity severity = Severity::none;
@@ -63,30 +68,35 @@ void DiagnosticsBar::show_notices(const report::Table& notices, const QString& n
     lines << (error ? QStringLiteral("✖ ") : QStringLiteral("⚠ ")) + first +
                  (count > 1 ? tr("  (and %n more)", nullptr, static_cast<int>(count - 1)) : QString());
   }
-  if (severity == Severity::none) {
-    clear();
-    return;
-  }
+  error_.clear();
+  notices_ = lines.join('\n');
+  notices_severity_ = severity;
+  has_details_ = count > 0;
   details_->set_table(notices);
-  show_line(severity, lines.join('\n'), count > 0);
+  toggle_->setChecked(false);
+  show_lines();
 }
 
 void DiagnosticsBar::clear() {
-  severity_ = Severity::none;
-  line_->clear();
+  error_.clear();
+  notices_.clear();
+  notices_severity_ = Severity::none;
+  has_details_ = false;
   toggle_->setChecked(false);
-  hide();
+  show_lines();
 }
 
 QString DiagnosticsBar::text() const { return line_->text(); }
 
-void DiagnosticsBar::show_line(Severity severity, const QString& line, bool has_details) {
-  severity_ = severity;
-  line_->setText(line);
-  toggle_->setChecked(false);
-  toggle_->setVisible(has_details);
+void DiagnosticsBar::show_lines() {
+  QStringList lines;
+  for (const QString& line : {error_, notices_})
+    if (!line.isEmpty()) lines << line;
+  severity_ = error_.isEmpty() ? notices_severity_ : Severity::error;
+  line_->setText(lines.join('\n'));
+  toggle_->setVisible(has_details_);
   colour_in();
-  show();
+  setVisible(!lines.isEmpty());
 }
 
 void DiagnosticsBar::changeEvent(QEvent* event) {

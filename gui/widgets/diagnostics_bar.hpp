@@ -19,7 +19,7 @@ class DiagnosticsBar : public QFrame {
  public:
   explicit DiagnosticsBar(QWidget* parent = nullptr);
 
-  // A file that cannot be opened, or an answer that cannot be given; stays until the next call.
+  // A file that cannot be opened: said above the notices of the file that stays, until the next one is opened.
   void show_error(const QString& message);
   // The file's notices (report::notices) and what no fit could be made of, if anything; hidden when there is nothing.
   void show_notices(const report::Table& notices, const QString& no_models);
@@ -31,14 +31,17 @@ class DiagnosticsBar : public QFrame {
   void changeEvent(QEvent*) override;
 
  private:
-  enum class Severity { none, info, warning, error };
-  void show_line(Severity severity, const QString& line, bool has_details);
+  enum class Severity { none, warning, error };
+  void show_lines();
   void colour_in();
 
   QLabel* line_;
   QToolButton* toggle_;
   TableView* details_;
   Severity severity_ = Severity::none;
+  QString error_, notices_;
+  Severity notices_severity_ = Severity::none;
+  bool has_details_ = false;
 };
 
 }  // namespace ddpprof::gui

@@ -18,6 +18,13 @@ double rounded(double value) {
 
 }  // namespace
 
+ValueRange widened(ValueRange range, double value) {
+  if (range.logarithmic && !(value > 0.0)) return range;
+  range.low = std::min(range.low, value);
+  range.high = std::max(range.high, value);
+  return range;
+}
+
 std::vector<double> slider_stops(const ValueRange& range) {
   std::set<double> stops = {range.low, range.high};
   const auto add = [&](double value) {

@@ -13,6 +13,9 @@ struct ValueRange {
   bool whole = false;  // whole numbers only
 };
 
+// The range with `value` in it; one in the logarithm does not reach 0.
+ValueRange widened(ValueRange, double value);
+
 // Ascending, without doubles, low and high among them; at most about 200. In the logarithm eight a doubling, rounded to
 // three significant digits.
 std::vector<double> slider_stops(const ValueRange&);

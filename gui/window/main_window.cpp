@@ -11,6 +11,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QSettings>
+#include <QSplitter>
 #include <QStatusBar>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -126,8 +127,8 @@ void MainWindow::open(const QString& path) {
                    selection_.set_range(std::nullopt);
                    selection_.set_measurement(std::nullopt);
                    diagnostics_->show_notices(file_->notices, QString::fromStdString(file_->why_no_models));
-                   for (Page* page : pages_) page->show_file(file_);
                    if (keeps_layout_) remember(path);
+                   for (Page* page : pages_) page->show_file(file_);
                    setWindowTitle(tr("%1 – ddpprof").arg(QFileInfo(path).fileName()));
                    statusBar()->showMessage(path, 8000);
                    emit opened();
@@ -209,6 +210,7 @@ void MainWindow::show_keys() {
   add(tr("everywhere"), "F5", tr("read the file again"));
   add(tr("everywhere"), tr("Alt+1 … Alt+%1").arg(pages_.size()), tr("go to a page"));
   add(tr("everywhere"), "Tab, Shift+Tab", tr("next and previous control"));
+  add(tr("everywhere"), "F4", tr("what was lost or is doubtful, in full"));
   add(tr("everywhere"), "F1", tr("these keys"));
   add(tr("a table"), "Ctrl+C", tr("copy the selected rows, or all"));
   add(tr("a table"), "Ctrl+Shift+C", tr("copy the table as CSV"));
@@ -250,6 +252,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings.setValue("window/geometry", saveGeometry());
     settings.setValue("window/state", saveState());
     settings.setValue("window/page", tabs_->currentIndex());
+    QVariantList splits;
+    for (const QSplitter* splitter : tabs_->findChildren<QSplitter*>()) splits << splitter->saveState();
+    settings.setValue("window/splits", splits);
   }
   opening_.cancel();
   QMainWindow::closeEvent(event);
@@ -260,6 +265,11 @@ void MainWindow::restore_layout() {
   if (!restoreGeometry(settings.value("window/geometry").toByteArray())) resize(1280, 820);
   restoreState(settings.value("window/state").toByteArray());
   tabs_->setCurrentIndex(settings.value("window/page", 0).toInt());
+  // Of another version's pages there may be more or fewer: then each keeps its own proportions.
+  const QVariantList splits = settings.value("window/splits").toList();
+  const auto splitters = tabs_->findChildren<QSplitter*>();
+  if (splits.size() == splitters.size())
+    for (qsizetype i = 0; i < splits.size(); ++i) splitters[i]->restoreState(splits[i].toByteArray());
   show_docks();
 }
 

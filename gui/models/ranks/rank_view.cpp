@@ -6,7 +6,6 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/report/units.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::gui {
@@ -129,7 +128,21 @@ RankStrip rank_strip(const report::RankTimes& times, StripQuantity quantity, boo
   }
   if (strip.is_share()) relate_to_others(strip);
   span_colours(strip);
+  strip.scale = strip.is_share() ? report::Scale{0.01, "%", 1} : report::choose_scale("s", strip.values);
   return strip;
+}
+
+report::RankTimes steps_of(const report::RankTimes& times, std::int64_t rank) {
+  report::RankTimes one;
+  one.measurement = times.measurement;
+  one.workers = times.workers;
+  one.repeat = times.repeat;
+  one.repeats = times.repeats;
+  one.strategy = times.strategy;
+  if (const auto host = times.hosts.find(rank); host != times.hosts.end()) one.hosts.insert(*host);
+  for (const report::RankStep& step : times.steps)
+    if (step.rank == rank) one.steps.push_back(step);
+  return one;
 }
 
 std::string cell_text(const RankStrip& strip, std::size_t rank, std::size_t step) {

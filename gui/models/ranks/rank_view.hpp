@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/report/ranks.hpp"
+#include "analysis/report/units.hpp"
 
 namespace ddpprof::gui {
 
@@ -32,12 +33,16 @@ struct RankStrip {
   std::vector<std::string> kinds;              // of the steps
   std::vector<double> values;                  // by rank, then step; NaN where the rank did not record it
   std::vector<std::int64_t> begin_ns, end_ns;  // of each step: first begin and last end over the ranks, rank 0's clock
+  report::Scale scale;                         // to show the values in
   double low = 0.0, high = 0.0;                // what the colours span: of 100 cells or more the middle 98 %
 
   double at(std::size_t rank, std::size_t step) const { return values[rank * steps.size() + step]; }
   bool is_share() const { return quantity == StripQuantity::against_others; }
 };
 RankStrip rank_strip(const report::RankTimes&, StripQuantity, bool unmeasured_too);
+
+// One rank's steps, with nothing of the others copied.
+report::RankTimes steps_of(const report::RankTimes&, std::int64_t rank);
 
 // "rank 2, step 17 (measured): compute 12.3 ms"
 std::string cell_text(const RankStrip&, std::size_t rank, std::size_t step);

@@ -5,8 +5,12 @@
 
 namespace ddpprof::gui {
 
-report::Report compare_files(const std::filesystem::path& a, const std::filesystem::path& b) {
-  store::Database in_a = store::Database::open_read(a), in_b = store::Database::open_read(b);
+report::Report compare_files(const std::filesystem::path& a, const std::filesystem::path& b,
+                             const Cancelled& cancelled) {
+  store::Database in_a = store::Database::open_read(a);
+  if (cancelled()) return {};
+  store::Database in_b = store::Database::open_read(b);
+  if (cancelled()) return {};
   return questions::compare(in_a, in_b);
 }
 

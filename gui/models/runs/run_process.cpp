@@ -78,11 +78,10 @@ RunProcess::RunProcess(QObject* parent) : QObject(parent), process_(this), patie
   connect(&patience_, &QTimer::timeout, this, &RunProcess::escalate);
   connect(&process_, &QProcess::started, this, &RunProcess::started);
   connect(&process_, &QProcess::readyReadStandardError, this, [this] { read_messages(false); });
-  connect(&process_, &QProcess::readyReadStandardOutput, this,
-          [this] { emit printed(QString::fromUtf8(process_.readAllStandardOutput())); });
+  connect(&process_, &QProcess::readyReadStandardOutput, this, [this] { read_output(false); });
   connect(&process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
     read_messages(true);
-    if (const QByteArray out = process_.readAllStandardOutput(); !out.isEmpty()) emit printed(QString::fromUtf8(out));
+    read_output(true);
     end(result_of(code, status));
   });
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -123,7 +122,10 @@ bool RunProcess::start(const RunOptions& options) {
   options_ = options;
   cancelling_ = terminated_ = false;
   rest_.clear();
+  out_rest_.clear();
   last_error_.clear();
+  reached_ = 0;
+  before_ = identity_of(options.out.toStdString());
   QString why;
   const QString program = find_program(why);
   if (program.isEmpty()) {
@@ -185,8 +187,20 @@ void RunProcess::read_messages(bool last) {
   }
 }
 
+// Whole lines alone: a chunk may end within one, and within a character.
+void RunProcess::read_output(bool last) {
+  out_rest_ += process_.readAllStandardOutput();
+  const qsizetype end = last ? out_rest_.size() : out_rest_.lastIndexOf('\n') + 1;
+  if (end == 0) return;
+  const QString text = QString::fromUtf8(out_rest_.left(end));
+  out_rest_.remove(0, end);
+  emit printed(text);
+}
+
 void RunProcess::take_line(const QByteArray& line) {
-  if (const auto progress = parse_progress(line)) {
+  if (auto progress = parse_progress(line)) {
+    // Ranks that write what they measured are at no step: the bar waits where it was.
+    reached_ = progress->fraction = std::max(reached_, progress->fraction);
     emit progressed(*progress);
     return;
   }
@@ -200,12 +214,15 @@ RunResult RunProcess::result_of(int code, QProcess::ExitStatus status) const {
   result.cancelled = cancelling_;
   result.code = status == QProcess::NormalExit ? code : -1;
   result.ok = result.code == 0;
-  const bool written = !options_.dry_run && QFileInfo::exists(options_.out) && result.code != 2;
+  const bool exists = QFileInfo::exists(options_.out);
+  const bool kept = exists && identity_of(options_.out.toStdString()) == before_;  // the database of a run before
+  const bool written = !options_.dry_run && exists && !kept && result.code != 2;
   if (written) result.database = options_.out;
   if (result.cancelled && !result.ok) {
-    result.message =
-        tr("Cancelled.") + " " +
-        (written ? tr("What was measured before is kept in %1.").arg(options_.out) : tr("Nothing was measured."));
+    result.message = tr("Cancelled.") + " " +
+                     (written ? tr("What was measured before is kept in %1.").arg(options_.out)
+                      : kept  ? tr("Nothing was measured; %1 is as it was.").arg(options_.out)
+                              : tr("Nothing was measured."));
     return result;
   }
   result.message = status == QProcess::NormalExit

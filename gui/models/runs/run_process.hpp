@@ -9,6 +9,8 @@
 #include <QTimer>
 #include <optional>
 
+#include "gui/models/opened_file.hpp"
+
 namespace ddpprof::gui {
 
 struct RunOptions {
@@ -21,7 +23,7 @@ struct RunOptions {
 
 struct RunProgress {
   QString text;             // "ddp N=2, repeat 1 (3 of 9): step 40 of 500"
-  double fraction = 0;      // of the whole run, 0 to 1
+  double fraction = 0;      // of the whole run, 0 to 1; RunProcess's never goes back
   double remaining_s = -1;  // negative: not known yet
 };
 
@@ -57,11 +59,12 @@ class RunProcess : public QObject {
   void started();
   void progressed(const ddpprof::gui::RunProgress&);
   void logged(const QString& line);   // a line of standard error that is no progress
-  void printed(const QString& text);  // standard output: the plan of a dry run, the report
+  void printed(const QString& text);  // whole lines of standard output: the plan of a dry run, the report
   void finished(const ddpprof::gui::RunResult&);
 
  private:
   void read_messages(bool last);
+  void read_output(bool last);
   void take_line(const QByteArray& line);
   void end(const RunResult&);
   void escalate();
@@ -70,8 +73,10 @@ class RunProcess : public QObject {
   QProcess process_;
   QTimer patience_;
   RunOptions options_;
-  QByteArray rest_;  // of a line that is not whole yet
+  QByteArray rest_, out_rest_;  // of a line that is not whole yet: standard error's, standard output's
+  FileIdentity before_;         // options_.out when the run was started
   QString last_error_;
+  double reached_ = 0;  // of the whole run, by the progress so far
   bool cancelling_ = false, terminated_ = false;
   int interrupt_ms_ = 20000, terminate_ms_ = 20000;
 };

@@ -76,6 +76,7 @@ std::vector<MeasuredMemory> memory_of(const report::Report& memory) {
 }
 
 Strategies::Strategies(std::shared_ptr<const OpenedFile> file) : file_(std::move(file)) {
+  file_->check_unchanged();
   memory_ = memory_of(read_report(file_->path, "memory"));
   for (const char* name : names) {
     const std::vector<std::int64_t> workers = file_->workers(name);
@@ -154,7 +155,7 @@ Side Strategies::side(const std::string& strategy, std::int64_t workers, Source 
   }
   out.memory = memory(strategy, workers);
   out.traffic = traffic(strategy, workers);
-  add_figures(out, workers, source);
+  add_figures(out, workers);
   add_lanes(out, workers, rank);
   if (const auto curve = curves_.find(strategy); curve != curves_.end() && curve->second.step_s.contains(1)) {
     const double alone_s = curve->second.step_s.at(1);
@@ -167,7 +168,7 @@ Side Strategies::side(const std::string& strategy, std::int64_t workers, Source 
   return out;
 }
 
-void Strategies::add_figures(Side& side, std::int64_t workers, Source) const {
+void Strategies::add_figures(Side& side, std::int64_t workers) const {
   const std::string& strategy = side.strategy;
   const auto& predictors = side.measured ? as_measured_ : predicted_;
   const auto found = predictors.find(strategy);
@@ -211,6 +212,7 @@ void Strategies::add_lanes(Side& side, std::int64_t workers, std::int64_t rank) 
       side.why_no_lanes = "no complete measured step";
       return;
     }
+    file_->check_unchanged();
     store::Database database = store::Database::open_read(file_->path);
     side.lanes = report::measured_lanes(database, step->measurement, side.strategy == "dp" ? 0 : rank, step->step);
   } catch (const std::invalid_argument& error) {

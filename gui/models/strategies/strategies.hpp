@@ -15,7 +15,7 @@
 
 namespace ddpprof::gui {
 
-inline constexpr std::int64_t most_workers = 4096;
+inline constexpr std::int64_t most_workers = 4096;  // of any page that asks for an N
 
 enum class Source { measured, simulated };
 
@@ -70,7 +70,7 @@ std::vector<MeasuredMemory> memory_of(const report::Report& memory);
 class Strategies {
  public:
   // Reads the file's memory report and prepares predictions: not for the interface thread. Throws
-  // store::DatabaseError.
+  // store::DatabaseError, and std::runtime_error when another file lies at the path by now.
   explicit Strategies(std::shared_ptr<const OpenedFile> file);
 
   const OpenedFile& file() const { return *file_; }
@@ -79,7 +79,8 @@ class Strategies {
   bool is_measured(const std::string& strategy, std::int64_t workers) const;
 
   // Where `source` is measured and a strategy was not measured at that N, it is simulated there. `rank` of a measured
-  // DDP step; DataParallel has one. Throws std::invalid_argument for an N outside 1 … most_workers.
+  // DDP step; DataParallel has one. Throws std::invalid_argument for an N outside 1 … most_workers, and as the
+  // constructor does.
   Comparison compare(std::int64_t workers, Source source, std::int64_t rank = 0) const;
 
  private:
@@ -91,7 +92,7 @@ class Strategies {
   const report::Configuration* configuration(const std::string& strategy, std::int64_t workers) const;
   const report::Configuration* largest(const std::string& strategy) const;
   Side side(const std::string& strategy, std::int64_t workers, Source source, std::int64_t rank) const;
-  void add_figures(Side& side, std::int64_t workers, Source source) const;
+  void add_figures(Side& side, std::int64_t workers) const;
   void add_lanes(Side& side, std::int64_t workers, std::int64_t rank) const;
   DeviceMemory memory(const std::string& strategy, std::int64_t workers) const;
   DeviceMemory data_parallel_memory(std::int64_t workers) const;

@@ -108,8 +108,6 @@ std::string ahead(const Comparison& all) {
 
 }  // namespace
 
-std::string source_text(const Side& side) { return side.row ? tag(side) : side.why_not; }
-
 std::string recommendation(const Comparison& all) {
   const std::string at = "at N = " + std::to_string(all.workers);
   if (!all.dp.row && !all.ddp.row) return "Nothing to compare: " + all.ddp.why_not + ".";

@@ -19,7 +19,4 @@ report::Table device_table(const Comparison&);
 // One sentence or two: which of the two at this N, from their throughputs and intervals.
 std::string recommendation(const Comparison&);
 
-// "measured", "simulated", or why there is nothing.
-std::string source_text(const Side&);
-
 }  // namespace ddpprof::gui

@@ -118,6 +118,7 @@ void FitPage::show_file(std::shared_ptr<const OpenedFile> file) {
   file_ = std::move(file);
   reading_.cancel();
   read_.reset();
+  why_no_tables_ = "Reading the file…";
   {
     const QSignalBlocker quiet(models_);
     models_->clear();
@@ -134,10 +135,10 @@ void FitPage::show_file(std::shared_ptr<const OpenedFile> file) {
     const QSignalBlocker quiet(models_);
     for (const FitKind one : fits_of(*file_->models)) models_->addItem(tr(to_string(one)), static_cast<int>(one));
   }
-  show_model();
   stack_->show_content();
   reading_.start(
       [shown = file_](const Cancelled&) {
+        shown->check_unchanged();
         auto tables = std::make_shared<Tables>();
         const report::Report stored = read_report(shown->path, "fit");
         const std::vector<store::FitRow> rows = report::fit_rows(*shown->models);
@@ -159,7 +160,11 @@ void FitPage::show_file(std::shared_ptr<const OpenedFile> file) {
         read_ = tables;
         show_tables();
       },
-      [this](const std::string& why) { stored_->setText(QString::fromStdString(why)); });
+      [this](const std::string& why) {
+        why_no_tables_ = why;
+        show_tables();
+      });
+  show_model();
 }
 
 std::optional<FitKind> FitPage::kind() const {
@@ -207,7 +212,15 @@ void FitPage::show_tables() {
   if (!which) return;
   forms_table_->set_table(report::forms_table(file_->models->all_reduce));
   points_table_->set_table(report::all_reduce_points_table(file_->models->all_reduce));
-  if (!read_) return;
+  if (!read_) {
+    // Nothing of the file before stays beside this one's plots.
+    report::Table none;
+    none.empty = why_no_tables_;
+    for (TableOrWhy* table : {parameters_table_, residuals_table_, comm_table_, fits_table_}) table->set_table(none);
+    stored_->setText(reading_.running() ? QString() : QString::fromStdString(why_no_tables_));
+    stored_->setVisible(!stored_->text().isEmpty());
+    return;
+  }
   parameters_table_->set_table(of_fit(read_->parameters, *which));
   residuals_table_->set_table(of_fit(read_->residuals, *which));
   comm_table_->set_table(read_->comm);

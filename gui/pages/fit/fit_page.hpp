@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "gui/models/fit/fit_view.hpp"
 #include "gui/models/jobs.hpp"
@@ -49,6 +50,7 @@ class FitPage : public Page {
   std::shared_ptr<const OpenedFile> file_;
   FitView view_;
   std::shared_ptr<const Tables> read_;
+  std::string why_no_tables_;  // while read_ is none
   Job reading_;
   QComboBox *models_ = nullptr, *workers_ = nullptr;
   QLabel *status_ = nullptr, *meaning_ = nullptr, *stored_ = nullptr;

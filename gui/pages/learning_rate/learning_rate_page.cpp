@@ -36,13 +36,12 @@ int workers_at(int place) {
   return static_cast<int>(std::lround(std::exp2(static_cast<double>(place) / places_a_doubling)));
 }
 
-// Shows a rate with the digits it has, and steps by a tenth of it.
-class RateBox : public QDoubleSpinBox {
+// Shows a number with the digits it has.
+class DigitsBox : public QDoubleSpinBox {
  public:
-  explicit RateBox(QWidget* parent) : QDoubleSpinBox(parent) {
+  DigitsBox(double low, double high, QWidget* parent) : QDoubleSpinBox(parent) {
     setDecimals(8);
-    setRange(1e-8, 1e4);
-    setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    setRange(low, high);
   }
   QString textFromValue(double value) const override { return locale().toString(value, 'g', 8); }
 };
@@ -75,7 +74,8 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   workers_slider_->setRange(0, places_a_doubling * most_doublings);
   workers_slider_->setPageStep(places_a_doubling);
   workers_slider_->setAccessibleName(tr("N, from 1 to 4096"));
-  base_lr_ = new RateBox(controls);
+  base_lr_ = new DigitsBox(1e-8, 1e4, controls);
+  base_lr_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
   base_lr_->setObjectName("base_lr");
   base_workers_ = count_box(controls, as_int(most_rate_workers));
   batch_ = count_box(controls, 100'000'000);
@@ -83,9 +83,8 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   accumulation_ = count_box(controls, 100'000);
   epochs_ = count_box(controls, 1'000'000);
   epochs_->setObjectName("epochs");
-  warmup_epochs_ = new QDoubleSpinBox(controls);
-  warmup_epochs_->setRange(0.0, 10'000.0);
-  warmup_epochs_->setDecimals(2);
+  warmup_epochs_ = new DigitsBox(0.0, 10'000.0, controls);
+  warmup_epochs_->setObjectName("warmup_epochs");
   adaptive_ = new QCheckBox(tr("Adaptive optimi&zer (Adam)"), controls);
   list_ = new QLineEdit(controls);
   list_->setObjectName("list");
@@ -118,15 +117,35 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   scroll->setWidget(controls);
 
   connect(workers_slider_, &QSlider::valueChanged, this, [this](int place) { workers_->setValue(workers_at(place)); });
-  for (QSpinBox* box : {workers_, base_workers_, batch_, accumulation_, epochs_})
-    connect(box, &QSpinBox::valueChanged, this, &LearningRatePage::read_inputs);
-  for (QDoubleSpinBox* box : {base_lr_, warmup_epochs_})
-    connect(box, &QDoubleSpinBox::valueChanged, this, &LearningRatePage::read_inputs);
-  connect(adaptive_, &QCheckBox::toggled, this, &LearningRatePage::read_inputs);
+  connect_edits();
   connect(axis_, &QComboBox::currentIndexChanged, this, &LearningRatePage::show_answer);
   connect(list_, &QLineEdit::textChanged, this, &LearningRatePage::read_list);
   connect(reset, &QPushButton::clicked, this, &LearningRatePage::restore);
   return scroll;
+}
+
+// Each control writes what it is of and nothing else: the others may show fewer digits than the scenario has.
+void LearningRatePage::connect_edits() {
+  const auto edited = [this](const auto& write) {
+    return [this, write](auto value) {
+      write(value);
+      show_edit();
+    };
+  };
+  connect(workers_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.workers = value; }));
+  connect(base_workers_, &QSpinBox::valueChanged, this,
+          edited([this](int value) { inputs_.options.base_workers = value; }));
+  connect(batch_, &QSpinBox::valueChanged, this,
+          edited([this](int value) { inputs_.set_batch(value, inputs_.accumulation); }));
+  connect(accumulation_, &QSpinBox::valueChanged, this,
+          edited([this](int value) { inputs_.set_batch(inputs_.batch, value); }));
+  connect(epochs_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.options.epochs = value; }));
+  connect(base_lr_, &QDoubleSpinBox::valueChanged, this,
+          edited([this](double value) { inputs_.options.base_lr = value; }));
+  connect(warmup_epochs_, &QDoubleSpinBox::valueChanged, this,
+          edited([this](double value) { inputs_.options.warmup_epochs = value; }));
+  connect(adaptive_, &QCheckBox::toggled, this,
+          edited([this](bool value) { inputs_.options.adaptive_optimizer = value; }));
 }
 
 QWidget* LearningRatePage::make_content() {
@@ -186,6 +205,7 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
     stack_->say(tr("No learning rate can be said: %1").arg(QString::fromStdString(file_->why_no_learning_rate)));
     return;
   }
+  say_no_times(tr("Predicting…"));  // and not the times of the file before
   restore();
   stack_->show_content();
 }
@@ -223,14 +243,7 @@ void LearningRatePage::show_inputs() {
   list_problem_->hide();
 }
 
-void LearningRatePage::read_inputs() {
-  inputs_.workers = workers_->value();
-  inputs_.set_batch(batch_->value(), accumulation_->value());
-  inputs_.options.base_lr = base_lr_->value();
-  inputs_.options.base_workers = base_workers_->value();
-  inputs_.options.epochs = epochs_->value();
-  inputs_.options.warmup_epochs = warmup_epochs_->value();
-  inputs_.options.adaptive_optimizer = adaptive_->isChecked();
+void LearningRatePage::show_edit() {
   const QSignalBlocker quiet(workers_slider_);
   workers_slider_->setValue(place_of(inputs_.workers));
   show_answer();
@@ -261,9 +274,7 @@ void LearningRatePage::show_answer() {
 
 void LearningRatePage::predict_times() {
   if (!file_->models) {
-    report::Table none = report::training_time_table(inputs_.options, {});
-    none.empty = "No time can be predicted: " + file_->why_no_models;
-    times_table_->set_table(std::move(none));
+    say_no_times(tr("No time can be predicted: %1").arg(QString::fromStdString(file_->why_no_models)));
     return;
   }
   predicting_.start(
@@ -271,11 +282,13 @@ void LearningRatePage::predict_times() {
         return report::training_time_table(inputs.options, training_times(*models, options, inputs, cancelled));
       },
       [this](report::Table table) { times_table_->set_table(std::move(table)); },
-      [this](const std::string& why) {
-        report::Table none;
-        none.empty = why;
-        times_table_->set_table(std::move(none));
-      });
+      [this](const std::string& why) { say_no_times(QString::fromStdString(why)); });
+}
+
+void LearningRatePage::say_no_times(const QString& why) {
+  report::Table none;
+  none.empty = why.toStdString();
+  times_table_->set_table(std::move(none));
 }
 
 }  // namespace ddpprof::gui

@@ -39,10 +39,12 @@ class LearningRatePage : public Page {
   QWidget* make_controls(QWidget* parent);
   void restore();      // the scenario's values
   void show_inputs();  // in the controls, without being heard
-  void read_inputs();  // from the controls
+  void connect_edits();
+  void show_edit();  // of inputs_
   void read_list();
   void show_answer();
   void predict_times();
+  void say_no_times(const QString& why);
 
   std::shared_ptr<const OpenedFile> file_;
   RateInputs inputs_;

@@ -34,7 +34,8 @@ const MeasurementInfo* first_choice(const std::vector<MeasurementInfo>& all) {
 
 }  // namespace
 
-RanksPage::RanksPage(Selection& selection, QWidget* parent) : Page(selection, parent), reading_(this) {
+RanksPage::RanksPage(Selection& selection, QWidget* parent)
+    : Page(selection, parent), reading_(this), colouring_(this) {
   stack_ = new MessageStack(make_content(), this);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -96,6 +97,7 @@ QWidget* RanksPage::make_content() {
   plots->addWidget(strip_side);
   plots->setStretchFactor(0, 2);
   plots->setStretchFactor(1, 3);
+  plots->setSizes({500, 760});  // a plot asks for no width of its own
 
   tables_ = new QTabWidget(content);
   tables_->setDocumentMode(true);
@@ -122,8 +124,8 @@ QWidget* RanksPage::make_content() {
   connect(measurements_, &QComboBox::activated, this,
           [this](int index) { selection().set_measurement(measurements_->itemData(index).toLongLong()); });
   connect(whole_, &QPushButton::clicked, this, [this] { selection().set_range(std::nullopt); });
-  connect(quantity_, &QComboBox::currentIndexChanged, this, &RanksPage::show_strip);
-  connect(unmeasured_, &QCheckBox::toggled, this, &RanksPage::show_strip);
+  connect(quantity_, &QComboBox::currentIndexChanged, this, &RanksPage::colour_strip);
+  connect(unmeasured_, &QCheckBox::toggled, this, &RanksPage::colour_strip);
   connect(strip_, &StripPlot::cursor_moved, this, &RanksPage::describe_cursor);
   connect(strip_, &StripPlot::step_chosen, this, &RanksPage::select_cursors_step);
   connect(strip_, &StripPlot::choice_cleared, this, [this] { selection().set_range(std::nullopt); });
@@ -142,6 +144,7 @@ std::vector<std::pair<QString, QString>> RanksPage::keys() const {
 void RanksPage::show_file(std::shared_ptr<const OpenedFile> file) {
   file_ = std::move(file);
   reading_.cancel();
+  colouring_.cancel();
   shown_.reset();
   measurement_.reset();
   const QSignalBlocker quiet(measurements_);
@@ -170,6 +173,7 @@ void RanksPage::pick_measurement() {
   measurement_ = wanted;
   measurements_->setCurrentIndex(measurements_->findData(QVariant::fromValue<qlonglong>(wanted)));
   shown_.reset();
+  colouring_.cancel();
   stale_ = true;
   read_if_visible();
 }
@@ -187,33 +191,41 @@ std::optional<TimeRange> RanksPage::range_here() {
 void RanksPage::read_if_visible() {
   if (!stale_ || !isVisible() || !file_ || !measurement_) return;
   stale_ = false;
-  const auto path = file_->path;
   const std::int64_t id = *measurement_;
   const std::optional<TimeRange> range = range_here();
   const std::shared_ptr<const Shown> before = shown_;
   if (!before) stack_->say(tr("Reading the ranks…"));
+  colouring_.cancel();  // of what is about to be replaced
   reading_.start(
-      [path, id, range, before](const Cancelled&) {
-        if (before && before->all.measurement == id) return look_at(before->all, range);
-        store::Database database = store::Database::open_read(path);
-        return look_at(report::read_ranks(database, id), range);
+      [file = file_, id, range, before, colours = colours_wanted()](const Cancelled&) {
+        if (before && before->all->measurement == id) return look_at(before->all, range, colours);
+        file->check_unchanged();
+        store::Database database = store::Database::open_read(file->path);
+        return look_at(std::make_shared<const report::RankTimes>(report::read_ranks(database, id)), range, colours);
       },
       [this](const std::shared_ptr<const Shown>& shown) { show_read(shown); },
       [this](const std::string& why) { stack_->say(QString::fromStdString(why)); });
 }
 
-std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(report::RankTimes all,
-                                                           const std::optional<TimeRange>& range) {
+std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const report::RankTimes> all,
+                                                           const std::optional<TimeRange>& range,
+                                                           const Colours& colours) {
   auto shown = std::make_shared<Shown>();
   shown->all = std::move(all);
-  shown->some = range ? report::within(shown->all, range->begin_ns, range->end_ns) : shown->all;
-  shown->findings = report::find_stragglers(shown->some);
-  shown->bars = rank_bars(shown->some);
-  shown->ranks = report::ranks_table(shown->some);
-  shown->stragglers = report::stragglers_table(shown->some, shown->findings);
+  shown->some = shown->all;
+  if (range)
+    shown->some =
+        std::make_shared<const report::RankTimes>(report::within(*shown->all, range->begin_ns, range->end_ns));
+  const report::RankTimes& some = *shown->some;
+  shown->findings = report::find_stragglers(some);
+  shown->bars = rank_bars(some);
+  shown->ranks = report::ranks_table(some);
+  shown->stragglers = report::stragglers_table(some, shown->findings);
   shown->slow_steps = report::slow_steps_table(shown->findings);
+  shown->colours = colours;
+  shown->strip = rank_strip(some, colours.quantity, colours.unmeasured_too);
   std::set<std::int64_t> steps;
-  for (const report::RankStep& step : shown->some.steps)
+  for (const report::RankStep& step : some.steps)
     if (step.kind == "measured") steps.insert(steps.end(), step.step);
   shown->measured_steps = static_cast<int>(steps.size());
   return shown;
@@ -221,7 +233,7 @@ std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(report::RankTimes all
 
 void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   shown_ = shown;
-  if (shown->all.steps.empty()) {
+  if (shown->all->steps.empty()) {
     stack_->say(tr("%1 has no step: every rank died before its first one ended, or nothing was traced. See "
                    "Diagnostics, and measure it again.")
                     .arg(measurements_->currentText()));
@@ -235,7 +247,7 @@ void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
     whole_->show();
   } else {
     range_text_->setText(tr("All %n measured step(s)", nullptr, count) +
-                         (shown->all.repeats > 1 ? tr(" of this repeat") : QString()));
+                         (shown->all->repeats > 1 ? tr(" of this repeat") : QString()));
     whole_->hide();
   }
   summary_->setText(QString::fromStdString(shown->findings.summary));
@@ -245,30 +257,38 @@ void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   slow_table_->set_table(shown->slow_steps);
   tables_->setTabText(1, tr("Stragglers (%1)").arg(stragglers_table_->view().model_of_table().rowCount()));
   tables_->setTabText(2, tr("Slow steps (%1)").arg(shown->findings.slow_steps.size()));
-  show_strip();
   steps_of_rank_ = -2;
-  show_steps_table();
+  show_strip(shown->strip);
+  if (!(shown->colours == colours_wanted())) colour_strip();  // chosen while this was read
   stack_->show_content();
 }
 
-void RanksPage::show_strip() {
-  if (!shown_) return;
-  strip_->show_strip(rank_strip(shown_->some, strip_quantities[static_cast<std::size_t>(quantity_->currentIndex())],
-                                unmeasured_->isChecked()));
+RanksPage::Colours RanksPage::colours_wanted() const {
+  return {strip_quantities[static_cast<std::size_t>(quantity_->currentIndex())], unmeasured_->isChecked()};
+}
+
+void RanksPage::colour_strip() {
+  if (!shown_ || reading_.running()) return;
+  colouring_.start([some = shown_->some, colours = colours_wanted()](
+                       const Cancelled&) { return rank_strip(*some, colours.quantity, colours.unmeasured_too); },
+                   [this](RankStrip strip) { show_strip(std::move(strip)); },
+                   [this](const std::string& why) { emit says(QString::fromStdString(why)); });
+}
+
+void RanksPage::show_strip(RankStrip strip) {
+  strip_->show_strip(std::move(strip));
   describe_cursor();
 }
 
 void RanksPage::show_steps_table() {
   if (!shown_ || tables_->currentWidget() != steps_table_) return;
-  const bool all = shown_->some.steps.size() <= most_rows;
+  const bool all = shown_->some->steps.size() <= most_rows;
   const std::int64_t rank =
       all || strip_->cursor_rank() < 0 ? -1 : strip_->strip().ranks[static_cast<std::size_t>(strip_->cursor_rank())];
   if (rank == steps_of_rank_) return;
   steps_of_rank_ = rank;
-  report::RankTimes times = shown_->some;
-  if (rank >= 0) std::erase_if(times.steps, [&](const report::RankStep& step) { return step.rank != rank; });
   tables_->setTabText(3, rank >= 0 ? tr("Steps of rank %1").arg(rank) : tr("Steps"));
-  steps_table_->set_table(report::rank_steps_table(times));
+  steps_table_->set_table(report::rank_steps_table(rank >= 0 ? steps_of(*shown_->some, rank) : *shown_->some));
 }
 
 void RanksPage::describe_cursor() {

@@ -34,26 +34,36 @@ class RanksPage : public Page {
   std::vector<std::pair<QString, QString>> keys() const override;
   void show_file(std::shared_ptr<const OpenedFile> file) override;
 
-  bool reading() const { return reading_.running(); }
+  bool reading() const { return reading_.running() || colouring_.running(); }
 
  protected:
   void showEvent(QShowEvent*) override;
 
  private:
-  struct Shown {                  // made off the interface thread
-    report::RankTimes all, some;  // some: what the range leaves of it
+  struct Colours {
+    StripQuantity quantity = StripQuantity::step;
+    bool unmeasured_too = false;
+    bool operator==(const Colours&) const = default;
+  };
+  struct Shown {                                         // made off the interface thread
+    std::shared_ptr<const report::RankTimes> all, some;  // some: what the range leaves of it
     report::RankFindings findings;
+    Colours colours;
+    RankStrip strip;
     RankBars bars;
     report::Table ranks, stragglers, slow_steps;
     int measured_steps = 0;
   };
-  static std::shared_ptr<const Shown> look_at(report::RankTimes all, const std::optional<TimeRange>&);
+  static std::shared_ptr<const Shown> look_at(std::shared_ptr<const report::RankTimes> all,
+                                              const std::optional<TimeRange>&, const Colours&);
 
   QWidget* make_content();
   void pick_measurement();
   void read_if_visible();
   void show_read(const std::shared_ptr<const Shown>&);
-  void show_strip();
+  Colours colours_wanted() const;
+  void colour_strip();  // anew, as the controls want it
+  void show_strip(RankStrip strip);
   void show_steps_table();
   void describe_cursor();
   void select_cursors_step();
@@ -63,7 +73,7 @@ class RanksPage : public Page {
   std::optional<std::int64_t> measurement_;
   std::shared_ptr<const Shown> shown_;
   bool stale_ = false;
-  Job reading_;
+  Job reading_, colouring_;
   std::int64_t steps_of_rank_ = -1;  // whose steps the table of steps has; -1: all ranks'
 
   QComboBox *measurements_ = nullptr, *quantity_ = nullptr;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
-
 namespace ddpprof::gui {
 namespace {
 
@@ -19,6 +17,9 @@ QSharedPointer<QCPAxisTicker> ticks_of(const std::vector<std::int64_t>& numbers)
     ticker->addTick(static_cast<double>(i), QString::number(numbers[i]));
   return ticker;
 }
+
+// A map spans its cells' centres and adds half a cell on either side, except where there is one cell alone.
+QCPRange centres_of(int cells) { return cells > 1 ? QCPRange(0.0, cells - 1.0) : QCPRange(-0.5, 0.5); }
 
 }  // namespace
 
@@ -51,16 +52,11 @@ void StripPlot::show_strip(RankStrip strip) {
   strip_ = std::move(strip);
   const int steps = static_cast<int>(strip_.steps.size()), ranks = static_cast<int>(strip_.ranks.size());
   map_->setVisible(steps > 0 && ranks > 0);
-  report::Scale scale;
-  if (strip_.is_share())
-    scale = {0.01, "%", 1};
-  else
-    scale = report::choose_scale("s", strip_.values);
-  factor_ = scale.factor;
-  scale_->axis()->setLabel(tr("%1 [%2]").arg(to_string(strip_.quantity), QString::fromStdString(scale.unit)));
+  factor_ = strip_.scale.factor;
+  scale_->axis()->setLabel(tr("%1 [%2]").arg(to_string(strip_.quantity), QString::fromStdString(strip_.scale.unit)));
   if (map_->visible()) {
     map_->data()->setSize(steps, ranks);
-    map_->data()->setRange({0.0, std::max(1.0, steps - 1.0)}, {0.0, std::max(1.0, ranks - 1.0)});
+    map_->data()->setRange(centres_of(steps), centres_of(ranks));
     for (int rank = 0; rank < ranks; ++rank)
       for (int step = 0; step < steps; ++step)
         map_->data()->setCell(step, rank,

@@ -40,15 +40,15 @@ QWidget* titled(const report::Table& table, TableView* view, QWidget* parent) {
 
 ComparePanel::ComparePanel(QWidget* parent)
     : QWidget(parent),
-      compare_(new QPushButton(tr("&Compare"), this)),
-      swap_(new QPushButton(tr("&Swap"), this)),
+      compare_(new QPushButton(tr("Compar&e"), this)),
+      swap_(new QPushButton(tr("Swap"), this)),
       status_(new QLabel(this)),
       words_(new TableView(this)),
       tables_(new QTabWidget(this)),
       job_(this) {
   auto* grid = new QGridLayout;
   a_ = add_row(*grid, 0, tr("A, to compare &with:"), tr("the database to compare with"));
-  b_ = add_row(*grid, 1, tr("B, the o&ther:"), tr("the database that is compared: ratios are B / A"));
+  b_ = add_row(*grid, 1, tr("B, the othe&r:"), tr("the database that is compared: ratios are B / A"));
   grid->addWidget(swap_, 0, 3);
   grid->addWidget(compare_, 1, 3);
   grid->setColumnStretch(1, 1);
@@ -121,10 +121,11 @@ void ComparePanel::swap() {
 
 void ComparePanel::compare() {
   if (a().isEmpty() || b().isEmpty()) return;
-  const std::filesystem::path in_a = a().toStdString(), in_b = b().toStdString();
+  const QString in_a = a(), in_b = b();  // the fields may say something else by the end
   status_->setText(tr("Comparing…"));
-  job_.start([in_a, in_b](const Cancelled&) { return compare_files(in_a, in_b); },
-             [this](report::Report report) { show_report(std::move(report)); },
+  job_.start([a = std::filesystem::path(in_a.toStdString()), b = std::filesystem::path(in_b.toStdString())](
+                 const Cancelled& cancelled) { return compare_files(a, b, cancelled); },
+             [this, in_a, in_b](report::Report report) { show_report(std::move(report), in_a, in_b); },
              [this](const std::string& why) {
                has_report_ = false;
                words_->hide();
@@ -139,7 +140,7 @@ TableView* ComparePanel::view(const std::string& table) const {
   return found == views_.end() ? nullptr : found->second;
 }
 
-void ComparePanel::show_report(report::Report report) {
+void ComparePanel::show_report(report::Report report, const QString& in_a, const QString& in_b) {
   const int current = tables_->currentIndex();
   while (tables_->count() > 0) {
     QWidget* page = tables_->widget(0);
@@ -157,7 +158,7 @@ void ComparePanel::show_report(report::Report report) {
       status_->setText(
           table.rows.empty()
               ? QString::fromStdString(table.empty)
-              : tr("A is %1, B is %2; ratios are B / A.").arg(QFileInfo(a()).fileName(), QFileInfo(b()).fileName()));
+              : tr("A is %1, B is %2; ratios are B / A.").arg(QFileInfo(in_a).fileName(), QFileInfo(in_b).fileName()));
       continue;
     }
     auto* view = new TableView(this);

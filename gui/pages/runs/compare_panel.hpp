@@ -43,7 +43,7 @@ class ComparePanel : public QWidget {
 
  private:
   QLineEdit* add_row(QGridLayout&, int row, const QString& label, const QString& what);
-  void show_report(report::Report);
+  void show_report(report::Report, const QString& in_a, const QString& in_b);
   void update_button();
 
   QLineEdit* a_;

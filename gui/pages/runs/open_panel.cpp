@@ -21,15 +21,15 @@ OpenPanel::OpenPanel(QWidget* parent)
     : QWidget(parent),
       recent_(new QListWidget(this)),
       open_(new QPushButton(tr("O&pen"), this)),
-      as_a_(new QPushButton(tr("Compare: &A"), this)),
-      as_b_(new QPushButton(tr("&B"), this)) {
-  auto* choose_file = new QPushButton(tr("&Open a database…"), this);
+      as_a_(new QPushButton(tr("Compare: A"), this)),
+      as_b_(new QPushButton(tr("B"), this)) {
+  auto* choose_file = new QPushButton(tr("Open a database…"), this);
   auto* hint =
       new QLabel(tr("or drop a file anywhere on this page: a trace database (.db) is opened, a scenario (.yaml) "
                     "is shown in the editor."),
                  this);
   hint->setWordWrap(true);
-  auto* heading = new QLabel(tr("Rece&nt databases"), this);
+  auto* heading = new QLabel(tr("Recent data&bases"), this);
   heading->setBuddy(recent_);
   recent_->setAccessibleName(tr("Recent databases"));
   recent_->setTextElideMode(Qt::ElideMiddle);

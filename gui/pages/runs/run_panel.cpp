@@ -34,7 +34,7 @@ RunPanel::RunPanel(ScenarioPanel& scenario, QWidget* parent)
       out_(new QLineEdit(this)),
       run_(new QPushButton(tr("&Run"), this)),
       dry_run_(new QPushButton(tr("Dr&y run"), this)),
-      cancel_(new QPushButton(tr("Cance&l"), this)),
+      cancel_(new QPushButton(tr("Ca&ncel"), this)),
       open_(new QPushButton(tr("Open the database"), this)),
       progress_(new QProgressBar(this)),
       status_(new QLabel(this)),
@@ -89,9 +89,9 @@ QWidget* RunPanel::make_fields() {
   workers_->setPlaceholderText(tr("the scenario's"));
   workers_->setToolTip(tr("Worker counts to measure instead of the scenario's, e.g. 1,2,4"));
   workers_->setMaximumWidth(16 * workers_->fontMetrics().averageCharWidth());
-  auto* workers_label = new QLabel(tr("&Workers:"), fields);
+  auto* workers_label = new QLabel(tr("Wor&kers:"), fields);
   workers_label->setBuddy(workers_);
-  auto* out_label = new QLabel(tr("&Database to write:"), fields);
+  auto* out_label = new QLabel(tr("Database to &write:"), fields);
   out_label->setBuddy(out_);
   out_->setClearButtonEnabled(true);
   auto* browse = new QPushButton(tr("Browse…"), fields);

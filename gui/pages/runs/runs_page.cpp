@@ -43,7 +43,7 @@ RunsPage::RunsPage(Selection& selection, QWidget* parent)
   auto* padding = new QHBoxLayout(padded);
   padding->setContentsMargins(8, 8, 8, 8);
   padding->addWidget(both);
-  tabs_->addTab(padded, tr("Scenar&io and run"));
+  tabs_->addTab(padded, tr("S&cenario and run"));
   tabs_->addTab(compare_, tr("Co&mpare two databases"));
   tabs_->setDocumentMode(true);
   auto* splitter = new QSplitter(Qt::Horizontal, this);

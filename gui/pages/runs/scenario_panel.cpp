@@ -82,8 +82,8 @@ QWidget* ScenarioPanel::make_bar() {
   start->setMenu(new_);
   start->setFocusPolicy(Qt::StrongFocus);
   connect(new_, &QMenu::aboutToShow, this, &ScenarioPanel::fill_new);
-  auto* open_file = new QPushButton(tr("Open s&cenario…"), bar);
-  auto* save_file = new QPushButton(tr("&Save"), bar);
+  auto* open_file = new QPushButton(tr("&Open scenario…"), bar);
+  auto* save_file = new QPushButton(tr("Save"), bar);
   auto* save_as = new QPushButton(tr("Save as…"), bar);
   save_file->setShortcut(QKeySequence::Save);
   save_as->setShortcut(QKeySequence::SaveAs);

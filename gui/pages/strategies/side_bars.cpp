@@ -3,16 +3,17 @@
 #include <algorithm>
 
 #include "analysis/report/units.hpp"
+#include "gui/plots/legend.hpp"
 
 namespace ddpprof::gui {
+namespace {
+
+constexpr int most_legend_columns = 5;
+
+}  // namespace
 
 SideBars::SideBars(QWidget* parent) : Plot(parent) {
-  legend->setVisible(true);
-  // Above the bars, so that none is hidden.
-  plotLayout()->insertRow(0);
-  plotLayout()->addElement(0, 0, legend);
-  plotLayout()->setRowStretchFactor(0, 0.001);
-  legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);
+  place_legend_above(*this, most_legend_columns);
   yAxis->setTickLength(0);
   yAxis->setSubTicks(false);
   yAxis->grid()->setVisible(false);

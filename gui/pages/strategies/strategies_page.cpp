@@ -6,14 +6,13 @@
 #include <QRadioButton>
 #include <QSpinBox>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <algorithm>
 
 #include "analysis/report/units.hpp"
 #include "gui/models/strategies/strategy_tables.hpp"
 #include "gui/pages/strategies/side_bars.hpp"
 #include "gui/widgets/lane_view.hpp"
-#include "gui/widgets/table_view.hpp"
+#include "gui/widgets/message_stack.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -35,13 +34,7 @@ QString title_of(const Side& side, std::int64_t workers) {
 
 StrategiesPage::StrategiesPage(Selection& selection, QWidget* parent)
     : Page(selection, parent), loading_(this), comparing_(this) {
-  stack_ = new QStackedWidget(this);
-  message_ = new QLabel(stack_);
-  message_->setWordWrap(true);
-  message_->setAlignment(Qt::AlignCenter);
-  message_->setMargin(40);
-  message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  auto* content = new QWidget(stack_);
+  auto* content = new QWidget(this);
   auto* layout = new QVBoxLayout(content);
   layout->addWidget(make_controls());
   recommendation_ = new QLabel(content);
@@ -60,8 +53,7 @@ StrategiesPage::StrategiesPage(Selection& selection, QWidget* parent)
   splitter->setChildrenCollapsible(false);
   splitter->setSizes({430, 330});
   layout->addWidget(splitter, 1);
-  stack_->addWidget(message_);
-  stack_->addWidget(content);
+  stack_ = new MessageStack(content, this);
   auto* whole = new QVBoxLayout(this);
   whole->setContentsMargins(0, 0, 0, 0);
   whole->addWidget(stack_);
@@ -77,29 +69,24 @@ std::vector<std::pair<QString, QString>> StrategiesPage::keys() const {
           {tr("Shift+Left, Shift+Right"), tr("in the lanes: move along the time axis")}};
 }
 
-void StrategiesPage::show_message(const QString& text) {
-  message_->setText(text);
-  stack_->setCurrentIndex(0);
-}
-
 void StrategiesPage::show_file(std::shared_ptr<const OpenedFile> file) {
   loading_.cancel();
   comparing_.cancel();
   strategies_.reset();
   shown_.reset();
   file_ = std::move(file);
-  if (!file_) return show_message(tr("Open a trace database (Ctrl+O) to see DataParallel beside DDP."));
+  if (!file_) return stack_->say(tr("Open a trace database (Ctrl+O) to see DataParallel beside DDP."));
   if (!file_->has("dp") && !file_->has("ddp"))
-    return show_message(
+    return stack_->say(
         tr("This file holds no measured training step. Measure one with ddpprof run SCENARIO, with "
            "strategies: [ddp, dp] for both."));
-  show_message(tr("Preparing…"));
+  stack_->say(tr("Preparing…"));
   loading_.start([file = file_](const Cancelled&) { return std::make_shared<const Strategies>(file); },
                  [this](const std::shared_ptr<const Strategies>& strategies) {
                    strategies_ = strategies;
                    prepare();
                  },
-                 [this](const std::string& why) { show_message(QString::fromStdString(why)); });
+                 [this](const std::string& why) { stack_->say(QString::fromStdString(why)); });
 }
 
 void StrategiesPage::prepare() {
@@ -140,12 +127,12 @@ void StrategiesPage::compare() {
   comparing_.start(
       [strategies = strategies_, n, source, rank](const Cancelled&) { return strategies->compare(n, source, rank); },
       [this](Comparison comparison) { show_comparison(std::move(comparison)); },
-      [this](const std::string& why) { show_message(QString::fromStdString(why)); });
+      [this](const std::string& why) { stack_->say(QString::fromStdString(why)); });
 }
 
 void StrategiesPage::show_comparison(Comparison comparison) {
   shown_ = std::move(comparison);
-  stack_->setCurrentIndex(1);
+  stack_->show_content();
   recommendation_->setText(QString::fromStdString(recommendation(*shown_)));
   described_->setText(tr("Click a segment, or go there with the arrow keys, for its figures."));
   show_lanes();

@@ -14,12 +14,12 @@ class QComboBox;
 class QLabel;
 class QRadioButton;
 class QSpinBox;
-class QStackedWidget;
 
 namespace ddpprof::gui {
 
 class SideBars;
 class LaneView;
+class MessageStack;
 class TableView;
 
 class StrategiesPage : public Page {
@@ -49,7 +49,6 @@ class StrategiesPage : public Page {
   void show_lanes();
   void show_bars();
   void place_lanes(bool beside);
-  void show_message(const QString& text);
 
   Job loading_, comparing_;
   std::shared_ptr<const OpenedFile> file_;
@@ -57,8 +56,7 @@ class StrategiesPage : public Page {
   std::optional<Comparison> shown_;
   bool preparing_ = false;
 
-  QStackedWidget* stack_;
-  QLabel* message_;
+  MessageStack* stack_;
   QLabel* recommendation_;
   QLabel* described_;
   QSpinBox* workers_;

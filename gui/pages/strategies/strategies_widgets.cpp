@@ -38,7 +38,7 @@ QWidget* StrategiesPage::make_controls() {
   measured_workers_->setAccessibleName(tr("N that were measured"));
   measured_ = new QRadioButton(tr("&Measured"), row);
   measured_->setToolTip(tr("A measured step where there is one at this N; a simulated one elsewhere"));
-  simulated_ = new QRadioButton(tr("S&imulated"), row);
+  simulated_ = new QRadioButton(tr("Simulat&ed"), row);
   simulated_->setToolTip(tr("The step that the predictions rest on, at a measured N, too"));
   measured_->setChecked(true);
   rank_ = new QSpinBox(row);
@@ -49,7 +49,7 @@ QWidget* StrategiesPage::make_controls() {
   beside_->setToolTip(tr("Else one above the other; the time axis is the same for both"));
   layout->addWidget(label_for(measured_workers_, tr("Measured &N"), row));
   layout->addWidget(measured_workers_);
-  layout->addWidget(label_for(workers_, tr("&any N"), row));
+  layout->addWidget(label_for(workers_, tr("an&y N"), row));
   layout->addWidget(workers_);
   layout->addSpacing(12);
   layout->addWidget(measured_);

@@ -10,8 +10,10 @@
 
 #include "analysis/report/fit_tables.hpp"
 #include "gui/pages/fit/fit_plot.hpp"
+#include "gui/plots/legend.hpp"
 #include "gui/widgets/message_stack.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
+#include "tests/gui/accelerators.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -111,10 +113,39 @@ TEST_F(FitPageTest, OneNAlone) {
   fit::synthetic::add_bench(database.get(), Truth{}, {2, 4});
   open(database);
   auto* plot = page_.findChildren<FitPlot*>()[0];
-  EXPECT_EQ(plot->legend->itemCount(), 4);
+  EXPECT_EQ(legend_entries(*plot->legend).size(), 4U);
   workers().setCurrentText("4");
-  EXPECT_EQ(plot->legend->itemCount(), 2);
+  EXPECT_EQ(legend_entries(*plot->legend).size(), 2U);
   ASSERT_EQ(workers().count(), 3);
+}
+
+TEST_F(FitPageTest, NothingOfTheFileBeforeStaysBesideAnotherOnesPlots) {
+  TemporaryDatabase database("fit-page-before"), next("fit-page-next");
+  for (TemporaryDatabase* one : {&database, &next}) {
+    fit::synthetic::add_ddp(one->get(), Truth{}, {1, 2, 4}, 1);
+    fit::synthetic::add_bench(one->get(), Truth{}, {2, 4});
+  }
+  open(database);
+  const QStringList read = {"Parameters", "Residuals", "All-reduce by size (bench-comm)", "All fits"};
+  for (const QString& tab : read) EXPECT_GT(table(tab).rowCount(), 0) << tab.toStdString();
+  next.get().finish_load();
+  const auto file = open_file(next.get().path());
+  // Another program replaces it before the page reads it.
+  std::filesystem::rename(database.get().path(), next.get().path());
+  page_.show_file(file);
+  ASSERT_TRUE(page_.reading());
+  for (const QString& tab : read) EXPECT_EQ(table(tab).rowCount(), 0) << tab.toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.reading(); }, 20000));
+  for (const QString& tab : read) EXPECT_EQ(table(tab).rowCount(), 0) << tab.toStdString();
+  EXPECT_TRUE(page_.findChild<QLabel*>("stored")->isVisible());
+  EXPECT_TRUE(label("stored").contains("fit-page-next")) << label("stored").toStdString();
+}
+
+TEST_F(FitPageTest, EachLetterLeadsToOneControl) {
+  TemporaryDatabase database("fit-page-letters");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
+  open(database);
+  EXPECT_TRUE(clashing_letters(page_).isEmpty()) << clashing_letters(page_).join("; ").toStdString();
 }
 
 TEST_F(FitPageTest, TablesAreSoundModels) {

@@ -77,6 +77,16 @@ TEST(RankStrip, AStepThatARankDidNotRecordIsUnknown) {
   EXPECT_TRUE(rank_strip({}, StripQuantity::step, false).values.empty());
 }
 
+TEST(RankSteps, OfOneRankAreItsRowsOfTheWholeTable) {
+  const test::StragglerFile file;
+  const report::RankTimes times = read(file);
+  report::Table whole = report::rank_steps_table(times);
+  std::erase_if(whole.rows, [](const report::Row& row) { return row[1] != report::Cell(std::int64_t{2}); });
+  ASSERT_EQ(whole.rows.size(), 13U);
+  EXPECT_EQ(report::rank_steps_table(steps_of(times, 2)).rows, whole.rows);
+  EXPECT_TRUE(steps_of(times, 9).steps.empty());
+}
+
 TEST(RankTables, AreSoundModels) {
   const test::StragglerFile file;
   const report::RankTimes times = read(file);

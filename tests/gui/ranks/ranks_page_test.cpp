@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
@@ -11,7 +12,9 @@
 
 #include "gui/pages/ranks/bars_plot.hpp"
 #include "gui/pages/ranks/strip_plot.hpp"
+#include "gui/plots/legend.hpp"
 #include "gui/widgets/message_stack.hpp"
+#include "tests/gui/accelerators.hpp"
 #include "tests/gui/ranks/ranks_fixture.hpp"
 
 namespace ddpprof::gui {
@@ -87,10 +90,66 @@ TEST_F(RanksPageTest, OnlyTheSelectedTimeCounts) {
 TEST_F(RanksPageTest, ARangeOfAnotherMeasurementIsNotThisOnes) {
   open();
   const std::int64_t dp = page_.findChild<QComboBox*>()->itemData(1).toLongLong();
-  selection_.set_range(TimeRange{dp, 0, 100 * test::ms});
+  selection_.set_range(TimeRange{dp, 0, 250 * test::ms});
   wait();
-  EXPECT_TRUE(range_text().isEmpty() || !range_text().startsWith("Only the 12"));
   EXPECT_EQ(page_.findChild<QComboBox*>()->currentText(), "dp N=2");
+  EXPECT_EQ(range_text(), "Only the 1 measured step(s) whose middle lies in the selected 250 ms");
+  EXPECT_EQ(strip().strip().steps, std::vector<std::int64_t>{0});
+  selection_.set_measurement(file_.ddp);
+  wait();
+  EXPECT_EQ(range_text(), "All 12 measured step(s)");
+  EXPECT_EQ(strip().strip().steps.size(), 12U);
+}
+
+// The only cell of a rank and a step is coloured whole, as one of many is.
+TEST_F(RanksPageTest, OneRanksOnlyStepIsACellOfTheUsualSize) {
+  open();
+  const std::int64_t dp = page_.findChild<QComboBox*>()->itemData(1).toLongLong();
+  selection_.set_range(TimeRange{dp, 0, 250 * test::ms});
+  wait();
+  ASSERT_EQ(strip().strip().values.size(), 1U);
+  const QImage picture = strip().toPixmap().toImage();
+  const auto at = [&](double step, double rank) {
+    return picture.pixelColor(static_cast<int>(strip().xAxis->coordToPixel(step)),
+                              static_cast<int>(strip().yAxis->coordToPixel(rank)));
+  };
+  EXPECT_NE(at(0.0, 0.0), strip().palette().color(QPalette::Base));
+  for (const double x : {-0.4, 0.4})
+    for (const double y : {-0.4, 0.4}) EXPECT_EQ(at(x, y), at(0.0, 0.0)) << x << ", " << y;
+}
+
+TEST_F(RanksPageTest, AnotherColourAndWarmUpStepsAreMadeOffThisThread) {
+  open();
+  auto* quantity = page_.findChildren<QComboBox*>()[1];
+  quantity->setCurrentIndex(1);
+  EXPECT_EQ(strip().strip().quantity, StripQuantity::step) << "not yet";
+  page_.findChild<QCheckBox*>()->setChecked(true);
+  wait();
+  EXPECT_EQ(strip().strip().quantity, StripQuantity::compute);
+  EXPECT_EQ(strip().strip().steps.size(), 13U);
+  EXPECT_EQ(page_.findChild<QLabel*>("cell")->text(), "rank 0, step 0 (warmup): compute 260 ms");
+  // Chosen while something else is read.
+  selection_.set_range(TimeRange{file_.ddp, 400 * test::ms, 700 * test::ms});
+  quantity->setCurrentIndex(4);
+  wait();
+  EXPECT_EQ(strip().strip().quantity, StripQuantity::waiting);
+  EXPECT_EQ(strip().strip().steps, (std::vector<std::int64_t>{2, 3, 4}));
+}
+
+TEST_F(RanksPageTest, AFileThatWasReplacedIsNotReadAsThisOne) {
+  const auto file = open_file(file_.path);
+  const test::StragglerFile other;
+  std::filesystem::rename(other.path, file_.path);
+  page_.show();
+  page_.show_file(file);
+  wait();
+  EXPECT_TRUE(message().contains("straggler.db")) << message().toStdString();
+  EXPECT_TRUE(summary().isEmpty()) << summary().toStdString();
+}
+
+TEST_F(RanksPageTest, EachLetterLeadsToOneControl) {
+  open();
+  EXPECT_TRUE(clashing_letters(page_).isEmpty()) << clashing_letters(page_).join("; ").toStdString();
 }
 
 TEST_F(RanksPageTest, KeysMoveTheCursorAndChooseAStep) {
@@ -131,6 +190,22 @@ TEST_F(RanksPageTest, AClickMovesTheCursorAndADoubleClickChoosesTheStep) {
   ASSERT_TRUE(selection_.range());
   EXPECT_EQ(selection_.range()->begin_ns, 700 * test::ms) << "step 5";
   wait();
+}
+
+TEST_F(RanksPageTest, TheLegendsWordsAreWholeInAnyWidth) {
+  open();
+  auto* bars = page_.findChild<BarsPlot*>();
+  for (const int width : {280, 420, 900, 280}) {
+    bars->resize(width, 400);
+    bars->replot();
+    const auto entries = legend_entries(*bars->legend);
+    ASSERT_EQ(entries.size(), 7U);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      EXPECT_GE(entries[i]->outerRect().width(), entries[i]->minimumOuterSizeHint().width()) << width << ": " << i;
+      EXPECT_LE(entries[i]->outerRect().right(), width) << i;
+      EXPECT_EQ(entries[i], bars->legend->itemWithPlottable(bars->plottable(static_cast<int>(i)))) << "their order";
+    }
+  }
 }
 
 TEST_F(RanksPageTest, FollowsThePalette) {

@@ -36,7 +36,10 @@ class RunProcessTest : public testing::Test {
       ended_ = true;
     });
     QObject::connect(&process_, &RunProcess::logged, &process_, [this](const QString& line) { log_ += line + "\n"; });
-    QObject::connect(&process_, &RunProcess::printed, &process_, [this](const QString& text) { out_ += text; });
+    QObject::connect(&process_, &RunProcess::printed, &process_, [this](const QString& text) {
+      out_ += text;
+      pieces_ << text;
+    });
     QObject::connect(&process_, &RunProcess::progressed, &process_,
                      [this](const RunProgress& progress) { progress_.push_back(progress); });
     options_.out = folder_.filePath("run.db");
@@ -68,6 +71,7 @@ class RunProcessTest : public testing::Test {
   RunResult result_;
   bool ended_ = false;
   QString log_, out_;
+  QStringList pieces_;  // out_ as it came
   std::vector<RunProgress> progress_;
 };
 
@@ -124,7 +128,9 @@ TEST_F(RunProcessTest, ARunIsFollowedToItsDatabase) {
   ASSERT_FALSE(progress_.empty());
   EXPECT_TRUE(progress_.front().text.startsWith("ddp N=1, repeat 0 (1 of 1): "))
       << progress_.front().text.toStdString();
-  for (std::size_t i = 1; i < progress_.size(); ++i) EXPECT_GE(progress_[i].fraction, 0.0);
+  for (std::size_t i = 1; i < progress_.size(); ++i)
+    EXPECT_GE(progress_[i].fraction, progress_[i - 1].fraction)
+        << progress_[i - 1].text.toStdString() << ", then " << progress_[i].text.toStdString();
   EXPECT_EQ(progress_.back().fraction, 1.0) << "concluding";
   EXPECT_FALSE(log_.contains("{\"progress\"")) << "progress is not logged";
   EXPECT_FALSE(out_.isEmpty()) << "the report";
@@ -211,6 +217,56 @@ TEST_F(RunProcessTest, LinesThatArriveInPiecesAreWhole) {
   EXPECT_EQ(progress_[0].text, "ddp N=8, repeat 1 (2 of 4): step 50 of 100, about 1:15 min left");
   EXPECT_DOUBLE_EQ(progress_[0].remaining_s, 75.4);
   EXPECT_EQ(log_, "last\n") << "without a line's end";
+}
+
+TEST_F(RunProcessTest, ProgressNeverGoesBack) {
+  const auto line = [](int configuration, const char* activity, const char* step, const char* steps) {
+    return QStringLiteral(
+               "echo '{\"progress\":\"measuring\",\"configuration\":%1,\"configurations\":2,\"strategy\":\"ddp\","
+               "\"workers\":2,\"repeat\":0,\"activity\":\"%2\",\"step\":%3,\"steps\":%4,\"remaining_s\":null}' >&2\n")
+        .arg(configuration)
+        .arg(activity, step, steps);
+  };
+  stand_in(line(1, "starting", "0", "null") + line(1, "forward", "90", "100") + line(1, "writing", "0", "null") +
+           line(2, "starting", "0", "null") + line(2, "forward", "50", "100"));
+  for (int again = 0; again < 2; ++again) {
+    ended_ = false;
+    progress_.clear();
+    ASSERT_TRUE(run_to_end());
+    std::vector<double> fractions;
+    for (const RunProgress& progress : progress_) fractions.push_back(progress.fraction);
+    EXPECT_EQ(fractions, (std::vector<double>{0.0, 0.45, 0.45, 0.5, 0.75}));
+  }
+}
+
+TEST_F(RunProcessTest, TheReportArrivesInWholeLinesAndCharacters) {
+  const QString go = folder_.filePath("go");
+  stand_in("printf 'first\\nse\\303'\necho ready >&2\nuntil [ -e '" + go +
+           "' ]; do sleep 0.01; done\nprintf '\\251cond\\nlast'\n");
+  ASSERT_TRUE(process_.start(options_));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return log_.contains("ready") && !pieces_.isEmpty(); }, patience_ms));
+  EXPECT_EQ(pieces_, QStringList{"first\n"}) << "the second line has not ended";
+  write("go", {});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return ended_; }, patience_ms));
+  EXPECT_EQ(out_, "first\nseécond\nlast");
+  for (qsizetype i = 0; i + 1 < pieces_.size(); ++i) EXPECT_TRUE(pieces_[i].endsWith('\n')) << pieces_[i].toStdString();
+}
+
+TEST_F(RunProcessTest, TheDatabaseOfARunBeforeIsNotThisOnes) {
+  write("run.db", "before");
+  stand_in("trap 'exit 4' INT\necho ready >&2\nwhile true; do sleep 0.05; done\n");
+  options_.overwrite = true;
+  ASSERT_TRUE(process_.start(options_));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return log_.contains("ready"); }, patience_ms));
+  process_.cancel();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return ended_; }, patience_ms));
+  EXPECT_TRUE(result_.database.isEmpty()) << result_.database.toStdString();
+  EXPECT_EQ(result_.message, "Cancelled. Nothing was measured; " + options_.out + " is as it was.");
+
+  ended_ = false;
+  stand_in("echo after > '" + options_.out + ".new'\nmv '" + options_.out + ".new' '" + options_.out + "'\nexit 4\n");
+  ASSERT_TRUE(run_to_end());
+  EXPECT_EQ(result_.database, options_.out) << "replaced";
 }
 
 TEST(ParseProgress, WhatIsNoProgressIsNone) {

@@ -15,6 +15,7 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -27,6 +28,7 @@
 #include "gui/widgets/table_view.hpp"
 #include "runner/questions/compare.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
+#include "tests/gui/accelerators.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -252,6 +254,30 @@ TEST_F(RunsPageTest, ComparesWithTheCommandLinesTables) {
       for (std::size_t row = 0; row < table.rows.size(); ++row)
         EXPECT_EQ(view->model()->index(static_cast<int>(row), static_cast<int>(column)).data().toString().toStdString(),
                   shown[column].cells[row]);
+  }
+}
+
+TEST_F(RunsPageTest, TheAnswerNamesTheFilesThatWereCompared) {
+  ComparePanel& panel = page_->comparison();
+  panel.set_a(database("before.db"));
+  panel.set_b(database("after.db"));
+  QSignalSpy done(&panel, &ComparePanel::compared);
+  panel.compare();
+  panel.set_a("/else/where.db");  // typed while it compares
+  ASSERT_TRUE(done.wait(patience_ms));
+  ASSERT_FALSE(panel.shown()->tables.empty());
+  EXPECT_TRUE(panel.status().contains("before.db")) << panel.status().toStdString();
+  EXPECT_FALSE(panel.status().contains("where.db")) << panel.status().toStdString();
+}
+
+TEST_F(RunsPageTest, EachLetterLeadsToOneControl) {
+  for (QTabWidget* tabs : page_->findChildren<QTabWidget*>()) {
+    if (tabs->count() != 2) continue;  // the page's own: to run, to compare
+    for (int i = 0; i < tabs->count(); ++i) {
+      tabs->setCurrentIndex(i);
+      const QStringList clashes = clashing_letters(*page_);
+      EXPECT_TRUE(clashes.isEmpty()) << clashes.join("; ").toStdString();
+    }
   }
 }
 

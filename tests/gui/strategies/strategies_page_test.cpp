@@ -17,6 +17,7 @@
 #include "gui/pages/strategies/side_bars.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "tests/gui/accelerators.hpp"
 #include "tests/gui/strategies/measured_file.hpp"
 
 namespace ddpprof::gui {
@@ -139,6 +140,12 @@ TEST_F(StrategiesPageTest, BarsAreTheTablesFigures) {
   EXPECT_NEAR(memory.shown(0, 0), 40e6 / 1048576.0, 1e-9);
   EXPECT_NEAR(memory.shown(1, 0), 20e6 / 1048576.0, 1e-9);
   EXPECT_NEAR(memory.shown(1, 1), 30e6 / 1048576.0, 1e-9);  // every DDP rank's is alike
+}
+
+TEST_F(StrategiesPageTest, EachLetterLeadsToOneControl) {
+  const test::MeasuredFile file("page-letters", {1, 2}, {1, 2});
+  open(file.path());
+  EXPECT_TRUE(clashing_letters(page_).isEmpty()) << clashing_letters(page_).join("; ").toStdString();
 }
 
 TEST_F(StrategiesPageTest, WithoutDataSaysWhatToDo) {

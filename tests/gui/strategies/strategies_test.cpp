@@ -56,8 +56,7 @@ TEST(Strategies, ShowAMeasuredStepOrItsSimulation) {
   ASSERT_TRUE(measured.dp.lanes);
   EXPECT_TRUE(measured.dp.lanes->simulated);  // dp was not measured at 4
   EXPECT_FALSE(measured.dp.measured);
-  EXPECT_EQ(source_text(measured.ddp), "measured");
-  EXPECT_EQ(source_text(measured.dp), "simulated");
+  EXPECT_TRUE(measured.ddp.measured);
   const Comparison simulated = strategies.compare(4, Source::simulated);
   ASSERT_TRUE(simulated.ddp.lanes);
   EXPECT_TRUE(simulated.ddp.lanes->simulated);
@@ -68,6 +67,16 @@ TEST(Strategies, ShowAMeasuredStepOrItsSimulation) {
   EXPECT_THROW(strategies.compare(0, Source::measured), std::invalid_argument);
   EXPECT_THROW(strategies.compare(4097, Source::measured), std::invalid_argument);
   EXPECT_TRUE(strategies.compare(4096, Source::measured).ddp.lanes);
+}
+
+TEST(Strategies, NeverMixTheNumbersOfTwoFiles) {
+  const test::MeasuredFile file("replaced", {1, 2, 4}, {1, 2}), other("replacing", {1, 2, 4}, {1, 2});
+  const auto opened = open_file(file.path());
+  const Strategies strategies(opened);
+  std::filesystem::rename(other.path(), file.path());
+  EXPECT_THROW(strategies.compare(4, Source::measured), std::runtime_error) << "its lanes are the file's";
+  EXPECT_TRUE(strategies.compare(8, Source::measured).ddp.lanes) << "simulated: nothing is read";
+  EXPECT_THROW(Strategies{opened}, std::runtime_error);
 }
 
 TEST(Strategies, CountTheBytesOfTheBusiestDevice) {

@@ -4,16 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QImage>
+#include <QLabel>
+#include <QMenuBar>
 #include <QMimeData>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QSplitter>
 #include <QTabWidget>
 #include <QTest>
 #include <QUrl>
+#include <map>
 
 #include "gui/pages/page.hpp"
 #include "gui/plots/colours.hpp"
@@ -76,10 +81,12 @@ TEST(MainWindow, SaysWhyAFileCannotBeOpenedAndKeepsWhatItShows) {
   MainWindow window;
   ASSERT_EQ(opened(window, folder / "run.db"), "");
   const auto shown = window.file();
+  const std::string notices = window.diagnostics().text().toStdString();
   for (const char* name : {"none.db", "empty.db", "text.db", "other.db", "newer.db", "cut.db", "."}) {
     const std::string said = opened(window, folder / name);
     EXPECT_THAT(said, HasSubstr(name)) << "the message names the file";
     EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr(said));
+    EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr(notices)) << "what is shown keeps its notices";
     EXPECT_TRUE(window.diagnostics().isVisibleTo(&window)) << name;
     EXPECT_EQ(window.file(), shown) << name;
   }
@@ -126,6 +133,32 @@ TEST(MainWindow, AFileWithoutMeasurementsSaysWhatToDo) {
   EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr("No prediction"));
 }
 
+TEST(OpenedFile, SaysWhenThePathNamesAnotherFile) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  const auto file = open_file(folder / "run.db");
+  EXPECT_NO_THROW(file->check_unchanged());
+  test::write_sound(folder / "other.db");
+  std::filesystem::rename(folder / "other.db", folder / "run.db");
+  try {
+    file->check_unchanged();
+    FAIL() << "the numbers of two files would stand side by side";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("has changed since it was opened"));
+  }
+}
+
+TEST(OpenedFile, AStoredScenarioThatIsDamagedIsNamedNotThrown) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  SQLite::Database((folder / "run.db").string(), SQLite::OPEN_READWRITE)
+      .exec("INSERT INTO scenario(name, path, source, resolved) VALUES ('odd', 'odd.yaml', '', 'workers: [many')");
+  const auto file = open_file(folder / "run.db");
+  EXPECT_FALSE(file->scenario);
+  EXPECT_THAT(file->why_no_learning_rate, HasSubstr("odd"));
+  EXPECT_NE(file->models, nullptr);
+}
+
 TEST(MainWindow, AFileDroppedOnItIsOpened) {
   const Folder folder;
   test::write_sound(folder / "run.db");
@@ -169,6 +202,7 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   const Folder folder;
   test::write_sound(folder / "a.db");
   test::write_sound(folder / "b.db");
+  QByteArray split;
   {
     MainWindow window;
     window.show();
@@ -177,6 +211,8 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
     opened(window, folder / "b.db");
     opened(window, folder / "a.db");
     window.show_page(window.page_titles().value(2));
+    window.findChild<QTabWidget*>()->currentWidget()->findChild<QSplitter*>()->setSizes({200, 300});
+    split = window.findChild<QTabWidget*>()->currentWidget()->findChild<QSplitter*>()->saveState();
     window.close();
   }
   const QStringList recent = QSettings().value("recent_files").toStringList();
@@ -187,6 +223,38 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   for (const Page* page : again.pages()) EXPECT_LE(page->minimumSizeHint().width(), 940) << page->title().toStdString();
   EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 2);
   EXPECT_EQ(again.width(), 950);
+  EXPECT_EQ(again.findChild<QTabWidget*>()->currentWidget()->findChild<QSplitter*>()->saveState(), split);
+}
+
+// A letter that two controls answer to would only walk between them.
+TEST(MainWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  MainWindow window;
+  window.show();
+  ASSERT_EQ(opened(window, folder / "run.db"), "");
+  auto* tabs = window.findChild<QTabWidget*>();
+  for (int page = 0; page < tabs->count(); ++page) {
+    tabs->setCurrentIndex(page);
+    QCoreApplication::processEvents();
+    std::map<QString, QStringList> taken;
+    const auto take = [&](const QString& text) {
+      const QKeySequence keys = QKeySequence::mnemonic(text);
+      if (!keys.isEmpty()) taken[keys.toString()] << text;
+    };
+    for (int i = 0; i < tabs->count(); ++i) take(tabs->tabText(i));
+    for (const QAction* action : window.menuBar()->actions()) take(action->text());
+    for (const auto* button : tabs->currentWidget()->findChildren<QAbstractButton*>())
+      if (button->isVisible()) take(button->text());
+    for (const auto* label : tabs->currentWidget()->findChildren<QLabel*>())
+      if (label->isVisible() && label->buddy()) take(label->text());
+    for (const auto* inner : tabs->currentWidget()->findChildren<QTabWidget*>())
+      if (inner->isVisible())
+        for (int i = 0; i < inner->count(); ++i) take(inner->tabText(i));
+    for (const auto& [keys, texts] : taken)
+      EXPECT_EQ(texts.size(), 1) << tabs->tabText(page).toStdString() << ": " << keys.toStdString() << " is in "
+                                 << texts.join(", ").toStdString();
+  }
 }
 
 TEST(MainWindow, FollowsThePaletteLightAndDark) {
@@ -203,11 +271,9 @@ TEST(MainWindow, FollowsThePaletteLightAndDark) {
   for (int i = 0; i < tabs->count(); ++i) {
     tabs->setCurrentIndex(i);
     apply_appearance(Appearance::dark);
-    QTest::qWait(50);
-    EXPECT_LT(middle(), 110) << tabs->tabText(i).toStdString();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return middle() < 110; }, 5000)) << tabs->tabText(i).toStdString();
     apply_appearance(Appearance::light);
-    QTest::qWait(50);
-    EXPECT_GT(middle(), 170) << tabs->tabText(i).toStdString();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return middle() > 170; }, 5000)) << tabs->tabText(i).toStdString();
   }
   apply_appearance(Appearance::system);
 }
