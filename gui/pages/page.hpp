@@ -22,6 +22,9 @@ class Page : public QWidget {
   virtual QString title() const = 0;  // with the accelerator's &
   // Keys that this page alone knows, for F1: pairs of keys and what they do.
   virtual std::vector<std::pair<QString, QString>> keys() const { return {}; }
+  // Where the keyboard goes when the page is chosen. (A focus proxy that lies inside of the page breaks Qt's tab chain:
+  // Tab then walks in a circle that leaves controls out.)
+  void focus_first_control() { (first_control_ ? first_control_ : this)->setFocus(Qt::TabFocusReason); }
   // What this page shows of the selected range, as a widget to put beside the other pages; null when it has none.
   virtual QWidget* make_companion(QWidget* parent) {
     (void)parent;
@@ -41,9 +44,11 @@ class Page : public QWidget {
 
  protected:
   Selection& selection() { return selection_; }
+  void set_first_control(QWidget* control) { first_control_ = control; }
 
  private:
   Selection& selection_;
+  QWidget* first_control_ = nullptr;
 };
 
 }  // namespace ddpprof::gui

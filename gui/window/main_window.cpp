@@ -107,7 +107,7 @@ void MainWindow::make_menus() {
     const int index = static_cast<int>(i);
     view->addAction(plain(pages_[i]->title()), QKeySequence(QStringLiteral("Alt+%1").arg(i + 1)), this, [this, index] {
       tabs_->setCurrentIndex(index);
-      pages_[static_cast<std::size_t>(index)]->setFocus();
+      pages_[static_cast<std::size_t>(index)]->focus_first_control();
     });
   }
   view->addSeparator();

@@ -97,7 +97,7 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(stack_);
-  setFocusProxy(plot_);
+  set_first_control(plot_);
 
   connect(knobs_, &KnobPanel::changed, this, [this](const Knobs& knobs) {
     model_.set_knobs(knobs);

@@ -57,7 +57,7 @@ StrategiesPage::StrategiesPage(Selection& selection, QWidget* parent)
   auto* whole = new QVBoxLayout(this);
   whole->setContentsMargins(0, 0, 0, 0);
   whole->addWidget(stack_);
-  setFocusProxy(workers_);
+  set_first_control(workers_);
   show_file(nullptr);
 }
 

@@ -76,7 +76,7 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
   connect(&selection, &Selection::measurement_changed, this, &TimelinePage::show_measurement);
   connect(&selection, &Selection::range_changed, this, &TimelinePage::show_range);
   connect(step_panel_, &StepPanel::says, this, &Page::says);
-  setFocusProxy(view_);
+  set_first_control(view_);
   show_details();
   show_file(nullptr);
 }
@@ -90,6 +90,7 @@ void TimelinePage::show_file(std::shared_ptr<const OpenedFile> file) {
     for (const MeasurementInfo& info : file_->measurements)
       measurement_->addItem(title_of(info, file_->measurements), QVariant::fromValue<qlonglong>(info.id));
   step_panel_->set_file(file_);
+  select_->setChecked(false);
   source_->set_file(file_ ? file_->path : std::filesystem::path());
   if (isVisible()) show_measurement();
   show_state();

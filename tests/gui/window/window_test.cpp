@@ -15,11 +15,14 @@
 #include <QSettings>
 #include <QSignalSpy>
 #include <QSplitter>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QTest>
 #include <QUrl>
 #include <map>
+#include <set>
 
+#include "gui/models/jobs.hpp"
 #include "gui/pages/page.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/widgets/diagnostics_bar.hpp"
@@ -224,6 +227,40 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 2);
   EXPECT_EQ(again.width(), 950);
   EXPECT_EQ(again.findChild<QTabWidget*>()->currentWidget()->findChild<QSplitter*>()->saveState(), split);
+}
+
+// Tab goes round the whole page and comes back: no control is passed by, none keeps the focus to itself.
+TEST(MainWindow, TabReachesEveryControlOfAPage) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  MainWindow window;
+  window.show();
+  ASSERT_EQ(opened(window, folder / "run.db"), "");
+  ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
+  auto* tabs = window.findChild<QTabWidget*>();
+  for (int page = 0; page < tabs->count(); ++page) {
+    tabs->setCurrentIndex(page);
+    ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
+    tabs->tabBar()->setFocus(Qt::TabFocusReason);
+    std::set<QWidget*> visited;
+    QWidget* at = QApplication::focusWidget();
+    ASSERT_EQ(at, tabs->tabBar());
+    for (int i = 0; i < 400; ++i) {
+      QTest::keyClick(at, Qt::Key_Tab);
+      at = QApplication::focusWidget();
+      ASSERT_NE(at, nullptr);
+      visited.insert(at);
+      if (at == tabs->tabBar()) break;
+    }
+    EXPECT_EQ(at, tabs->tabBar()) << tabs->tabText(page).toStdString() << ": Tab never comes back to the tabs";
+    for (QWidget* widget : tabs->currentWidget()->findChildren<QWidget*>())
+      if (widget->isVisible() && widget->isEnabled() && (widget->focusPolicy() & Qt::TabFocus) &&
+          !widget->focusProxy()) {
+        EXPECT_TRUE(visited.contains(widget))
+            << tabs->tabText(page).toStdString() << ": " << widget->metaObject()->className() << " "
+            << widget->accessibleName().toStdString() << " is never reached";
+      }
+  }
 }
 
 // A letter that two controls answer to would only walk between them.
