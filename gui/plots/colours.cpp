@@ -35,6 +35,11 @@ QColor colour(Colour which, const QPalette& palette) {
   return QColor::fromRgb(is_dark(palette) ? pair.dark : pair.light);
 }
 
+QColor readable_on(const QColor& fill) {
+  const double luminance = 0.299 * fill.red() + 0.587 * fill.green() + 0.114 * fill.blue();  // Rec. 601
+  return luminance > 140 ? QColor(0x10, 0x10, 0x10) : QColor(Qt::white);
+}
+
 QPalette light_palette() {
   QPalette palette(QColor(0xf4, 0xf4, 0xf4), QColor(0xf4, 0xf4, 0xf4));
   palette.setColor(QPalette::Base, Qt::white);

@@ -29,6 +29,8 @@ enum class Colour {
 bool is_dark(const QPalette&);
 QColor colour(Colour, const QPalette&);
 
+QColor readable_on(const QColor& fill);  // for text
+
 // The whole program's palette where the user asks for one; the desktop's own otherwise.
 QPalette light_palette();
 QPalette dark_palette();

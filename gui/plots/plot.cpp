@@ -2,12 +2,9 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QMenu>
 #include <QSvgGenerator>
-#include <cmath>
-#include <stdexcept>
 
-#include "gui/plots/picture_path.hpp"
+#include "gui/plots/picture_actions.hpp"
 
 namespace ddpprof::gui {
 
@@ -17,15 +14,9 @@ Plot::Plot(QWidget* parent) : QCustomPlot(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(240, 160);
   legend->setBorderPen(Qt::NoPen);
-  const auto add = [this](const QString& text, const QKeySequence& keys, void (Plot::*slot)()) {
-    auto* action = new QAction(text, this);
-    action->setShortcut(keys);
-    action->setShortcutContext(Qt::WidgetShortcut);
-    connect(action, &QAction::triggered, this, slot);
-    addAction(action);
-  };
-  add(tr("&Copy picture"), QKeySequence::Copy, &Plot::copy_picture);
-  add(tr("&Save as PNG or SVG…"), QKeySequence(tr("Ctrl+Shift+S")), &Plot::ask_and_save);
+  setContextMenuPolicy(Qt::ActionsContextMenu);
+  add_picture_actions(
+      *this, [this] { copy_picture(); }, [this] { ask_and_save(); });
   restyle();
 }
 
@@ -61,17 +52,14 @@ QBrush Plot::band(Colour which) const {
 }
 
 void Plot::save_png(const QString& path, double scale) {
-  if (!savePng(path, 0, 0, scale)) throw std::runtime_error(path.toStdString() + ": cannot be written");
+  if (!savePng(path, 0, 0, scale)) throw_unwritable(path);
 }
 
 void Plot::save_svg(const QString& path) {
   QSvgGenerator generator;
-  generator.setFileName(path);
-  generator.setSize(size());
-  generator.setViewBox(QRect(QPoint(0, 0), size()));
-  generator.setTitle(name_);
+  prepare_svg(generator, path, size(), name_);
   QCPPainter painter;
-  if (!painter.begin(&generator)) throw std::runtime_error(path.toStdString() + ": cannot be written");
+  if (!painter.begin(&generator)) throw_unwritable(path);
   painter.setMode(QCPPainter::pmVectorized);
   painter.setMode(QCPPainter::pmNoCaching);
   toPainter(&painter, width(), height());
@@ -84,25 +72,15 @@ void Plot::copy_picture() {
 }
 
 void Plot::ask_and_save() {
-  const QString path = ask_picture_path(this, name_);
-  if (path.isEmpty()) return;
-  try {
-    if (is_svg(path))
-      save_svg(path);
-    else
-      save_png(path);
-    emit says(tr("Saved %1").arg(path));
-  } catch (const std::exception& error) {
-    emit says(QString::fromStdString(error.what()));
-  }
+  const QString said = ask_and_save_picture(
+      *this, name_, [this](const QString& path) { save_png(path); }, [this](const QString& path) { save_svg(path); });
+  if (!said.isEmpty()) emit says(said);
 }
 
 void Plot::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) restyle();
   QCustomPlot::changeEvent(event);
 }
-
-void Plot::contextMenuEvent(QContextMenuEvent* event) { QMenu::exec(actions(), event->globalPos(), nullptr, this); }
 
 void Plot::restyle() {
   const QColor text = palette().color(QPalette::Text);

@@ -43,7 +43,6 @@ class Plot : public QCustomPlot {
 
  protected:
   void changeEvent(QEvent*) override;
-  void contextMenuEvent(QContextMenuEvent*) override;
 
  private:
   void restyle();

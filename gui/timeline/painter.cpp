@@ -17,11 +17,6 @@ QColor mixed(const QColor& a, const QColor& b, double share_of_a) {
   return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
-QColor readable_on(const QColor& fill) {
-  const double luminance = 0.299 * fill.red() + 0.587 * fill.green() + 0.114 * fill.blue();
-  return luminance > 140 ? QColor(0x10, 0x10, 0x10) : QColor(Qt::white);
-}
-
 }  // namespace
 
 Colour colour_of(Category category) {

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <utility>
 
+#include "gui/plots/picture_actions.hpp"
+
 namespace ddpprof::gui {
 
 TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent) {
@@ -19,7 +21,9 @@ TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent) {
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
   viewport()->setMouseTracking(true);
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
-  add_picture_actions();
+  setContextMenuPolicy(Qt::ActionsContextMenu);
+  add_picture_actions(
+      *this, [this] { copy_picture(); }, [this] { ask_and_save(); });
   restyle();
 }
 

@@ -77,7 +77,6 @@ class TimelineView : public QAbstractScrollArea {
   void focusInEvent(QFocusEvent*) override;
   void focusOutEvent(QFocusEvent*) override;
   void changeEvent(QEvent*) override;
-  void contextMenuEvent(QContextMenuEvent*) override;
   bool viewportEvent(QEvent*) override;
 
  private:
@@ -89,7 +88,6 @@ class TimelineView : public QAbstractScrollArea {
   void lay_out();
   void keep_focus_in_sight();
   QPixmap picture(double scale);
-  void add_picture_actions();
   void restyle();
   void click(const QPoint& point);
   void zoom(double x, double factor);

@@ -10,11 +10,6 @@ using step::SegmentKind;
 
 constexpr double least_text_width = 24.0;
 
-QColor readable_on(const QColor& fill) {
-  const double light = 0.299 * fill.redF() + 0.587 * fill.greenF() + 0.114 * fill.blueF();
-  return light > 0.55 ? QColor(0x10, 0x10, 0x10) : QColor(Qt::white);
-}
-
 // Passes share a colour: forward is plain, backward and the rest differ by how it is filled, too.
 QBrush fill_of(SegmentKind kind, const QPalette& palette) {
   QColor fill = colour(colour_of(kind), palette);

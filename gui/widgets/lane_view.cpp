@@ -1,7 +1,6 @@
 #include "gui/widgets/lane_view.hpp"
 
 #include <QAccessible>
-#include <QAction>
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -12,6 +11,7 @@
 #include <cmath>
 
 #include "analysis/report/units.hpp"
+#include "gui/plots/picture_actions.hpp"
 #include "gui/widgets/lane_painter.hpp"
 
 namespace ddpprof::gui {
@@ -35,15 +35,8 @@ LaneView::LaneView(QWidget* parent) : QWidget(parent) {
   QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   policy.setHeightForWidth(true);
   setSizePolicy(policy);
-  const auto add = [this](const QString& text, const QKeySequence& keys, void (LaneView::*slot)()) {
-    auto* action = new QAction(text, this);
-    action->setShortcut(keys);
-    action->setShortcutContext(Qt::WidgetShortcut);
-    connect(action, &QAction::triggered, this, slot);
-    addAction(action);
-  };
-  add(tr("&Copy picture"), QKeySequence::Copy, &LaneView::copy_picture);
-  add(tr("&Save as PNG or SVG…"), QKeySequence(tr("Ctrl+Shift+S")), &LaneView::ask_and_save);
+  add_picture_actions(
+      *this, [this] { copy_picture(); }, [this] { ask_and_save(); });
 }
 
 void LaneView::set_lanes(step::StepLanes lanes, const QString& title, const QString& name) {

@@ -66,6 +66,7 @@ class LaneView : public QWidget {
   bool event(QEvent*) override;
 
  private:
+  QPixmap picture(double scale);
   LaneMetrics metrics() const;
   void paint(QPainter&, bool with_focus);
   void focus_segment(std::size_t lane, std::size_t segment);

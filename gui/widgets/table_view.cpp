@@ -1,12 +1,11 @@
 #include "gui/widgets/table_view.hpp"
 
-#include <QAction>
 #include <QApplication>
 #include <QClipboard>
-#include <QContextMenuEvent>
 #include <QHeaderView>
-#include <QMenu>
 #include <QSortFilterProxyModel>
+
+#include "gui/plots/picture_actions.hpp"
 
 namespace ddpprof::gui {
 
@@ -26,16 +25,11 @@ TableView::TableView(QWidget* parent)
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setStretchLastSection(true);
   setTabKeyNavigation(false);
-  const auto add = [this](const QString& text, const QKeySequence& keys, void (TableView::*slot)()) {
-    auto* action = new QAction(text, this);
-    action->setShortcut(keys);
-    action->setShortcutContext(Qt::WidgetShortcut);
-    connect(action, &QAction::triggered, this, slot);
-    addAction(action);
-  };
-  add(tr("&Copy"), QKeySequence::Copy, &TableView::copy_selection);
-  add(tr("Copy table as CS&V"), QKeySequence(tr("Ctrl+Shift+C")), &TableView::copy_as_csv);
-  add(tr("Copy table as &Markdown"), QKeySequence(tr("Ctrl+Shift+M")), &TableView::copy_as_markdown);
+  setContextMenuPolicy(Qt::ActionsContextMenu);
+  add_local_action(*this, tr("&Copy"), QKeySequence::Copy, [this] { copy_selection(); });
+  add_local_action(*this, tr("Copy table as CS&V"), QKeySequence(tr("Ctrl+Shift+C")), [this] { copy_as_csv(); });
+  add_local_action(*this, tr("Copy table as &Markdown"), QKeySequence(tr("Ctrl+Shift+M")),
+                   [this] { copy_as_markdown(); });
 }
 
 void TableView::set_table(report::Table table) {
@@ -67,9 +61,5 @@ void TableView::copy_selection() {
 void TableView::copy_as_csv() { QApplication::clipboard()->setText(as_csv(model_->table())); }
 
 void TableView::copy_as_markdown() { QApplication::clipboard()->setText(as_markdown(model_->table())); }
-
-void TableView::contextMenuEvent(QContextMenuEvent* event) {
-  QMenu::exec(actions(), event->globalPos(), nullptr, this);
-}
 
 }  // namespace ddpprof::gui

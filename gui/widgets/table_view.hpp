@@ -23,9 +23,6 @@ class TableView : public QTableView {
   void copy_as_csv();     // the whole table, base units and every digit, as `ddpprof report --format csv`
   void copy_as_markdown();
 
- protected:
-  void contextMenuEvent(QContextMenuEvent*) override;
-
  private:
   ReportTableModel* model_;
   QSortFilterProxyModel* sorted_;
