@@ -2,7 +2,9 @@
 #pragma once
 
 #include <QLabel>
+#include <QSplitter>
 #include <QStackedWidget>
+#include <QTabWidget>
 
 #include "gui/widgets/table_view.hpp"
 
@@ -50,5 +52,27 @@ class TableOrWhy : public MessageStack {
 
   TableView* view_;
 };
+
+// A page's tables, a tab each.
+class TableTabs : public QTabWidget {
+ public:
+  explicit TableTabs(QWidget* parent) : QTabWidget(parent) { setDocumentMode(true); }
+
+  TableOrWhy* add(const QString& title) {
+    auto* table = new TableOrWhy(this);
+    addTab(table, title);
+    return table;
+  }
+};
+
+// What a page draws, over its tables: three parts to two.
+inline QSplitter* over_tables(QWidget* drawn, QTabWidget* tables, QWidget* parent) {
+  auto* halves = new QSplitter(Qt::Vertical, parent);
+  halves->addWidget(drawn);
+  halves->addWidget(tables);
+  halves->setStretchFactor(0, 3);
+  halves->setStretchFactor(1, 2);
+  return halves;
+}
 
 }  // namespace ddpprof::gui

@@ -83,25 +83,15 @@ QWidget* FitPage::make_content() {
   upper_layout->addWidget(plots, 1);
   upper_layout->addWidget(meaning_);
 
-  tables_ = new QTabWidget(content);
-  tables_->setDocumentMode(true);
-  const auto add = [&](const QString& title) {
-    auto* table = new TableOrWhy(tables_);
-    tables_->addTab(table, title);
-    return table;
-  };
-  forms_table_ = add(tr("Why this form"));
-  parameters_table_ = add(tr("Parameters"));
-  residuals_table_ = add(tr("Residuals"));
-  points_table_ = add(tr("All-reduces of the fit"));
-  comm_table_ = add(tr("All-reduce by size (bench-comm)"));
-  fits_table_ = add(tr("All fits"));
+  tables_ = new TableTabs(content);
+  forms_table_ = tables_->add(tr("Why this form"));
+  parameters_table_ = tables_->add(tr("Parameters"));
+  residuals_table_ = tables_->add(tr("Residuals"));
+  points_table_ = tables_->add(tr("All-reduces of the fit"));
+  comm_table_ = tables_->add(tr("All-reduce by size (bench-comm)"));
+  fits_table_ = tables_->add(tr("All fits"));
 
-  auto* halves = new QSplitter(Qt::Vertical, content);
-  halves->addWidget(upper);
-  halves->addWidget(tables_);
-  halves->setStretchFactor(0, 3);
-  halves->setStretchFactor(1, 2);
+  auto* halves = over_tables(upper, tables_, content);
   auto* layout = new QVBoxLayout(content);
   layout->addLayout(first);
   layout->addWidget(status_);

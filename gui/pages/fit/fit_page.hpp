@@ -18,6 +18,7 @@ namespace ddpprof::gui {
 class FitPlot;
 class MessageStack;
 class TableOrWhy;
+class TableTabs;
 
 class FitPage : public Page {
   Q_OBJECT
@@ -55,7 +56,7 @@ class FitPage : public Page {
   QComboBox *models_ = nullptr, *workers_ = nullptr;
   QLabel *status_ = nullptr, *meaning_ = nullptr, *stored_ = nullptr;
   FitPlot *times_ = nullptr, *residuals_ = nullptr;
-  QTabWidget* tables_ = nullptr;
+  TableTabs* tables_ = nullptr;
   TableOrWhy *forms_table_ = nullptr, *parameters_table_ = nullptr, *residuals_table_ = nullptr,
              *points_table_ = nullptr, *comm_table_ = nullptr, *fits_table_ = nullptr;
   MessageStack* stack_ = nullptr;

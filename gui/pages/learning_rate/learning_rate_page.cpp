@@ -172,22 +172,12 @@ QWidget* LearningRatePage::make_content() {
   upper->addWidget(right);
   upper->setStretchFactor(1, 1);
 
-  auto* tables = new QTabWidget(content);
-  tables->setDocumentMode(true);
-  const auto add = [&](const QString& title) {
-    auto* table = new TableOrWhy(tables);
-    tables->addTab(table, title);
-    return table;
-  };
-  rates_table_ = add(tr("Learning rate"));
-  warmup_table_ = add(tr("Warm-up"));
-  rules_table_ = add(tr("By rule"));
-  times_table_ = add(tr("Time of the training"));
-  auto* halves = new QSplitter(Qt::Vertical, content);
-  halves->addWidget(upper);
-  halves->addWidget(tables);
-  halves->setStretchFactor(0, 3);
-  halves->setStretchFactor(1, 2);
+  auto* tables = new TableTabs(content);
+  rates_table_ = tables->add(tr("Learning rate"));
+  warmup_table_ = tables->add(tr("Warm-up"));
+  rules_table_ = tables->add(tr("By rule"));
+  times_table_ = tables->add(tr("Time of the training"));
+  auto* halves = over_tables(upper, tables, content);
   auto* layout = new QVBoxLayout(content);
   layout->addWidget(halves);
   connect(plot_, &Plot::says, this, &Page::says);

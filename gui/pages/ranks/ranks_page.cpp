@@ -99,23 +99,13 @@ QWidget* RanksPage::make_content() {
   plots->setStretchFactor(1, 3);
   plots->setSizes({500, 760});  // a plot asks for no width of its own
 
-  tables_ = new QTabWidget(content);
-  tables_->setDocumentMode(true);
-  const auto add = [&](const QString& title) {
-    auto* view = new TableOrWhy(tables_);
-    tables_->addTab(view, title);
-    return view;
-  };
-  ranks_table_ = add(tr("By rank"));
-  stragglers_table_ = add(tr("Stragglers"));
-  slow_table_ = add(tr("Slow steps"));
-  steps_table_ = add(tr("Steps"));
+  tables_ = new TableTabs(content);
+  ranks_table_ = tables_->add(tr("By rank"));
+  stragglers_table_ = tables_->add(tr("Stragglers"));
+  slow_table_ = tables_->add(tr("Slow steps"));
+  steps_table_ = tables_->add(tr("Steps"));
 
-  auto* halves = new QSplitter(Qt::Vertical, content);
-  halves->addWidget(plots);
-  halves->addWidget(tables_);
-  halves->setStretchFactor(0, 3);
-  halves->setStretchFactor(1, 2);
+  auto* halves = over_tables(plots, tables_, content);
   auto* layout = new QVBoxLayout(content);
   layout->addLayout(first);
   layout->addWidget(summary_);

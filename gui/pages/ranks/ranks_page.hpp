@@ -23,6 +23,7 @@ class BarsPlot;
 class MessageStack;
 class StripPlot;
 class TableOrWhy;
+class TableTabs;
 
 class RanksPage : public Page {
   Q_OBJECT
@@ -82,7 +83,7 @@ class RanksPage : public Page {
   QCheckBox* unmeasured_ = nullptr;
   BarsPlot* bars_ = nullptr;
   StripPlot* strip_ = nullptr;
-  QTabWidget* tables_ = nullptr;
+  TableTabs* tables_ = nullptr;
   TableOrWhy *ranks_table_ = nullptr, *stragglers_table_ = nullptr, *slow_table_ = nullptr, *steps_table_ = nullptr;
   MessageStack* stack_ = nullptr;
 };
