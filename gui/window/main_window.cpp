@@ -16,6 +16,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
+#include "gui/models/recent_files.hpp"
 #include "gui/pages/page.hpp"
 #include "gui/widgets/diagnostics_bar.hpp"
 #include "gui/widgets/table_view.hpp"
@@ -24,9 +25,6 @@
 
 namespace ddpprof::gui {
 namespace {
-
-constexpr int most_recent = 10;
-constexpr const char* recent_key = "recent_files";
 
 QString plain(QString title) { return title.remove('&'); }
 
@@ -127,7 +125,7 @@ void MainWindow::open(const QString& path) {
                    selection_.set_range(std::nullopt);
                    selection_.set_measurement(std::nullopt);
                    diagnostics_->show_notices(file_->notices, QString::fromStdString(file_->why_no_models));
-                   if (keeps_layout_) remember(path);
+                   if (keeps_layout_) remember_file(path);
                    for (Page* page : pages_) page->show_file(file_);
                    setWindowTitle(tr("%1 – ddpprof").arg(QFileInfo(path).fileName()));
                    statusBar()->showMessage(path, 8000);
@@ -177,21 +175,12 @@ void MainWindow::choose_file() {
 
 void MainWindow::fill_recent() {
   recent_->clear();
-  const QStringList paths = QSettings().value(recent_key).toStringList();
+  const QStringList paths = recent_files();
   for (const QString& path : paths) {
     QString shown = path;
     recent_->addAction(shown.replace('&', "&&"), this, [this, path] { open(path); });
   }
   if (paths.isEmpty()) recent_->addAction(tr("None yet"))->setEnabled(false);
-}
-
-void MainWindow::remember(const QString& path) {
-  QSettings settings;
-  QStringList paths = settings.value(recent_key).toStringList();
-  const QString whole = QFileInfo(path).absoluteFilePath();
-  paths.removeAll(whole);
-  paths.prepend(whole);
-  settings.setValue(recent_key, QStringList(paths.mid(0, most_recent)));
 }
 
 void MainWindow::show_keys() {

@@ -55,7 +55,6 @@ class MainWindow : public QMainWindow {
   void show_docks();  // where there is a selected range, beside every page but their own
   void make_menus();
   void fill_recent();
-  void remember(const QString& path);
   void choose_file();
   void restore_layout();
 

@@ -6,13 +6,13 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
-#include <QSettings>
 #include <QVBoxLayout>
+
+#include "gui/models/recent_files.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
-constexpr const char* recent_key = "recent_files";  // the window's
 constexpr int path_role = Qt::UserRole;
 
 }  // namespace
@@ -63,7 +63,7 @@ OpenPanel::OpenPanel(QWidget* parent)
 void OpenPanel::refresh() {
   const QString before = selected();
   recent_->clear();
-  for (const QString& path : QSettings().value(recent_key).toStringList()) {
+  for (const QString& path : recent_files()) {
     const QFileInfo file(path);
     QString shown = file.fileName();
     if (path == opened_) shown += tr("  (open)");
