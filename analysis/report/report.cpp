@@ -95,9 +95,9 @@ Report build_report(store::Database& database, std::string_view name) {
   }
 }
 
-Table notices(store::Database& database) {
+Table notices(store::Database& database, const std::vector<Configuration>& configurations) {
   try {
-    return notices_table(Source{database.sql(), read_configurations(database.sql())});
+    return notices_table(Source{database.sql(), configurations});
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }

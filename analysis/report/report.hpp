@@ -60,8 +60,10 @@ std::vector<ReportInfo> report_names();
 // and store::DatabaseError when the file cannot be read.
 Report build_report(store::Database&, std::string_view name);
 
-// What to know before believing the file's numbers: its warnings and errors, most severe first. Throws
-// store::DatabaseError.
-Table notices(store::Database&);
+struct Configuration;
+
+// What to know before believing the numbers of a file whose configurations have been read (measured.hpp): its warnings
+// and errors, most severe first. Throws store::DatabaseError.
+Table notices(store::Database&, const std::vector<Configuration>&);
 
 }  // namespace ddpprof::report

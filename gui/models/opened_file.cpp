@@ -102,7 +102,7 @@ std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path) {
   try {
     file->configurations = report::read_configurations(database.sql());
     file->measurements = measurements_of(file->configurations);
-    file->notices = report::notices(database);
+    file->notices = report::notices(database, file->configurations);
     read_scenario(*file, database);
     read_models(*file, database);
   } catch (const store::DatabaseError&) {

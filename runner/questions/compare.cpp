@@ -1,9 +1,5 @@
 #include "runner/questions/compare.hpp"
 
-#include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Exception.h>
-#include <SQLiteCpp/Statement.h>
-
 #include <map>
 #include <string>
 #include <vector>
@@ -22,22 +18,13 @@ struct Keys {
   std::string text;     // as stored, of a scenario that is not understood
 };
 
-std::string stored_text(store::Database& database) {
-  try {
-    SQLite::Statement query(database.sql(), "SELECT resolved FROM scenario ORDER BY id DESC LIMIT 1");
-    return query.executeStep() ? query.getColumn(0).getString() : "";
-  } catch (const SQLite::Exception& error) {
-    throw store::translate(error, database.path());
-  }
-}
-
 Keys keys_of(store::Database& database) {
   try {
     const auto scenario = stored_scenario(database);
     if (!scenario) return {{}, "none stored", ""};
     return {scenario::key_values(*scenario), "", ""};
   } catch (const fit::NotSupported& error) {
-    return {{}, "not understood: " + error.reason(), stored_text(database)};
+    return {{}, "not understood: " + error.reason(), stored_scenario_text(database)->text};
   }
 }
 

@@ -9,18 +9,21 @@
 
 namespace ddpprof::questions {
 
-std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
-  std::string name, text;
+std::optional<StoredScenario> stored_scenario_text(store::Database& database) {
   try {
     SQLite::Statement query(database.sql(), "SELECT name, resolved FROM scenario ORDER BY id DESC LIMIT 1");
     if (!query.executeStep()) return std::nullopt;
-    name = query.getColumn(0).getString();
-    text = query.getColumn(1).getString();
+    return StoredScenario{query.getColumn(0).getString(), query.getColumn(1).getString()};
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }
+}
+
+std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
+  const std::optional<StoredScenario> stored = stored_scenario_text(database);
+  if (!stored) return std::nullopt;
   const scenario::ReadResult result =
-      scenario::read_text(text, "scenario '" + name + "' in " + database.path().string());
+      scenario::read_text(stored->text, "scenario '" + stored->name + "' in " + database.path().string());
   if (!result.problems.empty()) {
     throw fit::NotSupported(result.problems.front().text() + " (expected a scenario this program understands)",
                             "measure it again with this version");
