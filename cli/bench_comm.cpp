@@ -56,6 +56,7 @@ class BenchComm : public Subcommand {
     options.database = out_;
     options.overwrite = overwrite_;
     options.mode = WorkerMode::bench_comm;
+    options.progress = checked_progress("auto", context.messages_is_terminal, context.quiet);
     store::Database database = create_database(options);
     const SweepResult swept = sweep(database, scenario, plan, options, context);
     if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);

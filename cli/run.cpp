@@ -61,9 +61,8 @@ class Run : public Subcommand {
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
     const Plan plan = make_plan(read.scenario, available_cores(), visible_gpus(), available_memory_bytes());
     const report::Format format = checked_format(format_);
-    (void)checked_progress(progress_, false, false);  // a wrong word is said before anything else
     SweepOptions options;
-    options.progress = progress_;
+    options.progress = checked_progress(progress_, context.messages_is_terminal, context.quiet);
     options.database = out_.empty() ? (read.scenario.output.database.empty() ? read.scenario.name + ".db"
                                                                              : read.scenario.output.database)
                                     : out_;

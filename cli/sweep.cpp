@@ -109,9 +109,7 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
   const InterruptionGuard guard;
   SweepResult result;
   {
-    ProgressLine progress(context.messages,
-                          checked_progress(options.progress, context.messages_is_terminal, context.quiet),
-                          static_cast<std::int64_t>(plan.configurations.size()));
+    ProgressLine progress(context.messages, options.progress, static_cast<std::int64_t>(plan.configurations.size()));
     for (const Configuration& configuration : plan.configurations) {
       if (InterruptionGuard::interrupted()) break;
       MeasurementJob job;

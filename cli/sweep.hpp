@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/measurement.hpp"
+#include "cli/progress.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
 
@@ -18,8 +19,8 @@ struct SweepOptions {
   std::string source;         // the scenario's text as read, "" for none
   std::string scenario_path;  // its file, "" for none
   WorkerMode mode = WorkerMode::train;
-  std::string progress = "auto";  // what --progress says
-  Installation installation;      // found before the database is made, so that a missing part costs nothing
+  ProgressForm progress = ProgressForm::none;
+  Installation installation;  // found before the database is made, so that a missing part costs nothing
 };
 
 struct SweepResult {
