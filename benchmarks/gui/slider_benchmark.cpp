@@ -16,72 +16,18 @@
 #include <vector>
 
 #include "analysis/fit/predictor.hpp"
+#include "benchmarks/measured_models.hpp"
 #include "gui/models/scaling/snapshot.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
-#include "simulator/stats/random.hpp"
 
 namespace {
 
 using namespace ddpprof;
+using benchmarks::measured_models;
 using gui::whatif::Knobs;
 using gui::whatif::ScalingPlot;
 using gui::whatif::Simulations;
 using gui::whatif::Snapshot;
-
-fit::StepProfile profile_of(bool nccl, std::int64_t workers, std::int64_t buckets, stats::Random& random) {
-  fit::StepProfile profile;
-  profile.machine.workers = profile.machine.nodes = profile.machine.machines = workers;
-  profile.machine.backend = nccl ? "nccl" : "gloo";
-  profile.machine.device = nccl ? "cuda" : "cpu";
-  profile.machine.cores = 8;
-  profile.strategy = "ddp";
-  profile.samples_per_worker = 32.0;
-  profile.batch_per_worker = 32;
-  profile.forward_s = 0.1;
-  profile.backward_s = 0.2;
-  profile.optimizer_s = 0.01;
-  profile.tail_s = 1e-4;
-  profile.compute_noise = profile.step_noise = profile.step_jitter = 0.01;
-  profile.straggler_s = 0.002;
-  for (std::int64_t i = 1; i <= buckets; ++i) {
-    const std::int64_t bytes = (20 << 20) + 4 * i;  // no two of them alike
-    profile.buckets.push_back({bytes, 0.2 * static_cast<double>(i) / static_cast<double>(buckets)});
-    profile.parameter_bytes += bytes;
-  }
-  profile.communication_s = 0.1;
-  profile.exposed_s = 0.01;
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    std::vector<double> steps;
-    for (int step = 0; step < 30; ++step) steps.push_back(0.322 * (1.0 + 0.01 * random.normal()));
-    profile.step_s.insert(profile.step_s.end(), steps.begin(), steps.end());
-    profile.step_repeats.push_back(std::move(steps));
-  }
-  return profile;
-}
-
-fit::Models measured_models(bool nccl, std::int64_t buckets) {
-  stats::Random random(1);
-  fit::Models models;
-  for (const std::int64_t workers : {2, 8, 16}) {
-    fit::StepProfile profile = profile_of(nccl, workers, buckets, random);
-    for (std::size_t i = 0; i < profile.buckets.size();
-         i += static_cast<std::size_t>(std::max<std::int64_t>(1, buckets / 10))) {
-      fit::CollectivePoint point;
-      point.machine = profile.machine;
-      point.bytes = profile.buckets[i].bytes;
-      const auto n = static_cast<double>(workers);
-      point.transfer_s =
-          2.0 * (n - 1.0) * (10e-6 + static_cast<double>(point.bytes) / n / 1e11) * (1.0 + 0.02 * random.normal());
-      point.noise = 0.02;
-      point.count = 30;
-      models.measured.collectives.push_back(point);
-    }
-    models.measured.ddp.emplace(workers, std::move(profile));
-  }
-  models.all_reduce = fit::fit_all_reduce(models.measured.collectives);
-  models.ddp_compute = fit::fit_compute("ddp", models.measured.ddp);
-  return models;
-}
 
 // The measurements behind the models, as a database holds them: at each N both repeats' steps and their parts.
 std::vector<report::Configuration> configurations_of(const fit::Models& models) {
