@@ -10,42 +10,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/analysis/report/synthetic_run.hpp"
-#include "tests/cli/run_program.hpp"
+#include "tests/cli/command_line.hpp"
 
 namespace ddpprof {
 namespace {
 
 namespace fs = std::filesystem;
+using test::CommandLine;
 using test::Outcome;
 using test::run_ddpprof;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-class CommandLine : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder_ = fs::temp_directory_path() / ("ddpprof_cli_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-    database_ = (folder_ / "run.db").string();
-    test::SyntheticRun(database_).fill();
-    store::Database::create(folder_ / "empty.db");
-  }
-  static void TearDownTestSuite() { fs::remove_all(folder_); }
-
-  static std::string file(const std::string& name, const std::string& text) {
-    const fs::path path = folder_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
-  }
-
-  static fs::path folder_;
-  static std::string database_;
-};
-fs::path CommandLine::folder_;
-std::string CommandLine::database_;
 
 TEST_F(CommandLine, HelpGoesToStandardOutput) {
   const Outcome help = run_ddpprof({"--help"});
@@ -367,160 +344,6 @@ TEST_F(CommandLine, ValidateSaysThatAScenarioIsSound) {
   EXPECT_EQ(run_ddpprof({"validate", file("printed.yaml", printed), "--print"}).out, printed);
 }
 
-TEST_F(CommandLine, LrScalesLinearlyWithTheWorkers) {
-  const Outcome outcome = run_ddpprof({"lr", database_, "--workers", "8,2", "--format", "json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.messages;
-  const auto document = nlohmann::json::parse(outcome.out);
-  const auto& rows = document["tables"][0]["rows"];
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0]["workers"], 2);
-  EXPECT_DOUBLE_EQ(rows[0]["target_lr"], 0.02);
-  EXPECT_DOUBLE_EQ(rows[1]["target_lr"], 0.08);
-  // 10,000 samples over 8 workers: 1250 each, 40 steps of 32; 5 epochs of warm-up.
-  EXPECT_EQ(rows[1]["warmup_steps"], 200);
-  EXPECT_EQ(rows[1]["global_batch_samples"], 256);
-}
-
-TEST_F(CommandLine, PredictAnswersForTheWorkersAskedFor) {
-  const Outcome outcome = run_ddpprof({"predict", database_, "--workers", "8,4", "--format", "json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.messages;
-  const auto document = nlohmann::json::parse(outcome.out);
-  std::vector<std::int64_t> ddp;
-  for (const auto& row : document["tables"][0]["rows"]) {
-    EXPECT_LE(row["step_low_s"], row["step_s"]);
-    EXPECT_LE(row["step_s"], row["step_high_s"]);
-    if (row["strategy"] == "ddp") ddp.push_back(row["workers"]);
-  }
-  EXPECT_EQ(ddp, (std::vector<std::int64_t>{4, 8}));
-}
-
-TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
-  const auto ask = [&](const std::vector<std::string>& changes) {
-    std::vector<std::string> command = {"predict", database_, "--workers", "1,8", "--format", "json"};
-    for (const std::string& change : changes) command.insert(command.end(), {"--what-if", change});
-    const Outcome outcome = run_ddpprof(command);
-    EXPECT_EQ(outcome.code, 0) << outcome.messages;
-    const auto document = nlohmann::json::parse(outcome.out);
-    std::map<std::string, nlohmann::json> tables;
-    for (const auto& table : document["tables"]) tables[table["name"].get<std::string>()] = table["rows"];
-    return tables;
-  };
-  const auto plain = ask({});
-  EXPECT_FALSE(plain.contains("what_if"));
-  for (const auto& row : plain.at("why")) {
-    EXPECT_GE(row["gain_compute"], 0.0);
-    EXPECT_LE(row["gain_compute"], 1.0);
-    EXPECT_FALSE(row["bound"].get<std::string>().empty());
-  }
-  const auto changed = ask({"bandwidth=1000x", "latency=0.001x"});
-  bool eight = false;
-  for (const auto& row : changed.at("what_if")) {
-    EXPECT_GT(row["workers"], 1) << "one rank sends nothing";
-    EXPECT_LE(row["speedup_low"], row["speedup"]);
-    EXPECT_LE(row["speedup"], row["speedup_high"]);
-    if (row["strategy"] != "ddp") continue;
-    eight = true;
-    EXPECT_GT(row["speedup"], 1.0);
-    EXPECT_NEAR(row["changed_throughput_samples_per_s"].get<double>() / row["throughput_samples_per_s"].get<double>(),
-                row["speedup"].get<double>(), 1e-9);
-  }
-  EXPECT_TRUE(eight);
-  EXPECT_GT(changed.at("why").size(), plain.at("why").size());
-  const std::string table = file("few.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
-  EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--what-if", "compute=2x"}).messages,
-              HasSubstr("--what-if is for databases"));
-}
-
-TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
-  const std::string heading =
-      "#  Rank  0 Group  0 Pid  1 on  node-a device  0 [0x10] NVIDIA A100\n"
-      "#  Rank  1 Group  0 Pid  2 on  node-b device  0 [0x10] NVIDIA A100\n";
-  const std::string times =
-      "        1024           256     float     sum      -1    20.00    0.05    0.05      0\n"
-      "     1048576        262144     float     sum      -1   120.00    8.74    8.74      0\n"
-      "    16777216       4194304     float     sum      -1  1600.00   10.49   10.49      0\n";
-  const std::string log = file("all_reduce.log", heading + times);
-  const std::vector<std::string> command = {"predict", database_, "--workers", "8", "--format", "json"};
-  const auto step_s = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), command.begin(), command.end());
-    const Outcome outcome = run_ddpprof(more);
-    EXPECT_EQ(outcome.code, 0) << outcome.messages;
-    const auto document = nlohmann::json::parse(outcome.out);
-    for (const auto& row : document["tables"][0]["rows"])
-      if (row["strategy"] == "ddp") return row["step_s"].get<double>();
-    return 0.0;
-  };
-  EXPECT_NE(step_s({"--all-reduce", log}), step_s({}));
-  std::string gathered = heading + times;
-  for (std::size_t at; (at = gathered.find(" sum ")) != std::string::npos;) gathered.replace(at, 5, "none ");
-  EXPECT_THAT(
-      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("gather.log", gathered)}).messages,
-      HasSubstr("gather.log: these are no all-reduces: nothing is reduced"));
-  const std::string scattered =
-      heading +
-      "     1048576        262144     float     sum      -1    60.00   17.48    8.74      0\n"
-      "    16777216       4194304     float     sum      -1   800.00   20.97   10.49      0\n";
-  EXPECT_THAT(
-      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("scatter.log", scattered)}).messages,
-      HasSubstr("scatter.log: these are no all-reduces: busbw is not 2 (N-1)/N times algbw"));
-  const Outcome nameless =
-      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("bare.log", times)});
-  EXPECT_EQ(nameless.code, 5);
-  EXPECT_THAT(nameless.messages, HasSubstr("name 0 ranks, expected 2 or more"));
-  const Outcome none =
-      run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("no.log", "nothing\n")});
-  EXPECT_EQ(none.code, 5);
-  EXPECT_THAT(none.messages, HasSubstr("no.log: holds no size"));
-  const std::string table = file("of.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
-  EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--all-reduce", log}).messages,
-              HasSubstr("--all-reduce is for databases"));
-}
-
-TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
-  const std::string table = file("steps.csv",
-                                 "workers,nodes,batch_per_worker,step_time_s\n"
-                                 "1,1,32,0.100\n1,1,64,0.190\n2,2,32,0.130\n2,2,64,0.200\n3,3,32,0.140\n"
-                                 "3,3,64,0.205\n4,4,32,0.145\n4,4,64,0.210\n4,4,64,0.208\n");
-  const Outcome outcome = run_ddpprof({"predict", table, "--workers", "4,16", "--format", "json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.messages;
-  const auto document = nlohmann::json::parse(outcome.out);
-  const auto& rows = document["tables"][0]["rows"];
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[1]["nodes"], 16);             // one device a node, as in the table
-  EXPECT_EQ(rows[1]["batch_per_worker"], 64);  // the commonest
-  EXPECT_EQ(rows[1]["extrapolation"], 4.0);
-  EXPECT_NEAR(rows[0]["step_s"].get<double>(), 0.209, 0.01);
-  EXPECT_GT(rows[1]["step_s"], 0.19);
-  EXPECT_LT(rows[1]["step_low_s"], rows[1]["step_high_s"]);
-  EXPECT_EQ(document["tables"][1]["name"], "knees");
-  EXPECT_EQ(document["tables"][2]["name"], "forms");
-  const Outcome small = run_ddpprof({"predict", table, "--workers", "16", "--batch-per-worker", "32"});
-  EXPECT_EQ(small.code, 0) << small.messages;
-  EXPECT_THAT(small.out, HasSubstr("How communication grows with N"));
-
-  EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
-              HasSubstr("a table of step times knows no cores"));
-  EXPECT_EQ(run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"}).code, 2);
-  const Outcome wrong = run_ddpprof({"predict", file("wrong.csv", "workers,gpus\n"), "--workers", "4"});
-  EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.messages, HasSubstr("wrong.csv:1: unknown column 'gpus'"));
-  const Outcome thin = run_ddpprof(
-      {"predict", file("thin.csv", "workers,nodes,batch_per_worker,step_time_s\n4,4,8,0.1\n"), "--workers", "64"});
-  EXPECT_EQ(thin.code, 5);
-  EXPECT_THAT(thin.messages, HasSubstr("all steps were measured at 4 workers"));
-}
-
-TEST_F(CommandLine, WithoutMeasurementsPredictAndLrEndWithFive) {
-  const std::string empty = (folder_ / "empty.db").string();
-  for (const char* name : {"predict", "lr"}) {
-    const Outcome outcome = run_ddpprof({name, empty, "--workers", "8"});
-    EXPECT_EQ(outcome.code, 5) << name << outcome.messages;
-    EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(outcome.messages, StartsWith("ddpprof " + std::string(name) + ": "));
-  }
-}
-
-// An export once replaced the database that it was made from.
 TEST_F(CommandLine, AnExportNeverReplacesADatabase) {
   const std::string copy = (folder_ / "copy.db").string();
   fs::copy_file(database_, copy, fs::copy_options::overwrite_existing);

@@ -13,8 +13,7 @@ namespace ddpprof::gui {
 namespace {
 
 constexpr int patience_ms = 60000;
-const bool with_worker =
-    QFileInfo(DDPPROF_BUILT_PROGRAM "-worker").isExecutable() || qEnvironmentVariableIsSet("DDPPROF_WORKER_PROGRAM");
+constexpr bool with_worker = DDPPROF_WITH_WORKER != 0;  // in this build
 
 const char* const small =
     "name: small\n"
@@ -118,8 +117,8 @@ TEST_F(RunProcessTest, WithoutTheWorkerItSaysWhatThisMachineLacks) {
   EXPECT_TRUE(result_.message.contains("ddpprof-worker")) << result_.message.toStdString();
 }
 
+#if DDPPROF_WITH_WORKER
 TEST_F(RunProcessTest, ARunIsFollowedToItsDatabase) {
-  if (!with_worker) GTEST_SKIP() << "the worker is not built here";
   scenario(QString(small).arg(200));
   ASSERT_TRUE(run_to_end());
   EXPECT_TRUE(result_.code == 0 || result_.code == 5) << log_.toStdString();  // one N: predictions may be refused
@@ -137,7 +136,6 @@ TEST_F(RunProcessTest, ARunIsFollowedToItsDatabase) {
 }
 
 TEST_F(RunProcessTest, ACancelEndsTheRanksAndKeepsTheDatabase) {
-  if (!with_worker) GTEST_SKIP() << "the worker is not built here";
   scenario(QString(small).arg(1000000));
   ASSERT_TRUE(process_.start(options_));
   ASSERT_TRUE(QTest::qWaitFor([&] { return ended_ || (!progress_.empty() && progress_.back().text.contains("step ")); },
@@ -153,6 +151,7 @@ TEST_F(RunProcessTest, ACancelEndsTheRanksAndKeepsTheDatabase) {
       << result_.message.toStdString();
   EXPECT_FALSE(process_.running());
 }
+#endif
 
 TEST_F(RunProcessTest, CtrlCIsTriedFirst) {
   stand_in("trap 'echo interrupted >&2; exit 4' INT\necho ready >&2\nwhile true; do sleep 0.05; done\n");

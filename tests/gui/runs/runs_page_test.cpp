@@ -34,9 +34,6 @@ namespace ddpprof::gui {
 namespace {
 
 constexpr int patience_ms = 60000;
-const bool with_worker =
-    QFileInfo(DDPPROF_BUILT_PROGRAM "-worker").isExecutable() || qEnvironmentVariableIsSet("DDPPROF_WORKER_PROGRAM");
-
 const QString sound =
     "name: small\n"
     "workload:\n"
@@ -327,8 +324,8 @@ TEST_F(RunsPageTest, ADatabaseIsNeverReplacedWithoutAsking) {
   EXPECT_EQ(after.readAll(), bytes);
 }
 
+#if DDPPROF_WITH_WORKER
 TEST_F(RunsPageTest, ARunsDatabaseIsOfferedToBeOpened) {
-  if (!with_worker) GTEST_SKIP() << "the worker is not built here";
   type_sound();
   page_->run().set_out(folder_.filePath("small.db"));
   ASSERT_TRUE(page_->run().run(false));
@@ -341,6 +338,7 @@ TEST_F(RunsPageTest, ARunsDatabaseIsOfferedToBeOpened) {
   QTest::mouseClick(open, Qt::LeftButton);
   EXPECT_EQ(opened_, QStringList{folder_.filePath("small.db")});
 }
+#endif
 
 TEST_F(RunsPageTest, ClosingDuringARunAsksAndEndsIt) {
   const QString program =

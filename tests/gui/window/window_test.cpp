@@ -49,6 +49,19 @@ std::string opened(MainWindow& window, const std::filesystem::path& path) {
   return no.isEmpty() ? "" : no.front().front().toString().toStdString();
 }
 
+// A window that shows a sound file.
+class OpenWindow : public testing::Test {
+ protected:
+  void SetUp() override {
+    test::write_sound(folder / "run.db");
+    window.show();
+    ASSERT_EQ(opened(window, folder / "run.db"), "");
+  }
+
+  const Folder folder;
+  MainWindow window;
+};
+
 TEST(MainWindow, ShowsAFileOnEveryPage) {
   const Folder folder;
   test::write_sound(folder / "run.db");
@@ -178,12 +191,7 @@ TEST(MainWindow, AFileDroppedOnItIsOpened) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return yes.count() == 1; }, 30'000));
 }
 
-TEST(MainWindow, TheSelectedRangeIsBesideEveryPageButTheTimeline) {
-  const Folder folder;
-  test::write_sound(folder / "run.db");
-  MainWindow window;
-  window.show();
-  ASSERT_EQ(opened(window, folder / "run.db"), "");
+TEST_F(OpenWindow, TheSelectedRangeIsBesideEveryPageButTheTimeline) {
   auto* dock = window.findChild<QDockWidget*>();
   ASSERT_NE(dock, nullptr);
   window.show_page("Ranks");
@@ -230,12 +238,7 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
 }
 
 // Tab goes round the whole page and comes back: no control is passed by, none keeps the focus to itself.
-TEST(MainWindow, TabReachesEveryControlOfAPage) {
-  const Folder folder;
-  test::write_sound(folder / "run.db");
-  MainWindow window;
-  window.show();
-  ASSERT_EQ(opened(window, folder / "run.db"), "");
+TEST_F(OpenWindow, TabReachesEveryControlOfAPage) {
   ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
   auto* tabs = window.findChild<QTabWidget*>();
   for (int page = 0; page < tabs->count(); ++page) {
@@ -264,12 +267,7 @@ TEST(MainWindow, TabReachesEveryControlOfAPage) {
 }
 
 // A letter that two controls answer to would only walk between them.
-TEST(MainWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
-  const Folder folder;
-  test::write_sound(folder / "run.db");
-  MainWindow window;
-  window.show();
-  ASSERT_EQ(opened(window, folder / "run.db"), "");
+TEST_F(OpenWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
   auto* tabs = window.findChild<QTabWidget*>();
   for (int page = 0; page < tabs->count(); ++page) {
     tabs->setCurrentIndex(page);
@@ -294,12 +292,7 @@ TEST(MainWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
   }
 }
 
-TEST(MainWindow, FollowsThePaletteLightAndDark) {
-  const Folder folder;
-  test::write_sound(folder / "run.db");
-  MainWindow window;
-  window.show();
-  ASSERT_EQ(opened(window, folder / "run.db"), "");
+TEST_F(OpenWindow, FollowsThePaletteLightAndDark) {
   const auto middle = [&] {
     const QImage image = window.grab().toImage();
     return image.scaled(1, 1, Qt::IgnoreAspectRatio, Qt::SmoothTransformation).pixelColor(0, 0).lightness();
