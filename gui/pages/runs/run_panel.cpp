@@ -150,21 +150,29 @@ QString RunPanel::scenario_file() {
   if (!scenario_.path().isEmpty() && !scenario_.modified()) return scenario_.path();
   QFile copy(copies_.filePath(scenario_.name()));
   if (!copies_.isValid() || !copy.open(QIODevice::WriteOnly) || copy.write(scenario_.text().toUtf8()) < 0) {
-    status_->setText(tr("✖ %1 cannot be written: %2").arg(copy.fileName(), copy.errorString()));
+    refuse(tr("✖ %1 cannot be written: %2").arg(copy.fileName(), copy.errorString()));
     return {};
   }
   return copy.fileName();
 }
 
+// Nothing of the run before may look like this one's result; its log stays, with the refusal as its last line.
+void RunPanel::refuse(const QString& why) {
+  progress_->setValue(0);
+  progress_->setFormat(tr("not started"));
+  open_->hide();
+  status_->setText(why);
+  log_->appendPlainText(why);
+  emit says(why);
+}
+
 bool RunPanel::run(bool dry_run) {
   if (process_.running()) return false;
-  open_->hide();
   const auto problems = check_scenario(scenario_.text());
   if (!problems.empty()) {
     const QString first = problems.front().text();
-    status_->setText(problems.size() == 1
-                         ? tr("✖ The scenario has a problem: %1").arg(first)
-                         : tr("✖ The scenario has %1 problems; the first: %2").arg(problems.size()).arg(first));
+    refuse(problems.size() == 1 ? tr("✖ The scenario has a problem: %1").arg(first)
+                                : tr("✖ The scenario has %1 problems; the first: %2").arg(problems.size()).arg(first));
     scenario_.editor()->go_to(problems.front().line, problems.front().column);
     return false;
   }
@@ -174,16 +182,18 @@ bool RunPanel::run(bool dry_run) {
   options.out = out();
   options.workers = workers_->text().remove(' ');
   if (!dry_run && !ready_to_write(options.overwrite)) {
-    status_->setText(tr("Not started: %1 is kept as it is.").arg(options.out));
+    refuse(tr("Not started: %1 is kept as it is.").arg(options.out));
     return false;
   }
   options.scenario_file = scenario_file();
   if (options.scenario_file.isEmpty()) return false;
+  open_->hide();
   log_->clear();
   progress_->setValue(0);
   progress_->setFormat(tr("starting"));
   status_->setText(dry_run ? tr("Planning…") : tr("Running; Cancel ends it and keeps what was measured."));
   const bool begun = process_.start(options);
+  if (!begun) refuse(status());  // why there is no program to start
   update_buttons();
   return begun;
 }

@@ -50,6 +50,7 @@ class RunPanel : public QWidget {
   QString scenario_file();  // the editor's own, or a copy where it has changes that are not saved
   void show_progress(const RunProgress&);
   void show_result(const RunResult&);
+  void refuse(const QString& why);  // a run that is not started
   void update_buttons();
   void update_out_hint();
 

@@ -12,6 +12,7 @@
 #include <QFileInfo>
 #include <QListWidget>
 #include <QMimeData>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QSettings>
 #include <QSignalSpy>
@@ -306,6 +307,54 @@ TEST_F(RunsPageTest, ADryRunShowsThePlanOfTheTextAsItIsTyped) {
   EXPECT_TRUE(page_->run().log().contains("2 measurements")) << page_->run().log().toStdString();
   EXPECT_TRUE(asked_.isEmpty());
   EXPECT_TRUE(page_->scenario().path().isEmpty()) << "the text is still of no file";
+}
+
+// After a dry run that went well, whatever is refused must not stand beside its "done".
+TEST_F(RunsPageTest, ARefusalTakesTheResultBeforeItAway) {
+  auto* bar = page_->run().findChild<QProgressBar*>();
+  const QSignalSpy said(page_.get(), &Page::says);
+  const auto plan = [&] {
+    type_sound();
+    page_->run().set_out(folder_.filePath("out.db"));
+    ASSERT_TRUE(page_->run().run(true));
+    ASSERT_TRUE(ended());
+    ASSERT_TRUE(page_->run().status().contains("this is the plan")) << page_->run().status().toStdString();
+    ASSERT_EQ(bar->value(), bar->maximum());
+  };
+  const auto refused = [&](const QString& why) {
+    SCOPED_TRACE(why.toStdString());
+    EXPECT_FALSE(page_->run().process().running());
+    EXPECT_TRUE(page_->run().status().contains(why)) << page_->run().status().toStdString();
+    EXPECT_EQ(bar->value(), bar->minimum());
+    EXPECT_EQ(bar->text(), "not started");
+    EXPECT_TRUE(page_->run().log().section('\n', -1).contains(why)) << page_->run().log().toStdString();
+    EXPECT_TRUE(said.last().front().toString().contains(why)) << said.last().front().toString().toStdString();
+  };
+  for (const bool dry_run : {true, false}) {
+    plan();
+    editor().setPlainText(QString(sound).replace("steps: 20", "steps: many"));
+    EXPECT_FALSE(page_->run().run(dry_run));
+    refused("The scenario has a problem");
+  }
+  plan();
+  page_->run().set_out(file("there.db", "before"));
+  EXPECT_FALSE(page_->run().run(false)) << "answered Cancel";
+  refused("is kept as it is");
+
+  plan();
+  qputenv("DDPPROF_PROGRAM", "/nowhere/ddpprof");
+  EXPECT_FALSE(page_->run().run(true));
+  refused("DDPPROF_PROGRAM names '/nowhere/ddpprof'");
+  qputenv("DDPPROF_PROGRAM", DDPPROF_BUILT_PROGRAM);
+
+  plan();
+  page_->run().set_workers("1,many");  // what only ddpprof itself refuses
+  ASSERT_TRUE(page_->run().run(true));
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(bar->text(), "ended");
+  EXPECT_EQ(bar->value(), bar->minimum());
+  EXPECT_TRUE(page_->run().status().contains("many")) << page_->run().status().toStdString();
+  EXPECT_FALSE(page_->run().log().contains("measurements")) << "the plan before: " << page_->run().log().toStdString();
 }
 
 TEST_F(RunsPageTest, ADatabaseIsNeverReplacedWithoutAsking) {
