@@ -49,17 +49,24 @@ void TableView::set_table(report::Table table) {
 void TableView::copy_selection() {
   if (!selectionModel()->hasSelection()) selectAll();
   QString text;
+  int rows = 0;
   for (int row = 0; row < sorted_->rowCount(); ++row) {
     if (!selectionModel()->isRowSelected(row)) continue;
+    ++rows;
     for (int column = 0; column < sorted_->columnCount(); ++column)
       text += (column > 0 ? "\t" : "") + sorted_->index(row, column).data().toString();
     text += '\n';
   }
-  QApplication::clipboard()->setText(text);
+  copy(text, rows, tr("text"));
 }
 
-void TableView::copy_as_csv() { QApplication::clipboard()->setText(as_csv(model_->table())); }
+void TableView::copy_as_csv() { copy(as_csv(model_->table()), model_->rowCount(), tr("CSV")); }
 
-void TableView::copy_as_markdown() { QApplication::clipboard()->setText(as_markdown(model_->table())); }
+void TableView::copy_as_markdown() { copy(as_markdown(model_->table()), model_->rowCount(), tr("Markdown")); }
+
+void TableView::copy(const QString& text, int rows, const QString& form) {
+  QApplication::clipboard()->setText(text);
+  emit says((rows == 1 ? tr("Copied 1 row as %1") : tr("Copied %1 rows as %2").arg(rows)).arg(form));
+}
 
 }  // namespace ddpprof::gui

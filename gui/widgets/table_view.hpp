@@ -23,7 +23,12 @@ class TableView : public QTableView {
   void copy_as_csv();     // the whole table, base units and every digit, as `ddpprof report --format csv`
   void copy_as_markdown();
 
+ signals:
+  void says(const QString& message);
+
  private:
+  void copy(const QString& text, int rows, const QString& form);
+
   ReportTableModel* model_;
   QSortFilterProxyModel* sorted_;
 };

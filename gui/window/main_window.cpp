@@ -44,18 +44,22 @@ MainWindow::MainWindow(QWidget* parent)
   pages_ = make_pages(selection_, this);
   for (Page* page : pages_) {
     tabs_->addTab(page, page->title());
-    connect(page, &Page::says, this, [this](const QString& message) { statusBar()->showMessage(message, 8000); });
+    connect(page, &Page::says, this, &MainWindow::say);
     connect(page, &Page::open_requested, this, &MainWindow::open);
     page->show_file(nullptr);
   }
   make_docks();
   make_menus();
+  // Every table alike, so that no page forgets one; tables made later are connected by who makes them.
+  for (const TableView* table : findChildren<TableView*>()) connect(table, &TableView::says, this, &MainWindow::say);
   connect(&opening_, &Job::running_changed, this, [this](bool running) {
     if (running) statusBar()->showMessage(tr("Reading…"));
   });
   setWindowTitle(tr("ddpprof"));
   restore_layout();
 }
+
+void MainWindow::say(const QString& message) { statusBar()->showMessage(message, 8000); }
 
 void MainWindow::make_docks() {
   for (std::size_t i = 0; i < pages_.size(); ++i) {
@@ -128,7 +132,7 @@ void MainWindow::open(const QString& path) {
                    if (keeps_layout_) remember_file(path);
                    for (Page* page : pages_) page->show_file(file_);
                    setWindowTitle(tr("%1 – ddpprof").arg(QFileInfo(path).fileName()));
-                   statusBar()->showMessage(path, 8000);
+                   say(path);
                    emit opened();
                  },
                  [this](const std::string& why) {

@@ -51,6 +51,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent*) override;
 
  private:
+  void say(const QString& message);  // in the status bar, for a while
   void make_docks();
   void show_docks();  // where there is a selected range, beside every page but their own
   void make_menus();

@@ -162,6 +162,7 @@ void ComparePanel::show_report(report::Report report, const QString& in_a, const
       continue;
     }
     auto* view = new TableView(this);
+    connect(view, &TableView::says, this, &ComparePanel::says);  // made after the window looked for tables
     view->set_table(table);
     tables_->addTab(titled(table, view, tables_),
                     QStringLiteral("%1 (%2)").arg(QString::fromStdString(table.title)).arg(table.rows.size()));

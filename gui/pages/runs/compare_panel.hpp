@@ -40,6 +40,7 @@ class ComparePanel : public QWidget {
  signals:
   void compared();      // shown() is new
   void not_compared();  // status() says why
+  void says(const QString& message);
 
  private:
   QLineEdit* add_row(QGridLayout&, int row, const QString& label, const QString& what);

@@ -60,6 +60,7 @@ RunsPage::RunsPage(Selection& selection, QWidget* parent)
   connect(open_, &OpenPanel::compare_requested, this, &RunsPage::compare_with);
   connect(run_, &RunPanel::open_requested, this, &Page::open_requested);
   connect(run_, &RunPanel::says, this, &Page::says);
+  connect(compare_, &ComparePanel::says, this, &Page::says);
   set_first_control(open_->findChild<QWidget*>());
 }
 

@@ -255,6 +255,21 @@ TEST_F(RunsPageTest, ComparesWithTheCommandLinesTables) {
   }
 }
 
+TEST_F(RunsPageTest, TablesOfAComparisonSayWhatTheyCopied) {
+  ComparePanel& panel = page_->comparison();
+  panel.set_a(database("a.db"));
+  panel.set_b(database("b.db"));
+  QSignalSpy done(&panel, &ComparePanel::compared);
+  panel.compare();
+  ASSERT_TRUE(done.wait(patience_ms));
+  const QSignalSpy said(page_.get(), &Page::says);
+  TableView* view = panel.view("compare_time");
+  view->copy_as_csv();
+  ASSERT_EQ(said.size(), 1);
+  ASSERT_GT(view->model()->rowCount(), 1);
+  EXPECT_EQ(said[0][0].toString(), QStringLiteral("Copied %1 rows as CSV").arg(view->model()->rowCount()));
+}
+
 TEST_F(RunsPageTest, TheAnswerNamesTheFilesThatWereCompared) {
   ComparePanel& panel = page_->comparison();
   panel.set_a(database("before.db"));

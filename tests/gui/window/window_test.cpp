@@ -6,6 +6,7 @@
 
 #include <QAbstractButton>
 #include <QApplication>
+#include <QClipboard>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QImage>
@@ -15,6 +16,7 @@
 #include <QSettings>
 #include <QSignalSpy>
 #include <QSplitter>
+#include <QStatusBar>
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTest>
@@ -290,6 +292,36 @@ TEST_F(OpenWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
       EXPECT_EQ(texts.size(), 1) << tabs->tabText(page).toStdString() << ": " << keys.toStdString() << " is in "
                                  << texts.join(", ").toStdString();
   }
+}
+
+// On every page, in the bar above them and beside them: the status bar says what was copied.
+TEST_F(OpenWindow, EveryTableSaysWhatItCopied) {
+  ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
+  const auto said = [&](TableView* table, Qt::Key key, Qt::KeyboardModifiers modifiers) {
+    window.statusBar()->clearMessage();
+    QApplication::clipboard()->clear();
+    for (QAction* action : table->actions())
+      if (action->shortcut() == QKeySequence(QKeyCombination(modifiers, key))) action->trigger();
+    return window.statusBar()->currentMessage();
+  };
+  const auto tables = window.findChildren<TableView*>();
+  ASSERT_GT(tables.size(), 20);
+  int with_rows = 0;
+  for (TableView* table : tables) {
+    SCOPED_TRACE(table->accessibleName().toStdString());
+    const int rows = table->model()->rowCount();
+    with_rows += rows > 1;
+    const QString number = QString::number(rows) + (rows == 1 ? " row" : " rows");
+    EXPECT_EQ(said(table, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier), "Copied " + number + " as CSV");
+    EXPECT_GE(QApplication::clipboard()->text().count('\n'), rows) << "with a heading, each on a line";
+    EXPECT_EQ(said(table, Qt::Key_M, Qt::ControlModifier | Qt::ShiftModifier), "Copied " + number + " as Markdown");
+    EXPECT_EQ(said(table, Qt::Key_C, Qt::ControlModifier), "Copied " + number + " as text") << "nothing selected: all";
+    if (rows < 2) continue;
+    table->selectRow(1);
+    EXPECT_EQ(said(table, Qt::Key_C, Qt::ControlModifier), "Copied 1 row as text");
+    EXPECT_EQ(QApplication::clipboard()->text().count('\n'), 1) << QApplication::clipboard()->text().toStdString();
+  }
+  EXPECT_GT(with_rows, 5) << "the pages show something";
 }
 
 TEST_F(OpenWindow, FollowsThePaletteLightAndDark) {
