@@ -1,0 +1,190 @@
+// What the window shows of a file and what the command line prints of it are equal to the digit: each page's tables, as
+// the page copies them, beside the standard output of the real program.
+#include <QComboBox>
+#include <QLineEdit>
+#include <QSpinBox>
+#include <set>
+
+#include "gui/pages/fit/fit_page.hpp"
+#include "gui/pages/learning_rate/learning_rate_page.hpp"
+#include "gui/pages/ranks/ranks_page.hpp"
+#include "gui/pages/runs/compare_panel.hpp"
+#include "gui/pages/runs/runs_page.hpp"
+#include "gui/pages/scaling/scaling_page.hpp"
+#include "tests/gui/equality/shown_and_printed.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using test::Equality;
+using test::expect_shown;
+using test::printed;
+using test::shown;
+using test::tables_of;
+using test::Texts;
+
+// The line a page shows beside "In a shell".
+QString shell_line(const QWidget& page, const QString& command) {
+  for (const QLineEdit* field : page.findChildren<QLineEdit*>())
+    if (field->isReadOnly() && field->text().startsWith("ddpprof " + command + " ")) return field->text();
+  ADD_FAILURE() << "no line with ddpprof " << command.toStdString();
+  return {};
+}
+
+class ScalingEquality : public Equality {
+ protected:
+  whatif::ScalingPage& scaling() { return page<whatif::ScalingPage>(); }
+  void wait() {
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !scaling().model().busy(); }, test::patience_ms));
+  }
+  // Everything that the page's own line prints, and at least these tables.
+  void compare(const std::set<std::string>& expected) {
+    wait();
+    const Texts page = shown(scaling()), shell = tables_of(printed(shell_line(scaling(), "predict")));
+    for (const auto& [name, text] : shell) expect_shown(page, name, text);
+    for (const std::string& name : expected) EXPECT_TRUE(shell.contains(name)) << name;
+  }
+};
+
+TEST_F(ScalingEquality, AsOpened) { compare({"predictions", "why", "knee", "notes"}); }
+
+TEST_F(ScalingEquality, WithKnobsTurned) {
+  wait();
+  whatif::Knobs knobs = scaling().model().knobs();
+  knobs.workers = 24;
+  knobs.bandwidth = 1.7;
+  knobs.bucket_cap_mb = 3.5;
+  knobs.batch = 48;
+  knobs.gpus_per_node = 4;
+  scaling().model().set_knobs(knobs);
+  compare({"predictions", "what_if", "why", "knee", "notes"});
+}
+
+TEST_F(ScalingEquality, OfDataParallelOnDedicatedCores) {
+  wait();
+  whatif::Knobs knobs = scaling().model().knobs();
+  knobs.strategy = "dp";
+  knobs.dedicated = !knobs.dedicated;
+  knobs.compute = 2.5;
+  scaling().model().set_knobs(knobs);
+  compare({"predictions", "what_if", "why", "knee"});
+}
+
+TEST_F(ScalingEquality, OfAnotherStrategy) {
+  wait();
+  whatif::Knobs knobs = scaling().model().knobs();
+  knobs.strategy = "zero2";
+  knobs.sixteen_bit = "compression=fp16";
+  scaling().model().set_knobs(knobs);
+  compare({"predictions", "what_if", "why", "knee"});
+}
+
+class LearningRateEquality : public Equality {
+ protected:
+  LearningRatePage& rates() { return page<LearningRatePage>(); }
+};
+
+TEST_F(LearningRateEquality, AtOtherWorkerCounts) {
+  rates().findChild<QLineEdit*>("list")->setText("3, 24, 96");
+  rates().findChild<QSpinBox*>("workers")->setValue(24);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !rates().predicting(); }, test::patience_ms));
+  const Texts shell = tables_of(printed("ddpprof lr " + quoted("run one.db") + " --workers 3,24,96"));
+  for (const auto& [name, text] : shell) expect_shown(shown(rates()), name, text);
+  EXPECT_TRUE(shell.contains("learning_rate") && shell.contains("warmup"));
+}
+
+TEST_F(LearningRateEquality, WithAnotherBaseRate) {
+  rates().findChild<QLineEdit*>("list")->setText("8");
+  rates().findChild<QDoubleSpinBox*>("base_lr")->setValue(0.3);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !rates().predicting(); }, test::patience_ms));
+  const Texts shell = tables_of(printed("ddpprof lr " + quoted("run one.db") + " --workers 8 --base 0.3"));
+  for (const auto& [name, text] : shell) expect_shown(shown(rates()), name, text);
+}
+
+class FitEquality : public Equality {
+ protected:
+  FitPage& fits() { return page<FitPage>(); }
+  // The file as `ddpprof report` reads it, with each model chosen in turn: the page's rows of one model at a time.
+  void compare() {
+    const Texts fit = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report fit"));
+    const Texts comm = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report comm"));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return shown(fits()).contains("comm"); }, test::patience_ms));
+    const Texts page = shown(fits());
+    expect_shown(page, "comm", comm.at("comm"));
+    expect_shown(page, "fit", fit.at("fit"));
+    for (const std::string name : {"fit_parameters", "fit_residuals"}) {
+      std::multiset<std::string> rows;
+      std::string heading;
+      auto* models = fits().findChild<QComboBox*>();
+      for (int i = 0; i < models->count(); ++i) {
+        models->setCurrentIndex(i);
+        const auto lines = QString::fromStdString(shown(fits()).at(name)).split("\r\n", Qt::SkipEmptyParts);
+        heading = lines.front().toStdString();
+        for (const QString& line : lines.mid(1)) rows.insert(line.toStdString());
+      }
+      const auto lines = QString::fromStdString(fit.at(name)).split("\r\n", Qt::SkipEmptyParts);
+      EXPECT_EQ(heading, lines.front().toStdString());
+      std::multiset<std::string> printed_rows;
+      for (const QString& line : lines.mid(1)) printed_rows.insert(line.toStdString());
+      EXPECT_EQ(rows, printed_rows) << name;
+    }
+  }
+};
+
+TEST_F(FitEquality, OfTheFilesOwnFits) {
+  {
+    store::Database database = store::Database::open_write(path("run one.db"));
+    fit::write_fits(database, fit::fit_database(database));
+  }
+  QSignalSpy opened(&window, &MainWindow::opened);
+  window.open(QString::fromStdString(path("run one.db").string()));
+  ASSERT_TRUE(opened.wait(test::patience_ms));
+  compare();
+}
+
+// One measurement of each configuration: report skew pools nothing, and its columns are the page's.
+TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
+  auto& ranks = page<RanksPage>();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return shown(ranks).contains("ranks"); }, test::patience_ms));
+  const auto cells = [](const std::string& text) {
+    std::vector<std::map<QString, QString>> rows;
+    const auto lines = QString::fromStdString(text).split("\r\n", Qt::SkipEmptyParts);
+    const auto names = lines.front().split(',');
+    for (const QString& line : lines.mid(1)) {
+      const auto values = line.split(',');
+      EXPECT_EQ(values.size(), names.size()) << line.toStdString();
+      for (rows.emplace_back(); const QString& name : names) rows.back()[name] = values[names.indexOf(name)];
+    }
+    return rows;
+  };
+  const auto page_rows = cells(shown(ranks).at("ranks"));
+  const Texts report = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report skew"));
+  ASSERT_TRUE(report.contains("skew"));
+  std::size_t found = 0;
+  for (const auto& row : cells(report.at("skew"))) {
+    if (row.at("strategy") != "ddp" || row.at("workers") != "4") continue;  // the page opens with most ranks
+    ASSERT_LT(found, page_rows.size());
+    for (const auto& [name, value] : page_rows[found++]) {
+      if (!row.contains(name) || name == "table") continue;
+      EXPECT_EQ(value.toStdString(), row.at(name).toStdString()) << name.toStdString();
+    }
+  }
+  EXPECT_EQ(found, page_rows.size());
+}
+
+TEST_F(Equality, TwoFilesCompared) {
+  test::write_run(path("two.db"), 1.3);
+  auto& runs = page<RunsPage>();
+  auto& panel = *runs.findChild<ComparePanel*>();
+  panel.set_a(QString::fromStdString(path("run one.db").string()));
+  panel.set_b(QString::fromStdString(path("two.db").string()));
+  panel.compare();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !panel.running() && panel.shown() != nullptr; }, test::patience_ms));
+  const Texts page = shown(panel);
+  const std::string all = printed("ddpprof compare " + quoted("run one.db") + " " + quoted("two.db"));
+  for (const auto& [name, text] : tables_of(all)) expect_shown(page, name, text);
+  EXPECT_TRUE(page.contains("compare_answer"));
+}
+
+}  // namespace
+}  // namespace ddpprof::gui

@@ -1,0 +1,152 @@
+// A window over a file, the tables it shows as it copies them, and what the real ddpprof prints.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QFileInfo>
+#include <QProcess>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <map>
+
+#include "gui/widgets/table_view.hpp"
+#include "gui/window/main_window.hpp"
+#include "tests/analysis/fit/synthetic.hpp"
+#include "tracer/store/database.hpp"
+#include "tracer/store/inserter.hpp"
+#include "tracer/store/run_rows.hpp"
+
+namespace ddpprof::gui::test {
+
+inline constexpr int patience_ms = 60'000;
+
+using Texts = std::map<std::string, std::string>;  // a table's name -> its CSV
+
+inline constexpr const char* scenario_text =
+    "name: equal\n"
+    "workload:\n"
+    "  model: {kind: mlp, widths: [784, 10, 10, 10]}\n"
+    "  data: {samples: 10000}\n"
+    "  batch_per_worker: 32\n"
+    "strategies: [ddp, dp]\n"
+    "workers: [1, 2, 4]\n"
+    "predict: {workers: [8, 16], confidence: 0.8}\n"
+    "learning_rate: {base: 0.0123456789, warmup_epochs: 2.5, epochs: 7}\n";
+
+// ddp at N = 1, 2, 4 and dp at 1, 2, with a scenario; `speed`: another's steps differ.
+inline void write_run(const std::filesystem::path& path, double speed = 1.0) {
+  store::Database database = store::Database::create(path);
+  store::Inserter<store::ScenarioRow>(database).insert({1, "equal", "equal.yaml", scenario_text, scenario_text});
+  fit::synthetic::Truth truth;
+  truth.noise = 0.02;
+  truth.steps = 12;
+  truth.own_hosts = true;
+  truth.alpha_s = 300e-6;
+  truth.beta_s_per_byte = 4e-9;
+  truth.speed = speed;
+  fit::synthetic::add_ddp(database, truth, {1, 2, 4}, 1);
+  fit::synthetic::add_dp(database, truth, {1, 2}, 2);
+  fit::synthetic::add_bench(database, truth, {2, 4});
+  database.finish_load();
+}
+
+// As its menu copies it.
+inline std::string copied(TableView& view) {
+  for (QAction* action : view.actions())
+    if (action->text().contains("CS&V")) {
+      QApplication::clipboard()->clear();
+      action->trigger();
+      return QApplication::clipboard()->text().toStdString();
+    }
+  ADD_FAILURE() << "a table without an action that copies it as CSV";
+  return "";
+}
+
+// Every table of a page.
+inline Texts shown(const QWidget& page) {
+  Texts texts;
+  for (TableView* view : page.findChildren<TableView*>()) {
+    const report::Table& table = view->model_of_table().table();
+    if (!table.name.empty()) texts[table.name] = copied(*view);
+  }
+  return texts;
+}
+
+// A printed report, table by table: they are parted by an empty line.
+inline Texts tables_of(const std::string& printed) {
+  constexpr const char* between = "\r\n\r\ntable,";
+  Texts texts;
+  for (std::size_t at = 0; at < printed.size();) {
+    const std::size_t next = printed.find(between, at);
+    const std::size_t end = next == std::string::npos ? printed.size() : next + 2;
+    const std::string text = printed.substr(at, end - at);
+    const std::size_t rows = text.find("\r\n") + 2;
+    // A table without rows prints no name: there is at most one such of each heading.
+    const std::string name = rows >= text.size() ? "empty: " + text : text.substr(rows, text.find(',', rows) - rows);
+    EXPECT_FALSE(texts.contains(name)) << name;
+    texts[name] = text;
+    at = next == std::string::npos ? printed.size() : next + 4;
+  }
+  return texts;
+}
+
+// What a shell prints when it is given the line, `ddpprof` being the program that was built.
+inline std::string printed(const QString& line) {
+  QProcess shell;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert("PATH", QFileInfo(DDPPROF_BUILT_PROGRAM).path() + ":" + environment.value("PATH"));
+  shell.setProcessEnvironment(environment);
+  shell.start("/bin/sh", {"-c", line + " --format csv"});
+  EXPECT_TRUE(shell.waitForFinished(patience_ms)) << line.toStdString();
+  EXPECT_EQ(shell.exitCode(), 0) << line.toStdString() << "\n" << shell.readAllStandardError().toStdString();
+  return shell.readAllStandardOutput().toStdString();
+}
+
+// The printed table must be on the page, byte for byte.
+inline void expect_shown(const Texts& page, const std::string& name, const std::string& text) {
+  if (name.starts_with("empty: ")) {
+    for (const auto& [other, its] : page)
+      if (its == text) return;
+    ADD_FAILURE() << "nothing on the page is " << name;
+    return;
+  }
+  ASSERT_TRUE(page.contains(name)) << name << " is printed and not shown";
+  EXPECT_EQ(page.at(name), text) << name;
+}
+
+class Equality : public testing::Test {
+ protected:
+  void SetUp() override {
+    write_run(path("run one.db"));
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.resize(1400, 900);
+    window.show();
+    window.open(QString::fromStdString(path("run one.db").string()));
+    ASSERT_TRUE(opened.wait(patience_ms));
+  }
+
+  // A space in it: the shown lines have to quote.
+  std::filesystem::path path(const std::string& name) const {
+    return std::filesystem::path(folder.path().toStdString()) / name;
+  }
+  QString quoted(const std::string& name) const { return "'" + QString::fromStdString(path(name).string()) + "'"; }
+
+  template <class PageType>
+  PageType& page() {
+    for (Page* one : window.pages())
+      if (auto* found = dynamic_cast<PageType*>(one)) {
+        window.show_page(found->title().remove('&'));
+        return *found;
+      }
+    throw std::logic_error("the window has no such page");
+  }
+
+  QTemporaryDir folder;
+  MainWindow window;
+};
+
+}  // namespace ddpprof::gui::test
