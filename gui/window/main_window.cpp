@@ -2,8 +2,6 @@
 
 #include <QApplication>
 #include <QCloseEvent>
-#include <QDialog>
-#include <QDialogButtonBox>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileDialog>
@@ -21,6 +19,7 @@
 #include "gui/widgets/diagnostics_bar.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/window/appearance.hpp"
+#include "gui/window/help.hpp"
 #include "gui/window/pages.hpp"
 
 namespace ddpprof::gui {
@@ -118,6 +117,7 @@ void MainWindow::make_menus() {
 
   QMenu* help = menuBar()->addMenu(tr("&Help"));
   help->addAction(tr("&Keys"), QKeySequence::HelpContents, this, &MainWindow::show_keys);
+  help->addAction(tr("&Glossary"), this, &MainWindow::show_glossary);
   help->addAction(tr("&About"), this, [this] { show_about(this); });
 }
 
@@ -187,43 +187,13 @@ void MainWindow::fill_recent() {
   if (paths.isEmpty()) recent_->addAction(tr("None yet"))->setEnabled(false);
 }
 
-void MainWindow::show_keys() {
-  report::Table table;
-  table.name = "keys";
-  table.title = "Keys";
-  for (const char* name : {"where", "key", "what it does"}) {
-    report::Column column;
-    column.name = column.title = name;
-    table.columns.push_back(std::move(column));
-  }
-  const auto add = [&](const QString& where, const QString& key, const QString& what) {
-    table.rows.push_back({where.toStdString(), key.toStdString(), what.toStdString()});
-  };
-  add(tr("everywhere"), "Ctrl+O", tr("open a trace database"));
-  add(tr("everywhere"), "F5", tr("read the file again"));
-  add(tr("everywhere"), tr("Alt+1 … Alt+%1").arg(pages_.size()), tr("go to a page"));
-  add(tr("everywhere"), "Tab, Shift+Tab", tr("next and previous control"));
-  add(tr("everywhere"), "F4", tr("what was lost or is doubtful, in full"));
-  add(tr("everywhere"), "F1", tr("these keys"));
-  add(tr("a table"), "Ctrl+C", tr("copy the selected rows, or all"));
-  add(tr("a table"), "Ctrl+Shift+C", tr("copy the table as CSV"));
-  add(tr("a table"), "Ctrl+Shift+M", tr("copy the table as Markdown"));
-  add(tr("a plot"), "Ctrl+C", tr("copy the picture"));
-  add(tr("a plot"), "Ctrl+Shift+S", tr("save as PNG or SVG"));
-  for (Page* page : pages_)
-    for (const auto& [key, what] : page->keys()) add(plain(page->title()), key, what);
-  QDialog dialog(this);
-  dialog.setWindowTitle(tr("Keys"));
-  auto* layout = new QVBoxLayout(&dialog);
-  auto* view = new TableView(&dialog);
-  view->set_table(std::move(table));
-  layout->addWidget(view);
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, &dialog);
-  connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
-  layout->addWidget(buttons);
-  dialog.resize(720, 520);
-  dialog.exec();
+HelpDialog& MainWindow::help() {
+  if (!help_) help_ = new HelpDialog(keys_table(pages_), this);
+  return *help_;
 }
+
+void MainWindow::show_keys() { help().show_keys(); }
+void MainWindow::show_glossary() { help().show_glossary(); }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
   if (event->mimeData()->hasUrls() && event->mimeData()->urls().size() == 1 &&

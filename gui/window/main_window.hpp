@@ -16,6 +16,7 @@ class QTabWidget;
 namespace ddpprof::gui {
 
 class DiagnosticsBar;
+class HelpDialog;
 class Page;
 
 class MainWindow : public QMainWindow {
@@ -44,6 +45,7 @@ class MainWindow : public QMainWindow {
 
  public slots:
   void show_keys();
+  void show_glossary();
 
  protected:
   void dragEnterEvent(QDragEnterEvent*) override;
@@ -55,6 +57,7 @@ class MainWindow : public QMainWindow {
   void make_docks();
   void show_docks();  // where there is a selected range, beside every page but their own
   void make_menus();
+  HelpDialog& help();
   void fill_recent();
   void choose_file();
   void restore_layout();
@@ -65,6 +68,7 @@ class MainWindow : public QMainWindow {
   DiagnosticsBar* diagnostics_;
   QTabWidget* tabs_;
   QMenu* recent_ = nullptr;
+  HelpDialog* help_ = nullptr;  // once it was asked for
   bool keeps_layout_ = true;
   std::vector<Page*> pages_;
   struct Dock {
