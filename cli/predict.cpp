@@ -87,7 +87,7 @@ class PredictSubcommand final : public Subcommand {
       report.tables = {report::predictions_table(result.predictions)};
       if (what_if.any()) report.tables.push_back(report::what_if_table(result.what_ifs, what_if, options.confidence));
       report.tables.push_back(report::why_table(result.why, what_if));
-      report.tables.push_back(report::knee_table(report::measured_scaling(database), result.predictions));
+      report.tables.push_back(report::knee_table(result.knees, what_if));
       report.tables.push_back(report::notes_table(result.notes));
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {

@@ -15,7 +15,6 @@ namespace ddpprof::fit {
 namespace {
 
 constexpr double largest_trusted_correction = 1.5;  // of waiting or step at the largest measured N
-constexpr std::int64_t knee_scan_limit = 1024;      // every N up to here is tried, beyond it powers of two times 1024
 
 Note note(const char* severity, const char* code, const std::string& message, const std::string& advice,
           std::int64_t count = 1) {
@@ -72,18 +71,28 @@ void validate(const PredictOptions& options) {
     throw std::invalid_argument("predict: confidence " + std::to_string(options.confidence) +
                                 ", expected between 0 and 1");
   }
-  if (!(options.knee_share > 0.0)) throw std::invalid_argument("predict: knee_share must be above 0");
   if (options.draws < 20) throw std::invalid_argument("predict: fewer than 20 draws give no interval");
 }
 
-std::optional<std::int64_t> find_knee(const Predictor& predictor, std::int64_t largest, double share) {
-  std::vector<scaling::ScalingPoint> points;
-  for (std::int64_t workers = 2; workers <= largest; workers = workers < knee_scan_limit ? workers + 1 : workers * 2) {
-    if (!predictor.refusal(workers).empty()) continue;
-    const Terms terms = predictor.central(workers);
-    points.push_back({workers, terms.step_s(), terms.exposed_s + terms.skew_s});
-  }
-  return scaling::knee(points, share);
+// Where communication takes over, without the options' change and with it.
+void add_knees(PredictResult& result, const Predictor& predictor, const PredictOptions& options, bool with_change) {
+  KneeSearch search;
+  for (const std::int64_t workers : options.workers) search.furthest = std::max(search.furthest, workers);
+  const auto add = [&](const WhatIf& change) {
+    const auto found = predictor.knees(change, search);
+    for (const Knee& knee : *found) {
+      if (!change.any() && knee.workers && knee.share == scaling::communication_bound_share) {
+        const std::string what = knee.strategy == "dp" ? "copies" : "exposed communication";
+        result.notes.push_back(note("info", "communication_bound",
+                                    knee.strategy + ": from N = " + std::to_string(*knee.workers) + " on, " + what +
+                                        " takes more than " + percent(knee.share) + " of the step",
+                                    "a larger batch a worker or gradient accumulation moves it to larger N"));
+      }
+      result.knees.push_back(knee);
+    }
+  };
+  add({});
+  if (with_change) add(options.what_if);
 }
 
 // Which measurement would narrow the furthest prediction most.
@@ -186,15 +195,7 @@ PredictResult run(const Models& models, const PredictOptions& options) {
                    " to give what was measured, and predictions beyond rest on that factor",
                "the fits do not describe this machine: trust the intervals, or measure nearer to the N asked about"));
     }
-    if (!any_beyond_one || !predictor.refusal(*counts.rbegin()).empty()) continue;
-    if (const auto knee = find_knee(predictor, *counts.rbegin(), options.knee_share)) {
-      result.knees[strategy] = *knee;
-      const std::string what = strategy == "dp" ? "copies" : "exposed communication";
-      result.notes.push_back(note("info", "communication_bound",
-                                  strategy + ": from N = " + std::to_string(*knee) + " on, " + what +
-                                      " takes more than " + percent(options.knee_share) + " of the step",
-                                  "a larger batch a worker or gradient accumulation moves it to larger N"));
-    }
+    add_knees(result, predictor, options, options.what_if.any() && no_change.empty());
   }
   return result;
 }

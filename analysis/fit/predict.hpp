@@ -39,8 +39,6 @@ struct PredictOptions {
   std::int64_t gpus_per_node = 0;  // ranks per host; 0: all on one host
   double confidence = 0.9;         // of the intervals
   bool dedicated = false;          // every rank has the cores one rank has at N = 1; else they crowd this machine's
-  // Communication-bound: exposed communication above this share of the step.
-  double knee_share = scaling::communication_bound_share;
   // All-reduces measured elsewhere, as an nccl-tests log has them: they take the place of the fitted links.
   std::vector<collective::Curve> all_reduce;
   WhatIf what_if;   // predicted beside what is as measured
@@ -91,6 +89,22 @@ struct WhatIfRow {
   std::string bound, changed_bound;
 };
 
+// As far as knees are looked for; further where a larger N is asked about.
+inline constexpr std::int64_t knee_search_limit = 4096;
+
+// The smallest N from 2 on at which exposed communication, waiting for slower ranks included, exceeds a share of the
+// step. What was measured counts before the model.
+struct Knee {
+  std::string strategy;
+  std::int64_t gpus_per_node = 0;
+  bool changed = false;  // with the options' change
+  double share = scaling::communication_bound_share;
+  std::optional<std::int64_t> workers;  // none up to `furthest`
+  double exposed_share = 0.0;           // there
+  bool measured = false;                // there
+  std::int64_t furthest = 0;            // the largest N looked at
+};
+
 struct NextMeasurement {
   std::int64_t workers = 1;      // N to measure at
   bool bench_comm = false;       // all-reduces alone, rather than the strategy
@@ -107,7 +121,7 @@ struct PredictResult {
   std::vector<WhyRow> why;                      // of each prediction, and of each change
   std::vector<WhatIfRow> what_ifs;              // empty without a change
   std::map<std::string, NextMeasurement> next;  // strategy -> what would narrow its furthest prediction most
-  std::map<std::string, std::int64_t> knees;  // strategy -> smallest N that is communication-bound, where there is one
+  std::vector<Knee> knees;                      // by strategy and share, without the change, then with it
   std::vector<Note> notes;
 };
 

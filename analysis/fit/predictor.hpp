@@ -12,7 +12,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,6 +67,13 @@ struct Outlook {
   std::string why_not;               // of a curve's point without figures
 };
 
+// How far and for what Predictor::knees looks.
+struct KneeSearch {
+  std::vector<double> shares = {scaling::knee_shares.begin(), scaling::knee_shares.end()};
+  std::int64_t furthest = knee_search_limit;
+  std::function<bool()> stop;  // asked at every N
+};
+
 class Predictor {
  public:
   // Empty when the strategy can be predicted, else why not.
@@ -96,6 +105,9 @@ class Predictor {
   std::string no_change_at(std::int64_t workers, const WhatIf&) const;  // … at so many workers
   // The measured terms where there are any, else the model's, calibrated, with the best parameters.
   Terms central(std::int64_t workers) const;
+  // Where communication takes over, by share; empty where no N from 2 on can be predicted, none at all when it was
+  // stopped. The answer hangs on measurements, machine and change alone, not on the N that somebody lists.
+  std::optional<std::vector<Knee>> knees(const WhatIf& = {}, const KneeSearch& = {}) const;
   // The simulation behind the model's terms, as it ran before it was calibrated. Throws std::invalid_argument with a
   // refusal.
   SimulatedStep simulated_step(std::int64_t workers) const;
@@ -144,6 +156,8 @@ class Predictor {
   };
   using Calibrations = std::vector<Calibration>;  // by ranks per host, then N
 
+  // Why nothing can be said of so many workers, under the change; empty otherwise.
+  std::string why_none(std::int64_t workers, const WhatIf&) const;
   Draw best() const;
   std::vector<Draw> draws() const;
   const std::map<std::int64_t, StepProfile>& profiles() const;

@@ -56,11 +56,15 @@ std::vector<double> Predictor::changed_samples_s(const Case& at, double drift_sd
   return steps_s;
 }
 
-Outlook Predictor::outlook(std::int64_t workers, const WhatIf& change) const {
+std::string Predictor::why_none(std::int64_t workers, const WhatIf& change) const {
   std::string why_not = refusal(workers);
   if (why_not.empty() && change.any()) why_not = no_change(change);
   if (why_not.empty() && change.any()) why_not = no_change_at(workers, change);
-  if (!why_not.empty()) throw std::invalid_argument(why_not);
+  return why_not;
+}
+
+Outlook Predictor::outlook(std::int64_t workers, const WhatIf& change) const {
+  if (const std::string why_not = why_none(workers, change); !why_not.empty()) throw std::invalid_argument(why_not);
   Outlook out;
   const Case at = case_at(workers, change);
   if (at.measured && !change.any()) {

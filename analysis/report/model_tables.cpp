@@ -148,15 +148,13 @@ bool of_measured_machine(const MeasuredScaling& measured, std::span<const store:
   });
 }
 
-Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted) {
-  sort_rows(predicted);
+Table knee_table_without_rows(const std::string& looked_at) {
   Table table;
   table.name = "knee";
   table.title = "Where compute-bound turns communication-bound";
-  table.note =
-      "The smallest of the N looked at, from 2 on, at which exposed communication, waiting for slower ranks included, "
-      "exceeds the share of the step; above 50 % the step is "
-      "communication-bound. Measured N count before predicted ones.";
+  table.note = "The smallest " + looked_at +
+               ", from 2 on, at which exposed communication, waiting for slower ranks included, exceeds the share of "
+               "the step; above 50 % the step is communication-bound. Measured N count before predicted ones.";
   table.empty = "Nothing measured and nothing predicted.";
   table.columns = {text("strategy", "strategy"),
                    count("gpus_per_node", "ranks per host", "ranks"),
@@ -167,6 +165,12 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
                    count("largest_workers", "largest N looked at", "workers")};
   table.columns[1].hide_constant = true;
   table.key_columns = 2;
+  return table;
+}
+
+Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted) {
+  sort_rows(predicted);
+  Table table = knee_table_without_rows("of the N in this file");
   struct Known {
     scaling::ScalingPoint point;
     const char* source;
@@ -203,7 +207,7 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::P
         const Known& at = curve.at(*knee);
         row.insert(row.end(), {*knee, at.point.exposed_s / at.point.step_s, std::string(at.source)});
       } else {
-        row.insert(row.end(), {Cell(), Cell(), std::string("none up to there")});
+        row.insert(row.end(), {Cell(), Cell(), std::string(no_knee)});
       }
       row.emplace_back(curve.rbegin()->first);
       table.rows.push_back(std::move(row));

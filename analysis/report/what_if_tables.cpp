@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/report/columns.hpp"
+#include "analysis/report/model_tables.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -101,6 +102,29 @@ Table what_if_table(std::span<const fit::WhatIfRow> rows, const fit::WhatIf& cha
     table.rows.push_back({row.strategy, row.workers, row.step_s, row.changed_step_s, row.changed_low_s,
                           row.changed_high_s, row.throughput, row.changed_throughput, row.speedup, row.speedup_low,
                           row.speedup_high, row.bound, row.changed_bound});
+  return table;
+}
+
+Table knee_table(std::span<const fit::Knee> knees, const fit::WhatIf& change) {
+  Table table = knee_table_without_rows("N");
+  table.note += " Every N up to 64 was tried, beyond it steps of a thirty-second, then a bisection between two.";
+  constexpr std::ptrdiff_t after_key = 2;
+  if (change.any()) {
+    table.columns.insert(table.columns.begin() + after_key, text("what_if", "what if", true));
+    ++table.key_columns;
+  }
+  const std::string said = fmt::format("{}", fmt::join(change.said, " "));
+  for (const fit::Knee& knee : knees) {
+    Row row{knee.strategy, knee.gpus_per_node};
+    if (change.any()) row.push_back(knee.changed ? Cell(said) : Cell());
+    row.emplace_back(knee.share);
+    if (knee.workers)
+      row.insert(row.end(), {*knee.workers, knee.exposed_share, std::string(knee.measured ? "measured" : "predicted")});
+    else
+      row.insert(row.end(), {Cell(), Cell(), std::string(no_knee)});
+    row.emplace_back(knee.furthest);
+    table.rows.push_back(std::move(row));
+  }
   return table;
 }
 

@@ -17,5 +17,7 @@ std::string terms_text(const std::function<bool(std::string_view)>& occurs);
 // By term: how much of the step would be gone if the term took no time.
 Table why_table(std::span<const fit::WhyRow>, const fit::WhatIf&);
 Table what_if_table(std::span<const fit::WhatIfRow>, const fit::WhatIf&, double confidence);
+// Where communication takes over, without the change and, where there is one, with it: of all N, listed or not.
+Table knee_table(std::span<const fit::Knee>, const fit::WhatIf&);
 
 }  // namespace ddpprof::report

@@ -45,6 +45,25 @@ TEST_F(CommandLine, PredictAnswersForTheWorkersAskedFor) {
   EXPECT_EQ(ddp, (std::vector<std::int64_t>{4, 8}));
 }
 
+// It is looked for among all N: which of them the table of predictions lists plays no part.
+TEST_F(CommandLine, PredictNamesOneKneeWhicheverNAreListed) {
+  const auto knee = [&](const std::string& listed) {
+    const Outcome outcome =
+        run_ddpprof({"predict", database_, "--workers", listed, "--what-if", "bandwidth=0.25x", "--format", "json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    const auto document = nlohmann::json::parse(outcome.out);
+    for (const auto& table : document["tables"])
+      if (table["name"] == "knee") return table["rows"];
+    return nlohmann::json();
+  };
+  const nlohmann::json rows = knee("1,2,3,4,8,16");
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows, knee("8"));
+  std::size_t changed = 0;
+  for (const auto& row : rows) changed += row["what_if"] == "bandwidth=0.25x" ? 1 : 0;
+  EXPECT_EQ(changed, 6U) << "three shares for each strategy";
+}
+
 TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
   const auto ask = [&](const std::vector<std::string>& changes) {
     std::vector<std::string> command = {"predict", database_, "--workers", "1,8", "--format", "json"};

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 
-#include "analysis/report/model_tables.hpp"
-
 namespace ddpprof::gui::whatif {
 namespace {
 
-store::PredictionRow row_of(const CurvePoint& point, const std::string& strategy) {
-  store::PredictionRow row;
-  row.strategy = strategy;
-  row.world_size = point.workers;
-  row.step_s = point.step_s.value;
-  row.step_low_s = point.step_s.low;
-  row.step_high_s = point.step_s.high;
-  row.exposed_s = point.terms.exposed_s;
-  row.skew_s = point.terms.skew_s;
-  return row;
+bool is_wide(const Figure& step_s) {
+  fit::Prediction row;
+  row.step_low_s = step_s.low;
+  row.step_high_s = step_s.high;
+  return fit::Predictor::is_wide(row);
 }
 
 }  // namespace
@@ -64,31 +57,22 @@ Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, cons
     point.efficiency = {one_step_s / step_s, one_step_s / outlook.high_s, one_step_s / outlook.low_s};
     point.speedup = {n * point.efficiency.value, n * point.efficiency.low, n * point.efficiency.high};
     point.far = n > far_beyond * known;
-    point.wide = fit::Predictor::is_wide(row_of(point, ""));
+    point.wide = is_wide(point.step_s);
     curve.points.push_back(std::move(point));
   }
   return curve;
 }
 
-std::vector<Knee> knees(const Curve& curve, const std::string& strategy, const std::vector<MeasuredPoint>& measured) {
-  std::vector<store::PredictionRow> rows;
-  rows.reserve(curve.points.size());
-  for (const CurvePoint& point : curve.points) rows.push_back(row_of(point, strategy));
-  std::vector<report::MeasuredScaling> known;
-  for (const MeasuredPoint& point : measured) {
-    const report::MeasuredScaling one{strategy, {point.workers, point.step_s.mid, point.exposed_s}};
-    if (report::of_measured_machine(one, rows)) known.push_back(one);
-  }
-  const report::Table table = report::knee_table(known, std::move(rows));
-  std::size_t share = 0, workers = 0;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].name == "threshold") share = i;
-    if (table.columns[i].name == "knee_workers") workers = i;
-  }
-  std::vector<Knee> all;
-  for (const report::Row& row : table.rows) {
-    Knee knee{std::get<double>(row[share]), std::nullopt};
-    if (const auto* from = std::get_if<std::int64_t>(&row[workers])) knee.workers = *from;
+std::vector<fit::Knee> drawn_knees(const Curve& curve) {
+  std::vector<scaling::ScalingPoint> points;
+  for (const CurvePoint& point : curve.points)
+    if (point.workers > 1)
+      points.push_back({point.workers, point.step_s.value, point.terms.exposed_s + point.terms.skew_s});
+  std::vector<fit::Knee> all;
+  for (const double share : scaling::knee_shares) {
+    fit::Knee knee;
+    knee.share = share;
+    knee.workers = scaling::knee(points, share);
     all.push_back(knee);
   }
   return all;

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,12 +40,6 @@ struct Curve {
   const CurvePoint* at(std::int64_t workers) const;
 };
 
-// Where exposed communication, waiting included, first exceeds a share of the step.
-struct Knee {
-  double share = 0.5;
-  std::optional<std::int64_t> workers;
-};
-
 inline constexpr double far_beyond = 4.0;  // times the largest measured N: as predictions' notes say it
 
 using Outlooks = std::map<std::int64_t, fit::Outlook>;  // by N
@@ -54,8 +47,7 @@ using Outlooks = std::map<std::int64_t, fit::Outlook>;  // by N
 // `one_step_s`: of one worker, under the same change.
 Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&, double one_step_s);
 
-// report::knee_table of these points, for its shares in ascending order. `measured` counts before what is predicted, as
-// there, where the curve is of the machine that was measured; give none for a changed curve.
-std::vector<Knee> knees(const Curve&, const std::string& strategy, const std::vector<MeasuredPoint>& measured);
+// Of these points alone, by share in ascending order: a first look, while fit::Predictor::knees is still looking.
+std::vector<fit::Knee> drawn_knees(const Curve&);
 
 }  // namespace ddpprof::gui::whatif

@@ -28,7 +28,7 @@ PredictTables predict_tables(const OpenedFile& file, const fit::PredictOptions& 
   tables.has_what_if = options.what_if.any();
   if (tables.has_what_if) tables.what_if = report::what_if_table(result.what_ifs, options.what_if, options.confidence);
   tables.why = report::why_table(result.why, options.what_if);
-  tables.knee = report::knee_table(report::measured_scaling(file.configurations), result.predictions);
+  tables.knee = report::knee_table(result.knees, options.what_if);
   tables.notes = report::notes_table(result.notes);
   return tables;
 }

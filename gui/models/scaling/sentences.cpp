@@ -41,19 +41,20 @@ std::string others_sentence(std::vector<fit::TermGain> gains) {
   return texts.empty() ? "" : fmt::format(" The others, each free alone: {}.", fmt::join(texts, ", "));
 }
 
-std::string knee_sentence(const std::vector<Knee>& knees, std::int64_t limit, bool copies) {
+std::string knee_sentence(const std::vector<fit::Knee>& knees, bool copies) {
+  if (knees.empty()) return "";
   const char* take = copies ? "copies take" : "exposed communication, waiting included, takes";
-  const Knee* last = nullptr;  // the largest share that is exceeded somewhere
-  for (const Knee& knee : knees)
+  const fit::Knee* last = nullptr;  // the largest share that is exceeded somewhere
+  for (const fit::Knee& knee : knees)
     if (knee.workers) last = &knee;
   if (last == nullptr)
-    return fmt::format("Compute-bound up to N = {}: {} at most {:.0f} % of the step.", limit, take,
-                       knees.empty() ? 0.0 : 100.0 * knees.front().share);
+    return fmt::format("Compute-bound up to N = {}: {} at most {:.0f} % of the step.", knees.front().furthest, take,
+                       100.0 * knees.front().share);
   if (last == &knees.back())
     return fmt::format("Communication-bound from N = {} on: {} more than {:.0f} % of the step.", *last->workers, take,
                        100.0 * last->share);
   return fmt::format("From N = {} on {} more than {:.0f} % of the step; more than {:.0f} % nowhere up to N = {}.",
-                     *last->workers, take, 100.0 * last->share, 100.0 * knees.back().share, limit);
+                     *last->workers, take, 100.0 * last->share, 100.0 * knees.back().share, knees.back().furthest);
 }
 
 const MeasuredPoint* measured_at(const Snapshot& shot, std::int64_t workers) {
@@ -122,7 +123,7 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
       if (const CurvePoint* point = shot.changed ? shot.changed->at(n) : nullptr)
         add("Then efficient", percent(point->efficiency.value) + ", against one worker with the same change.");
       add("Then binds", bound_sentence(change.changed_bound, answer.changed_gains));
-      add("Then knee", knee_sentence(shot.changed_knees, shot.limit, copies));
+      add("Then knee", knee_sentence(shot.changed_knees, copies));
     } else {
       add("What if", fmt::format("{}: {}.", what, answer.why_no_change), true);
     }
@@ -135,7 +136,7 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
              : fmt::format("{} of {} times one worker's throughput: as much as {} workers.", percent(row.efficiency), n,
                            report::format_significant(row.efficiency * static_cast<double>(n), 3)));
   add(now("Binds"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
-  add(now("Knee"), knee_sentence(shot.predicted_knees, shot.limit, copies));
+  add(now("Knee"), knee_sentence(shot.predicted_knees, copies));
   if (const MeasuredPoint* point = measured_at(shot, n))
     add("Measured",
         fmt::format("{} (95 % interval {} to {}), {}.", seconds(point->step_s.mid), seconds(point->step_s.low),

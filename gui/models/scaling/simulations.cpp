@@ -115,6 +115,28 @@ bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<c
   return std::all_of(workers.begin(), workers.end(), [&](std::int64_t n) { return found.contains(n); });
 }
 
+std::optional<std::vector<fit::Knee>> Simulations::knees(const Knobs& knobs, const fit::WhatIf& change,
+                                                         Clock::time_point deadline,
+                                                         const std::function<bool()>& stop) {
+  const std::string words = words_of(change);
+  std::shared_ptr<const fit::Predictor> simulated;
+  {
+    std::unique_lock lock(mutex_);
+    const Machine& here = machine(knobs, lock);
+    if (const auto known = here.knees.find(words); known != here.knees.end()) return known->second;
+    simulated = here.predictor;
+  }
+  fit::KneeSearch search;
+  search.stop = [&] { return stop() || Clock::now() >= deadline; };
+  std::optional<std::vector<fit::Knee>> found = simulated->knees(change, search);
+  if (!found) return found;
+  std::unique_lock lock(mutex_);
+  auto& known = machine(knobs, lock).knees;
+  if (known.size() >= most_changes) std::erase_if(known, [](const auto& one) { return !one.first.empty(); });
+  known.insert_or_assign(words, *found);
+  return found;
+}
+
 double Simulations::one_step_s(const Knobs& knobs, const fit::WhatIf& change) {
   const fit::WhatIf alone = for_one_worker(change);
   const auto simulated = predictor(knobs);

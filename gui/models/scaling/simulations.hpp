@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -35,6 +36,10 @@ class Simulations {
   bool add(const Knobs&, const fit::WhatIf&, std::span<const std::int64_t> workers, Clock::time_point deadline,
            const std::function<bool()>& stop, Outlooks& found);
 
+  // fit::Predictor::knees, under a change or none; none where they are not known at the deadline or when stopped.
+  std::optional<std::vector<fit::Knee>> knees(const Knobs&, const fit::WhatIf&, Clock::time_point deadline,
+                                              const std::function<bool()>& stop);
+
   // The step of one worker, under a change or none.
   double one_step_s(const Knobs&, const fit::WhatIf&);
 
@@ -46,6 +51,7 @@ class Simulations {
   struct Machine {
     std::shared_ptr<const fit::Predictor> predictor;
     std::map<std::string, Outlooks> known;  // by the change's words
+    std::map<std::string, std::vector<fit::Knee>> knees;
   };
   static Key key_of(const Knobs&);
   Machine& machine(const Knobs&, std::unique_lock<std::mutex>&);

@@ -31,14 +31,15 @@ struct Snapshot {
   Curve predicted;                      // of the machine asked about, without the change
   std::optional<Curve> changed;         // with it
   std::optional<Curve> own;             // of the machine that was measured, where another is asked about
-  std::vector<Knee> predicted_knees, changed_knees;
+  std::vector<fit::Knee> predicted_knees, changed_knees;
+  bool knees_of_drawn = false;   // of the N drawn alone, as long as the others are not looked at
   std::optional<Answer> answer;  // none as long as it is simulated
   bool complete = false;         // every N and the answer are there
   std::string refusal;           // why nothing can be said of the strategy
 
   // The curve that the page speaks about: the changed one where there is one.
   const Curve& shown() const { return changed ? *changed : predicted; }
-  const std::vector<Knee>& shown_knees() const { return changed ? changed_knees : predicted_knees; }
+  const std::vector<fit::Knee>& shown_knees() const { return changed ? changed_knees : predicted_knees; }
 };
 
 struct Question {

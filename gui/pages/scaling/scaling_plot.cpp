@@ -249,7 +249,7 @@ void ScalingPlot::scale_values(Quantity quantity, bool from_zero) {
 
 void ScalingPlot::draw_regions() {
   const Snapshot& shot = *shot_;
-  const std::vector<Knee>& knees = shot.shown_knees();
+  const std::vector<fit::Knee>& knees = shot.shown_knees();
   const double end = xAxis->range().upper;
   for (std::size_t i = 0; i < knees.size() && i < regions_.size(); ++i) {
     if (!knees[i].workers) continue;
@@ -258,13 +258,15 @@ void ScalingPlot::draw_regions() {
       if (knees[j].workers) to = std::min(to, static_cast<double>(*knees[j].workers));
     const auto from = static_cast<double>(*knees[i].workers);
     if (to <= from) continue;
-    const QString from_text = tr("N ≥ %1").arg(*knees[i].workers);
-    const QString what = copies_ ? tr("copies") : tr("exposed");
-    regions_[i].set(
-        from, to,
-        i + 1 == knees.size()
-            ? tr("knee: communication-bound\n%1: > %2 % %3").arg(from_text).arg(100.0 * knees[i].share).arg(what)
-            : tr("%1\n> %2 % %3").arg(from_text).arg(100.0 * knees[i].share).arg(what));
+    // A first look knows the N only about.
+    const QString from_text = shot.knees_of_drawn ? QString() : tr("N ≥ %1").arg(*knees[i].workers);
+    const QString share = tr("> %1 % %2").arg(100.0 * knees[i].share).arg(copies_ ? tr("copies") : tr("exposed"));
+    const bool bound = i + 1 == knees.size();
+    QStringList lines;
+    if (bound) lines << tr("knee: communication-bound");
+    if (!from_text.isEmpty() && !bound) lines << from_text;
+    lines << (bound && !from_text.isEmpty() ? from_text + QStringLiteral(": ") + share : share);
+    regions_[i].set(from, to, lines.join(QLatin1Char('\n')));
   }
   const CurvePoint *first_far = nullptr, *first_wide = nullptr;
   for (const CurvePoint& point : shot.shown().points) {

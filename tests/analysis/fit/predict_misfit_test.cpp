@@ -8,7 +8,7 @@
 #include <map>
 
 #include "analysis/fit/measured.hpp"
-#include "analysis/fit/predict.hpp"
+#include "analysis/fit/predictor.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
@@ -147,11 +147,13 @@ TEST(PredictMisfit, AMeasuredRowShowsWhatWasMeasured) {
   // The knee goes by them: the measured share of N = 4 passes 10 %, that of N = 2 does not.
   ASSERT_LT(rows[0].exposed_s, 0.1 * rows[0].step_s);
   ASSERT_GT(rows[1].exposed_s, 0.1 * rows[1].step_s);
-  PredictOptions options = options_for({8});
-  options.knee_share = 0.5 * (rows[0].exposed_s / rows[0].step_s + rows[1].exposed_s / rows[1].step_s);
-  const auto knee = predict_all(database.get(), options).knees.at("ddp");
-  EXPECT_GT(knee, 2);
-  EXPECT_LE(knee, 4);
+  const Models models = fit_models(database.get());
+  KneeSearch search;
+  search.shares = {0.5 * (rows[0].exposed_s / rows[0].step_s + rows[1].exposed_s / rows[1].step_s)};
+  const auto knees = Predictor(models, "ddp", options_for({8})).knees({}, search);
+  ASSERT_TRUE(knees && knees->front().workers);
+  EXPECT_GT(*knees->front().workers, 2);
+  EXPECT_LE(*knees->front().workers, 4);
 }
 
 TEST(PredictMisfit, WorkloadsAreNotMixed) {

@@ -217,10 +217,12 @@ TEST(Predict, DataParallelsCopiesGrowWithTheReplicas) {
   }
   const PredictResult result = predict_all(database.get(), options_for({1024}));
   EXPECT_EQ(result.predictions[0].bound, "copies");
-  ASSERT_TRUE(result.knees.contains("dp"));
+  ASSERT_EQ(result.knees.size(), 3U);
+  EXPECT_EQ(result.knees.back().share, 0.5);
+  ASSERT_TRUE(result.knees.back().workers);
   // Copies are N times 4 overheads plus 27.3 MB / 5 GB/s and small change, 5.8 ms; they are half of the step
   // when they reach the 125 ms of the rest: N = 125 / 5.8 = 21.6.
-  EXPECT_NEAR(static_cast<double>(result.knees.at("dp")), 22.0, 1.0);
+  EXPECT_NEAR(static_cast<double>(*result.knees.back().workers), 22.0, 1.0);
 }
 
 TEST(Predict, BenchCommTeachesWhatStepsCannot) {

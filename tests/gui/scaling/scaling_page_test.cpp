@@ -295,7 +295,7 @@ TEST_F(ScalingPageTest, TheMouseReadsAndPicksN) {
 TEST_F(ScalingPageTest, ShadesTheWayToCommunicationBound) {
   const TestFile file;
   open(file.open());
-  const std::vector<Knee>& knees = page.model().snapshot().predicted_knees;
+  const std::vector<fit::Knee>& knees = page.model().snapshot().predicted_knees;
   ASSERT_EQ(knees.size(), 3U);
   for (std::size_t i = 0; i < knees.size(); ++i) {
     ASSERT_TRUE(knees[i].workers) << "these links take over";

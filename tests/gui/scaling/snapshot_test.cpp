@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/report/model_tables.hpp"
+#include "analysis/report/what_if_tables.hpp"
 #include "gui/models/scaling/levers.hpp"
 #include "gui/models/scaling/scaling_model.hpp"
 #include "gui/models/scaling/worker_counts.hpp"
@@ -209,24 +210,61 @@ TEST(MeasuredPoints, AddUpToTheStep) {
   }
 }
 
-TEST(Knees, AreTheReportsTable) {
-  const TestFile file;
+// Whichever N are drawn here and listed there.
+TEST(Knees, AreThoseThatPredictPrints) {
+  const TestFile file(slow_links(), {1, 2, 4}, {1, 2});
   const auto opened = file.open();
   store::Database database = file.database();
   Knobs knobs = measured_knobs(*opened, "ddp");
-  const Snapshot shot = whole_answer(opened, knobs, 64);
-  fit::PredictOptions options = same_question(shot, *opened);
-  const report::Table table =
-      report::knee_table(report::measured_scaling(database), fit::predict_all(database, options).predictions);
-  ASSERT_EQ(table.rows.size(), shot.predicted_knees.size());
-  bool any = false;
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const Knee& knee = shot.predicted_knees[i];
-    EXPECT_EQ(table.rows[i][2], report::Cell(knee.share));
-    EXPECT_EQ(table.rows[i][3], knee.workers ? report::Cell(*knee.workers) : report::Cell());
-    any = any || knee.workers;
+  knobs.bandwidth = 2.0;
+  for (const std::int64_t limit : {8, 4096}) {
+    const Snapshot shot = whole_answer(opened, knobs, limit);
+    EXPECT_FALSE(shot.knees_of_drawn);
+    for (const std::vector<std::int64_t>& listed : {std::vector<std::int64_t>{8}, {1, 2, 3, 64}}) {
+      fit::PredictOptions options = predict_options(*opened, knobs);
+      options.workers = listed;
+      options.what_if = shot.change;
+      const report::Table table = report::knee_table(fit::predict_all(database, options).knees, options.what_if);
+      std::vector<fit::Knee> shown = shot.predicted_knees;
+      shown.insert(shown.end(), shot.changed_knees.begin(), shot.changed_knees.end());
+      ASSERT_EQ(shown.size(), 6U);
+      // DDP's rows come first: three shares without the change, three with it.
+      ASSERT_GE(table.rows.size(), shown.size());
+      for (std::size_t i = 0; i < shown.size(); ++i) {
+        const report::Row& row = table.rows[i];
+        EXPECT_EQ(row[0], report::Cell(std::string("ddp")));
+        EXPECT_EQ(row[2], i < 3 ? report::Cell() : report::Cell(std::string("bandwidth=2x")));
+        EXPECT_EQ(row[3], report::Cell(shown[i].share));
+        ASSERT_TRUE(shown[i].workers) << "links that slow leave no knee: the test compares nothing";
+        EXPECT_EQ(row[4], report::Cell(*shown[i].workers));
+        EXPECT_EQ(row[5], report::Cell(shown[i].exposed_share));
+        EXPECT_EQ(row[6], report::Cell(std::string(shown[i].measured ? "measured" : "predicted")));
+      }
+    }
   }
-  EXPECT_TRUE(any) << "links that slow leave no knee: the test compares nothing";
+}
+
+// A first look says what it is of, and is not taken for more.
+TEST(Knees, OfAFirstLookAreOfTheDrawnN) {
+  const TestFile file;
+  const auto opened = file.open();
+  Simulations simulations(opened);
+  Knobs knobs = measured_knobs(*opened, "ddp");
+  knobs.bandwidth = 3.0;
+  const Question question{knobs, measured_knobs(*opened, "ddp"), 64};
+  const Snapshot coarse = answer(simulations, question, Simulations::Clock::now(), never);
+  EXPECT_TRUE(coarse.knees_of_drawn);
+  EXPECT_FALSE(coarse.complete);
+  ASSERT_EQ(coarse.changed_knees.size(), 3U);
+  ASSERT_TRUE(coarse.changed_knees.front().workers);
+  for (const fit::Knee& knee : coarse.changed_knees) {
+    if (knee.workers) {
+      EXPECT_NE(coarse.changed->at(*knee.workers), nullptr);
+    }
+  }
+  const Snapshot fine = answer(simulations, question, whenever, never);
+  EXPECT_FALSE(fine.knees_of_drawn);
+  EXPECT_TRUE(fine.complete);
 }
 
 TEST(Snapshot, OfAPassedDeadlineIsCoarseButWhole) {
@@ -334,7 +372,7 @@ TEST(PredictTables, AreTheCommandLinesOwn) {
   const fit::PredictResult result = fit::predict_all(database, options);
   const PredictTables tables = predict_tables(*opened, options);
   EXPECT_EQ(tables.predictions.rows, report::predictions_table(result.predictions).rows);
-  EXPECT_EQ(tables.knee.rows, report::knee_table(report::measured_scaling(database), result.predictions).rows);
+  EXPECT_EQ(tables.knee.rows, report::knee_table(result.knees, options.what_if).rows);
   EXPECT_EQ(tables.notes.rows, report::notes_table(result.notes).rows);
   EXPECT_TRUE(tables.has_what_if);
   EXPECT_EQ(tables.what_if.rows.size(), result.what_ifs.size());
