@@ -60,6 +60,14 @@ Axis revealing(const Axis& axis, double begin_ns, double end_ns, double width, d
   return limited(out, width, span_ns);
 }
 
+Axis readable(const Axis& axis, double begin_ns, double end_ns, double width, double span_ns) {
+  const double px = (end_ns - begin_ns) / axis.ns_per_px;
+  if (px > width * (1.0 - 2.0 * margin)) return showing(begin_ns, end_ns, width, span_ns);
+  if (px >= readable_px) return revealing(axis, begin_ns, end_ns, width, span_ns);
+  const double beside_ns = 0.5 * (1.0 / found_share - 1.0) * std::max(end_ns - begin_ns, 1.0);
+  return showing(begin_ns - beside_ns, end_ns + beside_ns, width, span_ns);
+}
+
 std::string time_label(double ns, double step_ns) {
   struct Unit {
     double ns;

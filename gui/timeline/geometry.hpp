@@ -34,6 +34,11 @@ Axis zoomed(const Axis& axis, double x, double factor, double width, double span
 Axis panned(const Axis& axis, double dx, double width, double span_ns);
 // The least pan that brings [begin_ns, end_ns] into view; its begin where it does not fit.
 Axis revealing(const Axis& axis, double begin_ns, double end_ns, double width, double span_ns);
+inline constexpr double readable_px = 24.0;  // what is narrower is zoomed in on
+inline constexpr double found_share = 0.25;  // of the width, that it takes then
+// [begin_ns, end_ns] in view and wide enough to be read: only panned where it is at least readable_px wide and fits;
+// else zoomed, in until it takes found_share of the width, out until it fits.
+Axis readable(const Axis& axis, double begin_ns, double end_ns, double width, double span_ns);
 
 struct RulerTick {
   double x = 0.0;

@@ -93,4 +93,21 @@ std::size_t folded_with(const timeline::Timeline& all, timeline::EventRef event,
   return row.first_from(here_ns + slack_ns + 1) - row.first_touching(here_ns - slack_ns);
 }
 
+Axis showing_readably(const timeline::Timeline& all, timeline::EventRef event, const Axis& axis, double width) {
+  const timeline::Row& row = all.rows[event.row];
+  const std::int64_t start_ns = row.start_ns[event.event];
+  const double span_ns = static_cast<double>(all.end_ns - all.begin_ns);
+  const double begin = static_cast<double>(start_ns - all.begin_ns);
+  if (const std::int64_t duration_ns = row.duration_ns[event.event]; duration_ns > 0)
+    return readable(axis, begin, begin + static_cast<double>(duration_ns), width, span_ns);
+  const std::size_t here = row.first_from(start_ns), next = row.first_from(start_ns + 1);
+  std::optional<std::int64_t> gap_ns;
+  if (next < row.size()) gap_ns = row.start_ns[next] - start_ns;
+  if (here > 0 && row.end_ns(here - 1) < start_ns)
+    gap_ns = std::min(gap_ns.value_or(all.end_ns - all.begin_ns), start_ns - row.end_ns(here - 1));
+  if (!gap_ns || static_cast<double>(*gap_ns) >= readable_px * axis.ns_per_px)
+    return revealing(axis, begin, begin, width, span_ns);
+  return readable(axis, begin, begin + static_cast<double>(*gap_ns), width, span_ns);
+}
+
 }  // namespace ddpprof::gui

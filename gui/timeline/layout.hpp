@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/timeline/tracks.hpp"
@@ -53,5 +54,9 @@ struct Hit {
 std::optional<Hit> hit(const timeline::Timeline&, std::uint32_t row, const Axis&, double x, double slack_px = 2.0);
 // How many events of its row are folded where `event` is drawn, itself among them; 1 when it can be told apart.
 std::size_t folded_with(const timeline::Timeline&, timeline::EventRef event, const Axis&, double slack_px = 2.0);
+
+// The view nearest to `axis` in which `event` can be told apart and read: as readable() has it for its duration; for an
+// instant, which has none, the way to its nearest neighbour at another time has to be wide enough.
+Axis showing_readably(const timeline::Timeline&, timeline::EventRef event, const Axis& axis, double width);
 
 }  // namespace ddpprof::gui

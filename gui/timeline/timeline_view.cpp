@@ -119,6 +119,7 @@ void TimelineView::show_range(std::int64_t begin_ns, std::int64_t end_ns) {
 void TimelineView::set_range(std::optional<std::pair<std::int64_t, std::int64_t>> range) {
   if (range == range_) return;
   range_ = range;
+  range_end_moves_ = true;
   viewport()->update();
 }
 
@@ -176,12 +177,24 @@ void TimelineView::set_collapsed(std::uint32_t rank, bool collapsed) {
   keep_focus_in_sight();
 }
 
+void TimelineView::unhide(timeline::EventRef event) {
+  const timeline::Track& track = timeline_->tracks[timeline_->rows[event.row].track];
+  if (layout_.of_row(event.row) == nullptr && collapsed(track.rank)) set_collapsed(track.rank, false);
+  if (layout_.of_row(event.row) == nullptr && timeline::is_raw(track.kind)) set_raw(true);
+}
+
+void TimelineView::go_to(timeline::EventRef event) {
+  if (!timeline_) return;
+  set_axis(showing_readably(*timeline_, event, axis_, area_width()));
+  moved_ = axis_ != whole(span_ns(), area_width());
+  set_focus(event);
+  describe_focus();  // of an event that had the focus already, at another zoom
+}
+
 void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool reveal) {
   if (event && reveal) {
+    unhide(*event);
     const timeline::Row& row = timeline_->rows[event->row];
-    const timeline::Track& track = timeline_->tracks[row.track];
-    if (layout_.of_row(event->row) == nullptr && collapsed(track.rank)) set_collapsed(track.rank, false);
-    if (layout_.of_row(event->row) == nullptr && timeline::is_raw(track.kind)) set_raw(true);
     const double from = since_begin(row.start_ns[event->event]), to = since_begin(row.end_ns(event->event));
     set_axis(revealing(axis_, from, to, area_width(), span_ns()));
     if (const Line* line = layout_.of_row(event->row)) {
@@ -193,18 +206,21 @@ void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool revea
   }
   if (event == focus_) return;
   focus_ = event;
-  if (event) {
-    const timeline::Row& row = timeline_->rows[event->row];
-    const timeline::Track& track = timeline_->tracks[row.track];
-    const std::size_t folded = folded_with(*timeline_, *event, axis_);
-    setAccessibleDescription(tr("%1, %2, %3%4")
-                                 .arg(QString::fromStdString(timeline_->names.text(row.name[event->event])),
-                                      QString::fromStdString(timeline_->ranks[track.rank].title()),
-                                      QString::fromStdString(track.name),
-                                      folded > 1 ? tr("; one of %L1 folded here").arg(folded) : QString()));
-  }
+  describe_focus();
   viewport()->update();
   emit focus_changed();
+}
+
+void TimelineView::describe_focus() {
+  if (!focus_) return;
+  const timeline::Row& row = timeline_->rows[focus_->row];
+  const timeline::Track& track = timeline_->tracks[row.track];
+  const std::size_t folded = folded_with(*timeline_, *focus_, axis_);
+  setAccessibleDescription(tr("%1, %2, %3%4")
+                               .arg(QString::fromStdString(timeline_->names.text(row.name[focus_->event])),
+                                    QString::fromStdString(timeline_->ranks[track.rank].title()),
+                                    QString::fromStdString(track.name),
+                                    folded > 1 ? tr("; one of %L1 folded here").arg(folded) : QString()));
 }
 
 QRect TimelineView::rect_of(timeline::EventRef event) const {

@@ -29,6 +29,8 @@ class TimelineView : public QAbstractScrollArea {
 
   const std::optional<timeline::EventRef>& focus() const { return focus_; }
   void set_focus(std::optional<timeline::EventRef> event, bool reveal = true);
+  // Focuses it in sight, zoomed where it would be too narrow to be read or does not fit; else only panned.
+  void go_to(timeline::EventRef event);
   // On rank 0's clock. Setting it from outside sends no signal.
   const std::optional<std::pair<std::int64_t, std::int64_t>>& range() const { return range_; }
   void set_range(std::optional<std::pair<std::int64_t, std::int64_t>> range);
@@ -87,6 +89,8 @@ class TimelineView : public QAbstractScrollArea {
   void set_axis(const Axis& axis);
   void lay_out();
   void keep_focus_in_sight();
+  void unhide(timeline::EventRef event);
+  void describe_focus();
   QPixmap picture(double scale);
   void restyle();
   void click(const QPoint& point);
@@ -96,6 +100,9 @@ class TimelineView : public QAbstractScrollArea {
   void step_line(int by);   // to the nearest event of the next or previous line
   bool focus_in_view();     // focuses the first event in view when none is
   void choose_range(double from_ns, double to_ns);
+  std::pair<std::int64_t, std::int64_t> range_ends() const;  // the one that stays, the one that the keys move
+  void move_range_end(std::int64_t to_ns);
+  bool range_key(int key, bool by_event);
   std::optional<Hit> hit_at(const QPoint& point) const;
   bool view_key(int key);
   bool focus_key(int key, bool ctrl);
@@ -109,6 +116,7 @@ class TimelineView : public QAbstractScrollArea {
   bool moved_ = false;  // by the user; until then all is shown, whatever the size
   std::optional<timeline::EventRef> focus_;
   std::optional<std::pair<std::int64_t, std::int64_t>> range_;
+  bool range_end_moves_ = true;  // with the keys; else its begin
   std::vector<bool> matches_;
   std::vector<timeline::EventRef> hits_;
   bool flows_ = true, select_mode_ = false;

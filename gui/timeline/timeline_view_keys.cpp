@@ -109,13 +109,6 @@ void TimelineView::click(const QPoint& point) {
   set_focus(found ? std::optional(found->event) : std::nullopt, false);
 }
 
-void TimelineView::choose_range(double from_ns, double to_ns) {
-  const auto [from, to] = std::minmax(from_ns, to_ns);
-  range_ = std::pair(absolute(from), std::max(absolute(to), absolute(from) + 1));
-  viewport()->update();
-  emit range_chosen(range_->first, range_->second);
-}
-
 bool TimelineView::focus_in_view() {
   if (focus_) return true;
   if (!timeline_) return false;
@@ -252,9 +245,10 @@ bool TimelineView::focus_key(int key, bool ctrl) {
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   const bool ctrl = (event->modifiers() & Qt::ControlModifier) != 0;
+  const bool shift = (event->modifiers() & Qt::ShiftModifier) != 0;
   const bool arrow = event->key() == Qt::Key_Left || event->key() == Qt::Key_Right;
   if (timeline_ && (event->modifiers() & Qt::AltModifier) == 0 && (!ctrl || arrow) &&
-      (view_key(event->key()) || focus_key(event->key(), ctrl))) {
+      ((shift && range_key(event->key(), ctrl)) || view_key(event->key()) || focus_key(event->key(), ctrl))) {
     event->accept();
     return;
   }

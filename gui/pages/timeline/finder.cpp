@@ -31,10 +31,10 @@ Finder::Finder(TimelineView& view, QWidget* parent)
   box_->setToolTip(tr("Enter: next hit, Shift+Enter: previous"));
   previous_->setText(QStringLiteral("◀"));
   previous_->setAccessibleName(tr("Previous hit"));
-  previous_->setToolTip(tr("Previous hit (Shift+N)"));
+  previous_->setToolTip(tr("Previous hit (Shift+N or Shift+F3)"));
   next_->setText(QStringLiteral("▶"));
   next_->setAccessibleName(tr("Next hit"));
-  next_->setToolTip(tr("Next hit (N)"));
+  next_->setToolTip(tr("Next hit (N or F3)"));
   for (QToolButton* button : {previous_, next_}) button->setFocusPolicy(Qt::StrongFocus);
   state_->setMinimumWidth(state_->fontMetrics().horizontalAdvance(QStringLiteral("00000 of 00000")));
   state_->setAccessibleName(tr("Hits"));
@@ -108,7 +108,7 @@ std::optional<std::size_t> Finder::current() const {
   return std::nullopt;
 }
 
-void Finder::go(std::size_t hit) { view_.set_focus(view_.hits()[hit]); }
+void Finder::go(std::size_t hit) { view_.go_to(view_.hits()[hit]); }
 
 bool Finder::later(Go go) {
   if (!pause_->isActive() && !job_.running()) return false;

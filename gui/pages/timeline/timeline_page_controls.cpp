@@ -53,8 +53,8 @@ QWidget* TimelinePage::make_controls() {
   select_->setCheckable(true);
   select_->setFocusPolicy(Qt::StrongFocus);
   select_->setToolTip(
-      tr("Dragging marks a range of time instead of moving (M); as does dragging with Shift, or in the "
-         "ruler"));
+      tr("Dragging marks a range of time instead of moving (M); as do dragging with Shift or in the ruler, and Shift "
+         "with the arrow keys"));
   layout->addWidget(select_);
   connect(select_, &QToolButton::toggled, view_, &TimelineView::set_select_mode);
   connect(view_, &TimelineView::select_mode_changed, select_, &QToolButton::setChecked);
@@ -111,6 +111,8 @@ void TimelinePage::make_shortcuts() {
   };
   add(view_, Qt::Key_N, [this] { finder_->next(); });
   add(view_, Qt::SHIFT | Qt::Key_N, [this] { finder_->previous(); });
+  add(this, Qt::Key_F3, [this] { finder_->next(); });
+  add(this, Qt::SHIFT | Qt::Key_F3, [this] { finder_->previous(); });
   add(this, QKeySequence::Find, [this] {
     finder_->box().setFocus(Qt::ShortcutFocusReason);
     finder_->box().selectAll();
@@ -127,10 +129,14 @@ std::vector<std::pair<QString, QString>> TimelinePage::keys() const {
           {tr("↑, ↓"), tr("focus the event at that time in the row above or below")},
           {tr("F, double click"), tr("zoom to the focused event, or to the selected range")},
           {tr("Shift+drag, M and drag, drag in the ruler"), tr("select a range of time")},
+          {tr("Shift+←, Shift+→"), tr("select a range of time: its end, a fiftieth of the view; it begins at the "
+                                      "focused event, else in the middle")},
+          {tr("Ctrl+Shift+←, Ctrl+Shift+→"), tr("its end: to the begin or end of an event of the focused row")},
+          {tr("Shift+Home, Shift+End"), tr("its end: to the first and the last event")},
           {tr("R"), tr("select the focused event's time; of an instant, or without one, all that is in view")},
           {tr("C, click on a rank"), tr("collapse or open a rank")},
           {tr("Ctrl+F"), tr("find events by name")},
-          {tr("N, Shift+N"), tr("next and previous hit")},
+          {tr("N, Shift+N; F3, Shift+F3"), tr("next and previous hit, zoomed until it can be read")},
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("copy the picture, save it as PNG or SVG")},
           {tr("Esc"), tr("end selecting, forget the range, forget the focus")}};
 }

@@ -173,5 +173,50 @@ TEST(TimelineLayout, AFocusedEventKnowsHowManyAreFoldedWithIt) {
   EXPECT_EQ(folded_with(all, {0, 0}, {0.0, 10.0}), 1U) << "5 px wide";
 }
 
+TEST(TimelineLayout, AFoundEventIsPannedToZoomedInOnOrZoomedOutTo) {
+  // A row of 1 ms in 1000 px: a long event, a narrow one, two that touch, then instants: a pair 2 ns apart, and a lone
+  // one.
+  timeline::Timeline all;
+  all.begin_ns = 5000;
+  all.end_ns = 5000 + 1'000'000;
+  timeline::Row row;
+  for (const auto& [start_ns, duration_ns] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {0, 300'000}, {400'000, 400}, {500'000, 10}, {500'010, 10}, {600'000, 0}, {600'002, 0}, {900'000, 0}}) {
+    row.start_ns.push_back(all.begin_ns + start_ns);
+    row.duration_ns.push_back(duration_ns);
+  }
+  all.rows.push_back(row);
+  constexpr double width = 1000.0;
+  const Axis all_of_it = whole(1e6, width);
+  struct Case {
+    const char* what;
+    std::uint32_t event;
+    Axis axis;
+    bool pans;
+    double begin_ns, end_ns;  // in view
+    double px;                // wide afterwards, where it is zoomed
+  };
+  for (const Case& c : {
+           Case{"readable and in view: nothing moves", 0, all_of_it, true, 0.0, 300e3, 0.0},
+           Case{"readable, out of view: panned", 1, {600e3, 10.0}, true, 400e3, 400.4e3, 0.0},
+           Case{"a third of a pixel", 1, all_of_it, false, 400e3, 400.4e3, 240.0},
+           Case{"8 px", 1, {399e3, 50.0}, false, 400e3, 400.4e3, 240.0},
+           Case{"folded with its neighbour: as fine as it gets", 3, all_of_it, false, 500'010.0, 500'020.0, 200.0},
+           Case{"wider than the view: out until it fits", 0, {100e3, 10.0}, false, 0.0, 300e3, 960.0},
+           Case{"an instant beside another: their way apart", 4, all_of_it, false, 600e3, 600'002.0, 40.0},
+           Case{"an instant that can be told apart", 4, {600e3, 0.05}, true, 600e3, 600e3, 0.0},
+           Case{"a lone instant", 6, all_of_it, true, 900e3, 900e3, 0.0},
+       }) {
+    const Axis after = showing_readably(all, {0, c.event}, c.axis, width);
+    EXPECT_EQ(after.ns_per_px == c.axis.ns_per_px, c.pans) << c.what;
+    EXPECT_GE(after.x_of(c.begin_ns), 0.0) << c.what;
+    EXPECT_LE(after.x_of(c.end_ns), width) << c.what;
+    if (!c.pans) {
+      EXPECT_NEAR(after.x_of(c.end_ns) - after.x_of(c.begin_ns), c.px, 1e-6) << c.what;
+    }
+    EXPECT_EQ(showing_readably(all, {0, c.event}, after, width), after) << c.what << ": once there, it stays";
+  }
+}
+
 }  // namespace
 }  // namespace ddpprof::gui

@@ -1,8 +1,4 @@
 // The page over real files: measurement, search, range, steps, words where there is no data.
-#include "gui/pages/timeline/timeline_page.hpp"
-
-#include <gtest/gtest.h>
-
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
@@ -14,48 +10,15 @@
 #include <QThreadPool>
 
 #include "analysis/fit/lanes.hpp"
-#include "gui/pages/timeline/finder.hpp"
 #include "gui/pages/timeline/step_panel.hpp"
 #include "gui/timeline/range_statistics.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "gui/widgets/table_view.hpp"
-#include "tests/analysis/timeline/traced_run.hpp"
 #include "tests/gui/accelerators.hpp"
+#include "tests/gui/timeline/timeline_page_fixture.hpp"
 
 namespace ddpprof::gui {
 namespace {
-
-using test::ms;
-constexpr int patience_ms = 10'000;
-
-class TimelinePageTest : public testing::Test {
- protected:
-  void SetUp() override {
-    page_.resize(1280, 800);
-    selection_.set_measurement(test::traced_measurement);
-    page_.show();
-    page_.show_file(open_file(file_.path));
-    ASSERT_TRUE(complete());
-  }
-  bool complete() {
-    return QTest::qWaitFor([&] { return page_.source().timeline() && page_.source().timeline()->complete; },
-                           patience_ms);
-  }
-  const timeline::Timeline& all() { return *page_.source().timeline(); }
-  std::string focused() {
-    const auto& focus = page_.view().focus();
-    return focus ? all().names.text(all().rows[focus->row].name[focus->event]) : "";
-  }
-  void find(const QString& text) {
-    QSignalSpy found(&page_.finder(), &Finder::found);
-    page_.finder().box().setText(text);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !found.isEmpty(); }, patience_ms));
-  }
-
-  test::TracedFile file_;
-  Selection selection_;
-  TimelinePage page_{selection_};
-};
 
 TEST_F(TimelinePageTest, TheLargestDdpMeasurementIsShownFirst) {
   Selection nothing;
@@ -113,49 +76,6 @@ TEST_F(TimelinePageTest, ARangeFromAnotherPageIsShownHere) {
   ASSERT_TRUE(complete());
   EXPECT_EQ(all().measurement, 3) << "the range's measurement is read";
   ASSERT_TRUE(QTest::qWaitFor([&] { return page_.view().range().has_value(); }, patience_ms));
-}
-
-TEST_F(TimelinePageTest, SearchStepsThroughItsHitsAndComesRound) {
-  find("outer");
-  EXPECT_EQ(page_.finder().state(), "3 hits");
-  QTest::keyClick(&page_.finder().box(), Qt::Key_Return);
-  EXPECT_EQ(focused(), "Outer");
-  EXPECT_EQ(page_.finder().state(), "1 of 3");
-  page_.activateWindow();
-  page_.view().setFocus();
-  ASSERT_TRUE(QTest::qWaitForWindowActive(&page_, patience_ms));
-  QTest::keyClick(&page_.view(), Qt::Key_N);
-  EXPECT_EQ(page_.finder().state(), "2 of 3");
-  EXPECT_EQ(focused(), "Outer never ended");
-  QTest::keyClick(&page_.view(), Qt::Key_N, Qt::ShiftModifier);
-  EXPECT_EQ(page_.finder().state(), "1 of 3");
-  page_.finder().next();
-  page_.finder().next();
-  EXPECT_EQ(page_.finder().state(), "3 of 3");
-  page_.finder().next();
-  EXPECT_EQ(page_.finder().state(), "1 of 3");
-  page_.finder().previous();
-  EXPECT_EQ(page_.finder().state(), "3 of 3");
-  page_.view().set_focus(std::nullopt);
-  EXPECT_EQ(page_.finder().state(), "3 hits");
-  // 1 alone is one hit.
-  for (const std::size_t count : {std::size_t{1}, std::size_t{11}, std::size_t{21}}) {
-    page_.view().set_hits({}, std::vector<timeline::EventRef>(count, timeline::EventRef{0, 3}));
-    page_.view().set_focus(timeline::EventRef{0, 0});
-    EXPECT_EQ(page_.finder().state(), count == 1 ? "1 hit" : QString("%1 hits").arg(count));
-    page_.view().set_focus(std::nullopt);
-  }
-  find("no such name");
-  EXPECT_EQ(page_.finder().state(), "no hit");
-  find("");
-  EXPECT_EQ(page_.finder().state(), "");
-}
-
-TEST_F(TimelinePageTest, EnterBeforeTheAnswerGoesToTheFirstHitOnceItIsFound) {
-  page_.finder().box().setText("never ended");
-  QTest::keyClick(&page_.finder().box(), Qt::Key_Return);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return page_.view().focus().has_value(); }, patience_ms));
-  EXPECT_EQ(focused(), "Outer never ended");
 }
 
 TEST_F(TimelinePageTest, PreviousBeforeTheAnswerGoesToTheLastHitOfTheNewText) {

@@ -1,63 +1,9 @@
 // The timeline driven as a user would: wheel, keys, drags; and what it paints.
-#include "gui/timeline/timeline_view.hpp"
-
-#include <gtest/gtest.h>
-
-#include <QApplication>
-#include <QPainter>
-#include <QScrollBar>
-#include <QSignalSpy>
-#include <QTest>
-#include <QWheelEvent>
-
-#include "analysis/timeline/load.hpp"
 #include "analysis/timeline/search.hpp"
-#include "tests/analysis/timeline/traced_run.hpp"
+#include "tests/gui/timeline/timeline_view_fixture.hpp"
 
 namespace ddpprof::gui {
 namespace {
-
-using test::ms;
-
-class TimelineViewTest : public testing::Test {
- protected:
-  void SetUp() override {
-    all_ = timeline::load(file_.path, test::traced_measurement);
-    view_.resize(1000, 600);
-    view_.show();
-    view_.set_timeline(all_);
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&view_));
-  }
-  void wheel(const QPoint& at, int notches, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    QWheelEvent event(at, view_.viewport()->mapToGlobal(at), {}, QPoint(0, 120 * notches), Qt::NoButton, modifiers,
-                      Qt::NoScrollPhase, false);
-    QApplication::sendEvent(view_.viewport(), &event);
-  }
-  QPoint in_area(double x, int y = 100) const { return view_.area_origin() + QPoint(static_cast<int>(x), y); }
-  void drag(const QPoint& from, const QPoint& to, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    QTest::mousePress(view_.viewport(), Qt::LeftButton, modifiers, from);
-    for (int i = 1; i <= 4; ++i) {
-      const QPoint at = from + (to - from) * i / 4;
-      QMouseEvent move(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), Qt::NoButton, Qt::LeftButton,
-                       modifiers);
-      QApplication::sendEvent(view_.viewport(), &move);
-    }
-    QTest::mouseRelease(view_.viewport(), Qt::LeftButton, modifiers, to);
-  }
-  std::string focused() const {
-    return view_.focus() ? all_->names.text(all_->rows[view_.focus()->row].name[view_.focus()->event]) : "";
-  }
-  std::uint32_t row_of(std::uint32_t rank, timeline::TrackKind kind) const {
-    for (const timeline::Track& track : all_->tracks)
-      if (track.rank == rank && track.kind == kind) return track.first_row;
-    ADD_FAILURE() << "no such track";
-    return 0;
-  }
-
-  test::TracedFile file_;
-  std::shared_ptr<const timeline::Timeline> all_;
-  TimelineView view_;
-};
 
 TEST_F(TimelineViewTest, TheWheelZoomsAboutTheCursor) {
   const double x = 300.0;
@@ -114,32 +60,6 @@ TEST_F(TimelineViewTest, ADragMovesTheViewAndAClickFocuses) {
   ASSERT_FALSE(step.isEmpty());
   QTest::mouseClick(view_.viewport(), Qt::LeftButton, Qt::NoModifier, step.center());
   EXPECT_EQ(focused(), "step 1");
-}
-
-TEST_F(TimelineViewTest, DraggingWithShiftSelectsARange) {
-  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
-  const double from = view_.axis().ns_of(100.0), to = view_.axis().ns_of(300.0);
-  drag(in_area(300.0), in_area(100.0), Qt::ShiftModifier);
-  ASSERT_EQ(chosen.size(), 1);
-  EXPECT_EQ(chosen[0][0].toLongLong(), all_->begin_ns + std::llround(from));
-  EXPECT_EQ(chosen[0][1].toLongLong(), all_->begin_ns + std::llround(to));
-  ASSERT_TRUE(view_.range());
-  QSignalSpy cleared(&view_, &TimelineView::range_cleared);
-  QTest::keyClick(&view_, Qt::Key_Escape);
-  EXPECT_EQ(cleared.size(), 1);
-  EXPECT_FALSE(view_.range());
-}
-
-TEST_F(TimelineViewTest, TheSelectModeAndTheRulerSelectWithoutShift) {
-  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
-  QTest::keyClick(&view_, Qt::Key_M);
-  EXPECT_TRUE(view_.select_mode());
-  drag(in_area(100.0), in_area(200.0));
-  EXPECT_EQ(chosen.size(), 1);
-  QTest::keyClick(&view_, Qt::Key_Escape);
-  EXPECT_FALSE(view_.select_mode());
-  drag(QPoint(view_.area_origin().x() + 50, 5), QPoint(view_.area_origin().x() + 90, 5));
-  EXPECT_EQ(chosen.size(), 2);
 }
 
 TEST_F(TimelineViewTest, ArrowsGoFromEventToEvent) {
@@ -237,45 +157,6 @@ TEST_F(TimelineViewTest, WhatIsPaintedHasTheCategoriesColours) {
   const QColor after = view_.viewport()->grab().toImage().pixelColor(5, view_.viewport()->height() - 5);
   EXPECT_GT(before.lightness(), 128);
   EXPECT_LT(after.lightness(), 128) << "the palette is followed";
-}
-
-TEST_F(TimelineViewTest, AFileThatIsOpenedEndsADrag) {
-  const QPoint at = in_area(100.0);
-  const auto move = [&](const QPoint& to) {
-    QMouseEvent event(QEvent::MouseMove, to, view_.viewport()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
-                      Qt::ShiftModifier);
-    QApplication::sendEvent(view_.viewport(), &event);
-  };
-  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
-  QTest::mousePress(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at);
-  move(at + QPoint(30, 0));
-  ASSERT_TRUE(view_.range());
-  view_.set_timeline(nullptr);
-  move(at + QPoint(60, 0));
-  EXPECT_FALSE(view_.range());
-  QTest::mouseRelease(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at + QPoint(60, 0));
-  EXPECT_TRUE(chosen.isEmpty());
-  view_.set_timeline(all_);
-  view_.show_range(1100 * ms, 1200 * ms);
-  QTest::mousePress(view_.viewport(), Qt::LeftButton, Qt::NoModifier, at);
-  move(at + QPoint(40, 0));
-  EXPECT_EQ(view_.viewport()->cursor().shape(), Qt::ClosedHandCursor);
-  view_.set_timeline(nullptr);
-  EXPECT_EQ(view_.viewport()->cursor().shape(), Qt::ArrowCursor);
-}
-
-TEST_F(TimelineViewTest, ADragGoesOnFromTheSameMomentWhenRawEventsBeginEarlier) {
-  view_.show_range(1100 * ms, 1200 * ms);
-  const QPoint at = in_area(100.0);
-  const auto pressed_ns = all_->begin_ns + std::llround(view_.axis().ns_of(at.x() - view_.area_origin().x()));
-  QTest::mousePress(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at);
-  auto earlier = std::make_shared<timeline::Timeline>(*all_);
-  earlier->begin_ns -= 50 * ms;
-  view_.set_timeline(earlier);
-  QSignalSpy chosen(&view_, &TimelineView::range_chosen);
-  QTest::mouseRelease(view_.viewport(), Qt::LeftButton, Qt::ShiftModifier, at + QPoint(80, 0));
-  ASSERT_EQ(chosen.size(), 1);
-  EXPECT_NEAR(static_cast<double>(chosen[0][0].toLongLong() - pressed_ns), 0.0, 2.0);
 }
 
 TEST_F(TimelineViewTest, HiddenRawEventsLoseTheFocusAndFocusingOneShowsThem) {
