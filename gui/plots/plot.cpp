@@ -4,6 +4,7 @@
 #include <QClipboard>
 #include <QSvgGenerator>
 
+#include "gui/plots/focus_frame.hpp"
 #include "gui/plots/picture_actions.hpp"
 
 namespace ddpprof::gui {
@@ -80,6 +81,13 @@ void Plot::ask_and_save() {
 void Plot::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) restyle();
   QCustomPlot::changeEvent(event);
+}
+
+void Plot::paintEvent(QPaintEvent* event) {
+  QCustomPlot::paintEvent(event);
+  if (!hasFocus()) return;
+  QPainter painter(this);
+  draw_focus_frame(painter, rect(), palette());
 }
 
 void Plot::restyle() {

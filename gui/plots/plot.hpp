@@ -43,6 +43,7 @@ class Plot : public QCustomPlot {
 
  protected:
   void changeEvent(QEvent*) override;
+  void paintEvent(QPaintEvent*) override;  // with the keyboard's mark, which pictures do not have
 
  private:
   void restyle();

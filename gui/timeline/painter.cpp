@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/plots/focus_frame.hpp"
+
 namespace ddpprof::gui {
 namespace {
 
@@ -98,16 +100,18 @@ void TimelinePainter::forget_names() {
 void TimelinePainter::paint(QPainter& painter, const Scene& scene) {
   painter.setFont(font_);
   painter.fillRect(0, 0, scene.width, scene.height, palette_.color(QPalette::Base));
-  if (scene.timeline == nullptr || scene.layout == nullptr) return;
-  painter.save();
-  painter.setClipRect(gutter_, ruler_, scene.width - gutter_, scene.height - ruler_);
-  rows(painter, scene);
-  range(painter, scene);
-  if (scene.flows) flows(painter, scene);
-  focus(painter, scene);
-  painter.restore();
-  labels(painter, scene);
-  time_ruler(painter, scene);
+  if (scene.timeline != nullptr && scene.layout != nullptr) {
+    painter.save();
+    painter.setClipRect(gutter_, ruler_, scene.width - gutter_, scene.height - ruler_);
+    rows(painter, scene);
+    range(painter, scene);
+    if (scene.flows) flows(painter, scene);
+    focus(painter, scene);
+    painter.restore();
+    labels(painter, scene);
+    time_ruler(painter, scene);
+  }
+  if (scene.has_focus) draw_focus_frame(painter, QRectF(0, 0, scene.width, scene.height), palette_);
 }
 
 void TimelinePainter::rows(QPainter& painter, const Scene& scene) {

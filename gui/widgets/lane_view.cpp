@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "analysis/report/units.hpp"
+#include "gui/plots/focus_frame.hpp"
 #include "gui/plots/picture_actions.hpp"
 #include "gui/widgets/lane_painter.hpp"
 
@@ -168,10 +169,7 @@ void LaneView::paint(QPainter& painter, bool with_focus) {
 void LaneView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   paint(painter, hasFocus());
-  if (!hasFocus()) return;
-  painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(palette().color(QPalette::Highlight), 2.0));
-  painter.drawRect(QRectF(rect()).adjusted(1.0, 1.0, -1.0, -1.0));
+  if (hasFocus()) draw_focus_frame(painter, rect(), palette());
 }
 
 void LaneView::focus_segment(std::size_t lane, std::size_t segment) {

@@ -183,6 +183,27 @@ TEST_F(TimelinePicture, AFoldedEventUnderFocusSaysHowManyShareItsPlace) {
   EXPECT_FALSE(view_.accessibleDescription().contains("folded here"));
 }
 
+TEST_F(TimelinePicture, TheKeyboardsMarkIsOnTheScreenAlone) {
+  show(one_row(crowded()));
+  const auto corner = [&] { return view_.viewport()->grab().toImage().pixelColor(0, view_.viewport()->height() / 2); };
+  const auto saved = [&] {
+    view_.save_png(folder_.filePath("picture.png"), 1.0);
+    return QImage(folder_.filePath("picture.png"));
+  };
+  view_.clearFocus();
+  ASSERT_FALSE(view_.hasFocus());
+  const QImage without = saved();
+  const QColor mark = view_.palette().color(QPalette::Highlight);
+  EXPECT_NE(corner(), mark);
+  view_.activateWindow();
+  view_.setFocus();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return view_.hasFocus(); }, 10'000));
+  EXPECT_EQ(corner(), mark);
+  EXPECT_EQ(saved(), without);
+  view_.set_timeline(nullptr);
+  EXPECT_EQ(corner(), mark) << "without a file as well";
+}
+
 TEST_F(TimelinePicture, IsCopiedAndSaved) {
   show(one_row(crowded()));
   QSignalSpy says(&view_, &TimelineView::says);
