@@ -99,7 +99,7 @@ void StrategiesPage::prepare() {
     measured_workers_->addItem(text, static_cast<int>(n));
   }
   measured_workers_->addItem(tr("none of these"), 0);
-  measured_->setChecked(true);
+  wants_measured_ = true;
   rank_->setValue(0);
   // The largest N that both were measured at shows most; else the largest.
   const std::vector<std::int64_t>& all = strategies_->measured_workers();
@@ -118,11 +118,16 @@ void StrategiesPage::compare() {
   const int index = measured_workers_->findData(static_cast<int>(n));
   measured_workers_->setCurrentIndex(index >= 0 ? index : measured_workers_->count() - 1);
   const bool any = index >= 0, ddp = strategies_->is_measured("ddp", n);
+  // The buttons say what is drawn; what the user asked for comes back with an N that was measured.
+  const bool measured = any && wants_measured_;
+  (measured ? measured_ : simulated_)->setChecked(true);
   measured_->setEnabled(any);
+  measured_->setToolTip(any ? tr("A measured step; a simulated one of a strategy that was not measured at this N")
+                            : tr("Nothing was measured at N = %1: choose one of \"Measured N\"").arg(n));
   rank_->setRange(0, ddp ? static_cast<int>(n) - 1 : 0);
-  rank_->setEnabled(ddp && n > 1 && measured_->isChecked());
+  rank_->setEnabled(ddp && n > 1 && measured);
   preparing_ = false;
-  const Source source = measured_->isChecked() ? Source::measured : Source::simulated;
+  const Source source = measured ? Source::measured : Source::simulated;
   const std::int64_t rank = rank_->value();
   comparing_.start(
       [strategies = strategies_, n, source, rank](const Cancelled&) { return strategies->compare(n, source, rank); },

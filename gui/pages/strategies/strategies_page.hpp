@@ -55,6 +55,7 @@ class StrategiesPage : public Page {
   std::shared_ptr<const Strategies> strategies_;
   std::optional<Comparison> shown_;
   bool preparing_ = false;
+  bool wants_measured_ = true;  // the user; what is drawn depends on N as well
 
   MessageStack* stack_;
   QLabel* recommendation_;

@@ -37,7 +37,6 @@ QWidget* StrategiesPage::make_controls() {
   measured_workers_ = new QComboBox(row);
   measured_workers_->setAccessibleName(tr("N that were measured"));
   measured_ = new QRadioButton(tr("&Measured"), row);
-  measured_->setToolTip(tr("A measured step where there is one at this N; a simulated one elsewhere"));
   simulated_ = new QRadioButton(tr("Simulat&ed"), row);
   simulated_->setToolTip(tr("The step that the predictions rest on, at a measured N, too"));
   measured_->setChecked(true);
@@ -66,7 +65,11 @@ QWidget* StrategiesPage::make_controls() {
     const int n = measured_workers_->itemData(index).toInt();
     if (n > 0) workers_->setValue(n);
   });
-  connect(measured_, &QRadioButton::toggled, this, &StrategiesPage::compare);
+  connect(measured_, &QRadioButton::toggled, this, [this](bool on) {
+    if (preparing_) return;
+    wants_measured_ = on;
+    compare();
+  });
   connect(rank_, &QSpinBox::valueChanged, this, &StrategiesPage::compare);
   connect(beside_, &QCheckBox::toggled, this, &StrategiesPage::place_lanes);
   return row;

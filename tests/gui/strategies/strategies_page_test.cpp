@@ -104,6 +104,32 @@ TEST_F(StrategiesPageTest, AMeasuredNIsSimulatedWhenAskedFor) {
   EXPECT_EQ(page_.shown()->ddp.row->step_s, page_.shown()->ddp.lanes->step_s);
 }
 
+TEST_F(StrategiesPageTest, TheButtonsSayWhatIsDrawnAndTheUsersChoiceComesBack) {
+  const test::MeasuredFile file("page-radio", {1, 2, 4}, {1, 2});
+  open(file.path());
+  QSpinBox& n = named<QSpinBox>("Number of workers N");
+  struct Case {
+    const char* chosen;  // by the user before N changes, or ""
+    int workers;
+    const char* checked;
+    bool enabled;
+  };
+  for (const Case& c :
+       {Case{"", 2, "Measured", true}, Case{"", 64, "Simulated", false}, Case{"", 7, "Simulated", false},
+        Case{"", 4, "Measured", true}, Case{"Simulated", 2, "Simulated", true}, Case{"", 64, "Simulated", false},
+        Case{"", 1, "Simulated", true}, Case{"Measured", 4, "Measured", true}}) {
+    if (*c.chosen != 0) radio(c.chosen).click();
+    n.setValue(c.workers);
+    wait();
+    EXPECT_TRUE(radio(c.checked).isChecked()) << c.workers;
+    EXPECT_EQ(radio("Measured").isEnabled(), c.enabled) << c.workers;
+    EXPECT_EQ(page_.shown()->ddp.measured, radio("Measured").isChecked()) << c.workers;
+    EXPECT_EQ(lanes("ddp_lanes").lanes()->simulated, radio("Simulated").isChecked()) << c.workers;
+    const std::string why = "Nothing was measured at N = " + std::to_string(c.workers);
+    EXPECT_EQ(radio("Measured").toolTip().startsWith(QString::fromStdString(why)), !c.enabled) << c.workers;
+  }
+}
+
 TEST_F(StrategiesPageTest, OnlyTheNewestNIsShown) {
   const test::MeasuredFile file("page-newest", {1, 2, 4}, {1, 2, 4});
   open(file.path());
