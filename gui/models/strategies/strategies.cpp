@@ -38,16 +38,6 @@ double apart(std::int64_t a, std::int64_t b) {
   return std::abs(std::log(static_cast<double>(a)) - std::log(static_cast<double>(b)));
 }
 
-void take_terms(store::PredictionRow& row, const fit::Terms& terms) {
-  row.compute_s = terms.compute_s;
-  row.communication_s = terms.communication_s;
-  row.exposed_s = terms.exposed_s;
-  row.latency_s = terms.latency_s;
-  row.bandwidth_s = terms.bandwidth_s;
-  row.skew_s = terms.skew_s;
-  row.other_s = terms.other_s;
-}
-
 // The measured step of a configuration that is nearest its median, over all repeats.
 const report::RunStep* typical(const report::Configuration& configuration) {
   if (configuration.measured.empty()) return nullptr;
@@ -186,13 +176,23 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
     return;
   }
   store::PredictionRow row = predictor.predict(workers, predictor.gains(workers));
-  if (!side.measured) {
-    try {
-      take_terms(row, predictor.simulated_step(workers).terms);
-    } catch (const std::invalid_argument& error) {
+  try {
+    std::optional<TimeParts> parts;
+    if (side.measured) parts = measured_parts(*configuration(strategy, workers), row.step_s);
+    if (!parts) {
+      const fit::SimulatedStep simulated = predictor.simulated_step(workers);
+      step::StepLanes lanes = fit::simulated_lanes(simulated);
+      parts = simulated_parts(lanes);
+      parts->hidden_s = std::max(0.0, simulated.terms.communication_s - simulated.terms.exposed_s);
+      if (!side.measured) side.lanes = std::move(lanes);
+    }
+    side.parts = *parts;
+  } catch (const std::invalid_argument& error) {
+    if (!side.measured) {
       side.why_not = std::string(error.what()) + "; measure " + strategy + " at more than one N";
       return;
     }
+    side.parts.other_s = row.step_s;  // neither recorded nor modelled
   }
   side.row = std::move(row);
 }
@@ -202,11 +202,8 @@ void Strategies::add_lanes(Side& side, std::int64_t workers, std::int64_t rank) 
     side.why_no_lanes = side.why_not;
     return;
   }
+  if (!side.measured) return;  // there already, with the figures
   try {
-    if (!side.measured) {
-      side.lanes = fit::simulated_lanes(predicted_.at(side.strategy), workers);
-      return;
-    }
     const report::RunStep* step = typical(*configuration(side.strategy, workers));
     if (step == nullptr) {
       side.why_no_lanes = "no complete measured step";

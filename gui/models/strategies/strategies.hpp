@@ -10,6 +10,7 @@
 
 #include "analysis/fit/predictor.hpp"
 #include "gui/models/opened_file.hpp"
+#include "gui/models/strategies/time_parts.hpp"
 #include "simulator/step/lanes.hpp"
 #include "tracer/store/result_rows.hpp"
 
@@ -35,11 +36,11 @@ struct Traffic {
 // One strategy at one N.
 struct Side {
   std::string strategy;
-  bool in_file = false;   // a step of it was measured at some N
-  bool measured = false;  // the row is a measurement
-  std::string why_not;    // there is no row: why, and what to do
-  // As `ddpprof predict` has it. Where a measured N is to be simulated its parts are the model's.
-  std::optional<store::PredictionRow> row;
+  bool in_file = false;                     // a step of it was measured at some N
+  bool measured = false;                    // the row is a measurement
+  std::string why_not;                      // there is no row: why, and what to do
+  std::optional<store::PredictionRow> row;  // as `ddpprof predict` has it
+  TimeParts parts;                          // of the row's step, as it is shown: measured or simulated
   std::optional<step::StepLanes> lanes;
   std::string why_no_lanes;
   DeviceMemory memory;

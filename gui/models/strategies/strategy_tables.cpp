@@ -44,10 +44,10 @@ std::string processes(const Comparison& all, const Side& side) {
 
 std::string at_work(const Side& side) {
   if (!side.row) return "";
-  std::string text = "computing " + percent(side.row->compute_s / side.row->step_s) + " of a step of " +
+  std::string text = "computing " + percent(side.parts.compute_s / side.row->step_s) + " of a step of " +
                      format_quantity(side.row->step_s, "s") + " (" + tag(side) + ")";
-  if (side.row->other_s > 0.1 * side.row->step_s)
-    text += "; input, buffers and gaps " + percent(side.row->other_s / side.row->step_s);
+  if (side.parts.other_s > 0.1 * side.row->step_s)
+    text += "; input, buffers and gaps " + percent(side.parts.other_s / side.row->step_s);
   return text;
 }
 
@@ -55,13 +55,13 @@ std::string synchronisation(const Comparison& all, const Side& side) {
   if (!side.row) return "";
   const store::PredictionRow& row = *side.row;
   if (all.workers == 1) return "none: one worker";
-  if (side.strategy == "dp") return "copies " + of_step(row, row.exposed_s);
-  const double waiting_s = row.exposed_s + row.skew_s;
+  const TimeParts& parts = side.parts;
+  if (side.strategy == "dp") return "copies " + of_step(row, parts.exposed_s);
+  const double waiting_s = parts.exposed_s + parts.skew_s;
   std::string text = "exposed " + of_step(row, waiting_s);
-  if (row.skew_s > 0.0) text += ", of it waiting for slower ranks " + format_quantity(row.skew_s, "s");
-  // What is in flight besides the waiting, beside compute.
-  const double flight_s = row.communication_s + row.skew_s;
-  if (flight_s > waiting_s) text += "; hidden: " + percent((flight_s - waiting_s) / flight_s) + " of the communication";
+  if (parts.skew_s > 0.0) text += ", of it waiting for slower ranks " + format_quantity(parts.skew_s, "s");
+  if (parts.hidden_s > 0.0)
+    text += "; hidden: " + percent(parts.hidden_s / (parts.hidden_s + waiting_s)) + " of the communication";
   return text;
 }
 
@@ -176,8 +176,10 @@ report::Table time_table(const Comparison& all) {
   table.name = "strategy_times";
   table.title = "Where the step goes at N = " + std::to_string(all.workers);
   table.note =
-      "Medians of the measurement, or the simulation's terms. Exposed: communication that no compute hides, without "
-      "waiting for slower ranks; DataParallel's copies. The parts add up to the step.";
+      "The parts add up to the step. Measured: each part's share of the measured steps, averaged, times the median "
+      "step; "
+      "the medians of the parts, which ddpprof predict prints, need not add up. Simulated: as the first lane shows it. "
+      "Exposed: communication that no compute hides, without waiting for slower ranks; DataParallel's copies.";
   table.empty = all.ddp.why_not;
   table.columns = {report::text("strategy", "strategy"),
                    report::count("workers", "N", "workers"),
@@ -187,14 +189,16 @@ report::Table time_table(const Comparison& all) {
                    report::seconds("exposed_s", "exposed or copies", "step_s"),
                    report::seconds("skew_s", "slower ranks", "step_s"),
                    report::seconds("other_s", "input and other", "step_s"),
+                   report::seconds("not_modelled_s", "not modelled", "step_s"),
                    report::share("efficiency", "weak efficiency"),
                    report::quantity("throughput_samples_per_s", "throughput", "samples/s")};
   table.key_columns = 1;
   for (const Side* side : {&all.dp, &all.ddp}) {
     if (!side->row) continue;
     const store::PredictionRow& row = *side->row;
-    table.rows.push_back({side->strategy, all.workers, tag(*side), row.step_s, row.compute_s, row.exposed_s, row.skew_s,
-                          row.other_s, row.efficiency, row.throughput});
+    const TimeParts& parts = side->parts;
+    table.rows.push_back({side->strategy, all.workers, tag(*side), row.step_s, parts.compute_s, parts.exposed_s,
+                          parts.skew_s, parts.other_s, parts.not_modelled_s, row.efficiency, row.throughput});
   }
   return table;
 }

@@ -75,7 +75,7 @@ double SideBars::shown(std::size_t series, std::size_t category) const {
 void SideBars::colour_in() {
   for (std::size_t s = 0; s < bars_.size(); ++s) {
     bars_[s]->setPen(QPen(palette().color(QPalette::Base), 1.0));
-    bars_[s]->setBrush(colour(series_[s].colour, palette()));
+    bars_[s]->setBrush(QBrush(colour(series_[s].colour, palette()), series_[s].style));
   }
 }
 

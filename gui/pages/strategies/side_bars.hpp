@@ -9,6 +9,7 @@ struct BarSeries {
   QString name;
   Colour colour = Colour::other;
   std::vector<double> values;  // in the base unit, one a category
+  Qt::BrushStyle style = Qt::SolidPattern;
 };
 
 class SideBars : public Plot {

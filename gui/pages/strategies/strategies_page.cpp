@@ -171,19 +171,26 @@ void StrategiesPage::show_bars() {
   std::vector<QString> categories;
   BarSeries compute{tr("compute"), Colour::compute, {}}, exposed{tr("exposed communication"), Colour::exposed, {}},
       copies{tr("copies between devices"), Colour::copies, {}}, skew{tr("slower ranks"), Colour::skew, {}},
-      other{tr("input and other"), Colour::other, {}};
+      other{tr("input and other"), Colour::other, {}},
+      not_modelled{tr("not modelled"), Colour::other, {}, Qt::BDiagPattern};
+  bool any_not_modelled = false;
   for (const Side* side : {&shown_->dp, &shown_->ddp}) {
     if (!side->row) continue;
     categories.push_back(
         QStringLiteral("%1\n%2").arg(name_of(*side), side->measured ? tr("measured") : tr("simulated")));
     const bool dp = side->strategy == "dp";
-    compute.values.push_back(side->row->compute_s);
-    exposed.values.push_back(dp ? 0.0 : side->row->exposed_s);
-    copies.values.push_back(dp ? side->row->exposed_s : 0.0);
-    skew.values.push_back(side->row->skew_s);
-    other.values.push_back(side->row->other_s);
+    const TimeParts& parts = side->parts;
+    compute.values.push_back(parts.compute_s);
+    exposed.values.push_back(dp ? 0.0 : parts.exposed_s);
+    copies.values.push_back(dp ? parts.exposed_s : 0.0);
+    skew.values.push_back(parts.skew_s);
+    other.values.push_back(parts.other_s);
+    not_modelled.values.push_back(parts.not_modelled_s);
+    any_not_modelled = any_not_modelled || parts.not_modelled_s > 0.0;
   }
-  time_bars_->set_bars(tr("time of a step"), "s", categories, {compute, copies, exposed, skew, other}, true);
+  std::vector<BarSeries> time = {compute, copies, exposed, skew, other};
+  if (any_not_modelled) time.push_back(not_modelled);
+  time_bars_->set_bars(tr("time of a step"), "s", categories, time, true);
 
   std::vector<QString> with_memory, with_traffic;
   BarSeries device_0{tr("device 0"), Colour::compute, {}}, others{tr("another device"), Colour::overlapped, {}},

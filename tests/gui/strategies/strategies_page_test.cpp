@@ -158,9 +158,9 @@ TEST_F(StrategiesPageTest, BarsAreTheTablesFigures) {
   open(file.path());
   const auto& bars = named<SideBars>("Where the time of a step goes, as bars");
   ASSERT_TRUE(bars.xAxis->label().endsWith("[ms]"));
-  EXPECT_NEAR(bars.shown(0, 0), 1e3 * page_.shown()->dp.row->compute_s, 1e-9);
-  EXPECT_NEAR(bars.shown(1, 0), 1e3 * page_.shown()->dp.row->exposed_s, 1e-9);
-  EXPECT_NEAR(bars.shown(2, 1), 1e3 * page_.shown()->ddp.row->exposed_s, 1e-9);
+  EXPECT_NEAR(bars.shown(0, 0), 1e3 * page_.shown()->dp.parts.compute_s, 1e-9);
+  EXPECT_NEAR(bars.shown(1, 0), 1e3 * page_.shown()->dp.parts.exposed_s, 1e-9);
+  EXPECT_NEAR(bars.shown(2, 1), 1e3 * page_.shown()->ddp.parts.exposed_s, 1e-9);
   const auto& memory = named<SideBars>("Memory of device 0 and of the others, as bars");
   ASSERT_TRUE(memory.xAxis->label().endsWith("[MiB]"));
   EXPECT_NEAR(memory.shown(0, 0), 40e6 / 1048576.0, 1e-9);

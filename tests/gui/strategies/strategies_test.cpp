@@ -61,9 +61,7 @@ TEST(Strategies, ShowAMeasuredStepOrItsSimulation) {
   ASSERT_TRUE(simulated.ddp.lanes);
   EXPECT_TRUE(simulated.ddp.lanes->simulated);
   EXPECT_EQ(simulated.ddp.lanes->step_s, simulated.ddp.row->step_s);
-  EXPECT_NEAR(simulated.ddp.row->compute_s + simulated.ddp.row->exposed_s + simulated.ddp.row->skew_s +
-                  simulated.ddp.row->other_s,
-              simulated.ddp.row->step_s, 1e-9 * simulated.ddp.row->step_s);
+  EXPECT_NEAR(simulated.ddp.parts.step_s(), simulated.ddp.row->step_s, 1e-9 * simulated.ddp.row->step_s);
   EXPECT_THROW(strategies.compare(0, Source::measured), std::invalid_argument);
   EXPECT_THROW(strategies.compare(4097, Source::measured), std::invalid_argument);
   EXPECT_TRUE(strategies.compare(4096, Source::measured).ddp.lanes);
@@ -170,20 +168,14 @@ Comparison by_hand() {
   dp.step_s = 0.1;
   dp.step_low_s = 0.09;
   dp.step_high_s = 0.11;
-  dp.compute_s = 0.06;
-  dp.exposed_s = dp.communication_s = 0.025;
-  dp.other_s = 0.015;
+  all.dp.parts = {0.06, 0.025, 0.0, 0.015, 0.0, 0.0};
   dp.throughput = 1280.0;
   dp.efficiency = 0.4;
   store::PredictionRow& ddp = *all.ddp.row;
   ddp.step_s = 0.05;
   ddp.step_low_s = 0.045;
   ddp.step_high_s = 0.055;
-  ddp.compute_s = 0.04;
-  ddp.communication_s = 0.018;
-  ddp.exposed_s = 0.007;
-  ddp.skew_s = 0.002;
-  ddp.other_s = 0.001;
+  all.ddp.parts = {0.04, 0.007, 0.002, 0.0005, 0.0005, 0.011};
   ddp.throughput = 2560.0;
   ddp.efficiency = 0.8;
   all.dp.memory = {4.0 * 1048576, 3.0 * 1048576, true, "measured"};
@@ -281,7 +273,7 @@ TEST(TimeTable, AddsUpToTheStep) {
   ASSERT_EQ(table.rows.size(), 2U);
   for (const report::Row& row : table.rows) {
     double sum_s = 0.0;
-    for (std::size_t column = 4; column <= 7; ++column) sum_s += std::get<double>(row[column]);
+    for (std::size_t column = 4; column <= 8; ++column) sum_s += std::get<double>(row[column]);
     EXPECT_NEAR(sum_s, std::get<double>(row[3]), 1e-12);
   }
 }

@@ -1,0 +1,104 @@
+// The parts of a step add up and none is negative, where the medians of the parts do neither.
+#include "gui/models/strategies/time_parts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gui/models/strategies/strategies.hpp"
+#include "gui/models/strategies/strategy_tables.hpp"
+#include "tests/gui/strategies/measured_file.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+void expect_sound(const TimeParts& parts, double step_s, const std::string& what) {
+  EXPECT_NEAR(parts.step_s(), step_s, 1e-9 * step_s) << what;
+  for (const double part : {parts.compute_s, parts.exposed_s, parts.skew_s, parts.other_s, parts.not_modelled_s})
+    EXPECT_GE(part, 0.0) << what;
+}
+
+// Three kinds of DataParallel steps at N = 2, ten of each: compute 60, 30, 60 ms, copies 30, 60, 60 ms, input 1 ms. The
+// medians are 60 ms of compute and 60 ms of copies in a step of 91 ms.
+void make_medians_exceed_the_step(const std::filesystem::path& path) {
+  store::Database database = store::Database::open_write(path);
+  database.sql().exec(
+      "UPDATE step SET forward_ns = CASE step % 3 WHEN 1 THEN 10000000 ELSE 20000000 END, "
+      "backward_ns = CASE step % 3 WHEN 1 THEN 15000000 ELSE 35000000 END, optimizer_ns = 5000000, "
+      "copy_ns = CASE step % 3 WHEN 0 THEN 30000000 ELSE 60000000 END, "
+      "data_wait_ns = 1000000, host_to_device_ns = 0, buffers_ns = 0, "
+      "duration_ns = CASE step % 3 WHEN 2 THEN 121000000 ELSE 91000000 END "
+      "WHERE shard_id IN (SELECT shard.id FROM shard JOIN measurement m ON m.id = shard.measurement_id "
+      "WHERE m.strategy = 'dp' AND m.world_size = 2)");
+}
+
+TEST(TimeParts, AddUpWhereTheMediansExceedTheStep) {
+  const test::MeasuredFile file("parts-medians", {1, 2}, {1, 2});
+  make_medians_exceed_the_step(file.path());
+  const Comparison all = Strategies(open_file(file.path())).compare(2, Source::measured);
+  ASSERT_TRUE(all.dp.row);
+  EXPECT_NEAR(all.dp.row->step_s, 0.091, 1e-9);
+  EXPECT_LT(all.dp.row->other_s, -0.02) << "the medians' remainder, which used to be shown";
+  const TimeParts& parts = all.dp.parts;
+  expect_sound(parts, 0.091, "dp");
+  // By hand: the mean of the shares, times the median step.
+  EXPECT_NEAR(parts.compute_s, 0.091 * (60.0 / 91.0 + 30.0 / 91.0 + 60.0 / 121.0) / 3.0, 1e-9);
+  EXPECT_NEAR(parts.exposed_s, 0.091 * (30.0 / 91.0 + 60.0 / 91.0 + 60.0 / 121.0) / 3.0, 1e-9);
+  EXPECT_NEAR(parts.other_s, 0.091 * (1.0 / 91.0 + 1.0 / 91.0 + 1.0 / 121.0) / 3.0, 1e-9);
+  const report::Table table = time_table(all);
+  EXPECT_EQ(std::get<double>(table.rows[0][7]), parts.other_s);
+}
+
+TEST(TimeParts, AddUpToTheStepThatIsShownAtAnyN) {
+  const test::MeasuredFile file("parts-any", {1, 2, 4}, {1, 2, 4});
+  const Strategies strategies(open_file(file.path()));
+  for (const Source source : {Source::measured, Source::simulated})
+    for (const std::int64_t workers : {1, 2, 3, 4, 64}) {
+      const Comparison all = strategies.compare(workers, source);
+      for (const Side* side : {&all.dp, &all.ddp}) {
+        ASSERT_TRUE(side->row) << side->why_not;
+        expect_sound(side->parts, side->row->step_s,
+                     side->strategy + (side->measured ? " measured " : " simulated ") + std::to_string(workers));
+      }
+    }
+}
+
+TEST(TimeParts, OfOneStepDoNotOverlap) {
+  struct Case {
+    const char* what;
+    const char* strategy;
+    std::int64_t workers;
+    double compute_s, communication_s, overlapped_s, exposed_s, skew_s, copy_s;
+    TimeParts expected;  // of a step of 10 s
+  };
+  for (const Case& c : {
+           Case{"intervals", "ddp", 2, 6, 5, 3, 2, 0.5, 0, {6, 1.5, 0.5, 2, 0, 3}},
+           Case{"waiting is part of what is exposed", "ddp", 2, 6, 5, 4, 1, 3, 0, {6, 0, 1, 3, 0, 4}},
+           Case{"one rank exchanges nothing", "ddp", 1, 6, 1, 0.5, 0.5, 0, 0, {6, 0, 0, 4, 0, 0}},
+           Case{"DataParallel's copies", "dp", 2, 6, 3, 0, 3, 0, 3, {6, 3, 0, 1, 0, 0}},
+           Case{"copies beside kernels count as compute", "dp", 2, 6, 5, 2, 3, 0, 5, {6, 3, 0, 1, 0, 2}},
+           Case{"phases alone: copies inside of the passes are copies", "dp", 2, 0, 0, 0, 0, 0, 4, {6, 4, 0, 0, 0, 0}},
+       }) {
+    report::Configuration configuration;
+    configuration.strategy = c.strategy;
+    configuration.world_size = c.workers;
+    report::RunStep step;
+    step.duration_s = 10.0;
+    step.forward_s = step.backward_s = 4.0;
+    step.optimizer_s = 1.0;
+    step.compute_s = c.compute_s;
+    step.communication_s = c.communication_s;
+    step.overlapped_s = c.overlapped_s;
+    step.exposed_s = c.exposed_s;
+    step.skew_s = c.skew_s;
+    step.copy_s = c.copy_s;
+    const TimeParts parts = parts_of(step, configuration);
+    expect_sound(parts, 10.0, c.what);
+    EXPECT_DOUBLE_EQ(parts.compute_s, c.expected.compute_s) << c.what;
+    EXPECT_DOUBLE_EQ(parts.exposed_s, c.expected.exposed_s) << c.what;
+    EXPECT_DOUBLE_EQ(parts.skew_s, c.expected.skew_s) << c.what;
+    EXPECT_DOUBLE_EQ(parts.other_s, c.expected.other_s) << c.what;
+    EXPECT_DOUBLE_EQ(parts.hidden_s, c.expected.hidden_s) << c.what;
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::gui
