@@ -1,9 +1,12 @@
-// ddpprof lr: the learning rate and its warm-up for each worker count.
+// ddpprof lr: the learning rate and its warm-up for each worker count, and how long the training takes with it.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cmath>
 
 #include "analysis/report/model_tables.hpp"
+#include "analysis/report/time_to_target.hpp"
+#include "analysis/report/training_times.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "runner/questions/options.hpp"
@@ -22,6 +25,25 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--workers", workers_, "Worker counts, e.g. 8,64")->type_name("N,…")->required();
     app.add_option("--base", base_, "Learning rate tuned at the base workers (default: the scenario's)")
         ->type_name("LR");
+    app.add_option("--base-workers", base_workers_, "Workers at which that rate was tuned (default: the scenario's)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, most));
+    app.add_option("--batch-per-worker", batch_, "Samples of a micro-batch of one worker (default: the scenario's)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, most));
+    app.add_option("--accumulation", accumulation_, "Micro-batches of one optimizer step (default: the scenario's)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+    app.add_option("--epochs", epochs_, "Of the training (default: the scenario's)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, most));
+    app.add_option("--warmup-epochs", warmup_epochs_, "Epochs of the rate's warm-up (default: the scenario's)")
+        ->type_name("X");
+    app.add_option("--optimizer", optimizer_, "sgd or adaptive, as Adam is (default: the scenario's)")
+        ->type_name("KIND");
+    app.add_option("--target-loss", target_loss_,
+                   "Loss that the training is to reach (default: the lowest that every measured configuration reached)")
+        ->type_name("LOSS");
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -31,6 +53,11 @@ class LearningRateSubcommand final : public Subcommand {
     if (base_ && !(*base_ > 0.0)) {
       throw Failure(ExitCode::usage, "--base: a learning rate is above 0", "e.g. 0.1");
     }
+    if (warmup_epochs_ && !(*warmup_epochs_ >= 0.0))
+      throw Failure(ExitCode::usage, "--warmup-epochs: a warm-up takes 0 epochs or more", "e.g. 5");
+    if (target_loss_ && !std::isfinite(*target_loss_))
+      throw Failure(ExitCode::usage, "--target-loss: the value is not finite", "e.g. 0.5");
+    if (!optimizer_.empty()) check_word("--optimizer", optimizer_, {"sgd", "adaptive"});
     store::Database database = open_database(file_);
     try {
       const auto scenario = questions::stored_scenario(database);
@@ -40,10 +67,24 @@ class LearningRateSubcommand final : public Subcommand {
       }
       fit::LearningRateOptions options = questions::learning_rate_options(*scenario, database);
       options.workers.assign(workers.begin(), workers.end());
+      const std::int64_t batch = batch_.value_or(scenario->workload.batch_per_worker);
+      const std::int64_t accumulation = accumulation_.value_or(scenario->workload.accumulation);
+      options.samples_per_worker = batch * accumulation;
       if (base_) options.base_lr = *base_;
+      if (base_workers_) options.base_workers = *base_workers_;
+      if (epochs_) options.epochs = *epochs_;
+      if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
+      if (!optimizer_.empty()) options.adaptive_optimizer = optimizer_ == "adaptive";
       const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);
-      const report::Report report{
-          "lr", "Learning rate", {report::learning_rate_table(rows), report::warmup_table(rows)}};
+      const auto [times, why] =
+          training_times(database, questions::predict_options(*scenario), options, batch, accumulation);
+      report::Report report{"lr",
+                            "Learning rate",
+                            {report::learning_rate_table(rows), report::warmup_table(rows),
+                             report::rules_table(options), report::training_time_table(options, times)}};
+      if (!why.empty()) report.tables.back().empty = why;
+      report.tables.push_back(
+          report::time_to_target_table(options, report::loss_curves(database), times, target_loss_));
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
@@ -56,8 +97,22 @@ class LearningRateSubcommand final : public Subcommand {
   }
 
  private:
-  std::string file_, workers_, format_ = "table";
-  std::optional<double> base_;
+  static constexpr std::int64_t most = 100'000'000;
+
+  // … and why there are none.
+  static std::pair<std::vector<report::TrainingTime>, std::string> training_times(
+      store::Database& database, const fit::PredictOptions& predict, const fit::LearningRateOptions& options,
+      std::int64_t batch, std::int64_t accumulation) {
+    try {
+      return {report::training_times(fit::fit_models(database), predict, options, batch, accumulation), ""};
+    } catch (const fit::NotSupported& error) {
+      return {{}, std::string("No time can be predicted: ") + error.what()};
+    }
+  }
+
+  std::string file_, workers_, optimizer_, format_ = "table";
+  std::optional<double> base_, warmup_epochs_, target_loss_;
+  std::optional<std::int64_t> base_workers_, batch_, accumulation_, epochs_;
 };
 
 }  // namespace

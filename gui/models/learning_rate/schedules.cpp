@@ -1,12 +1,19 @@
 #include "gui/models/learning_rate/schedules.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <set>
 
 #include "analysis/fit/learning_rate.hpp"
+#include "analysis/report/learning_rate_tables.hpp"
 #include "analysis/report/model_tables.hpp"
+#include "analysis/report/time_to_target.hpp"
+#include "analysis/report/training_times.hpp"
 #include "analysis/report/units.hpp"
+#include "gui/models/shell_words.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
 
 namespace ddpprof::gui {
@@ -27,43 +34,6 @@ Schedule schedule_of(const RateInputs& inputs, RateRule rule) {
   return schedule;
 }
 
-fit::WhatIf change_of(const RateInputs& inputs, const fit::StepProfile& measured) {
-  fit::WhatIf change;
-  if (inputs.batch != measured.batch_per_worker) change.batch_per_worker = inputs.batch;
-  if (inputs.accumulation != measured.accumulation) change.accumulation = inputs.accumulation;
-  return change;
-}
-
-report::TrainingTime time_at(const fit::Predictor& predictor, const std::string& strategy, std::int64_t workers,
-                             const fit::WhatIf& change, double confidence) {
-  report::TrainingTime row;
-  row.strategy = strategy;
-  row.workers = workers;
-  row.confidence = confidence;
-  row.note = predictor.refusal(workers);
-  if (row.note.empty() && change.any()) row.note = predictor.no_change(change);
-  if (!row.note.empty()) return row;
-  try {
-    if (change.any()) {
-      const fit::WhatIfRow changed = predictor.what_if(workers, change);
-      row.throughput = changed.changed_throughput;
-      row.step_s = changed.changed_step_s;
-      row.step_low_s = changed.changed_low_s;
-      row.step_high_s = changed.changed_high_s;
-      row.note = "with the batch as edited";
-    } else {
-      const fit::Prediction predicted = predictor.predict(workers, {});
-      row.throughput = predicted.throughput;
-      row.step_s = predicted.step_s;
-      row.step_low_s = predicted.step_low_s;
-      row.step_high_s = predicted.step_high_s;
-    }
-  } catch (const std::invalid_argument& error) {
-    row.note = error.what();
-  }
-  return row;
-}
-
 }  // namespace
 
 void RateInputs::set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches) {
@@ -76,6 +46,14 @@ fit::LearningRateOptions RateInputs::at(std::int64_t one_worker_count) const {
   fit::LearningRateOptions one = options;
   one.workers = {one_worker_count};
   return one;
+}
+
+fit::LearningRateOptions RateInputs::asked() const {
+  fit::LearningRateOptions all = options;
+  std::set<std::int64_t> counts(options.workers.begin(), options.workers.end());
+  counts.insert(workers);
+  all.workers.assign(counts.begin(), counts.end());
+  return all;
 }
 
 const char* to_string(RateRule rule) {
@@ -106,14 +84,6 @@ std::vector<ScheduleCurve> schedule_curves(const RateInputs& inputs, ScheduleAxi
     curves.push_back(std::move(curve));
   }
   return curves;
-}
-
-report::Table rate_table(const RateInputs& inputs) {
-  return report::learning_rate_table(fit::learning_rates(inputs.options));
-}
-
-report::Table warmup_table(const RateInputs& inputs) {
-  return report::warmup_table(fit::learning_rates(inputs.options));
 }
 
 std::int64_t largest_validated_workers(const RateInputs& inputs) {
@@ -166,22 +136,83 @@ std::string limits_text(const RateInputs& inputs) {
   return text;
 }
 
-std::vector<report::TrainingTime> training_times(const fit::Models& models, const fit::PredictOptions& options,
-                                                 const RateInputs& inputs, const Cancelled& cancelled) {
-  std::set<std::int64_t> counts(inputs.options.workers.begin(), inputs.options.workers.end());
-  counts.insert(inputs.workers);
-  std::vector<report::TrainingTime> rows;
-  for (const std::string strategy : {"ddp", "dp"}) {
-    const auto& profiles = strategy == "ddp" ? models.measured.ddp : models.measured.dp;
-    if (profiles.empty() || cancelled()) continue;
-    const fit::Predictor predictor(models, strategy, options);
-    const fit::WhatIf change = change_of(inputs, profiles.rbegin()->second);
-    for (const std::int64_t workers : counts) {
-      if (cancelled()) break;
-      rows.push_back(time_at(predictor, strategy, workers, change, options.confidence));
+RateTables rate_tables(const RateInputs& inputs) {
+  const fit::LearningRateOptions asked = inputs.asked();
+  const auto rows = fit::learning_rates(asked);
+  return {report::learning_rate_table(rows), report::warmup_table(rows), report::rules_table(asked)};
+}
+
+TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const Cancelled& cancelled) {
+  const fit::LearningRateOptions asked = inputs.asked();
+  std::vector<report::TrainingTime> times;
+  if (file.models)
+    times = report::training_times(*file.models, file.predict, asked, inputs.batch, inputs.accumulation,
+                                   [&] { return cancelled(); });
+  const std::vector<report::LossCurve> curves = report::loss_curves(file.configurations);
+  TimeTables tables;
+  tables.training = report::training_time_table(asked, times);
+  if (!file.models) tables.training.empty = "No time can be predicted: " + file.why_no_models;
+  tables.target = report::time_to_target_table(asked, curves, times, inputs.target_loss);
+  tables.default_target = report::default_target(curves);
+  return tables;
+}
+
+std::string target_text(const report::Table& target, std::int64_t workers) {
+  if (target.rows.empty()) return target.empty;
+  const auto cell = [&](const report::Row& row, const std::string& name) -> const report::Cell& {
+    const auto column = std::find_if(target.columns.begin(), target.columns.end(),
+                                     [&](const report::Column& one) { return one.name == name; });
+    return row.at(static_cast<std::size_t>(column - target.columns.begin()));
+  };
+  const auto range = [](const std::string& low, const std::string& high) {
+    return low == high ? low : low + " to " + high;
+  };
+  std::string text;
+  bool bounds = false;
+  for (const report::Row& row : target.rows) {
+    if (cell(row, "workers") != report::Cell(workers)) continue;
+    const std::string basis = std::get<std::string>(cell(row, "basis")),
+                      note = std::get<std::string>(cell(row, "note"));
+    text += (text.empty() ? " " : "; ") + std::get<std::string>(cell(row, "strategy")) + " ";
+    const auto* low = std::get_if<std::int64_t>(&cell(row, "steps_low"));
+    if (low == nullptr) {
+      text += note.starts_with("not reached") ? note : basis + ": " + note;
+      continue;
     }
+    text += range(std::to_string(*low), std::to_string(std::get<std::int64_t>(cell(row, "steps_high")))) + " steps";
+    if (const auto* low_s = std::get_if<double>(&cell(row, "time_low_s")))
+      text += ", " +
+              range(report::duration_text(*low_s), report::duration_text(std::get<double>(cell(row, "time_high_s"))));
+    text += " (" + basis + (note.empty() ? "" : "; " + note) + ")";
+    bounds = bounds || basis.starts_with("bounds");
   }
-  return rows;
+  if (text.empty()) return target.title + " at N = " + std::to_string(workers) + ": nothing is known of it.";
+  text = target.title + " at N = " + std::to_string(workers) + ":" + text + ".";
+  if (bounds)
+    text +=
+        " One end is as many samples as measured, the best that a larger batch can do, below the gradient's noise "
+        "scale (McCandlish et al. 2018); the other as many steps as measured, where a larger batch gives nothing "
+        "(Shallue et al. 2019). Both assume a rate tuned at each batch.";
+  return text;
+}
+
+std::string command_line(const std::string& path, const RateInputs& inputs, const RateInputs& stored) {
+  std::string text =
+      fmt::format("ddpprof lr {} --workers {}", shell_word(path), fmt::join(inputs.asked().workers, ","));
+  // fmt's shortest text of a double reads back as the same double.
+  const auto add = [&](const char* option, const auto& value, const auto& before) {
+    if (value != before) text += fmt::format(" {} {}", option, value);
+  };
+  add("--base", inputs.options.base_lr, stored.options.base_lr);
+  add("--base-workers", inputs.options.base_workers, stored.options.base_workers);
+  add("--batch-per-worker", inputs.batch, stored.batch);
+  add("--accumulation", inputs.accumulation, stored.accumulation);
+  add("--epochs", inputs.options.epochs, stored.options.epochs);
+  add("--warmup-epochs", inputs.options.warmup_epochs, stored.options.warmup_epochs);
+  const auto rule = [](const RateInputs& of) { return of.options.adaptive_optimizer ? "adaptive" : "sgd"; };
+  add("--optimizer", std::string(rule(inputs)), std::string(rule(stored)));
+  if (inputs.target_loss) text += fmt::format(" --target-loss {}", *inputs.target_loss);
+  return text;
 }
 
 std::optional<std::vector<std::int64_t>> parse_workers(const std::string& text, std::string& why) {

@@ -6,21 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
-#include "analysis/report/learning_rate_tables.hpp"
+#include "analysis/fit/predict.hpp"
 #include "analysis/report/report.hpp"
 #include "gui/models/jobs.hpp"
+#include "gui/models/opened_file.hpp"
 
 namespace ddpprof::gui {
 
-// What can be edited. `options` has the rest of the scenario's; its workers are the list that tables show.
+// What can be edited. `options` has the rest of the scenario's; its workers are the list.
 struct RateInputs {
   fit::LearningRateOptions options;
   std::int64_t batch = 32, accumulation = 1;  // their product is options.samples_per_worker
   std::int64_t workers = 8;                   // N of the plot and the words
+  std::optional<double> target_loss;          // nothing: the lowest that every measured configuration reached
 
   void set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
   fit::LearningRateOptions at(std::int64_t one_worker_count) const;  // the options for that N alone
+  fit::LearningRateOptions asked() const;  // … for the list and `workers`: what the tables are of
 };
 
 enum class RateRule { linear, square_root, unscaled };
@@ -34,9 +36,21 @@ struct ScheduleCurve {
 };
 std::vector<ScheduleCurve> schedule_curves(const RateInputs&, ScheduleAxis);
 
-// As `ddpprof lr --workers` prints them.
-report::Table rate_table(const RateInputs&);
-report::Table warmup_table(const RateInputs&);
+// The tables of `ddpprof lr`, in its order; times are slower than the rest.
+struct RateTables {
+  report::Table rates, warmup, rules;
+};
+RateTables rate_tables(const RateInputs&);
+struct TimeTables {
+  report::Table training, target;
+  std::optional<double> default_target;  // nothing where no loss was recorded
+};
+// What the table of the target says of one N, in sentences, with what bounds assume; else what would be needed.
+std::string target_text(const report::Table& target, std::int64_t workers);
+TimeTables time_tables(const OpenedFile&, const RateInputs&, const Cancelled&);  // stops early when cancelled
+
+// The same question for a shell: "ddpprof lr run.db --workers 8,64 --epochs 30"; `stored`: the scenario's own.
+std::string command_line(const std::string& path, const RateInputs&, const RateInputs& stored);
 
 // The largest N whose global batch the linear rule was shown for; 0 when one worker's is beyond it already.
 std::int64_t largest_validated_workers(const RateInputs&);
@@ -44,11 +58,6 @@ std::int64_t largest_validated_workers(const RateInputs&);
 // In sentences: what the rules give at this N; where the linear rule is expected to stop holding, and why.
 std::string answer_text(const RateInputs&);
 std::string limits_text(const RateInputs&);
-
-// Time of the training at each N of the list and at `workers`, for every strategy that was measured: the prediction's
-// throughput where batch and accumulation are as measured, under a change of them else. Stops early when cancelled.
-std::vector<report::TrainingTime> training_times(const fit::Models&, const fit::PredictOptions&, const RateInputs&,
-                                                 const Cancelled&);
 
 // "8, 16,64" as worker counts, ascending and without doubles; otherwise nothing, and `why` says what was expected.
 std::optional<std::vector<std::int64_t>> parse_workers(const std::string& text, std::string& why);

@@ -12,6 +12,7 @@ class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
 class QLabel;
+class QLayout;
 class QLineEdit;
 class QSlider;
 class QSpinBox;
@@ -37,13 +38,16 @@ class LearningRatePage : public Page {
  private:
   QWidget* make_content();
   QWidget* make_controls(QWidget* parent);
-  void restore();      // the scenario's values
-  void show_inputs();  // in the controls, without being heard
+  QLayout* make_shell_line(QWidget* parent);
+  RateInputs stored() const;  // the scenario's values
+  void restore();             // to them
+  void show_inputs();         // in the controls, without being heard
   void connect_edits();
   void show_edit();  // of inputs_
   void read_list();
   void show_answer();
   void predict_times();
+  void show_target(std::optional<double> lowest);
   void say_no_times(const QString& why);
 
   std::shared_ptr<const OpenedFile> file_;
@@ -52,13 +56,14 @@ class LearningRatePage : public Page {
   QSlider* workers_slider_ = nullptr;
   QSpinBox *workers_ = nullptr, *base_workers_ = nullptr, *batch_ = nullptr, *accumulation_ = nullptr,
            *epochs_ = nullptr;
-  QDoubleSpinBox *base_lr_ = nullptr, *warmup_epochs_ = nullptr;
+  QDoubleSpinBox *base_lr_ = nullptr, *warmup_epochs_ = nullptr, *target_loss_ = nullptr;
   QCheckBox* adaptive_ = nullptr;
-  QLineEdit* list_ = nullptr;
+  QLineEdit *list_ = nullptr, *command_ = nullptr;
   QComboBox* axis_ = nullptr;
-  QLabel *list_problem_ = nullptr, *answer_ = nullptr, *limits_ = nullptr;
+  QLabel *list_problem_ = nullptr, *answer_ = nullptr, *limits_ = nullptr, *target_ = nullptr;
   SchedulePlot* plot_ = nullptr;
-  TableOrWhy *rates_table_ = nullptr, *rules_table_ = nullptr, *warmup_table_ = nullptr, *times_table_ = nullptr;
+  TableOrWhy *rates_table_ = nullptr, *rules_table_ = nullptr, *warmup_table_ = nullptr, *times_table_ = nullptr,
+             *target_table_ = nullptr;
   MessageStack* stack_ = nullptr;
 };
 

@@ -1,6 +1,8 @@
 // What the window shows of a file and what the command line prints of it are equal to the digit: each page's tables, as
 // the page copies them, beside the standard output of the real program.
+#include <QCheckBox>
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QLineEdit>
 #include <QSpinBox>
 #include <set>
@@ -82,23 +84,39 @@ TEST_F(ScalingEquality, OfAnotherStrategy) {
 class LearningRateEquality : public Equality {
  protected:
   LearningRatePage& rates() { return page<LearningRatePage>(); }
+  template <class Box>
+  Box& control(const char* name) {
+    return *rates().findChild<Box*>(name);
+  }
+  void wait() {
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !rates().predicting(); }, test::patience_ms));
+  }
+  void compare() {
+    wait();
+    const Texts page = shown(rates()), shell = tables_of(printed(shell_line(rates(), "lr")));
+    for (const auto& [name, text] : shell) expect_shown(page, name, text);
+    for (const char* name : {"learning_rate", "warmup", "learning_rate_rules", "training_time", "time_to_target"})
+      EXPECT_TRUE(shell.contains(name)) << name;
+  }
 };
 
+TEST_F(LearningRateEquality, AsOpened) { compare(); }
+
 TEST_F(LearningRateEquality, AtOtherWorkerCounts) {
-  rates().findChild<QLineEdit*>("list")->setText("3, 24, 96");
-  rates().findChild<QSpinBox*>("workers")->setValue(24);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !rates().predicting(); }, test::patience_ms));
-  const Texts shell = tables_of(printed("ddpprof lr " + quoted("run one.db") + " --workers 3,24,96"));
-  for (const auto& [name, text] : shell) expect_shown(shown(rates()), name, text);
-  EXPECT_TRUE(shell.contains("learning_rate") && shell.contains("warmup"));
+  control<QLineEdit>("list").setText("3, 96");
+  control<QSpinBox>("workers").setValue(24);
+  compare();
 }
 
-TEST_F(LearningRateEquality, WithAnotherBaseRate) {
-  rates().findChild<QLineEdit*>("list")->setText("8");
-  rates().findChild<QDoubleSpinBox*>("base_lr")->setValue(0.3);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !rates().predicting(); }, test::patience_ms));
-  const Texts shell = tables_of(printed("ddpprof lr " + quoted("run one.db") + " --workers 8 --base 0.3"));
-  for (const auto& [name, text] : shell) expect_shown(shown(rates()), name, text);
+TEST_F(LearningRateEquality, WithEverythingEdited) {
+  wait();
+  control<QDoubleSpinBox>("base_lr").setValue(0.3);
+  control<QSpinBox>("batch").setValue(48);
+  control<QSpinBox>("epochs").setValue(11);
+  control<QDoubleSpinBox>("warmup_epochs").setValue(0.7);
+  rates().findChild<QCheckBox*>()->setChecked(true);
+  control<QDoubleSpinBox>("target_loss").setValue(1.3);
+  compare();
 }
 
 class FitEquality : public Equality {

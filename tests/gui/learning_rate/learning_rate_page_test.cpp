@@ -1,5 +1,6 @@
 #include "gui/pages/learning_rate/learning_rate_page.hpp"
 
+#include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
 #include <QComboBox>
@@ -12,6 +13,7 @@
 #include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 
 #include "analysis/report/model_tables.hpp"
 #include "gui/pages/learning_rate/schedule_plot.hpp"
@@ -144,6 +146,7 @@ TEST_F(LearningRatePageTest, AListThatIsNoneIsSaidAndTheTablesStay) {
   open();
   auto* list = page_.findChild<QLineEdit*>("list");
   auto* problem = page_.findChild<QLabel*>("list_problem");
+  box("workers").setValue(4);
   list->setText("4, 12");
   EXPECT_FALSE(problem->isVisible());
   EXPECT_EQ(table(0).rows.size(), 2U);
@@ -152,6 +155,17 @@ TEST_F(LearningRatePageTest, AListThatIsNoneIsSaidAndTheTablesStay) {
   EXPECT_TRUE(problem->text().startsWith("“twelve”")) << problem->text().toStdString();
   EXPECT_EQ(table(0).rows.size(), 2U) << "what was understood last";
   wait();
+}
+
+TEST_F(LearningRatePageTest, FitsASmallWindow) {
+  open();
+  EXPECT_LE(page_.minimumSizeHint().width(), 800);
+  EXPECT_LE(page_.minimumSizeHint().height(), 560) << "700 less menu, bars and tabs";
+  page_.resize(880, 560);
+  for (const char* name : {"answer", "limits", "target"}) {
+    auto* shown = page_.findChild<QLabel*>(name);
+    EXPECT_GE(shown->height(), shown->heightForWidth(shown->width())) << name << " is cut off";
+  }
 }
 
 TEST_F(LearningRatePageTest, PlotsByStepAndByEpoch) {
@@ -181,6 +195,69 @@ TEST_F(LearningRatePageTest, SaysHowLongTheTrainingTakes) {
   EXPECT_EQ(times.rows[0][1], report::Cell(std::int64_t{1}));
   EXPECT_DOUBLE_EQ(std::get<double>(times.rows[0][4]), 2817.0);
   EXPECT_EQ(times.rows[0][7], report::Cell("46 min 57 s"));
+}
+
+TEST_F(LearningRatePageTest, TheChosenNIsInEveryTableAndTheCommandAsksForIt) {
+  open();
+  page_.findChild<QLineEdit*>("list")->setText("2, 8");
+  box("workers").setValue(5);
+  wait();
+  EXPECT_EQ(page_.findChild<QLineEdit*>("command")->text(),
+            QString("ddpprof lr %1 --workers 2,5,8").arg(QString::fromStdString(path("run.db").string())));
+  for (int tab = 0; tab < 4; ++tab) {
+    const report::Table& shown = table(tab);
+    const auto column = std::find_if(shown.columns.begin(), shown.columns.end(),
+                                     [](const report::Column& one) { return one.name == "workers"; }) -
+                        shown.columns.begin();
+    EXPECT_TRUE(std::any_of(shown.rows.begin(), shown.rows.end(), [&](const report::Row& row) {
+      return row[static_cast<std::size_t>(column)] == report::Cell(std::int64_t{5});
+    })) << shown.name;
+  }
+}
+
+// The synthetic run's four steps a measurement hold no mean of ten.
+TEST_F(LearningRatePageTest, WithoutLossesNoTargetCanBeChosenAndThePageSaysWhatIsNeeded) {
+  open();
+  EXPECT_FALSE(page_.findChild<QDoubleSpinBox*>("target_loss")->isEnabled());
+  EXPECT_TRUE(table(4).rows.empty());
+  EXPECT_NE(table(4).empty.find("measure.steps"), std::string::npos) << table(4).empty;
+  EXPECT_EQ(label("target").toStdString(), table(4).empty);
+}
+
+TEST_F(LearningRatePageTest, ATargetLossIsChosenAndTakenBack) {
+  {
+    ddpprof::test::SyntheticRun run(path("run.db"));
+    run.fill();
+    // ddp at N = 1: 2.5 falls by 0.1 a step; smoothed it ends at 2.5 − 0.1 (39 − 4.5) = −0.95.
+    const auto shard = run.shard(run.measurement(ddpprof::test::train("ddp", 1, 8)), 0);
+    for (std::int64_t i = 0; i < 40; ++i)
+      run.step(shard, i, (9000 + 100 * i) * ddpprof::test::ms, 100 * ddpprof::test::ms, 90 * ddpprof::test::ms, 0, 0, 0,
+               8);
+    run.database.sql().exec("UPDATE step SET loss = 2.5 - 0.1 * step WHERE samples = 8");
+  }
+  show(path("run.db"));
+  auto* target = page_.findChild<QDoubleSpinBox*>("target_loss");
+  ASSERT_TRUE(target->isEnabled());
+  EXPECT_NEAR(target->value(), -0.95, 1e-8);
+  EXPECT_FALSE(page_.inputs().target_loss) << "shown, not chosen";
+  const auto steps = [&] { return std::get<std::int64_t>(table(4).rows.at(0).at(5)); };
+  EXPECT_EQ(steps(), 40);
+  EXPECT_FALSE(page_.findChild<QLineEdit*>("command")->text().contains("--target-loss"));
+  // Batch 8 took 40 steps: 320 samples, at N = 2 with 32 each 5 steps of 64 at least.
+  box("workers").setValue(2);
+  target->setValue(-0.95);
+  wait();
+  EXPECT_TRUE(label("target").contains("at N = 2: ddp 5 to 40 steps")) << label("target").toStdString();
+  EXPECT_TRUE(label("target").contains("bounds from N = 1")) << label("target").toStdString();
+  EXPECT_TRUE(label("target").contains("Shallue")) << label("target").toStdString();
+  target->setValue(1.0);
+  wait();
+  EXPECT_EQ(steps(), 21) << "2.5 - 0.1 (t - 4.5) <= 1 from t = 19.5 on: step 20, the twenty-first";
+  EXPECT_TRUE(page_.findChild<QLineEdit*>("command")->text().endsWith("--target-loss 1"));
+  QTest::mouseClick(page_.findChild<QPushButton*>(), Qt::LeftButton);
+  wait();
+  EXPECT_EQ(steps(), 40);
+  EXPECT_NEAR(target->value(), -0.95, 1e-8);
 }
 
 }  // namespace

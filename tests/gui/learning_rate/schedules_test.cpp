@@ -5,7 +5,9 @@
 
 #include <QAbstractItemModelTester>
 
+#include "analysis/report/learning_rate_tables.hpp"
 #include "analysis/report/model_tables.hpp"
+#include "analysis/report/training_times.hpp"
 #include "gui/models/report_table_model.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
@@ -46,19 +48,42 @@ TEST(ScheduleCurves, StopWithTheTrainingWhereTheWarmUpIsLonger) {
   EXPECT_DOUBLE_EQ(curves[0].rate.back(), 0.1 + 3.1 * 2.0 / 5.0);
 }
 
-TEST(RateTables, AreThoseOfTheCommandLine) {
-  const RateInputs inputs = inputs_at(32);
-  const auto rows = fit::learning_rates(inputs.options);
-  EXPECT_EQ(rate_table(inputs).rows, report::learning_rate_table(rows).rows);
-  EXPECT_EQ(warmup_table(inputs).rows, report::warmup_table(rows).rows);
+TEST(RateTables, AreThoseOfTheCommandLineForTheListAndTheChosenN) {
+  for (const std::int64_t chosen : {32, 24}) {
+    const RateInputs inputs = inputs_at(chosen);
+    fit::LearningRateOptions asked = inputs.options;
+    if (chosen == 24) asked.workers = {8, 24, 32};
+    const auto rows = fit::learning_rates(asked);
+    const RateTables tables = rate_tables(inputs);
+    EXPECT_EQ(tables.rates.rows, report::learning_rate_table(rows).rows);
+    EXPECT_EQ(tables.warmup.rows, report::warmup_table(rows).rows);
+    EXPECT_EQ(tables.rules.rows, report::rules_table(asked).rows);
+  }
+  const RateTables tables = rate_tables(inputs_at(32));
   ReportTableModel model;
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
-  model.set_table(rate_table(inputs));
+  model.set_table(tables.rates);
   EXPECT_EQ(model.rowCount(), 2);
-  model.set_table(warmup_table(inputs));
+  model.set_table(tables.warmup);
   EXPECT_EQ(model.rowCount(), 10);
-  model.set_table(report::rules_table(inputs.options));
+  model.set_table(tables.rules);
   EXPECT_EQ(model.rowCount(), 2);
+}
+
+TEST(RateCommand, SaysWhatDiffersFromTheScenario) {
+  const RateInputs stored = inputs_at(32);
+  EXPECT_EQ(command_line("/a b/run.db", stored, stored), "ddpprof lr '/a b/run.db' --workers 8,32");
+  RateInputs edited = inputs_at(24);
+  edited.set_batch(64, 2);
+  edited.options.base_lr = 0.0123456789123;
+  edited.options.base_workers = 4;
+  edited.options.epochs = 30;
+  edited.options.warmup_epochs = 0.5;
+  edited.options.adaptive_optimizer = true;
+  edited.target_loss = 1.25;
+  EXPECT_EQ(command_line("run.db", edited, stored),
+            "ddpprof lr run.db --workers 8,24,32 --base 0.0123456789123 --base-workers 4 --batch-per-worker 64 "
+            "--accumulation 2 --epochs 30 --warmup-epochs 0.5 --optimizer adaptive --target-loss 1.25");
 }
 
 TEST(RateWords, SayWhereTheRuleEnds) {
@@ -81,33 +106,53 @@ TEST(RateWords, SayWhereTheRuleEnds) {
   EXPECT_NE(limits_text(adam).find("ends here as well"), std::string::npos) << "32 (1 - 0.9) is above 1";
 }
 
-TEST(TrainingTimes, AreTheStepsTimesThePredictedStep) {
-  fit::synthetic::TemporaryDatabase database("training-times");
-  fit::synthetic::add_ddp(database.get(), {}, {1, 2, 4}, 1);
-  const fit::Models models = fit::fit_models(database.get());
-  fit::PredictOptions options;
-  options.workers = {8, 32};
+class Times : public testing::Test {
+ protected:
+  Times() {
+    fit::synthetic::add_ddp(database.get(), {}, {1, 2, 4}, 1);
+    file.models = std::make_shared<const fit::Models>(fit::fit_models(database.get()));
+    file.predict.workers = {4, 8, 32};
+  }
+  std::vector<report::TrainingTime> times(const RateInputs& inputs) {
+    return report::training_times(*file.models, file.predict, inputs.asked(), inputs.batch, inputs.accumulation);
+  }
+
+  fit::synthetic::TemporaryDatabase database{"training-times"};
+  OpenedFile file;
+};
+
+TEST_F(Times, AreTheStepsTimesThePredictedStep) {
   RateInputs inputs = inputs_at(4);
   inputs.set_batch(32, 1);  // as measured
-  const auto predictions = fit::predict(database.get(), options);
-  auto rows = training_times(models, options, inputs, {});
+  const auto predictions = fit::predict(database.get(), file.predict);
+  const auto rows = times(inputs);
   ASSERT_EQ(rows.size(), 3U) << "the chosen N, and the list's";
-  EXPECT_EQ(rows[0].workers, 4);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(rows[i + 1].workers, predictions[i].world_size);
-    EXPECT_EQ(rows[i + 1].throughput, predictions[i].throughput) << "to the digit";
-    EXPECT_EQ(rows[i + 1].step_low_s, predictions[i].step_low_s);
-    // 1281167 samples on 8 and on 32 workers, 32 a step.
-    EXPECT_EQ(rows[i + 1].time_s(inputs.options), 90.0 * (i == 0 ? 5005 : 1252) * predictions[i].step_s);
+  const std::int64_t steps[] = {10010, 5005, 1252};  // of an epoch: 1281167 samples, 32 a worker
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rows[i].workers, predictions[i].world_size);
+    EXPECT_EQ(rows[i].throughput, predictions[i].throughput) << "to the digit";
+    EXPECT_EQ(rows[i].step_low_s, predictions[i].step_low_s);
+    EXPECT_EQ(rows[i].time_s(inputs.options), 90.0 * static_cast<double>(steps[i]) * predictions[i].step_s);
   }
   inputs.set_batch(64, 1);
-  const auto doubled = training_times(models, options, inputs, {});
+  const auto doubled = times(inputs);
   EXPECT_GT(doubled[1].step_s, rows[1].step_s);
   EXPECT_NEAR(doubled[1].throughput, 8 * 64 / doubled[1].step_s, 1e-6);
   EXPECT_EQ(doubled[1].note, "with the batch as edited");
+}
+
+TEST_F(Times, AreTheTablesOfTheSameN) {
+  const RateInputs inputs = inputs_at(4);
+  const TimeTables tables = time_tables(file, inputs, {});
+  EXPECT_EQ(tables.training.rows, report::training_time_table(inputs.asked(), times(inputs)).rows);
+  EXPECT_TRUE(tables.target.rows.empty()) << "no loss was recorded";
+  EXPECT_FALSE(tables.default_target);
   Cancelled cancelled;
   cancelled.set();
-  EXPECT_TRUE(training_times(models, options, inputs, cancelled).empty());
+  EXPECT_TRUE(time_tables(file, inputs, cancelled).training.rows.empty());
+  OpenedFile unfitted;
+  unfitted.why_no_models = "nothing measured";
+  EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "No time can be predicted: nothing measured");
 }
 
 TEST(ParseWorkers, TakesAListAndSaysWhatIsWrong) {

@@ -1,0 +1,169 @@
+// The page's controls: what can be edited, and how an edit is heard.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/pages/learning_rate/learning_rate_page.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+// The slider runs over powers of two: sixteen places each.
+constexpr int places_a_doubling = 16, most_doublings = 12;
+
+int place_of(std::int64_t workers) {
+  return static_cast<int>(std::lround(std::log2(static_cast<double>(workers)) * places_a_doubling));
+}
+
+int workers_at(int place) {
+  return static_cast<int>(std::lround(std::exp2(static_cast<double>(place) / places_a_doubling)));
+}
+
+// Shows a number with the digits it has.
+class DigitsBox : public QDoubleSpinBox {
+ public:
+  DigitsBox(double low, double high, QWidget* parent) : QDoubleSpinBox(parent) {
+    setDecimals(8);
+    setRange(low, high);
+  }
+  QString textFromValue(double value) const override { return locale().toString(value, 'g', 8); }
+};
+
+QSpinBox* count_box(QWidget* parent, int most) {
+  auto* box = new QSpinBox(parent);
+  box->setRange(1, most);
+  box->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+  box->setKeyboardTracking(false);
+  return box;
+}
+
+int as_int(std::int64_t value) { return static_cast<int>(std::min<std::int64_t>(value, 1'000'000'000)); }
+
+}  // namespace
+
+QWidget* LearningRatePage::make_controls(QWidget* parent) {
+  auto* controls = new QWidget(parent);
+  workers_ = count_box(controls, as_int(most_rate_workers));
+  workers_->setObjectName("workers");
+  workers_slider_ = new QSlider(Qt::Horizontal, controls);
+  workers_slider_->setRange(0, places_a_doubling * most_doublings);
+  workers_slider_->setPageStep(places_a_doubling);
+  workers_slider_->setAccessibleName(tr("N, from 1 to 4096"));
+  base_lr_ = new DigitsBox(1e-8, 1e4, controls);
+  base_lr_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+  base_lr_->setObjectName("base_lr");
+  base_workers_ = count_box(controls, as_int(most_rate_workers));
+  batch_ = count_box(controls, 100'000'000);
+  batch_->setObjectName("batch");
+  accumulation_ = count_box(controls, 100'000);
+  epochs_ = count_box(controls, 1'000'000);
+  epochs_->setObjectName("epochs");
+  warmup_epochs_ = new DigitsBox(0.0, 10'000.0, controls);
+  warmup_epochs_->setObjectName("warmup_epochs");
+  adaptive_ = new QCheckBox(tr("Adaptive optimi&zer (Adam)"), controls);
+  list_ = new QLineEdit(controls);
+  list_->setObjectName("list");
+  list_->setPlaceholderText("8, 16, 64");
+  list_problem_ = new QLabel(controls);
+  list_problem_->setObjectName("list_problem");
+  list_problem_->setWordWrap(true);
+  list_problem_->hide();
+  target_loss_ = new DigitsBox(-1e9, 1e9, controls);
+  target_loss_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+  target_loss_->setKeyboardTracking(false);
+  target_loss_->setObjectName("target_loss");
+  axis_ = new QComboBox(controls);
+  axis_->addItems({tr("steps"), tr("epochs")});
+  auto* reset = new QPushButton(tr("Bac&k to the scenario's values"), controls);
+
+  auto* form = new QFormLayout(controls);
+  form->addRow(tr("&N [workers]"), workers_);
+  form->addRow(workers_slider_);
+  form->addRow(tr("Base &rate"), base_lr_);
+  form->addRow(tr("Tun&ed at N ="), base_workers_);
+  form->addRow(tr("Batch a &worker [samples]"), batch_);
+  form->addRow(tr("A&ccumulation [micro-batches]"), accumulation_);
+  form->addRow(tr("E&pochs"), epochs_);
+  form->addRow(tr("War&m-up [epochs]"), warmup_epochs_);
+  form->addRow(adaptive_);
+  form->addRow(tr("Target l&oss"), target_loss_);
+  form->addRow(tr("Ta&bles at N, and"), list_);
+  form->addRow(list_problem_);
+  form->addRow(tr("Plot a&gainst"), axis_);
+  form->addRow(reset);
+  auto* scroll = new QScrollArea(parent);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setWidget(controls);
+
+  connect(workers_slider_, &QSlider::valueChanged, this, [this](int place) { workers_->setValue(workers_at(place)); });
+  connect_edits();
+  connect(axis_, &QComboBox::currentIndexChanged, this, &LearningRatePage::show_answer);
+  connect(list_, &QLineEdit::textChanged, this, &LearningRatePage::read_list);
+  connect(reset, &QPushButton::clicked, this, &LearningRatePage::restore);
+  return scroll;
+}
+
+// Each control writes what it is of and nothing else: the others may show fewer digits than the scenario has.
+void LearningRatePage::connect_edits() {
+  const auto edited = [this](const auto& write) {
+    return [this, write](auto value) {
+      write(value);
+      show_edit();
+    };
+  };
+  connect(workers_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.workers = value; }));
+  connect(base_workers_, &QSpinBox::valueChanged, this,
+          edited([this](int value) { inputs_.options.base_workers = value; }));
+  connect(batch_, &QSpinBox::valueChanged, this,
+          edited([this](int value) { inputs_.set_batch(value, inputs_.accumulation); }));
+  connect(accumulation_, &QSpinBox::valueChanged, this,
+          edited([this](int value) { inputs_.set_batch(inputs_.batch, value); }));
+  connect(epochs_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.options.epochs = value; }));
+  connect(base_lr_, &QDoubleSpinBox::valueChanged, this,
+          edited([this](double value) { inputs_.options.base_lr = value; }));
+  connect(warmup_epochs_, &QDoubleSpinBox::valueChanged, this,
+          edited([this](double value) { inputs_.options.warmup_epochs = value; }));
+  connect(adaptive_, &QCheckBox::toggled, this,
+          edited([this](bool value) { inputs_.options.adaptive_optimizer = value; }));
+  connect(target_loss_, &QDoubleSpinBox::valueChanged, this,
+          edited([this](double value) { inputs_.target_loss = value; }));
+}
+
+void LearningRatePage::show_inputs() {
+  const QSignalBlocker quiet[] = {QSignalBlocker(workers_),  QSignalBlocker(workers_slider_),
+                                  QSignalBlocker(base_lr_),  QSignalBlocker(base_workers_),
+                                  QSignalBlocker(batch_),    QSignalBlocker(accumulation_),
+                                  QSignalBlocker(epochs_),   QSignalBlocker(warmup_epochs_),
+                                  QSignalBlocker(adaptive_), QSignalBlocker(list_)};
+  workers_->setValue(as_int(inputs_.workers));
+  workers_slider_->setValue(place_of(inputs_.workers));
+  base_lr_->setValue(inputs_.options.base_lr);
+  base_workers_->setValue(as_int(inputs_.options.base_workers));
+  batch_->setValue(as_int(inputs_.batch));
+  accumulation_->setValue(as_int(inputs_.accumulation));
+  epochs_->setValue(as_int(inputs_.options.epochs));
+  warmup_epochs_->setValue(inputs_.options.warmup_epochs);
+  adaptive_->setChecked(inputs_.options.adaptive_optimizer);
+  list_->setText(QString::fromStdString(workers_text(inputs_.options.workers)));
+  list_problem_->hide();
+}
+
+void LearningRatePage::show_edit() {
+  const QSignalBlocker quiet(workers_slider_);
+  workers_slider_->setValue(place_of(inputs_.workers));
+  show_answer();
+  predict_times();
+}
+
+}  // namespace ddpprof::gui

@@ -1,0 +1,198 @@
+// Steps, epochs and seconds to a target loss where the loss falls on a straight line, so that all can be worked out.
+#include "analysis/report/time_to_target.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ddpprof::report {
+namespace {
+
+// loss(t) = begin - fall · t at step t from 0; its mean over ten steps is the line 4.5 steps before.
+Configuration falling(const std::string& strategy, std::int64_t workers, double begin, double fall, std::int64_t steps,
+                      std::int64_t measurement = 1) {
+  Configuration made;
+  made.kind = "train";
+  made.strategy = strategy;
+  made.world_size = workers;
+  made.batch_per_worker = 16;
+  made.accumulation = 2;
+  made.measurements = {measurement};
+  for (std::int64_t i = 0; i < steps; ++i) {
+    RunStep step;
+    step.measurement = measurement;
+    step.step = i;
+    step.kind = i < 5 ? "warmup" : "measured";
+    step.duration_s = i < 5 ? 9.0 : 0.25;
+    step.has_loss = true;
+    step.loss = begin - fall * static_cast<double>(i);
+    (i < 5 ? made.warmup : made.measured).push_back(step);
+  }
+  return made;
+}
+
+// A second repeat, `later` steps behind the first.
+void repeat(Configuration& of, std::int64_t later, double fall) {
+  Configuration other = of;
+  for (auto* steps : {&other.warmup, &other.measured})
+    for (RunStep& step : *steps) {
+      step.measurement = 2;
+      step.loss += fall * static_cast<double>(later);
+    }
+  of.measurements.push_back(2);
+  of.warmup.insert(of.warmup.end(), other.warmup.begin(), other.warmup.end());
+  of.measured.insert(of.measured.end(), other.measured.begin(), other.measured.end());
+}
+
+fit::LearningRateOptions options_of(std::int64_t samples_per_worker = 32) {
+  fit::LearningRateOptions options;
+  options.samples_per_worker = samples_per_worker;
+  options.samples = 640;
+  return options;
+}
+
+TrainingTime asked(const std::string& strategy, std::int64_t workers, double step_s = 0.5) {
+  TrainingTime row;
+  row.strategy = strategy;
+  row.workers = workers;
+  row.step_s = step_s;
+  row.step_low_s = 0.8 * step_s;
+  row.step_high_s = 1.5 * step_s;
+  return row;
+}
+
+double real(const Cell& cell) { return std::get<double>(cell); }
+std::int64_t whole(const Cell& cell) { return std::get<std::int64_t>(cell); }
+std::string words(const Cell& cell) { return std::get<std::string>(cell); }
+enum Column {
+  strategy,
+  workers,
+  loss,
+  basis,
+  batch,
+  steps_low,
+  steps_high,
+  epochs_low,
+  epochs_high,
+  low_s,
+  high_s,
+  note
+};
+
+TEST(Smoothed, IsTheMeanOfTenStepsWhereAllAreKnown) {
+  Losses losses;
+  for (int i = 0; i < 30; ++i) losses.emplace_back(static_cast<double>(i));
+  Losses means = smoothed(losses);
+  EXPECT_FALSE(means[8]);
+  EXPECT_DOUBLE_EQ(means[9].value(), 4.5);
+  EXPECT_DOUBLE_EQ(means[29].value(), 24.5);
+  losses[12].reset();
+  means = smoothed(losses);
+  EXPECT_TRUE(means[11]);
+  for (int i = 12; i <= 21; ++i) EXPECT_FALSE(means[static_cast<std::size_t>(i)]) << i;
+  EXPECT_TRUE(means[22]);
+  EXPECT_EQ(smoothed(Losses(9, 1.0)), Losses(9)) << "fewer than ten have no mean";
+}
+
+// 8 - t/4, smoothed 8 - (t - 4.5)/4 <= 5 from t = 16.5 on: at step 17, the eighteenth.
+TEST(StepsTo, CountsStepsWarmUpIncluded) {
+  const auto curves = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
+  ASSERT_EQ(curves.size(), 1U);
+  EXPECT_EQ(steps_to(curves[0], 5.0), (StepRange{18, 18}));
+  EXPECT_DOUBLE_EQ(curves[0].step_s, 0.25) << "warm-up's times are none of the median's";
+  EXPECT_DOUBLE_EQ(curves[0].lowest().value(), 8.0 - 0.25 * (39 - 4.5));
+  EXPECT_FALSE(steps_to(curves[0], -1.0));
+}
+
+TEST(StepsTo, IsARangeOverTheRepeatsAndNoneUnlessAllReachedIt) {
+  Configuration both = falling("ddp", 1, 8.0, 0.25, 40);
+  repeat(both, 6, 0.25);
+  const auto curves = loss_curves({both});
+  EXPECT_EQ(steps_to(curves[0], 5.0), (StepRange{18, 24}));
+  const double first_alone = 8.0 - 0.25 * (38 - 4.5);
+  EXPECT_FALSE(steps_to(curves[0], first_alone));
+  EXPECT_DOUBLE_EQ(curves[0].lowest().value(), 8.0 - 0.25 * (33 - 4.5));
+}
+
+TEST(DefaultTarget, IsTheLowestThatEveryConfigurationReached) {
+  const std::vector<Configuration> two = {falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.125, 40)};
+  const auto curves = loss_curves(two);
+  EXPECT_DOUBLE_EQ(default_target(curves).value(), 8.0 - 0.125 * 34.5);
+  for (const LossCurve& curve : curves) EXPECT_TRUE(steps_to(curve, *default_target(curves)));
+  EXPECT_FALSE(default_target({}));
+}
+
+TEST(LossCurves, AreThoseOfConfigurationsWithLosses) {
+  Configuration none = falling("ddp", 4, 8.0, 0.25, 40), few = falling("dp", 4, 8.0, 0.25, 9);
+  for (auto* steps : {&none.warmup, &none.measured})
+    for (RunStep& step : *steps) step.has_loss = false;
+  EXPECT_TRUE(loss_curves({none, few}).empty());
+}
+
+// At constant samples 100 steps of 64 are 25 of 256 and 400 of 16; a batch that changes nothing takes 100.
+TEST(StepsAt, LieBetweenConstantSamplesAndConstantSteps) {
+  EXPECT_EQ(steps_at({100, 110}, 64, 256), (StepRange{25, 110}));
+  EXPECT_EQ(steps_at({100, 110}, 64, 16), (StepRange{100, 440}));
+  EXPECT_EQ(steps_at({100, 110}, 64, 64), (StepRange{100, 110}));
+  EXPECT_EQ(steps_at({101, 101}, 64, 256), (StepRange{26, 101})) << "a part of a step is a step";
+}
+
+// McCandlish et al. 2018, equation 2.11: steps S = S_min (1 + B_noise / B), samples E = S B. The truth at any batch
+// must lie within the bounds from any other.
+TEST(StepsAt, HoldTheTruthOfANoiseScale) {
+  const auto truth = [](double samples_a_step) {
+    return static_cast<std::int64_t>(std::ceil(1e6 * (1 + 512 / samples_a_step)));
+  };
+  for (const std::int64_t measured : {32, 128, 1024, 8192})
+    for (const std::int64_t other : {16, 64, 512, 4096, 65536}) {
+      const std::int64_t steps = truth(static_cast<double>(measured)), wanted = truth(static_cast<double>(other));
+      const StepRange range = steps_at({steps, steps}, measured, other);
+      EXPECT_LE(range.low, wanted) << measured << " to " << other;
+      EXPECT_GE(range.high, wanted) << measured << " to " << other;
+    }
+}
+
+// N = 1 (batch 32) takes 18 steps to 5, N = 2 (batch 64) falls as fast a step: 18 as well. Epochs: 640 / batch steps.
+TEST(TimeToTargetTable, HasMeasuredRowsAndBoundsFromTheNearestBatch) {
+  const auto curves = loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.25, 40)});
+  const std::vector<TrainingTime> questions = {asked("ddp", 2), asked("ddp", 8), asked("dp", 8)};
+  const Table table = time_to_target_table(options_of(), curves, questions, 5.0);
+  ASSERT_EQ(table.rows.size(), 4U) << "N = 2 was measured";
+  for (const Row& row : table.rows) ASSERT_EQ(row.size(), table.columns.size());
+  EXPECT_EQ(words(table.rows[0][basis]), "measured");
+  EXPECT_EQ(whole(table.rows[0][steps_low]), 18);
+  EXPECT_DOUBLE_EQ(real(table.rows[0][epochs_low]), 18.0 / 20.0);
+  EXPECT_DOUBLE_EQ(real(table.rows[0][low_s]), 18 * 0.25);
+  EXPECT_EQ(whole(table.rows[1][batch]), 64);
+  EXPECT_DOUBLE_EQ(real(table.rows[1][epochs_high]), 18.0 / 10.0);
+  const Row& bounds = table.rows[2];
+  EXPECT_EQ(words(bounds[basis]), "bounds from N = 2");
+  EXPECT_EQ(whole(bounds[batch]), 256);
+  EXPECT_EQ(whole(bounds[steps_low]), 5) << "18 · 64 samples in steps of 256";
+  EXPECT_EQ(whole(bounds[steps_high]), 18);
+  EXPECT_DOUBLE_EQ(real(bounds[low_s]), 5 * 0.4);
+  EXPECT_DOUBLE_EQ(real(bounds[high_s]), 18 * 0.75);
+  EXPECT_EQ(words(table.rows[3][basis]), "not known") << "no loss of dp was measured";
+  for (const int column : {steps_low, steps_high, low_s, high_s}) EXPECT_EQ(table.rows[3][column], Cell());
+  EXPECT_NE(words(table.rows[3][note]).find("measure.steps"), std::string::npos);
+}
+
+TEST(TimeToTargetTable, InventsNothing) {
+  const auto curves = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
+  const std::vector<TrainingTime> questions = {asked("ddp", 8, 0.0)};
+  const Table far = time_to_target_table(options_of(), curves, questions, -3.0);
+  EXPECT_EQ(far.rows[0][steps_low], Cell());
+  EXPECT_TRUE(words(far.rows[0][note]).starts_with("not reached: 0 of 1 repeats did")) << words(far.rows[0][note]);
+  EXPECT_EQ(words(far.rows[1][basis]), "not known");
+  const Table untimed = time_to_target_table(options_of(), curves, questions, {});
+  EXPECT_EQ(untimed.rows[1][low_s], Cell()) << "no predicted step";
+  EXPECT_NE(untimed.rows[1][steps_low], Cell());
+  const Table trivial = time_to_target_table(options_of(), curves, {}, 7.5);
+  EXPECT_NE(words(trivial.rows[0][note]).find("not below where the loss began"), std::string::npos);
+  const Table none = time_to_target_table(options_of(), {}, questions, 5.0);
+  EXPECT_TRUE(none.rows.empty());
+  EXPECT_NE(none.empty.find("measure.steps"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ddpprof::report
