@@ -78,8 +78,9 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.name = "training_time";
   table.title = "Time of the training";
   table.note = fmt::format(
-      "{} epochs of {} samples: the training's steps, as the rates by rule have them, times the predicted step, with "
-      "the prediction's interval; an epoch's last batch counts as a whole one. The same number of epochs at every N: "
+      "{} epochs of {} samples: the training's steps, as the rates by rule have them, times the predicted median step, "
+      "with the prediction's interval; steps that stand out from the median come on top; an epoch's last batch counts "
+      "as a whole one. The same number of epochs at every N: "
       "how many a target accuracy takes at a larger batch depends on the gradient's noise, which is not "
       "measured here.",
       options.epochs, options.samples);
@@ -87,7 +88,7 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),
                    quantity("throughput_samples_per_s", "throughput", "samples/s"),
-                   digits(seconds("step_s", "step"), 4),
+                   digits(seconds("step_s", "median step"), 4),
                    digits(seconds("time_s", "training"), 4),
                    digits(seconds("time_low_s", "low", "time_s"), 4),
                    digits(seconds("time_high_s", "high", "time_s"), 4),

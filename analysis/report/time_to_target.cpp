@@ -230,11 +230,12 @@ Table time_to_target_table(const fit::LearningRateOptions& options, std::span<co
   table.note = fmt::format(
       "Until the mean loss of the last {} steps (up to {} steps late) is {} or less. Measured: fewest and most steps "
       "over the repeats, counted from the weights the measurement began with, warm-up steps included; seconds: times "
-      "the median measured step. ddpprof run trains every N at the base rate, not scaled to its batch. Other "
-      "N: bounds, with predicted steps and their interval. One end: as many samples as measured, which is the best a "
-      "larger batch can do, up to the gradient's noise scale (McCandlish et al. 2018); the other: as many steps as "
-      "measured, where a larger batch gives nothing (Shallue et al. 2019). Both assume a learning rate tuned at each "
-      "batch. To narrow them, measure the training to the target at that batch.",
+      "the median measured step, as predictions are of the median (steps that stand out from it come on top). "
+      "ddpprof run trains every N at the base rate, not scaled to its batch. Other N: bounds, with predicted steps and "
+      "their interval. One end: as many samples as measured, which is the best a larger batch can do, up to the "
+      "gradient's noise scale (McCandlish et al. 2018); the other: as many steps as measured, where a larger batch "
+      "gives nothing (Shallue et al. 2019). Both assume a learning rate tuned at each batch. To narrow them, measure "
+      "the training to the target at that batch.",
       loss_window_steps, loss_window_steps - 1, text_of(*target));
   std::vector<Reached> reached;
   for (const LossCurve& curve : curves) {

@@ -81,7 +81,7 @@ void FitPlot::rebuild() {
   const report::Scale scale = report::choose_scale("s", times_s);
   factor_ = scale.factor;
   set_axes(QString::fromStdString(view_.x_title), shows_ == Shows::times
-                                                      ? tr("time [%1]").arg(QString::fromStdString(scale.unit))
+                                                      ? tr("median time [%1]").arg(QString::fromStdString(scale.unit))
                                                       : tr("fitted / measured − 1 [%]"));
   for (std::size_t i = 0; i < view_.series.size(); ++i) {
     if (shows_ == Shows::times)

@@ -18,7 +18,9 @@ BarsPlot::BarsPlot(QWidget* parent) : Plot(parent) {
   setAccessibleName(tr("Where each rank's step goes"));
   for (std::size_t i = 0; i < bars_.size(); ++i) {
     bars_[i] = new QCPBars(xAxis, yAxis);
-    bars_[i]->setName(to_string(static_cast<report::RankPart>(i)));
+    const auto part = static_cast<report::RankPart>(i);
+    // Of the tables and the strip's colours waiting is a part of what is exposed; here it has a bar of its own.
+    bars_[i]->setName(part == report::RankPart::exposed ? tr("exposed, less waiting") : tr(to_string(part)));
     bars_[i]->setWidth(0.7);
     if (i > 0) bars_[i]->moveAbove(bars_[i - 1]);
   }

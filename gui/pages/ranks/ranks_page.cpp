@@ -100,7 +100,7 @@ QWidget* RanksPage::make_content() {
   plots->setSizes({500, 760});  // a plot asks for no width of its own
 
   tables_ = new TableTabs(content);
-  ranks_table_ = tables_->add(tr("By rank"));
+  ranks_table_ = tables_->add(tr("Medians by rank"));
   stragglers_table_ = tables_->add(tr("Stragglers"));
   slow_table_ = tables_->add(tr("Slow steps"));
   steps_table_ = tables_->add(tr("Steps"));

@@ -61,6 +61,8 @@ TEST(TrainingTimeTable, IsTheRulesStepsTimesTheStep) {
   EXPECT_EQ(table.rows[0][9], Cell(""));
   EXPECT_EQ(table.rows[1][4], Cell());
   EXPECT_EQ(table.rows[1][9], Cell("why not"));
+  EXPECT_EQ(table.columns[3].title, "median step");
+  EXPECT_NE(table.note.find("steps that stand out from the median come on top"), std::string::npos) << table.note;
 }
 
 // 1000 workers of 32 samples: the 10000 of an epoch do not fill one step, which is taken all the same.

@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QTabWidget>
 #include <QTest>
+#include <algorithm>
 
 #include "analysis/report/fit_tables.hpp"
 #include "gui/pages/fit/fit_plot.hpp"
@@ -51,6 +52,22 @@ TEST_F(FitPageTest, SaysWhatToDoWithoutAFileOrAFit) {
   open(empty);
   EXPECT_TRUE(label("message").contains("holds no measured training step")) << label("message").toStdString();
   EXPECT_TRUE(label("message").contains("ddpprof run")) << "what to do";
+}
+
+TEST_F(FitPageTest, SaysThatMeasuredPointsAreMedians) {
+  TemporaryDatabase database("fit-page-medians");
+  fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2}, 1);
+  open(database);
+  const auto plots = page_.findChildren<FitPlot*>();
+  const auto times = std::find_if(plots.begin(), plots.end(), [](const FitPlot* one) {
+    return one->accessibleName() == "Measured points and the model";
+  });
+  ASSERT_NE(times, plots.end());
+  ASSERT_GE(models().count(), 2);
+  for (int i = 0; i < models().count(); ++i) {
+    models().setCurrentIndex(i);
+    EXPECT_TRUE((*times)->yAxis->label().startsWith("median time [")) << (*times)->yAxis->label().toStdString();
+  }
 }
 
 TEST_F(FitPageTest, ShowsTheTablesOfTheReportsToTheDigit) {

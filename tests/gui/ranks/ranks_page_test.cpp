@@ -58,8 +58,21 @@ TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
   EXPECT_EQ(strip().strip().steps.size(), 12U);
   EXPECT_FALSE(selection_.measurement()) << "looking is not choosing";
   const auto* tables = page_.findChild<QTabWidget*>();
+  EXPECT_EQ(tables->tabText(0), "Medians by rank");
   EXPECT_EQ(tables->tabText(1), "Stragglers (1)");
   EXPECT_EQ(tables->tabText(2), "Slow steps (0)");
+}
+
+// Bars are means, which add up, the line is a median; the bar “exposed” lacks the waiting that the tables count in.
+TEST_F(RanksPageTest, ThePlotSaysWhichIsAMeanAndWhichAMedian) {
+  open();
+  auto& bars = *page_.findChild<BarsPlot*>();
+  EXPECT_TRUE(bars.yAxis->label().startsWith("mean over the steps [")) << bars.yAxis->label().toStdString();
+  QStringList names;
+  for (int i = 0; i < bars.plottableCount(); ++i) names << bars.plottable(i)->name();
+  EXPECT_TRUE(names.contains("median step")) << names.join(", ").toStdString();
+  EXPECT_TRUE(names.contains("exposed, less waiting")) << names.join(", ").toStdString();
+  EXPECT_FALSE(names.contains("exposed")) << names.join(", ").toStdString();
 }
 
 TEST_F(RanksPageTest, FollowsTheSharedMeasurement) {
