@@ -15,7 +15,7 @@ namespace {
 using namespace draws;
 
 void simulate_block(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind, const Absent& absent,
-                    RunBlock run_some, Block& block, Room& room) {
+                    RunBlock run_some, Block& block) {
   Pass late;
   const double last_ready_s = buckets.empty() ? 0.0 : buckets.back().ready_s;
   for (std::size_t k = 0; k < width; ++k) {
@@ -29,15 +29,7 @@ void simulate_block(const std::vector<DrawnBucket>& buckets, const DrawnLink& ki
     block.even_backward_s.lane[k] = std::max(block.backward_s.lane[k], block.pace.lane[k] * last_ready_s);
     late.length_s.lane[k] = std::max(block.backward_s.lane[k] + block.straggler_s.lane[k], late_ready_s);
   }
-  Run even_run, late_run;
-  run_some(buckets, kind, absent, late, block, room, even_run, late_run);
-  if (kind.lanes == 1 && absent.turns) return;
-  for (std::size_t k = 0; k < width; ++k) {
-    block.even_copy_s.lane[k] = even_run.finish_s.lane[k] - even_run.last_end_s.lane[k];
-    block.even_finish_s.lane[k] = even_run.finish_s.lane[k];
-    block.late_finish_s.lane[k] = late_run.finish_s.lane[k];
-    block.communication_s.lane[k] = even_run.communication_s.lane[k];
-  }
+  run_some(buckets, kind, absent, late, block);
 }
 
 void copy(const double* from, std::size_t count, double* to) {
@@ -106,17 +98,16 @@ DrawnResults simulate_draws(const std::vector<DrawnBucket>& buckets, const Drawn
                             {results.latency_s, &Block::latency_s},
                             {results.alone_s, &Block::alone_s}};
   for (const Output& output : outputs) output.values.resize(draws);
-  const RunBlock run_some = fastest();
+  static const RunBlock run_some = kernels().back();
   const auto all_zero = [](const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double value) { return value == 0.0; });
   };
   const Absent absent{all_zero(times.turn_s), all_zero(times.reduction_s_per_byte), all_zero(times.copy_s_per_byte)};
-  Room room{std::vector<Transfer>(buckets.size()), std::vector<Values>(buckets.size())};
   for (std::size_t first = 0; first < draws; first += width) {
     const std::size_t count = std::min(width, draws - first);
     Block block;
     for (const Input& input : inputs) copy(&input.values[first], count, (block.*input.place).lane);
-    simulate_block(in_order, kind, absent, run_some, block, room);
+    simulate_block(in_order, kind, absent, run_some, block);
     for (const Output& output : outputs) copy((block.*output.place).lane, count, &output.values[first]);
   }
   return results;

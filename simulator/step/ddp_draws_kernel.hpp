@@ -8,7 +8,7 @@
 
 namespace ddpprof::step::draws {
 
-inline constexpr std::size_t width = 8;  // draws of a block
+inline constexpr std::size_t width = 16;  // draws of a block
 
 struct Values {
   double lane[width] = {};
@@ -20,25 +20,10 @@ struct Block {
   Values even_backward_s, even_copy_s, even_finish_s, late_finish_s, communication_s, latency_s, alone_s;
 };
 
-// When a pass's gradients are ready, slope times the bucket's time plus offset, and how long it lasts.
+// When a pass's gradients are ready, slope times the bucket's time plus offset, and how long it lasts: at least until
+// the last of them.
 struct Pass {
   Values slope, offset, length_s;
-};
-
-// Of one block's draws, the bucket's collective: what it shares with no other, what it does, and how many times its
-// pace it goes beside compute.
-struct Transfer {
-  Values fixed_s, shared_s, pace, stretch;  // stretch = 1 / pace
-};
-
-struct Run {
-  Values finish_s, last_end_s, communication_s;
-};
-
-// Space for one block, an element a bucket.
-struct Room {
-  std::vector<Transfer> transfers;
-  std::vector<Values> end_s;
 };
 
 // Which of them are 0 in every draw.
@@ -46,12 +31,10 @@ struct Absent {
   bool turns = false, reduction = false, copies = false;
 };
 
-using RunBlock = void (*)(const std::vector<DrawnBucket>&, const DrawnLink&, const Absent&, const Pass&, Block&, Room&,
-                          Run&, Run&);
+using RunBlock = void (*)(const std::vector<DrawnBucket>&, const DrawnLink&, const Absent&, const Pass& late, Block&);
 
-// For the registers that every processor has, and for those of this one: the same digits. The buckets' ready times
-// ascend.
-RunBlock plain();
-RunBlock fastest();
+// One for each kind of registers that this processor has, the fastest last: all give the same digits. The buckets'
+// ready times must ascend.
+std::vector<RunBlock> kernels();
 
 }  // namespace ddpprof::step::draws

@@ -1,0 +1,154 @@
+// A link with two lanes, for some draws at once.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+#include "simulator/step/ddp_draws_cost.hpp"
+#include "simulator/step/ddp_draws_vectors.hpp"
+
+namespace ddpprof::step::draws {
+
+// Two collectives at most, as step::simulate has them, but from launch to launch instead of from event to event: what
+// lies between two launches has a closed form. A collective first needs its fixed time, then the link, of which two
+// have half each. Beside compute all of it goes at a slower pace: its times are kept stretched until compute ends.
+template <std::size_t W>
+class TwoLanes {
+  using V = Vectors<W>;
+  using Lanes = typename V::Lanes;
+  using Mask = typename V::Mask;
+
+ public:
+  // `copy_s`: of all buckets.
+  [[gnu::always_inline]] TwoLanes(const Lanes& length_s, const Lanes& copy_s)
+      : length_s_(length_s), finish_s_(length_s + copy_s), beside_(length_s > Lanes{}), computes_(V::any(beside_)) {
+    const Lanes over = Lanes{} - std::numeric_limits<double>::infinity();
+    older_.copy_s = newer_.copy_s = over;
+    older_.stretch = newer_.stretch = Lanes{} + 1.0;
+  }
+
+  // Compute goes on in some draw: until it has ended in all, `turns` are to be minded.
+  bool computes() const { return computes_; }
+
+  // `copy_s`: of this bucket and all after it, none of which are copied before it.
+  template <bool turns>
+  [[gnu::always_inline]] void launch(const Lanes& ready_s, const Cost<Lanes>& cost, const Lanes& stretch,
+                                     const Lanes& copy_s) {
+    first_of_both_ends<turns>();
+    // The other one alone, until the bucket is ready: not after compute's end.
+    const Lanes zero = {}, gap = V::max(ready_s - now_s_, zero), left = older_.fixed_s + older_.shared_s;
+    const Lanes never = zero - std::numeric_limits<double>::infinity();
+    const Mask ends_before = left <= gap;
+    finish_s_ = V::max(finish_s_, ends_before ? now_s_ + left + older_.copy_s : never);
+    older_.copy_s = ends_before ? never : older_.copy_s;
+    busy_s_ += V::min(gap, left);
+    older_.shared_s = V::max(older_.shared_s - V::max(gap - older_.fixed_s, zero), zero);
+    older_.fixed_s = V::max(older_.fixed_s - gap, zero);
+    now_s_ = V::max(now_s_, ready_s);
+    newer_ = {cost.fixed_s, cost.shared_s, copy_s, zero + 1.0};
+    if (turns) {
+      newer_.stretch = beside_ ? stretch : newer_.stretch;
+      newer_.fixed_s *= newer_.stretch;
+      newer_.shared_s *= newer_.stretch;
+    }
+  }
+
+  template <bool turns>
+  [[gnu::always_inline]] void end() {
+    first_of_both_ends<turns>();
+    Lanes left = older_.fixed_s + older_.shared_s;
+    if (turns) {
+      const Lanes until = V::max(length_s_ - now_s_, Lanes{});
+      left = beside_ & (left > until) ? until + (left - until) / older_.stretch : left;
+    }
+    now_s_ += left;
+    busy_s_ += left;
+    finish_s_ = V::max(finish_s_, now_s_ + older_.copy_s);
+    now_s_ = V::max(now_s_, length_s_);
+  }
+
+  const Lanes& finish_s() const { return finish_s_; }
+  const Lanes& last_end_s() const { return now_s_; }
+  const Lanes& busy_s() const { return busy_s_; }
+
+ private:
+  struct Active {
+    Lanes fixed_s = {}, shared_s = {};
+    Lanes copy_s = {};  // from its end to the last copy's; minus infinity once it has ended
+    Lanes stretch = {};
+  };
+  struct Ends {
+    Mask older_first;     // whose fixed time ends first
+    Lanes later_fixed_s;  // the other's
+    Lanes shared_first, shared_second;
+    Lanes beyond_s;  // of the first one's transfer, what is left when the other needs the link, too
+    Lanes wait_s;    // until one of both has ended: 0 where there are no two
+  };
+
+  [[gnu::always_inline]] Ends ends() const {
+    Ends at;
+    at.older_first = older_.fixed_s <= newer_.fixed_s;
+    const Lanes sooner = V::min(older_.fixed_s, newer_.fixed_s);
+    at.later_fixed_s = V::max(older_.fixed_s, newer_.fixed_s);
+    at.shared_first = at.older_first ? older_.shared_s : newer_.shared_s;
+    at.shared_second = at.older_first ? newer_.shared_s : older_.shared_s;
+    at.beyond_s = at.shared_first - (at.later_fixed_s - sooner);
+    at.wait_s = at.beyond_s > Lanes{} ? at.later_fixed_s + 2.0 * V::min(at.beyond_s, at.shared_second)
+                                      : sooner + at.shared_first;
+    return at;
+  }
+
+  template <bool turns>
+  [[gnu::always_inline]] void first_of_both_ends() {
+    const Lanes zero = {};
+    Ends at = ends();
+    if (turns) {
+      const Mask over = beside_ & (now_s_ + at.wait_s >= length_s_);
+      if (__builtin_expect(V::any(over), 0)) {
+        compute_ends(over, at);
+        at = ends();
+      }
+    }
+    const Mask first_done = at.beyond_s <= at.shared_second;
+    const Mask older_done = ~(first_done ^ at.older_first);
+    now_s_ += at.wait_s;
+    busy_s_ += at.wait_s;
+    finish_s_ = V::max(finish_s_, now_s_ + (older_done ? older_.copy_s : newer_.copy_s));
+    older_.copy_s = older_done ? newer_.copy_s : older_.copy_s;
+    if (turns) older_.stretch = older_done ? newer_.stretch : older_.stretch;
+    older_.fixed_s = V::max(at.later_fixed_s - at.wait_s, zero);
+    const Lanes rest = at.shared_second - V::max(at.beyond_s, zero);
+    older_.shared_s = V::max(rest, zero - rest);
+    newer_.fixed_s = newer_.shared_s = zero;
+    newer_.copy_s = zero - std::numeric_limits<double>::infinity();
+  }
+
+  // Before either has ended, in the draws of the mask.
+  [[gnu::always_inline]] void compute_ends(const Mask& over, const Ends& at) {
+    const Lanes zero = {}, passed = over ? V::max(length_s_ - now_s_, zero) : zero;
+    const Lanes sooner = V::min(older_.fixed_s, newer_.fixed_s);
+    const Lanes half = 0.5 * V::max(passed - at.later_fixed_s, zero);
+    const Lanes first = V::max(V::min(passed, at.later_fixed_s) - sooner, zero) + half;
+    const auto pass = [&](Active & one, const Lanes& served) __attribute__((always_inline)) {
+      one.fixed_s = V::max(one.fixed_s - passed, zero);
+      one.shared_s = V::max(one.shared_s - served, zero);
+      one.fixed_s = over ? one.fixed_s / one.stretch : one.fixed_s;
+      one.shared_s = over ? one.shared_s / one.stretch : one.shared_s;
+    };
+    pass(older_, at.older_first ? first : half);
+    pass(newer_, at.older_first ? half : first);
+    now_s_ += passed;
+    now_s_ = over ? V::max(now_s_, length_s_) : now_s_;
+    busy_s_ += passed;
+    beside_ &= ~over;
+    computes_ = V::any(beside_);
+  }
+
+  Lanes length_s_, finish_s_;
+  Lanes now_s_ = {}, busy_s_ = {};
+  Active older_, newer_;  // older_ is the only one between two launches
+  Mask beside_;           // compute goes on
+  bool computes_;         // … in some draw
+};
+
+}  // namespace ddpprof::step::draws
