@@ -11,7 +11,9 @@
 
 namespace ddpprof::benchmarks {
 
-inline fit::Models measured_models(bool nccl, std::int64_t buckets) {
+// `beside_compute`: Gloo's collectives ran beside backward, so that how long a hop then waits for its turn is fitted,
+// too.
+inline fit::Models measured_models(bool nccl, std::int64_t buckets, bool beside_compute = true) {
   using namespace fit;
   stats::Random random(1);
   Models models;
@@ -44,6 +46,7 @@ inline fit::Models measured_models(bool nccl, std::int64_t buckets) {
       point.transfer_s =
           2.0 * (n - 1.0) * (10e-6 + static_cast<double>(bytes) / n / 1e11) * (1.0 + 0.02 * random.normal());
       point.noise = 0.02;
+      if (beside_compute) point.beside_compute = 0.8;
       point.count = 30;
       models.measured.collectives.push_back(point);
     }

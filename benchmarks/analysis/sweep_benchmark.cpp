@@ -25,7 +25,7 @@ std::vector<std::int64_t> counts_up_to(std::int64_t largest, std::size_t count) 
 }
 
 void sweep(benchmark::State& state) {
-  const Models models = measured_models(state.range(0) != 0, state.range(1));
+  const Models models = measured_models(state.range(0) != 0, state.range(1), state.range(2) != 0);
   if (!models.all_reduce.usable) return state.SkipWithError(models.all_reduce.status.c_str());
   const Predictor predictor(models, "ddp", {});
   WhatIf change;
@@ -35,9 +35,9 @@ void sweep(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(predictor.curve(counts, change));
 }
 BENCHMARK(sweep)
-    ->ArgNames({"nccl", "buckets"})
-    ->ArgsProduct({{1}, {10, 100}})
-    ->ArgsProduct({{0}, {2, 10, 100}})
+    ->ArgNames({"nccl", "buckets", "beside"})
+    ->ArgsProduct({{1}, {10, 100}, {1}})
+    ->ArgsProduct({{0}, {2, 10, 100}, {0, 1}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
