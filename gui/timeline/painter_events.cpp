@@ -22,13 +22,15 @@ void TimelinePainter::event(QPainter& painter, const Scene& scene, std::uint32_t
   // A pixel stays free between neighbours.
   const int width = right - left > 3 ? right - left - 1 : right - left;
   painter.fillRect(left, y + 1, width, height - 2, fill_[category][shade]);
-  if (scene.matches != nullptr && width >= least_outlined_px && name < scene.matches->size() &&
-      (*scene.matches)[name]) {
+  const bool outlined =
+      scene.matches != nullptr && width >= least_outlined_px && name < scene.matches->size() && (*scene.matches)[name];
+  if (outlined) {
     painter.setPen(QPen(palette_.color(QPalette::Text), 2));
     painter.drawRect(left + 1, y + 2, width - 2, height - 4);
   }
-  const double room = width - 6.0;
-  if (room >= least_label_px_) label(painter, scene, name, left + 3.0, room, y, height, on_fill_[category][shade]);
+  const double edge = outlined ? 6.0 : 3.0;  // of a label from the box's sides: an outline leaves its first letter free
+  const double room = width - 2.0 * edge;
+  if (room >= least_label_px_) label(painter, scene, name, left + edge, room, y, height, on_fill_[category][shade]);
 }
 
 // An instant with room beside it: a tick and its name. False where it has to be folded.

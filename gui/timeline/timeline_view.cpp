@@ -201,7 +201,9 @@ void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool revea
       const int area = viewport()->height() - painter_.ruler();
       QScrollBar* bar = verticalScrollBar();
       if (line->y < bar->value()) bar->setValue(std::max(0, line->y - options_.header_height));
-      if (line->y + line->height > bar->value() + area) bar->setValue(line->y + line->height - area);
+      // With the next row below, so that it does not lie under the view's frame.
+      if (line->y + line->height > bar->value() + area)
+        bar->setValue(line->y + line->height + options_.row_height - area);
     }
   }
   if (event == focus_) return;

@@ -54,6 +54,7 @@ void SideBars::set_bars(const QString& quantity, const char* unit, const std::ve
     auto* bars = new QCPBars(yAxis, xAxis);
     bars->setName(series_[s].name);
     bars->setWidth(width);
+    bars->setStackingGap(0.0);  // the pens keep neighbours apart; a gap as well would hide short parts
     QVector<double> values;
     for (const double value : series_[s].values) values.push_back(value / factor_);
     bars->setData(keys, values);

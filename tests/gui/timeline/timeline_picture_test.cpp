@@ -183,6 +183,24 @@ TEST_F(TimelinePicture, AFoldedEventUnderFocusSaysHowManyShareItsPlace) {
   EXPECT_FALSE(view_.accessibleDescription().contains("folded here"));
 }
 
+TEST_F(TimelinePicture, AHitsOutlineLeavesItsNameFree) {
+  const auto all = one_row({{0, 1'000'000}});
+  show(all);
+  const QRect box = view_.rect_of({0, 0});
+  const auto letters_from = [&] {  // the first column right of a possible outline that is not all fill
+    const QImage image = view_.viewport()->grab().toImage();
+    const QColor fill = image.pixelColor(box.right() - 20, box.center().y());
+    for (int x = box.left() + 3; x < box.left() + 40; ++x)
+      for (int y = box.top() + 4; y < box.bottom() - 4; ++y)
+        if (image.pixelColor(x, y) != fill) return x - box.left();
+    return -1;
+  };
+  const int plain = letters_from();
+  ASSERT_GT(plain, 0) << "the name is drawn";
+  view_.set_hits({true}, {{0, 0}});
+  EXPECT_EQ(letters_from(), plain + 3);
+}
+
 TEST_F(TimelinePicture, TheKeyboardsMarkIsOnTheScreenAlone) {
   show(one_row(crowded()));
   const auto corner = [&] { return view_.viewport()->grab().toImage().pixelColor(0, view_.viewport()->height() / 2); };

@@ -104,6 +104,16 @@ TEST_F(TimelineViewTest, FocusingAHiddenEventOpensItsRankAndBringsItIntoView) {
   EXPECT_FALSE(view_.rect_of(*view_.focus()).isEmpty());
 }
 
+TEST_F(TimelineViewTest, AFocusedRowFarBelowIsShownWithTheNextOne) {
+  view_.resize(1000, 160);
+  const timeline::EventRef below{row_of(1, timeline::TrackKind::steps), 1};
+  ASSERT_TRUE(view_.rect_of(below).isEmpty() || view_.rect_of(below).top() > view_.viewport()->height());
+  view_.set_focus(below);
+  const QRect rect = view_.rect_of(below);
+  EXPECT_LT(rect.bottom(), view_.viewport()->height() - 4) << "not under the frame";
+  EXPECT_GE(rect.top(), view_.area_origin().y());
+}
+
 TEST_F(TimelineViewTest, TheTooltipSaysWhatIsThere) {
   const timeline::EventRef collective{row_of(0, timeline::TrackKind::collectives), 0};
   const QString text = view_.text_at(view_.rect_of(collective).center());
