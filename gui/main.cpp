@@ -6,6 +6,7 @@
 #include "gui/window/appearance.hpp"
 #include "gui/window/main_window.hpp"
 #include "gui/window/picture.hpp"
+#include "gui/window/style.hpp"
 
 namespace {
 
@@ -25,7 +26,7 @@ int main(int argc, char** argv) {
   QApplication::setOrganizationName("ddpprof");
   QApplication::setApplicationName("ddpprof-gui");
   QApplication::setApplicationVersion(DDPPROF_VERSION);
-  QApplication::setStyle("Fusion");
+  QApplication::setStyle(new Style);
 
   QCommandLineParser parser;
   parser.setApplicationDescription("Explore trace databases: scaling, what-if, timelines.");

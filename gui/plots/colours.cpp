@@ -1,6 +1,8 @@
 #include "gui/plots/colours.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace ddpprof::gui {
 namespace {
@@ -22,7 +24,7 @@ constexpr std::array<Pair, 14> pairs = {{
     {0xffd55e00, 0xfff08a3c},  // what_if
     {0xff8c8c8c, 0xff9a9a9a},  // ideal
     {0xffcc79a7, 0xffe6a3c8},  // knee
-    {0xffb35900, 0xfff5bf4f},  // warning
+    {0xffa85400, 0xfff5bf4f},  // warning
     {0xffb00020, 0xffff8a80},  // error
 }};
 
@@ -38,6 +40,51 @@ QColor colour(Colour which, const QPalette& palette) {
 QColor readable_on(const QColor& fill) {
   const double luminance = 0.299 * fill.red() + 0.587 * fill.green() + 0.114 * fill.blue();  // Rec. 601
   return luminance > 140 ? QColor(0x10, 0x10, 0x10) : QColor(Qt::white);
+}
+
+namespace {
+
+// WCAG 2.1: relative luminance.
+double luminance(const QColor& colour) {
+  const auto linear = [](double part) {
+    return part <= 0.03928 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) + 0.0722 * linear(colour.blueF());
+}
+
+QColor mixed(const QColor& from, const QColor& to, double share) {
+  const auto part = [share](float a, float b) { return static_cast<float>(a + share * (b - a)); };
+  return QColor::fromRgbF(part(from.redF(), to.redF()), part(from.greenF(), to.greenF()),
+                          part(from.blueF(), to.blueF()));
+}
+
+// The first on the way from `colour` to the text's that stands out from everything a control lies on.
+QColor standing_out(const QColor& colour, const QPalette& palette) {
+  constexpr double margin = 1.15;  // a line that is smoothed at its sides loses some
+  const QColor text = palette.color(QPalette::Active, QPalette::WindowText);
+  for (double share = 0.0; share < 1.0; share += 0.05) {
+    const QColor tried = mixed(colour, text, share);
+    bool enough = true;
+    for (const auto role : {QPalette::Window, QPalette::Base, QPalette::Button})
+      enough = enough && contrast_ratio(tried, palette.color(QPalette::Active, role)) >= margin * shape_contrast_least;
+    if (enough) return tried;
+  }
+  return text;
+}
+
+}  // namespace
+
+double contrast_ratio(const QColor& a, const QColor& b) {
+  const double of_a = luminance(a), of_b = luminance(b);
+  return (std::max(of_a, of_b) + 0.05) / (std::min(of_a, of_b) + 0.05);
+}
+
+QColor edge_colour(const QPalette& palette) {
+  return standing_out(palette.color(QPalette::Active, QPalette::Window), palette);
+}
+
+QColor pressed_colour(const QPalette& palette) {
+  return standing_out(palette.color(QPalette::Active, QPalette::Link), palette);
 }
 
 QPalette light_palette() {
@@ -61,7 +108,7 @@ QPalette dark_palette() {
   palette.setColor(QPalette::Base, QColor(0x1e, 0x1f, 0x22));
   palette.setColor(QPalette::AlternateBase, QColor(0x26, 0x28, 0x2c));
   palette.setColor(QPalette::Button, QColor(0x38, 0x3a, 0x40));
-  palette.setColor(QPalette::Highlight, QColor(0x2f, 0x7f, 0xbf));
+  palette.setColor(QPalette::Highlight, QColor(0x2a, 0x76, 0xb3));
   palette.setColor(QPalette::HighlightedText, Qt::white);
   for (const auto role :
        {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText, QPalette::BrightText})

@@ -31,6 +31,14 @@ QColor colour(Colour, const QPalette&);
 
 QColor readable_on(const QColor& fill);  // for text
 
+// WCAG 2.1's contrast ratio, 1 to 21: text needs 4.5, what is no text 3.
+inline constexpr double text_contrast_least = 4.5, shape_contrast_least = 3.0;
+double contrast_ratio(const QColor&, const QColor&);
+// What stands out from window, base and button by shape_contrast_least: the edge of a box that is ticked or not, and
+// of a button that is pressed.
+QColor edge_colour(const QPalette&);
+QColor pressed_colour(const QPalette&);
+
 // The whole program's palette where the user asks for one; the desktop's own otherwise.
 QPalette light_palette();
 QPalette dark_palette();
