@@ -114,10 +114,16 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired& paire
   return table;
 }
 
-Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences) {
-  const Source in_a = source_of(a), in_b = source_of(b);
+Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences,
+               const std::function<bool()>& stop) {
+  const auto stopped = [&stop] { return stop && stop(); };
+  if (stopped()) return {};
+  const Source in_a = source_of(a);
+  if (stopped()) return {};
+  const Source in_b = source_of(b);
   const Paired paired = pair_up(in_a, in_b);
-  const std::vector<Difference> all = differences(paired);
+  const std::vector<Difference> all = differences(paired, stopped);
+  if (stopped()) return {};
   return {"compare",
           "Comparison",
           {compare_answer_table(in_a, in_b, paired, all),

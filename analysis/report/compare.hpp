@@ -1,6 +1,7 @@
 // Two trace databases beside each other: what differs, the largest difference that is sure first.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@ struct KeyDifference {
 };
 
 // The report `compare` (docs/report.md). The same two files give the same report. Throws store::DatabaseError when one
-// of them cannot be read.
-Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences);
+// of them cannot be read. `stop` is asked before each part of the work, every interval among them; once it says so the
+// report is empty.
+Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences,
+               const std::function<bool()>& stop = {});
 
 // The words of the column `verdict`.
 inline constexpr const char* different = "different";

@@ -3,6 +3,7 @@
 
 #include <SQLiteCpp/Exception.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,8 +39,8 @@ struct Difference {
 };
 
 // Every time of every pair that is not zero in both files: different ones first, then what cannot be told, then
-// where no difference shows; in each the largest part of a step on top.
-std::vector<Difference> differences(const Paired&);
+// where no difference shows; in each the largest part of a step on top. Empty once `stopped` says so.
+std::vector<Difference> differences(const Paired&, const std::function<bool()>& stopped);
 
 // What one of the files reads; its errors name that file.
 template <class Read>

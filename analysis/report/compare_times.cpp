@@ -142,11 +142,13 @@ double median_samples(const Configuration& c) {
 
 double Difference::of_step() const { return pair->step_a_s > 0 ? (b_s - a_s) / pair->step_a_s : 0.0; }
 
-std::vector<Difference> differences(const Paired& paired) {
+std::vector<Difference> differences(const Paired& paired, const std::function<bool()>& stopped) {
   std::vector<Difference> all;
   for (const Pair& pair : paired.both) {
-    for (const Part& part : parts)
+    for (const Part& part : parts) {
+      if (stopped()) return {};
       if (std::optional<Difference> d = difference(pair, part)) all.push_back(std::move(*d));
+    }
   }
   std::stable_sort(all.begin(), all.end(), [](const Difference& x, const Difference& y) {
     return std::pair(order(x), -std::abs(x.of_step())) < std::pair(order(y), -std::abs(y.of_step()));

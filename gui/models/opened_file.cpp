@@ -94,16 +94,22 @@ void read_models(OpenedFile& file, store::Database& database) {
 
 }  // namespace
 
-std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path) {
+std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, const std::function<bool()>& stop) {
+  const auto stopped = [&stop] { return stop && stop(); };
+  if (stopped()) return nullptr;
   store::Database database = store::Database::open_read(path);  // an older file is brought up to date here
   auto file = std::make_shared<OpenedFile>();
   file->path = path;
   file->identity = identity_of(path);
   try {
+    if (stopped()) return nullptr;
     file->configurations = report::read_configurations(database.sql());
     file->measurements = measurements_of(file->configurations);
+    if (stopped()) return nullptr;
     file->notices = report::notices(database, file->configurations);
+    if (stopped()) return nullptr;
     read_scenario(*file, database);
+    if (stopped()) return nullptr;
     read_models(*file, database);
   } catch (const store::DatabaseError&) {
     throw;

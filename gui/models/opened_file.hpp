@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -53,8 +54,8 @@ struct OpenedFile {
 };
 
 // Throws store::DatabaseError when the file is missing, foreign, damaged, locked or of another version; what() says so
-// with the path and what to do.
-std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path&);
+// with the path and what to do. `stop` is asked before each part of the work; null once it says so.
+std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path&, const std::function<bool()>& stop = {});
 
 // A report of the file, as `ddpprof report` prints it. Opens the file anew: for any thread.
 report::Report read_report(const std::filesystem::path&, const std::string& name);

@@ -8,7 +8,9 @@
 #include <QFileInfo>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPushButton>
 #include <QSettings>
+#include <QShortcut>
 #include <QSplitter>
 #include <QStatusBar>
 #include <QTabWidget>
@@ -51,14 +53,37 @@ MainWindow::MainWindow(QWidget* parent)
   make_menus();
   // Every table alike, so that no page forgets one; tables made later are connected by who makes them.
   for (const TableView* table : findChildren<TableView*>()) connect(table, &TableView::says, this, &MainWindow::say);
-  connect(&opening_, &Job::running_changed, this, [this](bool running) {
-    if (running) statusBar()->showMessage(tr("Reading…"));
-  });
+  make_cancel();
   setWindowTitle(tr("ddpprof"));
   restore_layout();
 }
 
 void MainWindow::say(const QString& message) { statusBar()->showMessage(message, 8000); }
+
+void MainWindow::make_cancel() {
+  cancel_ = new QPushButton(tr("Cancel"), this);
+  cancel_->setToolTip(tr("Do not open the file that is being read (Escape)"));
+  statusBar()->addPermanentWidget(cancel_);
+  escape_ = new QShortcut(Qt::Key_Escape, this);
+  connect(cancel_, &QPushButton::clicked, this, &MainWindow::cancel_opening);
+  connect(escape_, &QShortcut::activated, this, &MainWindow::cancel_opening);
+  // A page may be at work that Escape ends as well: each press ends one of the two.
+  connect(escape_, &QShortcut::activatedAmbiguously, this, &MainWindow::cancel_opening);
+  connect(&opening_, &Job::running_changed, this, &MainWindow::show_reading);
+  show_reading(false);
+}
+
+void MainWindow::show_reading(bool reading) {
+  if (reading) statusBar()->showMessage(tr("Reading %1… Escape cancels.").arg(QFileInfo(reading_).fileName()));
+  escape_->setEnabled(reading);
+  cancel_->setVisible(reading);
+}
+
+void MainWindow::cancel_opening() {
+  if (!opening_.running()) return;
+  opening_.cancel();
+  say(tr("Cancelled: %1 was not opened.").arg(QFileInfo(reading_).fileName()));
+}
 
 void MainWindow::make_docks() {
   for (std::size_t i = 0; i < pages_.size(); ++i) {
@@ -123,7 +148,8 @@ void MainWindow::make_menus() {
 
 void MainWindow::open(const QString& path) {
   const std::filesystem::path file = path.toStdString();
-  opening_.start([file](const Cancelled&) { return open_file(file); },
+  reading_ = path;
+  opening_.start([file](const Cancelled& cancelled) { return open_file(file, cancelled); },
                  [this, path](const std::shared_ptr<const OpenedFile>& opened_file) {
                    file_ = opened_file;
                    selection_.set_range(std::nullopt);

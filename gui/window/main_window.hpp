@@ -11,6 +11,8 @@
 
 class QDockWidget;
 class QMenu;
+class QPushButton;
+class QShortcut;
 class QTabWidget;
 
 namespace ddpprof::gui {
@@ -28,6 +30,7 @@ class MainWindow : public QMainWindow {
   // Reads the file off this thread; every page shows it once it is read. A file that cannot be read is said in the
   // diagnostics bar and what was shown stays.
   void open(const QString& path);
+  void cancel_opening();  // what is shown stays
   void close_file();
   bool opening() const { return opening_.running(); }
   std::shared_ptr<const OpenedFile> file() const { return file_; }
@@ -57,6 +60,8 @@ class MainWindow : public QMainWindow {
   void make_docks();
   void show_docks();  // where there is a selected range, beside every page but their own
   void make_menus();
+  void make_cancel();
+  void show_reading(bool reading);
   HelpDialog& help();
   void fill_recent();
   void choose_file();
@@ -67,6 +72,9 @@ class MainWindow : public QMainWindow {
   std::shared_ptr<const OpenedFile> file_;
   DiagnosticsBar* diagnostics_;
   QTabWidget* tabs_;
+  QString reading_;                // the path that is being opened
+  QPushButton* cancel_ = nullptr;  // in the status bar while a file is read
+  QShortcut* escape_ = nullptr;
   QMenu* recent_ = nullptr;
   HelpDialog* help_ = nullptr;  // once it was asked for
   bool keeps_layout_ = true;

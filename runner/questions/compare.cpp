@@ -30,7 +30,7 @@ Keys keys_of(store::Database& database) {
 
 }  // namespace
 
-report::Report compare(store::Database& a, store::Database& b) {
+report::Report compare(store::Database& a, store::Database& b, const std::function<bool()>& stop) {
   const Keys of_a = keys_of(a), of_b = keys_of(b);
   std::vector<report::KeyDifference> differences;
   if (!of_a.missing.empty() || !of_b.missing.empty()) {
@@ -38,7 +38,7 @@ report::Report compare(store::Database& a, store::Database& b) {
     if (of_a.missing.empty() != of_b.missing.empty() || of_a.text != of_b.text)
       differences.push_back(
           {"(whole)", of_a.missing.empty() ? "stored" : of_a.missing, of_b.missing.empty() ? "stored" : of_b.missing});
-    return report::compare(a, b, differences);
+    return report::compare(a, b, differences, stop);
   }
   std::map<std::string, std::string> left;
   for (const scenario::KeyValue& key : of_b.values) left[key.key] = key.value;
@@ -50,7 +50,7 @@ report::Report compare(store::Database& a, store::Database& b) {
   }
   for (const scenario::KeyValue& key : of_b.values)
     if (left.contains(key.key)) differences.push_back({key.key, "", key.value});
-  return report::compare(a, b, differences);
+  return report::compare(a, b, differences, stop);
 }
 
 }  // namespace ddpprof::questions

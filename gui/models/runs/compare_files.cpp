@@ -6,12 +6,13 @@
 namespace ddpprof::gui {
 
 report::Report compare_files(const std::filesystem::path& a, const std::filesystem::path& b,
-                             const Cancelled& cancelled) {
+                             const std::function<bool()>& stop) {
+  const auto stopped = [&stop] { return stop && stop(); };
+  if (stopped()) return {};
   store::Database in_a = store::Database::open_read(a);
-  if (cancelled()) return {};
+  if (stopped()) return {};
   store::Database in_b = store::Database::open_read(b);
-  if (cancelled()) return {};
-  return questions::compare(in_a, in_b);
+  return questions::compare(in_a, in_b, stop);
 }
 
 }  // namespace ddpprof::gui

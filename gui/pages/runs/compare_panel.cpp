@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QShortcut>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTimer>
@@ -41,6 +42,8 @@ QWidget* titled(const report::Table& table, TableView* view, QWidget* parent) {
 ComparePanel::ComparePanel(QWidget* parent)
     : QWidget(parent),
       compare_(new QPushButton(tr("Compar&e"), this)),
+      cancel_(new QPushButton(tr("Cancel"), this)),
+      escape_(new QShortcut(Qt::Key_Escape, this, nullptr, nullptr, Qt::WidgetWithChildrenShortcut)),
       swap_(new QPushButton(tr("Swap"), this)),
       status_(new QLabel(this)),
       words_(new TableView(this)),
@@ -51,6 +54,8 @@ ComparePanel::ComparePanel(QWidget* parent)
   b_ = add_row(*grid, 1, tr("B, the othe&r:"), tr("the database that is compared: ratios are B / A"));
   grid->addWidget(swap_, 0, 3);
   grid->addWidget(compare_, 1, 3);
+  grid->addWidget(cancel_, 1, 4);
+  cancel_->setToolTip(tr("End the comparison (Escape); what is shown stays"));
   grid->setColumnStretch(1, 1);
   status_->setWordWrap(true);
   status_->setAccessibleName(tr("What became of the comparison"));
@@ -71,6 +76,9 @@ ComparePanel::ComparePanel(QWidget* parent)
   layout->addWidget(splitter, 1);
   connect(compare_, &QPushButton::clicked, this, &ComparePanel::compare);
   connect(swap_, &QPushButton::clicked, this, &ComparePanel::swap);
+  connect(cancel_, &QPushButton::clicked, this, &ComparePanel::cancel);
+  connect(escape_, &QShortcut::activated, this, &ComparePanel::cancel);
+  connect(escape_, &QShortcut::activatedAmbiguously, this, &ComparePanel::cancel);  // the window reads a file as well
   connect(&job_, &Job::running_changed, this, &ComparePanel::update_button);
   update_button();
   status_->setText(
@@ -109,6 +117,9 @@ QString ComparePanel::status() const { return status_->text(); }
 void ComparePanel::update_button() {
   compare_->setEnabled(!a().isEmpty() && !b().isEmpty() && !job_.running());
   swap_->setEnabled(!a().isEmpty() || !b().isEmpty());
+  if (cancel_->hasFocus() && !job_.running()) compare_->setFocus();
+  cancel_->setEnabled(job_.running());
+  escape_->setEnabled(job_.running());
 }
 
 void ComparePanel::swap() {
@@ -119,8 +130,16 @@ void ComparePanel::swap() {
   if (again) compare();
 }
 
+void ComparePanel::cancel() {
+  if (!job_.running()) return;
+  job_.cancel();
+  status_->setText(before_);
+  emit says(tr("Comparison cancelled"));
+}
+
 void ComparePanel::compare() {
   if (a().isEmpty() || b().isEmpty()) return;
+  if (!job_.running()) before_ = status();
   const QString in_a = a(), in_b = b();  // the fields may say something else by the end
   status_->setText(tr("Comparing…"));
   job_.start([a = std::filesystem::path(in_a.toStdString()), b = std::filesystem::path(in_b.toStdString())](

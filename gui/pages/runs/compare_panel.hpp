@@ -11,6 +11,7 @@ class QGridLayout;
 class QLabel;
 class QLineEdit;
 class QPushButton;
+class QShortcut;
 class QTabWidget;
 
 namespace ddpprof::gui {
@@ -35,6 +36,7 @@ class ComparePanel : public QWidget {
 
  public slots:
   void compare();
+  void cancel();  // what was shown before is shown still
   void swap();
 
  signals:
@@ -50,12 +52,15 @@ class ComparePanel : public QWidget {
   QLineEdit* a_;
   QLineEdit* b_;
   QPushButton* compare_;
+  QPushButton* cancel_;
+  QShortcut* escape_;
   QPushButton* swap_;
   QLabel* status_;
   TableView* words_;
   QTabWidget* tables_;
   std::vector<std::pair<std::string, TableView*>> views_;
   Job job_;
+  QString before_;  // status() when the comparison that runs was started
   report::Report report_;
   bool has_report_ = false;
 };

@@ -19,8 +19,10 @@
 #include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QThreadPool>
 
 #include "analysis/report/display.hpp"
+#include "gui/models/runs/compare_files.hpp"
 #include "gui/pages/runs/compare_panel.hpp"
 #include "gui/pages/runs/open_panel.hpp"
 #include "gui/pages/runs/run_panel.hpp"
@@ -281,6 +283,62 @@ TEST_F(RunsPageTest, TheAnswerNamesTheFilesThatWereCompared) {
   ASSERT_FALSE(panel.shown()->tables.empty());
   EXPECT_TRUE(panel.status().contains("before.db")) << panel.status().toStdString();
   EXPECT_FALSE(panel.status().contains("where.db")) << panel.status().toStdString();
+}
+
+TEST_F(RunsPageTest, AComparisonStopsBeforeAnyPart) {
+  const std::string a = database("a.db").toStdString(), b = database("b.db").toStdString();
+  int parts = 0;
+  const report::Report whole = compare_files(a, b, [&] {
+    ++parts;
+    return false;
+  });
+  ASSERT_FALSE(whole.tables.empty());
+  EXPECT_GT(parts, 10) << "both files, and each time's interval";
+  for (int last = 1; last <= parts; ++last) {
+    int asked = 0;
+    EXPECT_TRUE(compare_files(a, b, [&] { return ++asked >= last; }).tables.empty()) << last;
+    EXPECT_LE(asked, last + 2) << "it went on after it was told to stop";
+  }
+}
+
+TEST_F(RunsPageTest, AComparisonIsCancelledEarlyAndLateAndMadeAgain) {
+  ComparePanel& panel = page_->comparison();
+  page_->opening().compare_requested(database("a.db"), true);
+  QSignalSpy done(&panel, &ComparePanel::compared);
+  page_->opening().compare_requested(database("b.db"), false);
+  ASSERT_TRUE(done.wait(patience_ms));
+  ASSERT_TRUE(QTest::qWaitForWindowActive(page_.get()));
+  const QString status = panel.status();
+  const int rows = panel.view("compare_time")->model()->rowCount();
+  QPushButton* cancel = nullptr;
+  for (QPushButton* button : panel.findChildren<QPushButton*>())
+    if (button->text() == "Cancel") cancel = button;
+  ASSERT_NE(cancel, nullptr);
+  EXPECT_FALSE(cancel->isEnabled());
+  const QString other = database("other.db");
+  for (const bool late : {false, true}) {
+    SCOPED_TRACE(late);
+    panel.set_b(other);
+    panel.compare();
+    ASSERT_TRUE(panel.running());
+    EXPECT_EQ(panel.status(), "Comparing…");
+    if (late) {
+      QThreadPool::globalInstance()->waitForDone();  // compared; its answer waits for this thread
+      QTest::keyClick(&panel, Qt::Key_Escape);
+    } else {
+      QTest::mouseClick(cancel, Qt::LeftButton);
+    }
+    EXPECT_FALSE(panel.running());
+    QThreadPool::globalInstance()->waitForDone();
+    QCoreApplication::processEvents();
+    EXPECT_EQ(done.count(), 1) << "the first alone";
+    EXPECT_EQ(panel.status(), status);
+    ASSERT_NE(panel.shown(), nullptr);
+    EXPECT_EQ(panel.view("compare_time")->model()->rowCount(), rows);
+  }
+  panel.compare();
+  ASSERT_TRUE(done.wait(patience_ms));
+  EXPECT_TRUE(panel.status().contains("other.db")) << panel.status().toStdString();
 }
 
 TEST_F(RunsPageTest, EachLetterLeadsToOneControl) {

@@ -1,0 +1,102 @@
+// A file that is being opened is let go: by the button, by Escape, early and late; the next one opens as ever.
+#include <gtest/gtest.h>
+
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QStatusBar>
+#include <QTest>
+#include <QThreadPool>
+
+#include "gui/window/main_window.hpp"
+#include "tests/gui/window/files.hpp"
+
+namespace ddpprof::gui {
+namespace {
+
+using test::Folder;
+
+TEST(OpenFile, StopsBeforeAnyPartAndReadsNoFurther) {
+  const Folder folder;
+  test::write_sound(folder / "run.db");
+  int parts = 0;
+  ASSERT_NE(open_file(folder / "run.db",
+                      [&] {
+                        ++parts;
+                        return false;
+                      }),
+            nullptr);
+  EXPECT_GE(parts, 4) << "the file, configurations, notices, scenario, models";
+  for (int last = 1; last <= parts; ++last) {
+    int asked = 0;
+    EXPECT_EQ(open_file(folder / "run.db", [&] { return ++asked >= last; }), nullptr) << last;
+    EXPECT_EQ(asked, last) << "it went on after it was told to stop";
+  }
+}
+
+class CancelOpening : public testing::Test {
+ protected:
+  void SetUp() override {
+    test::write_sound(folder / "shown.db");
+    test::write_sound(folder / "next.db");
+    window.show();
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window));
+    ASSERT_TRUE(open("shown.db"));
+    shown = window.file();
+    for (QPushButton* button : window.statusBar()->findChildren<QPushButton*>()) cancel = button;
+    ASSERT_NE(cancel, nullptr);
+  }
+  QString path(const char* name) const { return QString::fromStdString((folder / name).string()); }
+  bool open(const char* name) {
+    const QSignalSpy opened(&window, &MainWindow::opened);
+    window.open(path(name));
+    return QTest::qWaitFor([&] { return opened.count() == 1; }, 30'000);
+  }
+  // Whatever the reading left behind has arrived and changed nothing; the next file opens.
+  void expect_as_it_was() {
+    EXPECT_FALSE(window.opening());
+    QThreadPool::globalInstance()->waitForDone();
+    QCoreApplication::processEvents();
+    EXPECT_EQ(window.file(), shown);
+    EXPECT_TRUE(window.windowTitle().contains("shown.db")) << window.windowTitle().toStdString();
+    EXPECT_FALSE(cancel->isVisible());
+    EXPECT_TRUE(open("next.db"));
+    EXPECT_TRUE(window.windowTitle().contains("next.db")) << window.windowTitle().toStdString();
+    EXPECT_FALSE(cancel->isVisible());
+  }
+
+  const Folder folder;
+  MainWindow window;
+  std::shared_ptr<const OpenedFile> shown;
+  QPushButton* cancel = nullptr;
+};
+
+TEST_F(CancelOpening, EarlyByTheButton) {
+  EXPECT_FALSE(cancel->isVisible()) << "nothing to cancel";
+  window.open(path("next.db"));
+  ASSERT_TRUE(cancel->isVisible());
+  EXPECT_TRUE(window.statusBar()->currentMessage().contains("Reading next.db"))
+      << window.statusBar()->currentMessage().toStdString();
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  EXPECT_EQ(window.statusBar()->currentMessage(), "Cancelled: next.db was not opened.");
+  expect_as_it_was();
+}
+
+TEST_F(CancelOpening, LateByEscapeWhenAllIsReadButNotShown) {
+  window.open(path("next.db"));
+  QThreadPool::globalInstance()->waitForDone();  // read; its answer waits for this thread
+  ASSERT_TRUE(window.opening());
+  QTest::keyClick(&window, Qt::Key_Escape);
+  EXPECT_EQ(window.statusBar()->currentMessage(), "Cancelled: next.db was not opened.");
+  expect_as_it_was();
+}
+
+TEST_F(CancelOpening, EscapeWithNothingToCancelChangesNothing) {
+  window.statusBar()->showMessage("as it was");
+  QTest::keyClick(&window, Qt::Key_Escape);
+  window.cancel_opening();
+  EXPECT_EQ(window.statusBar()->currentMessage(), "as it was");
+  expect_as_it_was();
+}
+
+}  // namespace
+}  // namespace ddpprof::gui
