@@ -154,14 +154,14 @@ TEST_F(FitEquality, OfTheFilesOwnFits) {
     store::Database database = store::Database::open_write(path("run one.db"));
     fit::write_fits(database, fit::fit_database(database));
   }
-  QSignalSpy opened(&window, &MainWindow::opened);
-  window.open(QString::fromStdString(path("run one.db").string()));
-  ASSERT_TRUE(opened.wait(test::patience_ms));
+  open("run one.db");
   compare();
 }
 
 // One measurement of each configuration: report skew pools nothing, and its columns are the page's.
 TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
+  test::write_run(path("once.db"));
+  open("once.db");
   auto& ranks = page<RanksPage>();
   ASSERT_TRUE(QTest::qWaitFor([&] { return shown(ranks).contains("ranks"); }, test::patience_ms));
   const auto cells = [](const std::string& text) {
@@ -176,7 +176,7 @@ TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
     return rows;
   };
   const auto page_rows = cells(shown(ranks).at("ranks"));
-  const Texts report = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report skew"));
+  const Texts report = tables_of(printed("ddpprof report " + quoted("once.db") + " --report skew"));
   ASSERT_TRUE(report.contains("skew"));
   std::size_t found = 0;
   for (const auto& row : cells(report.at("skew"))) {
@@ -191,7 +191,7 @@ TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
 }
 
 TEST_F(Equality, TwoFilesCompared) {
-  test::write_run(path("two.db"), 1.3);
+  test::write_run(path("two.db"), 2, 1.3);
   auto& runs = page<RunsPage>();
   auto& panel = *runs.findChild<ComparePanel*>();
   panel.set_a(QString::fromStdString(path("run one.db").string()));

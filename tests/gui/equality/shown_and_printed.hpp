@@ -2,6 +2,7 @@
 #pragma once
 
 #include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -39,7 +40,7 @@ inline constexpr const char* scenario_text =
     "learning_rate: {base: 0.0123456789, warmup_epochs: 2.5, epochs: 7}\n";
 
 // ddp at N = 1, 2, 4 and dp at 1, 2, with a scenario; `speed`: another's steps differ.
-inline void write_run(const std::filesystem::path& path, double speed = 1.0) {
+inline void write_run(const std::filesystem::path& path, int repeats = 1, double speed = 1.0) {
   store::Database database = store::Database::create(path);
   store::Inserter<store::ScenarioRow>(database).insert({1, "equal", "equal.yaml", scenario_text, scenario_text});
   fit::synthetic::Truth truth;
@@ -49,8 +50,17 @@ inline void write_run(const std::filesystem::path& path, double speed = 1.0) {
   truth.alpha_s = 300e-6;
   truth.beta_s_per_byte = 4e-9;
   truth.speed = speed;
-  fit::synthetic::add_ddp(database, truth, {1, 2, 4}, 1);
-  fit::synthetic::add_dp(database, truth, {1, 2}, 2);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    truth.speed = speed * (1.0 + 0.03 * repeat);
+    SQLite::Statement before(database.sql(), "SELECT COUNT(*) FROM measurement");
+    before.executeStep();
+    const std::int64_t last = before.getColumn(0).getInt64();
+    before.reset();
+    fit::synthetic::add_ddp(database, truth, {1, 2, 4}, static_cast<std::uint64_t>(1 + 2 * repeat));
+    fit::synthetic::add_dp(database, truth, {1, 2}, static_cast<std::uint64_t>(2 + 2 * repeat));
+    database.sql().exec("UPDATE measurement SET repeat = " + std::to_string(repeat) + " WHERE id > " +
+                        std::to_string(last));
+  }
   fit::synthetic::add_bench(database, truth, {2, 4});
   database.sql().exec("UPDATE step SET loss = 2.3 - 0.01 * step * step / (1 + shard_id)");
   database.finish_load();
@@ -123,11 +133,14 @@ inline void expect_shown(const Texts& page, const std::string& name, const std::
 class Equality : public testing::Test {
  protected:
   void SetUp() override {
-    write_run(path("run one.db"));
-    QSignalSpy opened(&window, &MainWindow::opened);
+    write_run(path("run one.db"), 2);
     window.resize(1400, 900);
     window.show();
-    window.open(QString::fromStdString(path("run one.db").string()));
+    open("run one.db");
+  }
+  void open(const std::string& name) {
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.open(QString::fromStdString(path(name).string()));
     ASSERT_TRUE(opened.wait(patience_ms));
   }
 
