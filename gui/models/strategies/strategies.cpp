@@ -8,7 +8,6 @@
 #include "analysis/fit/lanes.hpp"
 #include "analysis/report/step_lanes.hpp"
 #include "simulator/stats/summary.hpp"
-#include "simulator/step/data_parallel_devices.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::gui {
@@ -19,23 +18,6 @@ constexpr double half = 0.5;
 
 std::string advice_for(const std::string& strategy) {
   return "; measure it: strategies: [ddp, dp] in the scenario, or ddpprof run with --set strategies=[" + strategy + "]";
-}
-
-std::size_t column_of(const report::Table& table, const std::string& name) {
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (table.columns[i].name == name) return i;
-  throw std::logic_error("the memory report has no column " + name);
-}
-
-std::optional<double> number(const report::Cell& cell) {
-  if (const auto* real = std::get_if<double>(&cell)) return *real;
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-  return std::nullopt;
-}
-
-// How far apart two N are; of equals the smaller comes first where a list ascends.
-double apart(std::int64_t a, std::int64_t b) {
-  return std::abs(std::log(static_cast<double>(a)) - std::log(static_cast<double>(b)));
 }
 
 // The measured step of a configuration that is nearest its median, over all repeats.
@@ -51,19 +33,6 @@ const report::RunStep* typical(const report::Configuration& configuration) {
 }
 
 }  // namespace
-
-std::vector<MeasuredMemory> memory_of(const report::Report& memory) {
-  std::vector<MeasuredMemory> all;
-  const report::Table& table = memory.tables.at(0);
-  const std::size_t model = column_of(table, "model"), strategy = column_of(table, "strategy"),
-                    workers = column_of(table, "workers"), batch = column_of(table, "global_batch_samples"),
-                    device_0 = column_of(table, "device0_peak_bytes"), others = column_of(table, "others_peak_bytes");
-  for (const report::Row& row : table.rows)
-    all.push_back({std::get<std::string>(row[model]), std::get<std::string>(row[strategy]),
-                   std::get<std::int64_t>(row[workers]), std::get<std::int64_t>(row[batch]), number(row[device_0]),
-                   number(row[others])});
-  return all;
-}
 
 Strategies::Strategies(std::shared_ptr<const OpenedFile> file) : file_(std::move(file)) {
   file_->check_unchanged();
@@ -215,100 +184,6 @@ void Strategies::add_lanes(Side& side, std::int64_t workers, std::int64_t rank) 
   } catch (const std::invalid_argument& error) {
     side.why_no_lanes = error.what();
   }
-}
-
-double Strategies::optimizer_bytes() const {
-  const report::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
-  if (!some || !file_->scenario) return 0.0;
-  const scenario::Optimizer& optimizer = file_->scenario->workload.optimizer;
-  const double states = optimizer.kind != scenario::OptimizerKind::sgd ? 2.0 : optimizer.momentum != 0.0 ? 1.0 : 0.0;
-  return states * static_cast<double>(some->parameter_bytes);
-}
-
-// What the copies of so many replicas carry; without measured copies the parameters alone.
-step::DataParallelStep Strategies::copying(std::int64_t workers) const {
-  step::DataParallelStep step;
-  step.replicas = workers;
-  const report::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
-  if (some) step.parameter_bytes = static_cast<double>(some->parameter_bytes);
-  if (!file_->models) return step;
-  const auto& measured = file_->models->copies.bytes_per_replica;
-  const auto take = [&](const char* phase, double& bytes) {
-    if (const auto found = measured.find(phase); found != measured.end()) bytes = found->second;
-  };
-  take("scatter", step.input_bytes);
-  take("gather", step.output_bytes);
-  return step;
-}
-
-DeviceMemory Strategies::memory(const std::string& strategy, std::int64_t workers) const {
-  const report::Configuration* some = largest(strategy);
-  const MeasuredMemory* nearest = nullptr;
-  for (const MeasuredMemory& one : memory_) {
-    const report::Configuration* same = configuration(strategy, one.workers);
-    if (one.strategy != strategy || !one.device_0_bytes || !same || same->model != one.model ||
-        same->global_batch() != one.global_batch)
-      continue;
-    // DataParallel on one device has no root: it tells nothing of several.
-    if (strategy == "dp" && (one.workers == 1) != (workers == 1)) continue;
-    if (nearest == nullptr || apart(one.workers, workers) < apart(nearest->workers, workers)) nearest = &one;
-  }
-  if (nearest == nullptr) {
-    if (strategy == "dp") return data_parallel_memory(workers);
-    return {{}, {}, false, some ? "this file holds no memory of " + strategy + ": measure again" : "not measured"};
-  }
-  DeviceMemory out{nearest->device_0_bytes, nearest->others_bytes, nearest->workers == workers, ""};
-  if (out.measured) {
-    out.how = "measured";
-    return out;
-  }
-  out.how = "as measured at N = " + std::to_string(nearest->workers);
-  if (strategy == "ddp") {
-    if (nearest->workers == 1 || workers == 1) out.how += "; DDP keeps its buckets at any N";
-    return out;
-  }
-  const double optimizer = optimizer_bytes();
-  const double more = step::memory(copying(workers), optimizer, 0.0).device_0_bytes -
-                      step::memory(copying(nearest->workers), optimizer, 0.0).device_0_bytes;
-  out.device_0_bytes = *out.device_0_bytes + more;
-  out.how = "simulated: N = " + std::to_string(nearest->workers) +
-            " as measured, every further replica with its inputs and outputs";
-  return out;
-}
-
-DeviceMemory Strategies::data_parallel_memory(std::int64_t workers) const {
-  if (!largest("dp") && !largest("ddp")) return {{}, {}, false, "not measured"};
-  const step::DataParallelMemory least = step::memory(copying(workers), optimizer_bytes(), 0.0);
-  DeviceMemory out{
-      least.device_0_bytes, {}, false, "simulated, at least: parameters, gradients and optimizer, without activations"};
-  if (workers > 1) out.others_bytes = least.other_bytes;
-  return out;
-}
-
-Traffic Strategies::traffic(const std::string& strategy, std::int64_t workers) const {
-  const auto n = static_cast<double>(workers);
-  const report::Configuration* some = largest(strategy) ? largest(strategy) : largest(strategy == "dp" ? "ddp" : "dp");
-  if (!some) return {{}, {}, "nothing was measured"};
-  if (workers == 1) return {0.0, 0.0, "one worker exchanges nothing"};
-  if (strategy == "dp") {
-    const step::DataParallelStep step = copying(workers);
-    const bool all = step.input_bytes > 0.0 || step.output_bytes > 0.0;
-    return {(n - 1.0) * (step.parameter_bytes + step.input_bytes),
-            (n - 1.0) * (step.parameter_bytes + step.output_bytes),
-            all ? "device 0: parameters and inputs out, outputs and gradients in, for each other replica"
-                : "device 0: parameters out and gradients in, for each other replica; inputs and outputs were not "
-                  "measured"};
-  }
-  double bytes = static_cast<double>(some->parameter_bytes);
-  if (file_->models && !file_->models->measured.ddp.empty()) {
-    // What is on the wire where a hook compresses.
-    const std::vector<fit::Bucket>& buckets = file_->models->measured.ddp.rbegin()->second.buckets;
-    double reduced = 0.0;
-    for (const fit::Bucket& bucket : buckets) reduced += static_cast<double>(bucket.bytes);
-    if (reduced > 0.0) bytes = reduced;
-  }
-  const double each_way = 2.0 * (n - 1.0) / n * bytes;
-  return {each_way, each_way, "each rank: 2 (N - 1) / N of the gradients each way, as a ring moves them"};
 }
 
 }  // namespace ddpprof::gui
