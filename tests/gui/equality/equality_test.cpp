@@ -13,6 +13,7 @@
 #include "gui/pages/runs/compare_panel.hpp"
 #include "gui/pages/runs/runs_page.hpp"
 #include "gui/pages/scaling/scaling_page.hpp"
+#include "gui/widgets/diagnostics_bar.hpp"
 #include "tests/gui/equality/shown_and_printed.hpp"
 
 namespace ddpprof::gui {
@@ -188,6 +189,13 @@ TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
     }
   }
   EXPECT_EQ(found, page_rows.size());
+}
+
+TEST_F(Equality, WhatIsDoubtful) {
+  const Texts page = shown(window.diagnostics());
+  const Texts report = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report summary"));
+  ASSERT_TRUE(report.contains("notices"));
+  expect_shown(page, "notices", report.at("notices"));
 }
 
 TEST_F(Equality, TwoFilesCompared) {

@@ -62,6 +62,15 @@ inline void write_run(const std::filesystem::path& path, int repeats = 1, double
                         std::to_string(last));
   }
   fit::synthetic::add_bench(database, truth, {2, 4});
+  store::DiagnosticRow lost;
+  lost.measurement_id = 2;
+  lost.severity = "error";
+  lost.code = "shard_full";
+  lost.count = 3;
+  lost.message = "events were dropped, \"some\" of them";
+  lost.advice = "Trace fewer steps.";
+  lost.rank = 1;
+  store::Inserter<store::DiagnosticRow>(database).insert(lost);
   database.sql().exec("UPDATE step SET loss = 2.3 - 0.01 * step * step / (1 + shard_id)");
   database.finish_load();
 }
