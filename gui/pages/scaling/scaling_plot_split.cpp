@@ -14,6 +14,10 @@ std::vector<double> in_order_ms(const StepParts& of, bool copies) {
   return values_s;
 }
 
+// A rank's own compute and what ranks that share its cores add, which no measured step tells apart: in the words of the
+// table of why, which does.
+QString own_and_sharing() { return ScalingPlot::tr("compute + sharing"); }
+
 struct Stack {
   explicit Stack(std::size_t size) : values(size) {}
   void add(std::int64_t workers, const std::vector<double>& of) {
@@ -28,11 +32,11 @@ struct Stack {
 
 std::vector<StackPart> ScalingPlot::parts_of_step(bool copies) {
   if (copies)
-    return {{tr("compute"), Colour::compute},
+    return {{own_and_sharing(), Colour::compute},
             {tr("copies"), Colour::copies},
             {tr("input"), Colour::input},
             {tr("other"), Colour::other}};
-  return {{tr("compute"), Colour::compute},
+  return {{own_and_sharing(), Colour::compute},
           {tr("overlapped communication"), Colour::overlapped},
           {tr("exposed communication"), Colour::exposed},
           {tr("skew"), Colour::skew},
@@ -65,7 +69,7 @@ QStringList ScalingPlot::reading_of_parts(std::int64_t workers) const {
     lines += found == all.end() ? tr("%1: %2").arg(name, text(value_s))
                                 : tr("%1: %2 (measured %3)").arg(name, text(value_s), text(measured_s));
   };
-  add(tr("compute"), model.compute_s + model.overlapped_s, measured.compute_s + measured.overlapped_s);
+  add(own_and_sharing(), model.compute_s + model.overlapped_s, measured.compute_s + measured.overlapped_s);
   add(tr("of it beside communication"), model.overlapped_s, measured.overlapped_s);
   add(copies_ ? tr("copies") : tr("exposed"), model.exposed_s, measured.exposed_s);
   add(tr("skew"), model.skew_s, measured.skew_s);
