@@ -36,8 +36,9 @@ const CurvePoint* Curve::at(std::int64_t workers) const {
   return found != points.end() && found->workers == workers ? &*found : nullptr;
 }
 
-Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, const fit::WhatIf& change,
-                 double one_step_s) {
+Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, const fit::WhatIf& change) {
+  // As predictions have it: also where a prediction for one worker alone would be refused.
+  const double one_step_s = predictor.central(1).step_s();
   Curve curve;
   curve.points.reserve(outlooks.size());
   const auto known = static_cast<double>(predictor.largest_measured());
@@ -54,7 +55,10 @@ Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, cons
     const double step_s = outlook.terms.step_s();
     point.step_s = {step_s, outlook.low_s, outlook.high_s};
     point.throughput = {throughput(step_s), throughput(outlook.high_s), throughput(outlook.low_s)};
-    point.efficiency = {one_step_s / step_s, one_step_s / outlook.high_s, one_step_s / outlook.low_s};
+    // How many times the samples a change makes of a worker's step; 1 without.
+    const double samples_ratio = predictor.throughput(workers, 1.0, change) / predictor.throughput(workers, 1.0);
+    const auto efficiency = [&](double at_s) { return samples_ratio * (one_step_s / at_s); };
+    point.efficiency = {efficiency(step_s), efficiency(outlook.high_s), efficiency(outlook.low_s)};
     point.speedup = {n * point.efficiency.value, n * point.efficiency.low, n * point.efficiency.high};
     point.far = n > far_beyond * known;
     point.wide = is_wide(point.step_s);

@@ -1,8 +1,9 @@
 // A strategy's figures over N as they are drawn: of each N the step and what follows from it, and where communication
 // takes over.
 //
-// The figures are those of fit::Predictor. Efficiency is a step of one worker over a step of N: weak scaling, as in the
-// table of predictions; under a change both are changed. The intervals are the step's; N = 1 is taken as known.
+// The figures are those of fit::Predictor. Speedup is a throughput over that of one worker without a change, whether
+// the curve has one or not, so that curves compare; efficiency is speedup over N: weak scaling, as in the table of
+// predictions. The intervals are the step's; N = 1 is taken as known.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,7 @@ inline constexpr double far_beyond = 4.0;  // times the largest measured N: as p
 
 using Outlooks = std::map<std::int64_t, fit::Outlook>;  // by N
 
-// `one_step_s`: of one worker, under the same change.
-Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&, double one_step_s);
+Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&);
 
 // Of these points alone, by share in ascending order: a first look, while fit::Predictor::knees is still looking.
 std::vector<fit::Knee> drawn_knees(const Curve&);

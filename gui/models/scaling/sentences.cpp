@@ -121,7 +121,9 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
           fmt::format("{} the throughput ({} {} to {}).", times(change.speedup), interval_name(row.confidence),
                       times(change.speedup_low), times(change.speedup_high)));
       if (const CurvePoint* point = shot.changed ? shot.changed->at(n) : nullptr)
-        add("Then efficient", percent(point->efficiency.value) + ", against one worker with the same change.");
+        add("Then efficient",
+            fmt::format("{} of {} times one worker's throughput without the change: as much as {} such workers.",
+                        percent(point->efficiency.value), n, report::format_significant(point->speedup.value, 3)));
       add("Then binds", bound_sentence(change.changed_bound, answer.changed_gains));
       add("Then knee", knee_sentence(shot.changed_knees, copies));
     } else {

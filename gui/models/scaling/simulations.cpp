@@ -137,16 +137,4 @@ std::optional<std::vector<fit::Knee>> Simulations::knees(const Knobs& knobs, con
   return found;
 }
 
-double Simulations::one_step_s(const Knobs& knobs, const fit::WhatIf& change) {
-  const fit::WhatIf alone = for_one_worker(change);
-  const auto simulated = predictor(knobs);
-  // As predictions have it: also where a prediction for one worker alone would be refused.
-  if (!alone.any()) return simulated->central(1).step_s();
-  Outlooks one;
-  const std::int64_t first[] = {1};
-  add(
-      knobs, change, first, Clock::time_point::max(), [] { return false; }, one);
-  return one.at(1).why_not.empty() ? one.at(1).terms.step_s() : simulated->central(1).step_s();
-}
-
 }  // namespace ddpprof::gui::whatif

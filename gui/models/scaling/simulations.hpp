@@ -40,9 +40,6 @@ class Simulations {
   std::optional<std::vector<fit::Knee>> knees(const Knobs&, const fit::WhatIf&, Clock::time_point deadline,
                                               const std::function<bool()>& stop);
 
-  // The step of one worker, under a change or none.
-  double one_step_s(const Knobs&, const fit::WhatIf&);
-
   // measured_points of the base strategy: their intervals take longer than a frame, and no knob changes them.
   std::shared_ptr<const std::vector<MeasuredPoint>> measured(const Knobs&);
 

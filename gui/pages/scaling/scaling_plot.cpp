@@ -200,9 +200,12 @@ void ScalingPlot::draw_lines(Quantity quantity) {
     }
     ideal_->setData(x, y, true);
     ideal_->addToLegend();
-    ideal_->setName(quantity == Quantity::step         ? tr("ideal: as one worker")
-                    : quantity == Quantity::efficiency ? tr("ideal: 100 %")
-                                                       : tr("ideal: N times one worker"));
+    // Speedup and efficiency of a change, too, are against one worker without it.
+    const QString one_worker = shot.changed ? tr("one unchanged worker") : tr("one worker");
+    ideal_->setName(quantity == Quantity::efficiency
+                        ? (shot.changed ? tr("100 %: %1").arg(one_worker) : tr("ideal: 100 %"))
+                    : quantity == Quantity::step ? tr("ideal: as %1").arg(one_worker)
+                                                 : tr("ideal: N × %1").arg(one_worker));
   }
   scale_values(quantity, split || quantity == Quantity::step || quantity == Quantity::efficiency);
 }
