@@ -95,6 +95,9 @@ class Predictor {
   // than workers, say. Its bounds are left open.
   WhatIfRow what_if(std::int64_t workers) const;
   WhatIfRow what_if(std::int64_t workers, const WhatIf&) const;  // this change instead
+  // The same job on another machine beside this one: a predictor of the same models and options but for that. Throws
+  // std::invalid_argument with its refusal or this one's.
+  WhatIfRow on(const Predictor& other, std::int64_t workers) const;
   // Samples a second of so many workers whose step takes so long, under a change that may alter the batch.
   double throughput(std::int64_t workers, double step_s, const WhatIf& = {}) const;
   // The measurement that would narrow the prediction at `workers` most, of those that could be added: this strategy at

@@ -10,6 +10,17 @@ namespace {
 
 constexpr std::int64_t most_server_workers = 1024;
 
+// Each draw's step beside its own without the change.
+void add_speedup(WhatIfRow& row, const std::vector<double>& before_s, const std::vector<double>& after_s,
+                 double samples_ratio, double tail) {
+  std::vector<double> speedups;
+  for (std::size_t i = 0; i < std::min(before_s.size(), after_s.size()); ++i)
+    speedups.push_back(samples_ratio * before_s[i] / std::max(after_s[i], 1e-9));
+  row.speedup = row.changed_throughput / row.throughput;
+  row.speedup_low = std::min(row.speedup, stats::quantile(speedups, tail));
+  row.speedup_high = std::max(row.speedup, stats::quantile(speedups, 1.0 - tail));
+}
+
 }  // namespace
 
 std::string_view binding(const std::vector<TermGain>& gains) {
@@ -104,20 +115,37 @@ WhatIfRow Predictor::what_if(std::int64_t workers, const WhatIf& change) const {
   if (!(row.changed_step_s > 0.0)) throw std::invalid_argument("nothing would be left of the step");
   row.throughput = throughput(workers, row.step_s, {});
   row.changed_throughput = throughput(workers, row.changed_step_s, change);
-  row.speedup = row.changed_throughput / row.throughput;
   const double drift = drift_sd(after.machine);
   const std::size_t draws = change.strategy.empty() ? samples_.size() : draws_of_strategies;
   const std::vector<double> before_s = changed_samples_s(before, drift, draws);
   const std::vector<double> after_s = changed_samples_s(after, drift, draws);
   const double samples_ratio = throughput(workers, 1.0, change) / throughput(workers, 1.0, {});
-  std::vector<double> speedups;
-  for (std::size_t i = 0; i < after_s.size(); ++i)
-    speedups.push_back(samples_ratio * before_s[i] / std::max(after_s[i], 1e-9));
   const double tail = (1.0 - options_.confidence) / 2.0;
   row.changed_low_s = std::min(row.changed_step_s, stats::quantile(after_s, tail));
   row.changed_high_s = std::max(row.changed_step_s, stats::quantile(after_s, 1.0 - tail));
-  row.speedup_low = std::min(row.speedup, stats::quantile(speedups, tail));
-  row.speedup_high = std::max(row.speedup, stats::quantile(speedups, 1.0 - tail));
+  add_speedup(row, before_s, after_s, samples_ratio, tail);
+  return row;
+}
+
+WhatIfRow Predictor::on(const Predictor& other, std::int64_t workers) const {
+  if (const std::string why_not = why_none(workers, {}); !why_not.empty()) throw std::invalid_argument(why_not);
+  const Outlook there = other.outlook(workers);
+  WhatIfRow row;
+  row.strategy = strategy_;
+  row.workers = workers;
+  row.step_s = central(workers).step_s();
+  row.changed_step_s = there.terms.step_s();
+  row.changed_low_s = there.low_s;
+  row.changed_high_s = there.high_s;
+  row.throughput = throughput(workers, row.step_s, {});
+  row.changed_throughput = other.throughput(workers, row.changed_step_s, {});
+  // Both drew the same parameters from the same models.
+  const auto steps_s = [&](const Predictor& one) {
+    const Case at = one.case_at(workers);
+    return one.changed_samples_s(at, one.drift_sd(at.machine));
+  };
+  const double samples_ratio = other.throughput(workers, 1.0, {}) / throughput(workers, 1.0, {});
+  add_speedup(row, steps_s(*this), steps_s(other), samples_ratio, (1.0 - options_.confidence) / 2.0);
   return row;
 }
 

@@ -42,19 +42,34 @@ std::vector<Lever> candidate_levers(const Knobs& knobs, const Knobs& measured) {
   if (measured.batch > 0)
     add(KnobId::batch, fmt::format("batch per worker {}", 2 * measured.batch), "a larger global batch",
         [](Knobs& k) { k.batch *= 2; });
+  // DataParallel's replicas share one process's cores either way.
+  if (ddp && !as_measured.dedicated)
+    add(KnobId::dedicated, "dedicated cores", "more cores or hosts", [](Knobs& k) { k.dedicated = true; });
   return all;
 }
 
-std::vector<Lever> weigh(std::vector<Lever> levers, const fit::Predictor& predictor, const Knobs& measured,
+Knobs turned(Knobs knobs, const Lever& lever) {
+  reset(knobs, lever.knobs, lever.knob);
+  return knobs;
+}
+
+std::vector<Lever> weigh(std::vector<Lever> levers, const PredictorOf& predictor_of, const Knobs& measured,
                          const std::function<bool()>& stop) {
   for (Lever& lever : levers) {
     if (stop()) break;
     try {
-      const fit::WhatIf change = what_if(lever.knobs, measured);
       const std::int64_t workers = lever.knobs.workers;
-      lever.why_not = predictor.refusal(workers);
-      if (lever.why_not.empty()) lever.why_not = predictor.no_change(change);
-      if (lever.why_not.empty()) lever.row = predictor.what_if(workers, change);
+      if (lever.knob == KnobId::dedicated) {
+        Knobs here = lever.knobs;
+        here.dedicated = !here.dedicated;
+        lever.row = predictor_of(here)->on(*predictor_of(lever.knobs), workers);
+        continue;
+      }
+      const auto predictor = predictor_of(lever.knobs);
+      const fit::WhatIf change = what_if(lever.knobs, measured);
+      lever.why_not = predictor->refusal(workers);
+      if (lever.why_not.empty()) lever.why_not = predictor->no_change(change);
+      if (lever.why_not.empty()) lever.row = predictor->what_if(workers, change);
     } catch (const std::invalid_argument& error) {
       lever.why_not = error.what();
     }
@@ -71,7 +86,8 @@ report::Table levers_table(const std::vector<Lever>& levers, std::int64_t worker
   table.title = fmt::format("Which knob helps most at N = {}", workers);
   const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
   table.note = "Each alone, everything else as measured. Speedup: of the throughput, with its " + level +
-               " interval; ddpprof predict --what-if says the same.";
+               " interval; ddpprof predict --what-if says the same, and --sharing dedicated for the cores. Enter, or "
+               "a click, turns the knob.";
   table.empty = "Nothing that was measured can answer this.";
   table.columns = {report::text("knob", "one knob alone"),
                    report::digits(report::quantity("speedup", "speedup", "×"), 3),

@@ -193,8 +193,9 @@ void ScalingModel::weigh_levers() {
   }
   weighing_.start(
       [simulations = simulations_, candidates, as_measured](const Cancelled& cancelled) {
-        const auto predictor = simulations->predictor(candidates.front().knobs);
-        return weigh(candidates, *predictor, as_measured, [&] { return cancelled(); });
+        return weigh(
+            candidates, [&](const Knobs& knobs) { return simulations->predictor(knobs); }, as_measured,
+            [&] { return cancelled(); });
       },
       [this, workers = knobs_.workers](std::vector<Lever> levers) {
         levers_ = std::move(levers);

@@ -1,5 +1,6 @@
 #include "gui/pages/scaling/scaling_page.hpp"
 
+#include <QAbstractProxyModel>
 #include <QApplication>
 #include <QButtonGroup>
 #include <QCheckBox>
@@ -245,6 +246,13 @@ QWidget* ScalingPage::make_right() {
   make_bold(levers_title_, 0);
   levers_title_->setWordWrap(true);
   below->addWidget(levers_title_);
+  levers_->setAccessibleName(tr("Which knob helps most"));
+  levers_->setToolTip(tr("Enter, or a click, turns this knob; ↺ beside the knob takes it back, Ctrl+0 all"));
+  connect(levers_, &QTableView::activated, this, &ScalingPage::turn);
+  connect(levers_, &QTableView::clicked, this, [this](const QModelIndex& at) {
+    // With a modifier rows are chosen, to be copied.
+    if (QApplication::keyboardModifiers() == Qt::NoModifier) turn(at);
+  });
   below->addWidget(levers_, 1);
   down->addWidget(words);
   down->addWidget(help);
@@ -262,6 +270,7 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
           {tr("Ctrl+0"), tr("every knob back to what was measured")},
           {tr("Left, Right, Home, End"), tr("in the plot: another N")},
           {tr("arrows, Page Up, Page Down"), tr("on a slider: turn the knob")},
+          {tr("Enter"), tr("in the table of knobs: turn this one")},
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("in the plot: copy the picture, save it")}};
 }
 
@@ -323,6 +332,22 @@ void ScalingPage::show_levers() {
   levers_title_->setText(levers.empty() ? QString() : QString::fromStdString(table.title));
   levers_->set_table(table);
   tighten(*levers_);
+}
+
+void ScalingPage::turn(const QModelIndex& at) {
+  const auto* sorted = qobject_cast<const QAbstractProxyModel*>(levers_->model());
+  const int row = sorted != nullptr ? sorted->mapToSource(at).row() : at.row();
+  const std::vector<Lever>& levers = model_.levers();
+  if (row < 0 || row >= static_cast<int>(levers.size())) return;
+  const Lever& lever = levers[static_cast<std::size_t>(row)];
+  if (!lever.row) {
+    emit says(tr("%1: %2").arg(QString::fromStdString(lever.words), QString::fromStdString(lever.why_not)));
+    return;
+  }
+  const QString words = QString::fromStdString(lever.words);
+  model_.set_knobs(turned(model_.knobs(), lever));
+  knobs_->show_knobs(model_.knobs(), model_.measured());
+  emit says(tr("Turned: %1 (Ctrl+0 takes every knob back)").arg(words));
 }
 
 void ScalingPage::show_tables() {

@@ -9,6 +9,7 @@ class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QModelIndex;
 class QTabWidget;
 
 namespace ddpprof::gui {
@@ -45,6 +46,7 @@ class ScalingPage : public Page {
   QWidget* make_bar();
   void show_snapshot();
   void show_levers();
+  void turn(const QModelIndex& row_of_levers);
   void show_tables();
   void show_busy();
   void fill_limits();

@@ -17,10 +17,12 @@
 #include <QSlider>
 #include <QTest>
 #include <QToolButton>
+#include <set>
 
 #include "gui/models/selection.hpp"
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
+#include "gui/plots/legend.hpp"
 #include "gui/widgets/knob.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "tests/gui/accelerators.hpp"
@@ -107,6 +109,7 @@ TEST_F(ScalingPageTest, TheChooserShowsEachQuantityWithItsUnit) {
   open(file.open());
   const CurvePoint* at8 = page.model().snapshot().predicted.at(8);
   ASSERT_NE(at8, nullptr);
+  EXPECT_FALSE(page.plot().ideal()->name().contains("unchanged"));
   const std::tuple<ScalingPlot::View, QString, double> views[] = {
       {ScalingPlot::View::throughput, "samples/s", at8->throughput.value},
       {ScalingPlot::View::speedup, "×", at8->speedup.value},
@@ -119,6 +122,29 @@ TEST_F(ScalingPageTest, TheChooserShowsEachQuantityWithItsUnit) {
     EXPECT_FALSE(page.plot().ideal()->data()->isEmpty());
   }
   EXPECT_FALSE(page.plot().xAxis->label().isEmpty());
+}
+
+// A speedup is over the same one worker in both curves, and the legend says which.
+TEST_F(ScalingPageTest, SpeedupOfAChangeIsOverOneWorkerWithoutIt) {
+  const TestFile file;
+  open(file.open());
+  page.knobs().number(KnobId::compute)->box()->setValue(2.0);
+  page.knobs().number(KnobId::workers)->box()->setValue(16.0);
+  ASSERT_TRUE(settles());
+  const Snapshot& shot = page.model().snapshot();
+  const double one = shot.predicted.at(1)->throughput.value;
+  for (const ScalingPlot::View view : {ScalingPlot::View::speedup, ScalingPlot::View::efficiency}) {
+    view_button(view)->click();
+    EXPECT_TRUE(page.plot().ideal()->name().contains("one unchanged worker"))
+        << page.plot().ideal()->name().toStdString();
+    const double unit = view == ScalingPlot::View::speedup ? 1.0 : 100.0 / 16.0;
+    EXPECT_NEAR(drawn(page.plot().changed(), 16), unit * shot.changed->at(16)->throughput.value / one, 1e-9);
+    EXPECT_NEAR(drawn(page.plot().predicted(), 16), unit * shot.predicted.at(16)->throughput.value / one, 1e-9);
+  }
+  // What `ddpprof predict --what-if` calls speedup is what lies between the curves.
+  EXPECT_NEAR(shot.changed->at(16)->speedup.value / shot.predicted.at(16)->speedup.value, shot.answer->what_if->speedup,
+              1e-9);
+  EXPECT_TRUE(page.summary().contains("one worker's throughput without the change"));
 }
 
 TEST_F(ScalingPageTest, ThePartsOfAStepAddUpToIt) {
@@ -319,6 +345,78 @@ TEST_F(ScalingPageTest, SaysWhichKnobHelpsMost) {
   ASSERT_FALSE(table.rows.empty());
   EXPECT_EQ(std::get<double>(table.rows.front()[1]), page.model().levers().front().row->speedup);
   EXPECT_EQ(page.predictions().model_of_table().rowCount(), static_cast<int>(page.model().tables_workers().size()));
+}
+
+// The knobs that a row speaks of, and no others; what was turned before stays.
+TEST_F(ScalingPageTest, ARowOfTheKnobsTurnsItsKnob) {
+  const TestFile file;
+  open(file.open());
+  page.knobs().number(KnobId::latency)->box()->setValue(0.75);
+  ASSERT_TRUE(settles());
+  TableView& table = page.levers();
+  table.sortByColumn(0, Qt::AscendingOrder);  // another order than the model's
+  const auto at = [&](const QString& words) {
+    for (int row = 0; row < table.model()->rowCount(); ++row)
+      if (table.model()->index(row, 0).data().toString() == words) return table.model()->index(row, 0);
+    ADD_FAILURE() << "no row " << words.toStdString();
+    return QModelIndex();
+  };
+  QString said;
+  QObject::connect(&page, &Page::says, &page, [&](const QString& text) { said = text; });
+  Knobs expected = page.model().knobs();
+
+  table.setCurrentIndex(at("compute speed × 2"));
+  EXPECT_EQ(page.model().knobs(), expected) << "to look at a row turns nothing";
+  QTest::keyClick(&table, Qt::Key_Return);
+  expected.compute = 2.0;
+  EXPECT_EQ(page.model().knobs(), expected);
+  EXPECT_EQ(page.knobs().number(KnobId::compute)->value(), 2.0);
+  EXPECT_TRUE(page.knobs().number(KnobId::compute)->reset_button()->isEnabled());
+  EXPECT_TRUE(said.contains("compute speed × 2")) << said.toStdString();
+
+  const QPoint cores = table.visualRect(at("dedicated cores")).center();
+  QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::ControlModifier, cores);
+  EXPECT_EQ(page.model().knobs(), expected) << "with Ctrl a row is chosen for copying";
+  QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, cores);
+  expected.dedicated = true;
+  EXPECT_EQ(page.model().knobs(), expected);
+  EXPECT_EQ(page.knobs().choice(KnobId::dedicated)->value(), "dedicated");
+  ASSERT_TRUE(settles());
+  for (const Lever& lever : page.model().levers())
+    EXPECT_NE(lever.knob, KnobId::dedicated) << "they are turned already";
+
+  page.knobs().number(KnobId::compute)->reset_button()->click();
+  expected.compute = 1.0;
+  EXPECT_EQ(page.model().knobs(), expected);
+}
+
+// Below the width at which every entry stands in one row.
+TEST_F(ScalingPageTest, NoLegendIsCutOff) {
+  const TestFile file;
+  open(file.open());
+  page.knobs().number(KnobId::bandwidth)->box()->setValue(2.0);
+  page.knobs().choice(KnobId::dedicated)->combo()->setCurrentIndex(1);
+  ASSERT_TRUE(settles());
+  ScalingPlot plot;
+  plot.resize(700, 400);
+  plot.show();
+  std::set<int> columns;
+  for (const int width : {260, 330, 420, 520, 640, 800, 1000, 1300}) {
+    for (int view = 0; view < 5; ++view) {
+      plot.resize(width, 400);
+      plot.set_view(static_cast<ScalingPlot::View>(view));
+      plot.show_snapshot(page.model().snapshot());
+      plot.replot();
+      columns.insert(plot.legend->columnCount());
+      for (const QCPAbstractLegendItem* entry : legend_entries(*plot.legend)) {
+        const QRect rect = entry->outerRect();
+        EXPECT_TRUE(plot.viewport().contains(rect)) << width << " " << view;
+        EXPECT_GE(rect.width(), entry->minimumOuterSizeHint().width()) << width << " " << view;
+        EXPECT_LE(rect.bottom(), plot.axisRect()->rect().top()) << width << " " << view;
+      }
+    }
+  }
+  EXPECT_GT(columns.size(), 1U) << "no width needs another row: the test compares nothing";
 }
 
 TEST_F(ScalingPageTest, SavesPictures) {
