@@ -50,6 +50,7 @@ inline fit::Models measured_models(bool nccl, std::int64_t buckets, bool beside_
       point.count = 30;
       models.measured.collectives.push_back(point);
     }
+    profile.shares = {.compute = 0.96, .exposed = 0.03, .skew = 0.0, .other = 0.01, .input = 0.0};
     profile.communication_s = 0.1;
     profile.exposed_s = 0.01;
     for (int repeat = 0; repeat < 2; ++repeat) {

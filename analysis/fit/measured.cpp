@@ -7,6 +7,7 @@
 
 #include "analysis/fit/gradients.hpp"
 #include "analysis/fit/rows.hpp"
+#include "analysis/fit/step_shares.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
@@ -22,11 +23,12 @@ double median_or(const std::vector<double>& values, double otherwise) {
 struct Pool {
   StepProfile profile;
   std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, unwrapped, overlapped,
-      samples, communication, exposed, waited, busy;
+      samples, communication, exposed, waited;
   std::vector<std::vector<double>> compute_repeats;
   std::map<std::int64_t, std::vector<double>> bucket_ready;
   std::map<std::int64_t, std::int64_t> bucket_bytes;
   std::vector<Bucket> buckets_from_parameters;
+  std::vector<StepShares> shares;
 };
 
 struct CopyPool {
@@ -116,9 +118,9 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     pool.communication.push_back(seconds(ddp ? step.communication_ns : step.copy_ns));
     pool.exposed.push_back(seconds(ddp ? step.exposed_ns : step.copy_ns));
     pool.waited.push_back(seconds(step.skew_ns));
-    pool.busy.push_back(seconds(step.compute_ns));
     pool.overlapped.push_back(seconds(step.overlapped_ns));
     pool.samples.push_back(static_cast<double>(step.samples));
+    if (step.duration_ns > 0) pool.shares.push_back(shares_of(step, ddp, pool.profile.machine.workers > 1));
     compute_by_rank[step.rank].push_back(compute);
     reach_s[step.step].push_back(parts.forward + parts.backward);
     step_s[step.step].push_back(seconds(step.duration_ns));
@@ -162,6 +164,7 @@ StepProfile condense(Pool& pool) {
   StepProfile profile = std::move(pool.profile);
   profile.samples_per_worker = median_or(pool.samples, 0.0);
   if (profile.strategy == "dp") profile.samples_per_worker /= static_cast<double>(profile.machine.workers);
+  profile.shares = mean_of(pool.shares);
   profile.data_s = median_or(pool.data, 0.0);
   profile.buffers_s = median_or(pool.buffers, 0.0);
   profile.forward_s = median_or(pool.forward, 0.0);
@@ -169,7 +172,6 @@ StepProfile condense(Pool& pool) {
   profile.tail_s = median_or(pool.tail, 0.0);
   profile.optimizer_s = median_or(pool.optimizer, 0.0);
   profile.gap_s = median_or(pool.gap, 0.0);
-  profile.busy_s = median_or(pool.busy, 0.0);
   profile.step_noise = summarise(profile.step_repeats).relative_error;
   profile.compute_noise = summarise(pool.compute_repeats).relative_error;
   profile.step_jitter = pool.jitter.size() > 1 ? stats::mad_sigma(pool.jitter) : 0.0;

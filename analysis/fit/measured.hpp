@@ -45,21 +45,30 @@ struct GradientReady {
 };
 
 // One strategy at one N.
+// Where a step goes: parts of it that do not overlap, as shares of it that add up to 1.
+struct StepShares {
+  double compute = 0.0;
+  double exposed = 0.0;  // communication that no compute hides, without waiting; dp: the copies
+  double skew = 0.0;     // waiting for slower ranks
+  double other = 0.0;    // input, buffers, gaps
+  double input = 0.0;    // of other
+};
+
 struct StepProfile {
   Machine machine;
   std::string strategy;
   std::int64_t parameter_bytes = 0;
   std::vector<double> step_s;                     // mean over the ranks, one a measured step
   std::vector<std::vector<double>> step_repeats;  // the same, by repeat
-  double samples_per_worker = 0.0;                // of one step
-  double data_s = 0.0;                            // data wait and host to device
+  StepShares shares;                // means over the steps: medians of the parts would not add up to the median step
+  double samples_per_worker = 0.0;  // of one step
+  double data_s = 0.0;              // data wait and host to device
   double buffers_s = 0.0;
   double forward_s = 0.0;   // everything else before the last backward starts
   double backward_s = 0.0;  // to the last gradient; dp: the backward phase
   double tail_s = 0.0;      // from the last gradient or collective to backward's end: copies back
   double optimizer_s = 0.0;
   double gap_s = 0.0;                    // outside of every phase
-  double busy_s = 0.0;                   // compute_ns: intervals in which anything computes
   double step_noise = 0.0;               // relative standard error of step_s' median
   double compute_noise = 0.0;            // relative standard error of the compute time
   double step_jitter = 0.0;              // spread of one rank's compute from step to step, relative

@@ -137,27 +137,32 @@ Terms Predictor::modelled(std::int64_t workers) const { return changed(case_at(w
 Terms Predictor::central(std::int64_t workers) const {
   const Terms terms = modelled(workers);
   const StepProfile* measured = measured_on(machine_for(workers));
-  return measured ? measured_terms(*measured, terms) : terms;
+  return measured ? recorded(*measured, terms).value_or(terms) : terms;
 }
 
-Terms Predictor::measured_terms(const StepProfile& profile, const Terms& modelled) {
+std::optional<Terms> Predictor::recorded(std::int64_t workers) const {
+  const StepProfile* measured = measured_on(machine_for(workers));
+  return measured ? recorded(*measured, modelled(workers)) : std::nullopt;
+}
+
+std::optional<Terms> Predictor::recorded(const StepProfile& profile, const Terms& modelled) {
   const bool ddp = profile.strategy == "ddp";
   const bool several = profile.machine.workers > 1;
-  if (ddp && several && !(profile.communication_s > 0.0)) return modelled;  // what was in flight was not recorded
+  if (ddp && several && !(profile.communication_s > 0.0)) return std::nullopt;
   Terms terms;
   const double step_s = stats::median(profile.step_s);
-  terms.compute_s = ddp && profile.busy_s > 0.0 ? profile.busy_s : profile.compute_s();
+  terms.compute_s = step_s * profile.shares.compute;
   if (several || !ddp) {
-    terms.skew_s = std::min(profile.waited_s, profile.exposed_s);
-    terms.exposed_s = profile.exposed_s - terms.skew_s;
+    terms.skew_s = step_s * profile.shares.skew;
+    terms.exposed_s = step_s * profile.shares.exposed;
     terms.communication_s = std::max(terms.exposed_s, profile.communication_s - profile.waited_s);
     const double carried_s = modelled.latency_s + modelled.bandwidth_s;
     const double latency_share = carried_s > 0.0 ? modelled.latency_s / carried_s : 0.0;
     terms.latency_s = terms.communication_s * latency_share;
     terms.bandwidth_s = terms.communication_s - terms.latency_s;
   }
-  terms.input_s = profile.data_s;
-  terms.other_s = step_s - terms.compute_s - terms.exposed_s - terms.skew_s;
+  terms.input_s = step_s * profile.shares.input;
+  terms.other_s = std::max(0.0, step_s - terms.compute_s - terms.exposed_s - terms.skew_s);  // but for rounding
   return terms;
 }
 

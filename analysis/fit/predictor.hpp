@@ -108,6 +108,9 @@ class Predictor {
   std::string no_change_at(std::int64_t workers, const WhatIf&) const;  // … at so many workers
   // The measured terms where there are any, else the model's, calibrated, with the best parameters.
   Terms central(std::int64_t workers) const;
+  // Where the median measured step went: the means of the steps' own shares of it. None where N was not measured so, or
+  // what was in flight was not recorded.
+  std::optional<Terms> recorded(std::int64_t workers) const;
   // Where communication takes over, by share; empty where no N from 2 on can be predicted, none at all when it was
   // stopped. The answer hangs on measurements, machine and change alone, not on the N that somebody lists.
   std::optional<std::vector<Knee>> knees(const WhatIf& = {}, const KneeSearch& = {}) const;
@@ -219,7 +222,7 @@ class Predictor {
   std::vector<double> log_steps(std::int64_t workers) const;  // of each draw, without drift
   Terms modelled(std::int64_t workers) const;
   static Terms with_all_work(Terms, const Case&, bool dp);
-  static Terms measured_terms(const StepProfile&, const Terms& modelled);
+  static std::optional<Terms> recorded(const StepProfile&, const Terms& modelled);
   stats::Interval interval(std::int64_t workers) const;
   // Quantiles of the samples' steps; no middle.
   stats::Interval interval_of(const std::vector<double>& steps_s, double least_s) const;

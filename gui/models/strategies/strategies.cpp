@@ -147,12 +147,13 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
   store::PredictionRow row = predictor.predict(workers, predictor.gains(workers));
   try {
     std::optional<TimeParts> parts;
-    if (side.measured) parts = measured_parts(*configuration(strategy, workers), row.step_s);
+    if (side.measured)
+      if (const std::optional<fit::Terms> recorded = predictor.recorded(workers)) parts = recorded_parts(*recorded);
     if (!parts) {
       const fit::SimulatedStep simulated = predictor.simulated_step(workers);
       step::StepLanes lanes = fit::simulated_lanes(simulated);
       parts = simulated_parts(lanes);
-      parts->hidden_s = std::max(0.0, simulated.terms.communication_s - simulated.terms.exposed_s);
+      parts->hidden_s = hidden_s(simulated.terms);
       if (!side.measured) side.lanes = std::move(lanes);
     }
     side.parts = *parts;

@@ -6,43 +6,16 @@ namespace ddpprof::gui {
 
 using step::SegmentKind;
 
-TimeParts parts_of(const report::RunStep& step, const report::Configuration& configuration) {
-  const bool dp = configuration.strategy == "dp", several = configuration.world_size > 1;
-  TimeParts parts;
-  double outside_s = 0.0;  // of compute
-  if (dp)
-    outside_s = step.communication_s > 0.0 ? step.exposed_s : step.copy_s;
-  else if (several)  // one rank exchanges nothing
-    outside_s = step.exposed_s;
-  parts.skew_s = dp ? 0.0 : std::min(step.skew_s, outside_s);
-  parts.exposed_s = outside_s - parts.skew_s;
-  parts.hidden_s = several ? step.overlapped_s : 0.0;
-  const double passes_s = step.forward_s + step.backward_s + step.optimizer_s;
-  parts.compute_s = std::min(step.compute_s > 0.0 ? step.compute_s : passes_s, step.duration_s - outside_s);
-  parts.other_s = step.duration_s - parts.compute_s - outside_s;
-  return parts;
-}
+double hidden_s(const fit::Terms& terms) { return std::max(0.0, terms.communication_s - terms.exposed_s); }
 
-std::optional<TimeParts> measured_parts(const report::Configuration& configuration, double step_s) {
-  TimeParts sum;
-  double steps = 0.0, in_flight_s = 0.0;
-  for (const report::RunStep& step : configuration.measured) {
-    if (!(step.duration_s > 0.0)) continue;
-    const TimeParts parts = parts_of(step, configuration);
-    const double share = 1.0 / step.duration_s;
-    sum.compute_s += parts.compute_s * share;
-    sum.exposed_s += parts.exposed_s * share;
-    sum.skew_s += parts.skew_s * share;
-    sum.other_s += parts.other_s * share;
-    sum.hidden_s += parts.hidden_s * share;
-    in_flight_s += step.communication_s;
-    steps += 1.0;
-  }
-  if (steps == 0.0) return std::nullopt;
-  if (configuration.strategy == "ddp" && configuration.world_size > 1 && !(in_flight_s > 0.0)) return std::nullopt;
-  for (double* part : {&sum.compute_s, &sum.exposed_s, &sum.skew_s, &sum.other_s, &sum.hidden_s})
-    *part *= step_s / steps;
-  return sum;
+TimeParts recorded_parts(const fit::Terms& terms) {
+  TimeParts parts;
+  parts.compute_s = terms.compute_s;
+  parts.exposed_s = terms.exposed_s;
+  parts.skew_s = terms.skew_s;
+  parts.other_s = terms.other_s;
+  parts.hidden_s = hidden_s(terms);
+  return parts;
 }
 
 TimeParts simulated_parts(const step::StepLanes& lanes) {

@@ -1,14 +1,8 @@
-// Where a step goes, as parts that add up to it and of which none is below 0.
-//
-// Medians do not add up: where copies are long in those steps in which compute is short, the medians of both together
-// may exceed the median step, and what is left for input is negative. A measured step's parts are therefore shares:
-// each step's own parts, which do not overlap, as shares of that step; their means over the steps, times the median
-// step. A simulated step's parts are what its first lane shows.
+// Where a step goes, as parts that add up to it and of which none is below 0: a measured step's are what `ddpprof
+// predict` prints of it, a simulated step's what its first lane shows.
 #pragma once
 
-#include <optional>
-
-#include "analysis/report/measured.hpp"
+#include "analysis/fit/predictor.hpp"
 #include "simulator/step/lanes.hpp"
 
 namespace ddpprof::gui {
@@ -24,12 +18,8 @@ struct TimeParts {
   double step_s() const { return compute_s + exposed_s + skew_s + other_s + not_modelled_s; }
 };
 
-// Of one measured step. Without recorded intervals (compute_s = 0) compute is the passes and the optimizer; copies that
-// lie inside of the passes count as copies alone.
-TimeParts parts_of(const report::RunStep&, const report::Configuration&);
-
-// None where no step was measured, or what DDP's ranks had in flight was not recorded.
-std::optional<TimeParts> measured_parts(const report::Configuration&, double step_s);
-TimeParts simulated_parts(const step::StepLanes&);
+TimeParts recorded_parts(const fit::Terms&);
+TimeParts simulated_parts(const step::StepLanes&);  // hidden_s apart: hidden_s() of the simulation's terms
+double hidden_s(const fit::Terms&);
 
 }  // namespace ddpprof::gui

@@ -36,13 +36,17 @@ TEST(TimeParts, AddUpWhereTheMediansExceedTheStep) {
   const Comparison all = Strategies(open_file(file.path())).compare(2, Source::measured);
   ASSERT_TRUE(all.dp.row);
   EXPECT_NEAR(all.dp.row->step_s, 0.091, 1e-9);
-  EXPECT_LT(all.dp.row->other_s, -0.02) << "the medians' remainder, which used to be shown";
   const TimeParts& parts = all.dp.parts;
   expect_sound(parts, 0.091, "dp");
   // By hand: the mean of the shares, times the median step.
   EXPECT_NEAR(parts.compute_s, 0.091 * (60.0 / 91.0 + 30.0 / 91.0 + 60.0 / 121.0) / 3.0, 1e-9);
   EXPECT_NEAR(parts.exposed_s, 0.091 * (30.0 / 91.0 + 60.0 / 91.0 + 60.0 / 121.0) / 3.0, 1e-9);
   EXPECT_NEAR(parts.other_s, 0.091 * (1.0 / 91.0 + 1.0 / 91.0 + 1.0 / 121.0) / 3.0, 1e-9);
+  // What `ddpprof predict` prints of it; the medians' remainder, which used to be shown, is below -20 ms.
+  EXPECT_EQ(parts.compute_s, all.dp.row->compute_s);
+  EXPECT_EQ(parts.exposed_s, all.dp.row->exposed_s);
+  EXPECT_EQ(parts.skew_s, all.dp.row->skew_s);
+  EXPECT_EQ(parts.other_s, all.dp.row->other_s);
   const report::Table table = time_table(all);
   EXPECT_EQ(std::get<double>(table.rows[0][7]), parts.other_s);
 }
@@ -59,45 +63,6 @@ TEST(TimeParts, AddUpToTheStepThatIsShownAtAnyN) {
                      side->strategy + (side->measured ? " measured " : " simulated ") + std::to_string(workers));
       }
     }
-}
-
-TEST(TimeParts, OfOneStepDoNotOverlap) {
-  struct Case {
-    const char* what;
-    const char* strategy;
-    std::int64_t workers;
-    double compute_s, communication_s, overlapped_s, exposed_s, skew_s, copy_s;
-    TimeParts expected;  // of a step of 10 s
-  };
-  for (const Case& c : {
-           Case{"intervals", "ddp", 2, 6, 5, 3, 2, 0.5, 0, {6, 1.5, 0.5, 2, 0, 3}},
-           Case{"waiting is part of what is exposed", "ddp", 2, 6, 5, 4, 1, 3, 0, {6, 0, 1, 3, 0, 4}},
-           Case{"one rank exchanges nothing", "ddp", 1, 6, 1, 0.5, 0.5, 0, 0, {6, 0, 0, 4, 0, 0}},
-           Case{"DataParallel's copies", "dp", 2, 6, 3, 0, 3, 0, 3, {6, 3, 0, 1, 0, 0}},
-           Case{"copies beside kernels count as compute", "dp", 2, 6, 5, 2, 3, 0, 5, {6, 3, 0, 1, 0, 2}},
-           Case{"phases alone: copies inside of the passes are copies", "dp", 2, 0, 0, 0, 0, 0, 4, {6, 4, 0, 0, 0, 0}},
-       }) {
-    report::Configuration configuration;
-    configuration.strategy = c.strategy;
-    configuration.world_size = c.workers;
-    report::RunStep step;
-    step.duration_s = 10.0;
-    step.forward_s = step.backward_s = 4.0;
-    step.optimizer_s = 1.0;
-    step.compute_s = c.compute_s;
-    step.communication_s = c.communication_s;
-    step.overlapped_s = c.overlapped_s;
-    step.exposed_s = c.exposed_s;
-    step.skew_s = c.skew_s;
-    step.copy_s = c.copy_s;
-    const TimeParts parts = parts_of(step, configuration);
-    expect_sound(parts, 10.0, c.what);
-    EXPECT_DOUBLE_EQ(parts.compute_s, c.expected.compute_s) << c.what;
-    EXPECT_DOUBLE_EQ(parts.exposed_s, c.expected.exposed_s) << c.what;
-    EXPECT_DOUBLE_EQ(parts.skew_s, c.expected.skew_s) << c.what;
-    EXPECT_DOUBLE_EQ(parts.other_s, c.expected.other_s) << c.what;
-    EXPECT_DOUBLE_EQ(parts.hidden_s, c.expected.hidden_s) << c.what;
-  }
 }
 
 }  // namespace
