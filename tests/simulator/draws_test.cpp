@@ -90,6 +90,62 @@ TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGives) {
   }
 }
 
+// Whole numbers, so that events coincide: gradients that are ready together, collectives that end when another or
+// compute does, some that take no time, no compute at all.
+TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGivesWhereEventsCoincide) {
+  stats::Random random(7);
+  const auto whole = [&](int most) { return std::floor((most + 1) * random.uniform()); };
+  for (int round = 0; round < 2000; ++round) {
+    const DrawnLink kind{1 + round % 2, round % 3 == 0};
+    const std::int64_t workers = 1 + round % 4;
+    std::vector<DrawnBucket> buckets(static_cast<std::size_t>(round % 7));
+    std::vector<Message> messages;
+    for (DrawnBucket& bucket : buckets) {
+      messages.push_back({workers, workers * static_cast<std::int64_t>(whole(3)), kind.segmented});
+      const collective::Hops hops = messages.back().hops();
+      bucket = {whole(6), hops.count, hops.bytes, whole(1)};
+    }
+    DrawnTimes times;
+    for (int draw = 0; draw < 17; ++draw) {
+      times.pace.push_back(whole(2));
+      times.forward_s.push_back(whole(1));
+      times.backward_s.push_back(whole(6));
+      times.straggler_s.push_back(whole(2));
+      times.hop_s.push_back(whole(1));
+      times.hop_s_per_byte.push_back(whole(1));
+      times.reduction_s_per_byte.push_back(round % 5 == 0 ? 0.0 : whole(1));
+      times.turn_s.push_back(round % 4 < 2 ? whole(2) : 0.0);
+      times.copy_s_per_byte.push_back(round % 7 == 0 ? 0.0 : whole(1));
+    }
+    const DrawnResults drawn = simulate_draws(buckets, kind, times);
+    for (std::size_t draw = 0; draw < times.pace.size(); ++draw) {
+      const collective::Link link{times.hop_s[draw], times.hop_s_per_byte[draw], times.reduction_s_per_byte[draw]};
+      collective::Link beside = link;
+      beside.latency_s += times.turn_s[draw];
+      DdpStep step;
+      step.lanes = kind.lanes;
+      step.forward_s = times.forward_s[draw];
+      step.backward_s = times.backward_s[draw];
+      for (std::size_t i = 0; i < buckets.size(); ++i) {
+        const collective::Cost alone = messages[i].cost(link);
+        step.buckets.push_back({.ready_s = buckets[i].ready_s * times.pace[draw],
+                                .cost = alone,
+                                .copy_back_s = buckets[i].copied_bytes * times.copy_s_per_byte[draw],
+                                .beside_compute_s = messages[i].cost(beside).latency_s - alone.latency_s});
+      }
+      const DdpResult even = simulate(step);
+      step.straggler_s = times.straggler_s[draw];
+      const DdpResult late = simulate(step);
+      const auto where = testing::Message() << "round " << round << ", draw " << draw << ", lanes " << kind.lanes;
+      ASSERT_NEAR(drawn.even_backward_s[draw], even.backward_s, 1e-9) << where;
+      ASSERT_NEAR(drawn.even_copy_s[draw], even.exposed_copy_s, 1e-9) << where;
+      ASSERT_NEAR(drawn.even_finish_s[draw], even.finish_s, 1e-9) << where;
+      ASSERT_NEAR(drawn.late_finish_s[draw], late.finish_s, 1e-9) << where;
+      ASSERT_NEAR(drawn.communication_s[draw], even.communication_s, 1e-9) << where;
+    }
+  }
+}
+
 TEST(SimulateDraws, GivesTheSameDigitsWhateverTheRegisters) {
   const std::vector<draws::RunBlock> kernels = draws::kernels();
   if (kernels.size() == 1) GTEST_SKIP() << "this processor has the plain registers only";
@@ -117,7 +173,9 @@ TEST(SimulateDraws, GivesTheSameDigitsWhateverTheRegisters) {
     }
     const DrawnLink kind{1 + round % 2, round % 3 == 0};
     const draws::Block before = block;
-    for (const draws::Absent& absent : {draws::Absent{}, draws::Absent{.turns = true}}) {
+    for (const draws::Absent& absent :
+         {draws::Absent{}, draws::Absent{.turns = true}, draws::Absent{.turns = true, .reduction = true},
+          draws::Absent{.turns = true, .reduction = true, .copies = true}}) {
       kernels.front()(buckets, kind, absent, late, block);
       for (std::size_t i = 1; i < kernels.size(); ++i) {
         draws::Block twin = before;
