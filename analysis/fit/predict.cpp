@@ -76,15 +76,15 @@ void validate(const PredictOptions& options) {
 
 // Where communication takes over, without the options' change and with it.
 void add_knees(PredictResult& result, const Predictor& predictor, const PredictOptions& options, bool with_change) {
-  KneeSearch search;
-  for (const std::int64_t workers : options.workers) search.furthest = std::max(search.furthest, workers);
   const auto add = [&](const WhatIf& change) {
+    KneeSearch search;
+    search.furthest = predictor.knees_up_to(*std::ranges::max_element(options.workers), change);
     const auto found = predictor.knees(change, search);
     for (const Knee& knee : *found) {
       if (!change.any() && knee.workers && knee.share == scaling::communication_bound_share) {
         const std::string what = knee.strategy == "dp" ? "copies" : "exposed communication";
         result.notes.push_back(note("info", "communication_bound",
-                                    knee.strategy + ": from N = " + std::to_string(*knee.workers) + " on, " + what +
+                                    knee.strategy + ": first at N = " + std::to_string(*knee.workers) + ", " + what +
                                         " takes more than " + percent(knee.share) + " of the step",
                                     "a larger batch a worker or gradient accumulation moves it to larger N"));
       }

@@ -89,7 +89,7 @@ struct WhatIfRow {
   std::string bound, changed_bound;
 };
 
-// As far as knees are looked for; further where a larger N is asked about.
+// As far as knees are looked for; Predictor::knees_up_to says where further and where not so far.
 inline constexpr std::int64_t knee_search_limit = 4096;
 
 // The smallest N from 2 on at which exposed communication, waiting for slower ranks included, exceeds a share of the
@@ -102,7 +102,9 @@ struct Knee {
   std::optional<std::int64_t> workers;  // none up to `furthest`
   double exposed_share = 0.0;           // there
   bool measured = false;                // there
-  std::int64_t furthest = 0;            // the largest N looked at
+  std::int64_t furthest = 0;            // the largest N looked at that can be predicted
+  // Of the N looked at: how many cannot be predicted, the smallest and the largest of them.
+  std::int64_t passed_over = 0, first_passed_over = 0, last_passed_over = 0;
 };
 
 struct NextMeasurement {

@@ -112,8 +112,12 @@ class Predictor {
   // what was in flight was not recorded.
   std::optional<Terms> recorded(std::int64_t workers) const;
   // Where communication takes over, by share; empty where no N from 2 on can be predicted, none at all when it was
-  // stopped. The answer hangs on measurements, machine and change alone, not on the N that somebody lists.
+  // stopped. N that cannot be predicted are passed over. Up to the same `furthest` the answer hangs on
+  // measurements, machine and change alone.
   std::optional<std::vector<Knee>> knees(const WhatIf& = {}, const KneeSearch& = {}) const;
+  // How far to look for them where `asked` is the largest N asked about: to knee_search_limit, or there if that is
+  // further. Another strategy is simulated transfer by transfer: no further than there, or the largest measured N.
+  std::int64_t knees_up_to(std::int64_t asked, const WhatIf&) const;
   // The simulation behind the model's terms, as it ran before it was calibrated. Throws std::invalid_argument with a
   // refusal.
   SimulatedStep simulated_step(std::int64_t workers) const;

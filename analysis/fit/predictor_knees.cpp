@@ -6,6 +6,7 @@
 // the first that exceeds the share and the one before it a bisection finds where it begins to.
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "analysis/fit/predictor.hpp"
 
@@ -16,6 +17,10 @@ constexpr std::int64_t finest = 32;  // the next N looked at is at most one in s
 
 }  // namespace
 
+std::int64_t Predictor::knees_up_to(std::int64_t asked, const WhatIf& change) const {
+  return std::max(asked, change.strategy.empty() ? knee_search_limit : largest_measured());
+}
+
 std::optional<std::vector<Knee>> Predictor::knees(const WhatIf& change, const KneeSearch& search) const {
   std::set<std::int64_t> rungs;
   for (std::int64_t n = 2; n <= search.furthest; n += std::max<std::int64_t>(1, n / finest)) rungs.insert(n);
@@ -23,17 +28,28 @@ std::optional<std::vector<Knee>> Predictor::knees(const WhatIf& change, const Kn
   for (const auto& [workers, profile] : profiles())
     if (workers > 1 && workers <= search.furthest) rungs.insert(workers);
 
-  // Waiting for slower ranks is communication that nothing hides. None where nothing is predicted.
-  const auto exposed_share = [&](std::int64_t workers) -> std::optional<double> {
+  // Waiting for slower ranks is communication that nothing hides.
+  const auto predicted_share = [&](std::int64_t workers) -> std::optional<double> {
     if (!why_none(workers, change).empty()) return std::nullopt;
-    const Terms terms = change.any() ? changed(case_at(workers, change), best(), calibrations_, 0.0) : central(workers);
-    if (!(terms.step_s() > 0.0)) return std::nullopt;
-    return (terms.exposed_s + terms.skew_s) / terms.step_s();
+    try {
+      const Terms terms =
+          change.any() ? changed(case_at(workers, change), best(), calibrations_, 0.0) : central(workers);
+      if (!(terms.step_s() > 0.0)) return std::nullopt;
+      return (terms.exposed_s + terms.skew_s) / terms.step_s();
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;  // as why_none: more transfers than are simulated, say, which only the simulation counts
+    }
+  };
+  std::set<std::int64_t> passed_over;
+  const auto exposed_share = [&](std::int64_t workers) {
+    const std::optional<double> share = predicted_share(workers);
+    if (!share) passed_over.insert(workers);
+    return share;
   };
 
   std::vector<Knee> all;
   for (const double share : search.shares)
-    all.push_back({strategy_, options_.gpus_per_node, change.any(), share, {}, 0.0, false, 0});
+    all.push_back({strategy_, options_.gpus_per_node, change.any(), share, {}, 0.0, false, 0, 0, 0, 0});
   std::int64_t before = 1, furthest = 0;
   for (const std::int64_t n : rungs) {
     if (search.stop && search.stop()) return std::nullopt;
@@ -60,9 +76,13 @@ std::optional<std::vector<Knee>> Predictor::knees(const WhatIf& change, const Kn
     before = n;
   }
   if (furthest == 0) return std::vector<Knee>();
-  // Where all were found early, the rest was not needed.
-  const bool all_found = std::ranges::all_of(all, [](const Knee& knee) { return knee.workers.has_value(); });
-  for (Knee& knee : all) knee.furthest = all_found ? search.furthest : furthest;
+  for (Knee& knee : all) {
+    knee.furthest = furthest;
+    if (passed_over.empty()) continue;
+    knee.passed_over = static_cast<std::int64_t>(passed_over.size());
+    knee.first_passed_over = *passed_over.begin();
+    knee.last_passed_over = *passed_over.rbegin();
+  }
   return all;
 }
 
