@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <tuple>
 
 #include "analysis/report/build.hpp"
@@ -146,74 +144,6 @@ bool of_measured_machine(const MeasuredScaling& measured, std::span<const store:
     return row.strategy == measured.strategy && row.world_size == measured.point.workers &&
            std::abs(row.step_s - measured.point.step_s) > 0.01 * measured.point.step_s;
   });
-}
-
-Table knee_table_without_rows(const std::string& looked_at) {
-  Table table;
-  table.name = "knee";
-  table.title = "Where compute-bound turns communication-bound";
-  table.note = "The smallest " + looked_at +
-               ", from 2 on, at which exposed communication, waiting for slower ranks included, exceeds the share of "
-               "the step; above 50 % the step is communication-bound. Measured N count before predicted ones.";
-  table.empty = "Nothing measured and nothing predicted.";
-  table.columns = {text("strategy", "strategy"),
-                   count("gpus_per_node", "ranks per host", "ranks"),
-                   share("threshold", "exposed above"),
-                   count("knee_workers", "from N", "workers"),
-                   share("exposed_share", "exposed there"),
-                   text("source", "source"),
-                   count("largest_workers", "largest N looked at", "workers")};
-  table.columns[1].hide_constant = true;
-  table.key_columns = 2;
-  return table;
-}
-
-Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted) {
-  sort_rows(predicted);
-  Table table = knee_table_without_rows("of the N in this file");
-  struct Known {
-    scaling::ScalingPoint point;
-    const char* source;
-  };
-  using Curve = std::map<std::int64_t, Known>;
-  std::map<std::string, Curve> curves_measured;
-  for (const MeasuredScaling& m : measured) {
-    if (m.point.step_s > 0 && m.point.workers > 1)
-      curves_measured[m.strategy].insert({m.point.workers, {m.point, "measured"}});
-  }
-  std::map<std::pair<std::string, std::int64_t>, Curve> curves;
-  for (const store::PredictionRow& r : predicted) {
-    if (r.step_s > 0 && r.world_size > 1) {
-      curves[{r.strategy, r.gpus_per_node}].insert(
-          {r.world_size, {{r.world_size, r.step_s, r.exposed_s + r.skew_s}, "predicted"}});
-    }
-  }
-  for (const auto& [strategy, curve] : curves_measured) {
-    bool with_predictions = false;
-    for (auto& [key, predictions] : curves) {
-      if (key.first != strategy) continue;
-      with_predictions = true;
-      for (const auto& [workers, known_point] : curve) predictions.insert_or_assign(workers, known_point);
-    }
-    if (!with_predictions) curves[{strategy, 0}] = curve;
-  }
-  for (const auto& [key, curve] : curves) {
-    std::vector<scaling::ScalingPoint> points;
-    for (const auto& [workers, known_point] : curve) points.push_back(known_point.point);
-    for (const double threshold : scaling::knee_shares) {
-      const std::optional<std::int64_t> knee = scaling::knee(points, threshold);
-      Row row{key.first, key.second, threshold};
-      if (knee) {
-        const Known& at = curve.at(*knee);
-        row.insert(row.end(), {*knee, at.point.exposed_s / at.point.step_s, std::string(at.source)});
-      } else {
-        row.insert(row.end(), {Cell(), Cell(), std::string(no_knee)});
-      }
-      row.emplace_back(curve.rbegin()->first);
-      table.rows.push_back(std::move(row));
-    }
-  }
-  return table;
 }
 
 Table learning_rate_table(std::vector<store::LearningRateRow> rows) {

@@ -32,11 +32,7 @@ bool of_measured_machine(const MeasuredScaling&, std::span<const store::Predicti
 
 // Per strategy: the smallest of these N at which exposed communication exceeds 10, 25 and 50 % of the step. What was
 // measured counts before what was predicted. Of every N, listed or not: what_if_tables.hpp's.
-Table knee_table(std::span<const MeasuredScaling> measured, std::vector<store::PredictionRow> predicted);
-
-// What both have in common; `looked_at`: of which N, as "of the N in this file".
-Table knee_table_without_rows(const std::string& looked_at);
-inline constexpr const char* no_knee = "none up to there";  // in place of a knee's source
+Table knee_table(std::span<const MeasuredScaling> measured, std::span<const store::PredictionRow> predicted);
 
 Table learning_rate_table(std::vector<store::LearningRateRow> rows);
 Table warmup_table(std::vector<store::LearningRateRow> rows);  // every quarter of the warm-up

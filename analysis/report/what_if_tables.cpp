@@ -105,27 +105,4 @@ Table what_if_table(std::span<const fit::WhatIfRow> rows, const fit::WhatIf& cha
   return table;
 }
 
-Table knee_table(std::span<const fit::Knee> knees, const fit::WhatIf& change) {
-  Table table = knee_table_without_rows("N");
-  table.note += " Every N up to 64 was tried, beyond it steps of a thirty-second, then a bisection between two.";
-  constexpr std::ptrdiff_t after_key = 2;
-  if (change.any()) {
-    table.columns.insert(table.columns.begin() + after_key, text("what_if", "what if", true));
-    ++table.key_columns;
-  }
-  const std::string said = fmt::format("{}", fmt::join(change.said, " "));
-  for (const fit::Knee& knee : knees) {
-    Row row{knee.strategy, knee.gpus_per_node};
-    if (change.any()) row.push_back(knee.changed ? Cell(said) : Cell());
-    row.emplace_back(knee.share);
-    if (knee.workers)
-      row.insert(row.end(), {*knee.workers, knee.exposed_share, std::string(knee.measured ? "measured" : "predicted")});
-    else
-      row.insert(row.end(), {Cell(), Cell(), std::string(no_knee)});
-    row.emplace_back(knee.furthest);
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
 }  // namespace ddpprof::report
