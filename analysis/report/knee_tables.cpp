@@ -35,6 +35,22 @@ Table knee_table_without_rows(const std::string& looked_at) {
   return table;
 }
 
+// Which N of which rows cannot be predicted: the smallest N may be one of them.
+std::string passed_over_text(std::span<const fit::Knee> knees) {
+  std::string text;
+  const fit::Knee* last = nullptr;
+  for (const fit::Knee& knee : knees) {
+    // A strategy's rows, one for each share, are of the same N.
+    if (last != nullptr && last->strategy == knee.strategy && last->changed == knee.changed) continue;
+    last = &knee;
+    if (knee.passed_over == 0) continue;
+    text += fmt::format("{}{}{}: {} between N = {} and {}", text.empty() ? "" : "; ", knee.strategy,
+                        knee.changed ? " with the change" : "", knee.passed_over, knee.first_passed_over,
+                        knee.last_passed_over);
+  }
+  return text.empty() ? "" : " Passed over, as nothing can be predicted there, are of the N tried: " + text + ".";
+}
+
 }  // namespace
 
 Table knee_table(std::span<const MeasuredScaling> measured, std::span<const store::PredictionRow> predicted) {
@@ -87,6 +103,9 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::span<const stor
 Table knee_table(std::span<const fit::Knee> knees, const fit::WhatIf& change) {
   Table table = knee_table_without_rows("N");
   table.note += " Every N up to 64 was tried, beyond it steps of a thirty-second, then a bisection between two.";
+  if (!change.strategy.empty())
+    table.note += " With strategy=" + change.strategy + " N is tried up to the largest asked about or measured.";
+  table.note += passed_over_text(knees);
   constexpr std::ptrdiff_t after_key = 2;
   if (change.any()) {
     table.columns.insert(table.columns.begin() + after_key, text("what_if", "what if", true));

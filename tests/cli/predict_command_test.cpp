@@ -64,6 +64,36 @@ TEST_F(CommandLine, PredictNamesOneKneeWhicheverNAreListed) {
   EXPECT_EQ(changed, 6U) << "three shares for each strategy";
 }
 
+// Larger N than were asked about play no part, and what cannot be simulated leaves the rest as it is.
+TEST_F(CommandLine, PredictAnswersWhereSomeNCannotBeSimulated) {
+  const auto ask = [&](const std::string& workers, const std::vector<std::string>& changes) {
+    std::vector<std::string> command = {"predict", database_, "--workers", workers, "--format", "json"};
+    for (const std::string& change : changes) command.insert(command.end(), {"--what-if", change});
+    const Outcome outcome = run_ddpprof(command);
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    const auto document = nlohmann::json::parse(outcome.out);
+    std::map<std::string, nlohmann::json> tables;
+    for (const auto& table : document["tables"]) tables[table["name"].get<std::string>()] = table;
+    return tables;
+  };
+  auto servers = ask("8,150", {"strategy=ps", "servers=100", "bandwidth=1000x"});
+  std::size_t changed = 0;
+  for (const auto& row : servers["knee"]["rows"]) {
+    if (row["what_if"].is_null()) continue;
+    ++changed;
+    EXPECT_GE(row["largest_workers"], 100);
+    EXPECT_LE(row["largest_workers"], 150);
+  }
+  EXPECT_EQ(changed, 3U) << "DataParallel has no servers";
+  EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("up to the largest asked about or measured"));
+  EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("ddp with the change: "));
+  EXPECT_THAT(servers["knee"]["note"].get<std::string>(), HasSubstr("between N = 2 and 99"));
+  auto rounds = ask("8", {"strategy=zero2", "accumulation=50000"});
+  EXPECT_FALSE(rounds["predictions"]["rows"].empty());
+  EXPECT_FALSE(rounds["knee"]["rows"].empty());
+  EXPECT_THAT(rounds["notes"]["rows"].dump(), HasSubstr("what_if_none"));
+}
+
 TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
   const auto ask = [&](const std::vector<std::string>& changes) {
     std::vector<std::string> command = {"predict", database_, "--workers", "1,8", "--format", "json"};
