@@ -11,6 +11,7 @@
 #include "cli/output_format.hpp"
 #include "runner/questions/options.hpp"
 #include "runner/questions/stored_scenario.hpp"
+#include "simulator/learning_rate/linear_rule.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -72,6 +73,7 @@ class LearningRateSubcommand final : public Subcommand {
       options.samples_per_worker = batch * accumulation;
       if (base_) options.base_lr = *base_;
       if (base_workers_) options.base_workers = *base_workers_;
+      learning_rate::global_batch(options.base_workers, options.samples_per_worker);  // throws where it is too large
       if (epochs_) options.epochs = *epochs_;
       if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
       if (!optimizer_.empty()) options.adaptive_optimizer = optimizer_ == "adaptive";

@@ -15,6 +15,13 @@ void positive(double value, const char* name) {
   }
 }
 
+// The product as a count; above most_counted neither it nor what is made of it would be exact.
+std::int64_t counted(double a, double b, const std::string& what) {
+  if (a * b > most_counted)
+    throw std::invalid_argument(what + " is more than can be counted: expected at most 2^53 = 9007199254740992");
+  return std::llround(a * b);
+}
+
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 }  // namespace
@@ -53,6 +60,12 @@ std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::in
   return std::max<std::int64_t>(1, divide_up(mine, batch_per_worker));
 }
 
+std::int64_t global_batch(std::int64_t workers, std::int64_t samples_per_worker) {
+  return counted(static_cast<double>(workers), static_cast<double>(samples_per_worker),
+                 "a global batch of " + std::to_string(workers) + " workers with " +
+                     std::to_string(samples_per_worker) + " samples each");
+}
+
 Schedule linear_rule(const Plan& plan) {
   positive(static_cast<double>(plan.base_batch), "base_batch");
   positive(plan.base_lr, "base_lr");
@@ -64,13 +77,17 @@ Schedule linear_rule(const Plan& plan) {
   Schedule schedule;
   schedule.workers = plan.workers;
   schedule.steps_per_epoch = steps_per_epoch(plan.samples, plan.workers, plan.batch_per_worker, plan.drop_last);
-  schedule.global_batch = plan.workers * plan.batch_per_worker;
+  schedule.global_batch = global_batch(plan.workers, plan.batch_per_worker);
   schedule.kappa = static_cast<double>(schedule.global_batch) / static_cast<double>(plan.base_batch);
   schedule.base_lr = plan.base_lr;
   schedule.target_lr = schedule.kappa * plan.base_lr;
-  schedule.total_steps = plan.epochs * schedule.steps_per_epoch;
+  schedule.total_steps = counted(static_cast<double>(plan.epochs), static_cast<double>(schedule.steps_per_epoch),
+                                 "a training of " + std::to_string(plan.epochs) + " epochs of " +
+                                     std::to_string(schedule.steps_per_epoch) + " steps");
   if (schedule.kappa > 1.0) {
-    schedule.warmup_steps = std::llround(plan.warmup_epochs * static_cast<double>(schedule.steps_per_epoch));
+    schedule.warmup_steps = counted(plan.warmup_epochs, static_cast<double>(schedule.steps_per_epoch),
+                                    "a warm-up of " + std::to_string(plan.warmup_epochs) + " epochs of " +
+                                        std::to_string(schedule.steps_per_epoch) + " steps");
   }
   if (plan.adaptive_optimizer && schedule.kappa != 1.0) schedule.doubts.push_back(Doubt::adaptive_optimizer);
   if (schedule.global_batch > largest_validated_batch) schedule.doubts.push_back(Doubt::beyond_validated_batch);

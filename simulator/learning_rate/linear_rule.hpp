@@ -12,6 +12,9 @@ namespace ddpprof::learning_rate {
 // The largest global batch for which Goyal et al. found the rule to hold (ResNet-50 on ImageNet, SGD with momentum).
 inline constexpr std::int64_t largest_validated_batch = 8192;
 
+// Counts up to here are exact as doubles: 2^53.
+inline constexpr double most_counted = 9007199254740992.0;
+
 struct Plan {
   std::int64_t workers = 1;
   std::int64_t batch_per_worker = 1;  // micro-batch times accumulation: samples of one worker in one optimizer step
@@ -49,11 +52,15 @@ struct Schedule {
   double lr_at(std::int64_t step) const;
 };
 
+// Samples of one optimizer step over all workers. Throws std::invalid_argument above most_counted.
+std::int64_t global_batch(std::int64_t workers, std::int64_t samples_per_worker);
+
 // Optimizer steps of one epoch: DistributedSampler gives each worker ceil(samples / N) samples (with drop_last, when N
 // does not divide them, ceil((samples - N) / N)); the loader's last batch may be short.
 std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker, bool drop_last);
 
-// Throws std::invalid_argument on counts, batches or rates that are not positive, or a negative warm-up.
+// Throws std::invalid_argument on counts, batches or rates that are not positive, a negative warm-up, or a global
+// batch, a training or a warm-up above most_counted.
 Schedule linear_rule(const Plan&);
 
 }  // namespace ddpprof::learning_rate

@@ -1,4 +1,4 @@
-// ddpprof lr's options: each takes the place of the scenario's value, and says what is wrong with it.
+// ddpprof lr as users meet it: its rates, and its options, each in place of the scenario's value.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -20,6 +20,47 @@ std::map<std::string, nlohmann::json> tables_of(const Outcome& outcome) {
   std::map<std::string, nlohmann::json> tables;
   for (const auto& table : document["tables"]) tables[table["name"].get<std::string>()] = table;
   return tables;
+}
+
+TEST_F(CommandLine, LrScalesLinearlyWithTheWorkers) {
+  const Outcome outcome = run_ddpprof({"lr", database_, "--workers", "8,2", "--format", "json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  const auto document = nlohmann::json::parse(outcome.out);
+  const auto& rows = document["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["workers"], 2);
+  EXPECT_DOUBLE_EQ(rows[0]["target_lr"], 0.02);
+  EXPECT_DOUBLE_EQ(rows[1]["target_lr"], 0.08);
+  // 10,000 samples over 8 workers: 1250 each, 40 steps of 32; 5 epochs of warm-up.
+  EXPECT_EQ(rows[1]["warmup_steps"], 200);
+  EXPECT_EQ(rows[1]["global_batch_samples"], 256);
+}
+
+TEST_F(CommandLine, WithoutMeasurementsLrEndsWithFive) {
+  const Outcome outcome = run_ddpprof({"lr", (folder_ / "empty.db").string(), "--workers", "8"});
+  EXPECT_EQ(outcome.code, 5) << outcome.messages;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(outcome.messages.starts_with("ddpprof lr: ")) << outcome.messages;
+}
+
+// 10^6 workers with 10^13 samples each once were -8446744073709551616 samples, and their rate no number.
+TEST_F(CommandLine, LrRefusesAGlobalBatchThatCannotBeCounted) {
+  const std::vector<std::string> all[] = {
+      {"--workers", "1000000", "--batch-per-worker", "100000000", "--accumulation", "100000"},
+      {"--workers", "1", "--base-workers", "1000000", "--batch-per-worker", "100000000", "--accumulation", "100000"}};
+  for (const std::vector<std::string>& large : all) {
+    std::vector<std::string> arguments = {"lr", database_};
+    arguments.insert(arguments.end(), large.begin(), large.end());
+    const Outcome outcome = run_ddpprof(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.messages,
+                HasSubstr("a global batch of 1000000 workers with 10000000000000 samples each is more than can be "
+                          "counted: expected at most 2^53"));
+    EXPECT_EQ(outcome.out, "");
+  }
+  const auto tables = tables_of(run_ddpprof({"lr", database_, "--workers", "1000000", "--batch-per-worker", "90071",
+                                             "--accumulation", "100000", "--format", "json"}));
+  EXPECT_EQ(tables.at("learning_rate_rules")["rows"].at(0)["global_batch_samples"], 9007100000000000);
 }
 
 // 10,000 samples over 4 workers in steps of 64 · 2 each: 2500 / 64 = 40 micro-batches, 20 steps an epoch of 128.

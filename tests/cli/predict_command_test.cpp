@@ -1,4 +1,4 @@
-// ddpprof predict and ddpprof lr as users meet them.
+// ddpprof predict as users meet it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,20 +17,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-TEST_F(CommandLine, LrScalesLinearlyWithTheWorkers) {
-  const Outcome outcome = run_ddpprof({"lr", database_, "--workers", "8,2", "--format", "json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.messages;
-  const auto document = nlohmann::json::parse(outcome.out);
-  const auto& rows = document["tables"][0]["rows"];
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0]["workers"], 2);
-  EXPECT_DOUBLE_EQ(rows[0]["target_lr"], 0.02);
-  EXPECT_DOUBLE_EQ(rows[1]["target_lr"], 0.08);
-  // 10,000 samples over 8 workers: 1250 each, 40 steps of 32; 5 epochs of warm-up.
-  EXPECT_EQ(rows[1]["warmup_steps"], 200);
-  EXPECT_EQ(rows[1]["global_batch_samples"], 256);
-}
 
 TEST_F(CommandLine, PredictAnswersForTheWorkersAskedFor) {
   const Outcome outcome = run_ddpprof({"predict", database_, "--workers", "8,4", "--format", "json"});
@@ -210,16 +196,12 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_THAT(thin.messages, HasSubstr("all steps were measured at 4 workers"));
 }
 
-TEST_F(CommandLine, WithoutMeasurementsPredictAndLrEndWithFive) {
-  const std::string empty = (folder_ / "empty.db").string();
-  for (const char* name : {"predict", "lr"}) {
-    const Outcome outcome = run_ddpprof({name, empty, "--workers", "8"});
-    EXPECT_EQ(outcome.code, 5) << name << outcome.messages;
-    EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(outcome.messages, StartsWith("ddpprof " + std::string(name) + ": "));
-  }
+TEST_F(CommandLine, WithoutMeasurementsPredictEndsWithFive) {
+  const Outcome outcome = run_ddpprof({"predict", (folder_ / "empty.db").string(), "--workers", "8"});
+  EXPECT_EQ(outcome.code, 5) << outcome.messages;
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.messages, StartsWith("ddpprof predict: "));
 }
 
-// An export once replaced the database that it was made from.
 }  // namespace
 }  // namespace ddpprof

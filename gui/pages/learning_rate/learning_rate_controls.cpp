@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "gui/pages/learning_rate/learning_rate_page.hpp"
+#include "simulator/learning_rate/linear_rule.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -28,6 +29,11 @@ int place_of(std::int64_t workers) {
 int workers_at(int place) {
   return static_cast<int>(std::lround(std::exp2(static_cast<double>(place) / places_a_doubling)));
 }
+
+constexpr int most_batch = 100'000'000, most_accumulation = 100'000;
+// So that even the most workers have a global batch that can be counted.
+constexpr auto most_samples_per_worker =
+    static_cast<std::int64_t>(learning_rate::most_counted / static_cast<double>(most_rate_workers));
 
 // Shows a number with the digits it has.
 class DigitsBox : public QDoubleSpinBox {
@@ -63,9 +69,10 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   base_lr_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
   base_lr_->setObjectName("base_lr");
   base_workers_ = count_box(controls, as_int(most_rate_workers));
-  batch_ = count_box(controls, 100'000'000);
+  batch_ = count_box(controls, most_batch);
   batch_->setObjectName("batch");
-  accumulation_ = count_box(controls, 100'000);
+  accumulation_ = count_box(controls, most_accumulation);
+  accumulation_->setObjectName("accumulation");
   epochs_ = count_box(controls, 1'000'000);
   epochs_->setObjectName("epochs");
   warmup_epochs_ = new DigitsBox(0.0, 10'000.0, controls);
@@ -125,10 +132,14 @@ void LearningRatePage::connect_edits() {
   connect(workers_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.workers = value; }));
   connect(base_workers_, &QSpinBox::valueChanged, this,
           edited([this](int value) { inputs_.options.base_workers = value; }));
-  connect(batch_, &QSpinBox::valueChanged, this,
-          edited([this](int value) { inputs_.set_batch(value, inputs_.accumulation); }));
-  connect(accumulation_, &QSpinBox::valueChanged, this,
-          edited([this](int value) { inputs_.set_batch(inputs_.batch, value); }));
+  connect(batch_, &QSpinBox::valueChanged, this, edited([this](int value) {
+            inputs_.set_batch(value, inputs_.accumulation);
+            limit_batch();
+          }));
+  connect(accumulation_, &QSpinBox::valueChanged, this, edited([this](int value) {
+            inputs_.set_batch(inputs_.batch, value);
+            limit_batch();
+          }));
   connect(epochs_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.options.epochs = value; }));
   connect(base_lr_, &QDoubleSpinBox::valueChanged, this,
           edited([this](double value) { inputs_.options.base_lr = value; }));
@@ -138,6 +149,12 @@ void LearningRatePage::connect_edits() {
           edited([this](bool value) { inputs_.options.adaptive_optimizer = value; }));
   connect(target_loss_, &QDoubleSpinBox::valueChanged, this,
           edited([this](double value) { inputs_.target_loss = value; }));
+}
+
+// What one factor may be depends on the other.
+void LearningRatePage::limit_batch() {
+  batch_->setMaximum(as_int(std::min<std::int64_t>(most_batch, most_samples_per_worker / inputs_.accumulation)));
+  accumulation_->setMaximum(as_int(std::min<std::int64_t>(most_accumulation, most_samples_per_worker / inputs_.batch)));
 }
 
 void LearningRatePage::show_inputs() {
@@ -150,6 +167,7 @@ void LearningRatePage::show_inputs() {
   workers_slider_->setValue(place_of(inputs_.workers));
   base_lr_->setValue(inputs_.options.base_lr);
   base_workers_->setValue(as_int(inputs_.options.base_workers));
+  limit_batch();
   batch_->setValue(as_int(inputs_.batch));
   accumulation_->setValue(as_int(inputs_.accumulation));
   epochs_->setValue(as_int(inputs_.options.epochs));

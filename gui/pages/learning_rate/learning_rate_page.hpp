@@ -41,6 +41,7 @@ class LearningRatePage : public Page {
   QLayout* make_shell_line(QWidget* parent);
   RateInputs stored() const;  // the scenario's values
   void restore();             // to them
+  void limit_batch();         // so that the global batch can be counted
   void show_inputs();         // in the controls, without being heard
   void connect_edits();
   void show_edit();  // of inputs_
