@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "simulator/stats/summary.hpp"
@@ -20,7 +21,8 @@ constexpr const char* steps_query =
     "SUM(st.samples), SUM(st.data_wait_ns), SUM(st.host_to_device_ns), SUM(st.buffers_ns), SUM(st.forward_ns), "
     "SUM(st.backward_ns), SUM(st.optimizer_ns), SUM(st.copy_ns), SUM(st.compute_ns), SUM(st.communication_ns), "
     "SUM(st.overlapped_ns), SUM(st.exposed_ns), SUM(st.skew_ns), AVG(st.loss), "
-    "MAX(st.duration_ns), COUNT(DISTINCT sh.rank), CASE m.strategy WHEN 'dp' THEN 1 ELSE m.world_size END "
+    "MAX(st.duration_ns), COUNT(DISTINCT sh.rank), CASE m.strategy WHEN 'dp' THEN 1 ELSE m.world_size END, "
+    "COUNT(st.loss) "
     "FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
     "WHERE m.kind IN ('train', 'import') GROUP BY sh.measurement_id, st.step, st.kind "
     "ORDER BY sh.measurement_id, st.step, st.kind";
@@ -42,7 +44,8 @@ RunStep read_step(SQLite::Statement& row) {
         &RunStep::overlapped_s, &RunStep::exposed_s, &RunStep::skew_s}) {
     step.*field = seconds(row.getColumn(column++).getDouble() / ranks);
   }
-  step.has_loss = !row.getColumn(20).isNull();
+  // AVG passes over ranks without a loss (one that is no number is stored as none): theirs is no mean of all.
+  step.has_loss = row.getColumn(24).getInt64() == row.getColumn(4).getInt64();
   if (step.has_loss) step.loss = row.getColumn(20).getDouble();
   step.slowest_s = seconds(row.getColumn(21).getDouble());
   return step;
@@ -76,7 +79,8 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
   SQLite::Statement measurements(
       db,
       "SELECT id, kind, strategy, backend, device, model, precision, world_size, batch_per_worker, accumulation, "
-      "threads_per_rank, cores, nodes, parameter_count, parameter_bytes, oversubscription FROM measurement "
+      "threads_per_rank, cores, nodes, parameter_count, parameter_bytes, oversubscription, status = 'failed' "
+      "FROM measurement "
       "WHERE kind IN ('train', 'import') ORDER BY model, strategy, batch_per_worker, accumulation, world_size, repeat, "
       "id");
   while (measurements.executeStep()) {
@@ -84,6 +88,7 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
     auto found = std::find_if(all.begin(), all.end(), [&](const Configuration& c) { return key(c) == key(next); });
     if (found == all.end()) found = all.insert(all.end(), next);
     found->measurements.push_back(measurements.getColumn(0).getInt64());
+    if (measurements.getColumn(16).getInt() != 0) found->failed.push_back(found->measurements.back());
     of_measurement[found->measurements.back()] = static_cast<std::size_t>(found - all.begin());
   }
 
@@ -102,6 +107,37 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
     kept.push_back(std::move(step));
   }
   return all;
+}
+
+const Configuration* of_models_workload(const std::vector<Configuration>& all) {
+  struct Workload {
+    const Configuration* first = nullptr;
+    std::int64_t first_measurement = 0;
+    std::set<std::pair<std::string, std::int64_t>> places;
+  };
+  const auto choose = [&](bool failed_too) -> const Configuration* {
+    using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::string, std::string>;
+    std::map<Key, Workload> workloads;
+    for (const Configuration& c : all)
+      for (const std::int64_t id : c.measurements) {
+        if (!failed_too && std::find(c.failed.begin(), c.failed.end(), id) != c.failed.end()) continue;
+        Workload& of =
+            workloads[{c.model, c.batch_per_worker, std::max<std::int64_t>(1, c.accumulation), c.precision, c.device}];
+        if (of.first == nullptr || id < of.first_measurement) {
+          of.first = &c;
+          of.first_measurement = id;
+        }
+        of.places.insert({c.strategy, c.world_size});
+      }
+    const Workload* best = nullptr;
+    for (const auto& [key, one] : workloads)
+      if (best == nullptr || one.places.size() > best->places.size() ||
+          (one.places.size() == best->places.size() && one.first_measurement < best->first_measurement))
+        best = &one;
+    return best == nullptr ? nullptr : best->first;
+  };
+  const Configuration* chosen = choose(false);
+  return chosen != nullptr ? chosen : choose(true);
 }
 
 void Repeats::add(std::int64_t measurement, double value) { by_measurement_[measurement].push_back(value); }

@@ -25,7 +25,7 @@ struct RunStep {
          copy_s = 0;
   double compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
   double loss = 0;
-  bool has_loss = false;
+  bool has_loss = false;  // known on every rank
 };
 
 // Measurements that differ in their repeat alone.
@@ -35,6 +35,7 @@ struct Configuration {
   std::int64_t parameter_count = 0, parameter_bytes = 0;
   double oversubscription = 0;
   std::vector<std::int64_t> measurements;  // ids, by repeat
+  std::vector<std::int64_t> failed;        // of them, those whose status is failed
   std::vector<RunStep> measured, unwrapped, warmup;
   std::int64_t incomplete_steps = 0;  // measured steps that some rank did not record: left out
 
@@ -56,6 +57,11 @@ class Repeats {
 
 // Training and imported measurements, ordered by model, strategy, batch, world size. Throws SQLite::Exception.
 std::vector<Configuration> read_configurations(SQLite::Database&);
+
+// One of those whose workload (model, batch, accumulation, precision, device) the fitted models rest on, chosen as
+// fit::load does: the workload at the most (strategy, N), of equals the one measured first; failed measurements count
+// only where all failed. nullptr where there is none.
+const Configuration* of_models_workload(const std::vector<Configuration>&);
 
 // Median and 95 % interval. The steps of one repeat share what was peculiar to that run: repeats are resampled as
 // wholes (stats::clustered_median_interval). Throws std::invalid_argument when there are no steps.

@@ -31,6 +31,9 @@ struct Reached {
   StepRange steps;
 };
 
+// The first mean is of 10 steps: what is reached there may have been reached at any step before, or from the beginning.
+bool from_the_first(const StepRange& steps) { return steps.low <= loss_window_steps; }
+
 // Steps, epochs and seconds of a range; `low_s`, `high_s`: of one step.
 void append(Row& row, const StepRange& steps, double an_epoch, double low_s, double high_s) {
   row.insert(row.end(), {steps.low, steps.high, static_cast<double>(steps.low) / an_epoch,
@@ -59,9 +62,8 @@ Row measured_row(const fit::LearningRateOptions& options, const LossCurve& curve
     return row;
   }
   append(row, *steps, an_epoch, curve.step_s, curve.step_s);
-  row.emplace_back(steps->low <= loss_window_steps
-                       ? "reached by the first 10 steps: the target is not below where the loss began"
-                       : "");
+  row.emplace_back(
+      from_the_first(*steps) ? "reached by the first 10 steps: the target is not below where the loss began" : "");
   return row;
 }
 
@@ -69,7 +71,7 @@ Row measured_row(const fit::LearningRateOptions& options, const LossCurve& curve
 const Reached* nearest(std::span<const Reached> reached, const std::string& strategy, std::int64_t batch) {
   const Reached* found = nullptr;
   for (const Reached& one : reached) {
-    if (one.curve->strategy != strategy) continue;
+    if (one.curve->strategy != strategy || from_the_first(one.steps)) continue;
     const double away = ratio(one.curve->global_batch(), batch);
     const double before = found == nullptr ? INFINITY : ratio(found->curve->global_batch(), batch);
     if (away < before || (away == before && one.curve->global_batch() > found->curve->global_batch())) found = &one;
@@ -79,9 +81,11 @@ const Reached* nearest(std::span<const Reached> reached, const std::string& stra
 
 Row asked_row(const fit::LearningRateOptions& options, const TrainingTime& asked, std::span<const Reached> reached,
               double target) {
-  const std::int64_t batch = asked.workers * options.samples_per_worker;
+  const std::int64_t batch = learning_rate::global_batch(asked.workers, options.samples_per_worker);
   const Reached* from = nearest(reached, asked.strategy, batch);
-  if (from == nullptr)
+  if (from == nullptr) {
+    const bool trivial = std::any_of(reached.begin(), reached.end(),
+                                     [&](const Reached& one) { return one.curve->strategy == asked.strategy; });
     return {asked.strategy,
             asked.workers,
             target,
@@ -93,9 +97,12 @@ Row asked_row(const fit::LearningRateOptions& options, const TrainingTime& asked
             Cell(),
             Cell(),
             Cell(),
-            fmt::format("needs a measured configuration of {} that reached the target: measure more steps "
-                        "(measure.steps), or ask for a higher loss",
-                        asked.strategy)};
+            trivial ? fmt::format("no bounds from a target that is reached by the first {} steps: ask for a lower loss",
+                                  loss_window_steps)
+                    : fmt::format("needs a measured configuration of {} that reached the target: measure more steps "
+                                  "(measure.steps), or ask for a higher loss",
+                                  asked.strategy)};
+  }
   Row row{asked.strategy, asked.workers, target, fmt::format("bounds from N = {}", from->curve->workers), batch};
   const auto an_epoch = static_cast<double>(
       learning_rate::steps_per_epoch(options.samples, asked.workers, options.samples_per_worker, options.drop_last));
@@ -140,14 +147,23 @@ std::optional<double> LossCurve::lowest() const {
   return of_all;
 }
 
-std::vector<LossCurve> loss_curves(const std::vector<Configuration>& configurations) {
-  std::vector<LossCurve> curves;
+LossCurves loss_curves(const std::vector<Configuration>& configurations) {
+  LossCurves all;
+  const Configuration* main = of_models_workload(configurations);
   for (const Configuration& configuration : configurations) {
     std::map<std::int64_t, Losses> by_measurement;
+    std::map<std::int64_t, std::int64_t> last_measured;
+    for (const RunStep& step : configuration.measured) {
+      std::int64_t& last = last_measured.try_emplace(step.measurement, step.step).first->second;
+      last = std::max(last, step.step);
+    }
     bool any = false;
     for (const auto* steps : {&configuration.warmup, &configuration.measured})
       for (const RunStep& step : *steps) {
         if (step.step < 0 || !step.has_loss) continue;
+        // Warm-up after the last measured step is that of the copy without the DDP wrapper, a training of its own.
+        const auto last = last_measured.find(step.measurement);
+        if (last != last_measured.end() && step.step > last->second) continue;
         Losses& losses = by_measurement[step.measurement];
         const auto at = static_cast<std::size_t>(step.step);
         if (losses.size() <= at) losses.resize(at + 1);
@@ -159,21 +175,26 @@ std::vector<LossCurve> loss_curves(const std::vector<Configuration>& configurati
       any = any || std::any_of(curve.repeats.back().begin(), curve.repeats.back().end(),
                                [](const auto& loss) { return loss.has_value(); });
     }
-    if (!any) continue;
+    curve.samples_per_worker = configuration.batch_per_worker * configuration.accumulation;
+    if (!any || curve.samples_per_worker <= 0) continue;
+    if (configuration.model != main->model || configuration.precision != main->precision ||
+        configuration.device != main->device) {
+      ++all.left_out;
+      continue;
+    }
     curve.strategy = configuration.strategy;
     curve.workers = configuration.world_size;
-    curve.samples_per_worker = configuration.batch_per_worker * configuration.accumulation;
     if (!configuration.measured.empty()) {
       std::vector<double> durations_s;
       for (const RunStep& step : configuration.measured) durations_s.push_back(step.duration_s);
       curve.step_s = stats::median(durations_s);
     }
-    if (curve.samples_per_worker > 0) curves.push_back(std::move(curve));
+    all.curves.push_back(std::move(curve));
   }
-  return curves;
+  return all;
 }
 
-std::vector<LossCurve> loss_curves(store::Database& database) {
+LossCurves loss_curves(store::Database& database) {
   try {
     return loss_curves(read_configurations(database.sql()));
   } catch (const SQLite::Exception& error) {
@@ -199,13 +220,19 @@ std::optional<StepRange> steps_to(const LossCurve& curve, double target) {
 }
 
 StepRange steps_at(const StepRange& measured, std::int64_t measured_batch, std::int64_t batch) {
-  const auto same_samples = [&](std::int64_t steps) { return (steps * measured_batch + batch - 1) / batch; };
-  if (batch >= measured_batch) return {same_samples(measured.low), measured.high};
+  // In doubles: the products may be beyond what an int64 holds, and steps below 2^53 / batch come out exactly.
+  const auto same_samples = [&](std::int64_t steps) {
+    const double samples = static_cast<double>(steps) * static_cast<double>(measured_batch);
+    return static_cast<std::int64_t>(
+        std::min(std::ceil(samples / static_cast<double>(batch)), learning_rate::most_counted));
+  };
+  if (batch >= measured_batch) return {std::max(loss_window_steps, same_samples(measured.low)), measured.high};
   return {measured.low, same_samples(measured.high)};
 }
 
-Table time_to_target_table(const fit::LearningRateOptions& options, std::span<const LossCurve> curves,
+Table time_to_target_table(const fit::LearningRateOptions& options, const LossCurves& losses,
                            std::span<const TrainingTime> asked, std::optional<double> target) {
+  const std::vector<LossCurve>& curves = losses.curves;
   Table table;
   table.name = "time_to_target";
   table.title = "Time to a target loss";
@@ -234,9 +261,14 @@ Table time_to_target_table(const fit::LearningRateOptions& options, std::span<co
       "ddpprof run trains every N at the base rate, not scaled to its batch. Other N: bounds, with predicted steps and "
       "their interval. One end: as many samples as measured, which is the best a larger batch can do, up to the "
       "gradient's noise scale (McCandlish et al. 2018); the other: as many steps as measured, where a larger batch "
-      "gives nothing (Shallue et al. 2019). Both assume a learning rate tuned at each batch. To narrow them, measure "
-      "the training to the target at that batch.",
-      loss_window_steps, loss_window_steps - 1, text_of(*target));
+      "gives nothing (Shallue et al. 2019). Both assume a learning rate tuned at each batch, and are of the expected "
+      "loss: a noisy loss crosses the target earlier by chance, so they hold but for that noise. None is below {} "
+      "steps, which the first mean takes. To narrow them, measure the training to the target at that batch.",
+      loss_window_steps, loss_window_steps - 1, text_of(*target), loss_window_steps);
+  if (losses.left_out > 0)
+    table.note += fmt::format(
+        " Left out: {} measured configuration{} of another model, precision or device than what predictions rest on.",
+        losses.left_out, losses.left_out == 1 ? "" : "s");
   std::vector<Reached> reached;
   for (const LossCurve& curve : curves) {
     table.rows.push_back(measured_row(options, curve, *target));

@@ -21,7 +21,8 @@ namespace ddpprof::report {
 inline constexpr std::int64_t loss_window_steps = 10;
 
 // One repeat's loss, by optimizer step from the training's beginning; warm-up steps train as well, those without the
-// DDP wrapper come after and do not count. Nothing where the step's loss is not known on every rank.
+// DDP wrapper and the warm-up of those come after the last measured one and do not count. Nothing where the step's loss
+// is not known on every rank.
 using Losses = std::vector<std::optional<double>>;
 // The mean of each step and the nine before it; nothing where one of the ten is not known.
 Losses smoothed(const Losses&);
@@ -38,8 +39,14 @@ struct LossCurve {
   std::int64_t global_batch() const { return workers * samples_per_worker; }
   std::optional<double> lowest() const;  // that every repeat reached
 };
-std::vector<LossCurve> loss_curves(const std::vector<Configuration>&);
-std::vector<LossCurve> loss_curves(store::Database&);  // of its configurations; throws store::DatabaseError
+// Of one model, precision and device, those that the fitted models rest on (of_models_workload), at any batch: losses
+// of others say nothing of it.
+struct LossCurves {
+  std::vector<LossCurve> curves;
+  std::int64_t left_out = 0;  // configurations with losses, of other workloads
+};
+LossCurves loss_curves(const std::vector<Configuration>&);
+LossCurves loss_curves(store::Database&);  // of its configurations; throws store::DatabaseError
 
 // The lowest smoothed loss that every repeat of every configuration with losses reached; nothing without losses.
 std::optional<double> default_target(std::span<const LossCurve>);
@@ -51,13 +58,13 @@ struct StepRange {
 // Over the repeats; nothing unless all of them reached it.
 std::optional<StepRange> steps_to(const LossCurve&, double target);
 // Steps at another global batch. One end: as many samples as measured (ideal for a larger batch); the other: as many
-// steps as measured (a larger batch gives nothing).
+// steps as measured (a larger batch gives nothing). Not below the steps that one mean takes.
 StepRange steps_at(const StepRange& measured, std::int64_t measured_batch, std::int64_t batch);
 
 // A row each measured configuration with losses, then one each of `asked` (the options' batch, predicted steps) whose
-// N was not measured with that batch: bounds from the measured configuration of its strategy nearest in global batch.
-// `target`: nothing for default_target.
-Table time_to_target_table(const fit::LearningRateOptions&, std::span<const LossCurve>,
-                           std::span<const TrainingTime> asked, std::optional<double> target);
+// N was not measured with that batch: bounds from the measured configuration of its strategy nearest in global batch,
+// of those that took more than the first mean to reach the target. `target`: nothing for default_target.
+Table time_to_target_table(const fit::LearningRateOptions&, const LossCurves&, std::span<const TrainingTime> asked,
+                           std::optional<double> target);
 
 }  // namespace ddpprof::report

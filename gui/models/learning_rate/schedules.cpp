@@ -148,12 +148,12 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   if (file.models)
     times = report::training_times(*file.models, file.predict, asked, inputs.batch, inputs.accumulation,
                                    [&] { return cancelled(); });
-  const std::vector<report::LossCurve> curves = report::loss_curves(file.configurations);
+  const report::LossCurves losses = report::loss_curves(file.configurations);
   TimeTables tables;
   tables.training = report::training_time_table(asked, times);
   if (!file.models) tables.training.empty = "No time can be predicted: " + file.why_no_models;
-  tables.target = report::time_to_target_table(asked, curves, times, inputs.target_loss);
-  tables.default_target = report::default_target(curves);
+  tables.target = report::time_to_target_table(asked, losses, times, inputs.target_loss);
+  tables.default_target = report::default_target(losses.curves);
   return tables;
 }
 
@@ -192,7 +192,8 @@ std::string target_text(const report::Table& target, std::int64_t workers) {
     text +=
         " One end is as many samples as measured, the best that a larger batch can do, below the gradient's noise "
         "scale (McCandlish et al. 2018); the other as many steps as measured, where a larger batch gives nothing "
-        "(Shallue et al. 2019). Both assume a rate tuned at each batch.";
+        "(Shallue et al. 2019). Both assume a rate tuned at each batch, and are of the expected loss: a noisy one "
+        "crosses earlier by chance.";
   return text;
 }
 

@@ -96,7 +96,8 @@ TEST(Smoothed, IsTheMeanOfTenStepsWhereAllAreKnown) {
 
 // 8 - t/4, smoothed 8 - (t - 4.5)/4 <= 5 from t = 16.5 on: at step 17, the eighteenth.
 TEST(StepsTo, CountsStepsWarmUpIncluded) {
-  const auto curves = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
+  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
+  const auto& curves = losses.curves;
   ASSERT_EQ(curves.size(), 1U);
   EXPECT_EQ(steps_to(curves[0], 5.0), (StepRange{18, 18}));
   EXPECT_DOUBLE_EQ(curves[0].step_s, 0.25) << "warm-up's times are none of the median's";
@@ -107,7 +108,8 @@ TEST(StepsTo, CountsStepsWarmUpIncluded) {
 TEST(StepsTo, IsARangeOverTheRepeatsAndNoneUnlessAllReachedIt) {
   Configuration both = falling("ddp", 1, 8.0, 0.25, 40);
   repeat(both, 6, 0.25);
-  const auto curves = loss_curves({both});
+  const auto losses = loss_curves({both});
+  const auto& curves = losses.curves;
   EXPECT_EQ(steps_to(curves[0], 5.0), (StepRange{18, 24}));
   const double first_alone = 8.0 - 0.25 * (38 - 4.5);
   EXPECT_FALSE(steps_to(curves[0], first_alone));
@@ -116,7 +118,8 @@ TEST(StepsTo, IsARangeOverTheRepeatsAndNoneUnlessAllReachedIt) {
 
 TEST(DefaultTarget, IsTheLowestThatEveryConfigurationReached) {
   const std::vector<Configuration> two = {falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.125, 40)};
-  const auto curves = loss_curves(two);
+  const auto losses = loss_curves(two);
+  const auto& curves = losses.curves;
   EXPECT_DOUBLE_EQ(default_target(curves).value(), 8.0 - 0.125 * 34.5);
   for (const LossCurve& curve : curves) EXPECT_TRUE(steps_to(curve, *default_target(curves)));
   EXPECT_FALSE(default_target({}));
@@ -126,7 +129,7 @@ TEST(LossCurves, AreThoseOfConfigurationsWithLosses) {
   Configuration none = falling("ddp", 4, 8.0, 0.25, 40), few = falling("dp", 4, 8.0, 0.25, 9);
   for (auto* steps : {&none.warmup, &none.measured})
     for (RunStep& step : *steps) step.has_loss = false;
-  EXPECT_TRUE(loss_curves({none, few}).empty());
+  EXPECT_TRUE(loss_curves({none, few}).curves.empty());
 }
 
 // At constant samples 100 steps of 64 are 25 of 256 and 400 of 16; a batch that changes nothing takes 100.
@@ -135,6 +138,9 @@ TEST(StepsAt, LieBetweenConstantSamplesAndConstantSteps) {
   EXPECT_EQ(steps_at({100, 110}, 64, 16), (StepRange{100, 440}));
   EXPECT_EQ(steps_at({100, 110}, 64, 64), (StepRange{100, 110}));
   EXPECT_EQ(steps_at({101, 101}, 64, 256), (StepRange{26, 101})) << "a part of a step is a step";
+  EXPECT_EQ(steps_at({18, 20}, 64, 256), (StepRange{10, 20})) << "the first mean takes ten";
+  const std::int64_t large = std::int64_t{1} << 53;
+  EXPECT_EQ(steps_at({3000, 4000}, large, large / 2), (StepRange{3000, 8000})) << "4000 · 2^53 is beyond an int64";
 }
 
 // McCandlish et al. 2018, equation 2.11: steps S = S_min (1 + B_noise / B), samples E = S B. The truth at any batch
@@ -154,9 +160,9 @@ TEST(StepsAt, HoldTheTruthOfANoiseScale) {
 
 // N = 1 (batch 32) takes 18 steps to 5, N = 2 (batch 64) falls as fast a step: 18 as well. Epochs: 640 / batch steps.
 TEST(TimeToTargetTable, HasMeasuredRowsAndBoundsFromTheNearestBatch) {
-  const auto curves = loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.25, 40)});
+  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.25, 40)});
   const std::vector<TrainingTime> questions = {asked("ddp", 2), asked("ddp", 8), asked("dp", 8)};
-  const Table table = time_to_target_table(options_of(), curves, questions, 5.0);
+  const Table table = time_to_target_table(options_of(), losses, questions, 5.0);
   ASSERT_EQ(table.rows.size(), 4U) << "N = 2 was measured";
   for (const Row& row : table.rows) ASSERT_EQ(row.size(), table.columns.size());
   EXPECT_EQ(words(table.rows[0][basis]), "measured");
@@ -168,26 +174,90 @@ TEST(TimeToTargetTable, HasMeasuredRowsAndBoundsFromTheNearestBatch) {
   const Row& bounds = table.rows[2];
   EXPECT_EQ(words(bounds[basis]), "bounds from N = 2");
   EXPECT_EQ(whole(bounds[batch]), 256);
-  EXPECT_EQ(whole(bounds[steps_low]), 5) << "18 · 64 samples in steps of 256";
+  EXPECT_EQ(whole(bounds[steps_low]), 10) << "18 · 64 samples are 5 steps of 256, but one mean takes 10";
   EXPECT_EQ(whole(bounds[steps_high]), 18);
-  EXPECT_DOUBLE_EQ(real(bounds[low_s]), 5 * 0.4);
+  EXPECT_DOUBLE_EQ(real(bounds[low_s]), 10 * 0.4);
   EXPECT_DOUBLE_EQ(real(bounds[high_s]), 18 * 0.75);
   EXPECT_EQ(words(table.rows[3][basis]), "not known") << "no loss of dp was measured";
   for (const int column : {steps_low, steps_high, low_s, high_s}) EXPECT_EQ(table.rows[3][column], Cell());
   EXPECT_NE(words(table.rows[3][note]).find("measure.steps"), std::string::npos);
 }
 
+// N = 1 begins at 8 and N = 2 at 5: a target of 5 says nothing of how N = 2 got there.
+TEST(TimeToTargetTable, HasNoBoundsFromATargetThatTheFirstStepsReach) {
+  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 5.0, 0.25, 40)});
+  const std::vector<TrainingTime> questions = {asked("ddp", 4)};
+  const Table table = time_to_target_table(options_of(), losses, questions, 5.0);
+  EXPECT_EQ(words(table.rows.at(2)[basis]), "bounds from N = 1") << "the nearer N = 2 began there";
+  EXPECT_EQ(whole(table.rows.at(2)[steps_low]), 10);
+  EXPECT_NE(table.note.find("a noisy loss crosses the target earlier"), std::string::npos) << table.note;
+  const Table none = time_to_target_table(options_of(), losses, questions, 7.5);
+  EXPECT_EQ(words(none.rows.at(2)[basis]), "not known");
+  EXPECT_EQ(none.rows.at(2)[steps_low], Cell());
+  EXPECT_TRUE(words(none.rows.at(2)[note]).ends_with("ask for a lower loss")) << words(none.rows.at(2)[note]);
+}
+
+// Steps 40 and 41 are the copy's warm-up: they go on from 39 and would be the lowest.
+TEST(LossCurves, EndWithTheLastMeasuredStep) {
+  Configuration made = falling("ddp", 1, 8.0, 0.25, 42);
+  for (int i = 0; i < 2; ++i) {
+    made.warmup.push_back(made.measured.back());
+    made.warmup.back().kind = "warmup";
+    made.measured.pop_back();
+  }
+  const auto losses = loss_curves({made});
+  ASSERT_EQ(losses.curves.size(), 1U);
+  EXPECT_EQ(losses.curves[0].repeats.at(0).size(), 40U);
+  EXPECT_DOUBLE_EQ(losses.curves[0].lowest().value(), 8.0 - 0.25 * (39 - 4.5));
+}
+
+// As fit::load: the workload at the most (strategy, N), of equals the one measured first; a batch of its own is one.
+TEST(LossCurves, AreOfTheModelPrecisionAndDeviceThatPredictionsRestOn) {
+  std::vector<Configuration> all;
+  const auto add = [&](std::int64_t workers, const char* model, const char* precision, const char* device,
+                       std::int64_t measurement) -> Configuration& {
+    all.push_back(falling("ddp", workers, 8.0, 0.25, 40, measurement));
+    all.back().model = model;
+    all.back().precision = precision;
+    all.back().device = device;
+    return all.back();
+  };
+  add(1, "a", "float32", "cpu", 7);
+  add(2, "a", "float32", "cpu", 8);
+  add(1, "b", "float32", "cpu", 3);
+  add(2, "b", "float32", "cpu", 4);
+  add(4, "b", "float32", "cpu", 9).batch_per_worker = 8;
+  add(1, "b", "bfloat16", "cpu", 1);
+  add(1, "b", "float32", "cuda", 2);
+  const auto models_of = [](const LossCurves& losses) {
+    std::vector<std::int64_t> workers;
+    for (const LossCurve& curve : losses.curves) workers.push_back(curve.workers);
+    return workers;
+  };
+  const LossCurves losses = loss_curves(all);
+  EXPECT_EQ(of_models_workload(all), &all[2]) << "b was measured first, at as many N";
+  EXPECT_EQ(models_of(losses), (std::vector<std::int64_t>{1, 2, 4})) << "b at any batch";
+  EXPECT_EQ(losses.left_out, 4);
+  const Table table = time_to_target_table(options_of(), losses, {}, 5.0);
+  EXPECT_EQ(table.rows.size(), 3U);
+  EXPECT_NE(table.note.find("Left out: 4 measured configurations"), std::string::npos) << table.note;
+  all[3].failed = {4};
+  EXPECT_EQ(of_models_workload(all), &all[0]) << "a failed measurement is no place";
+  EXPECT_EQ(loss_curves({all[0]}).left_out, 0);
+  EXPECT_EQ(of_models_workload({}), nullptr);
+}
+
 TEST(TimeToTargetTable, InventsNothing) {
-  const auto curves = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
+  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
   const std::vector<TrainingTime> questions = {asked("ddp", 8, 0.0)};
-  const Table far = time_to_target_table(options_of(), curves, questions, -3.0);
+  const Table far = time_to_target_table(options_of(), losses, questions, -3.0);
   EXPECT_EQ(far.rows[0][steps_low], Cell());
   EXPECT_TRUE(words(far.rows[0][note]).starts_with("not reached: 0 of 1 repeats did")) << words(far.rows[0][note]);
   EXPECT_EQ(words(far.rows[1][basis]), "not known");
-  const Table untimed = time_to_target_table(options_of(), curves, questions, {});
+  const Table untimed = time_to_target_table(options_of(), losses, questions, {});
   EXPECT_EQ(untimed.rows[1][low_s], Cell()) << "no predicted step";
   EXPECT_NE(untimed.rows[1][steps_low], Cell());
-  const Table trivial = time_to_target_table(options_of(), curves, {}, 7.5);
+  const Table trivial = time_to_target_table(options_of(), losses, {}, 7.5);
   EXPECT_NE(words(trivial.rows[0][note]).find("not below where the loss began"), std::string::npos);
   const Table none = time_to_target_table(options_of(), {}, questions, 5.0);
   EXPECT_TRUE(none.rows.empty());

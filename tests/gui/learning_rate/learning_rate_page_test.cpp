@@ -127,6 +127,21 @@ TEST_F(LearningRatePageTest, AnEditWritesItsOwnValueAlone) {
   wait();
 }
 
+// 10^8 · 10^5 samples on 10^6 workers cannot be counted: what one factor may be depends on the other.
+TEST_F(LearningRatePageTest, TheBatchStaysOneThatCanBeCounted) {
+  open();
+  box("batch").setValue(100'000'000);
+  box("accumulation").setValue(100'000);
+  EXPECT_EQ(box("batch").value(), 100'000'000);
+  EXPECT_EQ(box("accumulation").value(), 90);
+  box("workers").setValue(1'000'000);
+  EXPECT_TRUE(label("answer").contains("takes 9000000000000000 samples")) << label("answer").toStdString();
+  QTest::mouseClick(page_.findChild<QPushButton*>(), Qt::LeftButton);
+  EXPECT_EQ(box("batch").value(), 32);
+  EXPECT_EQ(box("accumulation").maximum(), 100'000);
+  wait();
+}
+
 TEST_F(LearningRatePageTest, TimesOfTheFileBeforeAreGoneAtOnce) {
   open();
   ASSERT_FALSE(table(3).rows.empty());
@@ -243,11 +258,11 @@ TEST_F(LearningRatePageTest, ATargetLossIsChosenAndTakenBack) {
   const auto steps = [&] { return std::get<std::int64_t>(table(4).rows.at(0).at(5)); };
   EXPECT_EQ(steps(), 40);
   EXPECT_FALSE(page_.findChild<QLineEdit*>("command")->text().contains("--target-loss"));
-  // Batch 8 took 40 steps: 320 samples, at N = 2 with 32 each 5 steps of 64 at least.
+  // Batch 8 took 40 steps: 320 samples, at N = 2 with 32 each 5 steps of 64; the first mean takes 10.
   box("workers").setValue(2);
   target->setValue(-0.95);
   wait();
-  EXPECT_TRUE(label("target").contains("at N = 2: ddp 5 to 40 steps")) << label("target").toStdString();
+  EXPECT_TRUE(label("target").contains("at N = 2: ddp 10 to 40 steps")) << label("target").toStdString();
   EXPECT_TRUE(label("target").contains("bounds from N = 1")) << label("target").toStdString();
   EXPECT_TRUE(label("target").contains("Shallue")) << label("target").toStdString();
   target->setValue(1.0);
