@@ -15,7 +15,7 @@ namespace {
 
 // Where the data do not fill one step of all workers, the step that is taken all the same is shorter than predicted.
 std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t workers) {
-  const std::int64_t batch = workers * options.samples_per_worker;
+  const std::int64_t batch = learning_rate::global_batch(workers, options.samples_per_worker);
   if (options.samples >= batch) return "";
   return fmt::format(
       "an epoch of {} samples is less than one global batch of {}: its one step is counted as a whole one",
@@ -70,7 +70,7 @@ Table rules_table(const fit::LearningRateOptions& options) {
 double TrainingTime::time_s(const fit::LearningRateOptions& options) const {
   const std::int64_t an_epoch =
       learning_rate::steps_per_epoch(options.samples, workers, options.samples_per_worker, options.drop_last);
-  return static_cast<double>(options.epochs * an_epoch) * step_s;
+  return static_cast<double>(options.epochs) * static_cast<double>(an_epoch) * step_s;
 }
 
 Table training_time_table(const fit::LearningRateOptions& options, std::span<const TrainingTime> rows) {
@@ -81,8 +81,8 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
       "{} epochs of {} samples: the training's steps, as the rates by rule have them, times the predicted median step, "
       "with the prediction's interval; steps that stand out from the median come on top; an epoch's last batch counts "
       "as a whole one. The same number of epochs at every N: "
-      "how many a target accuracy takes at a larger batch depends on the gradient's noise, which is not "
-      "measured here.",
+      "how many a target takes at a larger batch depends on the gradient's noise, which is not measured; the table of "
+      "the time to a target loss bounds it where losses were recorded.",
       options.epochs, options.samples);
   table.empty = "No prediction, and so no time: measure steps with ddpprof run SCENARIO.yaml";
   table.columns = {text("strategy", "strategy"),

@@ -1,13 +1,20 @@
 #include "analysis/report/training_times.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 #include <stdexcept>
 
 namespace ddpprof::report {
 namespace {
 
+// As "32", or "32 × 4" with accumulation.
+std::string batch_text(std::int64_t batch, std::int64_t accumulation) {
+  return accumulation > 1 ? fmt::format("{} × {}", batch, accumulation) : std::to_string(batch);
+}
+
 TrainingTime time_at(const fit::Predictor& predictor, const std::string& strategy, std::int64_t workers,
-                     const fit::WhatIf& change, double confidence) {
+                     const fit::WhatIf& change, const std::string& batch_note, double confidence) {
   TrainingTime row;
   row.strategy = strategy;
   row.workers = workers;
@@ -22,7 +29,7 @@ TrainingTime time_at(const fit::Predictor& predictor, const std::string& strateg
       row.step_s = changed.changed_step_s;
       row.step_low_s = changed.changed_low_s;
       row.step_high_s = changed.changed_high_s;
-      row.note = "with the batch as edited";
+      row.note = batch_note;
     } else {
       const fit::Prediction predicted = predictor.predict(workers, {});
       row.throughput = predicted.throughput;
@@ -52,9 +59,12 @@ std::vector<TrainingTime> training_times(const fit::Models& models, const fit::P
     fit::WhatIf change;
     if (batch != measured.batch_per_worker) change.batch_per_worker = batch;
     if (accumulation != measured.accumulation) change.accumulation = accumulation;
+    const std::string batch_note =
+        fmt::format("for {} samples a worker and step; measured: {}", batch_text(batch, accumulation),
+                    batch_text(measured.batch_per_worker, measured.accumulation));
     for (const std::int64_t workers : counts) {
       if (stopped()) break;
-      rows.push_back(time_at(predictor, strategy, workers, change, predict.confidence));
+      rows.push_back(time_at(predictor, strategy, workers, change, batch_note, predict.confidence));
     }
   }
   return rows;

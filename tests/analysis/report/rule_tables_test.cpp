@@ -69,11 +69,11 @@ TEST(TrainingTimeTable, IsTheRulesStepsTimesTheStep) {
 TEST(TrainingTimeTable, CountsTheStepOfAnEpochBelowOneBatch) {
   fit::LearningRateOptions options = options_of(false);
   options.workers = {1000};
-  const TrainingTime rows[] = {{"ddp", 1000, 64'000.0, 0.5, 0.4, 0.6, 0.9, "with the batch as edited"}};
+  const TrainingTime rows[] = {{"ddp", 1000, 64'000.0, 0.5, 0.4, 0.6, 0.9, "a note of its own"}};
   const Table table = training_time_table(options, rows);
   EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][4]), 90 * 0.5);
   EXPECT_EQ(rules_table(options).rows[0][8], Cell(std::int64_t{90}));
-  EXPECT_EQ(table.rows[0][9], Cell("with the batch as edited; an epoch of 10000 samples is less than one global batch "
+  EXPECT_EQ(table.rows[0][9], Cell("a note of its own; an epoch of 10000 samples is less than one global batch "
                                    "of 32000: its one step is counted as a whole one"));
 }
 
