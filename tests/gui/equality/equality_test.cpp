@@ -5,6 +5,7 @@
 #include <QDoubleSpinBox>
 #include <QLineEdit>
 #include <QSpinBox>
+#include <algorithm>
 #include <set>
 
 #include "gui/pages/fit/fit_page.hpp"
@@ -177,6 +178,7 @@ TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
     return rows;
   };
   const auto page_rows = cells(shown(ranks).at("ranks"));
+  ASSERT_EQ(page_rows.size(), 4U) << "one a rank";
   const Texts report = tables_of(printed("ddpprof report " + quoted("once.db") + " --report skew"));
   ASSERT_TRUE(report.contains("skew"));
   std::size_t found = 0;
@@ -208,8 +210,12 @@ TEST_F(Equality, TwoFilesCompared) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return !panel.running() && panel.shown() != nullptr; }, test::patience_ms));
   const Texts page = shown(panel);
   const std::string all = printed("ddpprof compare " + quoted("run one.db") + " " + quoted("two.db"));
-  for (const auto& [name, text] : tables_of(all)) expect_shown(page, name, text);
-  EXPECT_TRUE(page.contains("compare_answer"));
+  const Texts shell = tables_of(all);
+  for (const auto& [name, text] : shell) expect_shown(page, name, text);
+  for (const char* name : {"compare_answer", "compare_files", "compare_time", "compare_throughput"}) {
+    ASSERT_TRUE(shell.contains(name)) << name;
+    EXPECT_GT(std::count(shell.at(name).begin(), shell.at(name).end(), '\n'), 1) << name << " has no rows";
+  }
 }
 
 }  // namespace
