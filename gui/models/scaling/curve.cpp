@@ -77,6 +77,7 @@ std::vector<fit::Knee> drawn_knees(const Curve& curve) {
     fit::Knee knee;
     knee.share = share;
     knee.workers = scaling::knee(points, share);
+    if (!points.empty()) knee.furthest = points.back().workers;
     all.push_back(knee);
   }
   return all;

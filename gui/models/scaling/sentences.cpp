@@ -51,9 +51,9 @@ std::string knee_sentence(const std::vector<fit::Knee>& knees, bool copies) {
     return fmt::format("Compute-bound up to N = {}: {} at most {:.0f} % of the step.", knees.front().furthest, take,
                        100.0 * knees.front().share);
   if (last == &knees.back())
-    return fmt::format("Communication-bound from N = {} on: {} more than {:.0f} % of the step.", *last->workers, take,
+    return fmt::format("Communication-bound first at N = {}: {} more than {:.0f} % of the step.", *last->workers, take,
                        100.0 * last->share);
-  return fmt::format("From N = {} on {} more than {:.0f} % of the step; more than {:.0f} % nowhere up to N = {}.",
+  return fmt::format("First at N = {} {} more than {:.0f} % of the step; more than {:.0f} % nowhere up to N = {}.",
                      *last->workers, take, 100.0 * last->share, 100.0 * knees.back().share, knees.back().furthest);
 }
 

@@ -116,24 +116,25 @@ bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<c
 }
 
 std::optional<std::vector<fit::Knee>> Simulations::knees(const Knobs& knobs, const fit::WhatIf& change,
-                                                         Clock::time_point deadline,
+                                                         std::int64_t asked, Clock::time_point deadline,
                                                          const std::function<bool()>& stop) {
-  const std::string words = words_of(change);
+  fit::KneeSearch search;
+  std::pair<std::string, std::int64_t> key{words_of(change), 0};
   std::shared_ptr<const fit::Predictor> simulated;
   {
     std::unique_lock lock(mutex_);
     const Machine& here = machine(knobs, lock);
-    if (const auto known = here.knees.find(words); known != here.knees.end()) return known->second;
+    key.second = search.furthest = here.predictor->knees_up_to(asked, change);
+    if (const auto known = here.knees.find(key); known != here.knees.end()) return known->second;
     simulated = here.predictor;
   }
-  fit::KneeSearch search;
   search.stop = [&] { return stop() || Clock::now() >= deadline; };
   std::optional<std::vector<fit::Knee>> found = simulated->knees(change, search);
   if (!found) return found;
   std::unique_lock lock(mutex_);
   auto& known = machine(knobs, lock).knees;
-  if (known.size() >= most_changes) std::erase_if(known, [](const auto& one) { return !one.first.empty(); });
-  known.insert_or_assign(words, *found);
+  if (known.size() >= most_changes) std::erase_if(known, [](const auto& one) { return !one.first.first.empty(); });
+  known.insert_or_assign(key, *found);
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gui/models/scaling/curve.hpp"
@@ -36,9 +37,10 @@ class Simulations {
   bool add(const Knobs&, const fit::WhatIf&, std::span<const std::int64_t> workers, Clock::time_point deadline,
            const std::function<bool()>& stop, Outlooks& found);
 
-  // fit::Predictor::knees, under a change or none; none where they are not known at the deadline or when stopped.
-  std::optional<std::vector<fit::Knee>> knees(const Knobs&, const fit::WhatIf&, Clock::time_point deadline,
-                                              const std::function<bool()>& stop);
+  // fit::Predictor::knees, under a change or none, as far as `asked`, the largest N asked about, calls for; none where
+  // they are not known at the deadline or when stopped.
+  std::optional<std::vector<fit::Knee>> knees(const Knobs&, const fit::WhatIf&, std::int64_t asked,
+                                              Clock::time_point deadline, const std::function<bool()>& stop);
 
   // measured_points of the base strategy: their intervals take longer than a frame, and no knob changes them.
   std::shared_ptr<const std::vector<MeasuredPoint>> measured(const Knobs&);
@@ -47,8 +49,8 @@ class Simulations {
   using Key = std::tuple<std::string, std::int64_t, bool>;  // strategy, ranks per host, dedicated
   struct Machine {
     std::shared_ptr<const fit::Predictor> predictor;
-    std::map<std::string, Outlooks> known;  // by the change's words
-    std::map<std::string, std::vector<fit::Knee>> knees;
+    std::map<std::string, Outlooks> known;                                         // by the change's words
+    std::map<std::pair<std::string, std::int64_t>, std::vector<fit::Knee>> knees;  // … and how far was looked
   };
   static Key key_of(const Knobs&);
   Machine& machine(const Knobs&, std::unique_lock<std::mutex>&);

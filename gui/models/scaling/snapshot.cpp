@@ -70,7 +70,7 @@ Snapshot answer(Simulations& simulations, const Question& question, Simulations:
   }
   shot.predicted = make_curve(*predictor, plain, {});
   const auto knees = [&](const fit::WhatIf& change, const Curve& curve) {
-    if (auto found = simulations.knees(knobs, change, deadline, stop)) return *found;
+    if (auto found = simulations.knees(knobs, change, shot.limit, deadline, stop)) return *found;
     shot.knees_of_drawn = true;
     return drawn_knees(curve);
   };

@@ -334,7 +334,7 @@ TEST_F(ScalingPageTest, ShadesTheWayToCommunicationBound) {
   EXPECT_TRUE(page.plot().far().visible());
   EXPECT_GT(page.plot().far().from(), 16.0);
   EXPECT_TRUE(page.summary().contains("⚠ Careful"));
-  EXPECT_TRUE(page.summary().contains("Communication-bound from N = " + QString::number(*knees.back().workers)));
+  EXPECT_TRUE(page.summary().contains("Communication-bound first at N = " + QString::number(*knees.back().workers)));
 }
 
 TEST_F(ScalingPageTest, SaysWhichKnobHelpsMost) {

@@ -258,6 +258,7 @@ TEST(Knees, OfAFirstLookAreOfTheDrawnN) {
   ASSERT_EQ(coarse.changed_knees.size(), 3U);
   ASSERT_TRUE(coarse.changed_knees.front().workers);
   for (const fit::Knee& knee : coarse.changed_knees) {
+    EXPECT_EQ(knee.furthest, 64);
     if (knee.workers) {
       EXPECT_NE(coarse.changed->at(*knee.workers), nullptr);
     }
