@@ -38,8 +38,8 @@ QColor colour(Colour which, const QPalette& palette) {
 }
 
 QColor readable_on(const QColor& fill) {
-  const double luminance = 0.299 * fill.red() + 0.587 * fill.green() + 0.114 * fill.blue();  // Rec. 601
-  return luminance > 140 ? QColor(0x10, 0x10, 0x10) : QColor(Qt::white);
+  const QColor black(Qt::black), white(Qt::white);
+  return contrast_ratio(black, fill) > contrast_ratio(white, fill) ? black : white;
 }
 
 namespace {

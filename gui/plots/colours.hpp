@@ -29,7 +29,7 @@ enum class Colour {
 bool is_dark(const QPalette&);
 QColor colour(Colour, const QPalette&);
 
-QColor readable_on(const QColor& fill);  // for text
+QColor readable_on(const QColor& fill);  // for text: black or white, at 4.5:1 or more on any fill
 
 // WCAG 2.1's contrast ratio, 1 to 21: text needs 4.5, what is no text 3.
 inline constexpr double text_contrast_least = 4.5, shape_contrast_least = 3.0;

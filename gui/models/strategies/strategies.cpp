@@ -153,6 +153,7 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
       const fit::SimulatedStep simulated = predictor.simulated_step(workers);
       step::StepLanes lanes = fit::simulated_lanes(simulated);
       parts = simulated_parts(lanes);
+      side.parts_simulated = true;
       parts->hidden_s = hidden_s(simulated.terms);
       if (!side.measured) side.lanes = std::move(lanes);
     }
@@ -162,7 +163,8 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
       side.why_not = std::string(error.what()) + "; measure " + strategy + " at more than one N";
       return;
     }
-    side.parts.other_s = row.step_s;  // neither recorded nor modelled
+    side.parts_simulated = true;
+    side.parts.not_modelled_s = row.step_s;  // nor recorded
   }
   side.row = std::move(row);
 }

@@ -41,6 +41,7 @@ struct Side {
   std::string why_not;                      // there is no row: why, and what to do
   std::optional<store::PredictionRow> row;  // as `ddpprof predict` has it
   TimeParts parts;                          // of the row's step, as it is shown: measured or simulated
+  bool parts_simulated = false;             // of a measured step, too, where what was in flight was not recorded
   std::optional<step::StepLanes> lanes;
   std::string why_no_lanes;
   DeviceMemory memory;

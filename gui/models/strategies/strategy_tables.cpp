@@ -36,6 +36,10 @@ Cell known(const std::string& text) { return text.empty() ? Cell() : Cell(text);
 
 std::string tag(const Side& side) { return side.measured ? "measured" : "simulated"; }
 
+std::string parts_tag(const Side& side) {
+  return side.measured && side.parts_simulated ? "measured, its parts simulated" : tag(side);
+}
+
 std::string processes(const Comparison& all, const Side& side) {
   if (!side.in_file) return "";
   if (side.strategy == "dp") return "1 process, " + counted(all.workers, "replica", "replicas' threads");
@@ -45,7 +49,7 @@ std::string processes(const Comparison& all, const Side& side) {
 std::string at_work(const Side& side) {
   if (!side.row) return "";
   std::string text = "computing " + percent(side.parts.compute_s / side.row->step_s) + " of a step of " +
-                     format_quantity(side.row->step_s, "s") + " (" + tag(side) + ")";
+                     format_quantity(side.row->step_s, "s") + " (" + parts_tag(side) + ")";
   if (side.parts.other_s > 0.1 * side.row->step_s)
     text += "; input, buffers and gaps " + percent(side.parts.other_s / side.row->step_s);
   return text;
@@ -177,8 +181,7 @@ report::Table time_table(const Comparison& all) {
   table.title = "Where the step goes at N = " + std::to_string(all.workers);
   table.note =
       "The parts add up to the step. Measured: each part's share of the measured steps, averaged, times the median "
-      "step; "
-      "the medians of the parts, which ddpprof predict prints, need not add up. Simulated: as the first lane shows it. "
+      "step, as ddpprof predict prints them. Simulated: as the first lane shows it. "
       "Exposed: communication that no compute hides, without waiting for slower ranks; DataParallel's copies.";
   table.empty = all.ddp.why_not;
   table.columns = {report::text("strategy", "strategy"),
@@ -197,7 +200,7 @@ report::Table time_table(const Comparison& all) {
     if (!side->row) continue;
     const store::PredictionRow& row = *side->row;
     const TimeParts& parts = side->parts;
-    table.rows.push_back({side->strategy, all.workers, tag(*side), row.step_s, parts.compute_s, parts.exposed_s,
+    table.rows.push_back({side->strategy, all.workers, parts_tag(*side), row.step_s, parts.compute_s, parts.exposed_s,
                           parts.skew_s, parts.other_s, parts.not_modelled_s, row.efficiency, row.throughput});
   }
   return table;

@@ -177,7 +177,7 @@ void StrategiesPage::show_bars() {
   for (const Side* side : {&shown_->dp, &shown_->ddp}) {
     if (!side->row) continue;
     categories.push_back(
-        QStringLiteral("%1\n%2").arg(name_of(*side), side->measured ? tr("measured") : tr("simulated")));
+        QStringLiteral("%1\n%2").arg(name_of(*side), side->parts_simulated ? tr("simulated") : tr("measured")));
     const bool dp = side->strategy == "dp";
     const TimeParts& parts = side->parts;
     compute.values.push_back(parts.compute_s);

@@ -51,6 +51,21 @@ TEST(TimeParts, AddUpWhereTheMediansExceedTheStep) {
   EXPECT_EQ(std::get<double>(table.rows[0][7]), parts.other_s);
 }
 
+// What is simulated of a measured step is not called measured.
+TEST(TimeParts, SaySoWhereNothingInFlightWasRecorded) {
+  const test::MeasuredFile file("parts-unrecorded", {1, 2, 4}, {});
+  {
+    store::Database database = store::Database::open_write(file.path());
+    database.sql().exec("UPDATE step SET communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0");
+  }
+  const Comparison all = Strategies(open_file(file.path())).compare(4, Source::measured);
+  ASSERT_TRUE(all.ddp.row) << all.ddp.why_not;
+  EXPECT_TRUE(all.ddp.measured);
+  EXPECT_TRUE(all.ddp.parts_simulated);
+  expect_sound(all.ddp.parts, all.ddp.row->step_s, "ddp");
+  EXPECT_EQ(std::get<std::string>(time_table(all).rows[0][2]), "measured, its parts simulated");
+}
+
 TEST(TimeParts, AddUpToTheStepThatIsShownAtAnyN) {
   const test::MeasuredFile file("parts-any", {1, 2, 4}, {1, 2, 4});
   const Strategies strategies(open_file(file.path()));

@@ -25,6 +25,15 @@ TEST(ContrastRatio, IsWcags) {
   EXPECT_DOUBLE_EQ(contrast_ratio(Qt::red, Qt::red), 1.0);
 }
 
+TEST(ReadableOn, AnyFill) {
+  for (int red = 0; red < 256; red += 15)
+    for (int green = 0; green < 256; green += 15)
+      for (int blue = 0; blue < 256; blue += 15) {
+        const QColor fill(red, green, blue);
+        ASSERT_GE(contrast_ratio(readable_on(fill), fill), text_contrast_least) << fill.name().toStdString();
+      }
+}
+
 class Contrast : public testing::TestWithParam<bool> {
  protected:
   QPalette palette() const { return GetParam() ? dark_palette() : light_palette(); }
