@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "gui/models/shell_words.hpp"
+
 namespace ddpprof::gui::whatif {
 namespace {
 
@@ -16,16 +18,6 @@ const std::map<std::int64_t, fit::StepProfile>& profiles(const fit::Models& mode
 }
 
 bool is_change_of_strategy(const Knobs& knobs) { return knobs.strategy != knobs.base_strategy(); }
-
-std::string quoted(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '/' || c == '.' || c == '-' || c == '_' || c == '=' || c == ',' || c == '+';
-  });
-  if (plain) return text;
-  std::string safe = "'";
-  for (const char c : text) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return safe + "'";
-}
 
 // The one field that a knob stands for, copied: `to` is the state to change.
 void copy(Knobs& to, const Knobs& from, KnobId id) {
@@ -151,7 +143,7 @@ fit::PredictOptions predict_options(const OpenedFile& file, const Knobs& knobs) 
 std::string command_line(const OpenedFile& file, const Knobs& knobs, const Knobs& measured,
                          const std::vector<std::int64_t>& workers) {
   std::string text =
-      fmt::format("ddpprof predict {} --workers {}", quoted(file.path.string()), fmt::join(workers, ","));
+      fmt::format("ddpprof predict {} --workers {}", shell_word(file.path.string()), fmt::join(workers, ","));
   if (knobs.gpus_per_node != file.predict.gpus_per_node)
     text += fmt::format(" --gpus-per-node {}", knobs.gpus_per_node);
   if (knobs.dedicated != file.predict.dedicated)

@@ -85,9 +85,11 @@ report::Table levers_table(const std::vector<Lever>& levers, std::int64_t worker
   table.name = "levers";
   table.title = fmt::format("Which knob helps most at N = {}", workers);
   const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
-  table.note = "Each alone, everything else as measured. Speedup: of the throughput, with its " + level +
-               " interval; ddpprof predict --what-if says the same, and --sharing dedicated for the cores. Enter, or "
-               "a click, turns the knob.";
+  table.note =
+      "Each alone, on the machine asked about, everything else as measured. Speedup: of the throughput, with its " +
+      level +
+      " interval; ddpprof predict --what-if says the same, and --sharing dedicated for the cores. Enter, or "
+      "a click, turns the knob; ↺ beside the knob takes it back, Ctrl+0 all.";
   table.empty = "Nothing that was measured can answer this.";
   table.columns = {report::text("knob", "one knob alone"),
                    report::digits(report::quantity("speedup", "speedup", "×"), 3),

@@ -175,6 +175,13 @@ void ScalingModel::rest() {
   fill_tables();
 }
 
+bool ScalingModel::stands(const Lever& lever) const {
+  if (levers_workers_ != knobs_.workers) return false;
+  const std::vector<Lever> candidates = candidate_levers(knobs_, measured());
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](const Lever& other) { return other.knobs == lever.knobs; });
+}
+
 void ScalingModel::weigh_levers() {
   if (!snapshot_.refusal.empty()) {
     levers_.clear();
@@ -184,13 +191,9 @@ void ScalingModel::weigh_levers() {
   const Knobs as_measured = measured();
   const std::vector<Lever> candidates = candidate_levers(knobs_, as_measured);
   // They do not change with what is turned: only with N, strategy and machine.
-  if (!levers_.empty() && levers_workers_ == knobs_.workers) {
-    const auto same = [&](const Lever& lever) {
-      return std::any_of(candidates.begin(), candidates.end(),
-                         [&](const Lever& other) { return other.knobs == lever.knobs; });
-    };
-    if (levers_.size() == candidates.size() && std::all_of(levers_.begin(), levers_.end(), same)) return;
-  }
+  if (!levers_.empty() && levers_.size() == candidates.size() &&
+      std::all_of(levers_.begin(), levers_.end(), [this](const Lever& lever) { return stands(lever); }))
+    return;
   weighing_.start(
       [simulations = simulations_, candidates, as_measured](const Cancelled& cancelled) {
         return weigh(

@@ -44,6 +44,8 @@ class ScalingModel : public QObject {
 
   const Snapshot& snapshot() const { return snapshot_; }
   const std::vector<Lever>& levers() const { return levers_; }
+  // Of levers(): still an answer for the knobs as they are. After another N, strategy or machine new ones follow later.
+  bool stands(const Lever&) const;
   std::int64_t levers_workers() const { return levers_workers_; }  // the N they were weighed at
   const PredictTables& tables() const { return tables_; }
   std::vector<std::int64_t> tables_workers() const;

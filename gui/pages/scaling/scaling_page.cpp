@@ -246,13 +246,8 @@ QWidget* ScalingPage::make_right() {
   make_bold(levers_title_, 0);
   levers_title_->setWordWrap(true);
   below->addWidget(levers_title_);
-  levers_->setAccessibleName(tr("Which knob helps most"));
-  levers_->setToolTip(tr("Enter, or a click, turns this knob; ↺ beside the knob takes it back, Ctrl+0 all"));
-  connect(levers_, &QTableView::activated, this, &ScalingPage::turn);
-  connect(levers_, &QTableView::clicked, this, [this](const QModelIndex& at) {
-    // With a modifier rows are chosen, to be copied.
-    if (QApplication::keyboardModifiers() == Qt::NoModifier) turn(at);
-  });
+  connect(levers_, &QTableView::activated, this, &ScalingPage::turn);  // Enter, and what the desktop says
+  connect(levers_, &QTableView::clicked, this, &ScalingPage::turn);
   below->addWidget(levers_, 1);
   down->addWidget(words);
   down->addWidget(help);
@@ -335,11 +330,14 @@ void ScalingPage::show_levers() {
 }
 
 void ScalingPage::turn(const QModelIndex& at) {
+  // With a modifier rows are chosen, to be copied.
+  if (QApplication::keyboardModifiers() != Qt::NoModifier) return;
   const auto* sorted = qobject_cast<const QAbstractProxyModel*>(levers_->model());
   const int row = sorted != nullptr ? sorted->mapToSource(at).row() : at.row();
   const std::vector<Lever>& levers = model_.levers();
   if (row < 0 || row >= static_cast<int>(levers.size())) return;
   const Lever& lever = levers[static_cast<std::size_t>(row)];
+  if (!model_.stands(lever)) return;  // new rows are on their way
   if (!lever.row) {
     emit says(tr("%1: %2").arg(QString::fromStdString(lever.words), QString::fromStdString(lever.why_not)));
     return;
