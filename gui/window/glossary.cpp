@@ -47,7 +47,8 @@ constexpr Entry entries[] = {
      "backward runs."},
     {"efficiency",
      "Weak: throughput(N) / (N × throughput(1)), at the same batch per worker. Strong: T(1) / (N × T(N)), T being the "
-     "step, at the same global batch. The pages show the weak one."},
+     "step, at the same global batch. The pages show the weak one; of a change over one worker without it, so that a "
+     "change may bring it above 100 %."},
     {"exposed communication",
      "Communication less what is overlapped: what makes the step longer. Predictions give skew apart from it; the knee "
      "counts both."},
@@ -81,8 +82,8 @@ constexpr Entry entries[] = {
      "A collective's duration less its shortest over the ranks: the wait for slower ranks. Of a step, the union of its "
      "collectives' waits."},
     {"speedup",
-     "throughput(N) / throughput(1), each strategy against its own N = 1; of a change, throughput with it / without "
-     "it."},
+     "throughput(N) / throughput(1), each strategy against its own N = 1; a changed curve is over one worker without "
+     "the change. Of a change at one N (what if, which knob helps most): throughput with it / without it."},
     {"square-root rule",
      "Rate = √κ × base rate; the usual rule for Adam, with 1 − β and ε scaled along (Malladi et al. 2022)."},
     {"step",

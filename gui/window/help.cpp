@@ -26,6 +26,14 @@ report::Table keys_table(const std::vector<Page*>& pages) {
   const QString everywhere = HelpDialog::tr("everywhere");
   add(everywhere, "Ctrl+O", HelpDialog::tr("open a trace database"));
   add(everywhere, "F5", HelpDialog::tr("read the file again"));
+  add(everywhere, "Escape", HelpDialog::tr("cancel the reading of a file, or a comparison"));
+  // The desktop's own keys, where it has any.
+  const auto add_standard = [&](QKeySequence::StandardKey key, const QString& what) {
+    const QString keys = QKeySequence::listToString(QKeySequence::keyBindings(key));
+    if (!keys.isEmpty()) add(everywhere, keys, what);
+  };
+  add_standard(QKeySequence::Close, HelpDialog::tr("close the file"));
+  add_standard(QKeySequence::Quit, HelpDialog::tr("end the program"));
   add(everywhere, HelpDialog::tr("Alt+1 … Alt+%1").arg(pages.size()), HelpDialog::tr("go to a page"));
   add(everywhere, "Tab, Shift+Tab", HelpDialog::tr("next and previous control"));
   add(everywhere, "F4", HelpDialog::tr("what was lost or is doubtful, in full"));

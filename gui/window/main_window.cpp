@@ -82,7 +82,10 @@ void MainWindow::show_reading(bool reading) {
 void MainWindow::cancel_opening() {
   if (!opening_.running()) return;
   opening_.cancel();
-  say(tr("Cancelled: %1 was not opened.").arg(QFileInfo(reading_).fileName()));
+  const QString name = QFileInfo(reading_).fileName();
+  const bool again = file_ && QFileInfo(reading_) == QFileInfo(QString::fromStdString(file_->path.string()));
+  say(again ? tr("Cancelled: %1 was not read again; what is shown stays.").arg(name)
+            : tr("Cancelled: %1 was not opened.").arg(name));
 }
 
 void MainWindow::make_docks() {

@@ -8,6 +8,8 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMenuBar>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QTabWidget>
 #include <QTest>
@@ -78,6 +80,19 @@ TEST_F(Help, F1ShowsEveryKeyOfEveryPage) {
   ASSERT_EQ(shown().model()->rowCount(), static_cast<int>(keys.rows.size()));
   for (const report::Row& row : keys.rows)
     for (std::size_t column = 0; column < 3; ++column) EXPECT_FALSE(cell(row, column).empty()) << cell(row, 2);
+  // What the window's own actions answer to is among them.
+  QStringList named;
+  for (const report::Row& row : keys.rows)
+    named << QString::fromStdString(cell(row, 1)).split(QRegularExpression("[,;] "));
+  int actions = 0;
+  for (const QAction* action : window.menuBar()->findChildren<QAction*>())
+    for (const QKeySequence& keys_of_action : action->shortcuts()) {
+      const QString key = keys_of_action.toString();
+      if (key.startsWith("Alt+")) continue;  // "Alt+1 … Alt+7"
+      EXPECT_TRUE(named.contains(key)) << key.toStdString() << ": " << action->text().toStdString();
+      ++actions;
+    }
+  EXPECT_GE(actions, 3);
 }
 
 TEST_F(Help, TheGlossaryIsBesideTheKeysAndShowsEachWordInFull) {
