@@ -92,11 +92,18 @@ QString StripPlot::cursor_text() const {
   return QString::fromStdString(cell_text(strip_, static_cast<std::size_t>(rank_), static_cast<std::size_t>(step_)));
 }
 
+QColor StripPlot::cursor_colour() const { return cursor_->pen().color(); }
+
 void StripPlot::draw_cursor() {
   cursor_->setVisible(rank_ >= 0);
   if (rank_ >= 0) {
     cursor_->topLeft->setCoords(step_ - 0.5, rank_ - 0.5);
     cursor_->bottomRight->setCoords(step_ + 0.5, rank_ + 0.5);
+    QCPColorGradient colours = map_->gradient();
+    const double value = map_->data()->cell(step_, rank_);
+    const QColor base = palette().color(QPalette::Base);
+    const QColor fill = std::isnan(value) ? base : QColor(colours.color(value, map_->dataRange()));
+    cursor_->setPen(QPen(readable_on(fill), 2.0));
   }
   replot(QCustomPlot::rpQueuedReplot);
 }
@@ -116,9 +123,8 @@ void StripPlot::colour_in() {
   axis->setSubTickPen(QPen(text));
   axis->setTickLabelColor(text);
   axis->setLabelColor(text);
-  cursor_->setPen(QPen(text, 2.0));
   cursor_->setBrush(Qt::NoBrush);
-  replot(QCustomPlot::rpQueuedReplot);
+  draw_cursor();
 }
 
 bool StripPlot::move_to(const QPointF& position) {

@@ -20,6 +20,7 @@ class StripPlot : public Plot {
   int cursor_rank() const { return rank_; }
   int cursor_step() const { return step_; }
   QString cursor_text() const;  // "" without a cell
+  QColor cursor_colour() const;
 
  signals:
   void cursor_moved();

@@ -12,6 +12,7 @@
 
 #include "gui/pages/ranks/bars_plot.hpp"
 #include "gui/pages/ranks/strip_plot.hpp"
+#include "gui/plots/colours.hpp"
 #include "gui/plots/legend.hpp"
 #include "gui/widgets/message_stack.hpp"
 #include "tests/gui/accelerators.hpp"
@@ -187,6 +188,25 @@ TEST_F(RanksPageTest, KeysMoveTheCursorAndChooseAStep) {
   QTest::keyClick(&plot, Qt::Key_Escape);
   wait();
   EXPECT_FALSE(selection_.range());
+}
+
+// On the brightest cell as on the darkest.
+TEST_F(RanksPageTest, TheCursorStandsOutFromItsCell) {
+  open();
+  auto& plot = strip();
+  for (const QPalette& palette : {light_palette(), dark_palette()}) {
+    plot.setPalette(palette);
+    for (int rank = 0; rank < static_cast<int>(plot.strip().ranks.size()); ++rank)
+      for (int step = 0; step < static_cast<int>(plot.strip().steps.size()); ++step) {
+        plot.set_cursor(rank, step);
+        const QImage picture = plot.toPixmap().toImage();
+        const auto at = [&](double x, double y) {
+          return picture.pixelColor(static_cast<int>(plot.xAxis->coordToPixel(x)),
+                                    static_cast<int>(plot.yAxis->coordToPixel(y)));
+        };
+        ASSERT_GE(contrast_ratio(plot.cursor_colour(), at(step, rank)), 4.5) << "rank " << rank << ", step " << step;
+      }
+  }
 }
 
 TEST_F(RanksPageTest, AClickMovesTheCursorAndADoubleClickChoosesTheStep) {
