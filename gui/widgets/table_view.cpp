@@ -38,7 +38,7 @@ void TableView::set_table(report::Table table) {
   model_->set_table(std::move(table));
   resizeColumnsToContents();
   for (int i = 0; i < model_->columnCount(); ++i)
-    if (columnWidth(i) > 480) setColumnWidth(i, 480);
+    if (wordWrap() && columnWidth(i) > 480) setColumnWidth(i, 480);
   // Heights matter to sentences; of thousands of rows they would take longer than a frame.
   if (model_->rowCount() <= 200)
     resizeRowsToContents();

@@ -203,6 +203,7 @@ QWidget* ScalingPage::make_middle() {
   shell->addWidget(copy);
   column->addLayout(shell);
   tables_->setDocumentMode(true);
+  predictions_->setWordWrap(false);  // notes far to the right would make its rows tall
   tables_->addTab(predictions_, tr("Predictions"));
   tables_->addTab(what_if_, tr("What if"));
   tables_->addTab(why_, tr("Why"));
