@@ -105,7 +105,6 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
   }
   say_no_times(tr("Predicting…"));  // and not the times of the file before
   restore();
-  show_target({});
   stack_->show_content();
 }
 
@@ -173,13 +172,16 @@ void LearningRatePage::show_target(std::optional<double> lowest) {
                                        "reached: %1")
                                         .arg(QString::fromStdString(report::format_quantity(*lowest, "", 4)))
                                   : tr("The file has no loss of 10 steps on end"));
-  if (!inputs_.target_loss) target_loss_->setValue(lowest.value_or(0.0));
+  if (!inputs_.target_loss && !target_loss_->hasFocus())  // somebody may be typing
+    target_loss_->setValue(lowest.value_or(0.0));
 }
 
 void LearningRatePage::say_no_times(const QString& why) {
   report::Table none;
   none.empty = why.toStdString();
   target_->clear();
+  target_loss_->setEnabled(false);
+  target_loss_->setToolTip(why);
   times_table_->set_table(none);
   target_table_->set_table(std::move(none));
 }

@@ -233,7 +233,9 @@ TEST_F(LearningRatePageTest, TheChosenNIsInEveryTableAndTheCommandAsksForIt) {
 // The synthetic run's four steps a measurement hold no mean of ten.
 TEST_F(LearningRatePageTest, WithoutLossesNoTargetCanBeChosenAndThePageSaysWhatIsNeeded) {
   open();
-  EXPECT_FALSE(page_.findChild<QDoubleSpinBox*>("target_loss")->isEnabled());
+  const auto* target = page_.findChild<QDoubleSpinBox*>("target_loss");
+  EXPECT_FALSE(target->isEnabled());
+  EXPECT_EQ(target->toolTip().toStdString(), "The file has no loss of 10 steps on end");
   EXPECT_TRUE(table(4).rows.empty());
   EXPECT_NE(table(4).empty.find("measure.steps"), std::string::npos) << table(4).empty;
   EXPECT_EQ(label("target").toStdString(), table(4).empty);
