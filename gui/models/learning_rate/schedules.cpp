@@ -142,20 +142,7 @@ RateTables rate_tables(const RateInputs& inputs) {
   return {report::learning_rate_table(rows), report::warmup_table(rows), report::rules_table(asked)};
 }
 
-TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const Cancelled& cancelled) {
-  const fit::LearningRateOptions asked = inputs.asked();
-  std::vector<report::TrainingTime> times;
-  if (file.models)
-    times = report::training_times(*file.models, file.predict, asked, inputs.batch, inputs.accumulation,
-                                   [&] { return cancelled(); });
-  const report::LossCurves losses = report::loss_curves(file.configurations);
-  TimeTables tables;
-  tables.training = report::training_time_table(asked, times);
-  if (!file.models) tables.training.empty = "No time can be predicted: " + file.why_no_models;
-  tables.target = report::time_to_target_table(asked, losses, times, inputs.target_loss);
-  tables.default_target = report::default_target(losses.curves);
-  return tables;
-}
+namespace {
 
 std::string target_text(const report::Table& target, std::int64_t workers) {
   if (target.rows.empty()) return target.empty;
@@ -195,6 +182,24 @@ std::string target_text(const report::Table& target, std::int64_t workers) {
         "(Shallue et al. 2019). Both assume a rate tuned at each batch, and are of the expected loss: a noisy one "
         "crosses earlier by chance.";
   return text;
+}
+
+}  // namespace
+
+TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const Cancelled& cancelled) {
+  const fit::LearningRateOptions asked = inputs.asked();
+  std::vector<report::TrainingTime> times;
+  if (file.models)
+    times = report::training_times(*file.models, file.predict, asked, inputs.batch, inputs.accumulation,
+                                   [&] { return cancelled(); });
+  const report::LossCurves losses = report::loss_curves(file.configurations);
+  TimeTables tables;
+  tables.training = report::training_time_table(asked, times);
+  if (!file.models) tables.training.empty = "No time can be predicted: " + file.why_no_models;
+  tables.target = report::time_to_target_table(asked, losses, times, inputs.target_loss);
+  tables.target_text = target_text(tables.target, inputs.workers);
+  tables.default_target = report::default_target(losses.curves);
+  return tables;
 }
 
 std::string command_line(const std::string& path, const RateInputs& inputs, const RateInputs& stored) {

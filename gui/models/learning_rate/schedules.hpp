@@ -43,10 +43,11 @@ struct RateTables {
 RateTables rate_tables(const RateInputs&);
 struct TimeTables {
   report::Table training, target;
+  // What the table of the target says of the N asked about, in sentences, with what bounds assume; else what would be
+  // needed.
+  std::string target_text;
   std::optional<double> default_target;  // nothing where no loss was recorded
 };
-// What the table of the target says of one N, in sentences, with what bounds assume; else what would be needed.
-std::string target_text(const report::Table& target, std::int64_t workers);
 TimeTables time_tables(const OpenedFile&, const RateInputs&, const Cancelled&);  // stops early when cancelled
 
 // The same question for a shell: "ddpprof lr run.db --workers 8,64 --epochs 30"; `stored`: the scenario's own.

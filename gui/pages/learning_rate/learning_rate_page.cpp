@@ -155,9 +155,9 @@ void LearningRatePage::show_answer() {
 void LearningRatePage::predict_times() {
   predicting_.start(
       [file = file_, inputs = inputs_](const Cancelled& cancelled) { return time_tables(*file, inputs, cancelled); },
-      [this, workers = inputs_.workers](TimeTables tables) {
+      [this](TimeTables tables) {
         show_target(tables.default_target);
-        target_->setText(QString::fromStdString(target_text(tables.target, workers)));
+        target_->setText(QString::fromStdString(tables.target_text));
         times_table_->set_table(std::move(tables.training));
         target_table_->set_table(std::move(tables.target));
       },
