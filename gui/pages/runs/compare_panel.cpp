@@ -115,6 +115,11 @@ QString ComparePanel::b() const { return b_->text().trimmed(); }
 QString ComparePanel::status() const { return status_->text(); }
 
 void ComparePanel::update_button() {
+  // The focus goes where the button of now is, not on to the next control.
+  if (job_.running() && compare_->hasFocus()) {
+    cancel_->setEnabled(true);
+    cancel_->setFocus();
+  }
   compare_->setEnabled(!a().isEmpty() && !b().isEmpty() && !job_.running());
   swap_->setEnabled(!a().isEmpty() || !b().isEmpty());
   if (cancel_->hasFocus() && !job_.running()) compare_->setFocus();

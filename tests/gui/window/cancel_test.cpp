@@ -1,12 +1,16 @@
 // A file that is being opened is let go: by the button, by Escape, early and late; the next one opens as ever.
 #include <gtest/gtest.h>
 
+#include <QApplication>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStatusBar>
+#include <QTabWidget>
 #include <QTest>
 #include <QThreadPool>
 
+#include "gui/pages/runs/compare_panel.hpp"
 #include "gui/window/main_window.hpp"
 #include "tests/gui/window/files.hpp"
 
@@ -88,6 +92,36 @@ TEST_F(CancelOpening, LateByEscapeWhenAllIsReadButNotShown) {
   QTest::keyClick(&window, Qt::Key_Escape);
   EXPECT_EQ(window.statusBar()->currentMessage(), "Cancelled: next.db was not opened.");
   expect_as_it_was();
+}
+
+TEST_F(CancelOpening, AReloadThatIsCancelledIsNotCalledUnopened) {
+  window.open(path("shown.db"));
+  ASSERT_TRUE(window.opening());
+  QTest::keyClick(&window, Qt::Key_Escape);
+  EXPECT_EQ(window.statusBar()->currentMessage(), "Cancelled: shown.db was not read again; what is shown stays.");
+  expect_as_it_was();
+}
+
+TEST_F(CancelOpening, TwoEscapesEndAReadingAndAComparison) {
+  window.show_page("Runs");
+  auto* panel = window.findChild<ComparePanel*>();
+  ASSERT_NE(panel, nullptr);
+  for (QWidget* up = panel; up != nullptr; up = up->parentWidget())
+    if (auto* tabs = qobject_cast<QTabWidget*>(up->parentWidget() ? up->parentWidget()->parentWidget() : nullptr))
+      if (tabs->indexOf(up) >= 0) tabs->setCurrentWidget(up);
+  ASSERT_TRUE(panel->isVisible());
+  panel->set_a(path("shown.db"));
+  panel->set_b(path("next.db"));
+  panel->findChild<QLineEdit*>()->setFocus();  // Escape is the comparison's where somebody is at work on it
+  panel->compare();
+  window.open(path("next.db"));
+  ASSERT_TRUE(panel->running() && window.opening());
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+  EXPECT_NE(panel->running(), window.opening()) << "one press, one of the two";
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+  EXPECT_FALSE(panel->running() || window.opening());
+  expect_as_it_was();
+  EXPECT_EQ(panel->shown(), nullptr);
 }
 
 TEST_F(CancelOpening, EscapeWithNothingToCancelChangesNothing) {
