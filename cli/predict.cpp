@@ -27,12 +27,16 @@ class PredictSubcommand final : public Subcommand {
   void declare(CLI::App& app) override {
     app.add_option("FILE", file_,
                    "Trace database, as written by ddpprof run, or a CSV table of step times with the columns\n"
-                   "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,sync_time_s]")
+                   "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,accumulation]\n"
+                   "[,sync_time_s]")
         ->required();
     app.add_option("--workers", workers_, "Worker counts to predict, e.g. 8,64")->type_name("N,…")->required();
     app.add_option("--gpus-per-node", gpus_per_node_, "Ranks per host; 0: all on one host (default: the scenario's)")
         ->type_name("N");
     app.add_option("--batch-per-worker", batch_, "Of a CSV table: the batch to ask about (default: the commonest)")
+        ->type_name("N");
+    app.add_option("--accumulation", accumulation_,
+                   "Of a CSV table: the micro-batches a step to ask about (default: the largest N's)")
         ->type_name("N");
     app.add_option("--confidence", confidence_, "Of the intervals, between 0 and 1 (default: the scenario's)")
         ->type_name("P");
@@ -72,6 +76,9 @@ class PredictSubcommand final : public Subcommand {
     }
     if (batch_)
       throw Failure(ExitCode::usage, "--batch-per-worker is for CSV tables; a database holds one workload's batch");
+    if (accumulation_)
+      throw Failure(ExitCode::usage, "--accumulation is for CSV tables",
+                    "for a database --what-if accumulation=" + std::to_string(*accumulation_));
     store::Database database = open_database(file_);
     try {
       const auto scenario = questions::stored_scenario(database);
@@ -151,18 +158,22 @@ class PredictSubcommand final : public Subcommand {
     if (batch_ && (*batch_ < 1 || *batch_ > most_batch))
       throw Failure(ExitCode::usage, "--batch-per-worker: " + std::to_string(*batch_) + " is no batch",
                     "1 to " + std::to_string(most_batch));
+    if (accumulation_ && (*accumulation_ < 1 || *accumulation_ > most_ranks))
+      throw Failure(ExitCode::usage,
+                    "--accumulation: " + std::to_string(*accumulation_) + " is no number of micro-batches",
+                    "1 to " + std::to_string(most_ranks));
     if (gpus_per_node_ && *gpus_per_node_ > most_ranks)
       throw Failure(ExitCode::usage, "--gpus-per-node: " + std::to_string(*gpus_per_node_) + " is too many",
                     "at most " + std::to_string(most_ranks));
     if (confidence_.value_or(0.9) > 0.999)
       throw Failure(ExitCode::usage, "--confidence: above 0.999 a table of measurements cannot tell", "e.g. 0.9");
-    return predict_from_table(file_,
-                              {{workers.begin(), workers.end()}, gpus_per_node_, batch_, confidence_.value_or(0.9)});
+    return predict_from_table(
+        file_, {{workers.begin(), workers.end()}, gpus_per_node_, batch_, accumulation_, confidence_.value_or(0.9)});
   }
 
   std::string file_, workers_, sharing_, format_ = "table";
   std::vector<std::string> what_if_, logs_;
-  std::optional<std::int64_t> gpus_per_node_, batch_;
+  std::optional<std::int64_t> gpus_per_node_, batch_, accumulation_;
   std::optional<double> confidence_;
 };
 

@@ -33,11 +33,26 @@ std::int64_t usual_batch(const std::vector<fit::StepRow>& rows) {
       ->first;
 }
 
-fit::StepRow asked(std::int64_t workers, std::int64_t per_node, std::int64_t batch) {
+std::int64_t usual_accumulation(const std::vector<fit::StepRow>& rows) {
+  // Where the global batch is kept they halve as N doubles: the largest N is nearest to what is asked about.
+  const auto largest = [](const fit::StepRow& a, const fit::StepRow& b) {
+    return std::pair{a.workers, -a.accumulation} < std::pair{b.workers, -b.accumulation};
+  };
+  return std::max_element(rows.begin(), rows.end(), largest)->accumulation;
+}
+
+// What is asked about but the number of workers.
+struct Kind {
+  std::int64_t per_node, batch, accumulation;
+};
+
+fit::StepRow asked(std::int64_t workers, const Kind& kind) {
+  const std::int64_t per_node = kind.per_node > 0 ? kind.per_node : workers;
   fit::StepRow row;
   row.workers = workers;
   row.nodes = (workers + per_node - 1) / per_node;
-  row.batch_per_worker = batch;
+  row.batch_per_worker = kind.batch;
+  row.accumulation = kind.accumulation;
   row.devices_per_node = std::min(workers, per_node);
   return row;
 }
@@ -56,6 +71,7 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
   made.columns = {count("workers", "N", "workers"),
                   count("nodes", "nodes"),
                   count("batch_per_worker", "batch", "samples"),
+                  count("accumulation", "accumulation", "micro-batches"),
                   seconds("step_s", "step"),
                   seconds("step_low_s", level + " low"),
                   seconds("step_high_s", level + " high"),
@@ -72,14 +88,15 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
   made.key_columns = 1;
   for (const fit::StepRow& question : questions) {
     const fit::TablePrediction prediction = table.predict(question);
-    const double alone_s = table.predict(asked(1, 1, question.batch_per_worker)).step_s;
-    made.rows.push_back(
-        {question.workers, question.nodes, question.batch_per_worker, prediction.step_s, prediction.low_s,
-         prediction.high_s,
-         static_cast<double>(question.workers) * static_cast<double>(question.batch_per_worker) / prediction.step_s,
-         alone_s / prediction.step_s, prediction.compute_s, prediction.skew_s, prediction.sharing_s,
-         prediction.exposed_s, prediction.bound, static_cast<double>(question.workers) / static_cast<double>(largest),
-         prediction.note.empty() ? Cell() : Cell(prediction.note)});
+    const double alone_s = table.predict(asked(1, {1, question.batch_per_worker, question.accumulation})).step_s;
+    made.rows.push_back({question.workers, question.nodes, question.batch_per_worker, question.accumulation,
+                         prediction.step_s, prediction.low_s, prediction.high_s,
+                         static_cast<double>(question.workers) * static_cast<double>(question.batch_per_worker) *
+                             static_cast<double>(question.accumulation) / prediction.step_s,
+                         alone_s / prediction.step_s, prediction.compute_s, prediction.skew_s, prediction.sharing_s,
+                         prediction.exposed_s, prediction.bound,
+                         static_cast<double>(question.workers) / static_cast<double>(largest),
+                         prediction.note.empty() ? Cell() : Cell(prediction.note)});
   }
   return made;
 }
@@ -98,11 +115,11 @@ report::Table forms(const fit::StepTable& table) {
 }
 
 // The smallest N at which exposed communication exceeds each share of the step.
-report::Table knees(const fit::StepTable& table, std::int64_t per_node, std::int64_t batch, std::int64_t largest) {
+report::Table knees(const fit::StepTable& table, const Kind& kind, std::int64_t largest) {
   std::vector<scaling::ScalingPoint> points;
   for (std::int64_t workers = 2; workers <= largest; workers = workers < 64 ? workers + 1 : workers + workers / 16) {
     try {
-      const fit::TablePrediction prediction = table.predict(asked(workers, per_node, batch));
+      const fit::TablePrediction prediction = table.predict(asked(workers, kind));
       points.push_back({workers, prediction.step_s, prediction.exposed_s});
     } catch (const fit::NotSupported&) {
       break;  // nodes that nothing measured speaks of
@@ -132,10 +149,10 @@ report::Report predict_from_table(const std::string& path, const TableQuestion& 
       largest = std::max(largest, row.workers);
     }
     per_node = question.gpus_per_node.value_or(per_node);
-    const std::int64_t batch = question.batch_per_worker.value_or(usual_batch(rows));
+    const Kind kind{per_node, question.batch_per_worker.value_or(usual_batch(rows)),
+                    question.accumulation.value_or(usual_accumulation(rows))};
     std::vector<fit::StepRow> questions;
-    for (const std::int64_t workers : question.workers)
-      questions.push_back(asked(workers, per_node > 0 ? per_node : workers, batch));
+    for (const std::int64_t workers : question.workers) questions.push_back(asked(workers, kind));
     fit::TableOptions options;
     options.confidence = question.confidence;
     // Twenty draws beyond each end of the interval.
@@ -143,8 +160,7 @@ report::Report predict_from_table(const std::string& path, const TableQuestion& 
     const fit::StepTable table(rows, options);
     const std::int64_t far = *std::max_element(question.workers.begin(), question.workers.end());
     report::Report made{"predict", "Predictions", {}};
-    made.tables = {predictions(table, questions, question.confidence, largest),
-                   knees(table, per_node > 0 ? per_node : far, batch, far), forms(table)};
+    made.tables = {predictions(table, questions, question.confidence, largest), knees(table, kind, far), forms(table)};
     return made;
   } catch (const std::invalid_argument& error) {
     throw Failure(ExitCode::usage, error.what());

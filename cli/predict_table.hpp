@@ -14,6 +14,7 @@ struct TableQuestion {
   std::vector<std::int64_t> workers;
   std::optional<std::int64_t> gpus_per_node;     // none: as many as the table's fullest node has
   std::optional<std::int64_t> batch_per_worker;  // none: the one that most rows have, of equals the smallest
+  std::optional<std::int64_t> accumulation;      // none: the largest N's, of several the smallest
   double confidence = 0.9;
 };
 

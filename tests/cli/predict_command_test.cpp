@@ -178,6 +178,16 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_NEAR(rows[0]["step_s"].get<double>(), 0.209, 0.01);
   EXPECT_GT(rows[1]["step_s"], 0.19);
   EXPECT_LT(rows[1]["step_low_s"], rows[1]["step_high_s"]);
+  EXPECT_EQ(rows[1]["accumulation"], 1);
+  const auto twice = run_ddpprof({"predict", table, "--workers", "16", "--accumulation", "2", "--format", "json"});
+  ASSERT_EQ(twice.code, 0) << twice.messages;
+  const auto twice_row = nlohmann::json::parse(twice.out)["tables"][0]["rows"][0];
+  // The second micro-batch exchanges nothing: it costs compute, with what skew and sharing make of it.
+  EXPECT_GT(twice_row["step_s"].get<double>() - rows[1]["step_s"].get<double>(),
+            0.8 * rows[1]["compute_s"].get<double>());
+  EXPECT_LT(twice_row["step_s"].get<double>(), 2.0 * rows[1]["step_s"].get<double>());
+  EXPECT_THAT(run_ddpprof({"predict", database_, "--workers", "16", "--accumulation", "2"}).messages,
+              HasSubstr("--accumulation is for CSV tables"));
   EXPECT_EQ(document["tables"][1]["name"], "knees");
   EXPECT_EQ(document["tables"][2]["name"], "forms");
   const Outcome small = run_ddpprof({"predict", table, "--workers", "16", "--batch-per-worker", "32"});

@@ -45,7 +45,8 @@ struct Point {
 
 struct Published {
   std::string name;
-  bool shares_global_batch = false;  // as many samples a step at every count: fewer a worker
+  bool shares_global_batch = false;     // as many samples a step at every count: fewer a worker
+  std::int64_t first_accumulation = 1;  // at the fewest devices, where it is said
   std::int64_t per_node = devices_on_a_node;
   std::vector<Point> points;  // ascending
 };
@@ -63,6 +64,14 @@ std::vector<Published> read(const std::filesystem::path& path) {
                  (row[batch].empty() ? "" : ", batch " + row[batch]);
     table.shares_global_batch = shared;
     if (row[devices].starts_with("16x")) table.per_node = 16;
+    // "accum=64 and 32": of TF32 or FP32, and of AMP.
+    if (const auto at = row[note].find(";accum="); shared && at != std::string::npos) {
+      const std::string both = row[note].substr(at + 7);
+      const auto second = both.find(" and ");
+      const bool mixed = row[precision] == "AMP" && second != std::string::npos;
+      table.first_accumulation =
+          std::max<std::int64_t>(table.first_accumulation, std::stoll(mixed ? both.substr(second + 5) : both));
+    }
     table.points.push_back({std::stoll(row[count]), std::stod(row[throughput])});
   }
   std::vector<Published> all;
@@ -79,8 +88,13 @@ StepRow step_of(const Published& table, const Point& point) {
   StepRow row;
   row.workers = point.workers;
   row.nodes = (point.workers + table.per_node - 1) / table.per_node;
-  row.batch_per_worker = table.shares_global_batch ? worth / point.workers : worth;
-  row.step_s = static_cast<double>(row.batch_per_worker * point.workers) / point.throughput;
+  row.batch_per_worker = worth;
+  if (table.shares_global_batch) {
+    // The largest is at the fewest devices, and halves as they double.
+    row.accumulation = table.first_accumulation * table.points.front().workers / point.workers;
+    row.batch_per_worker = worth / table.first_accumulation;
+  }
+  row.step_s = static_cast<double>(row.batch_per_worker * row.accumulation * point.workers) / point.throughput;
   row.devices_per_node = std::min(point.workers, table.per_node);
   return row;
 }
@@ -120,8 +134,10 @@ int main() {
       const auto prediction = StepTable(fitted).predict(held_out);
       const double error = prediction.step_s / held_out.step_s - 1.0;
       const StepRow& largest = fitted.back();
-      const double a_device = static_cast<double>(largest.batch_per_worker) / largest.step_s;
-      const double linear = static_cast<double>(held_out.batch_per_worker) / a_device / held_out.step_s - 1.0;
+      const auto samples = [](const StepRow& row) {
+        return static_cast<double>(row.batch_per_worker * row.accumulation);
+      };
+      const double linear = samples(held_out) * largest.step_s / samples(largest) / held_out.step_s - 1.0;
       const bool covered = prediction.low_s <= held_out.step_s && held_out.step_s <= prediction.high_s;
       errors.push_back(std::abs(error));
       linear_errors.push_back(std::abs(linear));

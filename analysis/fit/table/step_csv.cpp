@@ -20,12 +20,12 @@ constexpr std::size_t most_rows = 20000;
 constexpr std::size_t most_cell = 60;  // of a cell that a message quotes
 
 constexpr std::array<std::string_view, 4> required = {"workers", "nodes", "batch_per_worker", "step_time_s"};
-constexpr std::array<std::string_view, 2> optional = {"devices_per_node", "sync_time_s"};
+constexpr std::array<std::string_view, 3> optional = {"devices_per_node", "accumulation", "sync_time_s"};
 
 std::string names() {
   std::string text;
   for (const std::string_view name : required) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text + " (and optionally devices_per_node, sync_time_s)";
+  return text + " (and optionally devices_per_node, accumulation, sync_time_s)";
 }
 
 // What libcsv finds, line by line.
@@ -121,6 +121,7 @@ class Reader {
     if (columns_.contains("devices_per_node"))
       row.devices_per_node = number<std::int64_t>("devices_per_node", (row.workers + row.nodes - 1) / row.nodes,
                                                   row.workers - row.nodes + 1);
+    if (columns_.contains("accumulation")) row.accumulation = number<std::int64_t>("accumulation", 1, many);
     if (columns_.contains("sync_time_s")) {
       row.sync_s = number("sync_time_s", 0.0, longest);
       if (!(row.sync_s < row.step_s))

@@ -61,11 +61,11 @@ struct Terms {
 };
 
 Terms terms_of(const StepRow& row, const Form& form, double alone_s, std::span<const double> values) {
-  const auto n = static_cast<double>(row.workers);
-  Terms terms{alone_s, 0.0, 0.0, 0.0, 0.0};
+  const auto n = static_cast<double>(row.workers), rounds = static_cast<double>(row.accumulation);
+  Terms terms{rounds * alone_s, 0.0, 0.0, 0.0, 0.0};
   const double late = 1.0 + values[straggler] * stats::blom_expected_max(row.workers);
-  terms.skew_s = alone_s * (late - 1.0);
-  terms.sharing_s = alone_s * late * values[sharing] * static_cast<double>(row.devices() - 1);
+  terms.skew_s = terms.compute_s * (late - 1.0);
+  terms.sharing_s = terms.compute_s * late * values[sharing] * static_cast<double>(row.devices() - 1);
   const double busy_s = terms.compute_s + terms.skew_s + terms.sharing_s;
   if (row.workers == 1) {
     terms.step_s = busy_s;
@@ -77,7 +77,7 @@ Terms terms_of(const StepRow& row, const Form& form, double alone_s, std::span<c
     terms.communication_s =
         values[carried] * form.factor(n, values[growth]) * (row.nodes == 2 ? values[two_nodes] : 1.0);
   }
-  const double behind_s = values[hidden] * busy_s, power = values[sharpness];
+  const double behind_s = values[hidden] * busy_s / rounds, power = values[sharpness];
   const double larger_s = std::max(behind_s, terms.communication_s);
   const double ratio = larger_s > 0.0 ? std::min(behind_s, terms.communication_s) / larger_s : 0.0;
   // (a^g + b^g)^(1/g) without leaving the range of numbers.
@@ -90,13 +90,14 @@ void refuse(const std::string& reason, const std::string& advice) { throw NotSup
 std::vector<std::pair<std::int64_t, double>> medians_alone(const std::vector<StepRow>& rows) {
   std::map<std::int64_t, std::vector<double>> by_batch;
   for (const StepRow& row : rows)
-    if (row.workers == 1) by_batch[row.batch_per_worker].push_back(row.step_s);
+    if (row.workers == 1) by_batch[row.batch_per_worker].push_back(row.step_s / static_cast<double>(row.accumulation));
   std::vector<std::pair<std::int64_t, double>> found;
   for (const auto& [batch, times] : by_batch) found.emplace_back(batch, stats::median(times));
   return found;
 }
 
-// What one rank takes. Between two measured batches, and beyond them, a line: compute grows with the samples.
+// What one rank takes for one micro-batch. Between two measured batches, and beyond them, a line: compute grows with
+// the samples.
 double compute_s(const std::vector<std::pair<std::int64_t, double>>& alone, std::int64_t batch,
                  std::span<const double> values) {
   const auto b = static_cast<double>(batch);
@@ -121,29 +122,34 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
   // Rows of one placement were measured together, and share what the network did then: they count as one.
   std::map<std::array<std::int64_t, 3>, double> together;
   for (const StepRow& row : rows) together[{row.workers, row.nodes, row.devices()}] += 1.0;
+  std::vector<double> rounds_s;  // one micro-batch's part of a step
   for (const StepRow& row : rows) {
     problem.measured.push_back(row.step_s);
     problem.sd.push_back(least_row_sd * std::sqrt(together[{row.workers, row.nodes, row.devices()}]));
     if (row.workers > 1) many.push_back(row.step_s);
+    if (row.workers > 1) rounds_s.push_back(row.step_s / static_cast<double>(row.accumulation));
     longest = std::max(longest, row.step_s);
     batch = std::max(batch, static_cast<double>(row.batch_per_worker));
   }
-  const double typical = many.empty() ? longest : stats::median(many);
+  const double round_s = many.empty() ? longest : stats::median(rounds_s);
   // What no batch shortens is no longer than the shortest step: a prior of its size from a longer one would sit where
   // the data speak against it, with a width that means nothing there.
   const double shortest = many.empty() ? longest : *std::min_element(many.begin(), many.end());
-  problem.parameters = {
-      {"straggler", "", std::log(0.03), 1.0, std::log(1e-4), std::log(0.5)},
-      {"sharing", "", std::log(0.01), 1.0, std::log(1e-4), std::log(1.0)},
-      {"sharpness", "", std::log(5.0), 0.7, 0.0, std::log(30.0)},
-      {"hidden_share", "", 0.67, 0.1, 0.3, 1.0, false},
-      {"inside", "s", std::log(0.1 * shortest), 2.0, std::log(1e-9), std::log(1e6), true, false},
-      {"two_nodes", "", 0.0, 0.4, std::log(0.2), std::log(5.0)},
-      {"carried", "s", std::log(0.3 * shortest), 2.0, std::log(1e-9), std::log(1e6)},
-      {"growth", "", std::log(form.growth_prior), 1.2, std::log(1e-6), std::log(2.0)},
-      {"compute_fixed", "s", std::log(0.2 * shortest), 1.5, std::log(1e-9), std::log(1e6), true, !alone_.empty()},
-      {"compute_sample", "s", std::log(0.5 * typical / batch), 1.5, std::log(1e-12), std::log(1e6), true,
-       !alone_.empty()}};
+  const double shortest_round_s = many.empty() ? longest : *std::min_element(rounds_s.begin(), rounds_s.end());
+  // Of one batch a line's two parts cannot be told apart: one says it.
+  const bool one_batch = batches_.size() == 1;
+  problem.parameters = {{"straggler", "", std::log(0.03), 1.0, std::log(1e-4), std::log(0.5)},
+                        {"sharing", "", std::log(0.01), 1.0, std::log(1e-4), std::log(1.0)},
+                        {"sharpness", "", std::log(5.0), 0.7, 0.0, std::log(30.0)},
+                        {"hidden_share", "", 0.67, 0.1, 0.3, 1.0, false},
+                        {"inside", "s", std::log(0.1 * shortest), 2.0, std::log(1e-9), std::log(1e6), true, false},
+                        {"two_nodes", "", 0.0, 0.4, std::log(0.2), std::log(5.0)},
+                        {"carried", "s", std::log(0.3 * shortest), 2.0, std::log(1e-9), std::log(1e6)},
+                        {"growth", "", std::log(form.growth_prior), 1.2, std::log(1e-6), std::log(2.0)},
+                        {"compute_fixed", "s", std::log((one_batch ? 1e-6 : 0.2) * shortest_round_s), 1.5,
+                         std::log(1e-12), std::log(1e6), true, one_batch || !alone_.empty()},
+                        {"compute_sample", "s", std::log(0.5 * round_s / batch), 1.5, std::log(1e-12), std::log(1e6),
+                         true, !alone_.empty()}};
   // Behind the steps: what was no waiting, where that was measured.
   std::vector<StepRow> own = rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -168,7 +174,7 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
   for (const StepRow& row : rows_) {
     if (!(row.step_s > 0.0) || !std::isfinite(row.step_s))
       refuse("a step time of " + number_text(row.step_s) + " s", "a step takes more than 0 s");
-    if (row.workers < 1 || row.nodes < 1 || row.nodes > row.workers || row.batch_per_worker < 1)
+    if (row.workers < 1 || row.nodes < 1 || row.nodes > row.workers || row.batch_per_worker < 1 || row.accumulation < 1)
       refuse("a row with " + std::to_string(row.workers) + " workers on " + std::to_string(row.nodes) +
                  " nodes, batch " + std::to_string(row.batch_per_worker),
              "at least one worker a node and one sample a worker are expected");
@@ -239,10 +245,11 @@ void StepTable::weigh() {
 }
 
 void StepTable::check(const StepRow& asked) const {
-  if (asked.workers < 1 || asked.nodes < 1 || asked.nodes > asked.workers || asked.batch_per_worker < 1)
+  if (asked.workers < 1 || asked.nodes < 1 || asked.nodes > asked.workers || asked.batch_per_worker < 1 ||
+      asked.accumulation < 1)
     throw std::invalid_argument("step table: " + std::to_string(asked.workers) + " workers on " +
-                                std::to_string(asked.nodes) + " nodes with a batch of " +
-                                std::to_string(asked.batch_per_worker) + " cannot be");
+                                std::to_string(asked.nodes) + " nodes with " + std::to_string(asked.accumulation) +
+                                " micro-batches of " + std::to_string(asked.batch_per_worker) + " cannot be");
   if (asked.nodes > 1 && most_nodes_ == 1)
     refuse("only one node was measured, and " + std::to_string(asked.nodes) + " are asked about",
            "measure two and three nodes: what a link between nodes carries cannot be known from inside of one");

@@ -2,15 +2,15 @@
 //
 // For measurements that come as a table: another cluster's, a paper's, a job's own log. One step is
 //
-//   step  = (1 - w) C' + ((w C')^g + K^g)^(1/g)     w: the backward's share, which communication hides behind
+//   step  = (a - w) C' + ((w C')^g + K^g)^(1/g)     w: the backward's share, which communication hides behind; a:
+//                                                     micro-batches, of which all but the last exchange nothing
 //   C'    = C(batch) (1 + s Blom(N)) (1 + h (d - 1))  the slowest of N ranks, d devices that share a node
 //   K     = K1 (N-1)/N on one node, k(N) on three and more, f k(N) on two (collective libraries treat two specially)
 //
-// C is what one rank was measured to take, by batch; without one rank, or with one of several batches, a line in the
-// batch. Blom's expected maximum of N
-// is that of stats/normal.hpp. How k grows with N is not known beforehand: a ring's bytes alone, or with a bandwidth
-// that falls as more ranks share the network, or a latency by levels. These forms compete: each is fitted to the
-// smaller N and judged on the larger ones, and weighs by that. Times are seconds.
+// C is what one rank was measured to take, by micro-batch; without one rank, or with one of several batches, a line in
+// the batch. Blom's expected maximum of N is that of stats/normal.hpp. How k grows with N is not known beforehand: a
+// ring's bytes alone, or with a bandwidth that falls as more ranks share the network, or a latency by levels. These
+// forms compete: each is fitted to the smaller N and judged on the larger ones, and weighs by that. Times are seconds.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,7 @@ struct StepRow {
   double step_s = 0.0;
   std::int64_t devices_per_node = 0;  // on the fullest node; 0: workers over nodes, rounded up
   double sync_s = -1.0;  // of the step, what this rank waited for gradients, slower ranks included; below 0: not known
+  std::int64_t accumulation = 1;  // micro-batches of batch_per_worker samples in a step
 
   std::int64_t devices() const { return devices_per_node > 0 ? devices_per_node : (workers + nodes - 1) / nodes; }
 };

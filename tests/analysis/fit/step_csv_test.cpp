@@ -49,6 +49,14 @@ TEST_F(StepCsv, ColumnsInAnyOrderAndLinesAsAnyProgramEndsThem) {
   EXPECT_EQ(rows[2].batch_per_worker, 64);
 }
 
+TEST_F(StepCsv, AccumulationIsOneWithoutItsColumn) {
+  const auto rows = read_step_csv(write("workers,nodes,accumulation,batch_per_worker,step_time_s\n7,2,4,8,0.1\n"));
+  EXPECT_EQ(rows.at(0).accumulation, 4);
+  EXPECT_EQ(read_step_csv(write("workers,nodes,batch_per_worker,step_time_s\n7,2,8,0.1\n")).at(0).accumulation, 1);
+  EXPECT_THAT(refusal("workers,nodes,accumulation,batch_per_worker,step_time_s\n7,2,0,8,0.1\n"),
+              HasSubstr(":2: accumulation is '0'; expected a whole number from 1"));
+}
+
 TEST_F(StepCsv, DevicesANodeAreRoundedUpWithoutTheirColumn) {
   const auto rows = read_step_csv(write("workers,nodes,batch_per_worker,step_time_s\n7,2,8,0.1\n"));
   EXPECT_EQ(rows.at(0).devices(), 4);

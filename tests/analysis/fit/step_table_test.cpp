@@ -131,6 +131,34 @@ TEST(StepTable, OneBatchAtOneWorkerDoesNotStandForAll) {
   EXPECT_GT(table.predict({1, 1, 64, 0.0, 1}).step_s, 1.3 * table.predict({1, 1, 32, 0.0, 1}).step_s);
 }
 
+// A table that keeps the global batch, as they are published: 64 micro-batches at N = 8, half as many at each doubling.
+TEST(StepTable, AccumulationTellsComputeFromCommunication) {
+  constexpr double micro_s = 0.1, ring_s = 0.05, behind = 2.0 / 3.0;
+  const auto truth = [&](std::int64_t workers, std::int64_t rounds) {
+    const auto n = static_cast<double>(workers);
+    const double communication_s = ring_s * 2.0 * (n - 1.0) / n;
+    return static_cast<double>(rounds) * micro_s + std::max(0.0, communication_s - behind * micro_s);
+  };
+  const auto rows_with = [&](bool said) {
+    std::vector<StepRow> rows;
+    for (const std::int64_t workers : {8, 16, 32, 64, 128}) {
+      const std::int64_t rounds = 512 / workers;
+      rows.push_back({workers, workers / 8, said ? 32 : 32 * rounds, truth(workers, rounds), 8});
+      if (said) rows.back().accumulation = rounds;
+    }
+    return rows;
+  };
+  const double step_s = truth(256, 2);
+  StepRow asked{256, 32, 32, 0.0, 8};
+  asked.accumulation = 2;
+  const TablePrediction known = StepTable(rows_with(true)).predict(asked);
+  const TablePrediction guessed = StepTable(rows_with(false)).predict({256, 32, 64, 0.0, 8});
+  EXPECT_NEAR(known.step_s / step_s, 1.0, 0.06);
+  EXPECT_LE(known.low_s, step_s);
+  EXPECT_GE(known.high_s, step_s);
+  EXPECT_LT(std::abs(known.step_s - step_s), std::abs(guessed.step_s - step_s));
+}
+
 TEST(StepTable, AFarBatchWidensTheInterval) {
   const StepTable table(measured(4, 0.01, 1));
   const TablePrediction near = table.predict({1, 1, 64, 0.0, 1}), far = table.predict({1, 1, 64000, 0.0, 1});
