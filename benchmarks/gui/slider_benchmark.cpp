@@ -1,6 +1,6 @@
 // One knob moved to the redrawn plot: simulate, set the data, paint 1280 x 800 into memory. Goal: one frame, 16 ms.
 //
-// `quick` is what the window does for a move: as many N as can be simulated within its 6 ms, at least a coarse curve.
+// `quick` is what the window does for a move: as many N as can be simulated within its 4 ms, at least a coarse curve.
 // `whole` is all 64 N with what is said of the chosen one, as it follows when the first look was coarse. The file has
 // what it was measured from, two repeats of 30 steps at each N; with DDPPROF_BENCHMARK_FILE=FILE.db in the environment
 // the same is done with a trace database.
@@ -85,7 +85,7 @@ void slider(benchmark::State& state, const std::shared_ptr<const gui::OpenedFile
   for (auto _ : state) {
     knobs.bandwidth = knobs.bandwidth < 10.0 ? knobs.bandwidth * 1.0137 : 0.1;  // no change twice: none is remembered
     const auto begin = Simulations::Clock::now();
-    const auto deadline = whole ? Simulations::Clock::time_point::max() : begin + std::chrono::milliseconds(6);
+    const auto deadline = whole ? Simulations::Clock::time_point::max() : begin + std::chrono::milliseconds(4);
     const Snapshot shot = ask(knobs, deadline);
     const auto simulated = Simulations::Clock::now();
     plot.show_snapshot(shot);

@@ -9,7 +9,7 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-constexpr std::chrono::milliseconds first_snapshot(6);  // leaves the rest of a frame of 16 ms to painting
+constexpr std::chrono::milliseconds first_snapshot(4);  // leaves the rest of a frame of 16 ms to painting
 constexpr int rest_ms = 120;                            // without a move: then the slower answers are worth their time
 constexpr std::int64_t least_limit = 64;
 
