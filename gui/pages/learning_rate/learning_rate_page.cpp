@@ -1,16 +1,12 @@
 #include "gui/pages/learning_rate/learning_rate_page.hpp"
 
-#include <QApplication>
-#include <QClipboard>
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QLineEdit>
 #include <QSignalBlocker>
 #include <QSplitter>
 #include <QTabWidget>
-#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -18,6 +14,7 @@
 #include "gui/pages/learning_rate/schedule_plot.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/widgets/message_stack.hpp"
+#include "gui/widgets/shell_line.hpp"
 
 namespace ddpprof::gui {
 
@@ -27,29 +24,6 @@ LearningRatePage::LearningRatePage(Selection& selection, QWidget* parent) : Page
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(stack_);
   show_file(nullptr);
-}
-
-QLayout* LearningRatePage::make_shell_line(QWidget* parent) {
-  command_ = new QLineEdit(parent);
-  command_->setReadOnly(true);
-  command_->setObjectName("command");
-  command_->setAccessibleName(tr("The same question on the command line"));
-  command_->setToolTip(tr("The same question on the command line: it prints what the tables below show"));
-  auto* label = new QLabel(tr("In a shell:"), parent);
-  label->setBuddy(command_);
-  auto* copy = new QToolButton(parent);
-  copy->setText(tr("Copy"));
-  copy->setAccessibleName(tr("Copy the command"));
-  copy->setFocusPolicy(Qt::StrongFocus);
-  connect(copy, &QToolButton::clicked, this, [this] {
-    QApplication::clipboard()->setText(command_->text());
-    emit says(tr("Command copied"));
-  });
-  auto* line = new QHBoxLayout;
-  line->addWidget(label);
-  line->addWidget(command_, 1);
-  line->addWidget(copy);
-  return line;
 }
 
 QWidget* LearningRatePage::make_content() {
@@ -73,7 +47,9 @@ QWidget* LearningRatePage::make_content() {
   right_layout->addWidget(plot_, 1);
   right_layout->addWidget(limits_);
   right_layout->addWidget(target_);
-  right_layout->addLayout(make_shell_line(content));
+  command_ = new ShellLine(content);
+  connect(command_, &ShellLine::says, this, &LearningRatePage::says);
+  right_layout->addWidget(command_);
   auto* upper = new QSplitter(Qt::Horizontal, content);
   upper->addWidget(controls);
   upper->addWidget(right);
@@ -144,8 +120,7 @@ void LearningRatePage::show_answer() {
   plot_->show_curves(schedule_curves(inputs_, axis), axis);
   answer_->setText(QString::fromStdString(answer_text(inputs_)));
   limits_->setText(QString::fromStdString(limits_text(inputs_)));
-  command_->setText(QString::fromStdString(command_line(file_->path.string(), inputs_, stored())));
-  command_->setCursorPosition(0);
+  command_->set_command(QString::fromStdString(command_line(file_->path.string(), inputs_, stored())));
   RateTables tables = rate_tables(inputs_);
   rates_table_->set_table(std::move(tables.rates));
   warmup_table_->set_table(std::move(tables.warmup));

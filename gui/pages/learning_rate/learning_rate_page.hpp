@@ -12,7 +12,6 @@ class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
 class QLabel;
-class QLayout;
 class QLineEdit;
 class QSlider;
 class QSpinBox;
@@ -21,6 +20,7 @@ namespace ddpprof::gui {
 
 class MessageStack;
 class SchedulePlot;
+class ShellLine;
 class TableOrWhy;
 
 class LearningRatePage : public Page {
@@ -38,7 +38,6 @@ class LearningRatePage : public Page {
  private:
   QWidget* make_content();
   QWidget* make_controls(QWidget* parent);
-  QLayout* make_shell_line(QWidget* parent);
   RateInputs stored() const;  // the scenario's values
   void restore();             // to them
   void limit_batch();         // so that the global batch can be counted
@@ -59,7 +58,8 @@ class LearningRatePage : public Page {
            *epochs_ = nullptr;
   QDoubleSpinBox *base_lr_ = nullptr, *warmup_epochs_ = nullptr, *target_loss_ = nullptr;
   QCheckBox* adaptive_ = nullptr;
-  QLineEdit *list_ = nullptr, *command_ = nullptr;
+  QLineEdit* list_ = nullptr;
+  ShellLine* command_ = nullptr;
   QComboBox* axis_ = nullptr;
   QLabel *list_problem_ = nullptr, *answer_ = nullptr, *limits_ = nullptr, *target_ = nullptr;
   SchedulePlot* plot_ = nullptr;

@@ -4,12 +4,10 @@
 #include <QApplication>
 #include <QButtonGroup>
 #include <QCheckBox>
-#include <QClipboard>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
@@ -24,6 +22,7 @@
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
 #include "gui/widgets/message_stack.hpp"
+#include "gui/widgets/shell_line.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace ddpprof::gui::whatif {
@@ -73,7 +72,7 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
       views_(new QButtonGroup(this)),
       logarithmic_(new QCheckBox(tr("Log"), this)),
       limit_(new QComboBox(this)),
-      command_(new QLineEdit(this)),
+      command_(new ShellLine(this)),
       heading_(new QLabel(this)),
       summary_(new QLabel(this)),
       levers_title_(new QLabel(this)),
@@ -183,25 +182,9 @@ QWidget* ScalingPage::make_middle() {
   column->setSpacing(2);
   column->addWidget(make_bar());
   column->addWidget(plot_, 1);
-  auto* shell = new QHBoxLayout;
-  shell->setContentsMargins(8, 0, 8, 2);
-  auto* label = new QLabel(tr("In a shell:"), upper);
-  label->setBuddy(command_);
-  command_->setReadOnly(true);
-  command_->setAccessibleName(tr("The same question on the command line"));
-  command_->setToolTip(tr("The same question on the command line: it prints what the tables below show"));
-  auto* copy = new QToolButton(upper);
-  copy->setText(tr("Copy"));
-  copy->setAccessibleName(tr("Copy the command"));
-  copy->setFocusPolicy(Qt::StrongFocus);
-  connect(copy, &QToolButton::clicked, this, [this] {
-    QApplication::clipboard()->setText(command_->text());
-    emit says(tr("Command copied"));
-  });
-  shell->addWidget(label);
-  shell->addWidget(command_, 1);
-  shell->addWidget(copy);
-  column->addLayout(shell);
+  command_->setContentsMargins(8, 0, 8, 2);
+  connect(command_, &ShellLine::says, this, &ScalingPage::says);
+  column->addWidget(command_);
   tables_->setDocumentMode(true);
   predictions_->setWordWrap(false);  // notes far to the right would make its rows tall
   tables_->addTab(predictions_, tr("Predictions"));
@@ -307,8 +290,7 @@ void ScalingPage::fill_limits() {
 
 void ScalingPage::show_snapshot() {
   const Snapshot& shot = model_.snapshot();
-  command_->setText(QString::fromStdString(model_.command()));
-  command_->setCursorPosition(0);
+  command_->set_command(QString::fromStdString(model_.command()));
   fill_limits();
   if (!shot.refusal.empty() || shot.predicted.points.empty())
     plot_->show_nothing();

@@ -8,12 +8,12 @@ class QButtonGroup;
 class QCheckBox;
 class QComboBox;
 class QLabel;
-class QLineEdit;
 class QModelIndex;
 class QTabWidget;
 
 namespace ddpprof::gui {
 class MessageStack;
+class ShellLine;
 class TableView;
 }  // namespace ddpprof::gui
 
@@ -58,7 +58,7 @@ class ScalingPage : public Page {
   QButtonGroup* views_;
   QCheckBox* logarithmic_;
   QComboBox* limit_;
-  QLineEdit* command_;
+  ShellLine* command_;
   QLabel *heading_, *summary_, *levers_title_, *busy_;
   QTabWidget* tables_;
   TableView *levers_, *predictions_, *what_if_, *why_, *knee_, *notes_;
