@@ -31,6 +31,39 @@ struct Message {
   }
 };
 
+// What simulate_draws gives of each draw and what its own simulation does, within `within_s`.
+void expect_each_draws_own(const std::vector<DrawnBucket>& buckets, const std::vector<Message>& messages,
+                           const DrawnLink& kind, const DrawnTimes& times, double within_s, int round) {
+  const DrawnResults drawn = simulate_draws(buckets, kind, times);
+  for (std::size_t draw = 0; draw < times.pace.size(); ++draw) {
+    const collective::Link link{times.hop_s[draw], times.hop_s_per_byte[draw], times.reduction_s_per_byte[draw]};
+    collective::Link beside = link;
+    beside.latency_s += times.turn_s[draw];
+    DdpStep step;
+    step.lanes = kind.lanes;
+    step.forward_s = times.forward_s[draw];
+    step.backward_s = times.backward_s[draw];
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      const collective::Cost cost = messages[i].cost(link);
+      step.buckets.push_back({.ready_s = buckets[i].ready_s * times.pace[draw],
+                              .cost = cost,
+                              .copy_back_s = buckets[i].copied_bytes * times.copy_s_per_byte[draw],
+                              .beside_compute_s = messages[i].cost(beside).latency_s - cost.latency_s});
+    }
+    const DdpResult even = simulate(step);
+    step.straggler_s = times.straggler_s[draw];
+    const DdpResult late = simulate(step);
+    const auto where = testing::Message() << "round " << round << ", draw " << draw << ", lanes " << kind.lanes;
+    ASSERT_NEAR(drawn.even_backward_s[draw], even.backward_s, within_s) << where;
+    ASSERT_NEAR(drawn.even_copy_s[draw], even.exposed_copy_s, within_s) << where;
+    ASSERT_NEAR(drawn.even_finish_s[draw], even.finish_s, within_s) << where;
+    ASSERT_NEAR(drawn.late_finish_s[draw], late.finish_s, within_s) << where;
+    ASSERT_NEAR(drawn.communication_s[draw], even.communication_s, within_s) << where;
+    ASSERT_NEAR(drawn.latency_s[draw], even.cost.latency_s, within_s) << where;
+    ASSERT_NEAR(drawn.alone_s[draw], even.cost.total_s(), within_s) << where;
+  }
+}
+
 TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGives) {
   stats::Random random(5);
   for (int round = 0; round < 300; ++round) {
@@ -59,34 +92,8 @@ TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGives) {
       times.turn_s.push_back(draw % 8 == 0 || !turns ? 0.0 : 5e-4 * random.uniform());
       times.copy_s_per_byte.push_back(draw % 4 == 0 ? 0.0 : 1e-9 * random.uniform());
     }
-    const DrawnResults drawn = simulate_draws(buckets, kind, times);
-    for (std::size_t draw = 0; draw < times.pace.size(); ++draw) {
-      const collective::Link link{times.hop_s[draw], times.hop_s_per_byte[draw], times.reduction_s_per_byte[draw]};
-      collective::Link beside = link;
-      beside.latency_s += times.turn_s[draw];
-      DdpStep step;
-      step.lanes = kind.lanes;
-      step.forward_s = times.forward_s[draw];
-      step.backward_s = times.backward_s[draw];
-      for (std::size_t i = 0; i < buckets.size(); ++i) {
-        const collective::Cost cost = messages[i].cost(link);
-        step.buckets.push_back({.ready_s = buckets[i].ready_s * times.pace[draw],
-                                .cost = cost,
-                                .copy_back_s = buckets[i].copied_bytes * times.copy_s_per_byte[draw],
-                                .beside_compute_s = messages[i].cost(beside).latency_s - cost.latency_s});
-      }
-      const DdpResult even = simulate(step);
-      step.straggler_s = times.straggler_s[draw];
-      const DdpResult late = simulate(step);
-      const auto where = testing::Message() << "round " << round << ", draw " << draw << ", lanes " << kind.lanes;
-      ASSERT_NEAR(drawn.even_backward_s[draw], even.backward_s, 1e-12) << where;
-      ASSERT_NEAR(drawn.even_copy_s[draw], even.exposed_copy_s, 1e-12) << where;
-      ASSERT_NEAR(drawn.even_finish_s[draw], even.finish_s, 1e-12) << where;
-      ASSERT_NEAR(drawn.late_finish_s[draw], late.finish_s, 1e-12) << where;
-      ASSERT_NEAR(drawn.communication_s[draw], even.communication_s, 1e-12) << where;
-      ASSERT_NEAR(drawn.latency_s[draw], even.cost.latency_s, 1e-12) << where;
-      ASSERT_NEAR(drawn.alone_s[draw], even.cost.total_s(), 1e-12) << where;
-    }
+    expect_each_draws_own(buckets, messages, kind, times, 1e-12, round);
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -117,32 +124,8 @@ TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGivesWhereEventsCoincide) {
       times.turn_s.push_back(round % 4 < 2 ? whole(2) : 0.0);
       times.copy_s_per_byte.push_back(round % 7 == 0 ? 0.0 : whole(1));
     }
-    const DrawnResults drawn = simulate_draws(buckets, kind, times);
-    for (std::size_t draw = 0; draw < times.pace.size(); ++draw) {
-      const collective::Link link{times.hop_s[draw], times.hop_s_per_byte[draw], times.reduction_s_per_byte[draw]};
-      collective::Link beside = link;
-      beside.latency_s += times.turn_s[draw];
-      DdpStep step;
-      step.lanes = kind.lanes;
-      step.forward_s = times.forward_s[draw];
-      step.backward_s = times.backward_s[draw];
-      for (std::size_t i = 0; i < buckets.size(); ++i) {
-        const collective::Cost alone = messages[i].cost(link);
-        step.buckets.push_back({.ready_s = buckets[i].ready_s * times.pace[draw],
-                                .cost = alone,
-                                .copy_back_s = buckets[i].copied_bytes * times.copy_s_per_byte[draw],
-                                .beside_compute_s = messages[i].cost(beside).latency_s - alone.latency_s});
-      }
-      const DdpResult even = simulate(step);
-      step.straggler_s = times.straggler_s[draw];
-      const DdpResult late = simulate(step);
-      const auto where = testing::Message() << "round " << round << ", draw " << draw << ", lanes " << kind.lanes;
-      ASSERT_NEAR(drawn.even_backward_s[draw], even.backward_s, 1e-9) << where;
-      ASSERT_NEAR(drawn.even_copy_s[draw], even.exposed_copy_s, 1e-9) << where;
-      ASSERT_NEAR(drawn.even_finish_s[draw], even.finish_s, 1e-9) << where;
-      ASSERT_NEAR(drawn.late_finish_s[draw], late.finish_s, 1e-9) << where;
-      ASSERT_NEAR(drawn.communication_s[draw], even.communication_s, 1e-9) << where;
-    }
+    expect_each_draws_own(buckets, messages, kind, times, 1e-9, round);
+    if (HasFatalFailure()) return;
   }
 }
 
