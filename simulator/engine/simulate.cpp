@@ -5,38 +5,13 @@
 #include <string>
 
 #include "simulator/engine/graph.hpp"
+#include "simulator/engine/lists.hpp"
+#include "simulator/engine/shared_link.hpp"
 
 namespace ddpprof::engine {
 namespace {
 
-using Index = std::size_t;
 constexpr double not_started = -1.0;
-
-Index at(std::int32_t number) { return static_cast<Index>(number); }
-
-// For each of `owners` things, the tasks that name it, in the order of the tasks.
-struct Lists {
-  std::vector<std::uint32_t> begin;  // owners + 1
-  std::vector<Task> tasks;
-  std::span<const Task> of(Index owner) const {
-    return std::span(tasks).subspan(begin[owner], begin[owner + 1] - begin[owner]);
-  }
-};
-
-template <class NamesOf>
-Lists invert(Index owners, Index tasks, NamesOf names_of) {
-  Lists lists;
-  lists.begin.assign(owners + 1, 0);
-  for (Index task = 0; task < tasks; ++task)
-    for (const std::int32_t name : names_of(static_cast<Task>(task))) ++lists.begin[at(name) + 1];
-  for (Index owner = 0; owner < owners; ++owner) lists.begin[owner + 1] += lists.begin[owner];
-  lists.tasks.resize(lists.begin[owners]);
-  std::vector<std::uint32_t> next(lists.begin.begin(), lists.begin.end() - 1);
-  for (Index task = 0; task < tasks; ++task)
-    for (const std::int32_t name : names_of(static_cast<Task>(task)))
-      lists.tasks[next[at(name)]++] = static_cast<Task>(task);
-  return lists;
-}
 
 enum class What : std::uint8_t { fixed_done, link_turn };
 
@@ -59,25 +34,6 @@ struct LaneState {
   std::int32_t running = 0;
   bool held = false;    // by a task whose turn has come and that has not started
   Task current = none;  // of a lane that is slowed
-};
-
-// Transfers that share a link evenly: each has done as much as the link's own clock has advanced since it joined. The
-// clock runs at 1/(transfers) of the wall's.
-struct LinkState {
-  struct Transfer {
-    double end;  // on the link's clock
-    Task task;
-    bool operator>(const Transfer& other) const { return end != other.end ? end > other.end : task > other.task; }
-  };
-  double clock = 0.0;
-  double seen_s = 0.0;  // wall time of `clock`
-  std::uint32_t version = 0;
-  std::priority_queue<Transfer, std::vector<Transfer>, std::greater<>> transfers;
-
-  void advance(double now_s) {
-    if (!transfers.empty()) clock += (now_s - seen_s) / static_cast<double>(transfers.size());
-    seen_s = now_s;
-  }
 };
 
 // What is left of a slowed task's fixed part.
@@ -260,30 +216,19 @@ class Engine {
     if (work.link == none || !(work.shared_s > 0.0)) {
       ending_.push_back(task);
     } else {
-      LinkState& link = links_[at(work.link)];
-      link.advance(now_s_);
-      link.transfers.push({link.clock + work.shared_s, task});
+      links_[at(work.link)].join(now_s_, work.shared_s, task);
       plan_turn(work.link);
     }
   }
 
   void plan_turn(Link number) {
-    LinkState& link = links_[at(number)];
+    SharedLink& link = links_[at(number)];
     ++link.version;
-    if (link.transfers.empty()) return;
-    const double left = std::max(0.0, link.transfers.top().end - link.clock);
-    events_.push({now_s_ + left * static_cast<double>(link.transfers.size()), number, link.version, What::link_turn});
+    if (!link.idle()) events_.push({now_s_ + link.left_s(), number, link.version, What::link_turn});
   }
 
   void link_turn(Link number) {
-    LinkState& link = links_[at(number)];
-    // Exactly at its end, whatever rounding did on the way.
-    link.clock = link.transfers.top().end;
-    link.seen_s = now_s_;
-    while (!link.transfers.empty() && link.transfers.top().end <= link.clock) {
-      ending_.push_back(link.transfers.top().task);
-      link.transfers.pop();
-    }
+    links_[at(number)].finish(now_s_, [this](Task task) { ending_.push_back(task); });
     plan_turn(number);
   }
 
@@ -316,7 +261,7 @@ class Engine {
   std::vector<Pending> pending_;
   std::vector<Times> times_;
   std::vector<LaneState> lanes_;
-  std::vector<LinkState> links_;
+  std::vector<SharedLink> links_;
   std::vector<std::queue<Task>> waiting_;  // of lanes that serve in order of coming
   std::vector<std::vector<Lane>> slows_;   // by lane: whom it slows
   std::vector<Slowed> slowed_;             // by lane
