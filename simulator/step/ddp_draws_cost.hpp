@@ -63,7 +63,7 @@ struct Hop {
       const Lanes idle_s = segmented ? idle(bucket, hop_s, hiding_per_byte_beside) : hop_s;
       // What takes no time alone is over at once, as step::simulate has it.
       const Lanes longer = cost.alone_s + (latency(bucket, hop_s, idle_s) - cost.latency_s);
-      cost.beside_s = cost.alone_s > Lanes{} ? longer : cost.alone_s;
+      cost.beside_s = V::choose(V::less(Lanes{}, cost.alone_s), longer, cost.alone_s);
     }
     return cost;
   }

@@ -59,11 +59,11 @@ template <std::size_t W, bool is_line, bool copies, bool turns>
             end = start + cost.alone_s;
             return start;
           }
-          const Mask beside = start < length;
-          end = start + (beside ? cost.beside_s : cost.alone_s);
+          const Mask beside = V::less(start, length);
+          end = start + V::choose(beside, cost.beside_s, cost.alone_s);
           // What compute's end leaves of it goes at its pace alone.
-          const Mask crosses = beside & (end > length);
-          if (V::any(crosses)) end = crosses ? length + (end - length) * (cost.alone_s / cost.beside_s) : end;
+          const Mask crosses = beside & V::less(length, end);
+          if (V::any(crosses)) end = V::choose(crosses, length + (end - length) * (cost.alone_s / cost.beside_s), end);
           return start;
         };
         const Lanes even_ready = V::load(block.pace, first) * bucket.ready_s;
@@ -118,7 +118,7 @@ template <std::size_t W, bool turns>
       all_latency += cost.latency_s;
       all_alone += cost.alone_s;
       Lanes stretch = {};
-      if (beside) stretch = cost.alone_s > Lanes{} ? cost.beside_s / cost.alone_s : Lanes{} + 1.0;
+      if (beside) stretch = V::choose(V::less(Lanes{}, cost.alone_s), cost.beside_s / cost.alone_s, Lanes{} + 1.0);
       const Lanes copies = left_bytes * copy_s_per_byte;
       left_bytes -= bucket.copied_bytes;
       even_link.template launch<beside>(V::load(block.pace, first) * bucket.ready_s, cost, stretch, copies);

@@ -21,7 +21,10 @@ class TwoLanes {
  public:
   // `copy_s`: of all buckets.
   [[gnu::always_inline]] TwoLanes(const Lanes& length_s, const Lanes& copy_s)
-      : length_s_(length_s), finish_s_(length_s + copy_s), beside_(length_s > Lanes{}), computes_(V::any(beside_)) {
+      : length_s_(length_s),
+        finish_s_(length_s + copy_s),
+        beside_(V::less(Lanes{}, length_s)),
+        computes_(V::any(beside_)) {
     const Lanes over = Lanes{} - std::numeric_limits<double>::infinity();
     older_.copy_s = newer_.copy_s = over;
     older_.stretch = newer_.stretch = Lanes{} + 1.0;
@@ -38,16 +41,16 @@ class TwoLanes {
     // The other one alone, until the bucket is ready: not after compute's end.
     const Lanes zero = {}, gap = V::max(ready_s - now_s_, zero), left = older_.fixed_s + older_.shared_s;
     const Lanes never = zero - std::numeric_limits<double>::infinity();
-    const Mask ends_before = left <= gap;
-    finish_s_ = V::max(finish_s_, ends_before ? now_s_ + left + older_.copy_s : never);
-    older_.copy_s = ends_before ? never : older_.copy_s;
+    const Mask ends_before = V::less_or_equal(left, gap);
+    finish_s_ = V::max(finish_s_, V::choose(ends_before, now_s_ + left + older_.copy_s, never));
+    older_.copy_s = V::choose(ends_before, never, older_.copy_s);
     busy_s_ += V::min(gap, left);
     older_.shared_s = V::max(older_.shared_s - V::max(gap - older_.fixed_s, zero), zero);
     older_.fixed_s = V::max(older_.fixed_s - gap, zero);
     now_s_ = V::max(now_s_, ready_s);
     newer_ = {cost.fixed_s, cost.shared_s, copy_s, zero + 1.0};
     if (turns) {
-      newer_.stretch = beside_ ? stretch : newer_.stretch;
+      newer_.stretch = V::choose(beside_, stretch, newer_.stretch);
       newer_.fixed_s *= newer_.stretch;
       newer_.shared_s *= newer_.stretch;
     }
@@ -59,7 +62,7 @@ class TwoLanes {
     Lanes left = older_.fixed_s + older_.shared_s;
     if (turns) {
       const Lanes until = V::max(length_s_ - now_s_, Lanes{});
-      left = beside_ & (left > until) ? until + (left - until) / older_.stretch : left;
+      left = V::choose(beside_ & V::less(until, left), until + (left - until) / older_.stretch, left);
     }
     now_s_ += left;
     busy_s_ += left;
@@ -87,14 +90,14 @@ class TwoLanes {
 
   [[gnu::always_inline]] Ends ends() const {
     Ends at;
-    at.older_first = older_.fixed_s <= newer_.fixed_s;
+    at.older_first = V::less_or_equal(older_.fixed_s, newer_.fixed_s);
     const Lanes sooner = V::min(older_.fixed_s, newer_.fixed_s);
     at.later_fixed_s = V::max(older_.fixed_s, newer_.fixed_s);
-    at.shared_first = at.older_first ? older_.shared_s : newer_.shared_s;
-    at.shared_second = at.older_first ? newer_.shared_s : older_.shared_s;
+    at.shared_first = V::choose(at.older_first, older_.shared_s, newer_.shared_s);
+    at.shared_second = V::choose(at.older_first, newer_.shared_s, older_.shared_s);
     at.beyond_s = at.shared_first - (at.later_fixed_s - sooner);
-    at.wait_s = at.beyond_s > Lanes{} ? at.later_fixed_s + 2.0 * V::min(at.beyond_s, at.shared_second)
-                                      : sooner + at.shared_first;
+    at.wait_s = V::choose(V::less(Lanes{}, at.beyond_s), at.later_fixed_s + 2.0 * V::min(at.beyond_s, at.shared_second),
+                          sooner + at.shared_first);
     return at;
   }
 
@@ -103,19 +106,19 @@ class TwoLanes {
     const Lanes zero = {};
     Ends at = ends();
     if (turns) {
-      const Mask over = beside_ & (now_s_ + at.wait_s >= length_s_);
+      const Mask over = beside_ & V::less_or_equal(length_s_, now_s_ + at.wait_s);
       if (__builtin_expect(V::any(over), 0)) {
         compute_ends(over, at);
         at = ends();
       }
     }
-    const Mask first_done = at.beyond_s <= at.shared_second;
+    const Mask first_done = V::less_or_equal(at.beyond_s, at.shared_second);
     const Mask older_done = ~(first_done ^ at.older_first);
     now_s_ += at.wait_s;
     busy_s_ += at.wait_s;
-    finish_s_ = V::max(finish_s_, now_s_ + (older_done ? older_.copy_s : newer_.copy_s));
-    older_.copy_s = older_done ? newer_.copy_s : older_.copy_s;
-    if (turns) older_.stretch = older_done ? newer_.stretch : older_.stretch;
+    finish_s_ = V::max(finish_s_, now_s_ + V::choose(older_done, older_.copy_s, newer_.copy_s));
+    older_.copy_s = V::choose(older_done, newer_.copy_s, older_.copy_s);
+    if (turns) older_.stretch = V::choose(older_done, newer_.stretch, older_.stretch);
     older_.fixed_s = V::max(at.later_fixed_s - at.wait_s, zero);
     const Lanes rest = at.shared_second - V::max(at.beyond_s, zero);
     older_.shared_s = V::max(rest, zero - rest);
@@ -125,22 +128,22 @@ class TwoLanes {
 
   // Before either has ended, in the draws of the mask.
   [[gnu::always_inline]] void compute_ends(const Mask& over, const Ends& at) {
-    const Lanes zero = {}, passed = over ? V::max(length_s_ - now_s_, zero) : zero;
+    const Lanes zero = {}, passed = V::choose(over, V::max(length_s_ - now_s_, zero), zero);
     const Lanes sooner = V::min(older_.fixed_s, newer_.fixed_s);
     const Lanes half = 0.5 * V::max(passed - at.later_fixed_s, zero);
     const Lanes first = V::max(V::min(passed, at.later_fixed_s) - sooner, zero) + half;
     const auto pass = [&](Active & one, const Lanes& served) __attribute__((always_inline)) {
       one.fixed_s = V::max(one.fixed_s - passed, zero);
       one.shared_s = V::max(one.shared_s - served, zero);
-      one.fixed_s = over ? one.fixed_s / one.stretch : one.fixed_s;
-      one.shared_s = over ? one.shared_s / one.stretch : one.shared_s;
+      one.fixed_s = V::choose(over, one.fixed_s / one.stretch, one.fixed_s);
+      one.shared_s = V::choose(over, one.shared_s / one.stretch, one.shared_s);
     };
-    pass(older_, at.older_first ? first : half);
-    pass(newer_, at.older_first ? half : first);
+    pass(older_, V::choose(at.older_first, first, half));
+    pass(newer_, V::choose(at.older_first, half, first));
     now_s_ += passed;
-    now_s_ = over ? V::max(now_s_, length_s_) : now_s_;
+    now_s_ = V::choose(over, V::max(now_s_, length_s_), now_s_);
     busy_s_ += passed;
-    beside_ &= ~over;
+    beside_ = beside_ & ~over;
     computes_ = V::any(beside_);
   }
 

@@ -8,6 +8,10 @@
 #include "simulator/step/ddp_draws_kernel.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__)
+#include <immintrin.h>  // without it GCC does not know the instructions by name
+#define DDPPROF_MASK_REGISTERS 1
+#endif
 #pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined: no vector is passed in a call
 #endif
 
@@ -20,7 +24,7 @@ struct Types;
 template <>
 struct Types<2> {
   using Lanes = double __attribute__((vector_size(16)));
-  using Mask = std::int64_t __attribute__((vector_size(16)));
+  using Whole = std::int64_t __attribute__((vector_size(16)));
   // The same in memory, wherever it lies.
   using InMemory = double __attribute__((vector_size(16), aligned(8), may_alias));
 };
@@ -28,23 +32,84 @@ struct Types<2> {
 template <>
 struct Types<4> {
   using Lanes = double __attribute__((vector_size(32)));
-  using Mask = std::int64_t __attribute__((vector_size(32)));
+  using Whole = std::int64_t __attribute__((vector_size(32)));
   using InMemory = double __attribute__((vector_size(32), aligned(8), may_alias));
 };
 
 template <>
 struct Types<8> {
   using Lanes = double __attribute__((vector_size(64)));
-  using Mask = std::int64_t __attribute__((vector_size(64)));
+  using Whole = std::int64_t __attribute__((vector_size(64)));
   using InMemory = double __attribute__((vector_size(64), aligned(8), may_alias));
 };
 
+// Draws told apart, by a vector with -1 where they are chosen.
 template <std::size_t W>
-struct Vectors : Types<W> {
+struct Choices {
+  using Lanes = typename Types<W>::Lanes;
+  using Mask = typename Types<W>::Whole;
+
+  [[gnu::always_inline]] static Mask less(const Lanes& a, const Lanes& b) { return a < b; }
+  [[gnu::always_inline]] static Mask less_or_equal(const Lanes& a, const Lanes& b) { return a <= b; }
+  [[gnu::always_inline]] static Lanes choose(const Mask& mask, const Lanes& a, const Lanes& b) { return mask ? a : b; }
+  [[gnu::always_inline]] static Lanes max(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
+  [[gnu::always_inline]] static Lanes min(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
+  [[gnu::always_inline]] static bool any(const Mask& mask) {
+    if constexpr (W == 2) return (mask[0] | mask[1]) != 0;
+    if constexpr (W == 4)
+      return Choices<2>::any(__builtin_shufflevector(mask, mask, 0, 1) | __builtin_shufflevector(mask, mask, 2, 3));
+    if constexpr (W == 8)
+      return Choices<4>::any(__builtin_shufflevector(mask, mask, 0, 1, 2, 3) |
+                             __builtin_shufflevector(mask, mask, 4, 5, 6, 7));
+  }
+};
+
+#ifdef DDPPROF_MASK_REGISTERS
+// GCC compares 512 bits into a register of 8 bits, and takes a comparison that it cannot keep there, as one that two
+// choices rest on, apart draw by draw: these name the instructions.
+struct Bits {
+  unsigned char bits;
+
+  [[gnu::always_inline]] Bits operator&(const Bits& other) const { return of(bits & other.bits); }
+  [[gnu::always_inline]] Bits operator^(const Bits& other) const { return of(bits ^ other.bits); }
+  [[gnu::always_inline]] Bits operator~() const { return of(~bits); }
+  [[gnu::always_inline]] static Bits of(int bits) { return {static_cast<unsigned char>(bits)}; }
+};
+
+template <>
+struct Choices<8> {
+  using Lanes = typename Types<8>::Lanes;
+  using Mask = Bits;
+  static constexpr unsigned char all = 0xff;
+  static constexpr int less_than = 1, at_most = 2, round_as_usual = 4;
+
+  [[gnu::always_inline]] static Mask less(const Lanes& a, const Lanes& b) {
+    return {__builtin_ia32_cmppd512_mask(a, b, less_than, all, round_as_usual)};
+  }
+  [[gnu::always_inline]] static Mask less_or_equal(const Lanes& a, const Lanes& b) {
+    return {__builtin_ia32_cmppd512_mask(a, b, at_most, all, round_as_usual)};
+  }
+  [[gnu::always_inline]] static Lanes choose(const Mask& mask, const Lanes& a, const Lanes& b) {
+    return __builtin_ia32_blendmpd_512_mask(b, a, mask.bits);
+  }
+  [[gnu::always_inline]] static Lanes max(const Lanes& a, const Lanes& b) {
+    return __builtin_ia32_maxpd512_mask(a, b, a, all, round_as_usual);
+  }
+  [[gnu::always_inline]] static Lanes min(const Lanes& a, const Lanes& b) {
+    return __builtin_ia32_minpd512_mask(a, b, a, all, round_as_usual);
+  }
+  [[gnu::always_inline]] static bool any(const Mask& mask) { return mask.bits != 0; }
+};
+#endif
+
+template <std::size_t W>
+struct Vectors : Types<W>, Choices<W> {
   using typename Types<W>::Lanes;
-  using typename Types<W>::Mask;
+  using typename Types<W>::Whole;
   using typename Types<W>::InMemory;
-  static_assert(sizeof(Lanes) == W * sizeof(double) && sizeof(Mask) == sizeof(Lanes));
+  using typename Choices<W>::Mask;
+  using Choices<W>::min;
+  static_assert(sizeof(Lanes) == W * sizeof(double) && sizeof(Whole) == sizeof(Lanes));
 
   // Those from `first` on. By value: a reference to Lanes promises more alignment than there is.
   [[gnu::always_inline]] static Lanes load(const Values& values, std::size_t first) {
@@ -52,16 +117,6 @@ struct Vectors : Types<W> {
   }
   [[gnu::always_inline]] static void store(const Lanes& lanes, std::size_t first, Values& values) {
     *reinterpret_cast<InMemory*>(values.lane + first) = lanes;
-  }
-  [[gnu::always_inline]] static Lanes max(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
-  [[gnu::always_inline]] static Lanes min(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
-  [[gnu::always_inline]] static bool any(const Mask& mask) {
-    if constexpr (W == 2) return (mask[0] | mask[1]) != 0;
-    if constexpr (W == 4)
-      return Vectors<2>::any(__builtin_shufflevector(mask, mask, 0, 1) | __builtin_shufflevector(mask, mask, 2, 3));
-    if constexpr (W == 8)
-      return Vectors<4>::any(__builtin_shufflevector(mask, mask, 0, 1, 2, 3) |
-                             __builtin_shufflevector(mask, mask, 4, 5, 6, 7));
   }
 
   // exp(-x) for x >= 0, to the last digits; below 1e-304 it may stay there.
@@ -80,7 +135,7 @@ struct Vectors : Types<W> {
     const Lanes from_8 = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) * r2;
     const Lanes from_12 = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0);
     const Lanes sum = (from_0 + from_4 * r4) + (from_8 + from_12 * r4) * (r4 * r4);
-    const Mask exponent = 1023 - ((Mask)shifted - (Mask)(zero + round));
+    const Whole exponent = 1023 - ((Whole)shifted - (Whole)(zero + round));
     return sum * (Lanes)(exponent << 52);
   }
 };
