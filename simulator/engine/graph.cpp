@@ -45,6 +45,8 @@ Lane Graph::add_lane(const LaneOptions& options) {
 
 Link Graph::add_link() { return next_number(links_++); }
 
+Load Graph::add_load() { return next_number(loads_++); }
+
 Task Graph::add_task(const Work& work, std::span<const Lane> lanes, std::span<const Task> after) {
   require_time(work.fixed_s, "fixed_s");
   require_time(work.shared_s, "shared_s");
@@ -79,6 +81,8 @@ void Graph::occupy(Lane lane) {
   const auto alone = [&](const LaneOptions& one) { return one.order == Order::ready || one.slowed_by != none; };
   if (!held.empty() && (alone(options) || alone(lanes_[static_cast<std::size_t>(held.front())])))
     throw std::invalid_argument("graph: a task on a lane that is slowed or served in order of coming is on no other");
+  if (options.slowed_by != none && !slowed_.empty() && slowed_.back().task == task)
+    throw std::invalid_argument("graph: a task that a load slows is on no lane that is slowed by another");
   // Looking through all of a collective's lanes for each would take the square of the ranks: ranks come in order.
   if (!held.empty() && (held.back() == lane || held.front() == lane))
     throw std::invalid_argument("graph: lane " + std::to_string(lane) + " twice for one task");
@@ -92,6 +96,33 @@ void Graph::wait_for(Task task) {
     throw std::length_error("graph: more than 2^32 - 1 waits");
   waits_.push_back(task);
   ++waits_end_.back();
+}
+
+void Graph::carry(Load load) {
+  require_number(load, loads_, "load");
+  if (work_.empty()) throw std::invalid_argument("graph: carry before any task");
+  const Task task = static_cast<Task>(work_.size() - 1);
+  if (!carried_.empty() && carried_.back().task == task)
+    throw std::invalid_argument("graph: task " + std::to_string(task) + " is part of a load already");
+  if (!slowed_.empty() && slowed_.back().task == task && slowed_.back().load == load)
+    throw std::invalid_argument("graph: task " + std::to_string(task) + " is slowed by the load it would be part of");
+  carried_.push_back({task, load});
+}
+
+void Graph::slow_beside(Load load, double slowdown) {
+  require_number(load, loads_, "load");
+  if (work_.empty()) throw std::invalid_argument("graph: slow_beside before any task");
+  if (!(slowdown >= 1.0) || !std::isfinite(slowdown))
+    throw std::invalid_argument("graph: slowdown " + std::to_string(slowdown) + ", expected 1 or more");
+  const Task task = static_cast<Task>(work_.size() - 1);
+  if (!slowed_.empty() && slowed_.back().task == task)
+    throw std::invalid_argument("graph: task " + std::to_string(task) + " is slowed by a load already");
+  if (!carried_.empty() && carried_.back().task == task && carried_.back().load == load)
+    throw std::invalid_argument("graph: task " + std::to_string(task) + " is part of the load that would slow it");
+  const auto held = lanes_of(task);
+  if (!held.empty() && lane(held.front()).slowed_by != none)
+    throw std::invalid_argument("graph: task " + std::to_string(task) + " is slowed by its lane already");
+  slowed_.push_back({task, load, slowdown});
 }
 
 void Graph::reserve(std::size_t tasks, std::size_t places, std::size_t waits) {

@@ -6,43 +6,12 @@
 
 #include "simulator/engine/graph.hpp"
 #include "simulator/engine/lists.hpp"
+#include "simulator/engine/loads.hpp"
+#include "simulator/engine/running.hpp"
 #include "simulator/engine/shared_link.hpp"
 
 namespace ddpprof::engine {
 namespace {
-
-constexpr double not_started = -1.0;
-
-enum class What : std::uint8_t { fixed_done, link_turn };
-
-// Among events of one time the lowest number is first, so that no result depends on how a heap breaks ties.
-struct Event {
-  double time_s;
-  std::int32_t number;  // task or link
-  std::uint32_t version;
-  What what;
-  bool operator>(const Event& other) const {
-    if (time_s != other.time_s) return time_s > other.time_s;
-    if (what != other.what) return what > other.what;
-    return number > other.number;
-  }
-};
-
-struct LaneState {
-  std::uint32_t next = 0;  // place in the lane's list whose turn comes next
-  std::int32_t free = 1;
-  std::int32_t running = 0;
-  bool held = false;    // by a task whose turn has come and that has not started
-  Task current = none;  // of a lane that is slowed
-};
-
-// What is left of a slowed task's fixed part.
-struct Slowed {
-  double left_s = 0.0;
-  double seen_s = 0.0;
-  double rate = 1.0;
-  std::uint32_t version = 0;
-};
 
 class Engine {
  public:
@@ -53,7 +22,8 @@ class Engine {
         pending_(graph.tasks()),
         times_(graph.tasks(), Times{0.0, not_started, 0.0}),
         lanes_(graph.lanes()),
-        links_(graph.links()) {
+        links_(graph.links()),
+        loads_(graph) {
     for (Index lane = 0; lane < lanes_.size(); ++lane) {
       lanes_[lane].free = graph.lane(static_cast<Lane>(lane)).capacity;
       if (graph.lane(static_cast<Lane>(lane)).order == Order::ready) waiting_.resize(lanes_.size());
@@ -79,7 +49,7 @@ class Engine {
       const Event event = events_.top();
       events_.pop();
       if (event.what == What::fixed_done) {
-        if (event.version != version_of(event.number)) continue;
+        if (!is_current(event)) continue;
         now_s_ = event.time_s;
         fixed_done(event.number);
       } else {
@@ -94,11 +64,6 @@ class Engine {
   }
 
  private:
-  struct Pending {
-    std::uint32_t waits = 0;  // predecessors that have not ended
-    std::uint32_t turns = 0;  // lanes on which its turn has not come
-  };
-
   std::uint32_t& waits_left(Task task) { return pending_[at(task)].waits; }
   const LaneOptions& options(Lane lane) const { return graph_.lane(lane); }
 
@@ -108,9 +73,14 @@ class Engine {
     const auto lanes = graph_.lanes_of(task);
     return !lanes.empty() && options(lanes.front()).slowed_by != none ? lanes.front() : none;
   }
-  std::uint32_t version_of(Task task) const {
-    const Lane lane = slowed_lane(task);
-    return lane == none ? 0 : slowed_[at(lane)].version;
+  const Graph::SlowedBeside* slowed_beside(Task task) const { return loads_.any() ? loads_.slowed(task) : nullptr; }
+  bool is_current(const Event& fixed_done) {
+    if (const auto* beside = slowed_beside(fixed_done.number)) {
+      const Loads::Running* running = loads_.find_running(*beside);
+      return running != nullptr && !running->transfers && running->version == fixed_done.version;
+    }
+    const Lane lane = slowed_lane(fixed_done.number);
+    return fixed_done.version == (lane == none ? 0 : slowed_[at(lane)].version);
   }
 
   // Gives the free places of a lane to the next tasks in its order.
@@ -174,10 +144,18 @@ class Engine {
       state.held = false;
       if (options(lane).capacity > 1) give_turns(lane);
     }
+    if (loads_.any())
+      if (const auto* carried = loads_.carried(task); carried && loads_.turned_on(carried->load))
+        set_paces(carried->load);
     const Work& work = graph_.work(task);
     const double fixed_s = work.link == none ? work.fixed_s + work.shared_s : work.fixed_s;
     if (!(fixed_s > 0.0)) {
       fixed_done(task);
+      return;
+    }
+    if (const auto* beside = slowed_beside(task)) {
+      const Loads::Running& running = loads_.start(*beside, fixed_s, now_s_);
+      events_.push({now_s_ + fixed_s * loads_.factor(*beside), task, running.version, What::fixed_done});
       return;
     }
     const Lane lane = slowed_lane(task);
@@ -210,13 +188,37 @@ class Engine {
     }
   }
 
+  // A load has been turned on or off: what it slows goes on at another rate.
+  void set_paces(Load load) {
+    const bool on = loads_.on(load);
+    for (Loads::Running& one : loads_.running(load)) {
+      const double factor = on ? one.slowdown : 1.0, before = on ? 1.0 : one.slowdown;
+      if (one.transfers) {
+        const Link link = graph_.work(one.task).link;
+        links_[at(link)].stretch(now_s_, one.task, factor / before);
+        plan_turn(link);
+        continue;
+      }
+      one.left_s = std::max(0.0, one.left_s - (now_s_ - one.seen_s) / before);
+      one.seen_s = now_s_;
+      one.version = loads_.next_version();
+      events_.push({now_s_ + one.left_s * factor, one.task, one.version, What::fixed_done});
+    }
+  }
+
   void fixed_done(Task task) {
     if (const Lane lane = slowed_lane(task); lane != none) lanes_[at(lane)].current = none;
     const Work& work = graph_.work(task);
     if (work.link == none || !(work.shared_s > 0.0)) {
       ending_.push_back(task);
     } else {
-      links_[at(work.link)].join(now_s_, work.shared_s, task);
+      double shared_s = work.shared_s;
+      if (const auto* beside = slowed_beside(task)) {
+        Loads::Running* running = loads_.find_running(*beside);
+        (running ? *running : loads_.start(*beside, 0.0, now_s_)).transfers = true;
+        shared_s *= loads_.factor(*beside);
+      }
+      links_[at(work.link)].join(now_s_, shared_s, task);
       plan_turn(work.link);
     }
   }
@@ -235,6 +237,11 @@ class Engine {
   void end(Task task) {
     times_[at(task)].end_s = now_s_;
     ++ended_;
+    if (loads_.any()) {
+      if (const auto* beside = loads_.slowed(task)) loads_.end(*beside);
+      if (const auto* carried = loads_.carried(task); carried && loads_.turned_off(carried->load))
+        set_paces(carried->load);
+    }
     for (const Lane lane : graph_.lanes_of(task)) {
       LaneState& state = lanes_[at(lane)];
       ++state.free;
@@ -262,6 +269,7 @@ class Engine {
   std::vector<Times> times_;
   std::vector<LaneState> lanes_;
   std::vector<SharedLink> links_;
+  Loads loads_;
   std::vector<std::queue<Task>> waiting_;  // of lanes that serve in order of coming
   std::vector<std::vector<Lane>> slows_;   // by lane: whom it slows
   std::vector<Slowed> slowed_;             // by lane

@@ -26,10 +26,6 @@ void validate(const DdpStep& step, const RankDifferences& ranks) {
   for (const double delay_s : ranks.extra_s)
     if (!(delay_s >= 0.0) || !std::isfinite(delay_s))
       throw std::invalid_argument("ranks: a delay of " + std::to_string(delay_s) + " s, expected 0 or more");
-  for (const BucketWork& bucket : step.buckets)
-    if (bucket.beside_compute_s != 0.0)
-      throw std::invalid_argument(
-          "ranks: beside_compute_s must be 0, a rank's compute slows no other rank's collective");
   if (step.straggler_s != 0.0) throw std::invalid_argument("ranks: straggler_s must be 0, the ranks say who is late");
 }
 
@@ -39,6 +35,8 @@ class Ranks {
     const std::size_t ranks = differences.pace.size(), buckets = step.buckets.size();
     graph_.reserve(ranks * (2 * buckets + 3) + buckets, ranks * (3 * buckets + 3), ranks * 2 * buckets);
     link_ = step.lanes_share_link ? graph_.add_link() : engine::none;
+    for (const BucketWork& bucket : step.buckets)
+      if (bucket.beside_compute_s > 0.0 && backward_ == engine::none) backward_ = graph_.add_load();
     const bool slowed = step.slowdown > 1.0;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       communication_.push_back(graph_.add_lane({.capacity = step.lanes}));
@@ -79,6 +77,10 @@ class Ranks {
     return differences_.extra_s.empty() ? 0.0 : differences_.extra_s[rank * (step_.buckets.size() + 1) + part];
   }
   Task compute(std::size_t rank, double seconds) { return graph_.add_task({seconds}, {compute_[rank]}); }
+  void backward(std::size_t rank, double seconds) {
+    compute(rank, seconds);
+    if (backward_ != engine::none) graph_.carry(backward_);
+  }
 
   void add_forward() {
     const auto earlier = static_cast<double>(step_.accumulation - 1);
@@ -93,12 +95,14 @@ class Ranks {
     const BucketWork& work = step_.buckets[bucket];
     const double ready_s = std::max(work.ready_s, reached_s_);
     for (std::size_t rank = 0; rank < compute_.size(); ++rank)
-      compute(rank, (ready_s - reached_s_) * differences_.pace[rank] + delay_s(rank, bucket));
+      backward(rank, (ready_s - reached_s_) * differences_.pace[rank] + delay_s(rank, bucket));
     const auto first = static_cast<Task>(graph_.tasks() - compute_.size());
     const collective::Cost& cost = work.cost;
     const Task collective =
         graph_.add_task({cost.latency_s + cost.reduction_s, cost.bandwidth_s, link_}, communication_, {});
     for (Task part = first; part < collective; ++part) graph_.wait_for(part);
+    if (const double alone_s = cost.total_s(); work.beside_compute_s > 0.0 && alone_s > 0.0)
+      graph_.slow_beside(backward_, (alone_s + work.beside_compute_s) / alone_s);
     collectives_.push_back(collective);
     reached_s_ = ready_s;
   }
@@ -107,7 +111,7 @@ class Ranks {
     const std::size_t buckets = step_.buckets.size();
     const double rest_s = std::max(step_.backward_s, reached_s_) - reached_s_;
     for (std::size_t rank = 0; rank < compute_.size(); ++rank) {
-      compute(rank, rest_s * differences_.pace[rank] + delay_s(rank, buckets));
+      backward(rank, rest_s * differences_.pace[rank] + delay_s(rank, buckets));
       // Copies back in order; a bucket without one is only waited for.
       std::vector<Task> uncopied;
       for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
@@ -124,6 +128,7 @@ class Ranks {
   const RankDifferences& differences_;
   engine::Graph graph_;
   engine::Link link_ = engine::none;
+  engine::Load backward_ = engine::none;  // of any rank
   std::vector<Lane> compute_, communication_;
   std::vector<Task> collectives_;
   double reached_s_ = 0.0;  // of the backward, in its own time

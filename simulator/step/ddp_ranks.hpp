@@ -3,7 +3,8 @@
 // Every rank is on the graph (engine/graph.hpp): a compute lane and a communication lane; one event a collective and
 // rank. Where ranks are equal, or one is slower throughout, it gives what simulate(DdpStep) gives, but for two things
 // that the recurrence leaves out: a slow rank is slow in every micro-batch, and copies back slow down too beside a
-// collective.
+// collective. An all-reduce takes longer beside compute (beside_compute_s) until the last rank's backward has ended:
+// its hops follow one another, and one rank whose threads wait for a core holds up all.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,8 @@ struct DdpRanksResult {
   std::vector<double> waited_s;         // by rank: from its own readiness to each collective's start, summed
 };
 
-// The step's own straggler_s must be 0: lateness is in `ranks`; so must beside_compute_s, which knows one rank's
-// compute alone. Throws std::invalid_argument like simulate(DdpStep), and for no rank, a pace that is not above 0, or
-// delays that are negative or whose number does not fit.
+// The step's own straggler_s must be 0: lateness is in `ranks`. Throws std::invalid_argument like simulate(DdpStep),
+// and for no rank, a pace that is not above 0, or delays that are negative or whose number does not fit.
 DdpRanksResult simulate(const DdpStep& step, const RankDifferences& ranks);
 
 }  // namespace ddpprof::step

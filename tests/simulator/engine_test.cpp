@@ -153,10 +153,12 @@ TEST(DdpRanks, AgreeWithTheClosedRecurrence) {
     step.slowdown = slowed ? 1.0 + random.uniform() : 1.0;
     step.straggler_s = random.below(2) == 0 ? 0.3 * random.uniform() : 0.0;
     const std::uint64_t buckets = random.below(12);
+    const bool beside = random.below(2) == 0;
     for (std::uint64_t i = 0; i < buckets; ++i) {
       step.buckets.push_back({step.backward_s * random.uniform(),
                               {0.05 * random.uniform(), 0.3 * random.uniform(), 0.02 * random.uniform()},
-                              slowed ? 0.0 : 0.02 * random.uniform()});
+                              slowed ? 0.0 : 0.02 * random.uniform(),
+                              beside ? 0.5 * random.uniform() : 0.0});
     }
     const step::DdpResult expected = step::simulate(step);
     const std::size_t ranks = 1 + random.below(5);
