@@ -1,0 +1,34 @@
+// Samples of one strategy at one N and batch, pooled over its repeats, and what of them a profile keeps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/fit/measured.hpp"
+#include "analysis/fit/rows.hpp"
+
+namespace ddpprof::fit {
+
+struct Pool {
+  StepProfile profile;
+  std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, unwrapped, overlapped,
+      samples, communication, exposed, waited;
+  std::vector<std::vector<double>> compute_repeats;
+  std::map<std::int64_t, std::vector<double>> bucket_ready;
+  std::map<std::int64_t, std::int64_t> bucket_bytes;
+  std::vector<Bucket> buckets_from_parameters;
+  std::vector<StepShares> shares;
+};
+
+// One repeat's steps. Those of the step without the DDP wrapper are kept apart.
+void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives);
+
+// The profile of medians; leaves the pool empty.
+StepProfile condense(Pool& pool);
+
+inline double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+double median_or(const std::vector<double>& values, double otherwise);
+
+}  // namespace ddpprof::fit
