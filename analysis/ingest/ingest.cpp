@@ -1,12 +1,10 @@
 #include "analysis/ingest/ingest.hpp"
 
 #include <SQLiteCpp/Exception.h>
-#include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -15,6 +13,7 @@
 
 #include "analysis/ingest/busy.hpp"
 #include "analysis/ingest/diagnostics.hpp"
+#include "analysis/ingest/measurement_writer.hpp"
 #include "analysis/ingest/raw_writer.hpp"
 #include "analysis/ingest/shard_trace.hpp"
 #include "analysis/ingest/summary.hpp"
@@ -25,20 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using store::Database;
-
-struct Loaded {
-  std::int64_t shard_id = 0;
-  std::int64_t rank = -1;
-  bool raw_kept = false;
-  ShardTrace trace;
-  ShardSummary summary;
-};
-
-std::int64_t next_id(Database& database, const char* table) {
-  SQLite::Statement query(database.sql(), fmt::format("SELECT coalesce(max(id), 0) + 1 FROM \"{}\"", table));
-  query.executeStep();
-  return query.getColumn(0).getInt64();
-}
 
 class Load {
  public:
@@ -52,9 +37,10 @@ class Load {
     for (const fs::path& path : shards) read(path, raw);
     check_ranks();
     match();
-    write_shards();
-    write_model();
-    write_steps();
+    MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
+    writer.write_shards(shards_);
+    writer.write_model(shards_);
+    result_.steps = writer.write_steps(shards_);
     write_diagnostics();
     return result_;
   }
@@ -66,7 +52,7 @@ class Load {
     const std::int64_t shard_id = next_shard_id_;
     try {
       const store::ShardReader reader(path);
-      Loaded loaded;
+      LoadedShard loaded;
       loaded.shard_id = shard_id;
       loaded.rank = reader.info().rank;
       loaded.raw_kept = policy_ == RawPolicy::all || (policy_ == RawPolicy::rank0 && is_rank0(reader.info()));
@@ -89,7 +75,7 @@ class Load {
   bool is_rank0(const store::ShardInfo& info) const { return info.rank == 0 || (info.rank < 0 && one_process()); }
 
   void check_ranks() {
-    for (Loaded& shard : shards_) {
+    for (LoadedShard& shard : shards_) {
       diagnostics_.add_shard(shard.rank, shard.trace);
       if (shard.rank >= 0) {
         if (const std::int64_t late = cut_late_ends(shard.trace); late > 0)
@@ -108,7 +94,7 @@ class Load {
     }
     if (info_.kind == "import") return;
     std::map<std::int64_t, std::int64_t> steps;
-    for (const Loaded& shard : shards_)
+    for (const LoadedShard& shard : shards_)
       if (shard.rank >= 0) steps[shard.rank] += static_cast<std::int64_t>(shard.summary.steps.size());
     const std::int64_t ranks = info_.strategy == "dp" ? 1 : info_.world_size;
     std::vector<std::int64_t> missing;
@@ -134,7 +120,7 @@ class Load {
   }
 
   // What the summaries of a rank cannot say by themselves.
-  void check_times(Loaded& shard) {
+  void check_times(LoadedShard& shard) {
     const auto count_of = [](const auto& all, auto&& holds) {
       return static_cast<std::int64_t>(std::count_if(all.begin(), all.end(), holds));
     };
@@ -165,7 +151,7 @@ class Load {
 
   void match() {
     std::vector<RankCollectives> ranks;
-    for (Loaded& shard : shards_)
+    for (LoadedShard& shard : shards_)
       if (shard.rank >= 0) ranks.push_back({shard.rank, &shard.summary});
     diagnostics_.add_unmatched(match_collectives(ranks, ranks_expected_));
     if (info_.oversubscription > 1.0)
@@ -173,128 +159,6 @@ class Load {
                        fmt::format("{:.3g} compute threads per core: ranks slow each other", info_.oversubscription),
                        "compute time here is that of shared cores; use fewer workers or fewer threads per rank to "
                        "measure a rank that has its own");
-  }
-
-  // Exchanges count for every process of the same boot, which shares one clock; a shard's own come first.
-  std::vector<store::ClockExchange> exchanges_of(const Loaded& shard) const {
-    if (!shard.trace.exchanges.empty()) return shard.trace.exchanges;
-    std::vector<store::ClockExchange> all;
-    for (const Loaded& other : shards_)
-      if (!shard.trace.info.boot_id.empty() && other.trace.info.boot_id == shard.trace.info.boot_id)
-        all.insert(all.end(), other.trace.exchanges.begin(), other.trace.exchanges.end());
-    return all;
-  }
-
-  void write_shards() {
-    store::Inserter<store::ShardRow> rows(database_);
-    store::Inserter<store::ThreadRow> threads(database_);
-    const Loaded* reference = nullptr;
-    for (const Loaded& shard : shards_)
-      if (shard.rank == 0 && (!reference || (reference->summary.steps.empty() && !shard.summary.steps.empty())))
-        reference = &shard;
-    for (const Loaded& shard : shards_) {
-      const store::ShardInfo& info = shard.trace.info;
-      const bool same_boot = reference && (reference == &shard ||
-                                           (!info.boot_id.empty() && info.boot_id == reference->trace.info.boot_id));
-      const store::ClockAlignment clock = store::align_clock(exchanges_of(shard), same_boot, shard.trace.events);
-      if (clock.reference == store::ClockReference::unknown)
-        diagnostics_.add(shard.rank, Severity::warning, "clock_unknown", 1,
-                         fmt::format("the clock of {} has no known relation to rank 0's", info.host),
-                         "times of this rank cannot be laid beside other ranks'; durations and skew are not affected");
-      store::ShardRow row;
-      row.id = shard.shard_id;
-      row.measurement_id = result_.measurement_id;
-      row.rank = shard.rank;
-      row.host = info.host;
-      row.boot_id = info.boot_id;
-      row.pid = info.pid;
-      row.process = info.process;
-      row.closed = info.closed;
-      row.clock_reference = store::to_string(clock.reference);
-      row.clock_offset_ns = clock.offset_ns;
-      row.clock_drift_ppb = clock.drift_ppb;
-      row.clock_at_ns = clock.at_ns;
-      row.clock_uncertainty_ns = clock.uncertainty_ns;
-      row.measured_offset_ns = clock.measured_offset_ns;
-      row.raw_kept = shard.raw_kept;
-      rows.insert(row);
-      for (const auto& [tid, name] : shard.trace.thread_names) threads.insert({shard.shard_id, tid, name});
-    }
-  }
-
-  // Parameters and buckets are the same on every rank: the lowest that recorded them speaks for all.
-  void write_model() {
-    const Loaded* parameters = nullptr;
-    const Loaded* members = nullptr;
-    for (const Loaded& shard : shards_) {
-      if (shard.rank < 0) continue;
-      if (!shard.trace.parameters.empty() && (!parameters || shard.rank < parameters->rank)) parameters = &shard;
-      if (!shard.trace.members.empty() && (!members || shard.rank < members->rank)) members = &shard;
-    }
-    if (parameters) {
-      store::Inserter<store::ParameterRow> rows(database_);
-      std::set<std::int64_t> seen;
-      for (const ParameterFact& fact : parameters->trace.parameters)
-        if (seen.insert(fact.index).second)
-          rows.insert({result_.measurement_id, fact.index, fact.name, fact.numel, fact.bytes});
-    }
-    if (members) {
-      store::Inserter<store::BucketRow> rows(database_);
-      std::map<std::pair<std::int64_t, std::int64_t>, std::set<std::int64_t>> buckets;
-      for (const MemberFact& fact : members->trace.members) {
-        auto& bucket = buckets[{fact.generation, fact.bucket}];
-        const auto position = static_cast<std::int64_t>(bucket.size());
-        if (bucket.insert(fact.parameter).second)
-          rows.insert({result_.measurement_id, fact.generation, fact.bucket, position, fact.parameter});
-      }
-    }
-  }
-
-  void write_steps() {
-    store::Inserter<store::StepRow> steps(database_);
-    store::Inserter<store::PhaseRow> phases(database_);
-    store::Inserter<store::GradReadyRow> grads(database_);
-    for (Loaded& shard : shards_) {
-      if (shard.rank < 0) continue;
-      std::vector<std::int64_t> step_ids;
-      for (StepSummary& summary : shard.summary.steps) {
-        summary.row.shard_id = shard.shard_id;
-        const std::int64_t id = steps.insert(summary.row);
-        step_ids.push_back(id);
-        for (store::PhaseRow& phase : summary.phases) {
-          phase.step_id = id;
-          phases.insert(phase);
-        }
-        for (store::GradReadyRow& grad : summary.grads) {
-          grad.step_id = id;
-          grads.insert(grad);
-        }
-      }
-      result_.steps += static_cast<std::int64_t>(step_ids.size());
-      write_collectives(shard, step_ids);
-    }
-  }
-
-  void write_collectives(const Loaded& shard, const std::vector<std::int64_t>& step_ids) {
-    store::Inserter<store::CollectiveRow> rows(database_);
-    for (const CollectiveSummary& collective : shard.summary.collectives) {
-      const CollectiveFact& fact = collective.fact;
-      store::CollectiveRow row;
-      row.shard_id = shard.shard_id;
-      if (collective.step) row.step_id = step_ids[*collective.step];
-      row.communicator = std::bit_cast<std::int64_t>(fact.communicator);
-      row.sequence = std::bit_cast<std::int64_t>(fact.sequence);
-      row.op = collective_op_text(fact.op);
-      row.bucket = fact.bucket;
-      row.bytes = fact.bytes;
-      row.ready_ns = collective.ready_ns;
-      row.launch_ns = fact.launch_ns ? *fact.launch_ns : *fact.start_ns;
-      row.start_ns = fact.start_ns;
-      row.end_ns = fact.end_ns;
-      row.transfer_ns = collective.transfer_ns;
-      row.skew_ns = collective.skew_ns;
-      rows.insert(row);
-    }
   }
 
   void write_diagnostics() {
@@ -310,7 +174,7 @@ class Load {
   RawPolicy policy_;
   IngestResult result_;
   std::int64_t next_shard_id_ = next_id(database_, "shard");
-  std::vector<Loaded> shards_;
+  std::vector<LoadedShard> shards_;
   std::vector<std::int64_t> ranks_expected_;
   Diagnostics diagnostics_;
 };

@@ -87,6 +87,11 @@ struct RecordedDiagnostic {
   std::string detail;
 };
 
+// What the activities of one step add up to, where they were too many to be kept.
+struct StepTotals {
+  std::int64_t compute_ns = 0, communication_ns = 0, overlapped_ns = 0;
+};
+
 struct ShardTrace {
   store::ShardInfo info;
   store::ShardTally tally;
@@ -102,6 +107,7 @@ struct ShardTrace {
   std::vector<store::ClockExchange> exchanges;
   std::vector<Interval> compute_kernels, peer_copies;
   std::vector<NcclKernelFact> nccl_kernels;
+  std::vector<StepTotals> totals;                    // one a step where set: kernels were added up while reading
   std::vector<ApiFact> api_calls;                    // of shards that have NCCL kernels: who launched them when
   std::map<std::int64_t, std::string> thread_names;  // by tid
   std::vector<RecordedDiagnostic> diagnostics;

@@ -86,6 +86,13 @@ std::int64_t lane_of(const PhaseFact& phase) {
   return is_load(phase.name) ? -1 - phase.replica : 0;
 }
 
+void use(const StepTotals& totals, store::StepRow& row) {
+  row.compute_ns = totals.compute_ns;
+  row.communication_ns = totals.communication_ns;
+  row.overlapped_ns = totals.overlapped_ns;
+  row.exposed_ns = totals.communication_ns - totals.overlapped_ns;
+}
+
 StepSummary summarise_step(const StepFact& fact, const StepFacts& facts, const Activity& activity,
                            const std::map<std::int64_t, std::int64_t>& last_grads) {
   StepSummary summary;
@@ -191,6 +198,7 @@ ShardSummary summarise(const ShardTrace& trace) {
   const Activity activity(trace);
   for (std::size_t i = 0; i < facts.size(); ++i) {
     summary.steps.push_back(summarise_step(trace.steps[i], facts[i], activity, last_grads[i]));
+    if (!trace.totals.empty()) use(trace.totals.at(i), summary.steps.back().row);
     if (losses[i].second > 0) summary.steps.back().row.loss = losses[i].first / static_cast<double>(losses[i].second);
   }
   return summary;
