@@ -84,8 +84,19 @@ TEST(Inserter, FieldsStandInTheirColumns) {
   check(
       "memcpy WHERE shard_id=1 AND kind='peer' AND device=2 AND stream=3 AND correlation=4 AND start_ns=5 AND "
       "end_ns=6 AND bytes=7");
-  Inserter<ApiCallRow>(database).insert({1, "driver", 2, 3, 4, 5, 6});
-  check("api_call WHERE domain='driver' AND cbid=2 AND tid=3 AND correlation=4 AND start_ns=5 AND end_ns=6");
+  Inserter<ApiCallRow>(database).insert({1, "driver", 2, 3, 4, 5, 6, 7});
+  check(
+      "api_call WHERE domain='driver' AND cbid=2 AND tid=3 AND correlation=4 AND start_ns=5 AND end_ns=6 AND "
+      "name_id=7");
+  Inserter<DeviceTimeRow>(database).insert({1, "all", 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  check(
+      "device_time WHERE shard_id=1 AND name='all' AND start_ns=2 AND span_ns=3 AND compute_ns=4 AND "
+      "communication_ns=5 AND memory_ns=6 AND overlapped_ns=7 AND busy_ns=8 AND kernels=9 AND collective_kernels=10 "
+      "AND copies=11");
+  Inserter<KernelSummaryRow>(database).insert({1, 2, "copy", 3, 4, 5, 6});
+  check(
+      "kernel_summary WHERE shard_id=1 AND name_id=2 AND kind='copy' AND count=3 AND total_ns=4 AND minimum_ns=5 AND "
+      "maximum_ns=6");
   Inserter<RangeRow>(database).insert({1, 2, 3, 4, RangeKind::start_end, 5, 6, 7, 8.5});
   check(
       "\"range\" WHERE shard_id=1 AND tid=2 AND name_id=3 AND domain_id=4 AND kind=1 AND depth=5 AND start_ns=6 AND "
@@ -158,10 +169,10 @@ TEST(Inserter, EveryTableHasARowOfItsWidth) {
   Database database = Database::create(folder / "a.db");
   std::size_t made = 0;
   const auto construct = [&]<class... Rows>() { ((Inserter<Rows>(database), ++made), ...); };
-  construct.
-  operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, MemoryRow, ParameterRow, BucketRow,
-             DiagnosticRow, StepRow, PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow, PredictionRow,
-             LearningRateRow, StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow>();
+  construct.operator()<MetaRow, ScenarioRow, MeasurementRow, ShardRow, HostConditionRow, MemoryRow, ParameterRow,
+                       BucketRow, DiagnosticRow, StepRow, PhaseRow, GradReadyRow, CollectiveRow, CommPointRow, FitRow,
+                       PredictionRow, LearningRateRow, StringRow, ThreadRow, RangeRow, KernelRow, MemcpyRow, ApiCallRow,
+                       DeviceTimeRow, KernelSummaryRow>();
   EXPECT_EQ(made, tables().size());
 }
 

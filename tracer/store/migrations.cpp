@@ -27,6 +27,17 @@ constexpr Migration all_migrations[] = {
     {3, "adds measurement.machines and comm_point.processor_ns",
      "ALTER TABLE \"measurement\" ADD COLUMN \"machines\" INTEGER; "
      "ALTER TABLE \"comm_point\" ADD COLUMN \"processor_ns\" INTEGER"},
+    {4, "adds device_time, kernel_summary and api_call.name_id",
+     "CREATE TABLE \"device_time\" (\"shard_id\" INTEGER NOT NULL REFERENCES shard(id), \"name\" TEXT NOT NULL, "
+     "\"start_ns\" INTEGER NOT NULL, \"span_ns\" INTEGER NOT NULL, \"compute_ns\" INTEGER NOT NULL, "
+     "\"communication_ns\" INTEGER NOT NULL, \"memory_ns\" INTEGER NOT NULL, \"overlapped_ns\" INTEGER NOT NULL, "
+     "\"busy_ns\" INTEGER NOT NULL, \"kernels\" INTEGER NOT NULL, \"collective_kernels\" INTEGER NOT NULL, "
+     "\"copies\" INTEGER NOT NULL, PRIMARY KEY (shard_id, name, start_ns)); "
+     "CREATE TABLE \"kernel_summary\" (\"shard_id\" INTEGER NOT NULL REFERENCES shard(id), \"name_id\" INTEGER NOT "
+     "NULL "
+     "REFERENCES string(id), \"kind\" TEXT NOT NULL, \"count\" INTEGER NOT NULL, \"total_ns\" INTEGER NOT NULL, "
+     "\"minimum_ns\" INTEGER NOT NULL, \"maximum_ns\" INTEGER NOT NULL, PRIMARY KEY (shard_id, name_id, kind)); "
+     "ALTER TABLE \"api_call\" ADD COLUMN \"name_id\" INTEGER REFERENCES string(id)"},
 };
 
 }  // namespace

@@ -62,7 +62,8 @@ struct ApiCallRow {
   std::int64_t shard_id = 0;
   std::string_view domain;
   std::int64_t cbid = 0, tid = 0, correlation = 0, start_ns = 0, end_ns = 0;
-  auto fields() const { return std::tie(shard_id, domain, cbid, tid, correlation, start_ns, end_ns); }
+  std::optional<std::int64_t> name_id = std::nullopt;
+  auto fields() const { return std::tie(shard_id, domain, cbid, tid, correlation, start_ns, end_ns, name_id); }
 };
 
 }  // namespace ddpprof::store

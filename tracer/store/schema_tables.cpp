@@ -32,7 +32,8 @@ constexpr std::array measurement_columns = {
     Column{"model", "TEXT NOT NULL", "", "the model as the scenario names it, e.g. resnet18 or mlp-784-10-10-10"},
     Column{"parameter_count", "INTEGER NOT NULL", "", "trained scalars"},
     Column{"parameter_bytes", "INTEGER NOT NULL", "bytes", "size of all gradients"},
-    Column{"batch_per_worker", "INTEGER NOT NULL", "samples", "one micro-batch on one worker"},
+    Column{"batch_per_worker", "INTEGER NOT NULL", "samples",
+           "one micro-batch on one worker; 0: an import does not say"},
     Column{"accumulation", "INTEGER NOT NULL", "micro-batches", "micro-batches per optimizer step"},
     Column{"precision", "TEXT NOT NULL", "", "fp32"},
     Column{"threads_per_rank", "INTEGER NOT NULL", "threads", "intra-op threads of one rank or replica"},
@@ -185,6 +186,32 @@ constexpr std::array collective_columns = {
            "end - start - transfer_ns: waiting for slower ranks, taken to lie at the start"},
 };
 
+constexpr std::array device_time_columns = {
+    Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
+    Column{"name", "TEXT NOT NULL", "", "the window: an annotation of the host such as ProfilerStep#4, or all"},
+    Column{"start_ns", "INTEGER NOT NULL", "ns",
+           "this shard's clock; all: the first device event, else the host's annotation"},
+    Column{"span_ns", "INTEGER NOT NULL", "ns", "the window's length; all: to the last end of a device event"},
+    Column{"compute_ns", "INTEGER NOT NULL", "ns", "union of the kernels that are no collective's"},
+    Column{"communication_ns", "INTEGER NOT NULL", "ns", "union of the collectives' kernels"},
+    Column{"memory_ns", "INTEGER NOT NULL", "ns", "union of copies and memsets"},
+    Column{"overlapped_ns", "INTEGER NOT NULL", "ns", "communication that intersects compute"},
+    Column{"busy_ns", "INTEGER NOT NULL", "ns", "union of all of them; the rest of span_ns the device was idle"},
+    Column{"kernels", "INTEGER NOT NULL", "", "that begin in the window, collectives' left out"},
+    Column{"collective_kernels", "INTEGER NOT NULL", "", "that begin in the window"},
+    Column{"copies", "INTEGER NOT NULL", "", "and memsets that begin in the window"},
+};
+
+constexpr std::array kernel_summary_columns = {
+    Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
+    Column{"name_id", "INTEGER NOT NULL REFERENCES string(id)", "", "as recorded"},
+    Column{"kind", "TEXT NOT NULL", "", "compute, communication, copy or set"},
+    Column{"count", "INTEGER NOT NULL", "", ""},
+    Column{"total_ns", "INTEGER NOT NULL", "ns", "sum of their durations, simultaneous ones counted each"},
+    Column{"minimum_ns", "INTEGER NOT NULL", "ns", ""},
+    Column{"maximum_ns", "INTEGER NOT NULL", "ns", ""},
+};
+
 constexpr std::array comm_point_columns = {
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
     Column{"op", "TEXT NOT NULL", "", "all_reduce"},
@@ -274,7 +301,7 @@ constexpr std::array range_columns = {
     Column{"name_id", "INTEGER NOT NULL REFERENCES string(id)", "", ""},
     Column{"domain_id", "INTEGER REFERENCES string(id)", "", "NVTX domain's name, NULL for the default domain"},
     Column{"kind", "INTEGER NOT NULL", "", "0 push/pop, 1 start/end, 2 mark"},
-    Column{"depth", "INTEGER NOT NULL", "", "nesting of push/pop on its thread"},
+    Column{"depth", "INTEGER NOT NULL", "", "nesting of push/pop on its thread; -1: as its times nest (imports)"},
     Column{"start_ns", "INTEGER NOT NULL", "ns", "this shard's clock"},
     Column{"end_ns", "INTEGER", "ns", "NULL: never closed; equal to start_ns for a mark"},
     Column{"payload", "", "", "number, or JSON text of an extended payload, NULL for none"},
@@ -308,11 +335,12 @@ constexpr std::array memcpy_columns = {
 constexpr std::array api_call_columns = {
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
     Column{"domain", "TEXT NOT NULL", "", "runtime or driver"},
-    Column{"cbid", "INTEGER NOT NULL", "", "CUPTI callback id: which function"},
+    Column{"cbid", "INTEGER NOT NULL", "", "CUPTI callback id: which function; 0 where only its name is known"},
     Column{"tid", "INTEGER NOT NULL", "", ""},
     Column{"correlation", "INTEGER NOT NULL", "", ""},
     Column{"start_ns", "INTEGER NOT NULL", "ns", ""},
     Column{"end_ns", "INTEGER NOT NULL", "ns", ""},
+    Column{"name_id", "INTEGER REFERENCES string(id)", "", "the function's name, of imports; NULL: cbid says it"},
 };
 
 constexpr std::array all_tables = {
@@ -335,6 +363,10 @@ constexpr std::array all_tables = {
     Table{"phase", "Where a step's time goes, in order. Kept for measured and unwrapped steps.", phase_columns, ""},
     Table{"grad_ready", "When each parameter's gradient was ready. Kept for measured steps.", grad_ready_columns, ""},
     Table{"collective", "Each collective on each rank.", collective_columns, ""},
+    Table{"device_time", "What one rank's devices did in a window of time, summarised at load. Imports.",
+          device_time_columns, "PRIMARY KEY (shard_id, name, start_ns)"},
+    Table{"kernel_summary", "What one rank's devices ran, by name, summarised at load. Imports.",
+          kernel_summary_columns, "PRIMARY KEY (shard_id, name_id, kind)"},
     Table{"comm_point", "bench-comm: one timed all-reduce.", comm_point_columns, ""},
     Table{"fit", "Fitted models.", fit_columns, ""},
     Table{"prediction", "What N workers would do.", prediction_columns,
@@ -343,7 +375,10 @@ constexpr std::array all_tables = {
     Table{"diagnostic", "Everything that was lost, refused or doubtful.", diagnostic_columns, ""},
     Table{"string", "Names, once.", string_columns, ""},
     Table{"thread", "Names of threads.", thread_columns, ""},
-    Table{"range", "Raw NVTX ranges and marks of the shards with raw_kept = 1.", range_columns, ""},
+    Table{"range",
+          "Raw ranges and marks of the host, of the shards with raw_kept = 1: NVTX, and of imports the profiler's "
+          "operations.",
+          range_columns, ""},
     Table{"kernel", "Raw GPU kernels (CUPTI).", kernel_columns, ""},
     Table{"memcpy", "Raw GPU copies and memsets (CUPTI).", memcpy_columns, ""},
     Table{"api_call", "Raw CUDA runtime and driver calls (CUPTI).", api_call_columns, ""},

@@ -58,6 +58,27 @@ struct CollectiveRow {
   }
 };
 
+struct DeviceTimeRow {
+  static constexpr std::string_view table = "device_time";
+  std::int64_t shard_id = 0;
+  std::string_view name = "all";
+  std::int64_t start_ns = 0, span_ns = 0;
+  std::int64_t compute_ns = 0, communication_ns = 0, memory_ns = 0, overlapped_ns = 0, busy_ns = 0;
+  std::int64_t kernels = 0, collective_kernels = 0, copies = 0;
+  auto fields() const {
+    return std::tie(shard_id, name, start_ns, span_ns, compute_ns, communication_ns, memory_ns, overlapped_ns, busy_ns,
+                    kernels, collective_kernels, copies);
+  }
+};
+
+struct KernelSummaryRow {
+  static constexpr std::string_view table = "kernel_summary";
+  std::int64_t shard_id = 0, name_id = 0;
+  std::string_view kind = "compute";
+  std::int64_t count = 0, total_ns = 0, minimum_ns = 0, maximum_ns = 0;
+  auto fields() const { return std::tie(shard_id, name_id, kind, count, total_ns, minimum_ns, maximum_ns); }
+};
+
 struct CommPointRow {
   static constexpr std::string_view table = "comm_point";
   std::int64_t shard_id = 0;
