@@ -10,9 +10,10 @@ find_library(DDPPROF_CSV_LIBRARY csv REQUIRED)
 add_library(csv::csv UNKNOWN IMPORTED)
 set_target_properties(csv::csv PROPERTIES IMPORTED_LOCATION "${DDPPROF_CSV_LIBRARY}"
                                           INTERFACE_INCLUDE_DIRECTORIES "${DDPPROF_CSV_INCLUDE}")
-if(DDPPROF_WORKER)
-  find_package(ZLIB REQUIRED)
-endif()
+find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)       # PkgConfig::zstd
+pkg_check_modules(simdjson REQUIRED IMPORTED_TARGET simdjson)  # PkgConfig::simdjson
 if(DDPPROF_GUI)
   find_package(Qt6 6.4 REQUIRED COMPONENTS Core Gui Widgets Svg PrintSupport)
   if(DDPPROF_TESTS)
