@@ -1,0 +1,38 @@
+// What gzip's and zstd's sources share: the file, whether the end came and why.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "analysis/import/bytes/byte_source.hpp"
+#include "analysis/import/bytes/input_file.hpp"
+
+namespace ddpprof::import {
+
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(std::unique_ptr<InputFile> file) : file_(std::move(file)) {}
+
+  std::optional<std::string> problem() const override { return problem_; }
+  std::optional<std::string> remark() const override { return remark_; }
+  std::uint64_t consumed() const override { return file_->position(); }
+  std::uint64_t file_bytes() const override { return file_->bytes(); }
+
+ protected:
+  // The end, with what is wrong at the file's byte `at`; an error of the kernel's goes first, as it explains the rest.
+  void fail(std::uint64_t at, const std::string& what);
+  // The end, passing over the rest of the file, which is no further `unit` ("gzip member"), with a remark.
+  void pass_over_rest(const std::string& unit);
+
+  std::unique_ptr<InputFile> file_;
+  bool ended_ = false;
+  std::optional<std::string> problem_, remark_;
+};
+
+std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<InputFile> file);
+std::unique_ptr<ByteSource> zstd_source(std::unique_ptr<InputFile> file);
+
+bool starts_gzip_member(std::span<const std::byte> bytes);  // two bytes are enough
+bool starts_zstd_frame(std::span<const std::byte> bytes);   // four bytes are enough; skippable frames are frames
+
+}  // namespace ddpprof::import
