@@ -31,6 +31,48 @@ double law(const Machine& machine, std::span<const double> values) {
   return values[base] * std::exp(log_law(machine).of(values));
 }
 
+// The batch law's parameters behind the others.
+std::string with_batch(const std::string& parameters, const BatchFit& batch) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::parse(parameters);
+  const BatchParameters own = batch.parameters();
+  for (std::size_t i = 0; i < own.values.size(); ++i) {
+    const double error = std::sqrt(own.covariance[i * own.values.size() + i]);
+    const std::size_t law = 0;  // of its parameters, the one that says how compute grows
+    const bool bound = batch.laws.front().solution.at_bound[law];
+    const bool identified = batch.laws.front().solution.identified[law];
+    all[own.names[i]] = {{"value", own.values[i]},
+                         {"unit", own.units[i]},
+                         {"standard_error", bound ? nlohmann::ordered_json() : nlohmann::ordered_json(error)},
+                         {"state", bound        ? "at bound"
+                                   : identified ? "fitted"
+                                                : "assumed"},
+                         {"at_bound", bound},
+                         {"identified", identified},
+                         {"fixed", false}};
+  }
+  return all.dump();
+}
+
+// In the order of the parameters; nothing of one fit goes with the other.
+std::string covariance_with_batch(const ComputeFit& fit) {
+  const BatchParameters own = fit.batch.parameters();
+  if (own.values.empty()) return covariance_json(fit.solution);
+  const std::size_t count = fit.solution.x.size(), more = own.values.size();
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::size_t i = 0; i < count + more; ++i) {
+    std::vector<double> row(count + more, 0.0);
+    if (i < count) {
+      const auto begin = fit.solution.x_covariance.begin() + static_cast<std::ptrdiff_t>(i * count);
+      std::copy(begin, begin + static_cast<std::ptrdiff_t>(count), row.begin());
+    } else {
+      const auto begin = own.covariance.begin() + static_cast<std::ptrdiff_t>((i - count) * more);
+      std::copy(begin, begin + static_cast<std::ptrdiff_t>(more), row.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    rows.push_back(row);
+  }
+  return rows.dump();
+}
+
 // How much each measured machine says of so many ranks on one; sums to 1.
 std::vector<double> nearest(const std::vector<Machine>& machines, std::int64_t ranks_per_machine) {
   std::map<std::int64_t, std::vector<std::size_t>> levels;  // ranks per machine -> points
@@ -111,8 +153,10 @@ double ComputeFit::compute_s(const Machine& machine, std::span<const double> val
   return std::exp(log_compute(machine).of(values));
 }
 
-ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>& profiles) {
+ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>& profiles,
+                       const std::vector<BatchPoint>& batches) {
   ComputeFit fit;
+  fit.batch = fit_batches(batches);
   fit.strategy = strategy;
   std::vector<Machine>& machines = fit.machines;
   bool follows = true;
@@ -200,6 +244,7 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
   for (std::size_t i = 0; i < fit.problem.parameters.size(); ++i) {
     if (fit.solution.at_bound[i]) fit.status += "; parameter " + fit.problem.parameters[i].name + " at its bound";
   }
+  if (!fit.batch.status.empty()) fit.status += "; over the batch: " + fit.batch.status;
   return fit;
 }
 
@@ -213,8 +258,8 @@ store::FitRow to_row(const ComputeFit& fit) {
   row.points = static_cast<std::int64_t>(fit.measured_at.size());
   if (fit.measured_at.empty()) return row;
   row.median_relative_error = fit.solution.median_relative_error;
-  row.parameters = parameters_json(fit.problem, fit.solution);
-  row.covariance = covariance_json(fit.solution);
+  row.parameters = with_batch(parameters_json(fit.problem, fit.solution), fit.batch);
+  row.covariance = covariance_with_batch(fit);
   nlohmann::json residuals = nlohmann::json::array();
   for (std::size_t i = 0; i < fit.measured_at.size(); ++i) {
     residuals.push_back({{"workers", fit.measured_at[i]},

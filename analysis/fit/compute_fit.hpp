@@ -6,7 +6,8 @@
 // how hard oversubscription hits (1: cores are simply divided). On GPUs each rank has its own device: p = s = q = 0.
 // What N = 1, 2, 4 cannot tell apart keeps its prior: p 0.8 ± 0.3, s 0 ± 0.5, q 1.0 ± 0.25. What the law misses at
 // the measured ranks per host is interpolated (in the logarithm) between them, so that it meets every measured N;
-// beyond them the law goes on from the last.
+// beyond them the law goes on from the last. How it grows with the batch is a fit of its own (batch_fit.hpp) and holds
+// at every N.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/batch_fit.hpp"
 #include "analysis/fit/least_squares.hpp"
 #include "analysis/fit/measured.hpp"
 #include "tracer/store/result_rows.hpp"
@@ -34,6 +36,7 @@ struct ComputeFit {
   std::int64_t threads_at_one = 1;
   std::vector<Machine> machines;      // of the points
   double worst_relative_error = 0.0;  // of the law before interpolation
+  BatchFit batch;
 
   // The machine as N ranks would find it: all on this host, or `gpus_per_node` on each of several like it.
   Machine machine_for(std::int64_t workers, std::int64_t gpus_per_node) const;
@@ -51,7 +54,9 @@ struct ComputeFit {
   double compute_s(const Machine&, std::span<const double> values) const;
 };
 
-ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>&);
+// `batches`: Measured's of the strategy; a refusal of their fit leaves that of the threads and cores as it is.
+ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t, StepProfile>&,
+                       const std::vector<BatchPoint>& batches = {});
 
 store::FitRow to_row(const ComputeFit&);
 

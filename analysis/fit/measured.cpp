@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/fit/batches.hpp"
 #include "analysis/fit/gradients.hpp"
 #include "analysis/fit/pool.hpp"
 #include "analysis/fit/rows.hpp"
@@ -139,22 +140,6 @@ Summary usual_mean(const std::vector<std::vector<double>>& repeats) {
   return {mean, mean > 0.0 ? std::hypot(within, between) / mean : 0.0};
 }
 
-// The mean of fewer ranks would be another step: one counts when every rank recorded it.
-std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
-                                     Measured& measured) {
-  std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;
-  for (const StepInfo& step : all) ranks[{step.unwrapped, step.step}].insert(step.rank);
-  const auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
-  std::vector<StepInfo> complete;
-  for (const StepInfo& step : all)
-    if (ranks.at({step.unwrapped, step.step}).size() >= expected) complete.push_back(step);
-  const auto short_of =
-      std::count_if(ranks.begin(), ranks.end(), [&](const auto& one) { return one.second.size() < expected; });
-  if (short_of > 0)
-    measured.doubts.push_back(name_of(info) + ": " + std::to_string(short_of) + " steps lack a rank and are left out");
-  return complete;
-}
-
 // Whether both measured the same links: as many hosts and pools of cores, one backend.
 bool same_place(const Machine& a, const Machine& b) {
   return a.nodes == b.nodes && a.machines == b.machines && a.cores == b.cores && a.backend == b.backend;
@@ -200,7 +185,8 @@ Measured load(store::Database& database) {
   std::map<std::pair<std::string, std::int64_t>, CopyPool> copy_pools;  // by phase and N
   std::string ddp_backend;
   std::vector<MeasurementInfo> sweeps;
-  for (const MeasurementInfo& info : of_one_workload(read_measurements(sql), measured)) {
+  const Chosen chosen = choose_workload(read_measurements(sql), measured);
+  for (const MeasurementInfo& info : chosen.of_workload) {
     const Machine& machine = info.machine;
     if (info.kind == "bench-comm") {
       sweeps.push_back(info);
@@ -229,10 +215,7 @@ Measured load(store::Database& database) {
       pool.profile.bucket_cap_mb = info.bucket_cap_mb;
       pool.profile.find_unused_parameters = info.find_unused_parameters;
       pool.profile.compressed = info.compressed;
-    } else if (pool.profile.machine.threads_per_rank != machine.threads_per_rank ||
-               pool.profile.machine.cores != machine.cores || pool.profile.machine.nodes != machine.nodes ||
-               pool.profile.machine.machines != machine.machines ||
-               pool.profile.parameter_bytes != info.parameter_bytes) {
+    } else if (!same_setting(pool.profile, info)) {
       measured.doubts.push_back(
           name_of(info) +
           " differs from an earlier one at the same N in parameters, threads, cores or hosts: left out");
@@ -264,6 +247,7 @@ Measured load(store::Database& database) {
     auto& profiles = key.first == "ddp" ? measured.ddp : measured.dp;
     profiles.emplace(key.second, condense(pool));
   }
+  add_batches(sql, chosen.other_batches, measured);
   for (const auto& [key, pool] : points) {
     std::vector<std::vector<double>> repeats;
     std::int64_t count = 0;

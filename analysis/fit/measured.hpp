@@ -3,7 +3,8 @@
 // Only measurements of kind train or bench-comm whose status is not `failed` count. Medians are of all repeats'
 // samples; how far they can be trusted also counts how much repeats differ. Where several workloads (model, batch,
 // accumulation, precision, device) share a database, the one measured at the most (strategy, N) is taken, of equals the
-// first, and the others are left out with a doubt. Times are seconds. Steps of one index on all ranks of a measurement
+// first; others that differ from it in the batch alone tell how compute grows with the batch, and what is left is left
+// out with a doubt. Times are seconds. Steps of one index on all ranks of a measurement
 // form one step of the run; its time is their mean (docs/design/the-step-of-a-run.md).
 #pragma once
 
@@ -111,13 +112,25 @@ struct CollectivePoint {
   bool bench = false;  // bench-comm rather than a training step
 };
 
+// Forward and backward of one micro-batch, at one N and batch.
+struct BatchPoint {
+  std::int64_t workers = 1;
+  std::int64_t batch = 0;  // samples of a micro-batch on one worker
+  double passes_s = 0.0;
+  double noise = 0.0;      // relative standard error
+  std::int64_t level = 0;  // points of one level differ in the batch alone
+};
+
 struct Measured {
   std::map<std::int64_t, StepProfile> ddp;  // by N
   std::map<std::int64_t, StepProfile> dp;
   std::vector<CopyPoint> copies;
   std::vector<CollectivePoint> collectives;  // N > 1
-  std::vector<std::string> doubts;           // inconsistencies found while reading
-  bool mixed = false;                        // other workloads were left out
+  // By strategy; of the workloads that are the profiles' own but for the batch, and of the profiles. Empty where every
+  // run had the same batch.
+  std::map<std::string, std::vector<BatchPoint>> batches;
+  std::vector<std::string> doubts;  // inconsistencies found while reading
+  bool mixed = false;               // other workloads were left out
 };
 
 Measured load(store::Database&);

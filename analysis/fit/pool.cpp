@@ -1,8 +1,11 @@
 #include "analysis/fit/pool.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "analysis/fit/step_shares.hpp"
+#include "analysis/fit/workloads.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
@@ -165,6 +168,28 @@ StepProfile condense(Pool& pool) {
   }
   if (profile.buckets.empty()) profile.buckets = std::move(pool.buckets_from_parameters);
   return profile;
+}
+
+std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
+                                     Measured& measured) {
+  std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;
+  for (const StepInfo& step : all) ranks[{step.unwrapped, step.step}].insert(step.rank);
+  const auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
+  std::vector<StepInfo> complete;
+  for (const StepInfo& step : all)
+    if (ranks.at({step.unwrapped, step.step}).size() >= expected) complete.push_back(step);
+  const auto short_of =
+      std::count_if(ranks.begin(), ranks.end(), [&](const auto& one) { return one.second.size() < expected; });
+  if (short_of > 0)
+    measured.doubts.push_back(name_of(info) + ": " + std::to_string(short_of) + " steps lack a rank and are left out");
+  return complete;
+}
+
+bool same_setting(const StepProfile& profile, const MeasurementInfo& info) {
+  const Machine& a = profile.machine;
+  const Machine& b = info.machine;
+  return a.threads_per_rank == b.threads_per_rank && a.cores == b.cores && a.nodes == b.nodes &&
+         a.machines == b.machines && profile.parameter_bytes == info.parameter_bytes;
 }
 
 }  // namespace ddpprof::fit

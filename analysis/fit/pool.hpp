@@ -27,6 +27,12 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
 // The profile of medians; leaves the pool empty.
 StepProfile condense(Pool& pool);
 
+// The mean of fewer ranks would be another step: one counts when every rank recorded it. A doubt says how many do not.
+std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info, Measured& measured);
+
+// Whether times of a measurement may be pooled with a profile's, or held against them.
+bool same_setting(const StepProfile& profile, const MeasurementInfo& info);
+
 inline double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 double median_or(const std::vector<double>& values, double otherwise);

@@ -1,7 +1,5 @@
 #include "analysis/fit/predict.hpp"
 
-#include <SQLiteCpp/Transaction.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -9,7 +7,6 @@
 #include "analysis/fit/predictor.hpp"
 #include "analysis/fit/text.hpp"
 #include "simulator/scaling/efficiency.hpp"
-#include "tracer/store/inserter.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -53,6 +50,12 @@ FitSummary summarise_fits(const Models& models) {
     add(to_row(models.dp_compute), models.dp_compute.notes, "measure at N = 1 and at N above the core count");
     add(to_row(models.copies), {}, "measure DataParallel at two worker counts above 1");
   }
+  for (const ComputeFit* compute : {&models.ddp_compute, &models.dp_compute})
+    if (!compute->batch.usable && !compute->batch.status.empty())
+      summary.notes.push_back(note("warning", "fit_doubtful",
+                                   compute->strategy + " compute over the batch: " + compute->batch.status +
+                                       "; that it follows the batch in proportion is assumed, as without them",
+                                   "measure these batches again, one right after the other"));
   for (const std::string& doubt : models.measured.doubts) {
     summary.notes.push_back(note("warning", "fit_data_doubtful", doubt, "check the scenario and measure again"));
   }
@@ -109,6 +112,30 @@ void advise(PredictResult& result, const Predictor& predictor, const std::string
           percent(confidence) + " interval most, from about ±" + percent(next->now) + " to ±" + percent(next->then),
       next->bench_comm ? "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts"
                        : "add " + std::to_string(next->workers) + " to the workers that are measured"));
+}
+
+// What a change of the batch rests on, and what measuring that batch would make of it.
+void advise_batch(PredictResult& result, const Predictor& predictor, const std::string& strategy, std::int64_t workers,
+                  const PredictOptions& options) {
+  const WhatIf& change = options.what_if;
+  const std::string assumed = predictor.batch_assumption(change);
+  if (!assumed.empty())
+    result.notes.push_back(note("info", "batch_assumed", strategy + ": " + assumed,
+                                "measure the same with a second batch a worker, best one no smaller than asked about"));
+  try {
+    const auto next = predictor.next_batch(workers, change);
+    if (!next) return;
+    result.next_batch[strategy] = *next;
+    const std::string batch = std::to_string(next->batch_per_worker), at = std::to_string(next->workers);
+    result.notes.push_back(note("info", "measure_next",
+                                strategy + " at N = " + std::to_string(workers) + " with " + batch +
+                                    " samples a worker: " + strategy + " at N = " + at +
+                                    " with that batch would take the " + percent(options.confidence) +
+                                    " interval from about ±" + percent(next->now) + " to ±" + percent(next->then),
+                                "workload.batch_per_worker: " + batch + ", workers: [" + at + "]"));
+  } catch (const std::invalid_argument&) {
+    // The change cannot be at so many workers: its own row says why.
+  }
 }
 
 // What the options' change would make of the step, and why that takes what it takes.
@@ -187,6 +214,9 @@ PredictResult run(const Models& models, const PredictOptions& options) {
     }
     if (!result.predictions.empty() && result.predictions.back().strategy == strategy)
       advise(result, predictor, strategy, result.predictions.back().world_size, options.confidence);
+    if (options.what_if.any() && no_change.empty() && !result.predictions.empty() &&
+        result.predictions.back().strategy == strategy)
+      advise_batch(result, predictor, strategy, result.predictions.back().world_size, options);
     if (any_beyond_one && predictor.largest_correction() > largest_trusted_correction) {
       result.notes.push_back(
           note("warning", "prediction_corrected",
@@ -206,21 +236,6 @@ PredictResult run(const Models& models, const PredictOptions& options) {
       "measure ddp or dp at 2 workers and more (ddpprof run --workers 1,2,4), or run ddpprof bench-comm");
 }
 
-void forget(SQLite::Database& sql, std::initializer_list<const char*> codes) {
-  SQLite::Statement remove(sql, "DELETE FROM diagnostic WHERE code = ?");
-  for (const char* code : codes) {
-    remove.reset();
-    remove.bind(1, code);
-    remove.exec();
-  }
-}
-
-template <class Row>
-void insert_all(store::Database& database, const std::vector<Row>& rows) {
-  store::Inserter<Row> inserter(database);
-  for (const Row& row : rows) inserter.insert(row);
-}
-
 }  // namespace
 
 Models fit_models(store::Database& database, const std::vector<collective::Curve>& curves) {
@@ -231,8 +246,8 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
                        "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
   }
   models.all_reduce = fit_all_reduce(models.measured.collectives, curves);
-  models.ddp_compute = fit_compute("ddp", models.measured.ddp);
-  models.dp_compute = fit_compute("dp", models.measured.dp);
+  models.ddp_compute = fit_compute("ddp", models.measured.ddp, models.measured.batches["ddp"]);
+  models.dp_compute = fit_compute("dp", models.measured.dp, models.measured.batches["dp"]);
   const auto& dp = models.measured.dp;
   const double parameter_bytes = dp.empty() ? 0.0 : static_cast<double>(dp.rbegin()->second.parameter_bytes);
   const bool own_devices = !dp.empty() && dp.rbegin()->second.machine.device == "cuda";
@@ -254,33 +269,6 @@ PredictResult predict_all(const Models& models, const PredictOptions& options) {
 
 std::vector<Prediction> predict(store::Database& database, const PredictOptions& options) {
   return predict_all(database, options).predictions;
-}
-
-void write_fits(store::Database& database, const FitSummary& summary) {
-  SQLite::Transaction transaction(database.sql());
-  database.sql().exec("DELETE FROM fit");
-  forget(database.sql(), {"fit_not_usable", "fit_doubtful", "fit_assumption", "fit_data_doubtful"});
-  insert_all(database, summary.fits);
-  insert_all(database, summary.notes);
-  transaction.commit();
-}
-
-void write_predictions(store::Database& database, const PredictResult& result) {
-  SQLite::Transaction transaction(database.sql());
-  database.sql().exec("DELETE FROM prediction");
-  forget(database.sql(), {"prediction_none", "prediction_too_good", "prediction_uncertain", "prediction_corrected",
-                          "communication_bound", "measure_next", "what_if_none"});
-  insert_all(database, result.predictions);
-  insert_all(database, result.notes);
-  transaction.commit();
-}
-
-void write_learning_rates(store::Database& database, const LearningRateOptions& options) {
-  const std::vector<LearningRate> rows = learning_rates(options);
-  SQLite::Transaction transaction(database.sql());
-  database.sql().exec("DELETE FROM learning_rate");
-  insert_all(database, rows);
-  transaction.commit();
 }
 
 Results fit_and_predict(store::Database& database, const PredictOptions& options,

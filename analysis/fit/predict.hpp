@@ -108,9 +108,10 @@ struct Knee {
 };
 
 struct NextMeasurement {
-  std::int64_t workers = 1;      // N to measure at
-  bool bench_comm = false;       // all-reduces alone, rather than the strategy
-  double now = 0.0, then = 0.0;  // half the interval's width as a share of the step, before and after
+  std::int64_t workers = 1;           // N to measure at
+  bool bench_comm = false;            // all-reduces alone, rather than the strategy
+  double now = 0.0, then = 0.0;       // half the interval's width as a share of the step, before and after
+  std::int64_t batch_per_worker = 0;  // with this batch; 0: the measured one
 };
 
 struct FitSummary {
@@ -123,7 +124,9 @@ struct PredictResult {
   std::vector<WhyRow> why;                      // of each prediction, and of each change
   std::vector<WhatIfRow> what_ifs;              // empty without a change
   std::map<std::string, NextMeasurement> next;  // strategy -> what would narrow its furthest prediction most
-  std::vector<Knee> knees;                      // by strategy and share, without the change, then with it
+  // The same of the options' change, where it has a batch that was not measured: a run with that batch.
+  std::map<std::string, NextMeasurement> next_batch;
+  std::vector<Knee> knees;  // by strategy and share, without the change, then with it
   std::vector<Note> notes;
 };
 

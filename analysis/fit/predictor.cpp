@@ -129,6 +129,22 @@ std::vector<Predictor::Draw> Predictor::draws() const {
     one.batch = random.normal();
     one.levels = normals(profiles().size());
   }
+  const BatchFit& batch = compute().batch;
+  if (!batch.usable) return all;
+  // From numbers of their own: what is drawn otherwise is the same with one batch and with several.
+  stats::Random more(options_.seed ^ 0x9e3779b97f4a7c15U);
+  for (Draw& one : all) {
+    double share = more.uniform();
+    for (const BatchLaw& law : batch.laws) {
+      if (!(law.weight > 0.0)) break;  // the heaviest stands first
+      one.batch_law = &law;
+      share -= law.weight;
+      if (share <= 0.0) break;
+    }
+    std::vector<double> own(one.batch_law->solution.x.size());
+    for (double& normal : own) normal = more.normal();
+    one.batch_own = draw(one.batch_law->problem, one.batch_law->solution, own).front();
+  }
   return all;
 }
 
@@ -266,6 +282,8 @@ std::string Predictor::note(std::int64_t workers) const {
   if (strategy_ == "dp" && (asked_dedicated_ || (options_.gpus_per_node > 0 && workers > options_.gpus_per_node)))
     add("DataParallel is one process: all its replicas are on one host" +
         std::string(asked_dedicated_ ? ", as measured" : ""));
+  if (compute().batch.usable)
+    add("for " + std::to_string(profiles().begin()->second.batch_per_worker) + " samples a worker and micro-batch");
   if (models_.measured.mixed) add("other workloads of the database are left out");
   if (workers > 4 * largest_measured())
     add("far beyond the largest measured N = " + std::to_string(largest_measured()));

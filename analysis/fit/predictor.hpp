@@ -6,7 +6,8 @@
 // in the waiting (exposed communication and skew), the rest spread over the step. Between measured ranks per host (and
 // N) they are interpolated in the logarithm, beyond them the last are kept. The interval is a Monte Carlo over the
 // fits' covariances, the competing forms of the all-reduce, the noise of the medians (between repeats, too), the
-// straggler's spread and the drift of the waiting beyond the data. Every draw is calibrated anew, as each must give
+// straggler's spread, how compute grows with the batch where a change asks that, and the drift of the waiting beyond
+// the data. Every draw is calibrated anew, as each must give
 // what was measured where it was measured; none may be faster than fewer ranks were on as easy a machine. A row that
 // was measured shows what was measured: its median step, its interval and its parts.
 #pragma once
@@ -103,6 +104,11 @@ class Predictor {
   // The measurement that would narrow the prediction at `workers` most, of those that could be added: this strategy at
   // another N up to eight times the largest, or a sweep of all-reduces. None when none would narrow it by a fifth.
   std::optional<NextMeasurement> next_measurement(std::int64_t workers) const;
+  // What a run with the change's batch would make of the change's interval. None where the change has the measured
+  // batch, or its batch was measured.
+  std::optional<NextMeasurement> next_batch(std::int64_t workers, const WhatIf&) const;
+  // What a change of the batch assumes, where nothing that was measured tells it; empty otherwise.
+  std::string batch_assumption(const WhatIf&) const;
   // Why a change says nothing about this strategy; empty when it does.
   std::string no_change(const WhatIf&) const;
   std::string no_change_at(std::int64_t workers, const WhatIf&) const;  // … at so many workers
@@ -136,6 +142,8 @@ class Predictor {
     std::vector<double> link, compute, copies;
     double straggler = 1.0;                          // times its expected lateness
     double profile = 0.0, drift = 0.0, batch = 0.0;  // standard normal
+    const BatchLaw* batch_law = nullptr;             // none: the picked one, or none was fitted
+    double batch_own = 0.0;                          // the law's own parameter
     std::vector<double> levels;                      // standard normal, of each measured N's median step
   };
 
@@ -188,7 +196,11 @@ class Predictor {
   std::vector<Terms> ddp_terms_of_algorithm(const Case&, std::span<const Draw* const>) const;
   // Compute's factor to the profile's; of forward and backward alone, that of a changed batch.
   double scale(const Case&, const Draw&) const;
-  static double passes(const Case&, const Draw&);
+  double passes(const Case&, const Draw&) const;
+  // Forward and backward of one micro-batch under a change, over the profile's.
+  double passes(const StepProfile&, const WhatIf&, const Draw&) const;
+  // Of it what the batch makes.
+  double batch_factor(const StepProfile&, const WhatIf&, const Draw&) const;
   // A DDP step before its straggler.
   step::DdpStep ddp_step(const Case&, const Draw&, double scale) const;
   // A DataParallel step's copies; of one replica where there are none.

@@ -6,6 +6,7 @@
 // added.
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "analysis/fit/predictor.hpp"
 #include "simulator/stats/normal.hpp"
@@ -15,7 +16,7 @@ namespace ddpprof::fit {
 namespace {
 
 constexpr double least_noise = 0.01;     // no measured step is better known
-constexpr double sweep_noise = 0.02;     // of bench-comm's times
+constexpr double sweep_noise = 0.02;     // of bench-comm's times, and of two batches' beside each other
 constexpr double worth_saying = 0.8;     // of the interval's width, left
 constexpr double nearly_as_good = 0.75;  // of the best one's gain: the cheaper one is named
 constexpr std::int64_t furthest = 8;     // times the largest measured N
@@ -100,6 +101,28 @@ std::optional<NextMeasurement> Predictor::next_measurement(std::int64_t workers)
   const double gain = now_width - best_one->then;
   return *std::find_if(candidates.begin(), candidates.end(),
                        [&](const NextMeasurement& one) { return now_width - one.then >= nearly_as_good * gain; });
+}
+
+std::optional<NextMeasurement> Predictor::next_batch(std::int64_t workers, const WhatIf& change) const {
+  const Case asked = case_at(workers, change);
+  if (batch_ratio(*asked.profile, change) == 1.0 || samples_.size() < 3) return std::nullopt;
+  const std::int64_t batch = *change.batch_per_worker;
+  const BatchFit& fit = compute().batch;
+  if (fit.usable && std::ranges::find(fit.batches, batch) != fit.batches.end()) return std::nullopt;
+  if (const std::string none = no_change_at(workers, change); !none.empty()) throw std::invalid_argument(none);
+  // Each rank computes its own micro-batch: the smallest measured N tells as much as any, and costs least.
+  const StepProfile& least = profiles().begin()->second;
+  const std::size_t draws = change.strategy.empty() ? samples_.size() : draws_of_strategies;
+  std::vector<double> steps = changed_samples_s(asked, drift_sd(asked.machine), draws), read;
+  for (double& value : steps) value = std::log(value);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    read.push_back(std::log(batch_factor(least, change, samples_[i].draw)));
+  const double z = stats::normal_quantile(0.5 + 0.5 * options_.confidence);
+  const auto width = [&](double variance) { return std::expm1(z * std::sqrt(variance)); };
+  // Of a ratio of two runs.
+  const double noise = std::hypot(sweep_noise, least.compute_noise);
+  return NextMeasurement{least.machine.workers, false, width(covariance(steps, steps)),
+                         width(left_of(steps, read, noise)), batch};
 }
 
 }  // namespace ddpprof::fit

@@ -12,8 +12,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double batch_exponent_sd = 0.1;  // compute grows with the batch to the power of 1, within so much
-constexpr int gloo_threads = 2;            // ProcessGroupGloo::Options' default: collectives in flight
+constexpr int gloo_threads = 2;  // ProcessGroupGloo::Options' default: collectives in flight
 
 std::int64_t total_bytes(const std::vector<Bucket>& buckets) {
   std::int64_t bytes = 0;
@@ -50,12 +49,7 @@ std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
   return std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
 }
 
-// Forward and backward of one micro-batch relative to the measured one.
-double usual_passes(const StepProfile& profile, const WhatIf& change) {
-  return change.frees(Term::compute) ? 0.0 : batch_ratio(profile, change) / change.compute_speed;
-}
-
-// The same of what computes once a step.
+// What computes once a step, relative to the measured one.
 double outside_passes(const WhatIf& change) { return change.frees(Term::compute) ? 0.0 : 1.0 / change.compute_speed; }
 
 // Everything before the last backward: the earlier micro-batches are part of it, so that lateness grows over them too.
@@ -66,11 +60,6 @@ double forward_s(const WhatIf& change, const StepProfile& profile) {
 }
 
 }  // namespace
-
-double batch_ratio(const StepProfile& profile, const WhatIf& change) {
-  if (!change.batch_per_worker || profile.batch_per_worker <= 0) return 1.0;
-  return static_cast<double>(*change.batch_per_worker) / static_cast<double>(profile.batch_per_worker);
-}
 
 double rounds_ratio(const StepProfile& profile, const WhatIf& change) {
   return static_cast<double>(change.accumulation.value_or(profile.accumulation)) /
@@ -172,7 +161,7 @@ double Predictor::all_work_s(const Case& at) const {
   const auto found = profiles().find(1);
   if (at.machine.device == "cuda" || found == profiles().end() || at.measured) return 0.0;
   const StepProfile& one = found->second;
-  double work_s = rounds_ratio(one, at.change) * usual_passes(one, at.change) * (one.forward_s + one.backward_s);
+  double work_s = rounds_ratio(one, at.change) * passes(one, at.change, {}) * (one.forward_s + one.backward_s);
   if (!at.change.frees(Term::compute)) work_s += one.optimizer_s / at.change.compute_speed;
   return static_cast<double>(at.machine.ranks_per_machine()) * work_s / static_cast<double>(at.machine.cores);
 }
@@ -211,13 +200,6 @@ double Predictor::scale(const Case& at, const Draw& draw) const {
   const double noise = draw.profile * at.profile->compute_noise;
   if (!at.log_scale.changes() || draw.compute.empty()) return std::exp(noise);
   return std::exp(noise + at.log_scale.of(draw.compute));
-}
-
-double Predictor::passes(const Case& at, const Draw& draw) {
-  const double usual = usual_passes(*at.profile, at.change);
-  if (draw.batch == 0.0 || usual == 0.0) return usual;
-  const double batch = batch_ratio(*at.profile, at.change);
-  return batch == 1.0 ? usual : usual * std::pow(batch, draw.batch * batch_exponent_sd);
 }
 
 Terms Predictor::model(const Case& at, const Draw& draw) const {

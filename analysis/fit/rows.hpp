@@ -16,6 +16,7 @@ struct MeasurementInfo {
   std::string kind, strategy;
   std::string
       workload;  // what must be the same for times to be compared: model, batch, accumulation, precision, device
+  std::string but_for_batch;  // the same without the batch
   Machine machine;
   std::int64_t parameter_bytes = 0;
   std::int64_t batch_per_worker = 0;  // of one micro-batch

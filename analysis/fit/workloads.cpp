@@ -7,13 +7,50 @@
 #include <utility>
 
 namespace ddpprof::fit {
+namespace {
+
+bool trains(const MeasurementInfo& info) {
+  return info.kind != "bench-comm" && (info.strategy == "ddp" || info.strategy == "dp");
+}
+
+// The measurements whose batch is not the chosen workload's and stands beside another one.
+std::set<std::int64_t> telling(const std::vector<MeasurementInfo>& all, const MeasurementInfo& chosen) {
+  std::map<std::string, std::vector<BatchPoint>> points;
+  for (const MeasurementInfo& info : all)
+    if (trains(info) && info.but_for_batch == chosen.but_for_batch)
+      points[info.strategy].push_back({info.machine.workers, info.batch_per_worker});
+  std::set<std::int64_t> ids;
+  for (auto& [strategy, of_strategy] : points) {
+    set_levels(of_strategy, chosen.machine.device == "cuda");
+    for (const MeasurementInfo& info : all) {
+      if (!trains(info) || info.but_for_batch != chosen.but_for_batch || info.strategy != strategy) continue;
+      if (info.workload != chosen.workload && std::ranges::any_of(of_strategy, [&](const BatchPoint& point) {
+            return point.workers == info.machine.workers && point.batch == info.batch_per_worker;
+          }))
+        ids.insert(info.id);
+    }
+  }
+  return ids;
+}
+
+}  // namespace
 
 std::string name_of(const MeasurementInfo& info) {
   return "measurement " + std::to_string(info.id) + " (" + info.strategy +
          ", N = " + std::to_string(info.machine.workers) + ")";
 }
 
-std::vector<MeasurementInfo> of_one_workload(const std::vector<MeasurementInfo>& all, Measured& measured) {
+void set_levels(std::vector<BatchPoint>& points, bool own_device) {
+  std::map<std::int64_t, std::set<std::int64_t>> batches;  // by N
+  for (const BatchPoint& point : points) batches[point.workers].insert(point.batch);
+  const bool apart = std::ranges::any_of(batches, [](const auto& one) { return one.second.size() > 1; });
+  for (BatchPoint& point : points) point.level = apart || !own_device ? point.workers : 0;
+  std::map<std::int64_t, std::set<std::int64_t>> of_level;
+  for (const BatchPoint& point : points) of_level[point.level].insert(point.batch);
+  std::erase_if(points, [&](const BatchPoint& point) { return of_level.at(point.level).size() < 2; });
+}
+
+Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measured) {
   std::map<std::string, std::set<std::pair<std::string, std::int64_t>>> places;
   std::vector<std::string> order;
   for (const MeasurementInfo& info : all) {
@@ -21,29 +58,32 @@ std::vector<MeasurementInfo> of_one_workload(const std::vector<MeasurementInfo>&
     if (!places.contains(info.workload)) order.push_back(info.workload);
     places[info.workload].insert({info.strategy, info.machine.workers});
   }
-  if (order.size() < 2) return all;
-  const auto chosen = std::max_element(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
-    return places[a].size() < places[b].size();
-  });
-  std::string doubt = "the database mixes workloads: fits and predictions rest on " + *chosen;
-  for (const std::string& workload : order) {
-    if (workload == *chosen) continue;
-    doubt += "; left out: " + workload + " (measurements";
-    const char* separator = " ";
-    for (const MeasurementInfo& info : all) {
-      if (info.kind == "bench-comm" || info.workload != workload) continue;
-      doubt += separator + std::to_string(info.id);
-      separator = ", ";
-    }
-    doubt += ")";
-  }
-  measured.doubts.push_back(doubt);
-  measured.mixed = true;
-  std::vector<MeasurementInfo> kept;
+  if (order.size() < 2) return {all, {}};
+  const std::string name = *std::max_element(
+      order.begin(), order.end(),
+      [&](const std::string& a, const std::string& b) { return places[a].size() < places[b].size(); });
+  const auto of_chosen = [&](const MeasurementInfo& info) { return info.workload == name; };
+  const std::set<std::int64_t> others = telling(
+      all, *std::ranges::find_if(all, [&](const auto& info) { return info.kind != "bench-comm" && of_chosen(info); }));
+  Chosen chosen;
   for (const MeasurementInfo& info : all) {
-    if (info.kind == "bench-comm" || info.workload == *chosen) kept.push_back(info);
+    if (info.kind == "bench-comm" || of_chosen(info)) chosen.of_workload.push_back(info);
+    if (others.contains(info.id)) chosen.other_batches.push_back(info);
   }
-  return kept;
+  std::string left_out;
+  for (const std::string& workload : order) {
+    if (workload == name) continue;
+    std::string ids;
+    for (const MeasurementInfo& info : all) {
+      if (info.kind == "bench-comm" || info.workload != workload || others.contains(info.id)) continue;
+      ids += (ids.empty() ? " " : ", ") + std::to_string(info.id);
+    }
+    if (!ids.empty()) left_out += "; left out: " + workload + " (measurements" + ids + ")";
+  }
+  if (left_out.empty()) return chosen;
+  measured.doubts.push_back("the database mixes workloads: fits and predictions rest on " + name + left_out);
+  measured.mixed = true;
+  return chosen;
 }
 
 }  // namespace ddpprof::fit

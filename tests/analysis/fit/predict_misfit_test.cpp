@@ -165,6 +165,7 @@ TEST(PredictMisfit, WorkloadsAreNotMixed) {
   other.batch = 64;
   other.speed = 0.5;
   synthetic::add_ddp(database.get(), other, {1, 2}, 1);
+  database.get().sql().exec("UPDATE measurement SET model = 'other'");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
   const auto mixed = predict_all(database.get(), options_for({4, 8}));
   const auto alone = predict_all(apart.get(), options_for({4, 8}));
@@ -172,7 +173,7 @@ TEST(PredictMisfit, WorkloadsAreNotMixed) {
   const auto doubts = notes_of(fit_database(database.get()).notes, "fit_data_doubtful");
   ASSERT_EQ(doubts.size(), 1u);
   EXPECT_THAT(doubts[0].message, HasSubstr("rest on synthetic, batch 32 a worker"));
-  EXPECT_THAT(doubts[0].message, HasSubstr("left out: synthetic, batch 64 a worker"));
+  EXPECT_THAT(doubts[0].message, HasSubstr("left out: other, batch 64 a worker"));
   EXPECT_THAT(doubts[0].message, HasSubstr("(measurements 1, 2)"));
   EXPECT_THAT(mixed.predictions[1].note, HasSubstr("other workloads of the database are left out"));
 }

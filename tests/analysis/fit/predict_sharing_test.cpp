@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/fit/lanes.hpp"
 #include "analysis/fit/predict.hpp"
+#include "simulator/step/ddp_ranks.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
 namespace ddpprof::fit {
@@ -96,6 +98,34 @@ TEST(PredictSharing, NoPredictionIsFasterThanAllRanksWork) {
       EXPECT_GE(row.compute_s, least_s) << row.world_size;  // copies come on top: nothing overlaps them
     }
   }
+}
+
+// A step fitted on a CPU, whose hops wait for cores that compute, with ranks that differ.
+TEST(PredictSharing, AFittedStepTakesRanksThatDiffer) {
+  Truth truth;
+  truth.cores = 2;
+  TemporaryDatabase database("ranks-differ");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  const Models models = fit_models(database.get());
+  PredictOptions options;
+  options.workers = {8};
+  const SimulatedStep fitted = Predictor(models, "ddp", options).simulated_step(8);
+  const step::DdpStep& work = fitted.work;
+  ASSERT_TRUE(std::ranges::any_of(work.buckets, [](const auto& bucket) { return bucket.beside_compute_s > 0.0; }));
+  const auto step_s = [&](const step::DdpStep& one, std::vector<double> pace) {
+    return step::simulate(one, {std::move(pace), {}}).step_s;
+  };
+  const std::vector<double> equal(8, 1.0);
+  std::vector<double> late = equal;
+  late[5] = 1.5;
+  EXPECT_NEAR(step_s(work, equal), step::simulate(work).step_s, 1e-9 * step_s(work, equal));
+  step::DdpStep unhindered = work;
+  for (step::BucketWork& bucket : unhindered.buckets) bucket.beside_compute_s = 0.0;
+  // Half as much compute again on one rank is waited for by all; beside its backward hops are held up as well.
+  const double compute_s = 0.5 * (work.forward_s + work.backward_s);
+  EXPECT_GT(step_s(work, late), step_s(work, equal) + 0.5 * compute_s);
+  EXPECT_GT(step::simulate(work, {late, {}}).buckets.front().end_s,
+            step::simulate(unhindered, {late, {}}).buckets.front().end_s);
 }
 
 }  // namespace

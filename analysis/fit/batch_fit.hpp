@@ -1,0 +1,66 @@
+// How forward and backward grow with the batch, fitted where several batches were measured.
+//
+// Two laws compete: a line, t(b) = fixed + sample b (as Pollux has it, OSDI'21: launching kernels and reading weights
+// takes its time whatever the batch), and what is assumed without a second batch: t(b) in proportion to b to the power
+// of 1 ± 0.1, its exponent fitted. Each N has a level of its own, as ranks may share cores (workloads.hpp). With three
+// batches and more a law is judged by the batches left out one at a time; with two, which both laws meet, by how far
+// it has to go from what is known beforehand (a fixed share of 0.2 ± 0.4 half-way between them). Both have as many
+// parameters, so that the terms of AICc that count them cancel. Both count in the intervals, by that. Outside of the
+// measured batches either may bend: by 0.1 of the logarithm of how far.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/least_squares.hpp"
+#include "analysis/fit/measured.hpp"
+
+namespace ddpprof::fit {
+
+// Of the batch's exponent where one batch was measured, and of the bend beyond several.
+inline constexpr double batch_exponent_sd = 0.1;
+
+struct BatchLaw {
+  bool line = false;    // else a power near 1
+  double middle = 1.0;  // batch: geometric mean of the smallest and the largest fitted
+  double weight = 0.0;  // share of the draws
+  // First the law's own: fixed_share (of the time at `middle`) or batch_exponent; then the time at `middle` of each
+  // level.
+  Problem problem;
+  Solution solution;
+  std::optional<double> held_out_error;  // relative, root of the mean square over the batches left out in turn
+
+  // Time of a batch over that of `middle`; above 0, and never less for a larger batch.
+  double growth(double batch, double own) const;
+};
+
+// What a fit row shows of a law: `compute_fixed` and `compute_sample` (s), of the smallest N with two batches, or
+// `batch_exponent`.
+struct BatchParameters {
+  std::vector<std::string> names, units;
+  std::vector<double> values;
+  std::vector<double> covariance;  // row by row
+};
+
+struct BatchFit {
+  bool usable = false;
+  std::string status;                 // the law and why it was picked, or why there is none; empty with one batch
+  std::vector<BatchPoint> points;     // of levels with two batches and more
+  std::vector<std::int64_t> batches;  // ascending
+  std::vector<BatchLaw> laws;         // the picked one first
+
+  // Time of one batch over that of another, by the picked law.
+  double ratio(double from, double to) const;
+  // How far outside of the measured batches, as a logarithm; 0 between them.
+  double beyond(double batch) const;
+  BatchParameters parameters() const;  // of the picked law; none where the fit is not usable
+};
+
+// `points`: a level's differ in the batch alone. Refused (not usable, with a sentence) where a larger batch took less,
+// or more than the square of it, by more than the noise explains; where no law comes within a third of a point.
+BatchFit fit_batches(std::vector<BatchPoint> points);
+
+}  // namespace ddpprof::fit
