@@ -14,7 +14,7 @@ void check_word(const std::string& option, const std::string& word, const std::v
 }
 
 report::Format checked_format(const std::string& word) {
-  check_word("--format", word, {"table", "csv", "json", "markdown"});
+  check_word("--format", word, {"table", "csv", "json", "markdown", "html"});
   return *report::parse_format(word);
 }
 

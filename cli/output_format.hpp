@@ -8,7 +8,7 @@
 
 namespace ddpprof::cli {
 
-inline constexpr const char* format_help = "table, csv, json or markdown (docs/report.md describes csv and json)";
+inline constexpr const char* format_help = "table, csv, json, markdown or html (docs/report.md describes them)";
 
 // Throws Failure (usage) on any other word.
 report::Format checked_format(const std::string& word);

@@ -22,7 +22,9 @@ class ReportSubcommand final : public Subcommand {
     for (const auto& info : report::report_names()) {
       names += "\n" + std::string(info.name) + ": " + std::string(info.summary);
     }
-    app.add_option("--report", report_, "Which report, one of:" + names)->type_name("NAME")->capture_default_str();
+    app.add_option("--report", report_, "Which report, one of:" + names)
+        ->type_name("NAME")
+        ->default_str("summary, or all with --format html");
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -30,6 +32,7 @@ class ReportSubcommand final : public Subcommand {
     const report::Format format = checked_format(format_);
     std::vector<std::string> names;
     for (const auto& info : report::report_names()) names.emplace_back(info.name);
+    if (report_.empty()) report_ = format == report::Format::html ? "all" : "summary";
     check_word("--report", report_, names);
     store::Database database = open_database(file_);
     try {
@@ -41,7 +44,7 @@ class ReportSubcommand final : public Subcommand {
   }
 
  private:
-  std::string file_, report_ = "summary", format_ = "table";
+  std::string file_, report_, format_ = "table";
 };
 
 }  // namespace

@@ -58,6 +58,7 @@ std::optional<Format> parse_format(std::string_view name) {
   if (name == "csv") return Format::csv;
   if (name == "json") return Format::json;
   if (name == "markdown") return Format::markdown;
+  if (name == "html") return Format::html;
   return std::nullopt;
 }
 
@@ -111,6 +112,8 @@ void render(const Report& report, Format format, std::ostream& out, int width) {
       return render_json(report, out);
     case Format::markdown:
       return render_markdown(report, out);
+    case Format::html:
+      return render_html(report, out);
   }
 }
 

@@ -201,6 +201,9 @@ void render_text(const Report& report, std::ostream& out, int width) {
       for (const std::string& line : wrap(table.note, room)) write_line(out, line);
     }
   }
+  if (report.note.empty()) return;
+  out << '\n';
+  for (const std::string& line : wrap(report.note, room)) write_line(out, line);
 }
 
 void render_markdown(const Report& report, std::ostream& out) {
@@ -232,6 +235,7 @@ void render_markdown(const Report& report, std::ostream& out) {
     }
     if (!table.note.empty()) out << '\n' << escaped(table.note) << '\n';
   }
+  if (!report.note.empty()) out << '\n' << escaped(report.note) << '\n';
 }
 
 }  // namespace ddpprof::report

@@ -12,11 +12,17 @@ namespace ddpprof::report {
 namespace {
 
 using Maker = Table (*)(const Source&);
+struct Part {
+  Part(Maker maker, const char* below = "") : make(maker), section(below) {}
+  Maker make;
+  const char* section;
+};
 struct Recipe {
   ReportInfo info;
   const char* title;
-  std::vector<Maker> makers;
+  std::vector<Part> parts;
   bool skip_empty = false;  // leave out tables without rows
+  const char* note = "";
 };
 
 // Without the parts in seconds: their shares say it shorter.
@@ -62,6 +68,35 @@ const std::vector<Recipe>& recipes() {
       {{"diagnostics", "everything that was lost, refused or doubtful, and the versions"},
        "Diagnostics",
        {diagnostics_table, versions_table}},
+      {{"all", "all of these in one, but for the single steps"},
+       "Report",
+       {answer_table,
+        {run_table, "The run"},
+        {notices_table, "The run"},
+        {step_table, "Scaling"},
+        {weak_table, "Scaling"},
+        {strong_table, "Scaling"},
+        {predictions_table, "Scaling"},
+        {knee_table, "Scaling"},
+        {time_table, "Inside a step"},
+        {phases_table, "Inside a step"},
+        {overlap_table, "Inside a step"},
+        {collectives_table, "Inside a step"},
+        {skew_table, "Ranks"},
+        {clocks_table, "Ranks"},
+        {comm_table, "Models"},
+        {fit_table, "Models"},
+        {fit_parameters_table, "Models"},
+        {fit_residuals_table, "Models"},
+        {learning_rate_table, "Learning rate"},
+        {warmup_table, "Learning rate"},
+        {conditions_table, "The machine"},
+        {stability_table, "The machine"},
+        {memory_table, "The machine"},
+        {diagnostics_table, "Everything noted"},
+        {versions_table, "Everything noted"}},
+       true,
+       "Not in here: the single steps (ddpprof report FILE.db --report steps), and tables without rows."},
   };
   return all;
 }
@@ -84,9 +119,10 @@ Report build_report(store::Database& database, std::string_view name) {
   }
   try {
     const Source source{database.sql(), read_configurations(database.sql())};
-    Report report{std::string(name), found->title, {}};
-    for (const Maker make : found->makers) {
-      Table table = make(source);
+    Report report{std::string(name), found->title, {}, found->note};
+    for (const Part& part : found->parts) {
+      Table table = part.make(source);
+      table.section = part.section;
       if (!found->skip_empty || !table.rows.empty()) report.tables.push_back(std::move(table));
     }
     return report;

@@ -1,4 +1,5 @@
-// A report: named, typed tables built from a trace database; render.hpp turns them into text, CSV, JSON or Markdown.
+// A report: named, typed tables built from a trace database; render.hpp turns them into text, CSV, JSON, Markdown or
+// HTML.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct Column {
   std::string unit;  // base unit: s, bytes, bytes/s, samples/s, samples, steps, workers, …; "" for none
   Kind kind = Kind::text;
   std::string scale_with;      // name of the column whose display unit this one shares, "" for its own
-  bool hide_constant = false;  // left out of text and Markdown when every row says the same
+  bool hide_constant = false;  // left out of text, Markdown and HTML when every row says the same
   bool hide_zero = false;      // … when every row is zero or unknown
   int digits = 0;              // significant digits a cell is shown with; 0: decimals in common for the whole column
 };
@@ -44,11 +45,13 @@ struct Table {
   int key_columns = 0;     // leading columns that are repeated when a wide table is folded
   bool as_record = false;  // one row, read better as a list of names and values
   std::string empty;       // what to say when there are no rows: why, and what to do
+  std::string section{};   // the heading that this table and those after it stand below, where a report is long
 };
 
 struct Report {
   std::string name, title;
   std::vector<Table> tables;
+  std::string note{};  // what the report leaves out, and where it is
 };
 
 struct ReportInfo {

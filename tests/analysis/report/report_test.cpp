@@ -64,7 +64,7 @@ const nlohmann::json ddp2 = {{"strategy", "ddp"}, {"workers", 2}, {"global_batch
 TEST_F(ReportTest, StepIsTheMeanOverTheRanksThenTheMedianOverSteps) {
   const auto r = row("summary", "step", ddp2);
   EXPECT_DOUBLE_EQ(r["step_median_s"], 0.12625);  // of 115, 122.5, 130, 145 ms
-  EXPECT_DOUBLE_EQ(r["step_low_s"], 0.115);      // 4 samples: the whole range
+  EXPECT_DOUBLE_EQ(r["step_low_s"], 0.115);       // 4 samples: the whole range
   EXPECT_DOUBLE_EQ(r["step_high_s"], 0.145);
   EXPECT_EQ(r["steps"], 4);
 }
@@ -209,7 +209,7 @@ TEST_F(ReportTest, FitSaysItsParametersInWordsAndTypes) {
 
 TEST_F(ReportTest, EveryReportRendersInEveryFormatTheSameWayTwice) {
   for (const auto& info : report::report_names()) {
-    for (const Format format : {Format::table, Format::csv, Format::json, Format::markdown}) {
+    for (const Format format : {Format::table, Format::csv, Format::json, Format::markdown, Format::html}) {
       const std::string once = rendered(std::string(info.name), format);
       EXPECT_FALSE(once.empty()) << info.name;
       EXPECT_EQ(once, rendered(std::string(info.name), format)) << info.name;
@@ -257,8 +257,11 @@ TEST_F(ReportTest, TextFitsTheWidth) {
 
 // Golden files hold whole outputs, read by a person once; DDPPROF_UPDATE_GOLDEN=1 writes them anew.
 TEST_F(ReportTest, GoldenOutputs) {
-  const std::pair<Format, const char*> formats[] = {
-      {Format::table, "txt"}, {Format::csv, "csv"}, {Format::json, "json"}, {Format::markdown, "md"}};
+  const std::pair<Format, const char*> formats[] = {{Format::table, "txt"},
+                                                    {Format::csv, "csv"},
+                                                    {Format::json, "json"},
+                                                    {Format::markdown, "md"},
+                                                    {Format::html, "html"}};
   for (const auto& [format, extension] : formats) {
     const auto file = std::filesystem::path(DDPPROF_GOLDEN_FOLDER) / (std::string("summary.") + extension);
     const std::string now = rendered("summary", format);
@@ -315,7 +318,8 @@ TEST(ReportDerived, TheAnswerComesFirstInWords) {
   EXPECT_THAT(out.str(), testing::StartsWith("In short\n"));
   for (const char* sentence :
        {"N = 2 trains 1.60 × as fast as N = 1 (weak efficiency 80.0 %)", "a step takes 125 ms",
-        "Throughput, predicted, is highest at N = 4, the largest looked at. Of those, communication-bound from N = 4 on.",
+        "Throughput, predicted, is highest at N = 4, the largest looked at. Of those, communication-bound from N = 4 "
+        "on.",
         "N = 4 takes 200 ms a step (90 %: 150 ms to 300 ms), weak efficiency 50.0 %; what binds is bandwidth.",
         "Beyond that the interval is wider than 10 ×."})
     EXPECT_THAT(out.str(), testing::HasSubstr(sentence));

@@ -1,0 +1,10 @@
+// How the page looks: light, dark and printed.
+#pragma once
+
+#include <string_view>
+
+namespace ddpprof::report::html {
+
+std::string_view style();
+
+}  // namespace ddpprof::report::html
