@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "simulator/step/ddp_draws_kernel.hpp"
 
@@ -14,8 +15,8 @@ namespace {
 
 using namespace draws;
 
-void simulate_block(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind, const Absent& absent,
-                    RunBlock run_some, Block& block) {
+void simulate_block(const Plan& shared, const DrawnLink& kind, const Absent& absent, RunBlock run_some, Block& block) {
+  const std::vector<DrawnBucket>& buckets = shared.buckets;
   Pass late;
   const double last_ready_s = buckets.empty() ? 0.0 : buckets.back().ready_s;
   for (std::size_t k = 0; k < width; ++k) {
@@ -29,7 +30,7 @@ void simulate_block(const std::vector<DrawnBucket>& buckets, const DrawnLink& ki
     block.even_backward_s.lane[k] = std::max(block.backward_s.lane[k], block.pace.lane[k] * last_ready_s);
     late.length_s.lane[k] = std::max(block.backward_s.lane[k] + block.straggler_s.lane[k], late_ready_s);
   }
-  run_some(buckets, kind, absent, late, block);
+  run_some(shared, kind, absent, late, block);
 }
 
 void copy(const double* from, std::size_t count, double* to) {
@@ -103,11 +104,13 @@ DrawnResults simulate_draws(const std::vector<DrawnBucket>& buckets, const Drawn
     return std::all_of(values.begin(), values.end(), [](double value) { return value == 0.0; });
   };
   const Absent absent{all_zero(times.turn_s), all_zero(times.reduction_s_per_byte), all_zero(times.copy_s_per_byte)};
+  const Plan shared = plan(std::move(in_order), kind);
   for (std::size_t first = 0; first < draws; first += width) {
     const std::size_t count = std::min(width, draws - first);
     Block block;
+    block.draws = count;
     for (const Input& input : inputs) copy(&input.values[first], count, (block.*input.place).lane);
-    simulate_block(in_order, kind, absent, run_some, block);
+    simulate_block(shared, kind, absent, run_some, block);
     for (const Output& output : outputs) copy((block.*output.place).lane, count, &output.values[first]);
   }
   return results;

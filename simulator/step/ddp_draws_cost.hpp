@@ -11,6 +11,12 @@ template <typename Lanes>
 struct Cost {
   Lanes latency_s, fixed_s, shared_s;  // fixed_s: latency and reduction, which share nothing
   Lanes alone_s, beside_s;             // all of it, alone and beside compute
+
+  // How many times as long it takes beside compute.
+  [[gnu::always_inline]] Lanes stretch() const {
+    using V = Vectors<sizeof(Lanes) / sizeof(double)>;
+    return V::choose(V::less(Lanes{}, alone_s), beside_s / alone_s, Lanes{} + 1.0);
+  }
 };
 
 template <std::size_t W>
@@ -33,36 +39,38 @@ struct Hop {
   }
 
   // Of each hop what the link idles for, the first of a phase apart; the textbook's ring hides nothing.
-  [[gnu::always_inline]] static Lanes idle(const DrawnBucket& bucket, const Lanes& hop_s, const Lanes& hiding) {
-    return hop_s * V::exp_of_minus(bucket.hop_bytes * hiding);
+  [[gnu::always_inline]] static Lanes idle(double hop_bytes, const Lanes& hop_s, const Lanes& hiding) {
+    return hop_s * V::exp_of_minus(hop_bytes * hiding);
   }
-  [[gnu::always_inline]] Lanes latency(const DrawnBucket& bucket, const Lanes& hop_s, const Lanes& idle_s) const {
-    if (!segmented) return bucket.hops * hop_s;
-    return bucket.hops == 0.0 ? Lanes{} : 2.0 * hop_s + (bucket.hops - 2.0) * idle_s;
+  [[gnu::always_inline]] Lanes latency(double hops, const Lanes& hop_s, const Lanes& idle_s) const {
+    if (!segmented) return hops * hop_s;
+    return hops == 0.0 ? Lanes{} : 2.0 * hop_s + (hops - 2.0) * idle_s;
   }
 
+  // Of a bucket or a message.
   template <bool turns>
-  [[gnu::always_inline]] Cost<Lanes> cost(const DrawnBucket& bucket) const {
-    const Lanes carry = bucket.hop_bytes * per_byte_s, reduce = bucket.hop_bytes * reduction_s_per_byte;
+  [[gnu::always_inline]] Cost<Lanes> cost(const auto& of) const {
+    const double hops = of.hops, hop_bytes = of.hop_bytes;
+    const Lanes carry = hop_bytes * per_byte_s, reduce = hop_bytes * reduction_s_per_byte;
     Cost<Lanes> cost;
-    cost.shared_s = bucket.hops * carry;
+    cost.shared_s = hops * carry;
     Lanes reduced;
     if (segmented) {
-      const Lanes idle_s = idle(bucket, latency_s, hiding_per_byte);
-      cost.latency_s = latency(bucket, latency_s, idle_s);
+      const Lanes idle_s = idle(hop_bytes, latency_s, hiding_per_byte);
+      cost.latency_s = latency(hops, latency_s, idle_s);
       const Lanes uncovered = V::max(reduce - carry - idle_s, Lanes{});
-      reduced = bucket.hops == 0.0 ? Lanes{} : 0.5 * bucket.hops * uncovered + reduce;
+      reduced = hops == 0.0 ? Lanes{} : 0.5 * hops * uncovered + reduce;
     } else {
-      cost.latency_s = latency(bucket, latency_s, latency_s);
-      reduced = 0.5 * bucket.hops * reduce;
+      cost.latency_s = latency(hops, latency_s, latency_s);
+      reduced = 0.5 * hops * reduce;
     }
     cost.fixed_s = cost.latency_s + reduced;
     cost.alone_s = cost.beside_s = cost.fixed_s + cost.shared_s;
     if (turns) {
       const Lanes hop_s = latency_s + turn_s;
-      const Lanes idle_s = segmented ? idle(bucket, hop_s, hiding_per_byte_beside) : hop_s;
+      const Lanes idle_s = segmented ? idle(hop_bytes, hop_s, hiding_per_byte_beside) : hop_s;
       // What takes no time alone is over at once, as step::simulate has it.
-      const Lanes longer = cost.alone_s + (latency(bucket, hop_s, idle_s) - cost.latency_s);
+      const Lanes longer = cost.alone_s + (latency(hops, hop_s, idle_s) - cost.latency_s);
       cost.beside_s = V::choose(V::less(Lanes{}, cost.alone_s), longer, cost.alone_s);
     }
     return cost;

@@ -1,5 +1,7 @@
 #include "simulator/step/ddp_draws_kernel.hpp"
 
+#include <utility>
+
 #include "simulator/step/ddp_draws_cost.hpp"
 #include "simulator/step/ddp_draws_two_lanes.hpp"
 #include "simulator/step/ddp_draws_vectors.hpp"
@@ -20,7 +22,7 @@ template <std::size_t W, bool is_line, bool copies, bool turns>
   using Lanes = typename V::Lanes;
   using Mask = typename V::Mask;
   constexpr std::size_t step = 2 * W;  // registers hold no more
-  for (std::size_t from = 0; from < width; from += step) {
+  for (std::size_t from = 0; from < block.draws; from += step) {
     const Hop<W> hops[2] = {{kind, block, from}, {kind, block, from + W}};
     Lanes even_end[2] = {}, late_end[2] = {}, even_finish[2], late_finish[2];
     Lanes all_latency[2] = {}, all_alone[2] = {}, all_busy[2] = {};
@@ -99,37 +101,42 @@ template <std::size_t W, bool is_line, bool copies, bool turns>
 }
 
 template <std::size_t W, bool turns>
-[[gnu::always_inline]] inline void two_lanes(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind,
-                                             const Pass& late, Block& block) {
+[[gnu::always_inline]] inline void two_lanes(const Plan& plan, const DrawnLink& kind, const Pass& late, Block& block) {
   using V = Vectors<W>;
   using Lanes = typename V::Lanes;
-  double all_copied_bytes = 0.0;
-  for (const DrawnBucket& bucket : buckets) all_copied_bytes += bucket.copied_bytes;
-  for (std::size_t first = 0; first < width; first += W) {
+  struct Known {
+    Lanes fixed_s, shared_s, stretch;
+  } costs[messages_kept];
+  const double all_copied_bytes = plan.launches.empty() ? 0.0 : plan.launches.front().copied_bytes;
+  for (std::size_t first = 0; first < block.draws; first += W) {
     const Hop<W> hop(kind, block, first);
-    const Lanes copy_s_per_byte = V::load(block.copy_s_per_byte, first),
-                all_copies = all_copied_bytes * copy_s_per_byte;
+    const Lanes copy_s_per_byte = V::load(block.copy_s_per_byte, first);
+    const Lanes all_copies = all_copied_bytes * copy_s_per_byte;
     TwoLanes<W> even_link(V::load(block.even_backward_s, first), all_copies);
     TwoLanes<W> late_link(V::load(late.length_s, first), all_copies);
     Lanes all_latency = {}, all_alone = {};
-    double left_bytes = all_copied_bytes;
-    const auto launch = [&]<bool beside>(const DrawnBucket& bucket) __attribute__((always_inline)) {
-      const Cost<Lanes> cost = hop.template cost<beside>(bucket);
-      all_latency += cost.latency_s;
-      all_alone += cost.alone_s;
-      Lanes stretch = {};
-      if (beside) stretch = V::choose(V::less(Lanes{}, cost.alone_s), cost.beside_s / cost.alone_s, Lanes{} + 1.0);
-      const Lanes copies = left_bytes * copy_s_per_byte;
-      left_bytes -= bucket.copied_bytes;
-      even_link.template launch<beside>(V::load(block.pace, first) * bucket.ready_s, cost, stretch, copies);
-      late_link.template launch<beside>(V::load(late.slope, first) * bucket.ready_s + V::load(late.offset, first), cost,
-                                        stretch, copies);
+    std::size_t met = 0;
+    const auto go = [&]<bool beside>(const Launch& launch) __attribute__((always_inline)) {
+      Known& known = costs[launch.message % messages_kept];
+      // Once compute has ended nobody asks what a collective costs beside it.
+      if (launch.message == met) {
+        const Message& message = plan.messages[met++];
+        const Cost<Lanes> cost = hop.template cost<beside>(message);
+        all_latency += message.launches * cost.latency_s;
+        all_alone += message.launches * cost.alone_s;
+        known = {cost.fixed_s, cost.shared_s, beside ? cost.stretch() : Lanes{}};
+      }
+      const Lanes copies = launch.copied_bytes * copy_s_per_byte;
+      even_link.template launch<beside>(V::load(block.pace, first) * launch.ready_s, known.fixed_s, known.shared_s,
+                                        known.stretch, copies);
+      late_link.template launch<beside>(V::load(late.slope, first) * launch.ready_s + V::load(late.offset, first),
+                                        known.fixed_s, known.shared_s, known.stretch, copies);
     };
-    auto bucket = buckets.begin();
+    auto launch = plan.launches.begin();
     if (turns)
-      for (; bucket != buckets.end() && (even_link.computes() || late_link.computes()); ++bucket)
-        launch.template operator()<true>(*bucket);
-    for (; bucket != buckets.end(); ++bucket) launch.template operator()<false>(*bucket);
+      for (; launch != plan.launches.end() && (even_link.computes() || late_link.computes()); ++launch)
+        go.template operator()<true>(*launch);
+    for (; launch != plan.launches.end(); ++launch) go.template operator()<false>(*launch);
     even_link.template end<turns>();
     late_link.template end<turns>();
     V::store(even_link.finish_s() - even_link.last_end_s(), first, block.even_copy_s);
@@ -142,37 +149,57 @@ template <std::size_t W, bool turns>
 }
 
 template <std::size_t W>
-[[gnu::always_inline]] inline void run_lanes(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind,
-                                             const Absent& absent, const Pass& late, Block& block) {
+[[gnu::always_inline]] inline void run_lanes(const Plan& plan, const DrawnLink& kind, const Absent& absent,
+                                             const Pass& late, Block& block) {
   if (kind.lanes == 2)
-    return absent.turns ? two_lanes<W, false>(buckets, kind, late, block)
-                        : two_lanes<W, true>(buckets, kind, late, block);
-  if (!absent.turns) return one_lane<W, false, true, true>(buckets, kind, late, block);
+    return absent.turns ? two_lanes<W, false>(plan, kind, late, block) : two_lanes<W, true>(plan, kind, late, block);
+  if (!absent.turns) return one_lane<W, false, true, true>(plan.buckets, kind, late, block);
   const bool is_line = absent.reduction && !kind.segmented;
-  if (is_line && absent.copies) return one_lane<W, true, false, false>(buckets, kind, late, block);
-  if (is_line) return one_lane<W, true, true, false>(buckets, kind, late, block);
-  return one_lane<W, false, true, false>(buckets, kind, late, block);
+  if (is_line && absent.copies) return one_lane<W, true, false, false>(plan.buckets, kind, late, block);
+  if (is_line) return one_lane<W, true, true, false>(plan.buckets, kind, late, block);
+  return one_lane<W, false, true, false>(plan.buckets, kind, late, block);
 }
 
-void run_block(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind, const Absent& absent, const Pass& late,
-               Block& block) {
-  run_lanes<2>(buckets, kind, absent, late, block);
+void run_block(const Plan& plan, const DrawnLink& kind, const Absent& absent, const Pass& late, Block& block) {
+  run_lanes<2>(plan, kind, absent, late, block);
 }
 
 #ifdef DDPPROF_X86
-__attribute__((target("avx2"))) void run_block_avx2(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind,
-                                                    const Absent& absent, const Pass& late, Block& block) {
-  run_lanes<4>(buckets, kind, absent, late, block);
+__attribute__((target("avx2"))) void run_block_avx2(const Plan& plan, const DrawnLink& kind, const Absent& absent,
+                                                    const Pass& late, Block& block) {
+  run_lanes<4>(plan, kind, absent, late, block);
 }
 
-__attribute__((target("avx512f,avx512dq,avx512vl"))) void run_block_avx512(const std::vector<DrawnBucket>& buckets,
-                                                                           const DrawnLink& kind, const Absent& absent,
-                                                                           const Pass& late, Block& block) {
-  run_lanes<8>(buckets, kind, absent, late, block);
+__attribute__((target("avx512f,avx512dq,avx512vl"))) void run_block_avx512(const Plan& plan, const DrawnLink& kind,
+                                                                           const Absent& absent, const Pass& late,
+                                                                           Block& block) {
+  run_lanes<8>(plan, kind, absent, late, block);
 }
 #endif
 
 }  // namespace
+
+Plan plan(std::vector<DrawnBucket> buckets, const DrawnLink& kind) {
+  Plan plan{std::move(buckets), {}, {}};
+  if (kind.lanes == 1) return plan;
+  plan.launches.reserve(plan.buckets.size());
+  plan.messages.reserve(plan.buckets.size());
+  for (const DrawnBucket& bucket : plan.buckets) {
+    const std::size_t count = plan.messages.size();
+    std::size_t message = count;
+    for (std::size_t i = count; i > 0 && i + messages_kept > count && message == count; --i) {
+      const Message& other = plan.messages[i - 1];
+      if (other.hops == bucket.hops && other.hop_bytes == bucket.hop_bytes) message = i - 1;
+    }
+    if (message == count) plan.messages.push_back({bucket.hops, bucket.hop_bytes, 0.0});
+    plan.messages[message].launches += 1.0;
+    plan.launches.push_back({bucket.ready_s, 0.0, message});
+  }
+  double bytes = 0.0;
+  for (std::size_t i = plan.buckets.size(); i > 0; --i)
+    plan.launches[i - 1].copied_bytes = bytes += plan.buckets[i - 1].copied_bytes;
+  return plan;
+}
 
 std::vector<RunBlock> kernels() {
   std::vector<RunBlock> all = {run_block};

@@ -16,6 +16,7 @@ struct Values {
 
 // What differs between the draws of a block, and what comes of it.
 struct Block {
+  std::size_t draws = width;  // so many are asked for, from the first on
   Values pace, forward_s, backward_s, straggler_s, hop_s, hop_s_per_byte, reduction_s_per_byte, turn_s, copy_s_per_byte;
   Values even_backward_s, even_copy_s, even_finish_s, late_finish_s, communication_s, latency_s, alone_s;
 };
@@ -31,10 +32,32 @@ struct Absent {
   bool turns = false, reduction = false, copies = false;
 };
 
-using RunBlock = void (*)(const std::vector<DrawnBucket>&, const DrawnLink&, const Absent&, const Pass& late, Block&);
+// Buckets of as many hops of as many bytes cost the same: a cost is found once for them, and kept until so many other
+// messages have come.
+inline constexpr std::size_t messages_kept = 8;
 
-// One for each kind of registers that this processor has, the fastest last: all give the same digits. The buckets'
-// ready times must ascend.
+struct Message {
+  double hops = 0.0, hop_bytes = 0.0, launches = 0.0;
+};
+
+struct Launch {
+  double ready_s = 0.0;
+  double copied_bytes = 0.0;  // back into the gradients, of this bucket and all after it
+  std::size_t message = 0;    // one of the last that came before it, or the next
+};
+
+// What all draws share.
+struct Plan {
+  std::vector<DrawnBucket> buckets;
+  std::vector<Launch> launches;   // one a bucket, of a link with two lanes
+  std::vector<Message> messages;  // in the order of their first launches
+};
+
+Plan plan(std::vector<DrawnBucket>, const DrawnLink&);  // ready times must ascend
+
+using RunBlock = void (*)(const Plan&, const DrawnLink&, const Absent&, const Pass& late, Block&);
+
+// One for each kind of registers that this processor has, the fastest last: all give the same digits.
 std::vector<RunBlock> kernels();
 
 }  // namespace ddpprof::step::draws

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <limits>
 
-#include "simulator/step/ddp_draws_cost.hpp"
 #include "simulator/step/ddp_draws_vectors.hpp"
 
 namespace ddpprof::step::draws {
@@ -35,20 +34,20 @@ class TwoLanes {
 
   // `copy_s`: of this bucket and all after it, none of which are copied before it.
   template <bool turns>
-  [[gnu::always_inline]] void launch(const Lanes& ready_s, const Cost<Lanes>& cost, const Lanes& stretch,
-                                     const Lanes& copy_s) {
+  [[gnu::always_inline]] void launch(const Lanes& ready_s, const Lanes& fixed_s, const Lanes& shared_s,
+                                     const Lanes& stretch, const Lanes& copy_s) {
     first_of_both_ends<turns>();
     // The other one alone, until the bucket is ready: not after compute's end.
-    const Lanes zero = {}, gap = V::max(ready_s - now_s_, zero), left = older_.fixed_s + older_.shared_s;
+    const Lanes zero = {}, gap = V::max(ready_s - now_s_, zero), alone = older_.fixed_s + older_.shared_s;
     const Lanes never = zero - std::numeric_limits<double>::infinity();
-    const Mask ends_before = V::less_or_equal(left, gap);
-    finish_s_ = V::max(finish_s_, V::choose(ends_before, now_s_ + left + older_.copy_s, never));
+    const Mask ends_before = V::less_or_equal(alone, gap);
+    finish_s_ = V::max(finish_s_, V::choose(ends_before, now_s_ + alone + older_.copy_s, never));
     older_.copy_s = V::choose(ends_before, never, older_.copy_s);
-    busy_s_ += V::min(gap, left);
-    older_.shared_s = V::max(older_.shared_s - V::max(gap - older_.fixed_s, zero), zero);
+    busy_s_ += V::min(gap, alone);
+    older_.shared_s = V::min(older_.shared_s, V::max(alone - gap, zero));
     older_.fixed_s = V::max(older_.fixed_s - gap, zero);
     now_s_ = V::max(now_s_, ready_s);
-    newer_ = {cost.fixed_s, cost.shared_s, copy_s, zero + 1.0};
+    newer_ = {fixed_s, shared_s, copy_s, zero + 1.0};
     if (turns) {
       newer_.stretch = V::choose(beside_, stretch, newer_.stretch);
       newer_.fixed_s *= newer_.stretch;
@@ -81,9 +80,9 @@ class TwoLanes {
     Lanes stretch = {};
   };
   struct Ends {
-    Mask older_first;     // whose fixed time ends first
-    Lanes later_fixed_s;  // the other's
-    Lanes shared_first, shared_second;
+    Mask older_first;                     // whose fixed time ends first
+    Lanes sooner_fixed_s, later_fixed_s;  // its own, the other's
+    Lanes shared_second;                  // the other's
     Lanes beyond_s;  // of the first one's transfer, what is left when the other needs the link, too
     Lanes wait_s;    // until one of both has ended: 0 where there are no two
   };
@@ -91,13 +90,13 @@ class TwoLanes {
   [[gnu::always_inline]] Ends ends() const {
     Ends at;
     at.older_first = V::less_or_equal(older_.fixed_s, newer_.fixed_s);
-    const Lanes sooner = V::min(older_.fixed_s, newer_.fixed_s);
+    at.sooner_fixed_s = V::min(older_.fixed_s, newer_.fixed_s);
     at.later_fixed_s = V::max(older_.fixed_s, newer_.fixed_s);
-    at.shared_first = V::choose(at.older_first, older_.shared_s, newer_.shared_s);
     at.shared_second = V::choose(at.older_first, newer_.shared_s, older_.shared_s);
-    at.beyond_s = at.shared_first - (at.later_fixed_s - sooner);
+    const Lanes shared_first = V::choose(at.older_first, older_.shared_s, newer_.shared_s);
+    at.beyond_s = shared_first - (at.later_fixed_s - at.sooner_fixed_s);
     at.wait_s = V::choose(V::less(Lanes{}, at.beyond_s), at.later_fixed_s + 2.0 * V::min(at.beyond_s, at.shared_second),
-                          sooner + at.shared_first);
+                          at.sooner_fixed_s + shared_first);
     return at;
   }
 
@@ -119,9 +118,9 @@ class TwoLanes {
     finish_s_ = V::max(finish_s_, now_s_ + V::choose(older_done, older_.copy_s, newer_.copy_s));
     older_.copy_s = V::choose(older_done, newer_.copy_s, older_.copy_s);
     if (turns) older_.stretch = V::choose(older_done, newer_.stretch, older_.stretch);
-    older_.fixed_s = V::max(at.later_fixed_s - at.wait_s, zero);
-    const Lanes rest = at.shared_second - V::max(at.beyond_s, zero);
-    older_.shared_s = V::max(rest, zero - rest);
+    const Lanes beyond = V::max(at.beyond_s, zero);
+    older_.fixed_s = beyond - at.beyond_s;
+    older_.shared_s = V::size(at.shared_second - beyond);
     newer_.fixed_s = newer_.shared_s = zero;
     newer_.copy_s = zero - std::numeric_limits<double>::infinity();
   }
@@ -129,9 +128,8 @@ class TwoLanes {
   // Before either has ended, in the draws of the mask.
   [[gnu::always_inline]] void compute_ends(const Mask& over, const Ends& at) {
     const Lanes zero = {}, passed = V::choose(over, V::max(length_s_ - now_s_, zero), zero);
-    const Lanes sooner = V::min(older_.fixed_s, newer_.fixed_s);
     const Lanes half = 0.5 * V::max(passed - at.later_fixed_s, zero);
-    const Lanes first = V::max(V::min(passed, at.later_fixed_s) - sooner, zero) + half;
+    const Lanes first = V::max(V::min(passed, at.later_fixed_s) - at.sooner_fixed_s, zero) + half;
     const auto pass = [&](Active & one, const Lanes& served) __attribute__((always_inline)) {
       one.fixed_s = V::max(one.fixed_s - passed, zero);
       one.shared_s = V::max(one.shared_s - served, zero);

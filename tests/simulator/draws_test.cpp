@@ -11,6 +11,7 @@
 #include "simulator/stats/random.hpp"
 #include "simulator/step/ddp_draws.hpp"
 #include "simulator/step/ddp_draws_kernel.hpp"
+#include "simulator/step/ddp_draws_vectors.hpp"
 #include "simulator/step/ddp_step.hpp"
 
 namespace ddpprof::step {
@@ -129,6 +130,57 @@ TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGivesWhereEventsCoincide) {
   }
 }
 
+// Sizes that come again: at once, after a few others, after more than are remembered. Fewer draws than a block, and
+// more.
+TEST(SimulateDraws, GivesWhatEachDrawsOwnSimulationGivesWhereSizesComeAgain) {
+  stats::Random random(8);
+  const std::int64_t workers = 4;
+  for (int round = 0; round < 120; ++round) {
+    const DrawnLink kind{1 + round % 2, round % 3 != 0};
+    const std::size_t sizes[] = {1, 3, draws::messages_kept, draws::messages_kept + 1, 20};
+    std::vector<std::int64_t> bytes(sizes[round % 5]);
+    for (std::int64_t& one : bytes) one = static_cast<std::int64_t>(8e6 * random.uniform());
+    std::vector<DrawnBucket> buckets(45);
+    std::vector<Message> messages;
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      const std::size_t in_turn = i % bytes.size();
+      const auto at_random = static_cast<std::size_t>(random.uniform() * static_cast<double>(bytes.size()));
+      messages.push_back({workers, bytes[round % 2 == 0 ? in_turn : at_random], kind.segmented});
+      const collective::Hops hops = messages.back().hops();
+      buckets[i] = {0.003 * static_cast<double>(i), hops.count, hops.bytes, static_cast<double>(messages.back().bytes)};
+    }
+    const int counts[] = {1, 3, 8, 9, 17};
+    DrawnTimes times;
+    for (int draw = 0; draw < counts[round % 5]; ++draw) {
+      times.pace.push_back(0.5 + random.uniform());
+      times.forward_s.push_back(0.1 * random.uniform());
+      times.backward_s.push_back(0.1 * times.pace.back());
+      times.straggler_s.push_back(0.02 * random.uniform());
+      times.hop_s.push_back(4e-4 * random.uniform());
+      times.hop_s_per_byte.push_back(1e-9 * random.uniform());
+      times.reduction_s_per_byte.push_back(2e-9 * random.uniform());
+      times.turn_s.push_back(round % 4 < 2 ? 5e-4 * random.uniform() : 0.0);
+      times.copy_s_per_byte.push_back(1e-9 * random.uniform());
+    }
+    expect_each_draws_own(buckets, messages, kind, times, 1e-12, round);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(SimulateDraws, ItsExponentialIsWithinItsBound) {
+  using Two = draws::Vectors<2>;
+  stats::Random random(9);
+  for (int i = 0; i < 200000; ++i) {
+    const double x = i % 2 == 0 ? 699.0 * random.uniform() : 2.0 * random.uniform();
+    const double y = i % 1000 == 1 ? 0.0 : x * random.uniform();
+    const Two::Lanes found = Two::exp_of_minus(Two::Lanes{x, y});
+    ASSERT_NEAR(found[0] / std::exp(-x), 1.0, x * 0x1p-52 + 1e-15) << x;
+    ASSERT_NEAR(found[1] / std::exp(-y), 1.0, y * 0x1p-52 + 1e-15) << y;
+  }
+  EXPECT_EQ(Two::exp_of_minus(Two::Lanes{})[0], 1.0);
+  EXPECT_LT(Two::exp_of_minus(Two::Lanes{1e4, 1e300})[1], 1.01e-304);
+}
+
 TEST(SimulateDraws, GivesTheSameDigitsWhateverTheRegisters) {
   const std::vector<draws::RunBlock> kernels = draws::kernels();
   if (kernels.size() == 1) GTEST_SKIP() << "this processor has the plain registers only";
@@ -155,14 +207,15 @@ TEST(SimulateDraws, GivesTheSameDigitsWhateverTheRegisters) {
       late.length_s.lane[k] = late.slope.lane[k] * ready_s + late.offset.lane[k];
     }
     const DrawnLink kind{1 + round % 2, round % 3 == 0};
+    const draws::Plan plan = draws::plan(buckets, kind);
     const draws::Block before = block;
     for (const draws::Absent& absent :
          {draws::Absent{}, draws::Absent{.turns = true}, draws::Absent{.turns = true, .reduction = true},
           draws::Absent{.turns = true, .reduction = true, .copies = true}}) {
-      kernels.front()(buckets, kind, absent, late, block);
+      kernels.front()(plan, kind, absent, late, block);
       for (std::size_t i = 1; i < kernels.size(); ++i) {
         draws::Block twin = before;
-        kernels[i](buckets, kind, absent, late, twin);
+        kernels[i](plan, kind, absent, late, twin);
         EXPECT_EQ(std::memcmp(&block, &twin, sizeof block), 0) << round << " kernel " << i;
       }
     }
