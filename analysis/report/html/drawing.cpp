@@ -127,11 +127,10 @@ void Drawing::marker(double x, int row, const std::string& words, const std::str
   const double at = px(x), y = 11 + line_height * row;
   body_ += fmt::format("<path class=\"line marker {}\" d=\"M{} {}V{}\"/>\n", classes, coordinate(at), coordinate(y - 9),
                        coordinate(size_.height - size_.bottom));
-  const double needed = bold_character_width * static_cast<double>(display_width(words)) + 5;
-  const bool left = at + needed > size_.width && at > size_.width / 2;
+  const double needed = bold_character_width * static_cast<double>(display_width(words));
   // Other markers' lines may pass here: the words come last, on a ground of paper.
   body_.swap(over_);
-  text(at + (left ? -5 : 5), y, left ? "end" : "start", "name " + classes, words);
+  text(std::max(2.0, std::min(at + 5, size_.width - needed)), y, "start", "name " + classes, words);
   body_.swap(over_);
 }
 
