@@ -67,7 +67,8 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"report", "DB", "--report", "sumary"}, "…ddpprof report: --report: unknown value 'sumary' (expected one of "},
       {{"report", "DB", "--report", "sumary"}, "…; did you mean 'summary'?"},
       {{"report", "DB", "--format", "tabel"},
-       "ddpprof report: --format: unknown value 'tabel' (expected one of table, csv, json, markdown); did you mean "
+       "ddpprof report: --format: unknown value 'tabel' (expected one of table, csv, json, markdown, html); did you "
+       "mean "
        "'table'?"},
       {{"report", "/nowhere/x.db"}, "…ddpprof report: /nowhere/x.db: no such file"},
       {{"compare", "DB"}, "ddpprof compare: B.db is required; see ddpprof compare --help"},
