@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "analysis/fit/text.hpp"
 
@@ -14,8 +17,6 @@ constexpr double least_sd = 0.02;
 constexpr double noise_of_a_contradiction = 3.0;  // standard errors
 constexpr double largest_exponent = 2.0;
 constexpr double largest_usable_error = 0.35;
-constexpr double least_held_out = 0.005;  // what is nearer than this is as near
-constexpr double judgement = 2.0;         // how steeply a law's weight falls with its squared held-out error
 constexpr double least_share = -0.5, largest_share = 1.2;  // of a fitted fixed part: noise may carry it out of 0 to 1
 constexpr std::size_t own = 0, first_level = 1;
 
@@ -63,30 +64,6 @@ BatchLaw fit_law(bool line, const std::vector<BatchPoint>& points) {
   return law;
 }
 
-// Each batch left out in turn; none where fewer than three leave two to fit to.
-std::optional<double> held_out_error(bool line, const std::vector<BatchPoint>& points) {
-  double sum = 0.0, count = 0.0;
-  for (const std::int64_t batch : batches_of(points)) {
-    std::vector<BatchPoint> rest, left_out;
-    for (const BatchPoint& point : points) (point.batch == batch ? left_out : rest).push_back(point);
-    if (!has_two_at_one_level(rest)) return std::nullopt;
-    const BatchLaw law = fit_law(line, rest);
-    if (!law.solution.converged) continue;
-    for (const BatchPoint& point : left_out) {
-      const auto known = std::ranges::find(rest, point.level, &BatchPoint::level);
-      if (known == rest.end()) continue;
-      const double factor = law.growth(static_cast<double>(batch), law.solution.values[own]) /
-                            law.growth(static_cast<double>(known->batch), law.solution.values[own]);
-      const double level_s = law.solution.fitted[static_cast<std::size_t>(known - rest.begin())];
-      const double error = std::log(level_s * factor / point.passes_s);
-      sum += error * error;
-      count += 1.0;
-    }
-  }
-  if (count < 3.0) return std::nullopt;
-  return std::sqrt(sum / count);
-}
-
 // How far a law is from the measurements and from what is known beforehand, in squared standard errors.
 double surprise(const BatchLaw& law) {
   const Parameter& parameter = law.problem.parameters[own];
@@ -95,21 +72,20 @@ double surprise(const BatchLaw& law) {
 }
 
 void weigh(std::vector<BatchLaw>& laws) {
-  const bool judged = std::ranges::all_of(laws, [](const BatchLaw& law) { return law.held_out_error.has_value(); });
   std::vector<double> scores;
-  for (const BatchLaw& law : laws) {
-    const double error = judged ? std::max(least_held_out, *law.held_out_error) : 0.0;
-    scores.push_back(judged ? error * error : surprise(law));
-  }
-  const double best = *std::ranges::min_element(scores);
+  for (const BatchLaw& law : laws)
+    scores.push_back(law.solution.converged ? surprise(law) : std::numeric_limits<double>::infinity());
+  const std::size_t best = static_cast<std::size_t>(std::ranges::min_element(scores) - scores.begin());
+  if (!laws[best].solution.converged) return;
+  // Where even the better law is further off than the noise explains, the other is no further off for that.
+  const double scale = laws[best].solution.residual_scale;
   double total = 0.0;
   for (std::size_t i = 0; i < laws.size(); ++i) {
-    const double fall = judged ? judgement * (scores[i] / best - 1.0) : 0.5 * (scores[i] - best);
-    laws[i].weight = laws[i].solution.converged ? std::exp(-fall) : 0.0;
+    laws[i].excess_aicc = (scores[i] - scores[best]) / (scale * scale);
+    laws[i].weight = std::exp(-0.5 * laws[i].excess_aicc);
     total += laws[i].weight;
   }
-  if (total > 0.0)
-    for (BatchLaw& law : laws) law.weight /= total;
+  for (BatchLaw& law : laws) law.weight /= total;
   std::ranges::stable_sort(laws, std::greater<>(), &BatchLaw::weight);
 }
 
@@ -151,16 +127,13 @@ std::string law_text(const BatchFit& fit, const BatchLaw& law) {
 }
 
 std::string reason(const BatchFit& fit) {
-  const BatchLaw& picked = fit.laws[0];
   const BatchLaw& other = fit.laws[1];
   if (!other.solution.converged) return "the other law's fit did not converge";
-  const std::string other_name = other.line ? "a fixed part and one a sample" : "a power of the batch";
-  if (picked.held_out_error && other.held_out_error)
-    return "off by " + percent(*picked.held_out_error) + " where a batch is left out, " + other_name + " by " +
-           percent(*other.held_out_error);
-  const std::string far = other.line ? "a fixed share of " + percent(other.solution.values[own])
+  const std::string far = other.line ? "a fixed share of " + percent(std::max(0.0, other.solution.values[own]))
                                      : "the batch to the power of " + number_text(other.solution.values[own]);
-  return "two batches tell no law from another: " + far + " would be further from what is usual";
+  std::string text = "AICc lower by " + number_text(other.excess_aicc) + " than for " + far;
+  if (fit.batches.size() == 2) text += ", which two batches cannot tell from it but by what is usual";
+  return text;
 }
 
 }  // namespace
@@ -217,10 +190,7 @@ BatchFit fit_batches(std::vector<BatchPoint> points) {
     fit.status = "not usable: " + what;
     return fit;
   }
-  for (const bool line : {false, true}) {
-    fit.laws.push_back(fit_law(line, fit.points));
-    fit.laws.back().held_out_error = held_out_error(line, fit.points);
-  }
+  for (const bool line : {false, true}) fit.laws.push_back(fit_law(line, fit.points));
   weigh(fit.laws);
   const BatchLaw& picked = fit.laws.front();
   double worst = 0.0;

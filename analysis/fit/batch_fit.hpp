@@ -2,16 +2,14 @@
 //
 // Two laws compete: a line, t(b) = fixed + sample b (as Pollux has it, OSDI'21: launching kernels and reading weights
 // takes its time whatever the batch), and what is assumed without a second batch: t(b) in proportion to b to the power
-// of 1 ± 0.1, its exponent fitted. Each N has a level of its own, as ranks may share cores (workloads.hpp). With three
-// batches and more a law is judged by the batches left out one at a time; with two, which both laws meet, by how far
-// it has to go from what is known beforehand (a fixed share of 0.2 ± 0.4 half-way between them). Both have as many
-// parameters, so that the terms of AICc that count them cancel. Both count in the intervals, by that. Outside of the
-// measured batches either may bend: by 0.1 of the logarithm of how far.
+// of 1 ± 0.1, its exponent fitted. Each N has a level of its own, as ranks may share cores (workloads.hpp). AICc
+// judges: how far a law is from the measurements, robustly, and from what is known beforehand (a fixed share of
+// 0.2 ± 0.4 half-way between the smallest batch and the largest), in standard errors; both have as many parameters, so
+// that its terms for their number cancel. Two batches both laws meet: there what is known beforehand decides. Both
+// count in the intervals, by AICc. Outside of the measured batches either may bend: by 0.1 of the logarithm of how far.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -31,7 +29,7 @@ struct BatchLaw {
   // level.
   Problem problem;
   Solution solution;
-  std::optional<double> held_out_error;  // relative, root of the mean square over the batches left out in turn
+  double excess_aicc = 0.0;  // over that of the picked law
 
   // Time of a batch over that of `middle`; above 0, and never less for a larger batch.
   double growth(double batch, double own) const;
@@ -52,6 +50,8 @@ struct BatchFit {
   std::vector<std::int64_t> batches;  // ascending
   std::vector<BatchLaw> laws;         // the picked one first
 
+  // Several batches were measured, and what they say cannot be.
+  bool refused() const { return !usable && !status.empty(); }
   // Time of one batch over that of another, by the picked law.
   double ratio(double from, double to) const;
   // How far outside of the measured batches, as a logarithm; 0 between them.

@@ -51,7 +51,7 @@ FitSummary summarise_fits(const Models& models) {
     add(to_row(models.copies), {}, "measure DataParallel at two worker counts above 1");
   }
   for (const ComputeFit* compute : {&models.ddp_compute, &models.dp_compute})
-    if (!compute->batch.usable && !compute->batch.status.empty())
+    if (compute->batch.refused())
       summary.notes.push_back(note("warning", "fit_doubtful",
                                    compute->strategy + " compute over the batch: " + compute->batch.status +
                                        "; that it follows the batch in proportion is assumed, as without them",

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 
 #include "analysis/fit/predict.hpp"
+#include "analysis/fit/table/alone.hpp"
 #include "analysis/fit/text.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/stats/random.hpp"
@@ -87,29 +89,10 @@ Terms terms_of(const StepRow& row, const Form& form, double alone_s, std::span<c
 
 void refuse(const std::string& reason, const std::string& advice) { throw NotSupported(reason, advice); }
 
-std::vector<std::pair<std::int64_t, double>> medians_alone(const std::vector<StepRow>& rows) {
-  std::map<std::int64_t, std::vector<double>> by_batch;
-  for (const StepRow& row : rows)
-    if (row.workers == 1) by_batch[row.batch_per_worker].push_back(row.step_s / static_cast<double>(row.accumulation));
-  std::vector<std::pair<std::int64_t, double>> found;
-  for (const auto& [batch, times] : by_batch) found.emplace_back(batch, stats::median(times));
-  return found;
-}
-
-// What one rank takes for one micro-batch. Between two measured batches, and beyond them, a line: compute grows with
-// the samples.
-double compute_s(const std::vector<std::pair<std::int64_t, double>>& alone, std::int64_t batch,
-                 std::span<const double> values) {
-  const auto b = static_cast<double>(batch);
-  if (alone.empty()) return values[fixed_s] + values[sample_s] * b;
-  if (alone.size() == 1) return alone.front().second;  // nothing else was measured, nor is anything else answered
-  auto above = std::lower_bound(alone.begin(), alone.end(), std::pair{batch, 0.0});
-  above = std::clamp(above, alone.begin() + 1, alone.end() - 1);
-  const auto& [b0, t0] = *(above - 1);
-  const auto& [b1, t1] = *above;
-  const double share = (b - static_cast<double>(b0)) / static_cast<double>(b1 - b0);
-  // Beyond the ends a line through noise may fall to nothing: never faster than the samples themselves would allow.
-  return std::max(t0 + share * (t1 - t0), 0.5 * std::min(t0, t1) * std::min(1.0, b / static_cast<double>(b0)));
+// What one rank takes for one micro-batch; where nothing says it at one worker, a line in the batch.
+double compute_s(const Alone& alone, std::int64_t batch, std::span<const double> values) {
+  if (alone.empty()) return values[fixed_s] + values[sample_s] * static_cast<double>(batch);
+  return alone.compute_s(batch);
 }
 
 }  // namespace
@@ -147,9 +130,9 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
                         {"carried", "s", std::log(0.3 * shortest), 2.0, std::log(1e-9), std::log(1e6)},
                         {"growth", "", std::log(form.growth_prior), 1.2, std::log(1e-6), std::log(2.0)},
                         {"compute_fixed", "s", std::log((one_batch ? 1e-6 : 0.2) * shortest_round_s), 1.5,
-                         std::log(1e-12), std::log(1e6), true, one_batch || !alone_.empty()},
+                         std::log(1e-12), std::log(1e6), true, one_batch || !alone_->empty()},
                         {"compute_sample", "s", std::log(0.5 * round_s / batch), 1.5, std::log(1e-12), std::log(1e6),
-                         true, !alone_.empty()}};
+                         true, !alone_->empty()}};
   // Behind the steps: what was no waiting, where that was measured.
   std::vector<StepRow> own = rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -159,8 +142,8 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
     problem.measured.push_back(row.step_s - row.sync_s);
     problem.sd.push_back(problem.sd[i]);
   }
-  problem.model = [alone = alone_, own = std::move(own), steps = rows.size(), &form](std::span<const double> values,
-                                                                                     std::size_t point) {
+  problem.model = [alone = *alone_, own = std::move(own), steps = rows.size(), &form](std::span<const double> values,
+                                                                                      std::size_t point) {
     const StepRow& row = own[point];
     const Terms terms = terms_of(row, form, compute_s(alone, row.batch_per_worker, values), values);
     return point < steps ? terms.step_s : terms.compute_s + terms.sharing_s;
@@ -169,7 +152,7 @@ Problem StepTable::problem_for(std::size_t number, const std::vector<StepRow>& r
 }
 
 StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
-    : options_(options), rows_(std::move(rows)), alone_(medians_alone(rows_)) {
+    : options_(options), rows_(std::move(rows)), alone_(std::make_unique<Alone>(rows_)) {
   std::set<std::int64_t> counts;
   for (const StepRow& row : rows_) {
     if (!(row.step_s > 0.0) || !std::isfinite(row.step_s))
@@ -188,7 +171,7 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
                           : "all steps were measured at " + std::to_string(largest_) + " workers",
            "measure at one worker and at two and more");
   // One batch alone at one worker and others beside it: the line has to come from all rows.
-  if (alone_.size() == 1 && batches_.size() > 1) alone_.clear();
+  if (alone_->batches() == 1 && batches_.size() > 1) alone_->clear();
   for (std::size_t form = 0; form < known_forms.size(); ++form) {
     TableForm made;
     made.name = known_forms[form].name;
@@ -223,7 +206,7 @@ void StepTable::weigh() {
     double sum = 0.0;
     for (const StepRow& row : large) {
       const double fitted =
-          terms_of(row, known_forms[number], compute_s(alone_, row.batch_per_worker, solution.values), solution.values)
+          terms_of(row, known_forms[number], compute_s(*alone_, row.batch_per_worker, solution.values), solution.values)
               .step_s;
       const double error = std::min(clipped_error, std::abs(std::log(fitted / row.step_s)));
       sum += error * error;
@@ -244,6 +227,11 @@ void StepTable::weigh() {
   for (TableForm& form : forms_) form.weight /= total;
 }
 
+StepTable::~StepTable() = default;
+StepTable::StepTable(StepTable&&) noexcept = default;
+
+const BatchFit& StepTable::batch_law() const { return alone_->law(); }
+
 void StepTable::check(const StepRow& asked) const {
   if (asked.workers < 1 || asked.nodes < 1 || asked.nodes > asked.workers || asked.batch_per_worker < 1 ||
       asked.accumulation < 1)
@@ -256,6 +244,10 @@ void StepTable::check(const StepRow& asked) const {
   if (batches_.size() == 1 && *batches_.begin() != asked.batch_per_worker)
     refuse("only a batch of " + std::to_string(*batches_.begin()) + " a worker was measured",
            "measure a second batch, best at one worker, to ask about " + std::to_string(asked.batch_per_worker));
+  if (alone_->beyond(asked.batch_per_worker) && alone_->law().refused())
+    refuse("a batch of " + std::to_string(asked.batch_per_worker) +
+               " is outside of those measured at one worker, and their law is " + alone_->law().status,
+           "measure these batches again, or ask about one between them");
 }
 
 TablePrediction StepTable::predict(const StepRow& asked) const {
@@ -264,8 +256,9 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
   double log_step = 0.0;
   for (std::size_t number = 0; number < forms_.size(); ++number) {
     const TableForm& form = forms_[number];
-    const Terms terms = terms_of(asked, known_forms[number],
-                                 compute_s(alone_, asked.batch_per_worker, form.solution.values), form.solution.values);
+    const Terms terms =
+        terms_of(asked, known_forms[number], compute_s(*alone_, asked.batch_per_worker, form.solution.values),
+                 form.solution.values);
     log_step += form.weight * std::log(terms.step_s);
     prediction.compute_s += form.weight * terms.compute_s;
     prediction.skew_s += form.weight * terms.skew_s;
@@ -282,7 +275,9 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
   const auto batch = static_cast<double>(asked.batch_per_worker);
   const double batch_doublings = std::max({0.0, std::log2(batch / static_cast<double>(*batches_.rbegin())),
                                            std::log2(static_cast<double>(*batches_.begin()) / batch)});
-  const double drift = drift_of_doubling * std::hypot(doublings, batch_doublings);
+  const bool by_law = alone_->beyond(asked.batch_per_worker) && alone_->law().usable;
+  const double drift = drift_of_doubling * std::hypot(doublings, by_law ? 0.0 : batch_doublings);
+  stats::Random of_law(options_.seed ^ 0x9e3779b97f4a7c15U);  // so that what is drawn otherwise does not hang on it
   std::vector<double> steps;
   for (int i = 0; i < options_.draws; ++i) {
     double share = random.uniform();
@@ -292,8 +287,9 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
     std::vector<double> normals(form.problem.parameters.size());
     for (double& normal : normals) normal = random.normal();
     const std::vector<double> values = draw(form.problem, form.solution, normals);
-    const double alone_s = compute_s(alone_, asked.batch_per_worker, values) *
-                           (alone_.empty() ? 1.0 : std::exp(random.normal() * least_row_sd));
+    const double alone_s = compute_s(*alone_, asked.batch_per_worker, values) *
+                           (alone_->empty() ? 1.0 : std::exp(random.normal() * least_row_sd)) *
+                           alone_->drawn_factor(asked.batch_per_worker, of_law);
     const double step_s = terms_of(asked, known_forms[number], alone_s, values).step_s;
     // What a measurement differs by from any smooth law: this table's own scatter, and the unknown beyond its largest
     // N.
@@ -315,6 +311,7 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
     add("two nodes were measured, which collective libraries treat specially: three would narrow this most");
   if (asked.workers > 4 * largest_) add("far beyond the largest measured N = " + std::to_string(largest_));
   if (batch_doublings > 1.0) add("the batch is far from those measured");
+  if (by_law) add("compute of this batch: " + alone_->law().status);
   return prediction;
 }
 

@@ -7,13 +7,15 @@
 //   C'    = C(batch) (1 + s Blom(N)) (1 + h (d - 1))  the slowest of N ranks, d devices that share a node
 //   K     = K1 (N-1)/N on one node, k(N) on three and more, f k(N) on two (collective libraries treat two specially)
 //
-// C is what one rank was measured to take, by micro-batch; without one rank, or with one of several batches, a line in
-// the batch. Blom's expected maximum of N is that of stats/normal.hpp. How k grows with N is not known beforehand: a
-// ring's bytes alone, or with a bandwidth that falls as more ranks share the network, or a latency by levels. These
-// forms compete: each is fitted to the smaller N and judged on the larger ones, and weighs by that. Times are seconds.
+// C is what one rank was measured to take, by micro-batch, and beyond the measured batches by the law that was fitted
+// to them (batch_fit.hpp); without one rank, or with one of several batches, a line in the batch. Blom's expected
+// maximum of N is that of stats/normal.hpp. How k grows with N is not known beforehand: a ring's bytes alone, or with a
+// bandwidth that falls as more ranks share the network, or a latency by levels. These forms compete: each is fitted to
+// the smaller N and judged on the larger ones, and weighs by that. Times are seconds.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,6 +62,9 @@ struct TableForm {
   Solution solution;
 };
 
+class Alone;      // alone.hpp
+struct BatchFit;  // batch_fit.hpp
+
 class StepTable {
  public:
   // Throws NotSupported (fit/predict.hpp) when the rows cannot carry a fit: none, one number of ranks, a time that is
@@ -67,10 +72,15 @@ class StepTable {
   explicit StepTable(std::vector<StepRow> rows, const TableOptions& options = {});
 
   // `asked.step_s` is not read. Throws NotSupported where nothing measured speaks of what is asked: nodes beyond one
-  // when only one was measured, another batch when one batch was.
+  // when only one was measured, another batch when one batch was, a batch outside of those of one worker when they
+  // contradict each other.
   TablePrediction predict(const StepRow& asked) const;
 
   const std::vector<TableForm>& forms() const { return forms_; }
+  const BatchFit& batch_law() const;  // of the rows of one worker
+
+  ~StepTable();
+  StepTable(StepTable&&) noexcept;
 
  private:
   Problem problem_for(std::size_t form, const std::vector<StepRow>& rows) const;
@@ -79,7 +89,7 @@ class StepTable {
 
   TableOptions options_;
   std::vector<StepRow> rows_;
-  std::vector<std::pair<std::int64_t, double>> alone_;  // batch, median time of one rank
+  std::unique_ptr<Alone> alone_;
   std::set<std::int64_t> batches_;
   std::vector<TableForm> forms_;
   std::vector<double> scatter_;  // of the rows about the weighted fit, in the logarithm

@@ -5,7 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <sstream>
 
+#include "analysis/fit/batch_fit.hpp"
 #include "analysis/fit/predict.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/stats/random.hpp"
@@ -167,6 +174,74 @@ TEST(StepTable, AFarBatchWidensTheInterval) {
   EXPECT_EQ(near.exposed_s, 0.0);
 }
 
+// One worker's steps hold 20 ms that no batch shortens: beyond the measured batches compute goes on by the fitted line.
+TEST(StepTable, BeyondTheMeasuredBatchesComputeFollowsTheirLaw) {
+  stats::Random random(4);
+  const auto alone = [](std::int64_t batch) { return 0.02 + 0.001 * static_cast<double>(batch); };
+  int covered = 0, asked = 0;
+  double two_doublings = 0.0, off = 0.0;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<StepRow> rows;
+    for (const std::int64_t workers : {1, 2, 4})
+      for (const std::int64_t batch : {16, 32, 64, 128})
+        rows.push_back({workers, 1, batch, alone(batch) * std::exp(0.03 * random.normal()), workers});
+    const StepTable table(rows);
+    ASSERT_TRUE(table.batch_law().usable) << table.batch_law().status;
+    for (const std::int64_t batch : {4, 512}) {
+      const TablePrediction prediction = table.predict({1, 1, batch, 0.0, 1});
+      const double once = alone(batch) * std::exp(0.03 * random.normal());
+      covered += prediction.low_s <= once && once <= prediction.high_s;
+      ++asked;
+      off += std::abs(prediction.step_s / alone(batch) - 1.0);
+      EXPECT_THAT(prediction.note, HasSubstr("compute of this batch: "));
+      if (batch == 512) two_doublings = prediction.high_s / prediction.low_s;
+    }
+    EXPECT_LT(table.predict({1, 1, 64, 0.0, 1}).high_s / table.predict({1, 1, 64, 0.0, 1}).low_s, two_doublings);
+    EXPECT_THAT(table.predict({1, 1, 64, 0.0, 1}).note, testing::Not(HasSubstr("compute of this batch")));
+  }
+  EXPECT_GE(covered, asked * 85 / 100) << covered << " of " << asked;
+  EXPECT_LT(off / asked, 0.1);
+}
+
+// Measured on one T4 at up to half of the largest batch, what the others took: the line is nearer than proportion.
+TEST(StepTable, TheLawOfMeasuredBatchesIsNearerThanProportion) {
+  const char* folder = std::getenv("DDPPROF_DATA_DIR");
+  if (folder == nullptr || !std::filesystem::exists(std::filesystem::path(folder) / "pollux"))
+    GTEST_SKIP() << "DDPPROF_DATA_DIR holds no pollux";
+  for (const std::string model : {"bert", "cifar10", "imagenet"}) {
+    std::ifstream file(std::filesystem::path(folder) / "pollux" / model / "placements.csv");
+    std::vector<BatchPoint> all, small;
+    std::string line;
+    while (std::getline(file, line)) {
+      if (!line.starts_with("1,")) continue;
+      std::istringstream cells(line.substr(2));
+      BatchPoint point;
+      char comma = 0;
+      cells >> point.batch >> comma >> point.passes_s;
+      point.noise = 0.03;
+      point.level = 1;
+      all.push_back(point);
+    }
+    ASSERT_GE(all.size(), 5U) << model;
+    for (const BatchPoint& point : all)
+      if (2 * point.batch <= all.back().batch) small.push_back(point);
+    const BatchFit fit = fit_batches(small);
+    ASSERT_TRUE(fit.usable) << fit.status;
+    double law = 0.0, proportion = 0.0, count = 0.0;
+    for (const BatchPoint& point : all) {
+      if (2 * point.batch <= all.back().batch) continue;
+      const auto from = static_cast<double>(small.back().batch), to = static_cast<double>(point.batch);
+      law += std::abs(small.back().passes_s * fit.ratio(from, to) / point.passes_s - 1.0);
+      proportion += std::abs(small.back().passes_s * to / from / point.passes_s - 1.0);
+      count += 1.0;
+    }
+    std::cout << model << ": " << fit.status << "; mean error beyond " << 100.0 * law / count << " %, in proportion "
+              << 100.0 * proportion / count << " %\n";
+    EXPECT_LT(law / count, 0.05) << model;
+    EXPECT_LT(law, 0.5 * proportion) << model;
+  }
+}
+
 TEST(StepTable, SameRowsSameBytes) {
   const auto once = StepTable(measured(4, 0.03, 2)).predict({32, 16, 32, 0.0, 2});
   const auto again = StepTable(measured(4, 0.03, 2)).predict({32, 16, 32, 0.0, 2});
@@ -194,6 +269,12 @@ TEST(StepTable, SaysWhatTheRowsCannotCarry) {
   const StepTable one_batch({{1, 1, 8, 0.1, 1}, {2, 2, 8, 0.12, 1}, {4, 4, 8, 0.13, 1}});
   EXPECT_THAT(refusal([&] { one_batch.predict({8, 8, 16, 0.0, 1}); }), HasSubstr("only a batch of 8 a worker"));
   EXPECT_GT(one_batch.predict({8, 8, 8, 0.0, 1}).step_s, 0.1);
+  const StepTable odd({{1, 1, 8, 0.1, 1}, {1, 1, 16, 0.06, 1}, {2, 1, 8, 0.12, 2}, {2, 1, 16, 0.14, 2}});
+  EXPECT_THAT(refusal([&] {
+                odd.predict({2, 1, 32, 0.0, 2});
+              }),
+              HasSubstr("with 16 at N = 1: more samples cannot take less; measure these batches again"));
+  EXPECT_GT(odd.predict({2, 1, 16, 0.0, 2}).step_s, 0.0);
 }
 
 }  // namespace
