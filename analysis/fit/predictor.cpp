@@ -253,12 +253,18 @@ double Predictor::largest_correction() const {
 std::string Predictor::note(std::int64_t workers) const {
   std::string text;
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
+  const std::string batch =
+      compute().batch.usable
+          ? "for " + std::to_string(profiles().begin()->second.batch_per_worker) + " samples a worker and micro-batch"
+          : "";
   const Machine machine = machine_for(workers);
   const Calibration used = calibration(calibrations_, machine);
   if (measured_on(machine)) {
     add("measured; the model alone is off by " + percent(std::exp(-used.raw) - 1.0));
+    if (!batch.empty()) add(batch);
     return text;
   }
+  if (!batch.empty()) add(batch);
   if (options_.dedicated) {
     add("every rank has the cores of one rank at N = " + std::to_string(profiles().begin()->first));
   } else if (machine.device != "cuda" && machine.crowding() > 1.0) {
@@ -282,8 +288,6 @@ std::string Predictor::note(std::int64_t workers) const {
   if (strategy_ == "dp" && (asked_dedicated_ || (options_.gpus_per_node > 0 && workers > options_.gpus_per_node)))
     add("DataParallel is one process: all its replicas are on one host" +
         std::string(asked_dedicated_ ? ", as measured" : ""));
-  if (compute().batch.usable)
-    add("for " + std::to_string(profiles().begin()->second.batch_per_worker) + " samples a worker and micro-batch");
   if (models_.measured.mixed) add("other workloads of the database are left out");
   if (workers > 4 * largest_measured())
     add("far beyond the largest measured N = " + std::to_string(largest_measured()));
