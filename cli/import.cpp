@@ -1,4 +1,5 @@
-// ddpprof import: makes a database of what ranks left that somebody else started, then concludes as `ddpprof run` does.
+// ddpprof import: makes a database of what somebody else started: folders that ddpprof worker's ranks left, or other
+// profilers' traces.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -16,8 +17,10 @@
 
 #include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
+#include "cli/import_traces.hpp"
 #include "cli/output_format.hpp"
 #include "cli/output_path.hpp"
+#include "cli/rank_folder.hpp"
 #include "cli/rank_runs.hpp"
 #include "cli/subcommand.hpp"
 #include "cli/sweep.hpp"
@@ -30,19 +33,36 @@ namespace fs = std::filesystem;
 class Import : public Subcommand {
  public:
   std::string_view name() const override { return "import"; }
-  std::string_view summary() const override { return "Make a database of what ddpprof worker's ranks left"; }
+  std::string_view summary() const override {
+    return "Make a database of PyTorch profiler traces, or of what ddpprof worker's ranks left";
+  }
 
   void declare(CLI::App& app) override {
-    app.add_option("folders", folders_, "Folders that ddpprof worker wrote: of several world sizes, of several hosts")
+    app.add_option(
+           "inputs", folders_,
+           "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern), or folders "
+           "that ddpprof worker wrote")
         ->required();
     app.add_option("--out", out_, "Database to write")->required();
     app.add_option("--format", format_, format_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
-    app.add_flag("--partial", partial_, "Import runs of which ranks are missing, marked as such");
+    app.add_flag("--partial", partial_, "Import runs of which ranks are missing, marked as such (worker's folders)");
+    app.add_option("--batch-per-worker", batch_per_worker_,
+                   "Samples that a rank trains on at a time, where traces do not say")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, where traces do not say")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--nodes", nodes_, "Hosts that the ranks ran on (traces do not say; default 1)")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--model", model_, "Name of the model (default: from the first trace's name)");
+    app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
   }
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
+    if (!any_rank_folder())
+      return import_trace_files(
+          {folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_, nodes_, model_, format}, context);
     std::vector<std::string> notes;
     const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);
     const scenario::Scenario scenario = common_scenario(runs);
@@ -77,6 +97,10 @@ class Import : public Subcommand {
   }
 
  private:
+  bool any_rank_folder() const {
+    return std::any_of(folders_.begin(), folders_.end(), [](const std::string& name) { return is_rank_folder(name); });
+  }
+
   std::vector<RankRecord> read_folders(std::vector<std::string>& notes) const {
     std::vector<RankRecord> records;
     std::set<fs::path> seen;
@@ -131,8 +155,9 @@ class Import : public Subcommand {
   }
 
   std::vector<std::string> folders_;
-  std::string out_, format_ = "table";
-  bool overwrite_ = false, partial_ = false;
+  std::string out_, format_ = "table", model_;
+  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_;
+  bool overwrite_ = false, partial_ = false, no_raw_ = false;
 };
 
 }  // namespace

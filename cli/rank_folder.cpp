@@ -208,6 +208,12 @@ std::string RankRecord::place() const {
   return fmt::format("rank {} (process {} on {})", rank, start.value("pid", std::int64_t{0}), start.value("host", "?"));
 }
 
+bool is_rank_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / marker_name, error)) return true;
+  return fs::is_directory(folder, error) && !attempts_in(folder).empty();
+}
+
 std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
   if (!fs::is_directory(folder))
     throw Failure(ExitCode::usage, folder.string() + (fs::exists(folder) ? " is no folder" : ": no such folder"),

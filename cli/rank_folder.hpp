@@ -49,6 +49,9 @@ struct RankRecord {
   std::string place() const;  // "rank 1 (process 71 on gpu03)"
 };
 
+// Whether `ddpprof worker` made the folder.
+bool is_rank_folder(const std::filesystem::path& folder);
+
 // Every rank of the folder's last attempt, by rank; `older` counts the attempts left out. Throws Failure: usage when
 // it is no such folder, data when a file in it cannot be read.
 std::vector<RankRecord> read_rank_records(const std::filesystem::path& folder, int& older);

@@ -47,6 +47,10 @@ Table collectives_table(const Source&);
 Table skew_table(const Source&);
 Table clocks_table(const Source&);
 
+// Devices, of imported traces (device_tables.cpp).
+Table device_time_table(const Source&);
+Table kernels_table(const Source&);
+
 // Models (model.cpp).
 Table fit_table(const Source&);
 Table fit_parameters_table(const Source&);

@@ -100,7 +100,7 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"worker", "x.yaml", "--out", "x", "--strategy", "dpp"}, "…did you mean 'ddp'?"},
       {{"worker", "/nowhere/x.yaml", "--out", "x"}, "…/nowhere/x.yaml"},
       {{"worker", "x.yaml", "--out", "x", "--replicas", "2"}, "…ddpprof worker: --replicas is DataParallel's"},
-      {{"import", "/nowhere", "--out", "x.db"}, "…ddpprof import: /nowhere: no such folder"},
+      {{"import", "/nowhere", "--out", "x.db"}, "…ddpprof import: /nowhere: no such file or folder"},
   };
   for (const Wrong& wrong : all) {
     std::vector<std::string> arguments = wrong.arguments;

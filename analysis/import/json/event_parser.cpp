@@ -1,0 +1,235 @@
+#include "analysis/import/json/event_parser.hpp"
+
+#include <simdjson.h>
+
+#include <cstring>
+
+#include "analysis/import/json/decimal.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using simdjson::ondemand::json_type;
+using simdjson::ondemand::value;
+
+static_assert(event_padding_bytes >= simdjson::SIMDJSON_PADDING);
+
+// An error of simdjson's that ends the event.
+struct NotJson {};
+
+template <class T>
+T take(simdjson::simdjson_result<T> result) {
+  T taken;
+  if (std::move(result).get(taken) != simdjson::SUCCESS) throw NotJson{};
+  return taken;
+}
+
+class Reader {
+ public:
+  explicit Reader(Event& event) : event_(event) {}
+
+  EventFlaw read(simdjson::ondemand::object object) {
+    for (auto member : object) {
+      simdjson::ondemand::field field = take(std::move(member));
+      const std::string_view key = take(field.unescaped_key());
+      top(key, field.value());
+    }
+    return flaw_;
+  }
+
+ private:
+  static std::string_view trimmed(std::string_view token) {
+    while (!token.empty() &&
+           (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
+      token.remove_suffix(1);
+    return token;
+  }
+
+  static std::string_view text(value v) {
+    if (take(v.type()) == json_type::string) return take(v.get_string());
+    return trimmed(v.raw_json_token());
+  }
+
+  // Of a number as it is written; strings that hold one count, too (old exporters quote their ids).
+  static std::string_view number(value v) {
+    const std::string_view token = trimmed(v.raw_json_token());
+    if (token.size() >= 2 && token.front() == '"') return token.substr(1, token.find('"', 1) - 1);
+    return token;
+  }
+
+  void time(value v, std::optional<std::int64_t>& into, EventFlaw flaw) {
+    into = microseconds_to_ns(number(v));
+    if (!into) flaw_ = flaw;
+  }
+
+  void top(std::string_view key, value v) {
+    if (key == "ph") {
+      const std::string_view phase = text(v);
+      event_.phase = phase.size() == 1 ? phase.front() : 0;
+    } else if (key == "cat") {
+      event_.category = text(v);
+    } else if (key == "name") {
+      event_.name = text(v);
+    } else if (key == "pid") {
+      event_.pid = text(v);
+    } else if (key == "tid") {
+      event_.tid = text(v);
+    } else if (key == "ts") {
+      time(v, event_.start_ns, EventFlaw::bad_time);
+    } else if (key == "dur") {
+      time(v, event_.duration_ns, EventFlaw::bad_duration);
+    } else if (key == "args") {
+      if (take(v.type()) != json_type::object) return;
+      for (auto member : take(v.get_object())) {
+        simdjson::ondemand::field field = take(std::move(member));
+        const std::string_view name = take(field.unescaped_key());
+        argument(name, field.value());
+      }
+    }
+  }
+
+  void whole(value v, std::optional<std::int64_t>& into) {
+    const std::string_view token = number(v);
+    into = whole_number(token);
+    if (into || token.empty() || token == "null") return;
+    // 64-bit addresses and hashes may exceed int64, and texts stand where numbers are expected: neither is one.
+    if (token.front() == '-' || (token.front() >= '0' && token.front() <= '9') || token == "NaN")
+      flaw_ = EventFlaw::bad_argument;
+  }
+
+  // [x, y, z] or the text of it.
+  void volume(value v, std::int64_t& into) {
+    if (take(v.type()) != json_type::array) return;
+    std::int64_t product = 1;
+    for (auto element : take(v.get_array())) {
+      const std::optional<std::int64_t> extent = whole_number(take(std::move(element)).raw_json_token());
+      if (!extent || *extent < 0 || __builtin_mul_overflow(product, *extent, &product)) {
+        flaw_ = EventFlaw::bad_argument;
+        return;
+      }
+    }
+    into = product;
+  }
+
+  void shapes(value v, std::string_view& into) {
+    if (take(v.type()) == json_type::array)
+      into = take(take(v.get_array()).raw_json());
+    else
+      into = text(v);
+  }
+
+  void argument(std::string_view key, value v) {
+    Event::Arguments& into = event_.arguments;
+    if (key.empty()) return;
+    switch (key.front()) {
+      case 'c':
+        if (key == "correlation") whole(v, into.correlation);
+        if (key == "cbid") whole(v, into.callback);
+        break;
+      case 'E':
+        if (key == "External id") whole(v, into.external_id);
+        break;
+      case 'e':
+        if (key == "external id") whole(v, into.external_id);
+        break;
+      case 's':
+        if (key == "stream") whole(v, into.stream);
+        if (key == "shared memory") whole(v, into.shared_bytes);
+        break;
+      case 'd':
+        if (key == "device") whole(v, into.device);
+        if (key == "dtype") into.dtype = text(v);
+        break;
+      case 'b':
+        if (key == "bytes") whole(v, into.bytes);
+        if (key == "block") volume(v, into.block);
+        break;
+      case 'g':
+        if (key == "grid") volume(v, into.grid);
+        break;
+      case 'r':
+        if (key == "registers per thread") whole(v, into.registers);
+        break;
+      case 'k':
+        if (key == "kernel") into.kernel = text(v);
+        break;
+      case 'n':
+        if (key == "name") into.label = text(v);
+        break;
+      case 'l':
+        if (key == "labels") into.label = text(v);
+        break;
+      case 'S':
+        if (key == "Sequence number") whole(v, into.sequence_number);
+        if (key == "Seq") whole(v, into.collective_sequence);
+        break;
+      case 'F':
+        if (key == "Fwd thread id") whole(v, into.forward_thread);
+        break;
+      case 'C':
+        if (key == "Collective name") into.collective = text(v);
+        break;
+      case 'I':
+        if (key == "In msg nelems") whole(v, into.in_elements);
+        if (key == "Input Dims" || key == "Input dims") shapes(v, into.input_shapes);
+        if (key == "Input type") shapes(v, into.input_types);
+        break;
+      case 'O':
+        if (key == "Out msg nelems") whole(v, into.out_elements);
+        break;
+      case 'G':
+        if (key == "Group size") whole(v, into.group_size);
+        break;
+      case 'P':
+        if (key == "Process Group Name") into.group = text(v);
+        if (key == "Process Group Description") into.group_description = text(v);
+        if (key == "Process Group Ranks") shapes(v, into.group_ranks);
+        break;
+      default:
+        break;
+    }
+  }
+
+  Event& event_;
+  EventFlaw flaw_ = EventFlaw::none;
+};
+
+}  // namespace
+
+std::string_view to_string(EventFlaw flaw) {
+  switch (flaw) {
+    case EventFlaw::none:
+      return "sound";
+    case EventFlaw::not_json:
+      return "not JSON";
+    case EventFlaw::bad_time:
+      return "`ts` is not a number of microseconds";
+    case EventFlaw::bad_duration:
+      return "`dur` is not a number of microseconds";
+    case EventFlaw::bad_argument:
+      return "a number in `args` is none";
+  }
+  return "unknown";
+}
+
+struct EventParser::State {
+  simdjson::ondemand::parser parser;
+};
+
+EventParser::EventParser() : state_(std::make_unique<State>()) {}
+EventParser::~EventParser() = default;
+EventParser::EventParser(EventParser&&) noexcept = default;
+EventParser& EventParser::operator=(EventParser&&) noexcept = default;
+
+EventFlaw EventParser::parse(std::string_view text, Event& event) {
+  event = {};
+  try {
+    const simdjson::padded_string_view padded(text.data(), text.size(), text.size() + event_padding_bytes);
+    simdjson::ondemand::document document = take(state_->parser.iterate(padded));
+    return Reader(event).read(take(document.get_object()));
+  } catch (const NotJson&) {
+    return EventFlaw::not_json;
+  }
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,361 @@
+#include "analysis/import/kineto/kineto_reader.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "analysis/import/kineto/shapes.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using nlohmann::json;
+
+std::string lower(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+bool ends_in_backward(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  return name.ends_with("Backward") && name.find(':') == std::string_view::npos;
+}
+
+// "ProfilerStep#4": 4; "ProfilerStep*" and the like have no number.
+std::optional<std::int64_t> step_number(std::string_view name) {
+  const std::size_t hash = name.find('#');
+  if (hash == std::string_view::npos) return std::nullopt;
+  std::int64_t number = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + hash + 1, end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+KinetoReader::Kind KinetoReader::kind_of(std::string_view category) {
+  static const std::map<std::string, Kind, std::less<>> kinds = {
+      {"kernel", Kind::kernel},
+      {"concurrent_kernel", Kind::kernel},
+      {"gpu_memcpy", Kind::copy},
+      {"memcpy", Kind::copy},
+      {"gpu_memset", Kind::set},
+      {"memset", Kind::set},
+      {"cuda_runtime", Kind::runtime},
+      {"runtime", Kind::runtime},
+      {"hip_runtime", Kind::runtime},
+      {"xpu_runtime", Kind::runtime},
+      {"cuda_driver", Kind::driver},
+      {"driver", Kind::driver},
+      {"cpu_op", Kind::operation},
+      {"operator", Kind::operation},
+      {"user_annotation", Kind::annotation},
+      {"python_function", Kind::python},
+      {"gpu_user_annotation", Kind::ignored},
+      {"ac2g", Kind::ignored},
+      {"async", Kind::ignored},
+      {"async_cpu_to_gpu", Kind::ignored},
+      {"async_gpu", Kind::ignored},
+      {"fwdbwd", Kind::ignored},
+      {"forward_backward", Kind::ignored},
+      {"trace", Kind::ignored},
+      {"cpu_instant_event", Kind::ignored},
+      {"overhead", Kind::ignored},
+      {"cuda_sync", Kind::ignored},
+      {"cuda_event", Kind::ignored},
+      {"python_gc", Kind::ignored},
+  };
+  const auto found = kinds.find(lower(category));
+  return found == kinds.end() ? Kind::unknown : found->second;
+}
+
+KinetoReader::Kind KinetoReader::kind(std::string_view category) {
+  if (category == last_category_) return last_kind_;
+  auto found = kinds_.find(category);
+  if (found == kinds_.end()) found = kinds_.emplace(std::string(category), kind_of(category)).first;
+  last_category_ = found->first;
+  return last_kind_ = found->second;
+}
+
+void KinetoReader::refuse(std::string_view why, std::uint64_t offset) {
+  Refused& refused = refused_[std::string(why)];
+  if (refused.count++ == 0) refused.first_offset = offset;
+}
+
+void KinetoReader::damage(std::uint64_t offset, std::string_view what) { refuse(what, offset); }
+
+void KinetoReader::event(const Event& event, std::uint64_t offset) {
+  if (event.phase == 'M') {
+    metadata(event);
+    return;
+  }
+  if (event.phase == 0) {
+    refuse("an event without `ph`", offset);
+    return;
+  }
+  if (event.phase != 'X') {
+    ++passed_over_[std::string("ph ") + event.phase];
+    return;
+  }
+  const Kind kind = this->kind(event.category);
+  if (kind == Kind::ignored || kind == Kind::unknown) {
+    ++passed_over_[event.category.empty() ? "without a category" : std::string(event.category)];
+    return;
+  }
+  if (!event.start_ns) return refuse("an event without `ts`", offset);
+  if (!event.duration_ns) return refuse("an event without `dur`", offset);
+  if (event.name.empty()) return refuse("an event without a name", offset);
+  if (*event.duration_ns < 0) return refuse("a negative duration", offset);
+  Span time{*event.start_ns, 0};
+  if (*event.start_ns < 0 || __builtin_add_overflow(*event.start_ns, *event.duration_ns, &time.end_ns))
+    return refuse("a time that cannot be", offset);
+  ++taken_;
+  switch (kind) {
+    case Kind::kernel:
+    case Kind::copy:
+    case Kind::set:
+      return device_event(event, kind, time);
+    case Kind::runtime:
+    case Kind::driver:
+      return call_event(event, kind, time);
+    default:
+      return host_event(event, kind, time);
+  }
+}
+
+void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
+  const Event::Arguments& arguments = event.arguments;
+  RawSlice raw;
+  raw.slice.start_ns = time.start_ns;
+  raw.slice.end_ns = time.end_ns;
+  // AMD's traces call a kernel by its launch and name it in `args`.
+  const std::string_view name = arguments.kernel.empty() ? event.name : arguments.kernel;
+  raw.slice.name = rank_.names.intern(name);
+  raw.slice.device = static_cast<std::int32_t>(arguments.device ? *arguments.device : number_of(event.pid));
+  raw.slice.stream = static_cast<std::int32_t>(arguments.stream ? *arguments.stream : number_of(event.tid));
+  raw.slice.work = kind == Kind::copy ? Work::copy : kind == Kind::set ? Work::set : Work::compute;
+  if (kind == Kind::kernel && is_collective_kernel(name)) raw.slice.work = Work::communication;
+  raw.correlation = arguments.correlation.value_or(-1);
+  raw.grid = arguments.grid;
+  raw.block = arguments.block;
+  raw.registers = arguments.registers.value_or(0);
+  raw.shared_bytes = arguments.shared_bytes.value_or(0);
+  raw.bytes = arguments.bytes.value_or(0);
+  rank_.slices.add(raw.slice, arguments.correlation ? arguments.correlation : arguments.external_id);
+  raw_.slice(raw);
+  if (raw.slice.work != Work::communication) return;
+  CollectiveRun run;
+  run.time = time;
+  run.op = collective_op(arguments.collective.empty() ? name : arguments.collective);
+  if (const std::int32_t bytes = element_bytes(arguments.dtype); bytes > 0)
+    run.bytes = bytes * std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
+  run.correlation = arguments.correlation;
+  run.external_id = arguments.external_id;
+  run.sequence = arguments.collective_sequence;
+  run.group = group_of(event);
+  run.group_size = arguments.group_size.value_or(0);
+  run.stream = raw.slice.stream;
+  rank_.runs.push_back(run);
+}
+
+void KinetoReader::call_event(const Event& event, Kind kind, Span time) {
+  RawCall raw;
+  raw.tid = number_of(event.tid);
+  raw.correlation = event.arguments.correlation.value_or(event.arguments.external_id.value_or(-1));
+  raw.callback = event.arguments.callback.value_or(0);
+  raw.start_ns = time.start_ns;
+  raw.end_ns = time.end_ns;
+  raw.name = rank_.names.intern(event.name);
+  raw.driver = kind == Kind::driver;
+  if (raw.correlation >= 0) rank_.slices.add_call(raw.correlation, time.start_ns);
+  rank_.saw_host(time.start_ns, time.end_ns);
+  raw_.call(raw);
+}
+
+void KinetoReader::host_event(const Event& event, Kind kind, Span time) {
+  if (annotation_domain_ == 0) {
+    operation_domain_ = rank_.names.intern("operation");
+    annotation_domain_ = rank_.names.intern("annotation");
+    python_domain_ = rank_.names.intern("python");
+  }
+  RawRange raw;
+  raw.tid = number_of(event.tid);
+  raw.start_ns = time.start_ns;
+  raw.end_ns = time.end_ns;
+  raw.name = rank_.names.intern(event.name);
+  raw.domain = kind == Kind::annotation ? annotation_domain_
+               : kind == Kind::python   ? python_domain_
+                                        : operation_domain_;
+  rank_.saw_host(time.start_ns, time.end_ns);
+  raw_.range(raw);
+  if (kind != Kind::python) mark(event, time);
+}
+
+void KinetoReader::mark(const Event& event, Span time) {
+  const std::string_view name = event.name;
+  const Event::Arguments& arguments = event.arguments;
+  switch (name.front()) {
+    case 'P':
+      if (!name.starts_with("ProfilerStep")) break;
+      rank_.steps.push_back(
+          {step_number(name).value_or(static_cast<std::int64_t>(rank_.steps.size())), std::string(name), time});
+      return;
+    case 'D':
+      if (name == "DistributedDataParallel.forward") rank_.forwards.push_back(time);
+      break;
+    case 'O':
+      if (name.starts_with("Optimizer.step")) rank_.optimizers.push_back(time);
+      break;
+    case 'e':
+      if (name.starts_with("enumerate(DataLoader)")) rank_.data_waits.push_back(time);
+      break;
+    case 't':
+      if (name == "torch::autograd::AccumulateGrad") {
+        GradientMark gradient;
+        gradient.ready_ns = time.end_ns;
+        const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types);
+        if (input) {
+          gradient.numel = input->elements;
+          gradient.element_bytes = input->element_bytes;
+          gradient.shape = rank_.names.intern(input->shape);
+        }
+        rank_.gradients.push_back(gradient);
+        return;
+      }
+      break;
+    case 'c':
+      if (name.starts_with("c10d::")) return host_collective(event, time, false);
+      break;
+    case 'r':
+      if (name == "record_param_comms") return host_collective(event, time, false);
+      break;
+    case 'g':
+      if (name.starts_with("gloo:")) return host_collective(event, time, true);
+      break;
+    case 'u':
+      if (name.starts_with("ucc:")) return host_collective(event, time, true);
+      break;
+    case 'm':
+      if (name.starts_with("mpi:")) return host_collective(event, time, true);
+      break;
+    default:
+      break;
+  }
+  if (name.starts_with("autograd::engine::evaluate_function") || ends_in_backward(name))
+    rank_.backward_ops.push({time.start_ns, time.end_ns});
+  if (name.starts_with("aten::") && !arguments.input_shapes.empty())
+    if (const std::optional<std::int64_t> batch = batch_of(name, arguments.input_shapes))
+      batches_.emplace_back(time.start_ns, *batch);
+}
+
+void KinetoReader::host_collective(const Event& event, Span time, bool by_backend) {
+  const Event::Arguments& arguments = event.arguments;
+  std::int64_t bytes = 0;
+  if (const std::int32_t size = element_bytes(arguments.dtype); size > 0)
+    bytes = size * std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
+  if (bytes == 0)
+    if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types))
+      bytes = input->elements * std::max(input->element_bytes, 0);
+  const CollectiveOp op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
+  if (by_backend) {
+    CollectiveRun run;
+    run.time = time;
+    run.op = op;
+    run.bytes = bytes;
+    run.external_id = arguments.external_id;
+    run.group = group_of(event);
+    run.on_host = true;
+    rank_.runs.push_back(run);
+    if (rank_.backend.empty()) rank_.backend = std::string(event.name.substr(0, event.name.find(':')));
+    return;
+  }
+  CollectiveCall call;
+  call.time = time;
+  call.op = op;
+  call.bytes = bytes;
+  call.tid = number_of(event.tid);
+  call.external_id = arguments.external_id;
+  call.sequence = arguments.collective_sequence;
+  call.group = group_of(event);
+  call.group_size = arguments.group_size.value_or(0);
+  call.outer = event.name.starts_with("c10d::");
+  rank_.calls.push_back(call);
+}
+
+std::uint32_t KinetoReader::group_of(const Event& event) {
+  const Event::Arguments& arguments = event.arguments;
+  if (arguments.group.empty()) return 0;
+  std::string text(arguments.group);
+  const std::vector<std::int64_t> ranks = whole_numbers(arguments.group_ranks);
+  // Halves of a world may both be called "1": their ranks tell them apart.
+  if (!ranks.empty()) text.append(" ").append(arguments.group_ranks);
+  const std::uint32_t group = rank_.names.intern(text);
+  if (!ranks.empty()) rank_.group_ranks.try_emplace(group, ranks);
+  return group;
+}
+
+void KinetoReader::metadata(const Event& event) {
+  if (event.name == "process_name" && rank_.process.empty() && !event.arguments.label.empty()) {
+    std::int64_t pid = 0;
+    const auto [end, error] = std::from_chars(event.pid.data(), event.pid.data() + event.pid.size(), pid);
+    // Devices are processes, too, with small numbers.
+    if (error == std::errc{} && end == event.pid.data() + event.pid.size() && pid > 64) {
+      rank_.process = std::string(event.arguments.label);
+      rank_.pid = pid;
+    }
+  }
+}
+
+std::int64_t KinetoReader::number_of(std::string_view id) {
+  std::int64_t number = 0;
+  const char* end = id.data() + id.size();
+  const auto [stop, error] = std::from_chars(id.data(), end, number);
+  if (error == std::errc{} && stop == end) return number;
+  // Numbers that no thread has.
+  return odd_ids_.try_emplace(std::string(id), -1 - static_cast<std::int64_t>(odd_ids_.size())).first->second;
+}
+
+void KinetoReader::member(std::string_view key, std::string_view text) {
+  const json value = json::parse(text, nullptr, false);
+  if (value.is_discarded()) return refuse("a member that is not JSON", 0);
+  const auto whole = [](const json& object, const char* name) -> std::optional<std::int64_t> {
+    const auto found = object.find(name);
+    if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+    return found->get<std::int64_t>();
+  };
+  if (key == "distributedInfo" && value.is_object()) {
+    rank_.rank = whole(value, "rank");
+    rank_.world_size = whole(value, "world_size");
+    if (const auto backend = value.find("backend"); backend != value.end() && backend->is_string())
+      rank_.backend = lower(backend->get<std::string>());
+    if (const auto nccl = value.find("nccl_version"); nccl != value.end() && nccl->is_string())
+      rank_.versions["nccl"] = nccl->get<std::string>();
+  } else if (key == "deviceProperties" && value.is_array()) {
+    for (const json& device : value)
+      if (device.is_object()) {
+        const auto name = device.find("name");
+        if (name != device.end() && name->is_string()) rank_.devices.push_back(name->get<std::string>());
+      }
+  } else if (key == "baseTimeNanoseconds" && value.is_number_integer()) {
+    rank_.base_ns = value.get<std::int64_t>();
+  } else if ((key == "schemaVersion" || key == "cuda_runtime_version" || key == "cuda_driver_version") &&
+             value.is_number_integer()) {
+    rank_.versions[std::string(key)] = std::to_string(value.get<std::int64_t>());
+  }
+}
+
+void KinetoReader::finish() {
+  raw_.flush();
+  rank_.events = taken_;
+  std::int64_t from_ns = INT64_MIN;
+  for (const Span& forward : rank_.forwards)
+    if (from_ns == INT64_MIN || forward.start_ns < from_ns) from_ns = forward.start_ns;
+  const std::pair<std::int64_t, std::int64_t>* first = nullptr;
+  for (const auto& candidate : batches_)
+    if (candidate.first >= from_ns && (!first || candidate.first < first->first)) first = &candidate;
+  if (first) rank_.batch = first->second;
+}
+
+}  // namespace ddpprof::import

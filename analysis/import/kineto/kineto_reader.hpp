@@ -1,0 +1,77 @@
+// What a PyTorch profiler's event means, from torch 1.8 to 2.11, on NVIDIA's and AMD's devices or none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/import/json/trace_reader.hpp"
+#include "analysis/import/trace/rank_trace.hpp"
+#include "analysis/import/trace/raw_collector.hpp"
+
+namespace ddpprof::import {
+
+// Events that were not taken, by reason; none is lost silently.
+struct Refused {
+  std::int64_t count = 0;
+  std::uint64_t first_offset = 0;
+};
+
+class KinetoReader : public TraceVisitor {
+ public:
+  KinetoReader(RankTrace& rank, RawCollector& raw) : rank_(rank), raw_(raw) {}
+
+  void event(const Event&, std::uint64_t offset) override;
+  void member(std::string_view key, std::string_view json) override;
+  void damage(std::uint64_t offset, std::string_view what) override;
+  // After the last event.
+  void finish();
+
+  const std::map<std::string, Refused>& refused() const { return refused_; }               // events that make no sense
+  const std::map<std::string, std::int64_t>& passed_over() const { return passed_over_; }  // of kinds that are not read
+  std::int64_t taken() const { return taken_; }
+
+ private:
+  enum class Kind : std::uint8_t {
+    unknown,
+    kernel,
+    copy,
+    set,
+    runtime,
+    driver,
+    operation,   // of the CPU
+    annotation,  // record_function on the CPU
+    python,
+    ignored,  // arrows, instants, annotations repeated on the device
+  };
+  static Kind kind_of(std::string_view category);
+  Kind kind(std::string_view category);
+
+  void device_event(const Event&, Kind, Span);
+  void call_event(const Event&, Kind, Span);
+  void host_event(const Event&, Kind, Span);
+  void mark(const Event&, Span);
+  void host_collective(const Event&, Span, bool by_backend);
+  void metadata(const Event&);
+  void refuse(std::string_view why, std::uint64_t offset);
+  std::int64_t number_of(std::string_view id);
+  std::uint32_t group_of(const Event&);
+
+  RankTrace& rank_;
+  RawCollector& raw_;
+  std::map<std::string, Refused> refused_;
+  std::map<std::string, std::int64_t> passed_over_;
+  std::map<std::string, Kind, std::less<>> kinds_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> batches_;  // start and leading extent of operations on the input
+  std::map<std::string, std::int64_t, std::less<>> odd_ids_;    // pids and tids that are no numbers
+  std::string last_category_;
+  Kind last_kind_ = Kind::unknown;
+  std::uint32_t operation_domain_ = 0, annotation_domain_ = 0, python_domain_ = 0;
+  std::int64_t taken_ = 0;
+};
+
+}  // namespace ddpprof::import

@@ -1,0 +1,104 @@
+#include "analysis/import/kineto/shapes.hpp"
+
+#include <charconv>
+
+#include "analysis/import/trace/rank_trace.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+// The innermost list that begins first at or after `at`, and where it ends.
+std::optional<std::string_view> innermost(std::string_view text, std::size_t& at) {
+  const std::size_t close = text.find(']', at);
+  if (close == std::string_view::npos) return std::nullopt;
+  const std::size_t open = text.rfind('[', close);
+  if (open == std::string_view::npos || open < at) return std::nullopt;
+  at = close + 1;
+  return text.substr(open, close + 1 - open);
+}
+
+// "[64, 784]" of a list of lists, by place; none where that place holds no shape.
+std::optional<std::string_view> shape_at(std::string_view shapes, int place) {
+  if (shapes.size() < 2 || shapes.front() != '[') return std::nullopt;
+  std::size_t at = 1;
+  int seen = 0;
+  while (at < shapes.size()) {
+    if (shapes[at] == '[') {
+      int depth = 0;
+      const std::size_t begin = at;
+      for (; at < shapes.size(); ++at) {
+        if (shapes[at] == '[') ++depth;
+        if (shapes[at] == ']' && --depth == 0) break;
+      }
+      if (at == shapes.size()) return std::nullopt;
+      ++at;
+      if (seen == place) return shapes.substr(begin, at - begin);
+      ++seen;
+    } else {
+      ++at;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> whole_numbers(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '[' || c == ']' || c == ',' || c == ' ' || c == '"') {
+      ++at;
+      continue;
+    }
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    if (error != std::errc{}) return {};
+    numbers.push_back(number);
+    at = static_cast<std::size_t>(end - text.data());
+  }
+  return numbers;
+}
+
+std::optional<FirstInput> first_input(std::string_view shapes, std::string_view types) {
+  if (shapes.empty()) return std::nullopt;
+  const std::optional<std::string_view> first = shape_at(shapes, 0);
+  if (!first) return std::nullopt;
+  std::size_t at = 0;
+  const std::optional<std::string_view> shape = innermost(*first, at);
+  if (!shape) return std::nullopt;
+  // A list of tensors counts as one message: the sum of its members.
+  FirstInput input;
+  input.shape = std::string(*shape);
+  std::optional<std::string_view> member = shape;
+  while (member) {
+    std::int64_t product = 1;
+    for (const std::int64_t extent : whole_numbers(*member))
+      if (extent < 0 || __builtin_mul_overflow(product, extent, &product)) return std::nullopt;
+    if (__builtin_add_overflow(input.elements, product, &input.elements)) return std::nullopt;
+    member = innermost(*first, at);
+  }
+  const std::size_t open = types.find('"');
+  if (open != std::string_view::npos) {
+    const std::size_t close = types.find('"', open + 1);
+    if (close != std::string_view::npos) input.element_bytes = element_bytes(types.substr(open + 1, close - open - 1));
+  }
+  return input;
+}
+
+std::optional<std::int64_t> batch_of(std::string_view operation, std::string_view shapes) {
+  int place = -1;
+  for (const std::string_view name :
+       {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::convolution", "aten::linear", "aten::addmm"})
+    if (operation == name) place = operation == "aten::addmm" ? 1 : 0;
+  if (operation == "aten::embedding") place = 1;
+  if (place < 0) return std::nullopt;
+  const std::optional<std::string_view> shape = shape_at(shapes, place);
+  if (!shape) return std::nullopt;
+  const std::vector<std::int64_t> extents = whole_numbers(*shape);
+  if (extents.empty() || extents.front() < 1) return std::nullopt;
+  return extents.front();
+}
+
+}  // namespace ddpprof::import

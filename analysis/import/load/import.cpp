@@ -1,0 +1,275 @@
+#include "analysis/import/load/import.hpp"
+
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "analysis/import/bytes/byte_source.hpp"
+#include "analysis/import/load/clocks.hpp"
+#include "analysis/import/load/ranks.hpp"
+#include "analysis/import/load/row_writer.hpp"
+#include "analysis/ingest/measurement_writer.hpp"
+#include "tracer/store/inserter.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::LoadedShard;
+using ingest::Severity;
+
+std::string model_name(const std::filesystem::path& file) {
+  std::string name = file.filename().string();
+  for (const std::string_view end : {".gz", ".zst", ".json", ".pt.trace", ".sqlite"})
+    if (name.ends_with(end)) name.resize(name.size() - end.size());
+  if (const std::size_t rank = name.rfind("rank"); rank != std::string::npos && rank > 1) {
+    name.resize(rank);
+    while (!name.empty() && (name.back() == '_' || name.back() == '-' || name.back() == '.')) name.pop_back();
+  }
+  return name.empty() ? "imported" : name;
+}
+
+class Load {
+ public:
+  Load(store::Database& database, const ImportOptions& options) : database_(database), options_(options) {}
+
+  ImportResult run() {
+    read_files();
+    const Cast cast = cast_ranks(files_);
+    result_.world_size = cast.world_size;
+    for (const Note& note : cast.notes) add(std::nullopt, note);
+    make_shards(cast);
+    write_measurement(cast);
+    match(cast);
+    ingest::MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
+    writer.write_shards(shards_);
+    writer.write_model(shards_);
+    result_.steps = writer.write_steps(shards_);
+    write_device_times();
+    store::Inserter<store::DiagnosticRow> rows(database_);
+    for (const store::DiagnosticRow& row : diagnostics_.rows(result_.measurement_id)) rows.insert(row);
+    return result_;
+  }
+
+ private:
+  void add(std::optional<std::int64_t> rank, const Note& note) {
+    diagnostics_.add(rank, note.severity, note.code, note.count, note.message, note.advice);
+  }
+
+  void read_files() {
+    const std::size_t count = options_.files.size();
+    const std::size_t cores = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
+                                                   : std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t lanes = std::min(count, cores);
+    ReadOptions read;
+    read.training = {options_.batch_per_worker, options_.parameter_bytes};
+    read.sort.bound_bytes = options_.memory_bytes / lanes;
+    read.sort.folder = options_.temporary_folder;
+    std::vector<std::optional<ReadRank>> results(count);
+    std::vector<std::exception_ptr> failures(count);
+    first_shard_ = ingest::next_id(database_, "shard");
+    {
+      RowWriter writer(database_, first_shard_, lanes);
+      std::vector<std::thread> threads;
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        threads.emplace_back([&, lane] {
+          for (std::size_t i = lane; i < count; i += lanes) try {
+              results[i] =
+                  read_kineto_file(options_.files[i], read, options_.keep_raw ? &writer.lane(lane) : nullptr, i);
+            } catch (...) {
+              failures[i] = std::current_exception();
+            }
+          writer.end_lane(lane);
+        });
+      for (std::thread& thread : threads) thread.join();
+      writer.close();
+    }
+    keep_sound(results, failures);
+  }
+
+  // Of several files those that cannot be used are told and left out; of one, or when none can, that is the answer.
+  void keep_sound(std::vector<std::optional<ReadRank>>& results, const std::vector<std::exception_ptr>& failures) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i]) {
+        files_.push_back(std::move(*results[i]));
+        sources_.push_back(i);
+        continue;
+      }
+      forget_raw(i);
+      try {
+        std::rethrow_exception(failures[i]);
+      } catch (const ImportError& error) {
+        unusable_.emplace_back(error.what());
+      } catch (const OpenError& error) {
+        unusable_.emplace_back(error.what());
+      }
+    }
+    if (files_.empty()) throw ImportError(fmt::format("{}", fmt::join(unusable_, "\n")));
+    for (const std::string& why : unusable_)
+      add(std::nullopt, {Severity::error, "file_unusable", 1, why, "the other files are imported without it"});
+  }
+
+  void forget_raw(std::size_t source) {
+    for (const char* table : {"range", "kernel", "memcpy", "api_call"})
+      database_.sql().exec(fmt::format("DELETE FROM \"{}\" WHERE shard_id = {}", table,
+                                       first_shard_ + static_cast<std::int64_t>(source)));
+  }
+
+  void make_shards(const Cast& cast) {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (!cast.ranks[i]) {
+        forget_raw(sources_[i]);
+        continue;
+      }
+      ReadRank& file = files_[i];
+      LoadedShard shard;
+      shard.shard_id = first_shard_ + static_cast<std::int64_t>(sources_[i]);
+      shard.rank = *cast.ranks[i];
+      shard.raw_kept = options_.keep_raw;
+      shard.trace = std::move(file.training.shard);
+      shard.trace.info.rank = static_cast<std::int32_t>(shard.rank);
+      for (const Note& note : file.notes) add(shard.rank, note);
+      for (const Note& note : file.training.notes) add(shard.rank, note);
+      result_.events += file.events;
+      of_shard_.push_back(i);
+      shards_.push_back(std::move(shard));
+    }
+    result_.ranks = static_cast<std::int64_t>(shards_.size());
+  }
+
+  const ReadRank& first() const { return files_[of_shard_.front()]; }
+
+  void write_measurement(const Cast& cast) {
+    const ReadRank& file = first();
+    const Training& training = file.training;
+    store::MeasurementRow row;
+    row.kind = "import";
+    row.strategy = "ddp";
+    row.world_size = cast.world_size;
+    row.repeat = repeat_of(cast.world_size);
+    row.device = training.on_device ? "cuda" : "cpu";
+    row.backend = !file.backend.empty() ? file.backend : training.on_device ? "nccl" : "gloo";
+    row.model = options_.model.empty() ? model_name(file.file) : options_.model;
+    row.parameter_count = training.parameter_count;
+    row.parameter_bytes = training.parameter_bytes;
+    row.batch_per_worker = training.batch_per_worker;
+    row.accumulation = training.accumulation;
+    row.precision = "recorded";
+    row.threads_per_rank = 1;
+    row.nodes = options_.nodes.value_or(1);
+    // How many cores there were is not recorded: enough, so that nothing is put down to crowding.
+    row.cores = (cast.world_size + row.nodes - 1) / row.nodes;
+    row.oversubscription = 0.0;
+    nlohmann::json versions = nlohmann::json::object();
+    for (const auto& [name, version] : file.versions) versions[name] = version;
+    if (!file.devices.empty()) versions["device"] = file.devices.front();
+    row.versions = versions.dump();
+    row.options = "{}";
+    row.started_utc_ns = file.base_ns;
+    const store::EventSpan& events = shards_.front().trace.events;
+    row.wall_ns = std::max<std::int64_t>(0, events.last_ns - events.first_ns);
+    if (row.started_utc_ns != 0 || events.first_ns > std::int64_t{1'000'000'000'000'000'000})
+      row.started_utc_ns += events.first_ns;
+    if (!cast.missing.empty()) {
+      row.status = "partial";
+      row.message = fmt::format("{} of {} ranks", result_.ranks, cast.world_size);
+      add(std::nullopt, {Severity::warning, "rank_missing", static_cast<std::int64_t>(cast.missing.size()),
+                         cast.missing.size() <= 16
+                             ? fmt::format("no file of rank {} of {}", fmt::join(cast.missing, ", "), cast.world_size)
+                             : fmt::format("no file of {} of {} ranks", cast.missing.size(), cast.world_size),
+                         "waiting for slower ranks cannot be told from transfer without the others' files"});
+    }
+    result_.measurement_id = store::Inserter<store::MeasurementRow>(database_).insert(row);
+  }
+
+  std::int64_t repeat_of(std::int64_t world_size) {
+    SQLite::Statement query(database_.sql(),
+                            "SELECT count(*) FROM measurement WHERE kind = 'import' AND world_size = ?");
+    query.bind(1, world_size);
+    query.executeStep();
+    return query.getColumn(0).getInt64();
+  }
+
+  void match(const Cast& cast) {
+    if (const std::int64_t unlike = number_alike(shards_); unlike > 0)
+      add(std::nullopt, {Severity::warning, "collectives_unlike", unlike,
+                         "collectives of another kind or size on another rank at the same place",
+                         "they cannot be matched: wait and transfer of them are not told apart"});
+    std::vector<ingest::RankCollectives> ranks;
+    for (LoadedShard& shard : shards_) {
+      shard.summary = ingest::summarise(shard.trace);
+      ranks.push_back({shard.rank, &shard.summary});
+    }
+    std::vector<std::int64_t> expected;
+    if (!cast.missing.empty())
+      for (std::int64_t rank = 0; rank < cast.world_size && cast.missing.size() < 4096; ++rank)
+        expected.push_back(rank);
+    if (result_.ranks > 1 || cast.world_size == 1)
+      diagnostics_.add_unmatched(ingest::match_collectives(ranks, expected));
+    const auto reference =
+        std::find_if(shards_.begin(), shards_.end(), [](const LoadedShard& s) { return s.rank == 0; });
+    for (LoadedShard& shard : shards_) {
+      if (reference == shards_.end() || &shard == &*reference)
+        shard.clock = store::align_clock({}, true);
+      else
+        shard.clock = align_by_ends(shard, *reference);
+    }
+  }
+
+  void write_device_times() {
+    store::Inserter<store::DeviceTimeRow> times(database_);
+    store::Inserter<store::KernelSummaryRow> kernels(database_);
+    store::StringInterner strings(database_);
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      const ReadRank& file = files_[of_shard_[i]];
+      std::set<std::pair<std::string, std::int64_t>> seen;
+      for (const WindowTime& window : file.training.device_times) {
+        if (!seen.emplace(window.name, window.window.start_ns).second) continue;
+        const DeviceTime& time = window.time;
+        times.insert({shards_[i].shard_id, window.name, window.window.start_ns,
+                      window.window.end_ns - window.window.start_ns, time.compute_ns, time.communication_ns,
+                      time.memory_ns, time.overlapped_ns, time.busy_ns, time.kernels, time.collective_kernels,
+                      time.copies});
+      }
+      static constexpr std::string_view kinds[] = {"compute", "communication", "copy", "set"};
+      for (const KernelTotals& kernel : file.kernels)
+        kernels.insert({shards_[i].shard_id, strings.intern(kernel.name), kinds[static_cast<std::size_t>(kernel.work)],
+                        kernel.totals.count, kernel.totals.total_ns, kernel.totals.minimum_ns,
+                        kernel.totals.maximum_ns});
+    }
+  }
+
+  store::Database& database_;
+  const ImportOptions& options_;
+  ImportResult result_;
+  std::int64_t first_shard_ = 1;
+  std::vector<ReadRank> files_;        // that could be read
+  std::vector<std::size_t> sources_;   // which of the options' files each is
+  std::vector<std::size_t> of_shard_;  // which of files_ a shard is of
+  std::vector<std::string> unusable_;
+  std::vector<LoadedShard> shards_;
+  ingest::Diagnostics diagnostics_;
+};
+
+}  // namespace
+
+ImportResult import_traces(store::Database& database, const ImportOptions& options) {
+  if (options.files.empty()) throw ImportError("no file to import");
+  try {
+    store::BulkLoad load(database);
+    const ImportResult result = Load(database, options).run();
+    load.commit();
+    return result;
+  } catch (const SQLite::Exception& failure) {
+    throw store::translate(failure, database.path());
+  }
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,141 @@
+#include "analysis/import/load/ranks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::CollectiveFact;
+using ingest::LoadedShard;
+using ingest::Severity;
+using Kind = std::pair<std::int32_t, std::int64_t>;  // operation, bytes
+
+// Facts of one communicator in the order of their numbers.
+std::vector<CollectiveFact*> of_communicator(LoadedShard& shard, std::uint64_t communicator) {
+  std::vector<CollectiveFact*> facts;
+  for (CollectiveFact& fact : shard.trace.collectives)
+    if (fact.communicator == communicator) facts.push_back(&fact);
+  return facts;
+}
+
+bool same_kinds(const std::vector<CollectiveFact*>& a, const std::vector<CollectiveFact*>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const CollectiveFact* x, const CollectiveFact* y) {
+    return x->op == y->op && x->bytes == y->bytes;
+  });
+}
+
+void number_by_step(const LoadedShard& shard, const std::vector<CollectiveFact*>& facts) {
+  const std::vector<ingest::StepFact>& steps = shard.trace.steps;
+  constexpr std::uint64_t places = std::uint64_t{1} << 24;  // collectives of one step
+  std::map<std::uint64_t, std::uint64_t> next;
+  for (CollectiveFact* fact : facts) {
+    const std::int64_t begun_ns = fact->launch_ns ? *fact->launch_ns : *fact->start_ns;
+    const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns,
+                                        [](std::int64_t t, const ingest::StepFact& s) { return t < s.time.start_ns; });
+    // Before the first step the numbers count from 0, so that nothing is confused with a step's.
+    const std::uint64_t step =
+        after == steps.begin() ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::prev(after)->step)) + 1;
+    fact->sequence = step * places + next[step]++;
+  }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> rank_in_name(const std::filesystem::path& path) {
+  std::string name = path.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::optional<std::int64_t> found;
+  for (std::size_t at = name.find("rank"); at != std::string::npos; at = name.find("rank", at + 1)) {
+    std::size_t digits = at + 4;
+    while (digits < name.size() && (name[digits] == '_' || name[digits] == '-' || name[digits] == '=')) ++digits;
+    std::int64_t rank = 0;
+    const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
+    if (error == std::errc{} && rank >= 0) found = rank;
+  }
+  return found;
+}
+
+Cast cast_ranks(std::span<const ReadRank> files) {
+  Cast cast;
+  std::map<std::int64_t, const ReadRank*> taken;
+  std::vector<std::string> by_order;
+  cast.ranks.resize(files.size());
+  std::vector<bool> decided(files.size(), false);
+  const auto give = [&](std::size_t i, std::int64_t rank) {
+    decided[i] = true;
+    const auto [other, fresh] = taken.emplace(rank, &files[i]);
+    if (fresh) {
+      cast.ranks[i] = rank;
+      return;
+    }
+    cast.notes.push_back({Severity::error, "rank_twice", 1,
+                          fmt::format("{} and {} are both rank {}: the second is left out",
+                                      other->second->file.filename().string(), files[i].file.filename().string(), rank),
+                          "import the files of one run at a time"});
+  };
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (files[i].rank) give(i, *files[i].rank);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (!decided[i])
+      if (const auto rank = rank_in_name(files[i].file)) give(i, *rank);
+  std::int64_t next = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (decided[i]) continue;
+    while (taken.contains(next)) ++next;
+    by_order.push_back(fmt::format("{} is rank {}", files[i].file.filename().string(), next));
+    give(i, next);
+  }
+  if (!by_order.empty() && files.size() > 1)
+    cast.notes.push_back(
+        {Severity::warning, "rank_by_order", static_cast<std::int64_t>(by_order.size()),
+         fmt::format("neither a file nor its name says its rank; by their order {}", fmt::join(by_order, ", ")),
+         "name them rank0.json, rank1.json, …"});
+  cast.world_size = taken.empty() ? 1 : taken.rbegin()->first + 1;
+  for (const ReadRank& file : files) cast.world_size = std::max(cast.world_size, file.world_size.value_or(1));
+  for (std::int64_t rank = 0; rank < cast.world_size && cast.world_size <= (std::int64_t{1} << 20); ++rank)
+    if (!taken.contains(rank)) cast.missing.push_back(rank);
+  return cast;
+}
+
+std::int64_t number_alike(std::span<LoadedShard> shards) {
+  std::int64_t unlike = 0;
+  std::set<std::uint64_t> communicators;
+  for (const LoadedShard& shard : shards)
+    for (const CollectiveFact& fact : shard.trace.collectives) communicators.insert(fact.communicator);
+  for (const std::uint64_t communicator : communicators) {
+    std::vector<std::pair<LoadedShard*, std::vector<CollectiveFact*>>> members;
+    for (LoadedShard& shard : shards)
+      if (auto facts = of_communicator(shard, communicator); !facts.empty()) members.emplace_back(&shard, facts);
+    const bool alike = std::all_of(members.begin(), members.end(), [&](const auto& member) {
+      return same_kinds(member.second, members.front().second);
+    });
+    if (alike) continue;
+    std::map<std::uint64_t, std::set<Kind>> kinds;
+    for (auto& [shard, facts] : members) {
+      number_by_step(*shard, facts);
+      for (const CollectiveFact* fact : facts) kinds[fact->sequence].insert({fact->op, fact->bytes});
+    }
+    for (auto& [shard, facts] : members)
+      for (CollectiveFact* fact : facts)
+        if (kinds[fact->sequence].size() > 1) {
+          fact->communicator ^= static_cast<std::uint64_t>(shard->rank + 1) * 0x9e3779b97f4a7c15ULL;
+          ++unlike;
+        }
+  }
+  for (LoadedShard& shard : shards)
+    std::stable_sort(shard.trace.collectives.begin(), shard.trace.collectives.end(),
+                     [](const CollectiveFact& a, const CollectiveFact& b) {
+                       return std::pair(a.communicator, a.sequence) < std::pair(b.communicator, b.sequence);
+                     });
+  return unlike;
+}
+
+}  // namespace ddpprof::import

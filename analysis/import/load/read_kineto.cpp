@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include "analysis/import/bytes/byte_source.hpp"
+#include "analysis/import/bytes/read_ahead.hpp"
+#include "analysis/import/json/trace_reader.hpp"
+#include "analysis/import/kineto/kineto_reader.hpp"
+#include "analysis/import/load/read_rank.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::Severity;
+
+void tell_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank& result) {
+  for (const auto& [why, refused] : reader.refused())
+    result.notes.push_back({Severity::warning, "bad_event", refused.count,
+                            fmt::format("left out: {} (the first at byte {})", why, refused.first_offset),
+                            "what is sound is imported; record the trace again if much of it is missing"});
+  if (!tally.complete && tally.saw_events)
+    result.notes.push_back({Severity::warning, "truncated", 1,
+                            fmt::format("the text ends after {} bytes, inside of the trace", tally.text_bytes),
+                            "the profiler was stopped while it wrote, or the file was cut; what is there is imported"});
+  std::int64_t passed = 0;
+  std::string kinds;
+  for (const auto& [kind, count] : reader.passed_over()) {
+    passed += count;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, kind);
+  }
+  if (passed > 0)
+    result.notes.push_back({Severity::info, "events_not_read", passed,
+                            fmt::format("events of kinds that say nothing about training's times: {}", kinds),
+                            "arrows are drawn from correlation ids; memory events are not imported"});
+}
+
+}  // namespace
+
+ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& options, RawSink* sink,
+                          std::size_t source) {
+  ReadAhead bytes(open_bytes(path));
+  RankTrace rank(options.sort);
+  RawCollector raw(rank.names, sink, source);
+  KinetoReader reader(rank, raw);
+  const TraceTally tally =
+      read_trace([&](std::span<char> into) { return bytes.read(std::as_writable_bytes(into)); }, reader);
+  reader.finish();
+  const std::string name = path.filename().string();
+  const std::optional<std::string> problem = bytes.problem();
+  if (reader.taken() == 0) {
+    std::string why = problem            ? *problem
+                      : tally.saw_events ? fmt::format("it holds no sound event ({} are damaged)", tally.damaged)
+                                         : std::string("it is no trace: no array of events");
+    throw ImportError(fmt::format("{}: {} (expected a PyTorch profiler's trace, JSON with traceEvents)", name, why));
+  }
+  ReadRank result;
+  result.file = path;
+  if (problem) result.notes.push_back({Severity::warning, "file_damaged", 1, *problem, "what came before is imported"});
+  if (const auto remark = bytes.remark())
+    result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost by it"});
+  tell_refused(reader, tally, result);
+  result.events = reader.taken();
+  result.training = conclude_training(rank, options.training);
+  for (const auto& [key, totals] : rank.slices.totals())
+    result.kernels.push_back({rank.names.text(key.first), key.second, totals});
+  result.rank = rank.rank;
+  result.world_size = rank.world_size;
+  result.backend = rank.backend;
+  result.base_ns = rank.base_ns;
+  result.devices = rank.devices;
+  result.versions = rank.versions;
+  return result;
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,119 @@
+#include "analysis/import/trace/collectives.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace ddpprof::import {
+namespace {
+
+// FNV-1a, 64 bits: the same on every machine, which std::hash need not be.
+std::uint64_t hash(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325ULL) {
+  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return seed;
+}
+
+// A group's name, and its ranks where they are known: two halves of a world may both be called "1".
+std::uint64_t communicator_of(const RankTrace& rank, std::uint32_t group) {
+  std::uint64_t result = hash(rank.names.text(group));
+  if (const auto ranks = rank.group_ranks.find(group); ranks != rank.group_ranks.end())
+    for (const std::int64_t member : ranks->second) result = hash(std::to_string(member) + ",", result);
+  return result;
+}
+
+void number(std::vector<Collective>& collectives) {
+  std::stable_sort(collectives.begin(), collectives.end(),
+                   [](const Collective& a, const Collective& b) { return a.launch_ns < b.launch_ns; });
+  std::map<std::uint64_t, std::uint64_t> next;
+  for (Collective& collective : collectives) collective.sequence = next[collective.communicator]++;
+}
+
+}  // namespace
+
+std::vector<Collective> match_calls(const RankTrace& rank) {
+  std::vector<Collective> collectives;
+  std::unordered_map<std::int64_t, const CollectiveCall*> by_id;
+  for (const CollectiveCall& call : rank.calls)
+    if (call.external_id) by_id.emplace(*call.external_id, &call);
+  bool host_runs = false;
+  for (const CollectiveRun& run : rank.runs) {
+    if (run.on_host) {
+      host_runs = true;
+      continue;
+    }
+    Collective collective;
+    collective.op = run.op;
+    collective.bytes = run.bytes;
+    collective.run = run.time;
+    collective.stream = run.stream;
+    collective.launch_ns = run.time.start_ns;
+    collective.recorded_sequence = run.sequence;
+    std::uint32_t group = run.group;
+    if (const auto call = run.external_id ? by_id.find(*run.external_id) : by_id.end(); call != by_id.end()) {
+      if (collective.bytes == 0) collective.bytes = call->second->bytes;
+      if (collective.op == CollectiveOp::other) collective.op = call->second->op;
+      if (group == 0) group = call->second->group;
+      if (!collective.recorded_sequence) collective.recorded_sequence = call->second->sequence;
+    }
+    collective.communicator = communicator_of(rank, group);
+    collectives.push_back(collective);
+  }
+  if (host_runs) {
+    std::vector<const CollectiveCall*> calls;
+    for (const CollectiveCall& call : rank.calls)
+      if (call.outer) calls.push_back(&call);
+    std::stable_sort(calls.begin(), calls.end(), [](const CollectiveCall* a, const CollectiveCall* b) {
+      return a->time.start_ns < b->time.start_ns;
+    });
+    std::vector<const CollectiveRun*> runs;
+    for (const CollectiveRun& run : rank.runs)
+      if (run.on_host) runs.push_back(&run);
+    std::stable_sort(runs.begin(), runs.end(), [](const CollectiveRun* a, const CollectiveRun* b) {
+      return a->time.start_ns < b->time.start_ns;
+    });
+    std::vector<bool> used(calls.size(), false);
+    std::size_t first_free = 0;
+    for (const CollectiveRun* run : runs) {
+      Collective collective;
+      collective.op = run->op;
+      collective.bytes = run->bytes;
+      collective.run = run->time;
+      collective.on_host = true;
+      collective.launch_ns = run->time.start_ns;
+      std::uint32_t group = run->group;
+      while (first_free < calls.size() && used[first_free]) ++first_free;
+      for (std::size_t i = first_free; i < calls.size() && calls[i]->time.start_ns <= run->time.start_ns; ++i) {
+        if (used[i] || calls[i]->op != run->op || (calls[i]->bytes != run->bytes && calls[i]->bytes != 0)) continue;
+        used[i] = true;
+        collective.launch_ns = calls[i]->time.start_ns;
+        collective.recorded_sequence = calls[i]->sequence;
+        if (group == 0) group = calls[i]->group;
+        break;
+      }
+      collective.communicator = communicator_of(rank, group);
+      collectives.push_back(collective);
+    }
+  }
+  number(collectives);
+  return collectives;
+}
+
+void launch_collectives(const SliceStore& slices, std::vector<Collective>& collectives) {
+  std::multimap<std::pair<std::int64_t, std::int64_t>, Collective*> by_start;
+  for (Collective& collective : collectives)
+    if (collective.run && !collective.on_host)
+      by_start.emplace(std::pair(collective.run->start_ns, collective.stream), &collective);
+  slices.for_each([&](const Slice& slice) {
+    if (slice.work != Work::communication) return;
+    const auto found = by_start.find({slice.start_ns, slice.stream});
+    if (found == by_start.end()) return;
+    found->second->launch_ns = slice.launch_ns;
+    found->second->run->end_ns = slice.end_ns;
+    by_start.erase(found);
+  });
+  number(collectives);
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,61 @@
+#include "analysis/import/trace/launch_order.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace ddpprof::import {
+namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t later_than_all = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+LaunchOrder::LaunchOrder(std::vector<std::int64_t> moments_ns) : moments_ns_(std::move(moments_ns)) {
+  std::sort(moments_ns_.begin(), moments_ns_.end());
+  moments_ns_.erase(std::unique(moments_ns_.begin(), moments_ns_.end()), moments_ns_.end());
+  computed_.assign(moments_ns_.size() + 1, never);
+  done_.assign(moments_ns_.size() + 1, never);
+  begun_.assign(moments_ns_.size() + 1, later_than_all);
+}
+
+void LaunchOrder::add(const Slice& slice) {
+  // The first moment after the launch.
+  const auto at = static_cast<std::size_t>(std::upper_bound(moments_ns_.begin(), moments_ns_.end(), slice.launch_ns) -
+                                           moments_ns_.begin());
+  done_[at] = std::max(done_[at], slice.end_ns);
+  if (slice.work == Work::communication) return;
+  computed_[at] = std::max(computed_[at], slice.end_ns);
+  begun_[at] = std::min(begun_[at], slice.start_ns);
+}
+
+void LaunchOrder::finish() {
+  for (std::size_t i = 1; i < done_.size(); ++i) {
+    done_[i] = std::max(done_[i], done_[i - 1]);
+    computed_[i] = std::max(computed_[i], computed_[i - 1]);
+  }
+  for (std::size_t i = begun_.size() - 1; i > 0; --i) begun_[i - 1] = std::min(begun_[i - 1], begun_[i]);
+}
+
+std::size_t LaunchOrder::place(std::int64_t moment_ns) const {
+  return static_cast<std::size_t>(std::lower_bound(moments_ns_.begin(), moments_ns_.end(), moment_ns) -
+                                  moments_ns_.begin());
+}
+
+std::optional<std::int64_t> LaunchOrder::computed_by_ns(std::int64_t moment_ns) const {
+  const std::int64_t found = computed_[place(moment_ns)];
+  return found == never ? std::nullopt : std::optional(found);
+}
+
+std::optional<std::int64_t> LaunchOrder::done_by_ns(std::int64_t moment_ns) const {
+  const std::int64_t found = done_[place(moment_ns)];
+  return found == never ? std::nullopt : std::optional(found);
+}
+
+std::optional<std::int64_t> LaunchOrder::begun_from_ns(std::int64_t moment_ns) const {
+  const std::int64_t found = begun_[place(moment_ns) + 1];
+  return found == later_than_all ? std::nullopt : std::optional(found);
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,291 @@
+#include "analysis/import/trace/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::Severity;
+
+// One step's gradients and buckets.
+struct StepView {
+  const HostStep* step = nullptr;
+  std::span<const GradientMark> gradients;  // of the last backward
+  std::vector<const Collective*> buckets;   // all-reduces of gradients, in order of launch
+};
+
+std::span<const GradientMark> between(const std::vector<GradientMark>& all, std::int64_t from_ns, std::int64_t to_ns) {
+  const auto at = [&](std::int64_t t) {
+    return std::lower_bound(all.begin(), all.end(), t,
+                            [](const GradientMark& mark, std::int64_t time) { return mark.ready_ns < time; });
+  };
+  return {at(from_ns), at(to_ns)};
+}
+
+std::vector<StepView> views_of(const RankTrace& rank, const std::vector<const HostStep*>& steps,
+                               const std::vector<Collective>& collectives) {
+  std::vector<StepView> views;
+  for (const HostStep* step : steps) {
+    StepView view;
+    view.step = step;
+    if (step->has_backward()) {
+      const std::int64_t from_ns = step->passes.back().backward.start_ns;
+      view.gradients = between(rank.gradients, from_ns, step->time.end_ns);
+      auto next = std::lower_bound(collectives.begin(), collectives.end(), from_ns,
+                                   [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
+      for (; next != collectives.end() && next->launch_ns < step->collectives_until_ns(); ++next)
+        if (next->op == CollectiveOp::all_reduce) view.buckets.push_back(&*next);
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+class Model {
+ public:
+  Model(const RankTrace& rank, const std::vector<const HostStep*>& steps, const std::vector<Collective>& collectives,
+        const TrainingOptions& options, const Moments& at)
+      : rank_(rank),
+        collectives_(collectives),
+        options_(options),
+        at_(at),
+        views_(views_of(rank, steps, collectives)) {}
+
+  ModelFacts run() {
+    for (const StepView& view : views_)
+      for (std::size_t b = 0; b < view.buckets.size(); ++b) bucket_of_[view.buckets[b]] = static_cast<std::int32_t>(b);
+    if (const StepView* first = first_with_shapes(); first && parameters_from(*first))
+      gradients_by_shape();
+    else
+      buckets_as_parameters();
+    add_collectives();
+    return std::move(facts_);
+  }
+
+ private:
+  void note(Severity severity, std::string code, std::int64_t count, std::string message, std::string advice) {
+    facts_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
+  }
+
+  const StepView* first_with_shapes() const {
+    for (const StepView& view : views_)
+      if (!view.gradients.empty() &&
+          std::all_of(view.gradients.begin(), view.gradients.end(),
+                      [](const GradientMark& mark) { return mark.numel > 0 && mark.element_bytes > 0; }))
+        return &view;
+    return nullptr;
+  }
+
+  // Gradients become ready in about the reverse order of registration: that order is taken for theirs.
+  bool parameters_from(const StepView& view) {
+    const std::span<const GradientMark> marks = view.gradients;
+    std::int64_t bytes = 0, message_bytes = 0, numel = 0;
+    for (const GradientMark& mark : marks) {
+      bytes += mark.numel * mark.element_bytes;
+      numel += mark.numel;
+    }
+    for (const Collective* bucket : view.buckets) message_bytes += bucket->bytes;
+    // Compressed gradients travel smaller; anything else is not these gradients.
+    if (message_bytes > 0 && message_bytes != bytes && 2 * message_bytes != bytes) {
+      note(
+          Severity::info, "gradients_unlike_messages", 1,
+          fmt::format("gradients of {} bytes were accumulated, all-reduces in backward carry {}", bytes, message_bytes),
+          "buckets are taken for parameters; other collectives in backward, or unused parameters, explain it");
+      return false;
+    }
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+      const GradientMark& mark = marks[marks.size() - 1 - i];
+      facts_.parameters.push_back({static_cast<std::int64_t>(i),
+                                   fmt::format("parameter {} {}", i, rank_.names.text(mark.shape)), mark.numel,
+                                   mark.numel * mark.element_bytes});
+    }
+    facts_.parameters_known = true;
+    facts_.parameter_bytes = bytes;
+    facts_.parameter_count = numel;
+    fill_buckets(view, message_bytes > 0 && 2 * message_bytes == bytes ? 2 : 1);
+    return true;
+  }
+
+  // In ready order DDP fills one bucket after the other, so messages' sizes say where each ends. `shrink`: how much
+  // smaller a gradient travels.
+  void fill_buckets(const StepView& view, std::int64_t shrink) {
+    std::vector<ingest::MemberFact> members;
+    const auto count = static_cast<std::int64_t>(view.gradients.size());
+    std::size_t next = 0;
+    for (std::size_t b = 0; b < view.buckets.size(); ++b) {
+      std::int64_t left = view.buckets[b]->bytes * shrink;
+      while (left > 0 && next < view.gradients.size()) {
+        left -= view.gradients[next].numel * view.gradients[next].element_bytes;
+        members.push_back(
+            {1, static_cast<std::int64_t>(b), count - 1 - static_cast<std::int64_t>(next), view.step->time.start_ns});
+        ++next;
+      }
+      if (left != 0) {
+        note(Severity::info, "buckets_unlike_gradients", 1,
+             "gradients in the order they were ready do not fill the buckets that were sent",
+             "buckets for other caps are made from that order all the same");
+        return;
+      }
+    }
+    if (next == view.gradients.size()) facts_.members = std::move(members);
+    // The members hold from the first step of the shard on, on its own clock.
+    for (ingest::MemberFact& member : facts_.members) member.time_ns = INT64_MIN;
+  }
+
+  // In each step the gradients of one shape are told apart by their order.
+  void gradients_by_shape() {
+    std::map<std::uint32_t, std::vector<std::int64_t>> by_shape;
+    const StepView& first = *first_with_shapes();
+    for (std::size_t i = 0; i < first.gradients.size(); ++i)
+      by_shape[first.gradients[i].shape].push_back(static_cast<std::int64_t>(first.gradients.size() - 1 - i));
+    for (const StepView& view : views_) {
+      std::map<std::uint32_t, std::size_t> used;
+      for (const GradientMark& mark : view.gradients) {
+        const auto shape = by_shape.find(mark.shape);
+        if (shape == by_shape.end()) continue;
+        const std::size_t place = used[mark.shape]++;
+        if (place >= shape->second.size()) continue;
+        facts_.gradients.push_back({shape->second[place], at_.end(mark.ready_ns)});
+      }
+    }
+    order_gradients();
+  }
+
+  void order_gradients() {
+    std::stable_sort(facts_.gradients.begin(), facts_.gradients.end(),
+                     [](const ingest::GradFact& a, const ingest::GradFact& b) { return a.time_ns < b.time_ns; });
+  }
+
+  // Without shapes each bucket stands for one parameter; its gradient is ready when the bucket is launched.
+  void buckets_as_parameters() {
+    const StepView* most = nullptr;
+    for (const StepView& view : views_)
+      if (!view.buckets.empty() && (!most || view.buckets.size() > most->buckets.size())) most = &view;
+    if (!most) return;
+    const std::vector<std::int64_t> bytes = bucket_bytes(*most);
+    const auto count = static_cast<std::int64_t>(bytes.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      // Registration runs against ready order, as for parameters.
+      const std::int64_t size = bytes[static_cast<std::size_t>(count - 1 - i)];
+      facts_.parameters.push_back({i, fmt::format("bucket {}", count - 1 - i), size / 4, size});
+      facts_.parameter_bytes += size;
+      facts_.parameter_count += size / 4;
+      facts_.members.push_back({1, count - 1 - i, i, INT64_MIN});
+    }
+    std::stable_sort(facts_.members.begin(), facts_.members.end(),
+                     [](const ingest::MemberFact& a, const ingest::MemberFact& b) { return a.bucket < b.bucket; });
+    for (const StepView& view : views_)
+      for (std::size_t b = 0; b < view.buckets.size() && b < bytes.size(); ++b)
+        facts_.gradients.push_back({count - 1 - static_cast<std::int64_t>(b), at_.end(view.buckets[b]->launch_ns)});
+    order_gradients();
+    if (facts_.parameter_bytes > 0)
+      note(Severity::info, "parameters_by_bucket", count,
+           "parameters' shapes were not recorded: each bucket stands for one",
+           "other bucket caps can only join these buckets; record_shapes=True tells every parameter");
+  }
+
+  // As recorded, else of --param-bytes by how long each takes on this rank: at least its bytes, mostly.
+  std::vector<std::int64_t> bucket_bytes(const StepView& view) {
+    std::vector<std::int64_t> bytes;
+    std::int64_t known = 0;
+    for (const Collective* bucket : view.buckets) {
+      bytes.push_back(bucket->bytes);
+      known += bucket->bytes > 0 ? 1 : 0;
+    }
+    if (known == static_cast<std::int64_t>(bytes.size())) return bytes;
+    if (!options_.parameter_bytes) {
+      note(Severity::warning, "sizes_unknown", static_cast<std::int64_t>(bytes.size()) - known,
+           "all-reduces whose message sizes were not recorded: bandwidth cannot be told from latency",
+           "give --param-bytes (4 bytes times the number of parameters), or profile with torch 2.1 or newer");
+      return bytes;
+    }
+    std::int64_t total_ns = 0;
+    for (const Collective* bucket : view.buckets)
+      if (bucket->run) total_ns += std::max<std::int64_t>(1, bucket->run->end_ns - bucket->run->start_ns);
+    if (total_ns == 0) return bytes;
+    std::int64_t left = *options_.parameter_bytes;
+    for (std::size_t b = 0; b < bytes.size(); ++b) {
+      const Collective& bucket = *view.buckets[b];
+      const std::int64_t duration_ns =
+          bucket.run ? std::max<std::int64_t>(1, bucket.run->end_ns - bucket.run->start_ns) : 0;
+      const double share = static_cast<double>(duration_ns) / static_cast<double>(total_ns);
+      std::int64_t part = static_cast<std::int64_t>(share * static_cast<double>(*options_.parameter_bytes)) / 4 * 4;
+      if (b + 1 == bytes.size()) part = left;
+      bytes[b] = std::max<std::int64_t>(4, std::min(part, left));
+      left -= std::min(left, bytes[b]);
+    }
+    assumed_ = bytes;
+    note(Severity::warning, "sizes_assumed", static_cast<std::int64_t>(bytes.size()),
+         "message sizes were not recorded: --param-bytes is divided by how long each all-reduce took",
+         "profile with torch 2.1 or newer to have them recorded");
+    return bytes;
+  }
+
+  void add_collectives() {
+    for (const Collective& collective : collectives_) {
+      ingest::CollectiveFact fact;
+      fact.communicator = collective.communicator;
+      fact.sequence = collective.sequence;
+      fact.op = static_cast<std::int32_t>(op_of(collective.op));
+      fact.bytes = collective.bytes;
+      if (const auto bucket = bucket_of_.find(&collective); bucket != bucket_of_.end()) {
+        fact.bucket = bucket->second;
+        const auto place = static_cast<std::size_t>(bucket->second);
+        if (fact.bytes == 0 && place < assumed_.size()) fact.bytes = assumed_[place];
+      }
+      fact.launch_ns = at_.end(collective.launch_ns);
+      if (collective.run) {
+        fact.start_ns = collective.run->start_ns;
+        fact.end_ns = collective.run->end_ns;
+        fact.launch_ns = std::min(*fact.launch_ns, *fact.start_ns);
+      }
+      fact.host_timed = collective.on_host;
+      facts_.collectives.push_back(fact);
+    }
+    std::stable_sort(facts_.collectives.begin(), facts_.collectives.end(),
+                     [](const ingest::CollectiveFact& a, const ingest::CollectiveFact& b) {
+                       return std::pair(a.communicator, a.sequence) < std::pair(b.communicator, b.sequence);
+                     });
+  }
+
+  static vocabulary::CollectiveOp op_of(CollectiveOp op) {
+    switch (op) {
+      case CollectiveOp::all_reduce:
+        return vocabulary::CollectiveOp::all_reduce;
+      case CollectiveOp::broadcast:
+        return vocabulary::CollectiveOp::broadcast;
+      case CollectiveOp::all_gather:
+        return vocabulary::CollectiveOp::all_gather;
+      case CollectiveOp::reduce_scatter:
+        return vocabulary::CollectiveOp::reduce_scatter;
+      case CollectiveOp::barrier:
+        return vocabulary::CollectiveOp::barrier;
+      case CollectiveOp::other:
+        break;
+    }
+    return vocabulary::CollectiveOp::other;
+  }
+
+  const RankTrace& rank_;
+  const std::vector<Collective>& collectives_;
+  const TrainingOptions& options_;
+  const Moments& at_;
+  std::vector<StepView> views_;
+  std::map<const Collective*, std::int32_t> bucket_of_;
+  std::vector<std::int64_t> assumed_;
+  ModelFacts facts_;
+};
+
+}  // namespace
+
+ModelFacts model_of(const RankTrace& rank, const std::vector<const HostStep*>& steps,
+                    const std::vector<Collective>& collectives, const TrainingOptions& options, const Moments& at) {
+  return Model(rank, steps, collectives, options, at).run();
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,59 @@
+#include "analysis/import/trace/rank_trace.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace ddpprof::import {
+
+std::uint32_t Names::intern(std::string_view text) {
+  if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+  const auto id = static_cast<std::uint32_t>(texts_.size());
+  const auto [added, fresh] = ids_.emplace(std::string(text), id);
+  texts_.push_back(&added->first);
+  return id;
+}
+
+RankTrace::RankTrace(const SortOptions& sort) : slices(sort), backward_ops(sort) { names.intern(""); }
+
+void RankTrace::saw_host(std::int64_t start_ns, std::int64_t end_ns) {
+  first_ns = any_host_event ? std::min(first_ns, start_ns) : start_ns;
+  last_ns = any_host_event ? std::max(last_ns, end_ns) : end_ns;
+  any_host_event = true;
+}
+
+CollectiveOp collective_op(std::string_view text) {
+  std::string letters;
+  for (const char c : text)
+    if (c != '_' && c != '-') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static constexpr std::array<std::pair<std::string_view, CollectiveOp>, 5> words{{
+      {"allreduce", CollectiveOp::all_reduce},
+      {"broadcast", CollectiveOp::broadcast},
+      {"allgather", CollectiveOp::all_gather},
+      {"reducescatter", CollectiveOp::reduce_scatter},
+      {"barrier", CollectiveOp::barrier},
+  }};
+  for (const auto& [word, op] : words)
+    if (letters.find(word) != std::string::npos) return op;
+  return CollectiveOp::other;
+}
+
+std::int32_t element_bytes(std::string_view dtype) {
+  for (const std::string_view prefix : {"c10::", "at::", "torch."})
+    if (dtype.starts_with(prefix)) dtype.remove_prefix(prefix.size());
+  std::string name;
+  for (const char c : dtype) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static constexpr std::array<std::pair<std::string_view, std::int32_t>, 26> known{{
+      {"float", 4},          {"float32", 4},     {"int", 4},           {"int32", 4},       {"double", 8},
+      {"float64", 8},        {"long", 8},        {"int64", 8},         {"long int", 8},    {"half", 2},
+      {"float16", 2},        {"bfloat16", 2},    {"short", 2},         {"int16", 2},       {"short int", 2},
+      {"char", 1},           {"signed char", 1}, {"int8", 1},          {"byte", 1},        {"unsigned char", 1},
+      {"uint8", 1},          {"bool", 1},        {"float8_e4m3fn", 1}, {"float8_e5m2", 1}, {"complexfloat", 8},
+      {"complexdouble", 16},
+  }};
+  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& entry) { return entry.first == name; });
+  return found == known.end() ? 0 : found->second;
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,122 @@
+// What an importer gathers of one rank, whatever the file's format: device slices, the host's marks of training, and
+// collectives. Nothing is concluded here; training.hpp does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/import/sort/external_sorter.hpp"
+#include "analysis/import/trace/slice_store.hpp"
+
+namespace ddpprof::import {
+
+// Texts once, by number in the order of their first use.
+class Names {
+ public:
+  std::uint32_t intern(std::string_view);
+  const std::string& text(std::uint32_t id) const { return *texts_[id]; }
+  std::size_t size() const { return texts_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> ids_;
+  std::vector<const std::string*> texts_;
+};
+
+struct Span {
+  std::int64_t start_ns = 0, end_ns = 0;
+};
+
+struct SpanByStart {
+  bool operator()(const Span& a, const Span& b) const { return a.start_ns < b.start_ns; }
+};
+
+// A step as the host annotated it.
+struct StepMark {
+  std::int64_t number = 0;
+  std::string name;  // "ProfilerStep#4"
+  Span time;
+};
+
+// A gradient that autograd added up.
+struct GradientMark {
+  std::int64_t ready_ns = 0;  // the host's end of it
+  std::int64_t numel = 0;     // 0: shapes were not recorded
+  std::int32_t element_bytes = 0;
+  std::uint32_t shape = 0;  // its name
+};
+
+enum class CollectiveOp : std::uint8_t { all_reduce, broadcast, all_gather, reduce_scatter, barrier, other };
+// "allreduce", "_allgather_base", "nccl:all_reduce", "ncclDevKernel_AllReduce_…": which one.
+CollectiveOp collective_op(std::string_view text);
+
+// Bytes of one element of PyTorch's types ("Float", "float", "c10::BFloat16"); 0: unknown.
+std::int32_t element_bytes(std::string_view dtype);
+
+// A collective as the host called it.
+struct CollectiveCall {
+  Span time;
+  CollectiveOp op = CollectiveOp::other;
+  std::int64_t bytes = 0;  // 0: not recorded
+  std::int64_t tid = 0;
+  std::optional<std::int64_t> external_id, sequence;
+  std::uint32_t group = 0;  // its name; 0: the default group
+  std::int64_t group_size = 0;
+  bool outer = true;  // not nested in another call's record
+};
+
+// … and as a device's kernel, or a backend's thread, carried it out.
+struct CollectiveRun {
+  Span time;
+  std::int64_t launch_ns = 0;  // 0: not known
+  CollectiveOp op = CollectiveOp::other;
+  std::int64_t bytes = 0;
+  std::optional<std::int64_t> correlation, external_id, sequence;
+  std::uint32_t group = 0;
+  std::int64_t group_size = 0;
+  std::int64_t stream = 0;
+  bool on_host = false;
+};
+
+struct RankTrace {
+  explicit RankTrace(const SortOptions& sort);
+
+  // Who it is.
+  std::optional<std::int64_t> rank, world_size;
+  std::string backend;  // nccl, gloo, …; empty: not said
+  std::int64_t pid = 0;
+  std::string process, host;
+  std::int64_t base_ns = 0;  // add to its times to get nanoseconds since 1970; 0: they are that, or unknown
+  std::map<std::string, std::string> versions;
+  std::vector<std::string> devices;  // their names
+  std::map<std::uint32_t, std::vector<std::int64_t>> group_ranks;
+
+  Names names;  // 0 is the empty text
+  SliceStore slices;
+
+  std::vector<StepMark> steps;
+  std::vector<Span> forwards;    // DistributedDataParallel's
+  std::vector<Span> backwards;   // where somebody annotated them
+  std::vector<Span> optimizers;  // Optimizer.step
+  std::vector<Span> data_waits;  // the data loader's next
+  std::vector<GradientMark> gradients;
+  std::vector<CollectiveCall> calls;
+  std::vector<CollectiveRun> runs;
+  ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
+  std::optional<std::int64_t> batch;               // the leading extent of the first operation with shapes in forward
+
+  std::int64_t events = 0;
+  std::int64_t first_ns = 0, last_ns = 0;  // of the host's events
+  bool any_host_event = false;
+  void saw_host(std::int64_t start_ns, std::int64_t end_ns);
+};
+
+}  // namespace ddpprof::import

@@ -1,0 +1,107 @@
+// All slices of one rank's devices, in bounded memory: joined with the host's calls that launched them, checked against
+// their neighbours, and read by start any number of times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analysis/import/sort/external_sorter.hpp"
+#include "analysis/import/trace/slice.hpp"
+
+namespace ddpprof::import {
+
+// Of all sound slices with one name and kind.
+struct NameTotals {
+  std::int64_t count = 0, total_ns = 0, minimum_ns = 0, maximum_ns = 0;
+};
+
+// Durations that cannot be: they are cut before anything is added up.
+struct AbsurdSlices {
+  std::int64_t count = 0;
+  std::int64_t cut_ns = 0;       // taken away from them
+  std::uint32_t first_name = 0;  // of the one that lost most
+  std::int64_t first_start_ns = 0, first_duration_ns = 0;
+};
+
+class SliceStore {
+ public:
+  // A slice is absurd only if it lasts this many times its name's median …
+  static constexpr double absurd_factor = 100.0;
+  // … or, of names seen less often than this, of all slices' median.
+  static constexpr std::int64_t few = 8;
+
+  explicit SliceStore(SortOptions);
+
+  void add(const Slice&, std::optional<std::int64_t> correlation);
+  // A call of the host that may have launched slices of this correlation.
+  void add_call(std::int64_t correlation, std::int64_t start_ns);
+  // The host's last event: a profiler that stops waits for the devices, so none of them ends later.
+  void set_host_end(std::int64_t end_ns) { host_end_ns_ = end_ns; }
+  // Once, after the last add and before reading.
+  void finish();
+
+  std::int64_t size() const { return static_cast<std::int64_t>(slices_.size()); }
+  std::int64_t without_call() const { return without_call_; }
+  // A stream's slices that overlap, as they may where graphs or AMD's queues run them: counted, not changed.
+  std::int64_t overlapping() const { return overlapping_; }
+  const AbsurdSlices& absurd() const { return absurd_; }
+  const std::map<std::pair<std::uint32_t, Work>, NameTotals>& totals() const { return totals_; }
+
+  // In order of their start.
+  template <class Function>
+  void for_each(Function&& function) const {
+    slices_.for_each(std::forward<Function>(function));
+  }
+
+ private:
+  struct Pending {
+    Slice slice;
+    std::int64_t correlation = -1;
+  };
+  struct Call {
+    std::int64_t correlation = 0, start_ns = 0;
+  };
+  struct ByCorrelation {
+    bool operator()(const Pending& a, const Pending& b) const { return a.correlation < b.correlation; }
+    bool operator()(const Call& a, const Call& b) const { return a.correlation < b.correlation; }
+  };
+  struct ByStart {
+    bool operator()(const Slice& a, const Slice& b) const {
+      return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+    }
+  };
+  // Durations of one name by powers of sqrt(2).
+  class Histogram {
+   public:
+    void add(std::int64_t duration_ns);
+    std::int64_t count() const { return count_; }
+    double median_ns() const;
+
+   private:
+    std::array<std::int64_t, 128> counts_{};
+    std::int64_t count_ = 0;
+  };
+
+  void join();
+  void check();
+  // The next one on its stream begins at `following_ns`; none: it is the last.
+  void settle(Slice, std::optional<std::int64_t> following_ns);
+  double usual_ns(const Slice&) const;
+
+  SortOptions options_;
+  ExternalSorter<Pending, ByCorrelation> pending_;
+  ExternalSorter<Call, ByCorrelation> calls_;
+  ExternalSorter<Slice, ByStart> joined_;
+  ExternalSorter<Slice, ByStart> slices_;
+  std::optional<std::int64_t> host_end_ns_;
+  std::map<std::uint32_t, Histogram> durations_;
+  Histogram all_durations_;
+  std::map<std::pair<std::uint32_t, Work>, NameTotals> totals_;
+  AbsurdSlices absurd_;
+  std::int64_t without_call_ = 0, overlapping_ = 0;
+};
+
+}  // namespace ddpprof::import

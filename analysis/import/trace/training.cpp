@@ -1,0 +1,245 @@
+#include "analysis/import/trace/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/launch_order.hpp"
+#include "analysis/import/trace/model.hpp"
+#include "analysis/import/trace/training_steps.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::Severity;
+
+class Conclusion {
+ public:
+  Conclusion(RankTrace& rank, const TrainingOptions& options) : rank_(rank), options_(options) {}
+
+  Training run() {
+    if (rank_.any_host_event) rank_.slices.set_host_end(rank_.last_ns);
+    rank_.slices.finish();
+    rank_.backward_ops.finish();
+    training_.on_device = rank_.slices.size() > 0;
+    host_ = find_steps(rank_);
+    training_.source = host_.source;
+    std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
+                     [](const GradientMark& a, const GradientMark& b) { return a.ready_ns < b.ready_ns; });
+    collectives_ = match_calls(rank_);
+    read_devices();
+    place_steps();
+    add_phases();
+    add_model();
+    add_totals();
+    say_what_is_missing();
+    return std::move(training_);
+  }
+
+ private:
+  void note(Severity severity, std::string code, std::int64_t count, std::string message, std::string advice) {
+    training_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
+  }
+
+  // Every moment of the host's that will be asked for.
+  std::vector<std::int64_t> moments() const {
+    std::vector<std::int64_t> moments;
+    for (const HostStep& step : host_.steps) {
+      moments.insert(moments.end(), {step.time.start_ns, step.time.end_ns});
+      for (const Pass& pass : step.passes)
+        moments.insert(moments.end(), {pass.forward.start_ns, pass.backward.start_ns, pass.backward.end_ns});
+      for (const auto* spans : {&step.optimizers, &step.data_waits})
+        for (const Span& span : *spans) moments.insert(moments.end(), {span.start_ns, span.end_ns});
+    }
+    for (const GradientMark& gradient : rank_.gradients) moments.push_back(gradient.ready_ns);
+    for (const Collective& collective : collectives_) moments.push_back(collective.launch_ns);
+    return moments;
+  }
+
+  // One pass: what annotated windows hold, when collectives ran, and what was done by each moment.
+  void read_devices() {
+    if (!training_.on_device) return;
+    std::vector<Window> windows;
+    for (const HostStep& step : host_.steps) windows.push_back({step.time.start_ns, step.time.end_ns});
+    DeviceTimes times(windows);
+    launch_collectives(rank_.slices, collectives_);
+    order_.emplace(moments());
+    rank_.slices.for_each([&](const Slice& slice) {
+      times.add(slice);
+      order_->add(slice);
+    });
+    times.finish();
+    order_->finish();
+    training_.device_times.push_back({"all", times.extent(), times.whole()});
+    if (host_.source == StepSource::annotations)
+      for (std::size_t i = 0; i < windows.size(); ++i)
+        training_.device_times.push_back({host_.steps[i].name, windows[i], times.windows()[i]});
+    if (const AbsurdSlices& absurd = rank_.slices.absurd(); absurd.count > 0)
+      note(Severity::warning, "absurd_duration", absurd.count,
+           fmt::format(
+               "device events reach into the next one on their stream and last over {:.0f} times what their like "
+               "do; the worst, {}, would last {:.3g} ms",
+               SliceStore::absurd_factor, rank_.names.text(absurd.first_name),
+               static_cast<double>(absurd.first_duration_ns) * 1e-6),
+           "they count with their name's usual duration; the profiler recorded them wrong");
+    if (rank_.slices.overlapping() > 0)
+      note(Severity::info, "overlapping_slices", rank_.slices.overlapping(),
+           "device events begin before the one before on their stream has ended",
+           "their union counts; replayed graphs and AMD's queues record it so");
+    if (rank_.slices.without_call() > 0)
+      note(Severity::info, "launch_unknown", rank_.slices.without_call(),
+           "device events without the call that launched them: they count as launched when they began",
+           "record the host's activities as well (ProfilerActivity.CPU)");
+  }
+
+  std::int64_t end_at(std::int64_t moment_ns) const {
+    return order_ ? order_->computed_by_ns(moment_ns).value_or(moment_ns) : moment_ns;
+  }
+  std::int64_t begin_at(std::int64_t moment_ns) const {
+    return order_ ? order_->begun_from_ns(moment_ns).value_or(moment_ns) : moment_ns;
+  }
+  std::int64_t bound_at(std::int64_t moment_ns) const {
+    return order_ ? order_->done_by_ns(moment_ns).value_or(moment_ns) : moment_ns;
+  }
+
+  void place_steps() {
+    std::int64_t before_ns = INT64_MIN;
+    for (const HostStep& step : host_.steps) {
+      ingest::Interval time{std::max(before_ns, bound_at(step.time.start_ns)), bound_at(step.time.end_ns)};
+      before_ns = std::max(before_ns, time.end_ns);
+      if (time.end_ns <= time.start_ns) {
+        ++empty_steps_;
+        continue;
+      }
+      placed_.push_back(&step);
+      training_.shard.steps.push_back({step.number, vocabulary::StepKind::measured, 0, time});
+    }
+  }
+
+  void phase(ingest::PhaseName name, std::int64_t start_ns, std::int64_t end_ns, const ingest::Interval& step) {
+    start_ns = std::max(start_ns, step.start_ns);
+    end_ns = std::min(end_ns, step.end_ns);
+    if (end_ns > start_ns) training_.shard.phases.push_back({name, {start_ns, end_ns}, {}, 0});
+  }
+
+  // Of the collectives launched in the step's last backward: the latest end.
+  std::int64_t last_gradient_end_ns(const HostStep& step) const {
+    std::int64_t end_ns = INT64_MIN;
+    auto next = std::lower_bound(collectives_.begin(), collectives_.end(), step.passes.back().backward.start_ns,
+                                 [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
+    for (; next != collectives_.end() && next->launch_ns < step.collectives_until_ns(); ++next)
+      if (next->op == CollectiveOp::all_reduce && next->run) end_ns = std::max(end_ns, next->run->end_ns);
+    return end_ns;
+  }
+
+  void add_phases() {
+    using ingest::PhaseName;
+    std::int64_t passes = 0;
+    for (std::size_t i = 0; i < placed_.size(); ++i) {
+      const HostStep& step = *placed_[i];
+      const ingest::Interval& time = training_.shard.steps[i].time;
+      for (const Span& wait : step.data_waits) {
+        // What the device still has to do hides the host's waiting.
+        const std::int64_t hidden_ns = order_ ? end_at(wait.start_ns) : wait.start_ns;
+        phase(PhaseName::data_wait, std::max(wait.start_ns, hidden_ns), std::max(wait.end_ns, hidden_ns), time);
+      }
+      for (std::size_t k = 0; k < step.passes.size(); ++k) {
+        const Pass& pass = step.passes[k];
+        const std::int64_t backward_ns = begin_at(pass.backward.start_ns);
+        std::int64_t end_ns = end_at(pass.backward.end_ns);
+        if (k + 1 == step.passes.size()) end_ns = std::max(end_ns, last_gradient_end_ns(step));
+        phase(PhaseName::forward, begin_at(pass.forward.start_ns), backward_ns, time);
+        phase(PhaseName::backward, backward_ns, end_ns, time);
+      }
+      passes = std::max(passes, static_cast<std::int64_t>(step.passes.size()));
+      for (const Span& optimizer : step.optimizers)
+        phase(PhaseName::optimizer, begin_at(optimizer.start_ns), end_at(optimizer.end_ns), time);
+    }
+    std::stable_sort(
+        training_.shard.phases.begin(), training_.shard.phases.end(),
+        [](const ingest::PhaseFact& a, const ingest::PhaseFact& b) { return a.time.start_ns < b.time.start_ns; });
+    training_.accumulation = std::max<std::int64_t>(1, passes);
+  }
+
+  void add_model() {
+    const std::optional<std::int64_t> batch = options_.batch_per_worker ? options_.batch_per_worker : rank_.batch;
+    training_.batch_per_worker = batch.value_or(0);
+    for (ingest::StepFact& step : training_.shard.steps)
+      step.samples = training_.batch_per_worker * training_.accumulation;
+    const Moments at{[this](std::int64_t moment_ns) { return end_at(moment_ns); }};
+    const ModelFacts model = model_of(rank_, placed_, collectives_, options_, at);
+    training_.shard.parameters = model.parameters;
+    training_.shard.members = model.members;
+    training_.shard.grads = model.gradients;
+    training_.shard.collectives = model.collectives;
+    training_.parameter_bytes = model.parameter_bytes;
+    training_.parameter_count = model.parameter_count;
+    training_.parameters_known = model.parameters_known;
+    training_.notes.insert(training_.notes.end(), model.notes.begin(), model.notes.end());
+  }
+
+  // A second pass over the devices, now that steps are placed on their clock.
+  void add_totals() {
+    ingest::ShardTrace& shard = training_.shard;
+    shard.info.rank = static_cast<decltype(shard.info.rank)>(rank_.rank.value_or(-1));
+    shard.info.world_size = static_cast<decltype(shard.info.world_size)>(rank_.world_size.value_or(0));
+    shard.info.pid = static_cast<decltype(shard.info.pid)>(rank_.pid);
+    shard.info.process = rank_.process;
+    shard.info.host = rank_.host;
+    shard.info.closed = true;
+    shard.tally.records = static_cast<std::uint64_t>(rank_.events);
+    if (rank_.any_host_event) {
+      shard.events.add(rank_.first_ns);
+      shard.events.add(rank_.last_ns);
+    }
+    if (!training_.on_device) return;
+    std::vector<Window> windows;
+    for (const ingest::StepFact& step : shard.steps) windows.push_back({step.time.start_ns, step.time.end_ns});
+    DeviceTimes times(windows);
+    rank_.slices.for_each([&](const Slice& slice) { times.add(slice); });
+    times.finish();
+    for (const DeviceTime& time : times.windows())
+      shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns});
+  }
+
+  void say_what_is_missing() {
+    if (host_.left_out > 0)
+      note(Severity::warning, "steps_overlap", host_.left_out, "steps whose annotation overlaps the one before",
+           "they are left out; a schedule's steps follow each other");
+    if (empty_steps_ > 0)
+      note(Severity::info, "steps_without_work", empty_steps_, "annotated steps in which the device did nothing",
+           "they are left out");
+    const auto source = [&](const char* code, const char* message) {
+      note(Severity::info, code, static_cast<std::int64_t>(placed_.size()), message,
+           "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds");
+    };
+    if (host_.source == StepSource::none)
+      note(Severity::warning, "no_steps", 1, "no step: neither annotations, nor optimizer steps, nor DDP's forward",
+           "the trace as a whole is reported; profile several steps with prof.step() after each");
+    if (host_.source == StepSource::optimizers)
+      source("steps_by_optimizer", "no step is annotated: they last from one optimizer step's end to the next one's");
+    if (host_.source == StepSource::forwards)
+      source("steps_by_forward", "no step is annotated: they last from one DDP forward's begin to the next one's");
+    if (host_.source != StepSource::none && training_.batch_per_worker == 0)
+      note(Severity::warning, "batch_unknown", 1, "how many samples a step trains on is not recorded",
+           "throughput is not reported; give --batch-per-worker, or record shapes (record_shapes=True)");
+  }
+
+  RankTrace& rank_;
+  const TrainingOptions& options_;
+  Training training_;
+  HostSteps host_;
+  std::vector<const HostStep*> placed_;  // one a step of the shard
+  std::vector<Collective> collectives_;
+  std::optional<LaunchOrder> order_;
+  std::int64_t empty_steps_ = 0;
+};
+
+}  // namespace
+
+Training conclude_training(RankTrace& rank, const TrainingOptions& options) { return Conclusion(rank, options).run(); }
+
+}  // namespace ddpprof::import

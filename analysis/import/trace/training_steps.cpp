@@ -1,0 +1,133 @@
+#include "analysis/import/trace/training_steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddpprof::import {
+namespace {
+
+void sort(std::vector<Span>& spans) {
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+  });
+}
+
+// Those that stand in none of the others: optimizers and wrapped modules nest.
+std::vector<Span> outermost(std::vector<Span> spans) {
+  sort(spans);
+  std::vector<Span> result;
+  for (const Span& span : spans)
+    if (result.empty() || span.start_ns >= result.back().end_ns) result.push_back(span);
+  return result;
+}
+
+HostStep step_of(std::int64_t number, std::string name, Span time) {
+  HostStep step;
+  step.number = number;
+  step.name = std::move(name);
+  step.time = time;
+  return step;
+}
+
+// The ends of optimizer steps, or the starts of forwards, bound steps where nobody annotated them.
+void from_bounds(const std::vector<std::int64_t>& bounds, HostSteps& found) {
+  for (std::size_t i = 1; i < bounds.size(); ++i) {
+    const auto number = static_cast<std::int64_t>(i) - 1;
+    found.steps.push_back(step_of(number, "step " + std::to_string(number), {bounds[i - 1], bounds[i]}));
+  }
+}
+
+HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const std::vector<Span>& forwards) {
+  HostSteps found;
+  if (!rank.steps.empty()) {
+    found.source = StepSource::annotations;
+    std::stable_sort(rank.steps.begin(), rank.steps.end(),
+                     [](const StepMark& a, const StepMark& b) { return a.time.start_ns < b.time.start_ns; });
+    for (const StepMark& mark : rank.steps) {
+      if (!found.steps.empty() && mark.time.start_ns < found.steps.back().time.end_ns)
+        ++found.left_out;
+      else
+        found.steps.push_back(step_of(mark.number, mark.name, mark.time));
+    }
+    return found;
+  }
+  std::vector<std::int64_t> bounds;
+  if (optimizers.size() >= 2) {
+    found.source = StepSource::optimizers;
+    for (const Span& span : optimizers) bounds.push_back(span.end_ns);
+  } else if (forwards.size() >= 2) {
+    found.source = StepSource::forwards;
+    for (const Span& span : forwards) bounds.push_back(span.start_ns);
+  }
+  from_bounds(bounds, found);
+  return found;
+}
+
+HostStep* step_at(std::vector<HostStep>& steps, std::int64_t time_ns) {
+  const auto after = std::upper_bound(steps.begin(), steps.end(), time_ns,
+                                      [](std::int64_t t, const HostStep& step) { return t < step.time.start_ns; });
+  if (after == steps.begin()) return nullptr;
+  HostStep& step = *std::prev(after);
+  return time_ns < step.time.end_ns ? &step : nullptr;
+}
+
+// Backwards from autograd's functions: those between two forwards are one.
+std::vector<Span> backwards_of(RankTrace& rank, const std::vector<Span>& forwards, std::vector<HostStep>& steps) {
+  std::vector<Span> result;
+  const HostStep* last_step = nullptr;
+  std::size_t last_forward = 0;
+  rank.backward_ops.for_each([&](const Span& op) {
+    const HostStep* step = step_at(steps, op.start_ns);
+    const auto forward =
+        static_cast<std::size_t>(std::upper_bound(forwards.begin(), forwards.end(), op.start_ns,
+                                                  [](std::int64_t t, const Span& span) { return t < span.start_ns; }) -
+                                 forwards.begin());
+    if (!step) return;
+    if (result.empty() || step != last_step || forward != last_forward)
+      result.push_back(op);
+    else
+      result.back().end_ns = std::max(result.back().end_ns, op.end_ns);
+    last_step = step;
+    last_forward = forward;
+  });
+  return result;
+}
+
+}  // namespace
+
+std::int64_t HostStep::collectives_until_ns() const {
+  if (passes.empty()) return time.start_ns;
+  for (const Span& optimizer : optimizers)
+    if (optimizer.start_ns >= passes.back().backward.end_ns) return optimizer.start_ns;
+  return time.end_ns;
+}
+
+HostSteps find_steps(RankTrace& rank) {
+  const std::vector<Span> forwards = outermost(std::move(rank.forwards));
+  const std::vector<Span> optimizers = outermost(std::move(rank.optimizers));
+  const std::vector<Span> waits = outermost(std::move(rank.data_waits));
+  HostSteps found = bounds_of(rank, optimizers, forwards);
+  const std::vector<Span> backwards =
+      rank.backwards.empty() ? backwards_of(rank, forwards, found.steps) : outermost(std::move(rank.backwards));
+  for (const Span& wait : waits)
+    if (HostStep* step = step_at(found.steps, wait.start_ns)) step->data_waits.push_back(wait);
+  for (const Span& optimizer : optimizers)
+    if (HostStep* step = step_at(found.steps, optimizer.start_ns)) step->optimizers.push_back(optimizer);
+  std::size_t next_forward = 0;
+  for (const Span& backward : backwards) {
+    HostStep* step = step_at(found.steps, backward.start_ns);
+    if (!step) continue;
+    // The forward begins where its annotation does, else after what came before it in the step.
+    std::int64_t begin_ns = step->time.start_ns;
+    if (!step->passes.empty()) begin_ns = step->passes.back().backward.end_ns;
+    for (const Span& wait : step->data_waits)
+      if (wait.end_ns <= backward.start_ns) begin_ns = std::max(begin_ns, wait.end_ns);
+    while (next_forward < forwards.size() && forwards[next_forward].start_ns < begin_ns) ++next_forward;
+    if (next_forward < forwards.size() && forwards[next_forward].start_ns < backward.start_ns)
+      begin_ns = forwards[next_forward].start_ns;
+    step->passes.push_back({{begin_ns, backward.start_ns}, backward});
+  }
+  return found;
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,39 @@
+// Where each step's phases lie by the host's marks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/import/trace/rank_trace.hpp"
+#include "analysis/import/trace/training.hpp"
+
+namespace ddpprof::import {
+
+// One micro-batch's.
+struct Pass {
+  Span forward, backward;
+};
+
+// Host times.
+struct HostStep {
+  std::int64_t number = 0;
+  std::string name;
+  Span time;
+  std::vector<Pass> passes;  // in order; without autograd's marks none
+  std::vector<Span> optimizers, data_waits;
+
+  bool has_backward() const { return !passes.empty(); }
+  // From the last backward's start on, gradients' collectives are launched; until here.
+  std::int64_t collectives_until_ns() const;
+};
+
+struct HostSteps {
+  StepSource source = StepSource::none;
+  std::vector<HostStep> steps;  // in order, none overlapping
+  std::int64_t left_out = 0;    // marks that overlap the one before
+};
+
+HostSteps find_steps(RankTrace&);
+
+}  // namespace ddpprof::import

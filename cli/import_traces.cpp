@@ -1,0 +1,79 @@
+#include "cli/import_traces.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <ostream>
+
+#include "analysis/fit/predict.hpp"
+#include "analysis/import/bytes/byte_source.hpp"
+#include "analysis/import/load/import.hpp"
+#include "analysis/import/load/inputs.hpp"
+#include "analysis/report/report.hpp"
+#include "cli/sweep.hpp"
+#include "runner/scenario/scenario.hpp"
+#include "tracer/store/error.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+std::vector<std::filesystem::path> trace_files(const TraceImport& request) {
+  std::vector<std::filesystem::path> files = import::expand_inputs(request.inputs);
+  for (const std::filesystem::path& file : files) {
+    const std::string name = file.string();
+    switch (import::kind_of(file)) {
+      case import::FileKind::json:
+        break;
+      case import::FileKind::sqlite:
+        throw Failure(ExitCode::data, name + ": Nsight Systems' exports are not imported yet");
+      case import::FileKind::ours:
+        throw Failure(ExitCode::usage, name + " is a database of ddpprof already", "another profiler's file",
+                      "give it to 'ddpprof report' as it is");
+      case import::FileKind::text:
+        throw Failure(ExitCode::data, name + ": neither a trace nor a database",
+                      "a PyTorch profiler's JSON, plain, gzip or zstd");
+      case import::FileKind::unreadable:
+        if (!std::filesystem::exists(file))
+          throw Failure(ExitCode::usage, name + ": no such file or folder",
+                        "traces, or folders that ddpprof worker wrote", "correct the name");
+        throw Failure(ExitCode::usage, name + " cannot be read", "a file that exists and may be read");
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+ExitCode import_trace_files(const TraceImport& request, Context& context) {
+  try {
+    import::ImportOptions options;
+    options.files = trace_files(request);
+    options.keep_raw = request.keep_raw;
+    options.batch_per_worker = request.batch_per_worker;
+    options.parameter_bytes = request.parameter_bytes;
+    options.nodes = request.nodes;
+    options.model = request.model;
+    SweepOptions create;
+    create.database = request.database;
+    create.overwrite = request.overwrite;
+    store::Database database = create_database(create);
+    const auto begin = std::chrono::steady_clock::now();
+    const import::ImportResult result = import::import_traces(database, options);
+    database.finish_load();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!context.quiet)
+      context.messages << fmt::format("ddpprof import: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",
+                                      result.events, result.ranks, result.ranks == 1 ? "" : "s", result.world_size,
+                                      result.steps, seconds);
+    render(report::build_report(database, "overlap"), request.format, context.out, context.width);
+    if (!context.quiet) context.messages << "database: " << request.database << '\n';
+    return ExitCode::done;
+  } catch (const import::OpenError& error) {
+    throw Failure(ExitCode::usage, error.what());
+  } catch (const import::ImportError& error) {
+    throw Failure(ExitCode::data, error.what());
+  }
+}
+
+}  // namespace ddpprof::cli
