@@ -49,14 +49,10 @@ collective::Cost cost_of(const Form& form, const Machine& machine, std::int64_t 
 
 // How much longer it takes beside compute: at every hop the thread that carries it waits for its turn.
 double beside_compute(const Form& form, const Machine& machine, std::int64_t bytes, std::span<const double> values,
-                      double in_step_factor) {
-  const Crowd crowd = crowd_of(form, machine, values);
-  collective::Link link = form.shared(link_of(form, values), crowd);
-  const auto latency_s = [&] { return form.over(machine.workers, bytes, link).latency_s; };
-  const double alone_s = in_step_factor * latency_s();
-  link = in_step_factor * link;
+                      double in_step_factor, const collective::Cost& alone) {
+  collective::Link link = in_step_factor * form.shared(link_of(form, values), crowd_of(form, machine, values));
   link.latency_s += values[turn];
-  return latency_s() - alone_s;
+  return form.over(machine.workers, bytes, link).latency_s - alone.latency_s;
 }
 
 // One host, or containers of one machine that share its cores: these carry the bytes.
@@ -129,7 +125,7 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
     // Of its life d the share p beside compute passes at the pace alone / (alone + longer), the rest at its own:
     // d (1 - p (1 - pace)) = alone.
     const double longer_s =
-        beside_compute(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step]);
+        beside_compute(form, point.machine, point.bytes, values, point.bench ? 1.0 : values[in_step], cost);
     return alone_s / (1.0 - point.beside_compute * longer_s / (alone_s + longer_s));
   };
   return problem;
