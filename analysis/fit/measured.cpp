@@ -9,6 +9,7 @@
 #include "analysis/fit/gradients.hpp"
 #include "analysis/fit/pool.hpp"
 #include "analysis/fit/rows.hpp"
+#include "analysis/fit/unseen_waits.hpp"
 #include "analysis/fit/workloads.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -71,6 +72,10 @@ void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInf
     const auto [found, added] = fastest.try_emplace(key, i);
     if (!added && duration(i) < duration(found->second)) found->second = i;
   }
+  // Of an import that lacks ranks even the fastest one that is there waited.
+  const std::size_t imported = ranks_of_import(steps, info);
+  const bool lacks_ranks = imported > 0 && static_cast<std::int64_t>(imported) < info.machine.workers;
+  const auto unseen = [&](std::size_t i) { return lacks_ranks ? collectives[i].skew_ns : 0; };
   std::map<std::int64_t, std::vector<double>> beside;  // by bucket
   for (const auto& [key, i] : fastest) {
     const auto step = by_id.find(collectives[i].step_id);
@@ -80,7 +85,7 @@ void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInf
     const double usual = stats::median(beside.at(collectives[i].bucket));
     PointPool& pool = points[{info.machine.workers, collectives[i].bytes, false, std::llround(4.0 * usual)}];
     pool.machine = info.machine;
-    pool.transfer_s[info.id].push_back(seconds(duration(i)));
+    pool.transfer_s[info.id].push_back(seconds(std::max<std::int64_t>(1, duration(i) - unseen(i))));
     pool.concurrency.push_back(concurrency[i]);
     pool.beside_compute.push_back(usual);
   }
@@ -193,12 +198,14 @@ Measured load(store::Database& database) {
       continue;
     }
     if (info.strategy != "ddp" && info.strategy != "dp") continue;
-    const std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
+    std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
     if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
       measured.doubts.push_back(name_of(info) + " holds no measured step");
       continue;
     }
-    const std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
+    std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
+    if (const UnseenWaits waits = find_unseen_waits(info, steps, collectives); !waits.doubt.empty())
+      measured.doubts.push_back(waits.doubt);
     if (info.strategy == "ddp" && ddp_backend.empty()) ddp_backend = machine.backend;
     if (info.strategy == "ddp" && machine.backend != ddp_backend) {
       measured.doubts.push_back(name_of(info) + " ran on " + machine.backend + ", an earlier one on " + ddp_backend +

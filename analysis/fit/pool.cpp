@@ -119,7 +119,7 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
     if (step != by_id.end()) waited_s[step->second->step][collective.bucket].push_back(seconds(collective.skew_ns));
   }
   for (const auto& [index, reached] : reach_s) {
-    if (reached.size() < 2) continue;
+    if (reached.size() < 2 && !waited_s.contains(index)) continue;
     double late_s = *std::max_element(reached.begin(), reached.end()) - stats::median(reached);
     if (const auto buckets = waited_s.find(index); buckets != waited_s.end()) {
       for (const auto& [bucket, waits] : buckets->second) late_s = std::max(late_s, stats::median(waits));
@@ -170,11 +170,20 @@ StepProfile condense(Pool& pool) {
   return profile;
 }
 
+std::size_t ranks_of_import(const std::vector<StepInfo>& steps, const MeasurementInfo& info) {
+  if (info.kind != "import") return 0;
+  std::set<std::int64_t> ranks;
+  for (const StepInfo& step : steps) ranks.insert(step.rank);
+  return ranks.size();
+}
+
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
                                      Measured& measured) {
   std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;
   for (const StepInfo& step : all) ranks[{step.unwrapped, step.step}].insert(step.rank);
-  const auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
+  auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
+  // Of an import the ranks that are there stand for all (unseen_waits.hpp).
+  if (const std::size_t imported = ranks_of_import(all, info); imported > 0) expected = std::min(expected, imported);
   std::vector<StepInfo> complete;
   for (const StepInfo& step : all)
     if (ranks.at({step.unwrapped, step.step}).size() >= expected) complete.push_back(step);

@@ -27,6 +27,9 @@ void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector
 // The profile of medians; leaves the pool empty.
 StepProfile condense(Pool& pool);
 
+// How many ranks' traces an import has steps of; 0: it is none.
+std::size_t ranks_of_import(const std::vector<StepInfo>&, const MeasurementInfo&);
+
 // The mean of fewer ranks would be another step: one counts when every rank recorded it. A doubt says how many do not.
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info, Measured& measured);
 

@@ -21,11 +21,13 @@ std::int64_t total_bytes(const std::vector<Bucket>& buckets) {
 }
 
 // Seconds a byte that copying reduced gradients back took. At N = 1 every bucket is copied after the last gradient; at
-// other N only what follows the last collective is seen, which is the last bucket's copy.
+// other N only what follows the last collective is seen, which is the last bucket's copy: where it is too slow for any
+// memory, something else is done there, and a tiny bucket's rate must not be taken for that of all.
+constexpr double slowest_copy_s_per_byte = 5e-9;  // 0.2 GB/s
 double copied_s_per_byte(const StepProfile& profile, const std::vector<Bucket>& buckets) {
   if (buckets.empty()) return 0.0;
   const std::int64_t bytes = profile.machine.workers == 1 ? total_bytes(buckets) : buckets.back().bytes;
-  return bytes > 0 ? profile.tail_s / static_cast<double>(bytes) : 0.0;
+  return bytes > 0 ? std::min(slowest_copy_s_per_byte, profile.tail_s / static_cast<double>(bytes)) : 0.0;
 }
 
 double input_s(const StepProfile& profile, const WhatIf& change) {

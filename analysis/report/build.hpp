@@ -71,6 +71,7 @@ Row configuration_cells(const Configuration&);
 inline constexpr int configuration_column_count = 4;
 
 Cell known(const std::optional<double>&);
+Cell where_positive(double);  // unknown where it is not above 0: of imports that do not say how many samples
 Cell ratio(std::optional<double> part, double whole);  // unknown when the part is, or when the whole is not positive
 // "all_reduce"; with one worker "local all_reduce": nothing is transferred.
 std::string op_text(const std::string& op, std::int64_t workers);

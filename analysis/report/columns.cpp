@@ -44,13 +44,17 @@ std::vector<Column> configuration_columns() {
           count("global_batch_samples", "global batch", "samples")};
 }
 
-Row configuration_cells(const Configuration& c) { return {c.model, c.strategy, c.world_size, c.global_batch()}; }
+Row configuration_cells(const Configuration& c) {
+  return {c.model, c.strategy, c.world_size, c.global_batch() > 0 ? Cell(c.global_batch()) : Cell()};
+}
 
 Cell known(const std::optional<double>& value) {
   Cell cell;
   if (value) cell = *value;
   return cell;
 }
+
+Cell where_positive(double value) { return value > 0.0 ? Cell(value) : Cell(); }
 
 Cell ratio(std::optional<double> part, double whole) {
   return known(part && whole > 0 ? std::optional(*part / whole) : std::nullopt);

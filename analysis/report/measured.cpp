@@ -18,10 +18,14 @@ double seconds(double ns) { return ns / 1e9; }
 
 constexpr const char* steps_query =
     "SELECT sh.measurement_id, m.repeat, st.step, st.kind, COUNT(*), AVG(st.duration_ns), MIN(st.duration_ns), "
-    "SUM(st.samples), SUM(st.data_wait_ns), SUM(st.host_to_device_ns), SUM(st.buffers_ns), SUM(st.forward_ns), "
+    "SUM(st.samples) * CASE m.kind WHEN 'import' THEN m.world_size ELSE COUNT(DISTINCT sh.rank) END / "
+    "COUNT(DISTINCT sh.rank), SUM(st.data_wait_ns), SUM(st.host_to_device_ns), SUM(st.buffers_ns), SUM(st.forward_ns), "
     "SUM(st.backward_ns), SUM(st.optimizer_ns), SUM(st.copy_ns), SUM(st.compute_ns), SUM(st.communication_ns), "
     "SUM(st.overlapped_ns), SUM(st.exposed_ns), SUM(st.skew_ns), AVG(st.loss), "
-    "MAX(st.duration_ns), COUNT(DISTINCT sh.rank), CASE m.strategy WHEN 'dp' THEN 1 ELSE m.world_size END, "
+    "MAX(st.duration_ns), COUNT(DISTINCT sh.rank), CASE WHEN m.strategy = 'dp' THEN 1 "
+    // Of an import the ranks that are there stand for all.
+    "WHEN m.kind = 'import' THEN (SELECT COUNT(DISTINCT i.rank) FROM shard i WHERE i.measurement_id = m.id) "
+    "ELSE m.world_size END, "
     "COUNT(st.loss) "
     "FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
     "WHERE m.kind IN ('train', 'import') GROUP BY sh.measurement_id, st.step, st.kind "

@@ -119,7 +119,7 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                           r.step_low_s,
                           r.step_high_s,
                           r.confidence,
-                          r.throughput,
+                          where_positive(r.throughput),
                           r.efficiency,
                           of_step(r.compute_s),
                           of_step(r.exposed_s),

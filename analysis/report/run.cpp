@@ -73,6 +73,7 @@ std::vector<Notice> stored_notices(SQLite::Database& db) {
 void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
   SQLite::Statement q(db,
                       "SELECT kind, strategy, world_size, status, message FROM measurement WHERE status <> 'ok' "
+                      "AND kind <> 'import' "  // what an import lacks is in its own diagnostics
                       "ORDER BY kind, strategy, world_size, repeat, id");
   while (q.executeStep()) {
     const std::string where = about(q.getColumn(0).getString(), q.getColumn(1).getString(), q.getColumn(2).getInt64());

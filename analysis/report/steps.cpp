@@ -63,7 +63,7 @@ double median(const std::vector<RunStep>& steps, double RunStep::*field) { retur
 
 std::optional<double> speedup(const Source& source, const Configuration& c) {
   const Configuration* one = baseline(source.configurations, c);
-  if (one == nullptr) return std::nullopt;
+  if (one == nullptr || !(throughput(*one) > 0.0)) return std::nullopt;
   return throughput(c) / throughput(*one);
 }
 
@@ -100,7 +100,7 @@ Table step_table(const Source& source) {
     Row row = configuration_cells(c);
     add(row,
         {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high,
-         std::min(confidence, step.achieved_confidence), throughput(c), known(faster),
+         std::min(confidence, step.achieved_confidence), where_positive(throughput(c)), known(faster),
          ratio(faster, static_cast<double>(c.world_size)), ratio(median(c.measured, &RunStep::exposed_s), step.mid),
          known(unwrapped), known(cost), c.threads_per_rank, c.oversubscription});
     table.rows.push_back(std::move(row));
@@ -130,8 +130,7 @@ Table time_table(const Source& source) {
 
 Table steps_table(const Source& source) {
   Table table = configuration_table("steps", "Steps",
-                                    std::string("A step and its parts are means over the ranks. ") +
-                                        overlap_rule);
+                                    std::string("A step and its parts are means over the ranks. ") + overlap_rule);
   table.key_columns += 3;
   add(table,
       {count("repeat", "repeat"), count("step", "step"), text("kind", "kind"), count("samples", "samples", "samples"),
@@ -150,8 +149,8 @@ Table steps_table(const Source& source) {
     });
     for (const RunStep* step : all) {
       Row row = configuration_cells(c);
-      add(row, {step->repeat, step->step, step->kind, step->samples, step->duration_s, step->fastest_s,
-                step->slowest_s});
+      add(row,
+          {step->repeat, step->step, step->kind, step->samples, step->duration_s, step->fastest_s, step->slowest_s});
       for (const Field& part : parts) row.emplace_back(step->*part.value);
       row.push_back(known(step->has_loss ? std::optional(step->loss) : std::nullopt));
       table.rows.push_back(std::move(row));
@@ -197,8 +196,8 @@ Table weak_table(const Source& source) {
     const Configuration* one = baseline(source.configurations, c);
     const std::optional<double> faster = speedup(source, c);
     Row row = configuration_cells(c);
-    add(row, {throughput(c), known(one != nullptr ? std::optional(throughput(*one)) : std::nullopt), known(faster),
-              ratio(faster, static_cast<double>(c.world_size))});
+    add(row, {where_positive(throughput(c)), known(one != nullptr ? std::optional(throughput(*one)) : std::nullopt),
+              known(faster), ratio(faster, static_cast<double>(c.world_size))});
     table.rows.push_back(std::move(row));
   }
   return table;
