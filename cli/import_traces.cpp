@@ -43,6 +43,20 @@ std::vector<std::filesystem::path> trace_files(const TraceImport& request) {
   return files;
 }
 
+// As a run ends with fits and predictions, so does an import; where it cannot carry them, its measurements still count.
+ExitCode fit_imported(store::Database& database, std::int64_t world_size, Context& context) {
+  try {
+    fit::PredictOptions options;
+    options.workers.clear();
+    for (std::int64_t factor = 1; factor <= 32; factor *= 2) options.workers.push_back(world_size * factor);
+    fit::write_fits(database, fit::fit_database(database));
+    fit::write_predictions(database, fit::predict_all(database, options));
+  } catch (const fit::NotSupported& error) {
+    context.messages << "ddpprof import: no prediction: " << error.what() << '\n';
+  }
+  return ExitCode::done;
+}
+
 }  // namespace
 
 ExitCode import_trace_files(const TraceImport& request, Context& context) {
@@ -66,9 +80,10 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
       context.messages << fmt::format("ddpprof import: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",
                                       result.events, result.ranks, result.ranks == 1 ? "" : "s", result.world_size,
                                       result.steps, seconds);
-    render(report::build_report(database, "overlap"), request.format, context.out, context.width);
+    const ExitCode code = fit_imported(database, result.world_size, context);
+    render(report::build_report(database, "imported"), request.format, context.out, context.width);
     if (!context.quiet) context.messages << "database: " << request.database << '\n';
-    return ExitCode::done;
+    return code;
   } catch (const import::OpenError& error) {
     throw Failure(ExitCode::usage, error.what());
   } catch (const import::ImportError& error) {

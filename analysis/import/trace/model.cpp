@@ -204,16 +204,17 @@ class Model {
            "give --param-bytes (4 bytes times the number of parameters), or profile with torch 2.1 or newer");
       return bytes;
     }
-    std::int64_t total_ns = 0;
+    // What even the smallest took is latency, as far as a library can be that slow: it says nothing of bytes.
+    constexpr double slowest_latency_ns = 20e3;
+    std::vector<double> durations_ns;
     for (const Collective* bucket : view.buckets)
-      if (bucket->run) total_ns += std::max<std::int64_t>(1, bucket->run->end_ns - bucket->run->start_ns);
-    if (total_ns == 0) return bytes;
+      durations_ns.push_back(bucket->run ? static_cast<double>(bucket->run->end_ns - bucket->run->start_ns) : 0.0);
+    const double latency_ns = std::min(slowest_latency_ns, *std::min_element(durations_ns.begin(), durations_ns.end()));
+    double total_ns = 0.0;
+    for (double& duration_ns : durations_ns) total_ns += duration_ns = std::max(1.0, duration_ns - latency_ns);
     std::int64_t left = *options_.parameter_bytes;
     for (std::size_t b = 0; b < bytes.size(); ++b) {
-      const Collective& bucket = *view.buckets[b];
-      const std::int64_t duration_ns =
-          bucket.run ? std::max<std::int64_t>(1, bucket.run->end_ns - bucket.run->start_ns) : 0;
-      const double share = static_cast<double>(duration_ns) / static_cast<double>(total_ns);
+      const double share = durations_ns[b] / total_ns;
       std::int64_t part = static_cast<std::int64_t>(share * static_cast<double>(*options_.parameter_bytes)) / 4 * 4;
       if (b + 1 == bytes.size()) part = left;
       bytes[b] = std::max<std::int64_t>(4, std::min(part, left));
@@ -221,7 +222,7 @@ class Model {
     }
     assumed_ = bytes;
     note(Severity::warning, "sizes_assumed", static_cast<std::int64_t>(bytes.size()),
-         "message sizes were not recorded: --param-bytes is divided by how long each all-reduce took",
+         "message sizes were not recorded: --param-bytes is divided by how much longer than the shortest each took",
          "profile with torch 2.1 or newer to have them recorded");
     return bytes;
   }

@@ -150,7 +150,12 @@ class Conclusion {
         const Pass& pass = step.passes[k];
         const std::int64_t backward_ns = begin_at(pass.backward.start_ns);
         std::int64_t end_ns = end_at(pass.backward.end_ns);
-        if (k + 1 == step.passes.size()) end_ns = std::max(end_ns, last_gradient_end_ns(step));
+        if (k + 1 == step.passes.size()) {
+          // On a device the backward is over with its last gradient's all-reduce; what it still runs then is no copy
+          // of gradients, as it would be taken for on a host.
+          const std::int64_t reduced_ns = last_gradient_end_ns(step);
+          end_ns = order_ && reduced_ns > backward_ns ? reduced_ns : std::max(reduced_ns, end_ns);
+        }
         phase(PhaseName::forward, begin_at(pass.forward.start_ns), backward_ns, time);
         phase(PhaseName::backward, backward_ns, end_ns, time);
       }
@@ -201,8 +206,10 @@ class Conclusion {
     DeviceTimes times(windows);
     rank_.slices.for_each([&](const Slice& slice) { times.add(slice); });
     times.finish();
-    for (const DeviceTime& time : times.windows())
+    for (const DeviceTime& time : times.windows()) {
       shard.totals.push_back({time.compute_ns, time.communication_ns, time.overlapped_ns});
+      busy_ns_.push_back(time.busy_ns);
+    }
   }
 
   void say_what_is_missing() {
@@ -223,6 +230,17 @@ class Conclusion {
       source("steps_by_optimizer", "no step is annotated: they last from one optimizer step's end to the next one's");
     if (host_.source == StepSource::forwards)
       source("steps_by_forward", "no step is annotated: they last from one DDP forward's begin to the next one's");
+    std::int64_t span_ns = 0, busy_ns = 0;
+    for (std::size_t i = 0; i < busy_ns_.size(); ++i) {
+      span_ns += training_.shard.steps[i].time.end_ns - training_.shard.steps[i].time.start_ns;
+      busy_ns += busy_ns_[i];
+    }
+    if (span_ns > 0 && busy_ns < span_ns / 2)
+      note(Severity::warning, "device_idle", static_cast<std::int64_t>(busy_ns_.size()),
+           fmt::format("the devices did nothing for {:.0f} % of the steps: the host launched too slowly",
+                       100.0 * (1.0 - static_cast<double>(busy_ns) / static_cast<double>(span_ns))),
+           "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
+           "it; predictions count that time as compute");
     if (host_.source != StepSource::none && training_.batch_per_worker == 0)
       note(Severity::warning, "batch_unknown", 1, "how many samples a step trains on is not recorded",
            "throughput is not reported; give --batch-per-worker, or record shapes (record_shapes=True)");
@@ -235,6 +253,7 @@ class Conclusion {
   std::vector<const HostStep*> placed_;  // one a step of the shard
   std::vector<Collective> collectives_;
   std::optional<LaunchOrder> order_;
+  std::vector<std::int64_t> busy_ns_;  // of each step's devices
   std::int64_t empty_steps_ = 0;
 };
 
