@@ -70,7 +70,7 @@ std::optional<std::int64_t> to_integer(const Decimal& number, int shift, bool ro
   int scale = number.scale + shift;
   bool half = number.tail_half, rest = number.tail;
   for (; scale > 0 && value != 0; --scale) {
-    if (value > limit / 10) return std::nullopt;
+    if (value > (limit + 1) / 10) return std::nullopt;
     value *= 10;
     half = false;  // digits that were cut away stand below those that remain
   }
@@ -82,9 +82,8 @@ std::optional<std::int64_t> to_integer(const Decimal& number, int shift, bool ro
   }
   if (!rounds && rest) return std::nullopt;
   if (rounds && half) ++value;
-  if (value > limit) return std::nullopt;
-  const auto whole = static_cast<std::int64_t>(value);
-  return number.negative ? -whole : whole;
+  if (value > limit + (number.negative ? 1 : 0)) return std::nullopt;
+  return static_cast<std::int64_t>(number.negative ? ~value + 1 : value);
 }
 
 }  // namespace

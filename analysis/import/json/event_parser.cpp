@@ -2,7 +2,9 @@
 
 #include <simdjson.h>
 
-#include <cstring>
+#include <algorithm>
+#include <string>
+#include <utility>
 
 #include "analysis/import/json/decimal.hpp"
 
@@ -34,7 +36,8 @@ class Reader {
       const std::string_view key = take(field.unescaped_key());
       top(key, field.value());
     }
-    return flaw_;
+    if (bad_start_) return EventFlaw::bad_time;
+    return bad_duration_ ? EventFlaw::bad_duration : flaw_;
   }
 
  private:
@@ -57,9 +60,10 @@ class Reader {
     return token;
   }
 
-  void time(value v, std::optional<std::int64_t>& into, EventFlaw flaw) {
+  // Whether it is none.
+  static bool time(value v, std::optional<std::int64_t>& into) {
     into = microseconds_to_ns(number(v));
-    if (!into) flaw_ = flaw;
+    return !into;
   }
 
   void top(std::string_view key, value v) {
@@ -75,9 +79,9 @@ class Reader {
     } else if (key == "tid") {
       event_.tid = text(v);
     } else if (key == "ts") {
-      time(v, event_.start_ns, EventFlaw::bad_time);
+      bad_start_ = time(v, event_.start_ns);
     } else if (key == "dur") {
-      time(v, event_.duration_ns, EventFlaw::bad_duration);
+      bad_duration_ = time(v, event_.duration_ns);
     } else if (key == "args") {
       if (take(v.type()) != json_type::object) return;
       for (auto member : take(v.get_object())) {
@@ -192,7 +196,32 @@ class Reader {
 
   Event& event_;
   EventFlaw flaw_ = EventFlaw::none;
+  bool bad_start_ = false, bad_duration_ = false;
 };
+
+// The length of the character in UTF-8 that begins here (RFC 3629, section 4); 0: none does.
+std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned lead = byte(0), second = byte(1);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool beyond = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
+  return overlong || beyond ? 0 : length;
+}
+
+// Names in another encoding keep what of them is sound; U+FFFD stands for the rest.
+std::string repaired(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    result += bytes > 0 ? text.substr(0, bytes) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(std::max<std::size_t>(1, bytes));
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -214,6 +243,7 @@ std::string_view to_string(EventFlaw flaw) {
 
 struct EventParser::State {
   simdjson::ondemand::parser parser;
+  std::string repaired;  // the event's text, where it was no UTF-8
 };
 
 EventParser::EventParser() : state_(std::make_unique<State>()) {}
@@ -224,9 +254,17 @@ EventParser& EventParser::operator=(EventParser&&) noexcept = default;
 EventFlaw EventParser::parse(std::string_view text, Event& event) {
   event = {};
   try {
-    const simdjson::padded_string_view padded(text.data(), text.size(), text.size() + event_padding_bytes);
-    simdjson::ondemand::document document = take(state_->parser.iterate(padded));
-    return Reader(event).read(take(document.get_object()));
+    simdjson::padded_string_view padded(text.data(), text.size(), text.size() + event_padding_bytes);
+    simdjson::simdjson_result<simdjson::ondemand::document> document = state_->parser.iterate(padded);
+    if (document.error() == simdjson::UTF8_ERROR) {
+      state_->repaired = repaired(text);
+      const std::size_t bytes = state_->repaired.size();
+      state_->repaired.append(event_padding_bytes, ' ');
+      padded = simdjson::padded_string_view(state_->repaired.data(), bytes, state_->repaired.size());
+      document = state_->parser.iterate(padded);
+    }
+    simdjson::ondemand::document sound = take(std::move(document));
+    return Reader(event).read(take(sound.get_object()));
   } catch (const NotJson&) {
     return EventFlaw::not_json;
   }

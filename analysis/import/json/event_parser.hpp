@@ -29,8 +29,8 @@ class EventParser {
   EventParser(EventParser&&) noexcept;
   EventParser& operator=(EventParser&&) noexcept;
 
-  // `text` is the event from { to }, followed by event_padding_bytes readable ones. Of keys that stand twice the last
-  // counts.
+  // `text` is the event from { to }, followed by event_padding_bytes readable ones, the first of them 0. Of keys that
+  // stand twice the last counts. What is no UTF-8 reads as U+FFFD.
   EventFlaw parse(std::string_view text, Event& event);
 
  private:

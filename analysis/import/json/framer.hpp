@@ -49,16 +49,22 @@ class Framer {
  private:
   enum class Place : std::uint8_t { before, members, events, after };
 
+  void scan_on(const char* text, std::size_t size, bool last);
+  bool unfinished(const char* text, std::size_t size) const;
   void scan_outside(const char* text, std::size_t size);
   void outside_byte(const char* text);
+  void behind_byte(const char* text);
+  void resume_events();
   void member_byte(const char* text);
   void end_member(const char* text);
   void enter_events();
   void scan_events(const char* text, std::size_t size, bool last);
   void scan_block(const char* block, const char* text);
   void bracket(const char* text, std::size_t at);
-  void check_between(const char* text, std::size_t end);
-  void lose_place(std::string what);
+  bool fits(const char* text, std::size_t at, bool opens, bool square);
+  void pass_gap(const char* text, std::size_t end);
+  static std::size_t first_text(const char* text, std::size_t begin, std::size_t end);
+  void lose_place(const char* text, std::size_t end, std::string what);
   void find_place(const char* text, std::size_t size);
   void cut_off(std::size_t size);
   void damage(std::size_t begin, std::string what);
@@ -70,13 +76,16 @@ class Framer {
   int depth_ = 0;           // of brackets inside of a member or an event
   StringState string_;
 
+  bool comma_behind_ = false, said_behind_ = false, said_no_member_ = false;
   bool in_member_ = false, value_begun_ = false, key_is_events_ = false, long_member_ = false;
   std::size_t member_begin_ = 0;
 
   std::size_t event_begin_ = 0;
-  std::size_t between_ = 0;  // the end of the last event
-  bool lost_ = false;        // looking for where an event begins
+  std::uint64_t open_kinds_ = 0;  // of the event's open brackets from the outermost, a bit each: 1 a square one
+  std::size_t between_ = 0;       // the end of the last event
+  bool lost_ = false;             // looking for where an event begins
   std::size_t search_from_ = 0;
+  int losses_ = 0;  // of the place, since the last sound event
 
   std::int64_t long_members_ = 0;
   std::vector<Frame> events_, members_;

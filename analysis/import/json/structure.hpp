@@ -5,6 +5,8 @@
 
 namespace ddpprof::import {
 
+inline bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
 // Carried from one block to the next.
 struct StringState {
   bool inside = false;   // the next byte stands in a string

@@ -1,6 +1,7 @@
 #include "analysis/import/json/trace_reader.hpp"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "analysis/import/json/event_parser.hpp"
@@ -11,17 +12,17 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
-// `"key": value`, the key without escapes.
+// `"key": value`, the key as it is written.
 void tell_member(std::string_view text, TraceVisitor& visitor) {
-  const std::size_t quote = text.find('"', 1);
-  if (quote == std::string_view::npos) return;
+  std::size_t quote = 1;
+  while (quote < text.size() && text[quote] != '"') quote += text[quote] == '\\' ? 2 : 1;
+  if (quote >= text.size()) return;
   const std::string_view key = text.substr(1, quote - 1);
   const std::size_t colon = text.find(':', quote);
   if (colon == std::string_view::npos) return;
   std::string_view value = text.substr(colon + 1);
-  const auto trim = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!value.empty() && trim(value.front())) value.remove_prefix(1);
-  while (!value.empty() && trim(value.back())) value.remove_suffix(1);
+  while (!value.empty() && is_json_space(value.front())) value.remove_prefix(1);
+  while (!value.empty() && is_json_space(value.back())) value.remove_suffix(1);
   visitor.member(key, value);
 }
 
@@ -44,7 +45,10 @@ TraceTally read_trace(const ReadBytes& read, TraceVisitor& visitor) {
     for (const Frame& member : framer.members())
       tell_member({buffer.data() + member.begin, member.end - member.begin}, visitor);
     for (const Frame& frame : framer.events()) {
+      // simdjson may look at the byte behind a text that breaks off: what it finds must not depend on what follows.
+      const char behind = std::exchange(buffer[frame.end], '\0');
       const EventFlaw flaw = parser.parse({buffer.data() + frame.begin, frame.end - frame.begin}, event);
+      buffer[frame.end] = behind;
       if (flaw == EventFlaw::none) {
         ++tally.events;
         visitor.event(event, origin + frame.begin);
