@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
 // `"key": value`, the key as it is written.
-void tell_member(std::string_view text, TraceVisitor& visitor) {
+void tell_member(std::string_view text, std::uint64_t offset, TraceVisitor& visitor) {
   std::size_t quote = 1;
   while (quote < text.size() && text[quote] != '"') quote += text[quote] == '\\' ? 2 : 1;
   if (quote >= text.size()) return;
@@ -23,7 +23,7 @@ void tell_member(std::string_view text, TraceVisitor& visitor) {
   std::string_view value = text.substr(colon + 1);
   while (!value.empty() && is_json_space(value.front())) value.remove_prefix(1);
   while (!value.empty() && is_json_space(value.back())) value.remove_suffix(1);
-  visitor.member(key, value);
+  visitor.member(key, value, offset);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ TraceTally read_trace(const ReadBytes& read, TraceVisitor& visitor) {
     held += got;
     framer.scan(buffer.data(), held, last);
     for (const Frame& member : framer.members())
-      tell_member({buffer.data() + member.begin, member.end - member.begin}, visitor);
+      tell_member({buffer.data() + member.begin, member.end - member.begin}, origin + member.begin, visitor);
     for (const Frame& frame : framer.events()) {
       // simdjson may look at the byte behind a text that breaks off: what it finds must not depend on what follows.
       const char behind = std::exchange(buffer[frame.end], '\0');

@@ -18,7 +18,7 @@ class TraceVisitor {
   // Views are valid during the call. `offset` counts bytes of the text, unpacked.
   virtual void event(const Event&, std::uint64_t offset) = 0;
   // A member beside the events, e.g. "distributedInfo": its value's JSON.
-  virtual void member(std::string_view key, std::string_view json) = 0;
+  virtual void member(std::string_view key, std::string_view json, std::uint64_t offset) = 0;
   // Something that is no event.
   virtual void damage(std::uint64_t offset, std::string_view what) = 0;
 };

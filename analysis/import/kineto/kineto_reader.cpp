@@ -317,17 +317,27 @@ std::int64_t KinetoReader::number_of(std::string_view id) {
   return odd_ids_.try_emplace(std::string(id), -1 - static_cast<std::int64_t>(odd_ids_.size())).first->second;
 }
 
-void KinetoReader::member(std::string_view key, std::string_view text) {
+void KinetoReader::member(std::string_view key, std::string_view text, std::uint64_t offset) {
   const json value = json::parse(text, nullptr, false);
-  if (value.is_discarded()) return refuse("a member that is not JSON", 0);
+  if (value.is_discarded()) return refuse("a member that is not JSON", offset);
   const auto whole = [](const json& object, const char* name) -> std::optional<std::int64_t> {
     const auto found = object.find(name);
     if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+    if (found->is_number_unsigned() && found->get<std::uint64_t>() > INT64_MAX) return std::nullopt;
     return found->get<std::int64_t>();
   };
   if (key == "distributedInfo" && value.is_object()) {
-    rank_.rank = whole(value, "rank");
-    rank_.world_size = whole(value, "world_size");
+    constexpr std::int64_t most_ranks = std::int64_t{1} << 24;  // beyond any cluster: damage
+    const auto within = [&](const char* name, std::int64_t least) {
+      std::optional<std::int64_t> number = whole(value, name);
+      if (value.contains(name) && (!number || *number < least || *number > most_ranks)) {
+        refuse("a distributedInfo whose rank or world_size makes no sense", offset);
+        number.reset();
+      }
+      return number;
+    };
+    rank_.rank = within("rank", 0);
+    rank_.world_size = within("world_size", 1);
     if (const auto backend = value.find("backend"); backend != value.end() && backend->is_string())
       rank_.backend = lower(backend->get<std::string>());
     if (const auto nccl = value.find("nccl_version"); nccl != value.end() && nccl->is_string())

@@ -26,7 +26,7 @@ class KinetoReader : public TraceVisitor {
   KinetoReader(RankTrace& rank, RawCollector& raw) : rank_(rank), raw_(raw) {}
 
   void event(const Event&, std::uint64_t offset) override;
-  void member(std::string_view key, std::string_view json) override;
+  void member(std::string_view key, std::string_view json, std::uint64_t offset) override;
   void damage(std::uint64_t offset, std::string_view what) override;
   // After the last event.
   void finish();

@@ -20,6 +20,10 @@ void tell_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank&
     result.notes.push_back({Severity::warning, "truncated", 1,
                             fmt::format("the text ends after {} bytes, inside of the trace", tally.text_bytes),
                             "the profiler was stopped while it wrote, or the file was cut; what is there is imported"});
+  if (tally.long_members > 0)
+    result.notes.push_back({Severity::info, "member_too_long", tally.long_members,
+                            "members beside the events that are too long to describe a job, and are not read",
+                            "rank and devices are in short ones"});
   std::int64_t passed = 0;
   std::string kinds;
   for (const auto& [kind, count] : reader.passed_over()) {
@@ -30,6 +34,22 @@ void tell_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank&
     result.notes.push_back({Severity::info, "events_not_read", passed,
                             fmt::format("events of kinds that say nothing about training's times: {}", kinds),
                             "arrows are drawn from correlation ids; memory events are not imported"});
+}
+
+// Of a file without a sound event.
+std::string why_unusable(const KinetoReader& reader, const TraceTally& tally) {
+  std::int64_t count = 0;
+  std::string first_why;
+  std::uint64_t first_offset = UINT64_MAX;
+  for (const auto& [why, refused] : reader.refused()) {
+    count += refused.count;
+    if (refused.first_offset >= first_offset) continue;
+    first_why = why;
+    first_offset = refused.first_offset;
+  }
+  if (!tally.saw_events) return "it is no trace: " + (count > 0 ? first_why : "no array of events");
+  if (count == 0) return "it holds no event of an operation or a device";
+  return fmt::format("it holds no sound event: {} left out, the first at byte {}: {}", count, first_offset, first_why);
 }
 
 }  // namespace
@@ -46,9 +66,7 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   const std::string name = path.filename().string();
   const std::optional<std::string> problem = bytes.problem();
   if (reader.taken() == 0) {
-    std::string why = problem            ? *problem
-                      : tally.saw_events ? fmt::format("it holds no sound event ({} are damaged)", tally.damaged)
-                                         : std::string("it is no trace: no array of events");
+    const std::string why = problem ? *problem : why_unusable(reader, tally);
     throw ImportError(fmt::format("{}: {} (expected a PyTorch profiler's trace, JSON with traceEvents)", name, why));
   }
   ReadRank result;

@@ -77,13 +77,17 @@ struct Told : TraceVisitor {
   };
   std::vector<Seen> events;
   std::vector<std::pair<std::string, std::string>> members;
+  std::vector<std::uint64_t> member_offsets;
   std::vector<std::pair<std::uint64_t, std::string>> damages;
   TraceTally tally;
 
   void event(const Event& event, std::uint64_t offset) override {
     events.push_back({offset, std::string(event.name), event.start_ns, event.duration_ns});
   }
-  void member(std::string_view key, std::string_view json) override { members.emplace_back(key, json); }
+  void member(std::string_view key, std::string_view json, std::uint64_t offset) override {
+    members.emplace_back(key, json);
+    member_offsets.push_back(offset);
+  }
   void damage(std::uint64_t offset, std::string_view what) override { damages.emplace_back(offset, what); }
 };
 

@@ -37,6 +37,7 @@ TEST(TraceReader, TheSameInPiecesOfAnySize) {
     }
     EXPECT_THAT(told.members, ElementsAre(Pair("distributedInfo", "{\"rank\": 1, \"world_size\": 2}"),
                                           Pair("traceName", "\"x.json\"")));
+    EXPECT_THAT(told.member_offsets, ElementsAre(2, text.find("\"traceName\"")));
     EXPECT_THAT(told.damages, IsEmpty());
     EXPECT_EQ(told.tally.text_bytes, text.size());
     EXPECT_EQ(told.tally.events, 500);
