@@ -24,15 +24,14 @@ std::vector<std::filesystem::path> trace_files(const TraceImport& request) {
     const std::string name = file.string();
     switch (import::kind_of(file)) {
       case import::FileKind::json:
-        break;
       case import::FileKind::sqlite:
-        throw Failure(ExitCode::data, name + ": Nsight Systems' exports are not imported yet");
+        break;
       case import::FileKind::ours:
         throw Failure(ExitCode::usage, name + " is a database of ddpprof already", "another profiler's file",
                       "give it to 'ddpprof report' as it is");
       case import::FileKind::text:
         throw Failure(ExitCode::data, name + ": neither a trace nor a database",
-                      "a PyTorch profiler's JSON, plain, gzip or zstd");
+                      "a PyTorch profiler's JSON, plain, gzip or zstd, or Nsight Systems' SQLite export");
       case import::FileKind::unreadable:
         if (!std::filesystem::exists(file))
           throw Failure(ExitCode::usage, name + ": no such file or folder",

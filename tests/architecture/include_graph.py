@@ -24,7 +24,7 @@ ALLOWED = {
     "analysis/import/trace": ["analysis/import/sort", "analysis/ingest", "tracer/store", "tracer/format", "simulator"],
     "analysis/import/kineto": ["analysis/import/json", "analysis/import/trace", "analysis/import/sort", "analysis/ingest",
                                "tracer/store", "tracer/format", "simulator"],
-    "analysis/import/nsight": ["analysis/import/trace", "analysis/import/sort", "analysis/ingest", "tracer/store",
+    "analysis/import/nsight": ["analysis/import/kineto", "analysis/import/trace", "analysis/import/sort", "analysis/ingest", "tracer/store",
                                "tracer/format", "simulator"],
     "analysis/import/load": ["analysis/import/bytes", "analysis/import/json", "analysis/import/kineto",
                              "analysis/import/nsight", "analysis/import/sort", "analysis/import/trace",

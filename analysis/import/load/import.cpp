@@ -72,7 +72,10 @@ class Load {
     read.training = {options_.batch_per_worker, options_.parameter_bytes};
     read.sort.bound_bytes = options_.memory_bytes / lanes;
     read.sort.folder = options_.temporary_folder;
-    std::vector<std::optional<ReadRank>> results(count);
+    std::vector<std::vector<ReadRank>> results(count);
+    first_source_.assign(1, 0);
+    for (const std::filesystem::path& file : options_.files)
+      first_source_.push_back(first_source_.back() + most_ranks(file));
     std::vector<std::exception_ptr> failures(count);
     first_shard_ = ingest::next_id(database_, "shard");
     {
@@ -81,8 +84,8 @@ class Load {
       for (std::size_t lane = 0; lane < lanes; ++lane)
         threads.emplace_back([&, lane] {
           for (std::size_t i = lane; i < count; i += lanes) try {
-              results[i] =
-                  read_kineto_file(options_.files[i], read, options_.keep_raw ? &writer.lane(lane) : nullptr, i);
+              results[i] = read_ranks(options_.files[i], read, options_.keep_raw ? &writer.lane(lane) : nullptr,
+                                      first_source_[i]);
             } catch (...) {
               failures[i] = std::current_exception();
             }
@@ -95,14 +98,13 @@ class Load {
   }
 
   // Of several files those that cannot be used are told and left out; of one, or when none can, that is the answer.
-  void keep_sound(std::vector<std::optional<ReadRank>>& results, const std::vector<std::exception_ptr>& failures) {
+  void keep_sound(std::vector<std::vector<ReadRank>>& results, const std::vector<std::exception_ptr>& failures) {
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (results[i]) {
-        files_.push_back(std::move(*results[i]));
-        sources_.push_back(i);
+      if (!failures[i]) {
+        for (ReadRank& rank : results[i]) files_.push_back(std::move(rank));
         continue;
       }
-      forget_raw(i);
+      forget_raw(first_source_[i], first_source_[i + 1]);
       try {
         std::rethrow_exception(failures[i]);
       } catch (const ImportError& error) {
@@ -116,21 +118,22 @@ class Load {
       add(std::nullopt, {Severity::error, "file_unusable", 1, why, "the other files are imported without it"});
   }
 
-  void forget_raw(std::size_t source) {
+  void forget_raw(std::size_t source, std::size_t end) {
     for (const char* table : {"range", "kernel", "memcpy", "api_call"})
-      database_.sql().exec(fmt::format("DELETE FROM \"{}\" WHERE shard_id = {}", table,
-                                       first_shard_ + static_cast<std::int64_t>(source)));
+      database_.sql().exec(fmt::format("DELETE FROM \"{}\" WHERE shard_id >= {} AND shard_id < {}", table,
+                                       first_shard_ + static_cast<std::int64_t>(source),
+                                       first_shard_ + static_cast<std::int64_t>(end)));
   }
 
   void make_shards(const Cast& cast) {
     for (std::size_t i = 0; i < files_.size(); ++i) {
       if (!cast.ranks[i]) {
-        forget_raw(sources_[i]);
+        forget_raw(files_[i].source, files_[i].source + 1);
         continue;
       }
       ReadRank& file = files_[i];
       LoadedShard shard;
-      shard.shard_id = first_shard_ + static_cast<std::int64_t>(sources_[i]);
+      shard.shard_id = first_shard_ + static_cast<std::int64_t>(file.source);
       shard.rank = *cast.ranks[i];
       shard.raw_kept = options_.keep_raw;
       shard.trace = std::move(file.training.shard);
@@ -250,9 +253,9 @@ class Load {
   const ImportOptions& options_;
   ImportResult result_;
   std::int64_t first_shard_ = 1;
-  std::vector<ReadRank> files_;        // that could be read
-  std::vector<std::size_t> sources_;   // which of the options' files each is
-  std::vector<std::size_t> of_shard_;  // which of files_ a shard is of
+  std::vector<std::size_t> first_source_;  // of each of the options' files, and one past the last one's
+  std::vector<ReadRank> files_;            // that could be read
+  std::vector<std::size_t> of_shard_;      // which of files_ a shard is of
   std::vector<std::string> unusable_;
   std::vector<LoadedShard> shards_;
   ingest::Diagnostics diagnostics_;

@@ -14,7 +14,7 @@
 namespace ddpprof::import {
 
 struct ImportOptions {
-  std::vector<std::filesystem::path> files;  // a rank each
+  std::vector<std::filesystem::path> files;  // of one or more ranks each
   bool keep_raw = true;                      // every event, for the timeline and the exports
   std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes;
   std::string model;                                  // empty: from the first file's name

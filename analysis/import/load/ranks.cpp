@@ -47,6 +47,11 @@ void number_by_step(const LoadedShard& shard, const std::vector<CollectiveFact*>
   }
 }
 
+std::string name_of(const ReadRank& file) {
+  const std::string name = file.file.filename().string();
+  return file.part.empty() ? name : fmt::format("{} ({})", name, file.part);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> rank_in_name(const std::filesystem::path& path) {
@@ -77,27 +82,32 @@ Cast cast_ranks(std::span<const ReadRank> files) {
       return;
     }
     cast.notes.push_back({Severity::error, "rank_twice", 1,
-                          fmt::format("{} and {} are both rank {}: the second is left out",
-                                      other->second->file.filename().string(), files[i].file.filename().string(), rank),
+                          fmt::format("{} and {} are both rank {}: the second is left out", name_of(*other->second),
+                                      name_of(files[i]), rank),
                           "import the files of one run at a time"});
   };
   for (std::size_t i = 0; i < files.size(); ++i)
     if (files[i].rank) give(i, *files[i].rank);
   for (std::size_t i = 0; i < files.size(); ++i)
-    if (!decided[i])
+    if (!decided[i] && files[i].part.empty())
       if (const auto rank = rank_in_name(files[i].file)) give(i, *rank);
   std::int64_t next = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (decided[i]) continue;
     while (taken.contains(next)) ++next;
-    by_order.push_back(fmt::format("{} is rank {}", files[i].file.filename().string(), next));
+    by_order.push_back(fmt::format("{} is rank {}", name_of(files[i]), next));
     give(i, next);
   }
+  // The devices of one file are in their order anyway; files are in the order in which they were named.
+  const bool one_file = std::all_of(files.begin(), files.end(), [&](const ReadRank& rank) {
+    return !rank.part.empty() && rank.file == files.front().file;
+  });
   if (!by_order.empty() && files.size() > 1)
     cast.notes.push_back(
-        {Severity::warning, "rank_by_order", static_cast<std::int64_t>(by_order.size()),
+        {one_file ? Severity::info : Severity::warning, "rank_by_order", static_cast<std::int64_t>(by_order.size()),
          fmt::format("neither a file nor its name says its rank; by their order {}", fmt::join(by_order, ", ")),
-         "name them rank0.json, rank1.json, …"});
+         one_file ? "by device, then process: NCCL's communicators, recorded from their making on, would say it"
+                  : "name them rank0.json, rank1.json, …"});
   cast.world_size = taken.empty() ? 1 : taken.rbegin()->first + 1;
   for (const ReadRank& file : files) cast.world_size = std::max(cast.world_size, file.world_size.value_or(1));
   for (std::int64_t rank = 0; rank < cast.world_size && cast.world_size <= (std::int64_t{1} << 20); ++rank)

@@ -23,7 +23,7 @@ struct Cast {
   std::vector<Note> notes;
 };
 
-// By the file's own word, else by its name, else in the order of the files.
+// By the file's own word, else by its name where it is one rank's, else in the order of the files.
 Cast cast_ranks(std::span<const ReadRank>);
 
 // Collectives of one communicator are numbered by launch from the start of each trace. Where traces began at different

@@ -71,6 +71,7 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   }
   ReadRank result;
   result.file = path;
+  result.source = source;
   if (problem) result.notes.push_back({Severity::warning, "file_damaged", 1, *problem, "what came before is imported"});
   if (const auto remark = bytes.remark())
     result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost by it"});

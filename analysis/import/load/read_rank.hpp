@@ -1,4 +1,4 @@
-// One trace file to one rank's facts of training; what could not be read is told.
+// One trace file to its ranks' facts of training; what could not be read is told.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ struct KernelTotals {
 
 struct ReadRank {
   std::filesystem::path file;
+  std::string part;                              // which of the file's ranks, in words; empty: the file is one rank's
+  std::size_t source = 0;                        // of its raw events
   std::optional<std::int64_t> rank, world_size;  // as the file says
   std::string backend;
   std::int64_t base_ns = 0;
@@ -44,8 +46,19 @@ struct ReadOptions {
   SortOptions sort;
 };
 
+// How many ranks a file may hold at most; so many sources are its own.
+std::size_t most_ranks(const std::filesystem::path&);
+
+// Whatever kind of file it is. Throws ImportError when it holds no sound event, OpenError when it cannot be read. Raw
+// events go to `sink`, where there is one, as `source` and the sources after it.
+std::vector<ReadRank> read_ranks(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
+
 // A PyTorch profiler's file. Throws ImportError when it holds no sound event, OpenError when it cannot be read. Raw
 // events go to `sink`, where there is one, as `source`.
 ReadRank read_kineto_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
+
+// An Nsight Systems SQLite export, a rank for each process and device that ran kernels. Throws as the above.
+std::vector<ReadRank> read_nsight_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink,
+                                       std::size_t source);
 
 }  // namespace ddpprof::import

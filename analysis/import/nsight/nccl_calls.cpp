@@ -1,0 +1,113 @@
+#include "analysis/import/nsight/nccl_calls.hpp"
+
+#include <algorithm>
+
+namespace ddpprof::import {
+
+void NcclCalls::add_range(std::int64_t tid, std::string_view name, Span time,
+                          const std::optional<NcclPayload>& payload) {
+  Range range;
+  range.time = time;
+  if (payload) {
+    range.communicator = payload->communicator;
+    range.bytes = payload->bytes.value_or(0);
+    if (payload->communicator && payload->ranks.value_or(0) > 0) ranks_[*payload->communicator] = *payload->ranks;
+  }
+  range.op = collective_op(name);
+  range.receives = name == "ncclRecv";
+  range.point_to_point = range.receives || name == "ncclSend";
+  if (name == "ncclBcast") range.op = CollectiveOp::broadcast;
+  if (name.starts_with("ncclGroupStart"))
+    range.kind = Kind::group_begin;
+  else if (name.starts_with("ncclGroupEnd"))
+    range.kind = Kind::group_end;
+  else if (range.op == CollectiveOp::other && !range.point_to_point && range.bytes == 0)
+    return;  // ncclCommCount and the like launch nothing
+  threads_[tid].ranges.push_back(range);
+}
+
+void NcclCalls::add_launch(std::int64_t tid, Span time, std::int64_t correlation) {
+  threads_[tid].launches.push_back({time, correlation});
+}
+
+// NCCL tells the size of one rank's message; what all ranks gather or scatter is that many times as much.
+Message NcclCalls::sum(const std::vector<const Range*>& calls) const {
+  Message message;
+  std::int64_t sent = 0, received = 0;
+  for (const Range* call : calls) {
+    message.op = call == calls.front() || message.op == call->op ? call->op : CollectiveOp::other;
+    std::int64_t bytes = call->bytes;
+    if (call->communicator) {
+      message.communicator = call->communicator;
+      if (const auto ranks = ranks_.find(*call->communicator); ranks != ranks_.end()) message.ranks = ranks->second;
+    }
+    if (call->op == CollectiveOp::all_gather || call->op == CollectiveOp::reduce_scatter)
+      bytes *= std::max<std::int64_t>(1, message.ranks);
+    (call->receives ? received : sent) += bytes;
+  }
+  message.bytes = std::max(sent, received);
+  return message;
+}
+
+void NcclCalls::match_group(const std::vector<const Range*>& calls, const std::vector<const Launch*>& launches,
+                            std::unordered_map<std::int64_t, Message>& messages) const {
+  if (launches.empty() || calls.empty()) return;
+  const bool alone = std::none_of(calls.begin(), calls.end(), [](const Range* call) { return call->point_to_point; });
+  if (alone && launches.size() == calls.size()) {
+    for (std::size_t i = 0; i < calls.size(); ++i) messages[launches[i]->correlation] = sum({calls[i]});
+    return;
+  }
+  // Calls on one communicator travel in one kernel.
+  std::vector<std::pair<std::optional<std::uint64_t>, std::vector<const Range*>>> kernels;
+  for (const Range* call : calls) {
+    const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const auto& kernel) { return kernel.first == call->communicator; });
+    if (found == kernels.end())
+      kernels.push_back({call->communicator, {call}});
+    else
+      found->second.push_back(call);
+  }
+  if (kernels.size() != launches.size()) return;
+  for (std::size_t i = 0; i < kernels.size(); ++i) messages[launches[i]->correlation] = sum(kernels[i].second);
+}
+
+std::unordered_map<std::int64_t, Message> NcclCalls::match() {
+  std::unordered_map<std::int64_t, Message> messages;
+  const auto by_start = [](const auto& a, const auto& b) { return a.time.start_ns < b.time.start_ns; };
+  for (auto& [tid, thread] : threads_) {
+    std::stable_sort(thread.ranges.begin(), thread.ranges.end(), by_start);
+    std::stable_sort(thread.launches.begin(), thread.launches.end(), by_start);
+    std::size_t next = 0, depth = 0;
+    // One thread's ranges nest, so launches inside of a range come before the next range begins or lie inside of that.
+    const auto launches_in = [&](const Span& time) {
+      std::vector<const Launch*> found;
+      while (next < thread.launches.size() && thread.launches[next].time.start_ns < time.start_ns) ++next;
+      while (next < thread.launches.size() && thread.launches[next].time.start_ns < time.end_ns)
+        found.push_back(&thread.launches[next++]);
+      return found;
+    };
+    std::vector<const Range*> waiting;
+    for (const Range& range : thread.ranges) {
+      switch (range.kind) {
+        case Kind::group_begin:
+          ++depth;
+          break;
+        case Kind::call:
+          if (depth > 0)
+            waiting.push_back(&range);
+          else
+            match_group({&range}, launches_in(range.time), messages);
+          break;
+        case Kind::group_end:
+          if (depth > 0) --depth;
+          if (depth > 0) break;
+          match_group(waiting, launches_in(range.time), messages);
+          waiting.clear();
+          break;
+      }
+    }
+  }
+  return messages;
+}
+
+}  // namespace ddpprof::import

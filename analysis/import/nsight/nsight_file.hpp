@@ -1,0 +1,84 @@
+// An Nsight Systems SQLite export opened for reading without touching it: its tables, their columns, and scans of rows.
+//
+// Tables and columns come and go with the versions, so nothing is taken for granted: a column that is not there reads
+// as NULL. The file and its folder need not be writable.
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct sqlite3_stmt;
+
+namespace ddpprof::import {
+
+// The file cannot be read, is no export, or is too damaged to say what it is; the message does not name the file.
+class NotAnExport : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class NsightFile {
+ public:
+  // Throws NotAnExport.
+  explicit NsightFile(const std::filesystem::path&);
+
+  bool has(std::string_view table) const { return tables_.contains(table); }
+  bool has(std::string_view table, std::string_view column) const;
+  // The column is the table's key, so that SQLite finds a row by it.
+  bool is_key(std::string_view table, std::string_view column) const;
+  // The file is shorter than its header says.
+  bool truncated() const { return truncated_; }
+  SQLite::Database& sql() { return *sql_; }
+
+ private:
+  struct Table {
+    std::set<std::string, std::less<>> columns;
+    std::string key;
+  };
+  void read_schema();
+
+  std::unique_ptr<SQLite::Database> sql_;
+  std::map<std::string, Table, std::less<>> tables_;
+  bool truncated_ = false;
+};
+
+// All rows of a table in the order in which they lie in the file, one at a time.
+class Scan {
+ public:
+  Scan(NsightFile&, std::string_view table, std::span<const std::string_view> columns);
+
+  // False after the last row, and where the file is damaged: then problem() says how.
+  bool next();
+  std::int64_t rowid() const;
+  bool is_null(int column) const;
+  // None: NULL, no such column, or no whole number.
+  std::optional<std::int64_t> integer(int column) const;
+  // Until the next row; empty where it is NULL.
+  std::string_view text(int column) const;
+  std::span<const std::byte> bytes(int column) const;
+  std::int64_t rows() const { return rows_; }
+  const std::optional<std::string>& problem() const { return problem_; }
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt*) const;
+  };
+  SQLite::Database& sql_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::optional<std::string> problem_;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace ddpprof::import

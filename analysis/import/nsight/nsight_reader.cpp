@@ -1,0 +1,285 @@
+#include "analysis/import/nsight/nsight_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::Severity;
+
+constexpr std::string_view kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::size_t usual_ranks = 8;  // of a machine
+
+// "[CUDA memcpy HtoD]", as CUPTI's copies are called elsewhere; the numbers are CUpti_ActivityMemcpyKind's.
+std::string_view copy_name(std::int64_t kind) {
+  static constexpr std::array<std::string_view, 14> names{
+      "Memcpy unknown", "Memcpy HtoD",      "Memcpy DtoH",      "Memcpy HtoA",     "Memcpy AtoH",
+      "Memcpy AtoA",    "Memcpy AtoD",      "Memcpy DtoA",      "Memcpy DtoD",     "Memcpy HtoH",
+      "Memcpy PtoP",    "Memcpy HtoD (UM)", "Memcpy DtoH (UM)", "Memcpy DtoD (UM)"};
+  return kind >= 0 && kind < static_cast<std::int64_t>(names.size()) ? names[static_cast<std::size_t>(kind)] : names[0];
+}
+
+}  // namespace
+
+NsightReader::NsightReader(NsightFile& file, const SortOptions& sort, RawSink* sink, std::size_t first_source)
+    : file_(file),
+      sort_(sort),
+      sink_(sink),
+      first_source_(first_source),
+      session_(read_session(file)),
+      strings_(file),
+      schemas_(file) {
+  sort_.bound_bytes = std::max<std::size_t>(sort.bound_bytes / usual_ranks, 1);
+}
+
+void NsightReader::note(Severity severity, std::string code, std::int64_t count, std::string message,
+                        std::string advice) {
+  notes_.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
+}
+
+void NsightReader::refuse(std::string_view table, std::string_view why, std::int64_t row) {
+  Refused& refused = refused_[{std::string(table), std::string(why)}];
+  if (refused.count++ == 0) refused.first_row = row;
+}
+
+std::int64_t NsightReader::refused_events() const {
+  std::int64_t count = 0;
+  for (const auto& [where, refused] : refused_) count += refused.count;
+  return count;
+}
+
+void NsightReader::ended(const Scan& scan, std::string_view table) {
+  if (!scan.problem()) return;
+  note(Severity::warning, "file_damaged", 1,
+       fmt::format("{} could be read only as far as its row {} ({})", table, scan.rows(), *scan.problem()),
+       "what came before is imported; copy the file again, or export the report again");
+}
+
+void NsightReader::read() {
+  if (file_.truncated())
+    note(Severity::warning, "truncated", 1, "the file is shorter than its header says",
+         "what is there is imported; copy it again from its source");
+  read_kernels();
+  if (ranks_.empty()) return;
+  read_copies("CUPTI_ACTIVITY_KIND_MEMCPY", Work::copy);
+  read_copies("CUPTI_ACTIVITY_KIND_MEMSET", Work::set);
+  read_calls("CUPTI_ACTIVITY_KIND_RUNTIME", false);
+  read_calls("CUPTI_ACTIVITY_KIND_DRIVER", true);
+  read_nvtx();
+  conclude();
+  say_what_is_missing();
+}
+
+std::optional<Span> NsightReader::time_of(const Scan& scan, std::string_view table) {
+  const auto start_ns = scan.integer(0), end_ns = scan.integer(1);
+  const auto refused = [&](std::string_view why) {
+    refuse(table, why, scan.rowid());
+    return std::nullopt;
+  };
+  if (!start_ns) return refused("an event without a start");
+  if (!end_ns) return refused("an event without an end");
+  if (*end_ns < *start_ns) return refused("an end before its start");
+  // Half of what 64 bits hold: sums and differences of times must stay within.
+  constexpr std::int64_t most_ns = INT64_MAX / 2;
+  if (*start_ns < -most_ns || *end_ns > most_ns) return refused("a time that cannot be");
+  return Span{*start_ns, *end_ns};
+}
+
+std::optional<RankPlace> NsightReader::place_of(const Scan& scan, std::string_view table, int process, int device) {
+  const auto id = scan.integer(process), number = scan.integer(device);
+  if (!number || *number < 0 || *number > INT32_MAX) {
+    refuse(table, "an event without its device", scan.rowid());
+    return std::nullopt;
+  }
+  if (one_process_) return RankPlace{0, *number};
+  if (!id) {
+    refuse(table, "an event without its process", scan.rowid());
+    return std::nullopt;
+  }
+  return RankPlace{process_of(*id), *number};
+}
+
+NsightRank* NsightReader::rank_at(const RankPlace& place, bool create) {
+  const auto found = places_.find({place.process, place.device});
+  if (found != places_.end()) return found->second;
+  if (!create || ranks_.size() == most_ranks) return nullptr;
+  ranks_.push_back(std::make_unique<NsightRank>(place, sort_, sink_, first_source_ + ranks_.size()));
+  NsightRank* rank = ranks_.back().get();
+  places_.emplace(std::pair(place.process, place.device), rank);
+  processes_[place.process].ranks.push_back(rank);
+  return rank;
+}
+
+NsightReader::Process* NsightReader::process_at(std::int64_t process) {
+  const auto found = processes_.find(one_process_ ? 0 : process);
+  if (found != processes_.end()) return &found->second;
+  ++elsewhere_;
+  return nullptr;
+}
+
+std::uint32_t NsightReader::name_of(NsightRank& rank, std::optional<std::int64_t> id, std::optional<std::int64_t> other,
+                                    std::string_view table, std::int64_t row) {
+  if (id)
+    if (const auto known = rank.names.find(*id); known != rank.names.end()) return known->second;
+  for (const auto& candidate : {id, other}) {
+    if (!candidate) continue;
+    const std::string* text = strings_.find(*candidate);
+    if (!text || text->empty()) continue;
+    std::string_view name = *text;
+    // "cudaLaunchKernel_v7000": the version of the interface says nothing here.
+    if (name.starts_with("cu"))
+      if (const std::size_t version = name.rfind("_v");
+          version != std::string_view::npos && version + 2 < name.size() &&
+          name.find_first_not_of("0123456789", version + 2) == std::string_view::npos)
+        name = name.substr(0, version);
+    const std::uint32_t result = rank.trace.names.intern(name);
+    if (id) rank.names.emplace(*id, result);
+    return result;
+  }
+  refuse(table, "a name whose text is not in the file (the event itself is imported)", row);
+  return rank.trace.names.intern("unknown");
+}
+
+void NsightReader::read_kernels() {
+  if (!file_.has(kernels)) return;
+  one_process_ = !file_.has(kernels, "globalPid");
+  static constexpr std::array<std::string_view, 18> columns{"start",
+                                                            "end",
+                                                            "deviceId",
+                                                            "globalPid",
+                                                            "streamId",
+                                                            "correlationId",
+                                                            "demangledName",
+                                                            "shortName",
+                                                            "registersPerThread",
+                                                            "gridX",
+                                                            "gridY",
+                                                            "gridZ",
+                                                            "blockX",
+                                                            "blockY",
+                                                            "blockZ",
+                                                            "staticSharedMemory",
+                                                            "dynamicSharedMemory",
+                                                            "mangledName"};
+  Scan scan(file_, kernels, columns);
+  while (scan.next()) {
+    const std::optional<Span> time = time_of(scan, kernels);
+    if (!time) continue;
+    const std::optional<RankPlace> place = place_of(scan, kernels, 3, 2);
+    if (!place) continue;
+    NsightRank* rank = rank_at(*place, true);
+    if (!rank) {
+      ++too_many_;
+      continue;
+    }
+    const auto whole = [&](int column) { return scan.integer(column).value_or(0); };
+    RawSlice raw;
+    raw.slice.start_ns = time->start_ns;
+    raw.slice.end_ns = time->end_ns;
+    std::optional<std::int64_t> name = scan.integer(6), other = scan.integer(7);
+    if (!name) name = std::exchange(other, scan.integer(17));
+    raw.slice.name = name_of(*rank, name, other, kernels, scan.rowid());
+    raw.slice.device = static_cast<std::int32_t>(place->device);
+    raw.slice.stream = static_cast<std::int32_t>(whole(4));
+    const std::string& text = rank->trace.names.text(raw.slice.name);
+    const bool collective = is_collective_kernel(text);
+    raw.slice.work = collective ? Work::communication : Work::compute;
+    const std::optional<std::int64_t> correlation = scan.integer(5);
+    raw.correlation = correlation.value_or(-1);
+    raw.grid = whole(9) * whole(10) * whole(11);
+    raw.block = whole(12) * whole(13) * whole(14);
+    raw.registers = whole(8);
+    raw.shared_bytes = whole(15) + whole(16);
+    rank->trace.slices.add(raw.slice, correlation);
+    rank->raw.slice(raw);
+    ++rank->trace.events;
+    if (!collective) continue;
+    CollectiveRun run;
+    run.time = *time;
+    run.op = collective_op(text);
+    run.correlation = correlation;
+    run.stream = raw.slice.stream;
+    rank->trace.runs.push_back(run);
+    if (correlation) processes_[place->process].collectives.insert(*correlation);
+  }
+  ended(scan, kernels);
+  std::sort(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a->place.device, a->place.process) < std::pair(b->place.device, b->place.process);
+  });
+  for (auto& [id, process] : processes_)
+    std::sort(process.ranks.begin(), process.ranks.end(),
+              [](const NsightRank* a, const NsightRank* b) { return a->place.device < b->place.device; });
+}
+
+void NsightReader::read_copies(std::string_view table, Work work) {
+  if (!file_.has(table)) return;
+  static constexpr std::array<std::string_view, 8> columns{"start",    "end",           "deviceId", "globalPid",
+                                                           "streamId", "correlationId", "bytes",    "copyKind"};
+  Scan scan(file_, table, columns);
+  while (scan.next()) {
+    const std::optional<Span> time = time_of(scan, table);
+    if (!time) continue;
+    const std::optional<RankPlace> place = place_of(scan, table, 3, 2);
+    if (!place) continue;
+    NsightRank* rank = rank_at(*place, false);
+    if (!rank) {
+      ++copies_elsewhere_;
+      continue;
+    }
+    RawSlice raw;
+    raw.slice.start_ns = time->start_ns;
+    raw.slice.end_ns = time->end_ns;
+    raw.slice.name = rank->trace.names.intern(work == Work::set ? "Memset" : copy_name(scan.integer(7).value_or(0)));
+    raw.slice.device = static_cast<std::int32_t>(place->device);
+    raw.slice.stream = static_cast<std::int32_t>(scan.integer(4).value_or(0));
+    raw.slice.work = work;
+    raw.correlation = scan.integer(5).value_or(-1);
+    raw.bytes = scan.integer(6).value_or(0);
+    rank->trace.slices.add(raw.slice, scan.integer(5));
+    rank->raw.slice(raw);
+    ++rank->trace.events;
+  }
+  ended(scan, table);
+}
+
+void NsightReader::read_calls(std::string_view table, bool driver) {
+  if (!file_.has(table)) return;
+  static constexpr std::array<std::string_view, 6> columns{"start",         "end",    "globalTid",
+                                                           "correlationId", "nameId", "eventClass"};
+  Scan scan(file_, table, columns);
+  while (scan.next()) {
+    const std::optional<Span> time = time_of(scan, table);
+    if (!time) continue;
+    const std::optional<std::int64_t> id = scan.integer(2);
+    if (!id && !one_process_) {
+      refuse(table, "an event without its thread", scan.rowid());
+      continue;
+    }
+    Process* process = process_at(process_of(id.value_or(0)));
+    if (!process) continue;
+    const std::optional<std::int64_t> correlation = scan.integer(3);
+    NsightRank& first = *process->ranks.front();
+    RawCall raw;
+    raw.tid = thread_of(id.value_or(0));
+    raw.correlation = correlation.value_or(-1);
+    raw.start_ns = time->start_ns;
+    raw.end_ns = time->end_ns;
+    raw.name = name_of(first, scan.integer(4), std::nullopt, table, scan.rowid());
+    // The class of the driver's calls (ENUM_NSYS_EVENT_CLASS).
+    raw.driver = driver || scan.integer(5) == 1;
+    first.raw.call(raw);
+    ++first.trace.events;
+    for (NsightRank* rank : process->ranks) {
+      if (correlation) rank->trace.slices.add_call(*correlation, time->start_ns);
+      rank->trace.saw_host(time->start_ns, time->end_ns);
+    }
+    if (correlation && process->collectives.contains(*correlation))
+      process->nccl.add_launch(raw.tid, *time, *correlation);
+  }
+  ended(scan, table);
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,114 @@
+// Reads an Nsight Systems export into ranks: one for each (process, device) that ran kernels.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "analysis/import/nsight/nccl_calls.hpp"
+#include "analysis/import/nsight/nsight_file.hpp"
+#include "analysis/import/nsight/nsight_tables.hpp"
+#include "analysis/import/nsight/nvtx_names.hpp"
+#include "analysis/import/nsight/payload.hpp"
+#include "analysis/import/nsight/rank_numbers.hpp"
+#include "analysis/import/nsight/step_finder.hpp"
+#include "analysis/import/nsight/strings.hpp"
+#include "analysis/import/trace/rank_trace.hpp"
+#include "analysis/import/trace/raw_collector.hpp"
+#include "analysis/import/trace/training.hpp"
+
+namespace ddpprof::import {
+
+struct NsightRank {
+  NsightRank(RankPlace at, const SortOptions& sort, RawSink* sink, std::size_t number)
+      : place(at), source(number), trace(sort), raw(trace.names, sink, number) {}
+
+  RankPlace place;
+  std::size_t source = 0;
+  RankTrace trace;
+  RawCollector raw;
+  std::unordered_map<std::int64_t, std::uint32_t> names;  // of the trace, by the file's number of the text
+};
+
+class NsightReader {
+ public:
+  // So many ranks at most; further ones are told and left out.
+  static constexpr std::size_t most_ranks = 1024;
+
+  // `sort` is shared among the ranks of a usual machine; more ranks take more.
+  NsightReader(NsightFile&, const SortOptions& sort, RawSink* sink, std::size_t first_source);
+
+  // Once.
+  void read();
+
+  // In order of device, then of process; none where no kernel is sound. Numbers are set where the file says them.
+  std::vector<std::unique_ptr<NsightRank>>& ranks() { return ranks_; }
+  const std::vector<Note>& notes() const { return notes_; }  // of the file as a whole
+  std::int64_t refused_events() const;
+  const SessionFacts& session() const { return session_; }
+
+ private:
+  struct Refused {
+    std::int64_t count = 0, first_row = 0;
+  };
+  // What the host did: for each of the process's ranks.
+  struct Process {
+    std::vector<NsightRank*> ranks;
+    std::unordered_set<std::int64_t> collectives;  // correlations of NCCL's kernels
+    NcclCalls nccl;
+    StepFinder steps;
+    std::map<std::int64_t, std::string> domains;
+    std::vector<std::pair<std::int64_t, std::int64_t>> batches;  // start and leading extent of operations
+  };
+
+  void note(ingest::Severity, std::string code, std::int64_t count, std::string message, std::string advice);
+  void refuse(std::string_view table, std::string_view why, std::int64_t row);
+  void ended(const Scan&, std::string_view table);
+
+  void read_kernels();
+  void read_copies(std::string_view table, Work work);
+  void read_calls(std::string_view table, bool driver);
+  void read_nvtx();
+  void range(Process&, const Scan&, std::int64_t thread, std::string_view text, Span time, bool mark);
+  void nccl_range(Process&, std::int64_t process, const Scan&, std::int64_t thread, std::string_view name, Span time);
+  NvtxMeaning meaning(std::string_view name);
+  void marks(Process&, std::int64_t thread, std::string_view text, Span time);
+
+  // None, and refused, where the row's times or its device make no sense.
+  std::optional<Span> time_of(const Scan&, std::string_view table);
+  std::optional<RankPlace> place_of(const Scan&, std::string_view table, int process, int device);
+  NsightRank* rank_at(const RankPlace&, bool create);
+  Process* process_at(std::int64_t process);
+  std::uint32_t name_of(NsightRank&, std::optional<std::int64_t> id, std::optional<std::int64_t> other,
+                        std::string_view table, std::int64_t row);
+  void conclude();
+  void say_what_is_missing();
+
+  NsightFile& file_;
+  SortOptions sort_;
+  RawSink* sink_;
+  std::size_t first_source_;
+  SessionFacts session_;
+  Strings strings_;
+  PayloadSchemas schemas_;
+  bool one_process_ = false;  // kernels do not say whose they are
+  std::vector<std::unique_ptr<NsightRank>> ranks_;
+  std::map<std::pair<std::int64_t, std::int64_t>, NsightRank*> places_;
+  std::map<std::int64_t, Process> processes_;
+  std::vector<NcclMember> members_;
+  std::unordered_map<std::string, NvtxMeaning> meanings_;
+  std::map<std::pair<std::string, std::string>, Refused> refused_;
+  std::vector<Note> notes_;
+  std::int64_t too_many_ = 0, elsewhere_ = 0, unended_ = 0, payloads_ = 0, copies_elsewhere_ = 0;
+  std::int64_t nccl_ranges_ = 0;
+};
+
+}  // namespace ddpprof::import

@@ -1,0 +1,258 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/import/kineto/shapes.hpp"
+#include "analysis/import/nsight/nsight_reader.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::Severity;
+
+constexpr std::string_view nvtx = "NVTX_EVENTS";
+enum Column { start, end, type, text, text_id, thread, domain, json, json_id, binary };
+
+}  // namespace
+
+void NsightReader::read_nvtx() {
+  if (!file_.has(nvtx)) return;
+  static constexpr std::array<std::string_view, 10> columns{
+      "start", "end", "eventType", "text", "textId", "globalTid", "domainId", "jsonText", "jsonTextId", "binaryData"};
+  // What lacks types is of an age that knew ranges and marks only.
+  const bool typed = file_.has(nvtx, "eventType");
+  Scan scan(file_, nvtx, columns);
+  std::string copy;
+  while (scan.next()) {
+    const std::int64_t kind = typed               ? scan.integer(type).value_or(-1)
+                              : scan.is_null(end) ? session_.types.mark
+                                                  : session_.types.push_pop;
+    const bool mark = session_.types.is_mark(kind), create = kind == session_.types.domain;
+    if (!mark && !create && !session_.types.is_range(kind)) continue;  // names of categories, threads and the like
+    const std::optional<std::int64_t> id = scan.integer(thread);
+    if (!id && !one_process_) {
+      refuse(nvtx, "an event without its thread", scan.rowid());
+      continue;
+    }
+    Process* process = process_at(process_of(id.value_or(0)));
+    if (!process) continue;
+    std::string_view name = scan.text(text);
+    if (name.empty())
+      if (const auto number = scan.integer(text_id)) {
+        const std::string* found = strings_.find(*number);
+        if (!found) {
+          refuse(nvtx, "a name whose text is not in the file", scan.rowid());
+          continue;
+        }
+        copy = *found;
+        name = copy;
+      }
+    if (create) {
+      process->domains[scan.integer(domain).value_or(0)] = std::string(name);
+      continue;
+    }
+    // Where columns may not be NULL, -1 stands for it.
+    if (!mark && (scan.is_null(end) || scan.integer(end) == -1) && !scan.is_null(start)) {
+      ++unended_;
+      continue;
+    }
+    std::optional<Span> time;
+    if (!mark)
+      time = time_of(scan, nvtx);
+    else if (const auto moment = scan.integer(start))
+      time = Span{*moment, *moment};
+    else
+      refuse(nvtx, "an event without a start", scan.rowid());
+    if (time) range(*process, scan, thread_of(id.value_or(0)), name, *time, mark);
+  }
+  ended(scan, nvtx);
+}
+
+void NsightReader::range(Process& process, const Scan& scan, std::int64_t thread_id, std::string_view text, Span time,
+                         bool mark) {
+  const NvtxName name = parse_emitted(text);
+  const std::int64_t number = scan.integer(domain).value_or(0);
+  const auto named = process.domains.find(number);
+  const bool nccl = number != 0 && name.name.starts_with("nccl");
+  NsightRank& first = *process.ranks.front();
+  if (sink_) {
+    std::string domain_name = named != process.domains.end() ? named->second : std::string();
+    if (named == process.domains.end() && number != 0) domain_name = nccl ? "NCCL" : fmt::format("domain {}", number);
+    RawRange raw;
+    raw.tid = thread_id;
+    raw.start_ns = time.start_ns;
+    raw.end_ns = time.end_ns;
+    raw.name = first.trace.names.intern(name.name);
+    raw.domain = first.trace.names.intern(domain_name.empty() ? "nvtx" : domain_name);
+    raw.mark = mark;
+    first.raw.range(raw);
+  }
+  ++first.trace.events;
+  for (NsightRank* rank : process.ranks) rank->trace.saw_host(time.start_ns, time.end_ns);
+  if (mark) return;
+  if (nccl)
+    nccl_range(process, first.place.process, scan, thread_id, name.name, time);
+  else
+    marks(process, thread_id, text, time);
+}
+
+void NsightReader::nccl_range(Process& process, std::int64_t process_id, const Scan& scan, std::int64_t thread_id,
+                              std::string_view name, Span time) {
+  ++nccl_ranges_;
+  std::optional<NcclPayload> payload;
+  if (!scan.is_null(binary)) payload = schemas_.decode(scan.bytes(binary));
+  if (!payload && !scan.is_null(json)) payload = PayloadSchemas::from_json(scan.text(json));
+  if (!payload)
+    if (const auto number = scan.integer(json_id))
+      if (const std::string* found = strings_.find(*number)) payload = PayloadSchemas::from_json(*found);
+  if (!payload && (!scan.is_null(binary) || !scan.is_null(json)))
+    refuse(nvtx, "a payload that its schema does not explain (the range itself is imported)", scan.rowid());
+  if (payload) ++payloads_;
+  if (payload && payload->communicator && payload->ranks && payload->rank)
+    members_.push_back({process_id, *payload->communicator, *payload->ranks, *payload->rank, payload->device});
+  process.nccl.add_range(thread_id, name, time, payload);
+}
+
+NvtxMeaning NsightReader::meaning(std::string_view name) {
+  constexpr std::size_t most = 1 << 16;
+  std::string key(name);
+  if (const auto known = meanings_.find(key); known != meanings_.end()) return known->second;
+  if (meanings_.size() >= most) meanings_.clear();
+  return meanings_.emplace(std::move(key), meaning_of(name)).first->second;
+}
+
+void NsightReader::marks(Process& process, std::int64_t thread_id, std::string_view text, Span time) {
+  const NvtxName name = parse_emitted(text);
+  const NvtxMeaning meaning = this->meaning(name.name);
+  const auto each = [&](auto member) {
+    for (NsightRank* rank : process.ranks) (rank->trace.*member).push_back(time);
+  };
+  switch (meaning) {
+    case NvtxMeaning::forward:
+      return each(&RankTrace::forwards);
+    case NvtxMeaning::backward:
+      return each(&RankTrace::backwards);
+    case NvtxMeaning::optimizer:
+      return each(&RankTrace::optimizers);
+    case NvtxMeaning::data:
+      return each(&RankTrace::data_waits);
+    case NvtxMeaning::gradient:
+      for (NsightRank* rank : process.ranks) {
+        GradientMark gradient;
+        gradient.ready_ns = time.end_ns;
+        if (const std::optional<FirstInput> input = first_input(name.sizes, {})) {
+          gradient.numel = input->elements;
+          gradient.shape = rank->trace.names.intern(input->shape);
+        }
+        rank->trace.gradients.push_back(gradient);
+      }
+      return;
+    case NvtxMeaning::backward_op:
+      for (NsightRank* rank : process.ranks) rank->trace.backward_ops.push(time);
+      return;
+    case NvtxMeaning::none:
+    case NvtxMeaning::step:
+      break;
+  }
+  process.steps.add(thread_id, name.name, meaning, time);
+  constexpr std::size_t most_batches = std::size_t{1} << 16;
+  if (!name.sizes.empty() && name.name.starts_with("aten::") && process.batches.size() < most_batches)
+    if (const std::optional<std::int64_t> batch = batch_of(name.name, name.sizes))
+      process.batches.emplace_back(time.start_ns, *batch);
+}
+
+void NsightReader::conclude() {
+  std::vector<RankPlace> places;
+  for (const auto& rank : ranks_) places.push_back(rank->place);
+  const std::vector<RankNumber> numbers = rank_numbers(places, members_, session_);
+  for (auto& [id, process] : processes_) {
+    const std::unordered_map<std::int64_t, Message> messages = process.nccl.match();
+    const RankTrace& first = process.ranks.front()->trace;
+    const StepFinder::Found found = process.steps.find({first.first_ns, first.last_ns});
+    for (NsightRank* rank : process.ranks) {
+      RankTrace& trace = rank->trace;
+      trace.steps = found.steps;
+      trace.pid = pid_of(id);
+      trace.process = session_.processes.contains(id) ? session_.processes.at(id) : std::string();
+      trace.host = session_.host;
+      trace.base_ns = session_.base_ns;
+      trace.versions = session_.versions;
+      if (const std::string name = session_.device_name(pid_of(id), rank->place.device); !name.empty())
+        trace.devices.push_back(name);
+      if (!trace.runs.empty()) trace.backend = "nccl";
+      std::int64_t from_ns = INT64_MAX;
+      for (const Span& forward : trace.forwards) from_ns = std::min(from_ns, forward.start_ns);
+      const auto batch =
+          std::min_element(process.batches.begin(), process.batches.end(), [&](const auto& a, const auto& b) {
+            return std::pair(a.first < from_ns && from_ns != INT64_MAX, a.first) <
+                   std::pair(b.first < from_ns && from_ns != INT64_MAX, b.first);
+          });
+      if (batch != process.batches.end()) trace.batch = batch->second;
+      for (CollectiveRun& run : trace.runs) {
+        const auto message = run.correlation ? messages.find(*run.correlation) : messages.end();
+        if (message == messages.end()) continue;
+        run.bytes = message->second.bytes;
+        if (message->second.op != CollectiveOp::other) run.op = message->second.op;
+        if (message->second.communicator)
+          run.group = trace.names.intern(fmt::format("communicator {:016x}", *message->second.communicator));
+        run.group_size = message->second.ranks;
+      }
+      rank->raw.flush();
+    }
+    if (found.by_repetition)
+      note(Severity::info, "steps_by_repetition", static_cast<std::int64_t>(found.steps.size()),
+           fmt::format("process {}: no range is called a step; \"{}\" comes again and again and covers most of the "
+                       "time, so its ranges are taken for the steps",
+                       pid_of(id), found.name),
+           "annotate steps with their number: torch.cuda.nvtx.range_push(f\"step {i}\")");
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    ranks_[i]->trace.rank = numbers[i].rank;
+    ranks_[i]->trace.world_size = numbers[i].world_size;
+  }
+}
+
+void NsightReader::say_what_is_missing() {
+  for (const auto& [where, refused] : refused_)
+    note(Severity::warning, "bad_event", refused.count,
+         fmt::format("left out of {}: {} (the first at row {})", where.first, where.second, refused.first_row),
+         "what is sound is imported; export the report again if much of it is missing");
+  std::vector<std::string_view> missing;
+  for (const std::string_view table : {std::string_view("CUPTI_ACTIVITY_KIND_RUNTIME"), nvtx})
+    if (!file_.has(table)) missing.push_back(table);
+  if (!missing.empty())
+    note(Severity::info, "table_missing", static_cast<std::int64_t>(missing.size()),
+         fmt::format("the export has no {}", fmt::join(missing, " and no ")),
+         "without calls launches are not known, without ranges no steps; record with --trace=cuda,nvtx");
+  if (one_process_)
+    note(Severity::info, "process_unknown", 1, "kernels do not say which process launched them",
+         "all are taken for one process's; a newer Nsight Systems records it");
+  if (too_many_ > 0)
+    note(Severity::error, "too_many_ranks", too_many_,
+         fmt::format("more than {} pairs of process and device ran kernels: the further ones are left out", most_ranks),
+         "export fewer processes");
+  if (elsewhere_ > 0)
+    note(Severity::info, "host_events_elsewhere", elsewhere_, "calls and ranges of processes that ran no kernel",
+         "launchers and data loaders' workers are left out");
+  if (copies_elsewhere_ > 0)
+    note(Severity::info, "copies_elsewhere", copies_elsewhere_, "copies of processes and devices that ran no kernel",
+         "they are left out");
+  if (unended_ > 0)
+    note(Severity::info, "ranges_without_end", unended_, "NVTX ranges that had not ended when recording did",
+         "they are left out");
+  if (nccl_ranges_ > 0 && payloads_ == 0)
+    note(Severity::info, "no_payloads", nccl_ranges_, "NCCL's ranges without what they carried: sizes are not known",
+         "export with --include-blobs=true or --include-json=true");
+  if (file_.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")) {
+    Scan scan(file_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {});
+    while (scan.next()) continue;
+    if (scan.rows() > 0)
+      note(Severity::warning, "graphs_as_a_whole", scan.rows(),
+           "CUDA graphs were recorded as a whole: the kernels inside of them are not in the file and do not count",
+           "record with --cuda-graph-trace=node");
+  }
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,99 @@
+#include "analysis/import/nsight/step_finder.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace ddpprof::import {
+namespace {
+
+// Ranges around the whole of training, or around what is not training.
+bool encloses_steps(std::string_view name) {
+  std::string letters;
+  for (const char c : name) letters += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  for (const std::string_view word : {"epoch", "train", "main", "fit", "valid", "eval", "test", "init", "warm"})
+    if (letters.starts_with(word)) return true;
+  return false;
+}
+
+bool follow_each_other(std::vector<StepMark>& steps) {
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepMark& a, const StepMark& b) { return a.time.start_ns < b.time.start_ns; });
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    if (steps[i].time.start_ns < steps[i - 1].time.end_ns) return false;
+  return true;
+}
+
+}  // namespace
+
+void StepFinder::extend(Candidates& candidates, std::int64_t tid, std::string name, StepMark&& mark) {
+  Candidate& candidate = candidates[{tid, std::move(name)}];
+  candidate.total_ns += mark.time.end_ns - mark.time.start_ns;
+  candidate.steps.push_back(std::move(mark));
+}
+
+void StepFinder::add(std::int64_t tid, std::string_view name, NvtxMeaning meaning, Span time) {
+  if (meaning != NvtxMeaning::none && meaning != NvtxMeaning::step) return;
+  if (std::optional<NumberedStep> step = numbered_step(name)) {
+    extend(numbered_, tid, std::move(step->pattern), {step->number, std::string(name), time});
+    return;
+  }
+  if (meaning == NvtxMeaning::step) {
+    extend(called_, tid, std::string(name), {0, std::string(name), time});
+    return;
+  }
+  if (name.empty() || name.find("::") != std::string_view::npos || encloses_steps(name)) return;
+  const auto found = repeated_.find(std::pair(tid, std::string(name)));
+  if (found == repeated_.end()) {
+    if (repeated_.size() < most_names) extend(repeated_, tid, std::string(name), {0, {}, time});
+    return;
+  }
+  Candidate& candidate = found->second;
+  candidate.total_ns += time.end_ns - time.start_ns;
+  if (candidate.steps.size() <= most_spans) candidate.steps.push_back({0, {}, time});
+}
+
+const StepFinder::Candidates::value_type* StepFinder::widest(const Candidates& candidates, std::size_t least,
+                                                             std::int64_t least_ns) {
+  const Candidates::value_type* best = nullptr;
+  for (const auto& entry : candidates) {
+    const Candidate& candidate = entry.second;
+    if (candidate.steps.size() < least || candidate.total_ns < least_ns) continue;
+    if (!best || candidate.total_ns > best->second.total_ns) best = &entry;
+  }
+  return best;
+}
+
+StepFinder::Found StepFinder::find(Span traced) const {
+  Found found;
+  const Candidates::value_type* best = widest(numbered_, 1, 0);
+  const bool numbers = best != nullptr;
+  if (!best) best = widest(called_, 2, 0);
+  if (!best) {
+    Candidates fit;
+    for (const auto& [key, candidate] : repeated_) {
+      if (candidate.steps.size() < 3 || candidate.steps.size() > most_spans) continue;
+      Candidate copy = candidate;
+      if (follow_each_other(copy.steps)) fit.emplace(key, std::move(copy));
+    }
+    best = widest(fit, 3, (traced.end_ns - traced.start_ns) / 2);
+    if (!best) return found;
+    found.by_repetition = true;
+    found.name = best->first.second;
+    found.steps = best->second.steps;
+  } else {
+    found.name = best->first.second;
+    found.steps = best->second.steps;
+    follow_each_other(found.steps);
+  }
+  // Numbers that start again, as in each epoch, would make two steps one.
+  bool ascending = numbers;
+  for (std::size_t i = 1; i < found.steps.size(); ++i)
+    if (found.steps[i].number <= found.steps[i - 1].number) ascending = false;
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    if (!ascending) found.steps[i].number = static_cast<std::int64_t>(i);
+    if (!numbers) found.steps[i].name = found.name + " " + std::to_string(i);
+  }
+  return found;
+}
+
+}  // namespace ddpprof::import

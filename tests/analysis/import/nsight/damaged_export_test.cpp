@@ -1,0 +1,169 @@
+// What is no export, and what is wrong in one: the sound part is imported, the rest is counted with its table and row.
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "tests/analysis/import/nsight/export_file.hpp"
+
+namespace ddpprof::import::nsight_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Ten sound kernels of 100 ns each.
+void add_sound(Export& file) {
+  for (std::int64_t i = 0; i < 10; ++i) file.kernel({.start_ns = 1000 * i, .end_ns = 1000 * i + 100, .correlation = i});
+}
+
+std::string insert_kernel(const std::string& start, const std::string& end, const std::string& device,
+                          const std::string& process = std::to_string(process_id(100)), const std::string& name = "1") {
+  return "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, globalPid, streamId, demangledName, shortName) "
+         "VALUES (" +
+         start + ", " + end + ", " + device + ", " + process + ", 7, " + name + ", " + name + ")";
+}
+
+TEST(DamagedExport, AnotherDatabaseIsRefused) {
+  Export file;
+  file.run("DROP TABLE StringIds");
+  EXPECT_THAT(error_of(file.done()), AllOf(HasSubstr("no export of Nsight Systems"), HasSubstr("nsys export")));
+}
+
+TEST(DamagedExport, AnEmptyFileIsRefused) {
+  Export file;
+  file.done();
+  std::filesystem::resize_file(file.path(), 0);
+  EXPECT_THAT(error_of(file.path()), HasSubstr("the file is empty"));
+}
+
+TEST(DamagedExport, AFileOfAHeaderAloneIsRefused) {
+  for (const std::uintmax_t bytes : {20, 99, 100, 512}) {
+    Export file;
+    add_sound(file);
+    file.done();
+    std::filesystem::resize_file(file.path(), bytes);
+    EXPECT_NE(error_of(file.path()), "") << bytes;
+  }
+}
+
+TEST(DamagedExport, TextThatIsNoDatabaseIsRefused) {
+  Export file;
+  file.done();
+  std::ofstream(file.path()) << "start,end\n1,2\n";
+  EXPECT_THAT(error_of(file.path()), HasSubstr("no SQLite database"));
+}
+
+TEST(DamagedExport, TablesWithoutRowsAreNothingToImport) {
+  Export file;
+  EXPECT_THAT(error_of(file.done()), HasSubstr("no sound kernel"));
+}
+
+TEST(DamagedExport, WithoutKernelsThereIsNoRank) {
+  Export file;
+  file.range({.start_ns = 0, .end_ns = 10, .name = "step 1"});
+  file.run("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL");
+  EXPECT_THAT(error_of(file.done()), HasSubstr("no sound kernel"));
+}
+
+struct BadRow {
+  const char* start;
+  const char* end;
+  const char* device;
+  const char* why;
+};
+class BadKernel : public testing::TestWithParam<BadRow> {};
+
+TEST_P(BadKernel, IsLeftOutAndCounted) {
+  const BadRow& row = GetParam();
+  Export file;
+  add_sound(file);
+  for (int i = 0; i < 3; ++i) file.run(insert_kernel(row.start, row.end, row.device));
+  const std::vector<ReadRank> ranks = read(file.done());
+  ASSERT_EQ(ranks.size(), 1U);
+  EXPECT_EQ(whole(ranks[0]).compute_ns, 1000);
+  EXPECT_EQ(note_count(ranks[0], "bad_event"), 3);
+  EXPECT_THAT(note(ranks[0], "bad_event"),
+              AllOf(HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL"), HasSubstr(row.why), HasSubstr("row 11")));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BadKernel,
+    testing::Values(BadRow{"NULL", "5", "0", "without a start"}, BadRow{"5", "NULL", "0", "without an end"},
+                    BadRow{"500", "400", "0", "end before its start"}, BadRow{"5", "10", "NULL", "without its device"},
+                    BadRow{"5", "10", "-3", "without its device"}, BadRow{"'soon'", "10", "0", "without a start"},
+                    BadRow{"1.5", "10", "0", "without a start"}, BadRow{"5", "9223372036854775807", "0", "cannot be"}));
+
+TEST(DamagedExport, AKernelOfNoProcessIsLeftOut) {
+  Export file;
+  add_sound(file);
+  file.run(insert_kernel("5", "10", "0", "NULL"));
+  const std::vector<ReadRank> ranks = read(file.done());
+  ASSERT_EQ(ranks.size(), 1U);
+  EXPECT_THAT(note(ranks[0], "bad_event"), HasSubstr("without its process"));
+}
+
+TEST(DamagedExport, AKernelWhoseNameIsNotThereCountsAllTheSame) {
+  Export file;
+  add_sound(file);
+  file.run(insert_kernel("20000", "20500", "0", std::to_string(process_id(100)), "4711"));
+  file.run(insert_kernel("21000", "21500", "0", std::to_string(process_id(100)), "NULL"));
+  const std::vector<ReadRank> ranks = read(file.done());
+  EXPECT_EQ(whole(ranks.at(0)).compute_ns, 2000);
+  EXPECT_EQ(note_count(ranks[0], "bad_event"), 2);
+  EXPECT_THAT(note(ranks[0], "bad_event"), HasSubstr("text is not in the file"));
+}
+
+TEST(DamagedExport, BadCallsCopiesAndRangesAreToldByTheirTable) {
+  Export file;
+  add_sound(file);
+  file.copy(900, 800);
+  file.call(900, 800, 1);
+  file.range({.start_ns = 900, .end_ns = 800, .name = "step 3"});
+  file.run("INSERT INTO NVTX_EVENTS (start, end, eventType, text) VALUES (1, 2, 59, 'step 4')");
+  file.run("INSERT INTO NVTX_EVENTS (start, end, eventType, textId, globalTid) VALUES (1, 2, 59, 999, " +
+           std::to_string(thread_id(100, 100)) + ")");
+  const std::vector<ReadRank> ranks = read(file.done());
+  std::string all;
+  for (const Note& note : ranks.at(0).notes) all += note.message + "\n";
+  EXPECT_THAT(all, AllOf(HasSubstr("CUPTI_ACTIVITY_KIND_MEMCPY: an end before its start (the first at row 1)"),
+                         HasSubstr("CUPTI_ACTIVITY_KIND_RUNTIME: an end before its start (the first at row 1)"),
+                         HasSubstr("NVTX_EVENTS: an end before its start (the first at row 1)"),
+                         HasSubstr("NVTX_EVENTS: an event without its thread (the first at row 2)"),
+                         HasSubstr("NVTX_EVENTS: a name whose text is not in the file (the first at row 3)")));
+  EXPECT_EQ(whole(ranks[0]).compute_ns, 1000);
+}
+
+TEST(DamagedExport, OfATruncatedFileTheFirstRowsAreImported) {
+  Export file;
+  for (std::int64_t i = 0; i < 20'000; ++i)
+    file.kernel({.start_ns = 1000 * i, .end_ns = 1000 * i + 100, .correlation = i});
+  file.done();
+  std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) / 2);
+  const std::vector<ReadRank> ranks = read(file.path());
+  ASSERT_EQ(ranks.size(), 1U);
+  EXPECT_GT(whole(ranks[0]).kernels, 1000);
+  EXPECT_LT(whole(ranks[0]).kernels, 20'000);
+  EXPECT_NE(note(ranks[0], "truncated"), "");
+  EXPECT_THAT(note(ranks[0], "file_damaged"), HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL"));
+}
+
+TEST(DamagedExport, OverwrittenPagesEndTheirTableOnly) {
+  Export file;
+  for (std::int64_t i = 0; i < 5000; ++i)
+    file.kernel({.start_ns = 1000 * i, .end_ns = 1000 * i + 100, .correlation = i});
+  for (std::int64_t i = 0; i < 50; ++i) file.copy(1000 * i + 200, 1000 * i + 300);
+  file.done();
+  const std::uintmax_t bytes = std::filesystem::file_size(file.path());
+  {
+    std::fstream io(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    io.seekp(static_cast<std::streamoff>(bytes / 4096 / 2 * 4096));
+    io << std::string(4096, '\xff');
+  }
+  const std::vector<ReadRank> ranks = read(file.path());
+  EXPECT_GT(whole(ranks.at(0)).kernels, 100);
+  EXPECT_LT(whole(ranks[0]).kernels, 5000);
+  EXPECT_EQ(whole(ranks[0]).copies, 50);
+  EXPECT_THAT(note(ranks[0], "file_damaged"), HasSubstr("as far as its row"));
+}
+
+}  // namespace
+}  // namespace ddpprof::import::nsight_test

@@ -1,0 +1,126 @@
+// A recorded file of two GPUs against figures that were computed from it independently, through the database.
+#include <SQLiteCpp/Statement.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "analysis/import/load/import.hpp"
+#include "tests/analysis/import/nsight/export_file.hpp"
+
+namespace ddpprof::import::nsight_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Figures = std::map<std::string, std::int64_t>;
+
+std::vector<Figures> expected_figures(const fs::path& table) {
+  std::ifstream file(table);
+  std::string line, cell;
+  std::vector<std::string> names;
+  std::vector<Figures> figures;
+  while (std::getline(file, line)) {
+    std::istringstream cells(line);
+    std::vector<std::string> row;
+    while (std::getline(cells, cell, ',')) row.push_back(cell);
+    if (names.empty()) {
+      names = row;
+      continue;
+    }
+    figures.emplace_back();
+    for (std::size_t i = 1; i < row.size() && i < names.size(); ++i) figures.back()[names[i]] = std::stoll(row[i]);
+  }
+  return figures;
+}
+
+class Imported {
+ public:
+  Imported(const fs::path& file, bool raw)
+      : path_(fs::temp_directory_path() / ("measured_" + std::to_string(getpid()) + ".db")),
+        database_(store::Database::create(path_, store::Replace::yes)) {
+    ImportOptions options;
+    options.files = {file};
+    options.keep_raw = raw;
+    result_ = import_traces(database_, options);
+    database_.finish_load();
+  }
+  ~Imported() {
+    std::error_code error;
+    fs::remove(path_, error);
+  }
+  Imported(const Imported&) = delete;
+  Imported& operator=(const Imported&) = delete;
+
+  std::int64_t number(const std::string& sql) {
+    SQLite::Statement query(database_.sql(), sql);
+    return query.executeStep() ? query.getColumn(0).getInt64() : INT64_MIN;
+  }
+  const ImportResult& result() const { return result_; }
+
+ private:
+  fs::path path_;
+  store::Database database_;
+  ImportResult result_;
+};
+
+TEST(MeasuredExport, OfTwoGpusGivesTheIndependentFigures) {
+  const char* folder = std::getenv("DDPPROF_DATA_DIR");
+  const fs::path traces = folder ? fs::path(folder) / "traces" : fs::path();
+  if (!folder || !fs::exists(traces / "two_gpus_nsys.sqlite")) GTEST_SKIP() << "DDPPROF_DATA_DIR holds no traces";
+  const std::vector<Figures> expected = expected_figures(traces / "expected_nsys.csv");
+  ASSERT_EQ(expected.size(), 2U);
+  for (const bool raw : {false, true}) {
+    Imported imported(traces / "two_gpus_nsys.sqlite", raw);
+    EXPECT_EQ(imported.result().ranks, 2);
+    for (const Figures& figures : expected) {
+      const std::string of_device =
+          " FROM device_time JOIN shard ON shard.id = shard_id WHERE name = 'all' AND rank = " +
+          std::to_string(figures.at("device"));
+      const auto number = [&](const std::string& what) { return imported.number("SELECT " + what + of_device); };
+      EXPECT_EQ(number("kernels + collective_kernels"), figures.at("kernels"));
+      EXPECT_EQ(number("collective_kernels"), figures.at("nccl_kernels"));
+      EXPECT_EQ(number("span_ns"), figures.at("span_ns"));  // no copy lies outside of the kernels
+      EXPECT_EQ(number("compute_ns"), figures.at("compute_ns"));
+      EXPECT_EQ(number("communication_ns"), figures.at("nccl_ns"));
+      EXPECT_EQ(number("overlapped_ns"), figures.at("overlap_ns"));
+      EXPECT_EQ(number("communication_ns - overlapped_ns"), figures.at("exposed_nccl_ns"));
+      EXPECT_EQ(number("span_ns - compute_ns - communication_ns + overlapped_ns"), figures.at("kernel_idle_ns"));
+    }
+    EXPECT_EQ(imported.number("SELECT count(*) FROM kernel"), raw ? 4010 : 0);
+    EXPECT_EQ(imported.number("SELECT count(*) FROM range"), raw ? 19118 : 0);
+    EXPECT_EQ(imported.number("SELECT count(*) FROM api_call"), raw ? 7466 : 0);
+    EXPECT_EQ(imported.number("SELECT count(*) FROM memcpy"), raw ? 1020 + 269 : 0);
+  }
+}
+
+TEST(MeasuredExport, SeveralFilesOfSeveralRanksAreOneMeasurement) {
+  Export first, second;
+  for (const std::int64_t device : {0, 1}) {
+    first.kernel({.start_ns = 0, .end_ns = 100 + device, .device = device});
+    second.kernel({.start_ns = 0, .end_ns = 200 + device, .device = device});
+  }
+  const fs::path path = fs::temp_directory_path() / ("several_" + std::to_string(getpid()) + ".db");
+  store::Database database = store::Database::create(path, store::Replace::yes);
+  ImportOptions options;
+  options.files = {first.done(), second.done()};
+  const ImportResult result = import_traces(database, options);
+  EXPECT_EQ(result.ranks, 4);
+  EXPECT_EQ(result.world_size, 4);
+  for (const std::int64_t rank : {0, 1, 2, 3}) {
+    SQLite::Statement query(database.sql(),
+                            "SELECT compute_ns, count(kernel.shard_id) FROM device_time JOIN shard ON shard.id = "
+                            "device_time.shard_id JOIN kernel ON kernel.shard_id = shard.id WHERE rank = ?");
+    query.bind(1, rank);
+    ASSERT_TRUE(query.executeStep());
+    EXPECT_EQ(query.getColumn(0).getInt64(), 100 * (1 + rank / 2) + rank % 2) << rank;
+    EXPECT_EQ(query.getColumn(1).getInt64(), 1) << rank;
+  }
+  fs::remove(path);
+}
+
+}  // namespace
+}  // namespace ddpprof::import::nsight_test
