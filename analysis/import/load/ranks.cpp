@@ -110,6 +110,17 @@ Cast cast_ranks(std::span<const ReadRank> files) {
                   : "name them rank0.json, rank1.json, …"});
   cast.world_size = taken.empty() ? 1 : taken.rbegin()->first + 1;
   for (const ReadRank& file : files) cast.world_size = std::max(cast.world_size, file.world_size.value_or(1));
+  std::int64_t unlike = 0;
+  std::string who;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (cast.ranks[i] && files[i].world_size.value_or(cast.world_size) != cast.world_size && ++unlike <= 16)
+      who += fmt::format("{}{} is rank {} of {}", who.empty() ? "" : ", ", files[i].file.filename().string(),
+                         *cast.ranks[i], *files[i].world_size);
+  if (unlike > 0)
+    cast.notes.push_back(
+        {Severity::warning, "world_size_unlike", unlike,
+         fmt::format("files do not agree how many ranks there are, {} are taken: {}", cast.world_size, who),
+         "import the files of one run at a time"});
   for (std::int64_t rank = 0; rank < cast.world_size && cast.world_size <= (std::int64_t{1} << 20); ++rank)
     if (!taken.contains(rank)) cast.missing.push_back(rank);
   return cast;

@@ -1,0 +1,214 @@
+// Several files as one measurement: who is which rank, what is left out, which collectives are the same, and what
+// happens when the disk is no help.
+#include <gmock/gmock.h>
+
+#include "tests/analysis/import/kineto/trace_text.hpp"
+#include "tests/analysis/import/load/imported.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+std::string sound(int rank, int world_size) { return sound_trace(rank, world_size).text(); }
+
+TraceText nameless() {
+  TraceText trace = sound_trace(0, 2);
+  trace.before.pop_back();
+  return trace;
+}
+
+std::string message_of(const Imported& imported, const std::string& code) {
+  const auto found = imported.told.find(code);
+  return found == imported.told.end() ? "" : found->second.message;
+}
+
+std::vector<std::int64_t> ranks_of(const Imported& imported) {
+  std::vector<std::int64_t> ranks;
+  for (const auto& [rank, windows] : imported.totals) ranks.push_back(rank);
+  return ranks;
+}
+
+TEST(SeveralFiles, TwoRanksAreOneMeasurement) {
+  const Folder folder;
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(1, 2)), folder.write("b.json", sound(0, 2))});
+  EXPECT_EQ(imported.error, "");
+  EXPECT_EQ(imported.result.ranks, 2);
+  EXPECT_EQ(imported.result.world_size, 2);
+  EXPECT_EQ(imported.result.steps, 6);
+  EXPECT_THAT(ranks_of(imported), ElementsAre(0, 1));
+  EXPECT_EQ(imported.all().compute_ns, 2 * 3 * Sound::compute_ns);
+  EXPECT_EQ(imported.all().overlapped_ns, 2 * 3 * Sound::overlapped_ns);
+  for (const char* code : {"rank_missing", "collective_unmatched", "collectives_unlike", "rank_by_order"})
+    EXPECT_EQ(imported.told.count(code), 0U) << code << ": " << message_of(imported, code);
+  EXPECT_EQ(imported.rows.at("kernel"), 2 * 15);
+  EXPECT_EQ(imported.rows.at("measurement"), 1);
+}
+
+TEST(SeveralFiles, TwoOfOneRankTheSecondIsLeftOut) {
+  const Folder folder;
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", sound_trace(0, 2, 2).text())});
+  EXPECT_EQ(imported.result.ranks, 1);
+  EXPECT_EQ(imported.all().compute_ns, 3 * Sound::compute_ns);
+  EXPECT_EQ(imported.rows.at("kernel"), 15) << "nothing of the second is left";
+  EXPECT_THAT(message_of(imported, "rank_twice"), AllOf(HasSubstr("a.json"), HasSubstr("b.json"), HasSubstr("rank 0")));
+  EXPECT_THAT(message_of(imported, "rank_missing"), HasSubstr("rank 1 of 2"));
+}
+
+TEST(SeveralFiles, AMissingRankIsSaid) {
+  const Folder folder;
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 4)), folder.write("b.json", sound(2, 4))});
+  EXPECT_EQ(imported.result.world_size, 4);
+  EXPECT_THAT(ranks_of(imported), ElementsAre(0, 2));
+  EXPECT_EQ(imported.counts().at("rank_missing"), 2);
+  EXPECT_THAT(message_of(imported, "rank_missing"), HasSubstr("1, 3 of 4"));
+}
+
+TEST(SeveralFiles, AWorldSmallerThanARankIsSaid) {
+  const Folder folder;
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", sound(5, 2))});
+  EXPECT_EQ(imported.result.world_size, 6);
+  EXPECT_THAT(message_of(imported, "world_size_unlike"),
+              AllOf(HasSubstr("b.json"), HasSubstr("rank 5"), HasSubstr("2")));
+}
+
+TEST(SeveralFiles, WorldsUnlikeAreSaid) {
+  const Folder folder;
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", sound(1, 4))});
+  EXPECT_EQ(imported.result.world_size, 4);
+  EXPECT_THAT(message_of(imported, "world_size_unlike"), AllOf(HasSubstr("a.json"), HasSubstr("of 2")));
+}
+
+TEST(SeveralFiles, RanksByTheirNames) {
+  const Folder folder;
+  const std::string text = nameless().text();
+  const Imported imported =
+      import_files(folder, {folder.write("run_rank10.json", text), folder.write("run_rank2.json", text)});
+  EXPECT_THAT(ranks_of(imported), ElementsAre(2, 10));
+  EXPECT_EQ(imported.result.world_size, 11);
+  EXPECT_EQ(imported.told.count("rank_by_order"), 0U);
+}
+
+TEST(SeveralFiles, RanksByTheirOrderAreSaid) {
+  const Folder folder;
+  const std::string text = nameless().text();
+  const Imported imported = import_files(
+      folder, {folder.write("x.json", text), folder.write("y.json", text), folder.write("z.json", sound(1, 3))});
+  EXPECT_THAT(ranks_of(imported), ElementsAre(0, 1, 2));
+  EXPECT_THAT(message_of(imported, "rank_by_order"),
+              AllOf(HasSubstr("x.json is rank 0"), HasSubstr("y.json is rank 2")));
+}
+
+TEST(SeveralFiles, OneWithFewerCollectivesStillMatchesTheOthers) {
+  const Folder folder;
+  TraceText fewer = sound_trace(1, 2);
+  const std::string first = fewer.event_with("ncclDevKernel", "\"correlation\": 9}}");
+  std::erase(fewer.events, first);
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", fewer.text())});
+  // Numbered by step, those of the second and third step find each other; the first step's stays alone.
+  EXPECT_EQ(imported.counts().at("collective_unmatched"), 1) << message_of(imported, "collective_unmatched");
+  EXPECT_EQ(imported.told.count("collectives_unlike"), 0U);
+  EXPECT_EQ(imported.all().communication_ns, 5 * Sound::communication_ns);
+}
+
+TEST(SeveralFiles, SizesUnlikeOnTwoRanks) {
+  const Folder folder;
+  TraceText unlike = sound_trace(1, 2);
+  std::string& second = unlike.event_with("ncclDevKernel", "\"correlation\": 109}}");
+  second = replaced(replaced(second, "\"In msg nelems\": 1000", "\"In msg nelems\": 1001"), "\"Out msg nelems\": 1000",
+                    "\"Out msg nelems\": 1001");
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", unlike.text())});
+  EXPECT_EQ(imported.counts().at("collectives_unlike"), 2);  // one on each
+  EXPECT_EQ(imported.all().communication_ns, 6 * Sound::communication_ns);
+}
+
+TEST(SeveralFiles, OneThatCannotBeUsedIsLeftOut) {
+  const Folder folder;
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", "<html>"), folder.write("b.json", sound(1, 2)),
+                            folder.path() / "missing.json", folder.write("c.json", sound(0, 2)), folder.path()});
+  EXPECT_EQ(imported.error, "");
+  EXPECT_EQ(imported.result.ranks, 2);
+  EXPECT_EQ(imported.counts().at("file_unusable"), 3);
+  std::string all;
+  for (const auto& [code, told] : imported.told) all += told.message + "\n";
+  EXPECT_THAT(all, AllOf(HasSubstr("a.json"), HasSubstr("missing.json"), HasSubstr(folder.path().string())));
+  EXPECT_EQ(imported.rows.at("kernel"), 30);
+  EXPECT_EQ(imported.all().compute_ns, 6 * Sound::compute_ns);
+}
+
+TEST(SeveralFiles, NoneThatCanBeUsedNamesThemAll) {
+  const Folder folder;
+  const Imported imported = import_files(
+      folder, {folder.write("a.json", "<html>"), folder.write("b.json", ""), folder.path() / "missing.json"});
+  EXPECT_THAT(imported.error, AllOf(HasSubstr("a.json"), HasSubstr("b.json"), HasSubstr("missing.json")));
+  for (const auto& [table, rows] : imported.rows) EXPECT_EQ(rows, 0) << table;
+}
+
+TEST(SeveralFiles, NoFile) {
+  const Folder folder;
+  EXPECT_THAT(import_files(folder, {}).error, HasSubstr("no file"));
+}
+
+TEST(SeveralFiles, TwoImportsAreTwoMeasurements) {
+  const Folder folder;
+  store::Database database = store::Database::create(folder.path() / "imported.db");
+  ImportOptions options;
+  options.files = {folder.write("a.json", sound(0, 2)), folder.write("b.json", sound(1, 2))};
+  import_into(database, options);
+  const Imported second = import_into(database, options);
+  EXPECT_EQ(second.error, "");
+  EXPECT_EQ(second.rows.at("measurement"), 2);
+  EXPECT_EQ(second.rows.at("shard"), 4);
+  EXPECT_EQ(second.rows.at("kernel"), 60);
+}
+
+TEST(SeveralFiles, WithoutRawEventsTheTotalsAreTheSame) {
+  const Folder folder;
+  ImportOptions options;
+  options.keep_raw = false;
+  const Imported imported = import_files(folder, {folder.write("a.json", sound(0, 2))}, options);
+  EXPECT_EQ(imported.all().compute_ns, 3 * Sound::compute_ns);
+  EXPECT_EQ(imported.rows.at("step"), 3);
+  for (const char* table : {"kernel", "range", "api_call", "memcpy"}) EXPECT_EQ(imported.rows.at(table), 0) << table;
+}
+
+TEST(SeveralFiles, ATinyBoundOfMemoryChangesNothing) {
+  const Folder folder;
+  const std::vector<std::filesystem::path> files = {folder.write("a.json", sound_trace(0, 2, 300).text()),
+                                                    folder.write("b.json", sound_trace(1, 2, 300).text())};
+  ImportOptions tiny;
+  tiny.memory_bytes = 20'000;
+  tiny.temporary_folder = folder.path();
+  const Imported spilled = import_files(folder, files, tiny), held = import_files(folder, files);
+  EXPECT_EQ(spilled.error, "");
+  EXPECT_EQ(spilled.totals, held.totals);
+  EXPECT_EQ(spilled.rows, held.rows);
+  EXPECT_EQ(spilled.counts(), held.counts());
+  EXPECT_EQ(held.all().compute_ns, 600 * Sound::compute_ns);
+}
+
+TEST(SeveralFiles, WithoutRoomForTemporaryFilesNothingIsImported) {
+  const Folder folder;
+  ImportOptions options;
+  options.memory_bytes = 20'000;
+  options.temporary_folder = folder.path() / "not there";
+  const Imported imported = import_files(
+      folder, {folder.write("a.json", sound_trace(0, 2, 300).text()), folder.write("b.json", sound(1, 2))}, options);
+  EXPECT_THAT(imported.error, HasSubstr("not there"));
+  for (const auto& [table, rows] : imported.rows) EXPECT_EQ(rows, 0) << table;
+}
+
+}  // namespace
+}  // namespace ddpprof::import
