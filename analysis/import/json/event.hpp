@@ -23,6 +23,7 @@ struct Event {
     std::int64_t grid = 0, block = 0;  // products of their three dimensions
     std::string_view collective, dtype, group, group_description, group_ranks;
     std::string_view input_shapes, input_types;  // JSON
+    bool unfinished = false;                     // `finished` is false: the profiler stopped before it ended
     std::string_view label;                      // of metadata: `name`, `labels`
     std::string_view kernel;                     // AMD: the demangled kernel name
   } arguments;

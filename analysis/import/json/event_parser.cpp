@@ -148,6 +148,9 @@ class Reader {
         if (key == "bytes") whole(v, into.bytes);
         if (key == "block") volume(v, into.block);
         break;
+      case 'f':
+        if (key == "finished") into.unfinished = trimmed(v.raw_json_token()) == "false";
+        break;
       case 'g':
         if (key == "grid") volume(v, into.grid);
         break;

@@ -255,9 +255,12 @@ void KinetoReader::host_collective(const Event& event, Span time, bool by_backen
   std::int64_t bytes = 0;
   if (const std::int32_t size = element_bytes(arguments.dtype); size > 0)
     bytes = size * std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
+  std::int64_t elements = 0;
   if (bytes == 0)
-    if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types))
+    if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types)) {
+      elements = input->elements;
       bytes = input->elements * std::max(input->element_bytes, 0);
+    }
   const CollectiveOp op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
   if (by_backend) {
     CollectiveRun run;
@@ -267,6 +270,7 @@ void KinetoReader::host_collective(const Event& event, Span time, bool by_backen
     run.external_id = arguments.external_id;
     run.group = group_of(event);
     run.on_host = true;
+    run.unfinished = arguments.unfinished;
     rank_.runs.push_back(run);
     if (rank_.backend.empty()) rank_.backend = std::string(event.name.substr(0, event.name.find(':')));
     return;
@@ -275,6 +279,7 @@ void KinetoReader::host_collective(const Event& event, Span time, bool by_backen
   call.time = time;
   call.op = op;
   call.bytes = bytes;
+  call.elements = elements;
   call.tid = number_of(event.tid);
   call.external_id = arguments.external_id;
   call.sequence = arguments.collective_sequence;

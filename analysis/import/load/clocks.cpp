@@ -1,42 +1,78 @@
 #include "analysis/import/load/clocks.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
 
 namespace ddpprof::import {
+namespace {
 
-store::ClockAlignment align_by_ends(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference) {
-  store::ClockAlignment alignment;
+struct Evidence {
+  std::vector<std::int64_t> end_differences_ns;                      // ascending
+  std::int64_t least_ns = std::numeric_limits<std::int64_t>::min();  // of the offset, for certain
+  std::int64_t most_ns = std::numeric_limits<std::int64_t>::max();
+
+  std::int64_t end_difference_ns(double share) const {
+    const auto last = static_cast<double>(end_differences_ns.size() - 1);
+    return end_differences_ns[static_cast<std::size_t>(share * last + 0.5)];
+  }
+};
+
+Evidence evidence_of(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, const ingest::CollectiveFact*> theirs;
   for (const ingest::CollectiveFact& fact : reference.trace.collectives)
     if (fact.start_ns && fact.end_ns) theirs.emplace(std::pair(fact.communicator, fact.sequence), &fact);
-  std::vector<std::int64_t> differences_ns;
-  std::int64_t shortest_ns = INT64_MAX;
+  Evidence found;
   for (const ingest::CollectiveFact& fact : shard.trace.collectives) {
     if (!fact.start_ns || !fact.end_ns) continue;
     const auto other = theirs.find({fact.communicator, fact.sequence});
     if (other == theirs.end()) continue;
-    differences_ns.push_back(*other->second->end_ns - *fact.end_ns);
-    shortest_ns =
-        std::min({shortest_ns, *fact.end_ns - *fact.start_ns, *other->second->end_ns - *other->second->start_ns});
+    found.end_differences_ns.push_back(*other->second->end_ns - *fact.end_ns);
+    found.least_ns = std::max(found.least_ns, *other->second->start_ns - *fact.end_ns);
+    // A broadcast's root does not wait for those that receive.
+    if (fact.op != static_cast<std::int32_t>(vocabulary::CollectiveOp::broadcast))
+      found.most_ns = std::min(found.most_ns, *other->second->end_ns - *fact.start_ns);
   }
-  if (differences_ns.size() < 3) return alignment;
-  std::sort(differences_ns.begin(), differences_ns.end());
-  const auto at = [&](double share) {
-    return differences_ns[static_cast<std::size_t>(share * static_cast<double>(differences_ns.size() - 1) + 0.5)];
-  };
-  const std::int64_t uncertainty_ns = std::max((at(0.95) - at(0.05)) / 2, shortest_ns / 2);
+  std::sort(found.end_differences_ns.begin(), found.end_differences_ns.end());
+  return found;
+}
+
+std::int64_t usual_step_ns(const ingest::LoadedShard& shard) {
   std::vector<std::int64_t> steps_ns;
   for (const ingest::StepFact& step : shard.trace.steps) steps_ns.push_back(step.time.end_ns - step.time.start_ns);
+  if (steps_ns.empty()) return std::numeric_limits<std::int64_t>::max();
   std::sort(steps_ns.begin(), steps_ns.end());
-  alignment.measured_offset_ns = at(0.5);
-  if (!steps_ns.empty() && uncertainty_ns > steps_ns[steps_ns.size() / 2] / 10) return alignment;
-  alignment.reference = store::ClockReference::exchange;
-  alignment.offset_ns = at(0.5);
-  alignment.at_ns = shard.trace.events.first_ns;
-  alignment.uncertainty_ns = uncertainty_ns;
+  return steps_ns[steps_ns.size() / 2];
+}
+
+}  // namespace
+
+store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference,
+                                           std::optional<std::int64_t> wall_offset_ns) {
+  store::ClockAlignment alignment;
+  const Evidence found = evidence_of(shard, reference);
+  if (found.end_differences_ns.size() < 3) return alignment;
+  const std::int64_t step_ns = usual_step_ns(shard);
+  const std::int64_t ends_ns = found.end_difference_ns(0.5);
+  const std::int64_t spread_ns = (found.end_difference_ns(0.95) - found.end_difference_ns(0.05)) / 2;
+  alignment.measured_offset_ns = ends_ns;
+  if (found.least_ns > found.most_ns) return alignment;  // the clocks drift apart, or these are no common collectives
+  const auto within = [&](std::int64_t offset_ns) { return found.least_ns <= offset_ns && offset_ns <= found.most_ns; };
+  const auto know = [&](std::int64_t offset_ns, std::int64_t uncertainty_ns) {
+    alignment.reference = store::ClockReference::exchange;
+    alignment.offset_ns = offset_ns;
+    alignment.at_ns = shard.trace.events.first_ns;
+    alignment.uncertainty_ns = uncertainty_ns;
+  };
+  const auto bound_ns = [&](std::int64_t offset_ns) {
+    return std::max(offset_ns - found.least_ns, found.most_ns - offset_ns);
+  };
+  if (within(ends_ns) && spread_ns <= step_ns / 10)
+    know(ends_ns, std::min(std::max<std::int64_t>(spread_ns, 1), bound_ns(ends_ns)));
+  else if (wall_offset_ns && within(*wall_offset_ns) && bound_ns(*wall_offset_ns) <= step_ns / 2)
+    know(*wall_offset_ns, bound_ns(*wall_offset_ns));
   return alignment;
 }
 

@@ -1,4 +1,4 @@
-// Lays ranks' clocks beside each other by the ends of the collectives that they took part in.
+// Lays ranks' clocks beside each other by the collectives that they took part in.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,17 @@
 
 namespace ddpprof::import {
 
-// A collective of all ranks ends on all of them at about the same moment, whoever came late. The offset is the median
-// difference of ends; its uncertainty covers nine of ten differences and half of the shortest of those collectives,
-// which bounds how far apart true ends lie. Unknown with fewer than 3 collectives in common, or where the uncertainty
-// exceeds a tenth of a step.
-store::ClockAlignment align_by_ends(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference);
+// `wall_offset_ns`: what the files' own clocks say, where they say the time of day: how much to add to this shard's
+// times to get the reference's.
+//
+// Nobody's part of a collective ends before everybody has begun it, which bounds the offset from both sides for
+// certain. Inside of these bounds:
+// - a collective ends on all ranks at about the same moment, whoever came late: the median difference of ends, known as
+//   well as nine of ten differences lie, where that is better than a tenth of a step (devices: some microseconds);
+// - else what the files' clocks say, where the bounds admit it, known as well as the bounds.
+// Unknown with fewer than 3 collectives in common, where clocks contradict the bounds or each other, and where the
+// offset is not known better than half a step.
+store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference,
+                                           std::optional<std::int64_t> wall_offset_ns);
 
 }  // namespace ddpprof::import

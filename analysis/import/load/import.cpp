@@ -222,8 +222,21 @@ class Load {
       if (reference == shards_.end() || &shard == &*reference)
         shard.clock = store::align_clock({}, true);
       else
-        shard.clock = align_by_ends(shard, *reference);
+        shard.clock = align_by_collectives(shard, *reference, wall_offset_ns(shard, *reference));
     }
+  }
+
+  // A profiler's times are nanoseconds since 1970 where its base says so, or where they are that large themselves.
+  std::optional<std::int64_t> wall_offset_ns(const LoadedShard& shard, const LoadedShard& reference) const {
+    const auto base_ns = [&](const LoadedShard& of) {
+      return files_[of_shard_[static_cast<std::size_t>(&of - shards_.data())]].base_ns;
+    };
+    constexpr std::int64_t year_2001_ns = 1'000'000'000'000'000'000;
+    const auto says_time_of_day = [&](const LoadedShard& of) {
+      return base_ns(of) > 0 || of.trace.events.first_ns > year_2001_ns;
+    };
+    if (!says_time_of_day(shard) || !says_time_of_day(reference)) return std::nullopt;
+    return base_ns(shard) - base_ns(reference);
   }
 
   void write_device_times() {

@@ -23,6 +23,19 @@ std::uint64_t communicator_of(const RankTrace& rank, std::uint32_t group) {
   return result;
 }
 
+std::int64_t gradient_element_bytes(const RankTrace& rank) {
+  for (const GradientMark& gradient : rank.gradients)
+    if (gradient.element_bytes > 0) return gradient.element_bytes;
+  return 4;
+}
+
+// Sizes say which call a run is of, as far as both are recorded.
+bool may_be(const CollectiveCall& call, const CollectiveRun& run) {
+  if (run.bytes == 0) return true;
+  if (call.bytes != 0) return call.bytes == run.bytes;
+  return call.elements == 0 || run.bytes % call.elements == 0;
+}
+
 void number(std::vector<Collective>& collectives) {
   std::stable_sort(collectives.begin(), collectives.end(),
                    [](const Collective& a, const Collective& b) { return a.launch_ns < b.launch_ns; });
@@ -81,14 +94,17 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       collective.bytes = run->bytes;
       collective.run = run->time;
       collective.on_host = true;
+      collective.unfinished = run->unfinished;
       collective.launch_ns = run->time.start_ns;
       std::uint32_t group = run->group;
       while (first_free < calls.size() && used[first_free]) ++first_free;
       for (std::size_t i = first_free; i < calls.size() && calls[i]->time.start_ns <= run->time.start_ns; ++i) {
-        if (used[i] || calls[i]->op != run->op || (calls[i]->bytes != run->bytes && calls[i]->bytes != 0)) continue;
+        if (used[i] || calls[i]->op != run->op || !may_be(*calls[i], *run)) continue;
         used[i] = true;
         collective.launch_ns = calls[i]->time.start_ns;
         collective.recorded_sequence = calls[i]->sequence;
+        // A run that the profiler did not see to its end has no size; the call names elements, of gradients mostly.
+        if (collective.bytes == 0) collective.bytes = calls[i]->elements * gradient_element_bytes(rank);
         if (group == 0) group = calls[i]->group;
         break;
       }

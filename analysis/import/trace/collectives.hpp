@@ -17,6 +17,7 @@ struct Collective {
   std::int64_t launch_ns = 0;  // the host's; the run's start where the call is not known
   std::optional<Span> run;     // none: the call's run was not recorded
   bool on_host = false;
+  bool unfinished = false;  // the run's end is when the profiler stopped
   std::int64_t stream = 0;
   std::optional<std::int64_t> recorded_sequence;
 };

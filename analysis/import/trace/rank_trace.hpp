@@ -65,7 +65,8 @@ std::int32_t element_bytes(std::string_view dtype);
 struct CollectiveCall {
   Span time;
   CollectiveOp op = CollectiveOp::other;
-  std::int64_t bytes = 0;  // 0: not recorded
+  std::int64_t bytes = 0;     // 0: not recorded
+  std::int64_t elements = 0;  // where their type was not recorded
   std::int64_t tid = 0;
   std::optional<std::int64_t> external_id, sequence;
   std::uint32_t group = 0;  // its name; 0: the default group
@@ -84,6 +85,7 @@ struct CollectiveRun {
   std::int64_t group_size = 0;
   std::int64_t stream = 0;
   bool on_host = false;
+  bool unfinished = false;  // the profiler stopped before it was told of its end
 };
 
 struct RankTrace {

@@ -30,6 +30,7 @@ class Conclusion {
     std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
                      [](const GradientMark& a, const GradientMark& b) { return a.ready_ns < b.ready_ns; });
     collectives_ = match_calls(rank_);
+    cut_late_ends();
     read_devices();
     place_steps();
     add_phases();
@@ -42,6 +43,36 @@ class Conclusion {
  private:
   void note(Severity severity, std::string code, std::int64_t count, std::string message, std::string advice) {
     training_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
+  }
+
+  // Backward returns when its last bucket is reduced: what a backend's thread records as later, because it was told
+  // late or the profiler stopped first, ended with it. Others that were never seen to end have no run.
+  void cut_late_ends() {
+    std::int64_t late = 0, unknown = 0;
+    for (const HostStep& step : host_.steps) {
+      if (!step.has_backward()) continue;
+      auto next = std::lower_bound(collectives_.begin(), collectives_.end(), step.passes.back().backward.start_ns,
+                                   [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
+      const std::int64_t until_ns = step.collectives_until_ns();
+      for (; next != collectives_.end() && next->launch_ns < until_ns; ++next)
+        if (next->on_host && next->op == CollectiveOp::all_reduce && next->run && next->run->end_ns > until_ns) {
+          next->run->end_ns = std::max(next->run->start_ns, until_ns);
+          next->unfinished = false;
+          ++late;
+        }
+    }
+    for (Collective& collective : collectives_)
+      if (collective.unfinished) {
+        collective.run.reset();
+        ++unknown;
+      }
+    if (late > 0)
+      note(Severity::info, "collective_end_late", late,
+           "collectives whose end was recorded after the backward that waited for them",
+           "their ends are cut to the optimizer's start; the last step of a profile often has one");
+    if (unknown > 0)
+      note(Severity::info, "collective_unfinished", unknown, "collectives that the profiler did not see the end of",
+           "their times are unknown");
   }
 
   // Every moment of the host's that will be asked for.
