@@ -139,7 +139,7 @@ std::uint32_t NsightReader::name_of(NsightRank& rank, std::optional<std::int64_t
     if (id) rank.names.emplace(*id, result);
     return result;
   }
-  refuse(table, "a name whose text is not in the file (the event itself is imported)", row);
+  refuse(table, "a name whose text is not in the file, so that it is called unknown", row);
   return rank.trace.names.intern("unknown");
 }
 

@@ -43,7 +43,7 @@ void NsightReader::read_nvtx() {
       if (const auto number = scan.integer(text_id)) {
         const std::string* found = strings_.find(*number);
         if (!found) {
-          refuse(nvtx, "a name whose text is not in the file", scan.rowid());
+          refuse(nvtx, "a range whose name is not in the file", scan.rowid());
           continue;
         }
         copy = *found;
@@ -75,7 +75,8 @@ void NsightReader::range(Process& process, const Scan& scan, std::int64_t thread
   const NvtxName name = parse_emitted(text);
   const std::int64_t number = scan.integer(domain).value_or(0);
   const auto named = process.domains.find(number);
-  const bool nccl = number != 0 && name.name.starts_with("nccl");
+  // "nccl:all_reduce" is PyTorch's range around "ncclAllReduce".
+  const bool nccl = name.name.size() > 4 && name.name.starts_with("nccl") && name.name[4] >= 'A' && name.name[4] <= 'Z';
   NsightRank& first = *process.ranks.front();
   if (sink_) {
     std::string domain_name = named != process.domains.end() ? named->second : std::string();
@@ -108,7 +109,7 @@ void NsightReader::nccl_range(Process& process, std::int64_t process_id, const S
     if (const auto number = scan.integer(json_id))
       if (const std::string* found = strings_.find(*number)) payload = PayloadSchemas::from_json(*found);
   if (!payload && (!scan.is_null(binary) || !scan.is_null(json)))
-    refuse(nvtx, "a payload that its schema does not explain (the range itself is imported)", scan.rowid());
+    refuse(nvtx, "a payload that no schema explains, so that its size is not known", scan.rowid());
   if (payload) ++payloads_;
   if (payload && payload->communicator && payload->ranks && payload->rank)
     members_.push_back({process_id, *payload->communicator, *payload->ranks, *payload->rank, payload->device});
@@ -217,8 +218,8 @@ void NsightReader::conclude() {
 void NsightReader::say_what_is_missing() {
   for (const auto& [where, refused] : refused_)
     note(Severity::warning, "bad_event", refused.count,
-         fmt::format("left out of {}: {} (the first at row {})", where.first, where.second, refused.first_row),
-         "what is sound is imported; export the report again if much of it is missing");
+         fmt::format("in {}: {} (the first at row {})", where.first, where.second, refused.first_row),
+         "what is sound is imported, the rest is left out; export the report again if much of it is missing");
   std::vector<std::string_view> missing;
   for (const std::string_view table : {std::string_view("CUPTI_ACTIVITY_KIND_RUNTIME"), nvtx})
     if (!file_.has(table)) missing.push_back(table);

@@ -128,7 +128,7 @@ TEST(DamagedExport, BadCallsCopiesAndRangesAreToldByTheirTable) {
                          HasSubstr("CUPTI_ACTIVITY_KIND_RUNTIME: an end before its start (the first at row 1)"),
                          HasSubstr("NVTX_EVENTS: an end before its start (the first at row 1)"),
                          HasSubstr("NVTX_EVENTS: an event without its thread (the first at row 2)"),
-                         HasSubstr("NVTX_EVENTS: a name whose text is not in the file (the first at row 3)")));
+                         HasSubstr("NVTX_EVENTS: a range whose name is not in the file (the first at row 3)")));
   EXPECT_EQ(whole(ranks[0]).compute_ns, 1000);
 }
 
