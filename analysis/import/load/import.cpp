@@ -137,6 +137,13 @@ class Load {
       shard.rank = *cast.ranks[i];
       shard.raw_kept = options_.keep_raw;
       shard.trace = std::move(file.training.shard);
+      // Without the host's events the devices' tell when the recording began and ended.
+      store::EventSpan& events = shard.trace.events;
+      if (events.last_ns < events.first_ns && !file.training.device_times.empty()) {
+        const Window& all = file.training.device_times.front().window;
+        events.add(all.start_ns);
+        events.add(all.end_ns);
+      }
       shard.trace.info.rank = static_cast<std::int32_t>(shard.rank);
       for (const Note& note : file.notes) add(shard.rank, note);
       for (const Note& note : file.training.notes) add(shard.rank, note);

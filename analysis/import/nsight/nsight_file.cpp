@@ -63,8 +63,9 @@ NsightFile::NsightFile(const fs::path& path) : truncated_(is_truncated(path)) {
   // the file alone is not the whole database, so SQLite has to read both.
   const bool with_log = has_content(path.string() + "-wal") || has_content(path.string() + "-journal");
   try {
+    // One thread reads it: SQLite need not lock itself for every column.
     sql_ = std::make_unique<SQLite::Database>(uri_of(path, with_log ? "mode=ro" : "immutable=1"),
-                                              SQLite::OPEN_READONLY | SQLite::OPEN_URI, 5000);
+                                              SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX, 5000);
     // Otherwise SQLite refuses every page of a file that is too short.
     if (truncated_) sql_->exec("PRAGMA writable_schema = ON");
     read_schema();

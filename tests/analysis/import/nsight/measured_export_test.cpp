@@ -110,6 +110,10 @@ TEST(MeasuredExport, SeveralFilesOfSeveralRanksAreOneMeasurement) {
   const ImportResult result = import_traces(database, options);
   EXPECT_EQ(result.ranks, 4);
   EXPECT_EQ(result.world_size, 4);
+  SQLite::Statement wall(database.sql(), "SELECT wall_ns, started_utc_ns FROM measurement");
+  ASSERT_TRUE(wall.executeStep());
+  EXPECT_EQ(wall.getColumn(0).getInt64(), 100);  // of the first rank, by its devices
+  EXPECT_EQ(wall.getColumn(1).getInt64(), 0);
   for (const std::int64_t rank : {0, 1, 2, 3}) {
     SQLite::Statement query(database.sql(),
                             "SELECT compute_ns, count(kernel.shard_id) FROM device_time JOIN shard ON shard.id = "
