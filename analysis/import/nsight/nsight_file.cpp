@@ -68,7 +68,11 @@ NsightFile::NsightFile(const fs::path& path) : truncated_(is_truncated(path)) {
                                               SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX, 5000);
     // Otherwise SQLite refuses every page of a file that is too short.
     if (truncated_) sql_->exec("PRAGMA writable_schema = ON");
-    read_schema();
+    try {
+      read_schema();
+    } catch (const SQLite::Exception& failure) {
+      read_what_is_left(failure.what());
+    }
   } catch (const SQLite::Exception& failure) {
     if (with_log)
       throw NotAnExport(
@@ -82,13 +86,18 @@ NsightFile::NsightFile(const fs::path& path) : truncated_(is_truncated(path)) {
       if (name.starts_with("CUPTI_ACTIVITY_KIND_") || name.starts_with("TARGET_INFO_") || name == "NVTX_EVENTS" ||
           name == "META_DATA_EXPORT")
         return;
+  if (schema_damage_) throw NotAnExport(fmt::format("SQLite cannot read it: {}", *schema_damage_));
   throw NotAnExport("an SQLite database, but no export of Nsight Systems (it lacks StringIds or the tables of events)");
 }
 
 void NsightFile::read_schema() {
   std::vector<std::string> names;
   SQLite::Statement list(*sql_, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-  while (list.executeStep()) names.push_back(list.getColumn(0).getString());
+  try {
+    while (list.executeStep()) names.push_back(list.getColumn(0).getString());
+  } catch (const SQLite::Exception&) {
+    if (!schema_damage_) throw;
+  }
   for (const std::string& name : names) {
     Table& table = tables_[name];
     SQLite::Statement columns(*sql_, "SELECT name, pk, type FROM pragma_table_info(?)");
@@ -99,6 +108,23 @@ void NsightFile::read_schema() {
       if (columns.getColumn(1).getInt() == 1 && columns.getColumn(2).getString() == "INTEGER") table.key = column;
       table.columns.insert(column);
     }
+  }
+}
+
+// With this setting SQLite keeps what it knew of the tables before it met the damage: the statement that meets it
+// fails, the next ones go by what is known (https://www.sqlite.org/pragma.html#pragma_writable_schema). Nothing is
+// written.
+void NsightFile::read_what_is_left(std::string_view why) {
+  schema_damage_ = std::string(why);
+  tables_.clear();
+  sql_->exec("PRAGMA writable_schema = ON");
+  try {
+    sql_->exec("SELECT count(*) FROM sqlite_master");
+  } catch (const SQLite::Exception&) {
+  }
+  try {
+    read_schema();
+  } catch (const SQLite::Exception&) {
   }
 }
 

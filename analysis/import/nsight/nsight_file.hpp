@@ -40,6 +40,8 @@ class NsightFile {
   bool is_key(std::string_view table, std::string_view column) const;
   // The file is shorter than its header says.
   bool truncated() const { return truncated_; }
+  // Why the list of tables is not whole; none: it is.
+  const std::optional<std::string>& schema_damage() const { return schema_damage_; }
   SQLite::Database& sql() { return *sql_; }
 
  private:
@@ -48,10 +50,12 @@ class NsightFile {
     std::string key;
   };
   void read_schema();
+  void read_what_is_left(std::string_view why);
 
   std::unique_ptr<SQLite::Database> sql_;
   std::map<std::string, Table, std::less<>> tables_;
   bool truncated_ = false;
+  std::optional<std::string> schema_damage_;
 };
 
 // All rows of a table in the order in which they lie in the file, one at a time.

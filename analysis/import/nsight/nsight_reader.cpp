@@ -62,6 +62,11 @@ void NsightReader::read() {
   if (file_.truncated())
     note(Severity::warning, "truncated", 1, "the file is shorter than its header says",
          "what is there is imported; copy it again from its source");
+  if (file_.schema_damage())
+    note(Severity::warning, "file_damaged", 1,
+         fmt::format("the list of tables could be read only in part ({}): further ones are missing",
+                     *file_.schema_damage()),
+         "what the known tables hold is imported; copy the file again, or export the report again");
   read_kernels();
   if (ranks_.empty()) return;
   read_copies("CUPTI_ACTIVITY_KIND_MEMCPY", Work::copy);

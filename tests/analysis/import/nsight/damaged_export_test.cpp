@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <iterator>
+#include <random>
 
 #include "tests/analysis/import/nsight/export_file.hpp"
 
@@ -146,6 +148,21 @@ TEST(DamagedExport, OfATruncatedFileTheFirstRowsAreImported) {
   EXPECT_THAT(note(ranks[0], "file_damaged"), HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL"));
 }
 
+TEST(DamagedExport, OfATruncatedListOfTablesTheFirstOnesAreRead) {
+  Export file;
+  add_sound(file);
+  for (std::int64_t i = 0; i < 2000; ++i) file.copy(1000 * i + 200, 1000 * i + 300);
+  // Their declarations need pages of their own, behind everything else.
+  for (int i = 0; i < 40; ++i)
+    file.run("CREATE TABLE LATER_" + std::to_string(i) + " (a INTEGER /* " + std::string(400, 'x') + " */)");
+  file.done();
+  std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) - 20 * 4096);
+  const std::vector<ReadRank> ranks = read(file.path());
+  EXPECT_EQ(whole(ranks.at(0)).compute_ns, 1000);
+  EXPECT_EQ(whole(ranks[0]).copies, 2000);
+  EXPECT_THAT(note(ranks[0], "file_damaged"), HasSubstr("list of tables"));
+}
+
 TEST(DamagedExport, OverwrittenPagesEndTheirTableOnly) {
   Export file;
   for (std::int64_t i = 0; i < 5000; ++i)
@@ -163,6 +180,42 @@ TEST(DamagedExport, OverwrittenPagesEndTheirTableOnly) {
   EXPECT_LT(whole(ranks[0]).kernels, 5000);
   EXPECT_EQ(whole(ranks[0]).copies, 50);
   EXPECT_THAT(note(ranks[0], "file_damaged"), HasSubstr("as far as its row"));
+}
+
+TEST(DamagedExport, AnyDamageIsAnErrorOrAPartNeverMore) {
+  Export file;
+  file.nccl_schemas();
+  for (std::int64_t i = 0; i < 300; ++i) {
+    file.kernel({.start_ns = 1000 * i, .end_ns = 1000 * i + 100, .correlation = i, .name = "ncclDevKernel_AllReduce"});
+    file.call(1000 * i - 50, 1000 * i - 40, i);
+    file.range({.start_ns = 1000 * i - 60,
+                .end_ns = 1000 * i - 10,
+                .name = "ncclAllReduce",
+                .domain = 1,
+                .binary = Export::all_reduce(9, 4096)});
+    file.range({.start_ns = 1000 * i - 70, .end_ns = 1000 * i + 500, .name = "step " + std::to_string(i)});
+  }
+  file.done();
+  std::ifstream in(file.path(), std::ios::binary);
+  const std::string sound((std::istreambuf_iterator<char>(in)), {});
+  std::mt19937 random(7);
+  int imported = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::string damaged = sound;
+    if (round % 2 == 0) damaged.resize(random() % sound.size());
+    for (int k = 0; k < round % 20 && !damaged.empty(); ++k)
+      damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    const std::filesystem::path path = file.path().string() + ".damaged";
+    std::ofstream(path, std::ios::binary) << damaged;
+    try {
+      for (const ReadRank& rank : read(path)) EXPECT_LE(whole(rank).collective_kernels + whole(rank).kernels, 300);
+      ++imported;
+    } catch (const ImportError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("damaged: "));
+    }
+    std::filesystem::remove(path);
+  }
+  EXPECT_GT(imported, 50);
 }
 
 }  // namespace
