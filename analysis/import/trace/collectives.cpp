@@ -1,10 +1,12 @@
 #include "analysis/import/trace/collectives.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace ddpprof::import {
 namespace {
@@ -35,6 +37,35 @@ bool may_be(const CollectiveCall& call, const CollectiveRun& run) {
   if (call.bytes != 0) return call.bytes == run.bytes;
   return call.elements == 0 || run.bytes % call.elements == 0;
 }
+
+// Calls whose run has not begun, by operation and size: many may never get one.
+class WaitingCalls {
+ public:
+  void add(const CollectiveCall& call, std::size_t place) { queues_[{call.op, call.bytes}].push_back(place); }
+
+  // The first that the run may be of; it waits no longer.
+  std::optional<std::size_t> take(const CollectiveRun& run, const std::vector<const CollectiveCall*>& calls) {
+    std::deque<std::size_t>* queue = nullptr;
+    std::deque<std::size_t>::iterator found;
+    const auto look = [&](std::deque<std::size_t>& places) {
+      const auto own =
+          std::find_if(places.begin(), places.end(), [&](std::size_t place) { return may_be(*calls[place], run); });
+      if (own == places.end() || (queue && *found < *own)) return;
+      queue = &places;
+      found = own;
+    };
+    // Of a run without a size any call may be; of one with a size, calls of that size and those without.
+    for (auto at = queues_.lower_bound({run.op, 0}); at != queues_.end() && at->first.first == run.op; ++at)
+      if (run.bytes == 0 || at->first.second == 0 || at->first.second == run.bytes) look(at->second);
+    if (!queue) return std::nullopt;
+    const std::size_t place = *found;
+    queue->erase(found);
+    return place;
+  }
+
+ private:
+  std::map<std::pair<CollectiveOp, std::int64_t>, std::deque<std::size_t>> queues_;
+};
 
 void number(std::vector<Collective>& collectives) {
   std::stable_sort(collectives.begin(), collectives.end(),
@@ -86,9 +117,11 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
     std::stable_sort(runs.begin(), runs.end(), [](const CollectiveRun* a, const CollectiveRun* b) {
       return a->time.start_ns < b->time.start_ns;
     });
-    std::vector<bool> used(calls.size(), false);
-    std::size_t first_free = 0;
+    WaitingCalls waiting;
+    std::size_t next = 0;
     for (const CollectiveRun* run : runs) {
+      for (; next < calls.size() && calls[next]->time.start_ns <= run->time.start_ns; ++next)
+        waiting.add(*calls[next], next);
       Collective collective;
       collective.op = run->op;
       collective.bytes = run->bytes;
@@ -97,16 +130,13 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       collective.unfinished = run->unfinished;
       collective.launch_ns = run->time.start_ns;
       std::uint32_t group = run->group;
-      while (first_free < calls.size() && used[first_free]) ++first_free;
-      for (std::size_t i = first_free; i < calls.size() && calls[i]->time.start_ns <= run->time.start_ns; ++i) {
-        if (used[i] || calls[i]->op != run->op || !may_be(*calls[i], *run)) continue;
-        used[i] = true;
-        collective.launch_ns = calls[i]->time.start_ns;
-        collective.recorded_sequence = calls[i]->sequence;
+      if (const std::optional<std::size_t> own = waiting.take(*run, calls)) {
+        const CollectiveCall& call = *calls[*own];
+        collective.launch_ns = call.time.start_ns;
+        collective.recorded_sequence = call.sequence;
         // A run that the profiler did not see to its end has no size; the call names elements, of gradients mostly.
-        if (collective.bytes == 0) collective.bytes = calls[i]->elements * gradient_element_bytes(rank);
-        if (group == 0) group = calls[i]->group;
-        break;
+        if (collective.bytes == 0) collective.bytes = call.elements * gradient_element_bytes(rank);
+        if (group == 0) group = call.group;
       }
       collective.communicator = communicator_of(rank, group);
       collectives.push_back(collective);

@@ -1,0 +1,47 @@
+// What had been launched by a moment, beside a model that looks at every slice for every moment.
+#include "analysis/import/trace/launch_order.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace ddpprof::import {
+namespace {
+
+TEST(LaunchOrder, AgreesWithLookingAtEverySlice) {
+  std::mt19937 random(32);
+  const auto draw = [&](unsigned below) { return static_cast<std::int64_t>(random() % below); };
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<std::int64_t> moments(static_cast<std::size_t>(draw(8)));
+    for (std::int64_t& moment : moments) moment = draw(30);
+    std::vector<Slice> slices(static_cast<std::size_t>(draw(10)));
+    LaunchOrder order(moments);
+    for (Slice& slice : slices) {
+      slice.launch_ns = draw(30);
+      slice.start_ns = slice.launch_ns + draw(40);  // in no order
+      slice.end_ns = slice.start_ns + draw(20);
+      slice.work = static_cast<Work>(draw(works));
+      order.add(slice);
+    }
+    order.finish();
+    for (const std::int64_t moment : moments) {
+      std::optional<std::int64_t> computed, done, begun;
+      for (const Slice& slice : slices) {
+        const bool counts = slice.work != Work::communication;
+        if (slice.launch_ns < moment) {
+          done = std::max(done.value_or(INT64_MIN), slice.end_ns);
+          if (counts) computed = std::max(computed.value_or(INT64_MIN), slice.end_ns);
+        } else if (counts) {
+          begun = std::min(begun.value_or(INT64_MAX), slice.start_ns);
+        }
+      }
+      ASSERT_EQ(order.computed_by_ns(moment), computed);
+      ASSERT_EQ(order.done_by_ns(moment), done);
+      ASSERT_EQ(order.begun_from_ns(moment), begun);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ddpprof::import

@@ -1,0 +1,133 @@
+// Where steps and their passes lie, by each kind of mark.
+#include "analysis/import/trace/training_steps.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ddpprof::import {
+namespace {
+
+void annotate(RankTrace& rank, std::int64_t number, std::int64_t start_ns, std::int64_t end_ns) {
+  rank.steps.push_back({number, "ProfilerStep#" + std::to_string(number), {start_ns, end_ns}});
+}
+
+HostSteps steps_of(RankTrace& rank) {
+  rank.backward_ops.finish();
+  return find_steps(rank);
+}
+
+TEST(FindSteps, AnnotationsGoFirstInOrderOfTime) {
+  RankTrace rank{SortOptions{}};
+  annotate(rank, 5, 1000, 2000);
+  annotate(rank, 4, 0, 1000);
+  annotate(rank, 9, 500, 700);    // within the first
+  annotate(rank, 5, 1000, 2000);  // twice
+  annotate(rank, 6, 1900, 3000);  // reaches into the one before
+  annotate(rank, 7, 3000, 4000);
+  rank.optimizers = {{100, 200}, {1100, 1200}, {2100, 2200}};
+  const HostSteps found = steps_of(rank);
+  EXPECT_EQ(found.source, StepSource::annotations);
+  EXPECT_EQ(found.left_out, 3);
+  ASSERT_EQ(found.steps.size(), 3U);
+  EXPECT_EQ(found.steps[0].number, 4);
+  EXPECT_EQ(found.steps[1].number, 5);
+  EXPECT_EQ(found.steps[2].name, "ProfilerStep#7");
+  EXPECT_EQ(found.steps[0].optimizers.size(), 1U);
+}
+
+TEST(FindSteps, OptimizersBoundThemElse) {
+  RankTrace rank{SortOptions{}};
+  rank.optimizers = {{900, 1000}, {1900, 2000}, {1950, 1960}, {2900, 3000}};  // one nested
+  rank.forwards = {{10, 20}, {1010, 1020}, {2010, 2020}};
+  const HostSteps found = steps_of(rank);
+  EXPECT_EQ(found.source, StepSource::optimizers);
+  ASSERT_EQ(found.steps.size(), 2U);
+  EXPECT_EQ(found.steps[0].time.start_ns, 1000);
+  EXPECT_EQ(found.steps[0].time.end_ns, 2000);
+  EXPECT_EQ(found.steps[1].time.end_ns, 3000);
+}
+
+TEST(FindSteps, ForwardsBoundThemElse) {
+  RankTrace rank{SortOptions{}};
+  rank.optimizers = {{900, 1000}};
+  rank.forwards = {{10, 20}, {1010, 1020}, {2010, 2020}};
+  const HostSteps found = steps_of(rank);
+  EXPECT_EQ(found.source, StepSource::forwards);
+  ASSERT_EQ(found.steps.size(), 2U);
+  EXPECT_EQ(found.steps[1].time.start_ns, 1010);
+  EXPECT_EQ(found.steps[1].time.end_ns, 2010);
+}
+
+TEST(FindSteps, NothingToFindThemBy) {
+  RankTrace rank{SortOptions{}};
+  rank.forwards = {{10, 20}};
+  rank.backward_ops.push({30, 40});
+  const HostSteps found = steps_of(rank);
+  EXPECT_EQ(found.source, StepSource::none);
+  EXPECT_TRUE(found.steps.empty());
+}
+
+TEST(FindSteps, APassFromForwardToTheLastOfAutograd) {
+  RankTrace rank{SortOptions{}};
+  annotate(rank, 0, 0, 1000);
+  rank.data_waits = {{10, 90}};
+  rank.forwards = {{100, 300}};
+  rank.optimizers = {{700, 900}};
+  for (const std::int64_t start_ns : {400, 450, 500}) rank.backward_ops.push({start_ns, start_ns + 60});
+  const HostSteps found = steps_of(rank);
+  ASSERT_EQ(found.steps.size(), 1U);
+  const HostStep& step = found.steps[0];
+  ASSERT_EQ(step.passes.size(), 1U);
+  EXPECT_EQ(step.passes[0].forward.start_ns, 100);
+  EXPECT_EQ(step.passes[0].forward.end_ns, 400);
+  EXPECT_EQ(step.passes[0].backward.start_ns, 400);
+  EXPECT_EQ(step.passes[0].backward.end_ns, 560);
+  EXPECT_EQ(step.data_waits.size(), 1U);
+  EXPECT_EQ(step.collectives_until_ns(), 700);
+}
+
+TEST(FindSteps, WithoutAForwardItBeginsBehindTheWaitForData) {
+  RankTrace rank{SortOptions{}};
+  annotate(rank, 0, 0, 1000);
+  rank.data_waits = {{10, 90}};
+  rank.backward_ops.push({400, 500});
+  const HostSteps found = steps_of(rank);
+  ASSERT_EQ(found.steps[0].passes.size(), 1U);
+  EXPECT_EQ(found.steps[0].passes[0].forward.start_ns, 90);
+  EXPECT_EQ(found.steps[0].collectives_until_ns(), 1000);
+}
+
+TEST(FindSteps, AccumulatedGradientsAreAPassEach) {
+  RankTrace rank{SortOptions{}};
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const std::int64_t at = 1000 * step;
+    annotate(rank, step, at, at + 1000);
+    for (std::int64_t pass = 0; pass < 3; ++pass) {
+      rank.forwards.push_back({at + 250 * pass, at + 250 * pass + 100});
+      rank.backward_ops.push({at + 250 * pass + 110, at + 250 * pass + 150});
+      rank.backward_ops.push({at + 250 * pass + 160, at + 250 * pass + 240});
+    }
+    rank.optimizers.push_back({at + 800, at + 900});
+  }
+  const HostSteps found = steps_of(rank);
+  ASSERT_EQ(found.steps.size(), 2U);
+  for (const HostStep& step : found.steps) {
+    ASSERT_EQ(step.passes.size(), 3U);
+    for (std::int64_t pass = 0; pass < 3; ++pass) {
+      const Pass& seen = step.passes[static_cast<std::size_t>(pass)];
+      EXPECT_EQ(seen.forward.start_ns, step.time.start_ns + 250 * pass);
+      EXPECT_EQ(seen.backward.start_ns, step.time.start_ns + 250 * pass + 110);
+      EXPECT_EQ(seen.backward.end_ns, step.time.start_ns + 250 * pass + 240);
+    }
+  }
+}
+
+TEST(FindSteps, WrappedModulesForwardsAreOne) {
+  RankTrace rank{SortOptions{}};
+  annotate(rank, 0, 0, 1000);
+  rank.forwards = {{100, 300}, {120, 200}};
+  rank.backward_ops.push({400, 500});
+  EXPECT_EQ(steps_of(rank).steps[0].passes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace ddpprof::import
