@@ -5,6 +5,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <algorithm>
+
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 
@@ -25,6 +27,11 @@ class ReportSubcommand final : public Subcommand {
     app.add_option("--report", report_, "Which report, one of:" + names)
         ->type_name("NAME")
         ->default_str("summary, or all with --format html");
+    app.add_option(
+           "--rule", rule_,
+           "Of the report overlap, where tools differ: intersection, hta (Holistic Trace Analysis) or tensorboard")
+        ->type_name("RULE")
+        ->capture_default_str();
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -34,9 +41,17 @@ class ReportSubcommand final : public Subcommand {
     for (const auto& info : report::report_names()) names.emplace_back(info.name);
     if (report_.empty()) report_ = format == report::Format::html ? "all" : "summary";
     check_word("--report", report_, names);
+    std::vector<std::string> rules;
+    for (const report::OverlapRule rule : report::all_overlap_rules()) rules.emplace_back(to_string(rule));
+    check_word("--rule", rule_, rules);
+    if (rule_ != "intersection" && report_ != "overlap")
+      throw Failure(ExitCode::usage, "--rule " + rule_ + " with --report " + report_, "--report overlap",
+                    "only there tools differ");
+    const report::OverlapRule rule =
+        report::all_overlap_rules()[static_cast<std::size_t>(std::ranges::find(rules, rule_) - rules.begin())];
     store::Database database = open_database(file_);
     try {
-      render(report::build_report(database, report_), format, context.out, context.width);
+      render(report::build_report(database, report_, rule), format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
     }
@@ -44,7 +59,7 @@ class ReportSubcommand final : public Subcommand {
   }
 
  private:
-  std::string file_, report_, format_ = "table";
+  std::string file_, report_, rule_ = "intersection", format_ = "table";
 };
 
 }  // namespace

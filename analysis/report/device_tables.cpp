@@ -11,7 +11,7 @@ namespace {
 
 constexpr double shown_share = 0.001;  // of all kernels' time; names below it share a row
 
-double in_seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 }  // namespace
 

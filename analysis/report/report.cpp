@@ -118,7 +118,7 @@ std::vector<ReportInfo> report_names() {
   return names;
 }
 
-Report build_report(store::Database& database, std::string_view name) {
+Report build_report(store::Database& database, std::string_view name, OverlapRule rule) {
   const auto& all = recipes();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Recipe& r) { return r.info.name == name; });
   if (found == all.end()) {
@@ -129,11 +129,16 @@ Report build_report(store::Database& database, std::string_view name) {
   try {
     const Source source{database.sql(), read_configurations(database.sql())};
     Report report{std::string(name), found->title, {}, found->note};
+    if (rule != OverlapRule::intersection) {
+      report.tables.push_back(rule == OverlapRule::hta ? hta_table(source) : tensorboard_table(source));
+      return report;
+    }
     for (const Part& part : found->parts) {
       Table table = part.make(source);
       table.section = part.section;
       if (!found->skip_empty || !table.rows.empty()) report.tables.push_back(std::move(table));
     }
+    if (report.tables.empty()) report.tables.push_back(found->parts.front().make(source));  // says why it is empty
     return report;
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/report/overlap_rule.hpp"
+
 namespace ddpprof::store {
 class Database;
 }
@@ -59,9 +61,9 @@ struct ReportInfo {
 };
 std::vector<ReportInfo> report_names();
 
-// The same database gives the same report. Throws std::invalid_argument on an unknown name (listing the known ones)
-// and store::DatabaseError when the file cannot be read.
-Report build_report(store::Database&, std::string_view name);
+// The same database gives the same report; the rule is that of the report `overlap`. Throws std::invalid_argument on an
+// unknown name (listing the known ones) and store::DatabaseError when the file cannot be read.
+Report build_report(store::Database&, std::string_view name, OverlapRule = OverlapRule::intersection);
 
 struct Configuration;
 
