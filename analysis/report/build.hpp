@@ -50,6 +50,7 @@ Table clocks_table(const Source&);
 // Devices, of imported traces (device_tables.cpp).
 Table device_time_table(const Source&);
 Table kernels_table(const Source&);
+std::string short_kernel_name(const std::string& recorded);
 Table hta_table(const Source&);          // (overlap_rule.cpp)
 Table tensorboard_table(const Source&);  // (overlap_rule.cpp)
 

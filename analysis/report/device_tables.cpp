@@ -1,8 +1,14 @@
 // What devices did in windows of time, and which kernels took it: of imported traces.
 #include <SQLiteCpp/Statement.h>
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <string_view>
 
 #include "analysis/report/build.hpp"
 
@@ -13,7 +19,46 @@ constexpr double shown_share = 0.001;  // of all kernels' time; names below it s
 
 double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
+struct NamedTime {
+  std::string model, kind, name;
+  std::int64_t count = 0, total_ns = 0, shortest_ns = 0, longest_ns = 0;
+};
+
+Row row_of(const NamedTime& one, std::int64_t measurement, std::int64_t all_ns) {
+  return {one.model,
+          measurement,
+          one.kind,
+          one.name,
+          one.count,
+          in_seconds(one.total_ns),
+          ratio(static_cast<double>(one.total_ns), static_cast<double>(all_ns)),
+          one.count > 0 ? Cell(in_seconds(one.total_ns) / static_cast<double>(one.count)) : Cell(),
+          in_seconds(one.shortest_ns),
+          in_seconds(one.longest_ns)};
+}
+
 }  // namespace
+
+// The function's name without its template's and its own arguments: "void at::native::reduce_kernel<512, …>(…)".
+std::string short_kernel_name(const std::string& recorded) {
+  std::string name = recorded;
+  if (name.starts_with("_Z")) {
+    int status = 0;
+    char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    if (status == 0 && text != nullptr) name = text;
+    std::free(text);
+  }
+  if (name.starts_with("void ")) name.erase(0, 5);
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  for (std::size_t at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed, at))
+    name.erase(at, unnamed.size());
+  // What a copy is called stands in parentheses: "Memcpy HtoD (Pageable -> Device)".
+  if (const std::size_t end = name.find_first_of("<("); end != std::string::npos && end > 0 && name[end - 1] != ' ')
+    name.resize(end);
+  constexpr std::size_t longest = 72;
+  if (name.size() > longest) name = name.substr(0, longest - 3) + "...";
+  return name;
+}
 
 Table device_time_table(const Source& source) {
   Table table;
@@ -60,7 +105,8 @@ Table kernels_table(const Source& source) {
   table.title = "Kernels, copies and sets by name";
   table.note = fmt::format(
       "Total: sum of durations over all ranks, simultaneous ones counted each. Share: of all of them. Names that take "
-      "less than {:.1f} % share the last row of their measurement.",
+      "less than {:.1f} % share the last row of their measurement. Names without template and function arguments; the "
+      "table kernel_summary has them whole.",
       100.0 * shown_share);
   table.empty = "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
   table.columns = {text("model", "model", true),
@@ -76,44 +122,46 @@ Table kernels_table(const Source& source) {
   table.key_columns = 4;
   SQLite::Statement query(
       source.db,
-      "SELECT m.model, m.id, k.kind, s.value, SUM(k.count), SUM(k.total_ns), MIN(k.minimum_ns), MAX(k.maximum_ns), "
-      "SUM(SUM(k.total_ns)) OVER (PARTITION BY m.id) FROM kernel_summary k JOIN string s ON s.id = k.name_id "
-      "JOIN shard sh ON sh.id = k.shard_id JOIN measurement m ON m.id = sh.measurement_id "
-      "GROUP BY m.id, k.kind, s.value ORDER BY m.id, SUM(k.total_ns) DESC, k.kind, s.value");
-  struct Rest {
-    std::int64_t measurement = -1, names = 0, count = 0, total_ns = 0, shortest_ns = 0, longest_ns = 0, all_ns = 0;
-    std::string model;
-  } rest;
-  const auto add_rest = [&] {
-    if (rest.names == 0) return;
-    table.rows.push_back({rest.model, rest.measurement, std::string("various"),
-                          fmt::format("{} other names", rest.names), rest.count, in_seconds(rest.total_ns),
-                          ratio(static_cast<double>(rest.total_ns), static_cast<double>(rest.all_ns)),
-                          in_seconds(rest.total_ns) / static_cast<double>(rest.count), in_seconds(rest.shortest_ns),
-                          in_seconds(rest.longest_ns)});
-    rest = {};
-  };
+      "SELECT m.model, m.id, k.kind, s.value, SUM(k.count), SUM(k.total_ns), MIN(k.minimum_ns), MAX(k.maximum_ns) "
+      "FROM kernel_summary k JOIN string s ON s.id = k.name_id JOIN shard sh ON sh.id = k.shard_id "
+      "JOIN measurement m ON m.id = sh.measurement_id GROUP BY m.id, k.kind, s.value ORDER BY m.id, k.kind, s.value");
+  std::map<std::int64_t, std::vector<NamedTime>> measurements;
   while (query.executeStep()) {
     const auto at = [&](int column) { return query.getColumn(column).getInt64(); };
-    const std::int64_t measurement = at(1), total_ns = at(5), all_ns = at(8);
-    if (measurement != rest.measurement) add_rest();
-    if (static_cast<double>(total_ns) < shown_share * static_cast<double>(all_ns)) {
-      rest.model = query.getColumn(0).getString();
-      rest.measurement = measurement;
-      rest.shortest_ns = rest.names == 0 ? at(6) : std::min(rest.shortest_ns, at(6));
-      rest.longest_ns = std::max(rest.longest_ns, at(7));
-      ++rest.names;
-      rest.count += at(4);
-      rest.total_ns += total_ns;
-      rest.all_ns = all_ns;
-      continue;
+    std::vector<NamedTime>& names = measurements[at(1)];
+    const std::string kind = query.getColumn(2).getString(), name = short_kernel_name(query.getColumn(3).getString());
+    auto found =
+        std::ranges::find_if(names, [&](const NamedTime& one) { return one.kind == kind && one.name == name; });
+    if (found == names.end()) {
+      names.push_back({query.getColumn(0).getString(), kind, name, 0, 0, at(6), at(7)});
+      found = std::prev(names.end());
     }
-    table.rows.push_back({query.getColumn(0).getString(), measurement, query.getColumn(2).getString(),
-                          query.getColumn(3).getString(), at(4), in_seconds(total_ns),
-                          ratio(static_cast<double>(total_ns), static_cast<double>(all_ns)),
-                          in_seconds(total_ns) / static_cast<double>(at(4)), in_seconds(at(6)), in_seconds(at(7))});
+    found->count += at(4);
+    found->total_ns += at(5);
+    found->shortest_ns = std::min(found->shortest_ns, at(6));
+    found->longest_ns = std::max(found->longest_ns, at(7));
   }
-  add_rest();
+  for (auto& [measurement, names] : measurements) {
+    std::ranges::stable_sort(names, std::greater{}, &NamedTime::total_ns);
+    std::int64_t all_ns = 0, rest_names = 0;
+    for (const NamedTime& one : names) all_ns += one.total_ns;
+    NamedTime rest{"", "various", "", 0, 0, INT64_MAX, 0};
+    for (const NamedTime& one : names) {
+      if (static_cast<double>(one.total_ns) >= shown_share * static_cast<double>(all_ns)) {
+        table.rows.push_back(row_of(one, measurement, all_ns));
+        continue;
+      }
+      ++rest_names;
+      rest.model = one.model;
+      rest.count += one.count;
+      rest.total_ns += one.total_ns;
+      rest.shortest_ns = std::min(rest.shortest_ns, one.shortest_ns);
+      rest.longest_ns = std::max(rest.longest_ns, one.longest_ns);
+    }
+    if (rest_names == 0) continue;
+    rest.name = fmt::format("{} other names", rest_names);
+    table.rows.push_back(row_of(rest, measurement, all_ns));
+  }
   return table;
 }
 
