@@ -132,12 +132,12 @@ std::vector<Detail> raw_details(const std::filesystem::path& path, const Timelin
         add_row(out, database.sql(), "SELECT bytes AS 'size', correlation FROM memcpy WHERE rowid = ?", id);
         break;
       case Category::cuda_call:
-        add_row(out, database.sql(), "SELECT correlation FROM api_call WHERE rowid = ?", id);
+        add_row(out, database.sql(), "SELECT domain AS 'interface', correlation FROM api_call WHERE rowid = ?", id);
         break;
       default:
         add_row(out, database.sql(),
-                "SELECT (SELECT value FROM string WHERE id = domain_id) AS 'domain', depth, payload FROM range "
-                "WHERE rowid = ?",
+                "SELECT (SELECT value FROM string WHERE id = domain_id) AS 'domain', "
+                "CASE WHEN depth >= 0 THEN depth END AS 'depth', payload FROM range WHERE rowid = ?",
                 id);
     }
   } catch (const SQLite::Exception& error) {

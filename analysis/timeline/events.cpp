@@ -31,15 +31,7 @@ bool in_order_and_apart(const std::vector<EventChunks>& parts) {
   return good;
 }
 
-}  // namespace
-
-void EventChunks::grow() {
-  capacity_ = chunks_.empty() ? smallest : std::min(capacity_ * 2, largest);
-  chunks_.push_back(std::make_unique<Event[]>(capacity_));
-  used_ = 0;
-}
-
-std::vector<Row> make_rows(std::vector<EventChunks> parts) {
+std::vector<Row> rows_of(std::vector<EventChunks> parts, bool below_what_holds_it) {
   std::size_t count = 0;
   for (const EventChunks& part : parts) count += part.size();
   std::vector<Row> rows(1);
@@ -63,6 +55,9 @@ std::vector<Row> make_rows(std::vector<EventChunks> parts) {
   std::vector<std::int64_t> free_at = {std::numeric_limits<std::int64_t>::min()};
   for (const Event& event : events) {
     std::size_t lane = 0;
+    if (below_what_holds_it)  // what began before and ends no earlier
+      for (std::size_t i = free_at.size(); i > 0 && lane == 0; --i)
+        if (free_at[i - 1] > event.start_ns && free_at[i - 1] >= event.end_ns()) lane = i;
     while (lane < free_at.size() && free_at[lane] > event.start_ns) ++lane;
     if (lane == free_at.size()) {
       free_at.push_back(0);
@@ -73,5 +68,17 @@ std::vector<Row> make_rows(std::vector<EventChunks> parts) {
   }
   return rows;
 }
+
+}  // namespace
+
+void EventChunks::grow() {
+  capacity_ = chunks_.empty() ? smallest : std::min(capacity_ * 2, largest);
+  chunks_.push_back(std::make_unique<Event[]>(capacity_));
+  used_ = 0;
+}
+
+std::vector<Row> make_rows(std::vector<EventChunks> parts) { return rows_of(std::move(parts), false); }
+
+std::vector<Row> make_nested_rows(std::vector<EventChunks> parts) { return rows_of(std::move(parts), true); }
 
 }  // namespace ddpprof::timeline

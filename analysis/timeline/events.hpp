@@ -40,5 +40,8 @@ class EventChunks {
 // overlaps; else each event goes to the first row that is free, so that what nests lies below what it is in.
 // The parts are emptied.
 std::vector<Row> make_rows(std::vector<EventChunks> parts);
+// The same for one thread's calls: each event also lies below every event that holds it, even where an event that was
+// only partly overlapped has left a higher row free.
+std::vector<Row> make_nested_rows(std::vector<EventChunks> parts);
 
 }  // namespace ddpprof::timeline

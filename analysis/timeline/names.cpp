@@ -29,11 +29,11 @@ std::string_view to_string(Category category) {
     case Category::cuda_call:
       return "CUDA call";
     case Category::range:
-      return "NVTX";
+      return "range";
     case Category::unfinished:
       return "unfinished";
   }
-  return "NVTX";
+  return "range";
 }
 
 Category category_of_phase(std::string_view name) {

@@ -22,7 +22,7 @@ enum class Category : std::uint8_t {
   communication_kernel,
   memory_copy,
   cuda_call,
-  range,       // any other NVTX range or mark
+  range,       // any other range or mark of the host
   unfinished,  // began and never ended: an instant
 };
 inline constexpr std::size_t category_count = 13;

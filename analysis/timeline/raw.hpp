@@ -1,4 +1,4 @@
-// Raw NVTX ranges, kernels, copies and CUDA calls of a measurement, read on two threads.
+// Raw ranges of the host, kernels, copies and CUDA calls of a measurement, read on two threads.
 #pragma once
 
 #include <filesystem>

@@ -14,6 +14,7 @@ constexpr std::uint32_t unknown = 0xffffffff;
 constexpr std::int64_t most_known = 1 << 22;  // ids count from 1; a damaged one must not fill the memory
 
 std::string demangled(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;  // else a kernel "i" would be read as the type int
   int status = 0;
   char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   std::string out = status == 0 && text != nullptr ? text : name;
@@ -50,6 +51,8 @@ std::uint32_t SharedNames::kernel(std::int64_t id) const {
   const std::string name = demangled(text(id));
   return intern(name, name.find("nccl") == std::string::npos ? Category::kernel : Category::communication_kernel);
 }
+
+std::uint32_t SharedNames::call(std::int64_t id) const { return intern(text(id), Category::cuda_call); }
 
 std::uint32_t SharedNames::intern(const std::string& text, Category category) const {
   const std::lock_guard lock(mutex_);

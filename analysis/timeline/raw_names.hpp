@@ -22,7 +22,8 @@ class SharedNames {
 
   std::uint32_t range(std::int64_t string_id) const;
   std::uint32_t unfinished(std::int64_t string_id) const;  // "… never ended"
-  std::uint32_t kernel(std::int64_t string_id) const;      // demangled
+  std::uint32_t kernel(std::int64_t string_id) const;      // demangled where it is mangled
+  std::uint32_t call(std::int64_t string_id) const;        // of the CUDA interface
   std::uint32_t intern(const std::string& text, Category) const;
 
  private:
