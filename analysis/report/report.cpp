@@ -90,6 +90,8 @@ const std::vector<Recipe>& recipes() {
         {time_table, "Inside a step"},
         {phases_table, "Inside a step"},
         {overlap_table, "Inside a step"},
+        {device_time_table, "Inside a step"},
+        {kernels_table, "Inside a step"},
         {collectives_table, "Inside a step"},
         {skew_table, "Ranks"},
         {clocks_table, "Ranks"},
