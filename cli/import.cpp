@@ -38,10 +38,11 @@ class Import : public Subcommand {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option(
-           "inputs", folders_,
-           "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern), or folders "
-           "that ddpprof worker wrote")
+    app.add_option("inputs", folders_,
+                   "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern), Nsight "
+                   "Systems' SQLite "
+                   "exports, or folders "
+                   "that ddpprof worker wrote")
         ->required();
     app.add_option("--out", out_, "Database to write")->required();
     app.add_option("--format", format_, format_help);

@@ -126,5 +126,57 @@ TEST(MeasuredExport, SeveralFilesOfSeveralRanksAreOneMeasurement) {
   fs::remove(path);
 }
 
+TEST(MeasuredExport, ATrainingOfTwoProcessesGivesStepsBucketsAndParameters) {
+  Export file;
+  file.nccl_schemas();
+  for (const std::int64_t rank : {0, 1}) {
+    const std::int64_t pid = 500 + rank;
+    std::int64_t correlation = 0;
+    const auto launch = [&](std::int64_t host_ns, Kernel kernel) {
+      kernel.device = rank;
+      kernel.pid = pid;
+      kernel.correlation = ++correlation;
+      file.call(host_ns, host_ns + 10, correlation, pid, pid);
+      file.kernel(kernel);
+    };
+    const auto range = [&](std::int64_t from_ns, std::int64_t to_ns, const std::string& name) {
+      file.range({.start_ns = from_ns, .end_ns = to_ns, .name = name, .pid = pid, .tid = pid});
+    };
+    for (std::int64_t step = 0; step < 5; ++step) {
+      const std::int64_t t = 100'000 * (step + 1);
+      range(t, t + 90'000, "step " + std::to_string(step));
+      range(t + 100, t + 1'000, "forward");
+      range(t + 1'000, t + 3'000, "backward");
+      range(t + 3'000, t + 4'000, "optimizer");
+      launch(t + 200, {.start_ns = t + 10'000, .end_ns = t + 20'000});
+      launch(t + 1'100, {.start_ns = t + 20'000, .end_ns = t + 50'000});
+      for (std::int64_t bucket = 0; bucket < 2; ++bucket) {
+        const std::int64_t call_ns = t + 1'500 + 500 * bucket;
+        file.range({.start_ns = call_ns,
+                    .end_ns = call_ns + 100,
+                    .name = "ncclAllReduce",
+                    .pid = pid,
+                    .tid = pid,
+                    .domain = 1,
+                    .binary = Export::all_reduce(77, bucket == 0 ? 4000 : 8000)});
+        launch(call_ns + 20, {.start_ns = t + 40'000 + 10'000 * bucket,
+                              .end_ns = t + 50'000 + 10'000 * bucket,
+                              .stream = 20,
+                              .name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)"});
+      }
+      launch(t + 3'100, {.start_ns = t + 60'000, .end_ns = t + 62'000});
+    }
+  }
+  Imported imported(file.done(), true);
+  EXPECT_EQ(imported.result().world_size, 2);
+  EXPECT_EQ(imported.number("SELECT count(*) FROM step"), 2 * 5);
+  EXPECT_EQ(imported.number("SELECT parameter_bytes FROM measurement"), 12'000);
+  EXPECT_EQ(imported.number("SELECT count(*) FROM collective"), 2 * 5 * 2);
+  EXPECT_EQ(imported.number("SELECT min(bytes) FROM collective"), 4000);
+  // Exposed is the second bucket: the first runs beside the backward's kernel.
+  EXPECT_EQ(imported.number("SELECT min(communication_ns - overlapped_ns) FROM device_time WHERE name <> 'all'"),
+            10'000);
+}
+
 }  // namespace
 }  // namespace ddpprof::import::nsight_test
