@@ -16,7 +16,7 @@ namespace ddpprof::export_ {
 namespace {
 
 std::string process_labels(const ShardClock& shard) {
-  std::string labels = fmt::format("{} pid {}", shard.host, shard.pid);
+  std::string labels = fmt::format("{}pid {}", shard.host.empty() ? "" : shard.host + " ", shard.pid);
   if (shard.reference == "unknown") labels += ", clock not aligned with rank 0's";
   if (shard.uncertainty_ns && *shard.uncertainty_ns > 0) {
     labels += fmt::format(", clock ± {} µs", microseconds(*shard.uncertainty_ns));

@@ -27,6 +27,7 @@ inline constexpr std::int64_t loader_track = 50000;     // + thread of the data 
 inline constexpr std::int64_t stream_track = 100000;    // + index of (device, stream)
 inline constexpr std::int64_t thread_track = 200000;    // + index of the operating system's thread: raw ranges
 inline constexpr std::int64_t cuda_api_track = 300000;  // + index of the thread: CUDA calls
+inline constexpr std::int64_t first_crossing = 50000;   // + one of the three above, + index: what would cross there
 
 struct ShardClock {
   std::int64_t id = 0, measurement = 0, rank = 0, pid = 0;
@@ -53,7 +54,7 @@ class ShardClocks {
   std::int64_t first_event_ns_ = 0;
 };
 
-// Raw NVTX ranges, kernels, copies and CUDA calls of one shard. Returns how many ranges never ended.
+// Raw ranges of the host, kernels, copies and CUDA calls of one shard. Returns how many ranges never ended.
 std::int64_t write_raw(SQLite::Database&, ChromeWriter&, const ShardClock&);
 
 }  // namespace ddpprof::export_
