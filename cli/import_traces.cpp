@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <ostream>
+#include <system_error>
 
 #include "analysis/fit/predict.hpp"
 #include "analysis/import/bytes/byte_source.hpp"
@@ -56,6 +57,19 @@ ExitCode fit_imported(store::Database& database, std::int64_t world_size, Contex
   return ExitCode::done;
 }
 
+// Where nothing could be imported no empty database stays behind.
+import::ImportResult imported(store::Database& database, const import::ImportOptions& options){
+    try {const import::ImportResult result = import::import_traces(database, options);
+database.finish_load();
+return result;
+}  // namespace
+catch (...) {
+  std::error_code error;
+  std::filesystem::remove(database.path(), error);
+  throw;
+}
+}  // namespace ddpprof::cli
+
 }  // namespace
 
 ExitCode import_trace_files(const TraceImport& request, Context& context) {
@@ -71,9 +85,10 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
     create.database = request.database;
     create.overwrite = request.overwrite;
     store::Database database = create_database(create);
+    std::error_code ignored;
+    std::filesystem::remove_all(side_folder(request.database), ignored);  // for shards and logs: there are none
     const auto begin = std::chrono::steady_clock::now();
-    const import::ImportResult result = import::import_traces(database, options);
-    database.finish_load();
+    const import::ImportResult result = imported(database, options);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!context.quiet)
       context.messages << fmt::format("ddpprof import: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",

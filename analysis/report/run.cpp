@@ -194,7 +194,8 @@ Table run_table(const Source& source) {
                       "SELECT COALESCE(s.name, ''), m.kind, m.model, m.parameter_count, m.parameter_bytes, "
                       "m.batch_per_worker, m.accumulation, m.precision, m.strategy, m.world_size, m.backend, m.device, "
                       "m.cores, m.threads_per_rank, m.nodes, m.wall_ns, m.versions, "
-                      "strftime('%Y-%m-%dT%H:%M:%SZ', m.started_utc_ns / 1000000000, 'unixepoch') "
+                      "CASE m.started_utc_ns WHEN 0 THEN '' ELSE "
+                      "strftime('%Y-%m-%dT%H:%M:%SZ', m.started_utc_ns / 1000000000, 'unixepoch') END "
                       "FROM measurement m LEFT JOIN scenario s ON s.id = m.scenario_id ORDER BY m.id");
   while (q.executeStep()) {
     const auto text_at = [&](int i) { return q.getColumn(i).getString(); };

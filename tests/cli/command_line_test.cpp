@@ -1,6 +1,7 @@
 // The command line as users meet it: the real program's exit codes, where it writes, and what its errors say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <filesystem>
 
 #include <SQLiteCpp/Statement.h>
 
@@ -131,9 +132,57 @@ TEST_F(CommandLine, AFileThatIsNoDatabaseEndsWithFive) {
   EXPECT_THAT(damaged.messages, StartsWith("ddpprof report: "));
 }
 
+TEST_F(CommandLine, AnImportOfNothingEndsWithFiveAndLeavesNoDatabase) {
+  const std::string out = file("imported.db", "");
+  std::filesystem::remove(out);
+  for (const char* text : {"{\"traceEvents\": []}", "[{\"ph\": \"X\"", "", "{\"model\": 1}"}) {
+    const Outcome outcome = run_ddpprof({"import", file("trace.json", text), "--out", out});
+    EXPECT_EQ(outcome.code, 5) << text << outcome.messages;
+    EXPECT_THAT(outcome.messages, StartsWith("ddpprof import: trace.json: ")) << text;
+    EXPECT_FALSE(std::filesystem::exists(out)) << text;
+  }
+  const Outcome table = run_ddpprof({"import", file("notes.txt", "these are notes\n"), "--out", out});
+  EXPECT_EQ(table.code, 5);
+  EXPECT_FALSE(std::filesystem::exists(out));
+  const Outcome ours = run_ddpprof({"import", database_, "--out", out});
+  EXPECT_EQ(ours.code, 2);
+  EXPECT_THAT(ours.messages, HasSubstr("is a database of ddpprof already"));
+}
+
+TEST_F(CommandLine, AnImportedTraceIsReportedAndPredicted) {
+  std::string events;
+  for (int step = 0; step < 6; ++step) {
+    const int at = 1000 * step;
+    const auto add = [&](const char* category, const std::string& name, int start, int duration,
+                         const char* arguments) {
+      events += std::string(events.empty() ? "" : ",\n") + R"({"ph": "X", "cat": ")" + category + R"(", "name": ")" +
+                name + R"(", "pid": 100, "tid": 100, "ts": )" + std::to_string(at + start) + R"(, "dur": )" +
+                std::to_string(duration) + R"(, "args": {)" + arguments + "}}";
+    };
+    add("user_annotation", "ProfilerStep#" + std::to_string(step), 0, 990, "");
+    add("user_annotation", "DistributedDataParallel.forward", 10, 300, "");
+    add("cpu_op", "aten::linear", 20, 100,
+        R"("Input Dims": [[16, 1000], [1000, 1000]], "Input type": ["float", "float"])");
+    add("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 320, 400, "");
+    add("cpu_op", "torch::autograd::AccumulateGrad", 700, 10,
+        R"("Input Dims": [[1000, 1000]], "Input type": ["float"])");
+    add("user_annotation", "Optimizer.step#SGD.step", 800, 100, "");
+  }
+  const std::string out = file("imported.db", "");
+  std::filesystem::remove(out);
+  const Outcome outcome =
+      run_ddpprof({"import", file("rank0.json", "{\"traceEvents\": [" + events + "]}"), "--out", out});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.out, HasSubstr("batch per worker [samples]    16"));
+  EXPECT_THAT(outcome.messages, HasSubstr("36 events of 1 rank of 1"));
+  EXPECT_EQ(run_ddpprof({"report", out, "--report", "overlap", "--rule", "hta"}).code, 0);
+  EXPECT_EQ(run_ddpprof({"report", out, "--report", "summary", "--rule", "hta"}).code, 2);
+}
+
 TEST_F(CommandLine, ReportsGoToStandardOutputAlone) {
-  for (const char* name : {"summary", "steps", "phases", "collectives", "overlap", "skew", "efficiency", "fit",
-                           "predictions", "learning-rate", "comm", "conditions", "diagnostics"}) {
+  for (const char* name :
+       {"summary", "steps", "phases", "collectives", "overlap", "skew", "efficiency", "fit", "predictions",
+        "learning-rate", "comm", "conditions", "diagnostics", "kernels", "imported"}) {
     const Outcome report = run_ddpprof({"report", database_, "--report", name});
     EXPECT_EQ(report.code, 0) << name << report.messages;
     EXPECT_THAT(report.out, Not(IsEmpty())) << name;
