@@ -16,7 +16,8 @@ void add_speedup(WhatIfRow& row, const std::vector<double>& before_s, const std:
   std::vector<double> speedups;
   for (std::size_t i = 0; i < std::min(before_s.size(), after_s.size()); ++i)
     speedups.push_back(samples_ratio * before_s[i] / std::max(after_s[i], 1e-9));
-  row.speedup = row.changed_throughput / row.throughput;
+  row.speedup = row.throughput > 0.0 ? row.changed_throughput / row.throughput
+                                     : samples_ratio * row.step_s / row.changed_step_s;  // an unknown batch
   row.speedup_low = std::min(row.speedup, stats::quantile(speedups, tail));
   row.speedup_high = std::max(row.speedup, stats::quantile(speedups, 1.0 - tail));
 }
@@ -119,7 +120,10 @@ WhatIfRow Predictor::what_if(std::int64_t workers, const WhatIf& change) const {
   const std::size_t draws = change.strategy.empty() ? samples_.size() : draws_of_strategies;
   const std::vector<double> before_s = changed_samples_s(before, drift, draws);
   const std::vector<double> after_s = changed_samples_s(after, drift, draws);
-  const double samples_ratio = throughput(workers, 1.0, change) / throughput(workers, 1.0, {});
+  const StepProfile& profile = nearest(before.machine);
+  const double samples = throughput(workers, 1.0, {});
+  const double samples_ratio = samples > 0.0 ? throughput(workers, 1.0, change) / samples
+                                             : rounds_ratio(profile, change) * batch_ratio(profile, change);
   const double tail = (1.0 - options_.confidence) / 2.0;
   row.changed_low_s = std::min(row.changed_step_s, stats::quantile(after_s, tail));
   row.changed_high_s = std::max(row.changed_step_s, stats::quantile(after_s, 1.0 - tail));
@@ -144,7 +148,8 @@ WhatIfRow Predictor::on(const Predictor& other, std::int64_t workers) const {
     const Case at = one.case_at(workers);
     return one.changed_samples_s(at, one.drift_sd(at.machine));
   };
-  const double samples_ratio = other.throughput(workers, 1.0, {}) / throughput(workers, 1.0, {});
+  const double samples = throughput(workers, 1.0, {});
+  const double samples_ratio = samples > 0.0 ? other.throughput(workers, 1.0, {}) / samples : 1.0;
   add_speedup(row, steps_s(*this), steps_s(other), samples_ratio, (1.0 - options_.confidence) / 2.0);
   return row;
 }

@@ -36,10 +36,13 @@ const CurvePoint* Curve::at(std::int64_t workers) const {
   return found != points.end() && found->workers == workers ? &*found : nullptr;
 }
 
-Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, const fit::WhatIf& change) {
+Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, const fit::WhatIf& change,
+                 std::int64_t measured_accumulation) {
   // As predictions have it: also where a prediction for one worker alone would be refused.
   const double one_step_s = predictor.central(1).step_s();
   Curve curve;
+  const double rounds_ratio = static_cast<double>(change.accumulation.value_or(measured_accumulation)) /
+                              static_cast<double>(std::max<std::int64_t>(1, measured_accumulation));
   curve.points.reserve(outlooks.size());
   const auto known = static_cast<double>(predictor.largest_measured());
   for (const auto& [workers, outlook] : outlooks) {
@@ -56,7 +59,8 @@ Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, cons
     point.step_s = {step_s, outlook.low_s, outlook.high_s};
     point.throughput = {throughput(step_s), throughput(outlook.high_s), throughput(outlook.low_s)};
     // How many times the samples a change makes of a worker's step; 1 without.
-    const double samples_ratio = predictor.throughput(workers, 1.0, change) / predictor.throughput(workers, 1.0);
+    const double samples = predictor.throughput(workers, 1.0);
+    const double samples_ratio = samples > 0.0 ? predictor.throughput(workers, 1.0, change) / samples : rounds_ratio;
     const auto efficiency = [&](double at_s) { return samples_ratio * (one_step_s / at_s); };
     point.efficiency = {efficiency(step_s), efficiency(outlook.high_s), efficiency(outlook.low_s)};
     point.speedup = {n * point.efficiency.value, n * point.efficiency.low, n * point.efficiency.high};

@@ -45,7 +45,8 @@ inline constexpr double far_beyond = 4.0;  // times the largest measured N: as p
 
 using Outlooks = std::map<std::int64_t, fit::Outlook>;  // by N
 
-Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&);
+// The measured micro-batches of a step say what a change of them does to steps whose samples are not known.
+Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&, std::int64_t measured_accumulation);
 
 // Of these points alone, by share in ascending order: a first look, while fit::Predictor::knees is still looking.
 std::vector<fit::Knee> drawn_knees(const Curve&);

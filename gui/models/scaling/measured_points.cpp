@@ -19,7 +19,11 @@ std::vector<MeasuredPoint> measured_points(const std::vector<report::Configurati
     point.step_s = report::median_of(c->measured, &RunStep::duration_s);
     point.throughput = report::throughput(*c);
     if (const report::Configuration* one = report::baseline(configurations, *c)) {
-      point.speedup = point.throughput / report::throughput(*one);
+      const double of_one = report::throughput(*one);
+      // Of an import the batch may be unknown: then the steps alone tell, as of ranks of the same batch.
+      point.speedup = of_one > 0.0 ? point.throughput / of_one
+                                   : static_cast<double>(c->world_size) *
+                                         report::median_of(one->measured, &RunStep::duration_s).mid / point.step_s.mid;
       point.efficiency = *point.speedup / static_cast<double>(c->world_size);
     }
     point.compute_s = median(&RunStep::compute_s);

@@ -13,6 +13,11 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
 std::string seconds(double value) { return report::format_quantity(value, "s", 4); }
+
+// Behind a step's time; nothing where the samples of a step are not known, as of imports without a batch.
+std::string and_throughput(double value) {
+  return value > 0.0 ? ", " + report::format_quantity(value, "samples/s", 4) : "";
+}
 std::string times(double value) { return report::format_significant(value, 3) + " ×"; }
 std::string interval_name(double confidence) { return fmt::format("{:.3g} % interval", 100.0 * confidence); }
 
@@ -114,9 +119,9 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
     const std::string what = words_of(shot.change);
     if (answer.what_if) {
       const fit::WhatIfRow& change = *answer.what_if;
-      add("What if", fmt::format("{}: a step of {} ({} to {}), {}.", what, seconds(change.changed_step_s),
+      add("What if", fmt::format("{}: a step of {} ({} to {}){}.", what, seconds(change.changed_step_s),
                                  seconds(change.changed_low_s), seconds(change.changed_high_s),
-                                 report::format_quantity(change.changed_throughput, "samples/s", 4)));
+                                 and_throughput(change.changed_throughput)));
       add("It brings",
           fmt::format("{} the throughput ({} {} to {}).", times(change.speedup), interval_name(row.confidence),
                       times(change.speedup_low), times(change.speedup_high)));
@@ -132,7 +137,10 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   }
   add(now("Step"), fmt::format("{} ({} {} to {}).", seconds(row.step_s), interval_name(row.confidence),
                                seconds(row.step_low_s), seconds(row.step_high_s)));
-  add(now("Throughput"), report::format_quantity(row.throughput, "samples/s", 4) + ".");
+  if (row.throughput > 0.0)
+    add(now("Throughput"), report::format_quantity(row.throughput, "samples/s", 4) + ".");
+  else
+    add(now("Throughput"), "not known: how many samples a step trains on was not recorded.");
   add(now("Efficiency"),
       n == 1 ? percent(row.efficiency) + ": one worker is what the others are measured by."
              : fmt::format("{} of {} times one worker's throughput: as much as {} workers.", percent(row.efficiency), n,
@@ -141,8 +149,8 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   add(now("Knee"), knee_sentence(shot.predicted_knees, copies));
   if (const MeasuredPoint* point = measured_at(shot, n))
     add("Measured",
-        fmt::format("{} (95 % interval {} to {}), {}.", seconds(point->step_s.mid), seconds(point->step_s.low),
-                    seconds(point->step_s.high), report::format_quantity(point->throughput, "samples/s", 4)));
+        fmt::format("{} (95 % interval {} to {}){}.", seconds(point->step_s.mid), seconds(point->step_s.low),
+                    seconds(point->step_s.high), and_throughput(point->throughput)));
   add("Note", row.note.empty() ? "" : row.note + ".");
   return all;
 }

@@ -68,20 +68,20 @@ Snapshot answer(Simulations& simulations, const Question& question, Simulations:
     simulations.add(own, {}, first, whenever, stop, at_home);
     all = simulations.add(own, {}, order, deadline, stop, at_home) && all;
   }
-  shot.predicted = make_curve(*predictor, plain, {});
+  shot.predicted = make_curve(*predictor, plain, {}, question.measured_knobs.accumulation);
   const auto knees = [&](const fit::WhatIf& change, const Curve& curve) {
     if (auto found = simulations.knees(knobs, change, shot.limit, deadline, stop)) return *found;
     shot.knees_of_drawn = true;
     return drawn_knees(curve);
   };
   if (shot.change.any()) {
-    shot.changed = make_curve(*predictor, changed, shot.change);
+    shot.changed = make_curve(*predictor, changed, shot.change, question.measured_knobs.accumulation);
     shot.changed_knees = knees(shot.change, *shot.changed);
   }
   shot.predicted_knees = knees({}, shot.predicted);
   if (elsewhere) {
     const auto home = simulations.predictor(own);
-    shot.own = make_curve(*home, at_home, {});
+    shot.own = make_curve(*home, at_home, {}, question.measured_knobs.accumulation);
   }
   if (!all || shot.knees_of_drawn || stop() || Simulations::Clock::now() >= deadline) return shot;
   shot.answer = answer_at(*predictor, knobs.workers, shot.change);

@@ -1,5 +1,6 @@
 #include "gui/pages/scaling/scaling_page.hpp"
 
+#include <QAbstractButton>
 #include <QAbstractProxyModel>
 #include <QApplication>
 #include <QButtonGroup>
@@ -288,10 +289,22 @@ void ScalingPage::fill_limits() {
   limit_->setCurrentIndex(limit_->findData(static_cast<qint64>(model_.limit())));
 }
 
+void ScalingPage::offer_throughput(bool known) {
+  QAbstractButton* button = views_->button(static_cast<int>(ScalingPlot::View::throughput));
+  if (button->isEnabled() == known) return;
+  button->setEnabled(known);
+  button->setToolTip(known ? tr("Throughput over N (Ctrl+1)")
+                           : tr("Not known: how many samples a step trains on was not recorded"));
+  if (known || plot_->view() != ScalingPlot::View::throughput) return;
+  views_->button(static_cast<int>(ScalingPlot::View::step))->setChecked(true);
+  plot_->set_view(ScalingPlot::View::step);
+}
+
 void ScalingPage::show_snapshot() {
   const Snapshot& shot = model_.snapshot();
   command_->set_command(QString::fromStdString(model_.command()));
   fill_limits();
+  offer_throughput(shot.predicted.points.empty() || shot.predicted.points.front().throughput.value > 0.0);
   if (!shot.refusal.empty() || shot.predicted.points.empty())
     plot_->show_nothing();
   else

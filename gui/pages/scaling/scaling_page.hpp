@@ -44,6 +44,7 @@ class ScalingPage : public Page {
   QWidget* make_middle();
   QWidget* make_right();
   QWidget* make_bar();
+  void offer_throughput(bool known);  // of steps whose samples were not recorded the plot begins with their time
   void show_snapshot();
   void show_levers();
   void turn(const QModelIndex& row_of_levers);

@@ -34,6 +34,13 @@ class TestFile {
     if (!dp.empty()) fit::synthetic::add_dp(database, truth, dp, 3);
   }
 
+  // As an import whose trace does not say how many samples a step trains on.
+  void forget_samples() const {
+    store::Database database = store::Database::open_write(path);
+    database.sql().exec("UPDATE step SET samples = 0");
+    database.sql().exec("UPDATE measurement SET batch_per_worker = 0");
+  }
+
   std::shared_ptr<const OpenedFile> open() const { return open_file(path); }
   store::Database database() const { return store::Database::open_read(path); }
 

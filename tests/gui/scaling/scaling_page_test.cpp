@@ -481,6 +481,24 @@ TEST_F(ScalingPageTest, StrategiesThatWereNotMeasuredAreOutOfReach) {
   EXPECT_TRUE(page.summary().contains("strategy=ps"));
 }
 
+TEST_F(ScalingPageTest, WithoutSamplesTheStepsAreShownAndNoThroughputIsMadeUp) {
+  const TestFile file;
+  file.forget_samples();
+  open(file.open());
+  EXPECT_FALSE(view_button(ScalingPlot::View::throughput)->isEnabled());
+  EXPECT_TRUE(view_button(ScalingPlot::View::step)->isChecked());
+  EXPECT_GT(drawn(page.plot().predicted(), 16), 0.0);
+  EXPECT_FALSE(page.summary().contains("samples/s"));
+  for (const CurvePoint& point : page.model().snapshot().predicted.points) {
+    EXPECT_GT(point.efficiency.value, 0.0) << point.workers;
+    EXPECT_GT(point.speedup.value, 0.0) << point.workers;
+  }
+  const TestFile known;
+  page.show_file(known.open());
+  ASSERT_TRUE(settles());
+  EXPECT_TRUE(view_button(ScalingPlot::View::throughput)->isEnabled());
+}
+
 TEST_F(ScalingPageTest, EverythingIsReachedByTheKeyboard) {
   const TestFile file;
   open(file.open());
