@@ -4,6 +4,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <exception>
@@ -154,10 +155,8 @@ class Load {
     result_.ranks = static_cast<std::int64_t>(shards_.size());
   }
 
-  const ReadRank& first() const { return files_[of_shard_.front()]; }
-
   void write_measurement(const Cast& cast) {
-    const ReadRank& file = first();
+    const ReadRank& file = files_[of_shard_.front()];
     const Training& training = file.training;
     store::MeasurementRow row;
     row.kind = "import";
@@ -289,6 +288,7 @@ ImportResult import_traces(store::Database& database, const ImportOptions& optio
     store::BulkLoad load(database);
     const ImportResult result = Load(database, options).run();
     load.commit();
+    malloc_trim(0);  // what many threads freed stays in their arenas, and would add to what fits take next
     return result;
   } catch (const SQLite::Exception& failure) {
     throw store::translate(failure, database.path());
