@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <ostream>
 #include <system_error>
+#include <utility>
 
 #include "analysis/fit/predict.hpp"
 #include "analysis/import/bytes/byte_source.hpp"
@@ -37,7 +38,8 @@ std::vector<std::filesystem::path> trace_files(const TraceImport& request) {
         if (!std::filesystem::exists(file))
           throw Failure(ExitCode::usage, name + ": no such file or folder",
                         "traces, or folders that ddpprof worker wrote", "correct the name");
-        throw Failure(ExitCode::usage, name + " cannot be read", "a file that exists and may be read");
+        throw Failure(ExitCode::usage, name + " cannot be read", "a file, not a pipe, that may be read",
+                      "write a pipe's output to a file first");
     }
   }
   return files;
@@ -48,7 +50,10 @@ ExitCode fit_imported(store::Database& database, std::int64_t world_size, Contex
   try {
     fit::PredictOptions options;
     options.workers.clear();
-    for (std::int64_t factor = 1; factor <= 32; factor *= 2) options.workers.push_back(world_size * factor);
+    constexpr std::int64_t most_workers = 1'000'000;  // that predictions are made for
+    for (std::int64_t factor = 1; factor <= 32; factor *= 2)
+      if (world_size <= most_workers / factor) options.workers.push_back(world_size * factor);
+    if (options.workers.empty()) return ExitCode::done;
     fit::write_fits(database, fit::fit_database(database));
     fit::write_predictions(database, fit::predict_all(database, options));
   } catch (const fit::NotSupported& error) {
@@ -57,18 +62,38 @@ ExitCode fit_imported(store::Database& database, std::int64_t world_size, Contex
   return ExitCode::done;
 }
 
-// Where nothing could be imported no empty database stays behind.
-import::ImportResult imported(store::Database& database, const import::ImportOptions& options){
-    try {const import::ImportResult result = import::import_traces(database, options);
-database.finish_load();
-return result;
-}  // namespace
-catch (...) {
-  std::error_code error;
-  std::filesystem::remove(database.path(), error);
-  throw;
+struct Imported {
+  store::Database database;
+  import::ImportResult result;
+};
+
+// Where nothing could be imported no empty database stays behind, and one that was to be replaced stays.
+Imported imported(const TraceImport& request, const import::ImportOptions& options) {
+  const std::filesystem::path target = request.database;
+  const bool replaces = request.overwrite && import::kind_of(target) == import::FileKind::ours;
+  SweepOptions create;
+  create.database = replaces ? std::filesystem::path(request.database + ".importing") : target;
+  create.overwrite = request.overwrite;
+  std::error_code ignored;
+  try {
+    store::Database database = create_database(create);
+    std::filesystem::remove_all(side_folder(create.database), ignored);  // for shards and logs: there are none
+    try {
+      import::ImportResult result = import::import_traces(database, options);
+      database.finish_load();
+      if (!replaces) return {std::move(database), std::move(result)};
+      store::Database(std::move(database));  // closed before it takes the other's place
+      std::filesystem::rename(create.database, target);
+      std::filesystem::remove_all(side_folder(target), ignored);
+      return {store::Database::open_write(target), std::move(result)};
+    } catch (...) {
+      std::filesystem::remove(create.database, ignored);
+      throw;
+    }
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw Failure(ExitCode::failed, "cannot replace " + request.database + ": " + error.code().message());
+  }
 }
-}  // namespace ddpprof::cli
 
 }  // namespace
 
@@ -81,14 +106,8 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
     options.parameter_bytes = request.parameter_bytes;
     options.nodes = request.nodes;
     options.model = request.model;
-    SweepOptions create;
-    create.database = request.database;
-    create.overwrite = request.overwrite;
-    store::Database database = create_database(create);
-    std::error_code ignored;
-    std::filesystem::remove_all(side_folder(request.database), ignored);  // for shards and logs: there are none
     const auto begin = std::chrono::steady_clock::now();
-    const import::ImportResult result = imported(database, options);
+    auto [database, result] = imported(request, options);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!context.quiet)
       context.messages << fmt::format("ddpprof import: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",

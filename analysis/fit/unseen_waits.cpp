@@ -55,9 +55,12 @@ UnseenWaits find_unseen_waits(const MeasurementInfo& info, std::vector<StepInfo>
   if (imported == 0 || static_cast<std::int64_t>(imported) >= info.machine.workers) return found;
   std::map<std::int64_t, std::vector<double>> durations_s;  // by bucket
   std::map<std::int64_t, std::int64_t> bytes;
-  const auto duration_s = [](const CollectiveInfo& c) { return static_cast<double>(*c.end_ns - *c.start_ns) * 1e-9; };
+  // Without what the ranks that are there waited for each other.
+  const auto duration_s = [](const CollectiveInfo& c) {
+    return static_cast<double>(*c.end_ns - *c.start_ns - c.skew_ns) * 1e-9;
+  };
   for (const CollectiveInfo& c : collectives)
-    if (c.start_ns && c.end_ns && *c.end_ns > *c.start_ns && c.bytes > 0) {
+    if (c.start_ns && c.end_ns && *c.end_ns - c.skew_ns > *c.start_ns && c.bytes > 0) {
       durations_s[c.bucket].push_back(duration_s(c));
       bytes[c.bucket] = c.bytes;
     }
@@ -80,12 +83,12 @@ UnseenWaits find_unseen_waits(const MeasurementInfo& info, std::vector<StepInfo>
     const auto point = points.find(c.bucket);
     if (!c.start_ns || !c.end_ns || point == points.end()) continue;
     const double wait_s = found.wait_s + std::max(0.0, duration_s(c) - point->second.second);
-    c.skew_ns = static_cast<std::int64_t>(wait_s * 1e9);
+    c.skew_ns += static_cast<std::int64_t>(wait_s * 1e9);
     of_step_s[c.step_id] += wait_s;
   }
   for (StepInfo& step : steps)
     if (const auto wait = of_step_s.find(step.id); wait != of_step_s.end())
-      step.skew_ns = std::min(step.communication_ns, static_cast<std::int64_t>(wait->second * 1e9));
+      step.skew_ns = std::min(step.communication_ns, step.skew_ns + static_cast<std::int64_t>(wait->second * 1e9));
   found.doubt = fmt::format(
       "N = {}: traces of {} of {} ranks stand for all; how long they waited for the others is not recorded: {}",
       info.machine.workers, imported, info.machine.workers,

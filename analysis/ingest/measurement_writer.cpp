@@ -46,7 +46,8 @@ void MeasurementWriter::write_shards(std::span<const LoadedShard> shards) {
         shard.clock ? *shard.clock : store::align_clock(exchanges_of(shard, shards), same_boot, shard.trace.events);
     if (clock.reference == store::ClockReference::unknown)
       diagnostics_.add(shard.rank, Severity::warning, "clock_unknown", 1,
-                       fmt::format("the clock of {} has no known relation to rank 0's", info.host),
+                       fmt::format("the clock of {} has no known relation to rank 0's",
+                                   info.host.empty() ? fmt::format("rank {}", shard.rank) : info.host),
                        "times of this rank cannot be laid beside other ranks'; durations and skew are not affected");
     store::ShardRow row;
     row.id = shard.shard_id;

@@ -144,6 +144,11 @@ TEST_F(CommandLine, AnImportOfNothingEndsWithFiveAndLeavesNoDatabase) {
   const Outcome table = run_ddpprof({"import", file("notes.txt", "these are notes\n"), "--out", out});
   EXPECT_EQ(table.code, 5);
   EXPECT_FALSE(std::filesystem::exists(out));
+  // What was to be replaced stays when nothing takes its place.
+  const std::string kept = file("kept.db", test::read_all(database_));
+  EXPECT_EQ(run_ddpprof({"import", file("trace.json", "[]"), "--out", kept, "--overwrite"}).code, 5);
+  EXPECT_EQ(test::read_all(kept), test::read_all(database_));
+  EXPECT_FALSE(std::filesystem::exists(kept + ".importing"));
   const Outcome ours = run_ddpprof({"import", database_, "--out", out});
   EXPECT_EQ(ours.code, 2);
   EXPECT_THAT(ours.messages, HasSubstr("is a database of ddpprof already"));
@@ -175,6 +180,11 @@ TEST_F(CommandLine, AnImportedTraceIsReportedAndPredicted) {
   EXPECT_EQ(outcome.code, 0) << outcome.messages;
   EXPECT_THAT(outcome.out, HasSubstr("batch per worker [samples]    16"));
   EXPECT_THAT(outcome.messages, HasSubstr("36 events of 1 rank of 1"));
+  EXPECT_EQ(run_ddpprof({"import", file("rank0.json", "{\"traceEvents\": [" + events + "]}"), "--out", out}).code, 2);
+  const Outcome again =
+      run_ddpprof({"import", file("rank0.json", "{\"traceEvents\": [" + events + "]}"), "--out", out, "--overwrite"});
+  EXPECT_EQ(again.code, 0) << again.messages;
+  EXPECT_EQ(again.out, outcome.out);
   EXPECT_EQ(run_ddpprof({"report", out, "--report", "overlap", "--rule", "hta"}).code, 0);
   EXPECT_EQ(run_ddpprof({"report", out, "--report", "summary", "--rule", "hta"}).code, 2);
 }

@@ -149,8 +149,8 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   CollectiveRun run;
   run.time = time;
   run.op = collective_op(arguments.collective.empty() ? name : arguments.collective);
-  if (const std::int32_t bytes = element_bytes(arguments.dtype); bytes > 0)
-    run.bytes = bytes * std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
+  run.bytes = bytes_of(std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0)),
+                       element_bytes(arguments.dtype));
   run.correlation = arguments.correlation;
   run.external_id = arguments.external_id;
   run.sequence = arguments.collective_sequence;
@@ -189,6 +189,7 @@ void KinetoReader::host_event(const Event& event, Kind kind, Span time) {
                : kind == Kind::python   ? python_domain_
                                         : operation_domain_;
   rank_.saw_host(time.start_ns, time.end_ns);
+  if (rank_.pid == 0) rank_.pid = number_of(event.pid);
   raw_.range(raw);
   if (kind != Kind::python) mark(event, time);
 }
@@ -252,14 +253,13 @@ void KinetoReader::mark(const Event& event, Span time) {
 
 void KinetoReader::host_collective(const Event& event, Span time, bool by_backend) {
   const Event::Arguments& arguments = event.arguments;
-  std::int64_t bytes = 0;
-  if (const std::int32_t size = element_bytes(arguments.dtype); size > 0)
-    bytes = size * std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
+  std::int64_t bytes = bytes_of(std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0)),
+                                element_bytes(arguments.dtype));
   std::int64_t elements = 0;
   if (bytes == 0)
     if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types)) {
       elements = input->elements;
-      bytes = input->elements * std::max(input->element_bytes, 0);
+      bytes = bytes_of(input->elements, input->element_bytes);
     }
   const CollectiveOp op = collective_op(arguments.collective.empty() ? event.name : arguments.collective);
   if (by_backend) {
@@ -269,6 +269,7 @@ void KinetoReader::host_collective(const Event& event, Span time, bool by_backen
     run.bytes = bytes;
     run.external_id = arguments.external_id;
     run.group = group_of(event);
+    run.group_size = arguments.group_size.value_or(0);
     run.on_host = true;
     run.unfinished = arguments.unfinished;
     rank_.runs.push_back(run);
@@ -302,15 +303,9 @@ std::uint32_t KinetoReader::group_of(const Event& event) {
 }
 
 void KinetoReader::metadata(const Event& event) {
-  if (event.name == "process_name" && rank_.process.empty() && !event.arguments.label.empty()) {
-    std::int64_t pid = 0;
-    const auto [end, error] = std::from_chars(event.pid.data(), event.pid.data() + event.pid.size(), pid);
-    // Devices are processes, too, with small numbers.
-    if (error == std::errc{} && end == event.pid.data() + event.pid.size() && pid > 64) {
-      rank_.process = std::string(event.arguments.label);
-      rank_.pid = pid;
-    }
-  }
+  // Devices are processes, too, with numbers as a container's processes have them.
+  if (event.name == "process_name" && !event.arguments.label.empty())
+    processes_.try_emplace(number_of(event.pid), event.arguments.label);
 }
 
 std::int64_t KinetoReader::number_of(std::string_view id) {
@@ -362,6 +357,7 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
 }
 
 void KinetoReader::finish() {
+  if (const auto process = processes_.find(rank_.pid); process != processes_.end()) rank_.process = process->second;
   raw_.flush();
   rank_.events = taken_;
   std::int64_t from_ns = INT64_MIN;

@@ -68,6 +68,7 @@ class KinetoReader : public TraceVisitor {
   std::map<std::string, Kind, std::less<>> kinds_;
   std::vector<std::pair<std::int64_t, std::int64_t>> batches_;  // start and leading extent of operations on the input
   std::map<std::string, std::int64_t, std::less<>> odd_ids_;    // pids and tids that are no numbers
+  std::map<std::int64_t, std::string> processes_;               // names by pid
   std::string last_category_;
   Kind last_kind_ = Kind::unknown;
   std::uint32_t operation_domain_ = 0, annotation_domain_ = 0, python_domain_ = 0;

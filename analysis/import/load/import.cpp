@@ -37,6 +37,8 @@ std::string model_name(const std::filesystem::path& file) {
   return name.empty() ? "imported" : name;
 }
 
+constexpr std::size_t lanes_with_raw = 4;
+
 class Load {
  public:
   Load(store::Database& database, const ImportOptions& options) : database_(database), options_(options) {}
@@ -66,9 +68,11 @@ class Load {
 
   void read_files() {
     const std::size_t count = options_.files.size();
-    const std::size_t cores = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
-                                                   : std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t lanes = std::min(count, cores);
+    // With raw events always as many lanes, whatever the machine: the rows' order depends on their number.
+    const std::size_t wanted = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
+                               : options_.keep_raw  ? lanes_with_raw
+                                                    : std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t lanes = std::min(count, wanted);
     ReadOptions read;
     read.training = {options_.batch_per_worker, options_.parameter_bytes};
     read.sort.bound_bytes = options_.memory_bytes / lanes;
@@ -207,7 +211,9 @@ class Load {
   }
 
   void match(const Cast& cast) {
-    if (const std::int64_t unlike = number_alike(shards_); unlike > 0)
+    const bool recorded = std::all_of(of_shard_.begin(), of_shard_.end(),
+                                      [&](std::size_t file) { return files_[file].training.sequences_recorded; });
+    if (const std::int64_t unlike = number_alike(shards_, recorded); unlike > 0)
       add(std::nullopt, {Severity::warning, "collectives_unlike", unlike,
                          "collectives of another kind or size on another rank at the same place",
                          "they cannot be matched: wait and transfer of them are not told apart"});
@@ -216,20 +222,20 @@ class Load {
       shard.summary = ingest::summarise(shard.trace);
       ranks.push_back({shard.rank, &shard.summary});
     }
-    std::vector<std::int64_t> expected;
-    if (!cast.missing.empty())
-      for (std::int64_t rank = 0; rank < cast.world_size && cast.missing.size() < 4096; ++rank)
-        expected.push_back(rank);
-    if (result_.ranks > 1 || cast.world_size == 1)
-      diagnostics_.add_unmatched(ingest::match_collectives(ranks, expected));
+    // Ranks without a file tell nothing; those that are there tell each other's waiting.
+    if (result_.ranks > 1 || cast.world_size == 1) diagnostics_.add_unmatched(ingest::match_collectives(ranks, {}));
     const auto reference =
         std::find_if(shards_.begin(), shards_.end(), [](const LoadedShard& s) { return s.rank == 0; });
     for (LoadedShard& shard : shards_) {
-      if (reference == shards_.end() || &shard == &*reference)
+      if (reference == shards_.end() || &shard == &*reference || file_of(shard) == file_of(*reference))
         shard.clock = store::align_clock({}, true);
       else
         shard.clock = align_by_collectives(shard, *reference, wall_offset_ns(shard, *reference));
     }
+  }
+
+  const std::filesystem::path& file_of(const LoadedShard& shard) const {
+    return files_[of_shard_[static_cast<std::size_t>(&shard - shards_.data())]].file;
   }
 
   // A profiler's times are nanoseconds since 1970 where its base says so, or where they are that large themselves.

@@ -20,7 +20,7 @@ struct ImportOptions {
   std::string model;                                  // empty: from the first file's name
   std::filesystem::path temporary_folder;             // empty: the system's
   std::size_t memory_bytes = std::size_t{256} << 20;  // for sorting, of all ranks that are read at the same time
-  int threads = 0;                                    // files read at the same time; 0: as many as there are cores
+  int threads = 0;  // files read at the same time; 0: 4, and without raw events as many as cores
 };
 
 struct ImportResult {

@@ -66,7 +66,8 @@ std::vector<fs::path> matching(const std::string& pattern) {
 
 FileKind kind_of(const fs::path& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) return FileKind::unreadable;
+  // A pipe gives its first bytes once only.
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return FileKind::unreadable;
   std::ifstream file(path, std::ios::binary);
   if (!file) return FileKind::unreadable;
   std::array<char, 100> head{};
@@ -76,7 +77,9 @@ FileKind kind_of(const fs::path& path) {
     // The application id: four bytes at 68 (SQLite's file format, section 1.3).
     return bytes.size() >= 72 && bytes.substr(68, 4) == "DDPF" ? FileKind::ours : FileKind::sqlite;
   }
-  if (bytes.starts_with("\x1f\x8b") || bytes.starts_with("\x28\xb5\x2f\xfd")) return FileKind::json;
+  // zstd's own frames and those to be skipped (RFC 8878, section 3.1.2).
+  const bool skippable = bytes.size() >= 4 && bytes.substr(1, 3) == "\x2a\x4d\x18" && (bytes[0] & 0xf0) == 0x50;
+  if (bytes.starts_with("\x1f\x8b") || bytes.starts_with("\x28\xb5\x2f\xfd") || skippable) return FileKind::json;
   const std::size_t first = bytes.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (first == std::string_view::npos) return FileKind::json;  // empty: told by the reader
   return bytes[first] == '{' || bytes[first] == '[' ? FileKind::json : FileKind::text;

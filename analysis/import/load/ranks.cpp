@@ -8,6 +8,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace ddpprof::import {
@@ -26,10 +27,35 @@ std::vector<CollectiveFact*> of_communicator(LoadedShard& shard, std::uint64_t c
   return facts;
 }
 
-bool same_kinds(const std::vector<CollectiveFact*>& a, const std::vector<CollectiveFact*>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const CollectiveFact* x, const CollectiveFact* y) {
-    return x->op == y->op && x->bytes == y->bytes;
-  });
+// Which step of the shard a collective began in; none: before the first.
+std::optional<std::int64_t> step_of(const LoadedShard& shard, const CollectiveFact& fact) {
+  const std::vector<ingest::StepFact>& steps = shard.trace.steps;
+  const std::int64_t begun_ns = fact.launch_ns ? *fact.launch_ns : fact.start_ns.value_or(0);
+  const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns,
+                                      [](std::int64_t t, const ingest::StepFact& s) { return t < s.time.start_ns; });
+  return after == steps.begin() ? std::nullopt : std::optional(std::prev(after)->step);
+}
+
+struct Member {
+  LoadedShard* shard = nullptr;
+  std::vector<CollectiveFact*> facts;
+};
+
+// Whether equal numbers mean the same collective: of one kind, one size and, where numbers were counted rather than
+// recorded, one step. Windows that began a step apart hold the same kinds in the same order.
+bool agree(const std::vector<Member>& members, bool recorded) {
+  using What = std::tuple<Kind, std::optional<std::int64_t>>;
+  std::map<std::uint64_t, What> known;
+  for (const Member& member : members)
+    for (const CollectiveFact* fact : member.facts) {
+      const What what{{fact->op, fact->bytes}, recorded ? std::nullopt : step_of(*member.shard, *fact)};
+      const auto [other, fresh] = known.try_emplace(fact->sequence, what);
+      if (!fresh && other->second != what) return false;
+    }
+  // Counted numbers also need equally many, or a trace that began later would be taken for one that ended earlier.
+  return recorded || std::all_of(members.begin(), members.end(), [&](const Member& member) {
+           return member.facts.size() == members.front().facts.size();
+         });
 }
 
 void number_by_step(const LoadedShard& shard, const std::vector<CollectiveFact*>& facts) {
@@ -54,16 +80,20 @@ std::string name_of(const ReadRank& file) {
 
 }  // namespace
 
+constexpr std::int64_t largest_rank_in_name = 99'999;
+
 std::optional<std::int64_t> rank_in_name(const std::filesystem::path& path) {
   std::string name = path.filename().string();
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   std::optional<std::int64_t> found;
   for (std::size_t at = name.find("rank"); at != std::string::npos; at = name.find("rank", at + 1)) {
+    if (at > 0 && std::isalpha(static_cast<unsigned char>(name[at - 1])) != 0) continue;  // "frank-2024"
     std::size_t digits = at + 4;
     while (digits < name.size() && (name[digits] == '_' || name[digits] == '-' || name[digits] == '=')) ++digits;
     std::int64_t rank = 0;
     const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
-    if (error == std::errc{} && rank >= 0) found = rank;
+    // More digits are a date or a time.
+    if (error == std::errc{} && rank >= 0 && rank <= largest_rank_in_name) found = rank;
   }
   return found;
 }
@@ -126,19 +156,16 @@ Cast cast_ranks(std::span<const ReadRank> files) {
   return cast;
 }
 
-std::int64_t number_alike(std::span<LoadedShard> shards) {
+std::int64_t number_alike(std::span<LoadedShard> shards, bool recorded) {
   std::int64_t unlike = 0;
   std::set<std::uint64_t> communicators;
   for (const LoadedShard& shard : shards)
     for (const CollectiveFact& fact : shard.trace.collectives) communicators.insert(fact.communicator);
   for (const std::uint64_t communicator : communicators) {
-    std::vector<std::pair<LoadedShard*, std::vector<CollectiveFact*>>> members;
+    std::vector<Member> members;
     for (LoadedShard& shard : shards)
-      if (auto facts = of_communicator(shard, communicator); !facts.empty()) members.emplace_back(&shard, facts);
-    const bool alike = std::all_of(members.begin(), members.end(), [&](const auto& member) {
-      return same_kinds(member.second, members.front().second);
-    });
-    if (alike) continue;
+      if (auto facts = of_communicator(shard, communicator); !facts.empty()) members.push_back({&shard, facts});
+    if (agree(members, recorded)) continue;
     std::map<std::uint64_t, std::set<Kind>> kinds;
     for (auto& [shard, facts] : members) {
       number_by_step(*shard, facts);

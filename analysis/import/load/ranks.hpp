@@ -26,9 +26,10 @@ struct Cast {
 // By the file's own word, else by its name where it is one rank's, else in the order of the files.
 Cast cast_ranks(std::span<const ReadRank>);
 
-// Collectives of one communicator are numbered by launch from the start of each trace. Where traces began at different
-// moments, their numbers do not fit: then (step, place within the step) numbers them on all ranks. Returns how many
-// were still of another kind or size on another rank and cannot be matched; their communicator becomes their own.
-std::int64_t number_alike(std::span<ingest::LoadedShard>);
+// Collectives of one communicator have the numbers that were recorded (`recorded`: on all ranks), else they are counted
+// by launch from the start of each trace. Where traces began at different moments, counted numbers do not fit: then
+// (step, place within the step) numbers them on all ranks. Returns how many were still of another kind or size on
+// another rank and cannot be matched; their communicator becomes their own.
+std::int64_t number_alike(std::span<ingest::LoadedShard>, bool recorded = false);
 
 }  // namespace ddpprof::import

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,11 @@ std::uint64_t communicator_of(const RankTrace& rank, std::uint32_t group) {
   if (const auto ranks = rank.group_ranks.find(group); ranks != rank.group_ranks.end())
     for (const std::int64_t member : ranks->second) result = hash(std::to_string(member) + ",", result);
   return result;
+}
+
+std::int64_t group_size_of(const RankTrace& rank, std::uint32_t group, std::int64_t recorded) {
+  const auto ranks = rank.group_ranks.find(group);
+  return ranks == rank.group_ranks.end() ? recorded : static_cast<std::int64_t>(ranks->second.size());
 }
 
 std::int64_t gradient_element_bytes(const RankTrace& rank) {
@@ -70,11 +76,24 @@ class WaitingCalls {
 void number(std::vector<Collective>& collectives) {
   std::stable_sort(collectives.begin(), collectives.end(),
                    [](const Collective& a, const Collective& b) { return a.launch_ns < b.launch_ns; });
+  if (sequences_recorded(collectives)) {
+    for (Collective& collective : collectives)
+      collective.sequence = static_cast<std::uint64_t>(*collective.recorded_sequence);
+    return;
+  }
   std::map<std::uint64_t, std::uint64_t> next;
   for (Collective& collective : collectives) collective.sequence = next[collective.communicator]++;
 }
 
 }  // namespace
+
+bool sequences_recorded(const std::vector<Collective>& collectives) {
+  std::set<std::pair<std::uint64_t, std::int64_t>> seen;
+  return !collectives.empty() && std::all_of(collectives.begin(), collectives.end(), [&](const Collective& collective) {
+    return collective.recorded_sequence && *collective.recorded_sequence >= 0 &&
+           seen.emplace(collective.communicator, *collective.recorded_sequence).second;
+  });
+}
 
 std::vector<Collective> match_calls(const RankTrace& rank) {
   std::vector<Collective> collectives;
@@ -101,6 +120,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
       if (group == 0) group = call->second->group;
       if (!collective.recorded_sequence) collective.recorded_sequence = call->second->sequence;
     }
+    collective.group_size = group_size_of(rank, group, run.group_size);
     collective.communicator = communicator_of(rank, group);
     collectives.push_back(collective);
   }
@@ -135,9 +155,10 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
         collective.launch_ns = call.time.start_ns;
         collective.recorded_sequence = call.sequence;
         // A run that the profiler did not see to its end has no size; the call names elements, of gradients mostly.
-        if (collective.bytes == 0) collective.bytes = call.elements * gradient_element_bytes(rank);
+        if (collective.bytes == 0) collective.bytes = bytes_of(call.elements, gradient_element_bytes(rank));
         if (group == 0) group = call.group;
       }
+      collective.group_size = group_size_of(rank, group, run->group_size);
       collective.communicator = communicator_of(rank, group);
       collectives.push_back(collective);
     }

@@ -20,7 +20,12 @@ struct Collective {
   bool unfinished = false;  // the run's end is when the profiler stopped
   std::int64_t stream = 0;
   std::optional<std::int64_t> recorded_sequence;
+  std::int64_t group_size = 0;  // 0: not recorded
+  bool gradient = false;        // reduces a bucket of gradients (gradient_group.hpp)
 };
+
+// Whether each one's number was recorded, and none twice.
+bool sequences_recorded(const std::vector<Collective>&);
 
 // Runs on devices find their call by its external id, those of a backend's threads by their size, first in first out.
 // In order of launch. A device's run is launched when it starts, until launch_collectives() says better.

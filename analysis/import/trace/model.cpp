@@ -39,7 +39,7 @@ std::vector<StepView> views_of(const RankTrace& rank, const std::vector<const Ho
       auto next = std::lower_bound(collectives.begin(), collectives.end(), from_ns,
                                    [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
       for (; next != collectives.end() && next->launch_ns < step->collectives_until_ns(); ++next)
-        if (next->op == CollectiveOp::all_reduce) view.buckets.push_back(&*next);
+        if (next->gradient) view.buckets.push_back(&*next);
     }
     views.push_back(std::move(view));
   }
@@ -64,12 +64,32 @@ class Model {
     else
       buckets_as_parameters();
     add_collectives();
+    say_where_buckets_lack();
     return std::move(facts_);
   }
 
  private:
   void note(Severity severity, std::string code, std::int64_t count, std::string message, std::string advice) {
     facts_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
+  }
+
+  void say_where_buckets_lack() {
+    std::int64_t with = 0, without = 0, between = 0;  // between: followed by one that reduces; the last may be cut off
+    for (const StepView& view : views_) {
+      if (!view.buckets.empty()) between = without;
+      (view.buckets.empty() ? without : with) += 1;
+    }
+    if (with > 0 && between > 0)
+      note(Severity::warning, "steps_without_reduction", between,
+           fmt::format("steps that reduce no gradients, beside {} that do: with gradient accumulation a step is "
+                       "annotated for each micro-batch",
+                       with),
+           "call prof.step() once an optimizer step; medians over both kinds of step are of neither");
+    if (with == 0 && without > 0 && !collectives_.empty())
+      note(Severity::warning, "no_gradient_buckets", static_cast<std::int64_t>(collectives_.size()),
+           "collectives were recorded, but none that reduces gradients in a backward",
+           "sharded training (FSDP, ZeRO) and replayed CUDA graphs are reported, not predicted; of DDP, record the "
+           "host's operations, too (ProfilerActivity.CPU), or annotate forward and backward");
   }
 
   const StepView* first_with_shapes() const {

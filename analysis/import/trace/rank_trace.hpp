@@ -61,6 +61,9 @@ CollectiveOp collective_op(std::string_view text);
 // Bytes of one element of PyTorch's types ("Float", "float", "c10::BFloat16"); 0: unknown.
 std::int32_t element_bytes(std::string_view dtype);
 
+// Of a message; 0, not known, where the product is no size: a file may say anything.
+std::int64_t bytes_of(std::int64_t elements, std::int64_t element_bytes);
+
 // A collective as the host called it.
 struct CollectiveCall {
   Span time;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/import/trace/collectives.hpp"
+#include "analysis/import/trace/gradient_group.hpp"
 #include "analysis/import/trace/launch_order.hpp"
 #include "analysis/import/trace/model.hpp"
 #include "analysis/import/trace/training_steps.hpp"
@@ -30,8 +31,15 @@ class Conclusion {
     std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
                      [](const GradientMark& a, const GradientMark& b) { return a.ready_ns < b.ready_ns; });
     collectives_ = match_calls(rank_);
+    training_.sequences_recorded = sequences_recorded(collectives_);
+    mark_gradients(rank_, host_.steps, collectives_);
     cut_late_ends();
     read_devices();
+    // Launches of devices' collectives are known only now.
+    if (const std::int64_t others = mark_gradients(rank_, host_.steps, collectives_); others > 0)
+      note(Severity::info, "other_groups", others,
+           "all-reduces in backward that are not of the group that reduces gradients",
+           "they count as communication, not as gradient buckets");
     place_steps();
     add_phases();
     add_model();
@@ -55,7 +63,7 @@ class Conclusion {
                                    [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
       const std::int64_t until_ns = step.collectives_until_ns();
       for (; next != collectives_.end() && next->launch_ns < until_ns; ++next)
-        if (next->on_host && next->op == CollectiveOp::all_reduce && next->run && next->run->end_ns > until_ns) {
+        if (next->on_host && next->gradient && next->run && next->run->end_ns > until_ns) {
           next->run->end_ns = std::max(next->run->start_ns, until_ns);
           next->unfinished = false;
           ++late;
@@ -162,7 +170,7 @@ class Conclusion {
     auto next = std::lower_bound(collectives_.begin(), collectives_.end(), step.passes.back().backward.start_ns,
                                  [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
     for (; next != collectives_.end() && next->launch_ns < step.collectives_until_ns(); ++next)
-      if (next->op == CollectiveOp::all_reduce && next->run) end_ns = std::max(end_ns, next->run->end_ns);
+      if (next->gradient && next->run) end_ns = std::max(end_ns, next->run->end_ns);
     return end_ns;
   }
 

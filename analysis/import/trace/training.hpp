@@ -47,7 +47,8 @@ struct Training {
   std::int64_t parameter_count = 0;
   std::int64_t batch_per_worker = 0;  // 0: not known
   std::int64_t accumulation = 1;
-  bool parameters_known = false;  // each one's size, rather than their buckets'
+  bool sequences_recorded = false;  // collectives have the numbers that their library gave them
+  bool parameters_known = false;    // each one's size, rather than their buckets'
   std::vector<WindowTime> device_times;
   std::vector<Note> notes;
 };

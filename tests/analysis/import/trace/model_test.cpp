@@ -1,4 +1,5 @@
 // Parameters and buckets from gradients' shapes and messages' sizes.
+#include "analysis/import/trace/gradient_group.hpp"
 #include "analysis/import/trace/model.hpp"
 
 #include <gmock/gmock.h>
@@ -37,7 +38,9 @@ struct Made {
     collectives.push_back(collective);
   }
   ModelFacts facts() const {
-    return model_of(rank, {&step}, collectives, options, {[](std::int64_t moment_ns) { return moment_ns + 7; }});
+    std::vector<Collective> marked = collectives;
+    mark_gradients(rank, {step}, marked);
+    return model_of(rank, {&step}, marked, options, {[](std::int64_t moment_ns) { return moment_ns + 7; }});
   }
 };
 
