@@ -38,6 +38,20 @@ Table brief_predictions(const Source& source) {
   return table;
 }
 
+// Of long traces the whole alone: the report `overlap` has every step.
+Table brief_device_times(const Source& source) {
+  constexpr std::size_t most_rows = 40;
+  Table table = device_time_table(source);
+  if (table.rows.size() <= most_rows) return table;
+  constexpr std::size_t window = 3;
+  std::erase_if(table.rows, [](const Row& row) {
+    const auto* name = std::get_if<std::string>(&row[window]);
+    return !name || *name != "all";
+  });
+  table.note += " Each annotated step: --report overlap.";
+  return table;
+}
+
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
       {{"summary", "the answer in words, what was run, how it scales, what is predicted"},
@@ -74,7 +88,7 @@ const std::vector<Recipe>& recipes() {
        {diagnostics_table, versions_table}},
       {{"imported", "of an imported trace: the answer in words, who took part, devices, steps, predictions"},
        "Imported",
-       {answer_table, run_table, notices_table, step_table, time_table, device_time_table, brief_predictions,
+       {answer_table, run_table, notices_table, step_table, time_table, brief_device_times, brief_predictions,
         knee_table},
        true},
       {{"all", "all of these in one, but for the single steps"},
