@@ -55,6 +55,8 @@ class Import : public Subcommand {
         ->check(CLI::PositiveNumber);
     app.add_option("--nodes", nodes_, "Hosts that the ranks ran on (traces do not say; default 1)")
         ->check(CLI::PositiveNumber);
+    app.add_option("--cores", cores_, "Cores of a host, of traces of CPUs (they do not say; default: as many as ranks)")
+        ->check(CLI::PositiveNumber);
     app.add_option("--model", model_, "Name of the model (default: from the first trace's name)");
     app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
   }
@@ -63,7 +65,8 @@ class Import : public Subcommand {
     const report::Format format = checked_format(format_);
     if (!any_rank_folder())
       return import_trace_files(
-          {folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_, nodes_, model_, format}, context);
+          {folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_, nodes_, cores_, model_, format},
+          context);
     std::vector<std::string> notes;
     const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);
     const scenario::Scenario scenario = common_scenario(runs);
@@ -157,7 +160,7 @@ class Import : public Subcommand {
 
   std::vector<std::string> folders_;
   std::string out_, format_ = "table", model_;
-  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_;
+  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, cores_;
   bool overwrite_ = false, partial_ = false, no_raw_ = false;
 };
 

@@ -105,6 +105,7 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
     options.batch_per_worker = request.batch_per_worker;
     options.parameter_bytes = request.parameter_bytes;
     options.nodes = request.nodes;
+    options.cores = request.cores;
     options.model = request.model;
     const auto begin = std::chrono::steady_clock::now();
     auto [database, result] = imported(request, options);

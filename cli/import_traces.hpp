@@ -16,7 +16,7 @@ struct TraceImport {
   std::string database;
   bool overwrite = false;
   bool keep_raw = true;
-  std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes;
+  std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes, cores;
   std::string model;
   report::Format format{};
 };

@@ -17,6 +17,7 @@ struct ImportOptions {
   std::vector<std::filesystem::path> files;  // of one or more ranks each
   bool keep_raw = true;                      // every event, for the timeline and the exports
   std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes;
+  std::optional<std::int64_t> cores;                  // of a host
   std::string model;                                  // empty: from the first file's name
   std::filesystem::path temporary_folder;             // empty: the system's
   std::size_t memory_bytes = std::size_t{256} << 20;  // for sorting, of all ranks that are read at the same time
