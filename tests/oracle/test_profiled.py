@@ -5,14 +5,13 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import unittest
-
-from worker_runs import free_port
 
 HERE = pathlib.Path(__file__).parent
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
@@ -30,6 +29,12 @@ ddp: {{bucket_cap_mb: {CAP_MB}}}
 workers: [WORKERS]
 measure: {{warmup_steps: 5, steps: 12, unwrapped: false, threads_per_rank: 1}}
 """
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def run_program(*arguments):

@@ -181,9 +181,9 @@ class Ways(StartedRanks):
             self.assertFalse(database.exists())
 
         refused(2, "is given twice", self.out, self.out)
-        refused(2, "no such folder", self.path / "nowhere")
-        refused(2, "is no folder", self.scenario)
-        refused(2, "holds no rank's results", self.path)
+        refused(2, "no such file or folder", self.path / "nowhere")
+        refused(5, "neither a trace nor a database", self.scenario)
+        refused(5, "no trace in this folder", self.path)
         copy = self.path / "copy"
         shutil.copytree(self.out, copy)
         refused(5, "the same results are given twice", self.out, copy)

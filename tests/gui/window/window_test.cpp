@@ -136,6 +136,7 @@ TEST(MainWindow, AnOlderFileIsBroughtUpToDate) {
       .exec(
           "DROP VIEW aligned_step; DROP VIEW aligned_collective; ALTER TABLE measurement DROP COLUMN machines;"
           "ALTER TABLE comm_point DROP COLUMN processor_ns; DROP TABLE host_condition; DROP TABLE memory;"
+          "DROP TABLE device_time; DROP TABLE kernel_summary; ALTER TABLE api_call DROP COLUMN name_id;"
           "PRAGMA user_version = 1");
   MainWindow window;
   EXPECT_EQ(opened(window, folder / "old.db"), "");
