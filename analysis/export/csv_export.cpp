@@ -5,9 +5,9 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
-#include <cctype>
 #include <system_error>
 
+#include "analysis/export/csv_format.hpp"
 #include "analysis/export/export.hpp"
 #include "analysis/export/output_file.hpp"
 #include "analysis/report/csv.hpp"
@@ -16,33 +16,25 @@
 namespace ddpprof::export_ {
 namespace {
 
-// "duration_ns" says its unit already; throughput in samples/s becomes "throughput_samples_per_s".
-std::string heading(const store::Column& column) {
-  std::string unit;
-  for (const char c : column.unit) {
-    if (c == '/') {
-      unit += "_per_";
-    } else {
-      unit += c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-  }
-  std::string name(column.name);
-  if (unit.empty() || ("_" + name + "_").find("_" + unit + "_") != std::string::npos) return name;
-  return name + "_" + unit;
-}
-
-std::string field(const SQLite::Column& value) {
+// A column that may hold anything (range.payload) says by its fields what they hold: a text is always quoted, a whole
+// real number has its point.
+std::string field(const SQLite::Column& value, bool any_type) {
   if (value.isNull()) return "";
   if (value.isInteger()) return std::to_string(value.getInt64());
-  if (value.isFloat()) return fmt::format("{}", value.getDouble());
+  if (value.isFloat()) {
+    std::string number = fmt::format("{}", value.getDouble());
+    if (any_type && number.find_first_not_of("-0123456789") == std::string::npos) number += ".0";
+    return number;
+  }
   const std::string text = value.getString();
-  return text.empty() ? "\"\"" : report::csv_field(text);
+  const std::string plain = report::csv_field(text);
+  return text.empty() || (any_type && plain.size() == text.size()) ? '"' + text + '"' : plain;
 }
 
 std::int64_t export_table(SQLite::Database& db, const store::Table& table, const std::filesystem::path& folder) {
   std::string heads, columns;
   for (const store::Column& column : table.columns) {
-    heads += (heads.empty() ? "" : ",") + heading(column);
+    heads += (heads.empty() ? "" : ",") + csv_heading(column);
     columns += (columns.empty() ? "\"" : ", \"") + std::string(column.name) + "\"";
   }
   OutputFile file(folder / (std::string(table.name) + ".csv"));
@@ -54,7 +46,7 @@ std::int64_t export_table(SQLite::Database& db, const store::Table& table, const
     line.clear();
     for (int i = 0; i < query.getColumnCount(); ++i) {
       if (i > 0) line += ',';
-      line += field(query.getColumn(i));
+      line += field(query.getColumn(i), table.columns[static_cast<std::size_t>(i)].type.empty());
     }
     file.write(line += "\r\n");
     ++rows;

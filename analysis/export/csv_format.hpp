@@ -1,0 +1,26 @@
+// What the CSV export and its import agree on.
+#pragma once
+
+#include <cctype>
+#include <string>
+
+#include "tracer/store/schema.hpp"
+
+namespace ddpprof::export_ {
+
+// A column's name with its unit: "duration_ns" says it already; throughput in samples/s is "throughput_samples_per_s".
+inline std::string csv_heading(const store::Column& column) {
+  std::string unit;
+  for (const char c : column.unit) {
+    if (c == '/') {
+      unit += "_per_";
+    } else {
+      unit += c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  std::string name(column.name);
+  if (unit.empty() || ("_" + name + "_").find("_" + unit + "_") != std::string::npos) return name;
+  return name + "_" + unit;
+}
+
+}  // namespace ddpprof::export_
