@@ -205,6 +205,10 @@ void KinetoReader::mark(const Event& event, Span time) {
       return;
     case 'D':
       if (name == "DistributedDataParallel.forward") rank_.forwards.push_back(time);
+      if (name == "DataParallel.forward") ++rank_.replicated_forwards;
+      break;
+    case 'F':
+      if (name.starts_with("FullyShardedDataParallel.") || name.starts_with("FSDP::")) ++rank_.sharding_marks;
       break;
     case 'O':
       if (name.starts_with("Optimizer.step")) rank_.optimizers.push_back(time);

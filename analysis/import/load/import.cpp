@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -164,7 +165,7 @@ class Load {
     const Training& training = file.training;
     store::MeasurementRow row;
     row.kind = "import";
-    row.strategy = "ddp";
+    row.strategy = strategy();
     row.world_size = cast.world_size;
     row.repeat = repeat_of(cast.world_size);
     row.device = training.on_device ? "cuda" : "cpu";
@@ -207,6 +208,42 @@ class Load {
                          "waiting for slower ranks cannot be told from transfer without the others' files"});
     }
     result_.measurement_id = store::Inserter<store::MeasurementRow>(database_).insert(row);
+  }
+
+  // Of any rank that is not data parallel, so the whole: "sharded" and "other" are reported, not predicted.
+  std::string strategy() {
+    const auto any = [&](Parallelism kind) {
+      return std::any_of(of_shard_.begin(), of_shard_.end(),
+                         [&](std::size_t file) { return files_[file].training.parallelism == kind; });
+    };
+    if (any(Parallelism::sharded)) return "sharded";
+    if (one_process_of_several_devices()) return "other";
+    if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart)) return "other";
+    return "ddp";
+  }
+
+  // A file of several devices gives each a rank, those of one process too: DataParallel, unless they reduce gradients.
+  bool one_process_of_several_devices() {
+    std::map<std::pair<std::filesystem::path, std::uint64_t>, std::int64_t> devices;
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      const ReadRank& file = files_[of_shard_[i]];
+      const std::vector<ingest::CollectiveFact>& collectives = shards_[i].trace.collectives;
+      if (file.part.empty() || file.training.parallelism != Parallelism::data ||
+          std::any_of(collectives.begin(), collectives.end(), [](const auto& fact) { return fact.bucket >= 0; }))
+        continue;
+      ++devices[{file.file, static_cast<std::uint64_t>(shards_[i].trace.info.pid)}];
+    }
+    bool any = false;
+    for (const auto& [process, count] : devices) {
+      if (count < 2) continue;
+      any = true;
+      ParallelismNote said =
+          note_of({Parallelism::one_process,
+                   fmt::format("process {} computed on {} devices and reduced no gradients among them", process.second,
+                               count)});
+      add(std::nullopt, {Severity::warning, said.code, count, said.message, said.advice});
+    }
+    return any;
   }
 
   std::int64_t repeat_of(std::int64_t world_size) {

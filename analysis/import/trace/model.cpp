@@ -286,6 +286,9 @@ class Model {
         return vocabulary::CollectiveOp::reduce_scatter;
       case CollectiveOp::barrier:
         return vocabulary::CollectiveOp::barrier;
+      case CollectiveOp::send:
+      case CollectiveOp::receive:
+      case CollectiveOp::all_to_all:
       case CollectiveOp::other:
         break;
     }

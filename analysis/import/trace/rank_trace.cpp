@@ -27,12 +27,15 @@ CollectiveOp collective_op(std::string_view text) {
   std::string letters;
   for (const char c : text)
     if (c != '_' && c != '-') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  static constexpr std::array<std::pair<std::string_view, CollectiveOp>, 5> words{{
+  static constexpr std::array<std::pair<std::string_view, CollectiveOp>, 8> words{{
       {"allreduce", CollectiveOp::all_reduce},
       {"broadcast", CollectiveOp::broadcast},
       {"allgather", CollectiveOp::all_gather},
       {"reducescatter", CollectiveOp::reduce_scatter},
       {"barrier", CollectiveOp::barrier},
+      {"alltoall", CollectiveOp::all_to_all},
+      {"send", CollectiveOp::send},  // a kernel that both sends and receives, too
+      {"recv", CollectiveOp::receive},
   }};
   for (const auto& [word, op] : words)
     if (letters.find(word) != std::string::npos) return op;

@@ -54,7 +54,18 @@ struct GradientMark {
   std::uint32_t shape = 0;  // its name
 };
 
-enum class CollectiveOp : std::uint8_t { all_reduce, broadcast, all_gather, reduce_scatter, barrier, other };
+enum class CollectiveOp : std::uint8_t {
+  all_reduce,
+  broadcast,
+  all_gather,
+  reduce_scatter,
+  barrier,
+  send,
+  receive,
+  all_to_all,
+  other
+};
+inline constexpr std::size_t collective_ops = 9;
 // "allreduce", "_allgather_base", "nccl:all_reduce", "ncclDevKernel_AllReduce_…": which one.
 CollectiveOp collective_op(std::string_view text);
 
@@ -116,6 +127,8 @@ struct RankTrace {
   std::vector<CollectiveCall> calls;
   std::vector<CollectiveRun> runs;
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
+  std::int64_t sharding_marks = 0;                 // annotations of FullyShardedDataParallel
+  std::int64_t replicated_forwards = 0;            // DataParallel's
   std::optional<std::int64_t> batch;               // the leading extent of the first operation with shapes in forward
 
   std::int64_t events = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/import/trace/collectives.hpp"
@@ -40,11 +41,19 @@ class Conclusion {
       note(Severity::info, "other_groups", others,
            "all-reduces in backward that are not of the group that reduces gradients",
            "they count as communication, not as gradient buckets");
+    const Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
+    training_.parallelism = recognised.kind;
     place_steps();
     add_phases();
     add_model();
     add_totals();
     say_what_is_missing();
+    if (recognised.kind != Parallelism::data) {
+      // That no bucket was found is no surprise, then.
+      std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
+      ParallelismNote said = note_of(recognised);
+      note(Severity::warning, std::move(said.code), 1, std::move(said.message), std::move(said.advice));
+    }
     return std::move(training_);
   }
 
@@ -106,12 +115,15 @@ class Conclusion {
     DeviceTimes times(windows);
     launch_collectives(rank_.slices, collectives_);
     order_.emplace(moments());
+    std::set<std::int32_t> computing;
     rank_.slices.for_each([&](const Slice& slice) {
       times.add(slice);
       order_->add(slice);
+      if (slice.work == Work::compute) computing.insert(slice.device);
     });
     times.finish();
     order_->finish();
+    computing_devices_ = static_cast<std::int64_t>(computing.size());
     training_.device_times.push_back({"all", times.extent(), times.whole()});
     if (host_.source == StepSource::annotations)
       for (std::size_t i = 0; i < windows.size(); ++i)
@@ -293,7 +305,7 @@ class Conclusion {
   std::vector<Collective> collectives_;
   std::optional<LaunchOrder> order_;
   std::vector<std::int64_t> busy_ns_;  // of each step's devices
-  std::int64_t empty_steps_ = 0;
+  std::int64_t empty_steps_ = 0, computing_devices_ = 0;
 };
 
 }  // namespace

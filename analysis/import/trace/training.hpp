@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "analysis/import/trace/device_time.hpp"
+#include "analysis/import/trace/parallelism.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
+#include "analysis/import/trace/training_steps.hpp"
 #include "analysis/ingest/diagnostics.hpp"
 #include "analysis/ingest/shard_trace.hpp"
 
@@ -36,9 +38,6 @@ struct WindowTime {
   DeviceTime time;
 };
 
-// How the steps were found.
-enum class StepSource { none, annotations, optimizers, forwards };
-
 struct Training {
   ingest::ShardTrace shard;
   bool on_device = false;
@@ -48,7 +47,8 @@ struct Training {
   std::int64_t batch_per_worker = 0;  // 0: not known
   std::int64_t accumulation = 1;
   bool sequences_recorded = false;  // collectives have the numbers that their library gave them
-  bool parameters_known = false;    // each one's size, rather than their buckets'
+  Parallelism parallelism = Parallelism::data;
+  bool parameters_known = false;  // each one's size, rather than their buckets'
   std::vector<WindowTime> device_times;
   std::vector<Note> notes;
 };

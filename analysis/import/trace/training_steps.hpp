@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analysis/import/trace/rank_trace.hpp"
-#include "analysis/import/trace/training.hpp"
 
 namespace ddpprof::import {
 
@@ -27,6 +26,9 @@ struct HostStep {
   // From the last backward's start on, gradients' collectives are launched; until here.
   std::int64_t collectives_until_ns() const;
 };
+
+// How the steps were found.
+enum class StepSource { none, annotations, optimizers, forwards };
 
 struct HostSteps {
   StepSource source = StepSource::none;

@@ -1,6 +1,8 @@
 // Which ranks a file holds, and what their devices did.
+#include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 
+#include "analysis/import/load/import.hpp"
 #include "tests/analysis/import/nsight/export_file.hpp"
 
 namespace ddpprof::import::nsight_test {
@@ -60,6 +62,48 @@ TEST(NsightDevices, TwoOfOneProcessAreTwoRanksWithTheSameMarks) {
   EXPECT_EQ(whole(ranks[0]).compute_ns, 4 * 500);
   EXPECT_EQ(whole(ranks[1]).compute_ns, 4 * 490);
   EXPECT_EQ(note(ranks[0], "launch_unknown") + note(ranks[1], "launch_unknown"), "");
+}
+
+std::string strategy_of(const std::filesystem::path& file) {
+  const std::filesystem::path made = file.string() + ".db";
+  std::string strategy;
+  {
+    store::Database database = store::Database::create(made, store::Replace::yes);
+    ImportOptions options;
+    options.files = {file};
+    import_traces(database, options);
+    SQLite::Statement query(database.sql(), "SELECT strategy FROM measurement");
+    if (query.executeStep()) strategy = query.getColumn(0).getString();
+  }
+  std::filesystem::remove(made);
+  return strategy;
+}
+
+TEST(NsightDevices, TwoOfOneProcessAreDataParallelOnlyIfTheyReduceGradients) {
+  for (const bool reduces : {false, true}) {
+    Export file;
+    for (const std::int64_t device : {0, 1})
+      for (std::int64_t i = 0; i < 4; ++i) {
+        const std::int64_t correlation = 4 * i + 2 * device;
+        file.call(1000 * i + 100, 1000 * i + 110, correlation);
+        file.kernel(
+            {.start_ns = 1000 * i + 120, .end_ns = 1000 * i + 500, .device = device, .correlation = correlation});
+        file.call(1000 * i + 400, 1000 * i + 410, correlation + 1);
+        file.kernel(
+            {.start_ns = 1000 * i + 500,
+             .end_ns = 1000 * i + 600,
+             .device = device,
+             .stream = 20,
+             .correlation = correlation + 1,
+             .name = reduces ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)" : "ncclDevKernel_Broadcast_RING_LL(x)"});
+      }
+    for (std::int64_t i = 0; i < 4; ++i) {
+      file.range({.start_ns = 1000 * i, .end_ns = 1000 * i + 900, .name = "step " + std::to_string(i)});
+      file.range({.start_ns = 1000 * i + 50, .end_ns = 1000 * i + 300, .name = "forward"});
+      file.range({.start_ns = 1000 * i + 300, .end_ns = 1000 * i + 700, .name = "backward"});
+    }
+    EXPECT_EQ(strategy_of(file.done()), reduces ? "ddp" : "other");
+  }
 }
 
 TEST(NsightDevices, TwoProcessesAreTwoRanksWithTheirOwnCorrelations) {

@@ -179,7 +179,10 @@ TEST(Collectives, OperationsAndElementsByTheirNames) {
   EXPECT_EQ(collective_op("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL"), CollectiveOp::reduce_scatter);
   EXPECT_EQ(collective_op("c10d::broadcast_"), CollectiveOp::broadcast);
   EXPECT_EQ(collective_op("gloo:barrier"), CollectiveOp::barrier);
-  EXPECT_EQ(collective_op("all-to-all"), CollectiveOp::other);
+  EXPECT_EQ(collective_op("all-to-all"), CollectiveOp::all_to_all);
+  EXPECT_EQ(collective_op("ncclDevKernel_SendRecv(ncclDevComm*, unsigned long, ncclWork*)"), CollectiveOp::send);
+  EXPECT_EQ(collective_op("c10d::recv_"), CollectiveOp::receive);
+  EXPECT_EQ(collective_op("ncclKernel_Reduce_RING_LL_Sum_float"), CollectiveOp::other);
   EXPECT_EQ(element_bytes("Float"), 4);
   EXPECT_EQ(element_bytes("c10::BFloat16"), 2);
   EXPECT_EQ(element_bytes("torch.int64"), 8);
