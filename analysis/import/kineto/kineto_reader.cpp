@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/import/kineto/shapes.hpp"
+#include "analysis/import/trace/backwards.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -250,6 +251,7 @@ void KinetoReader::mark(const Event& event, Span time) {
   }
   if (name.starts_with("autograd::engine::evaluate_function") || ends_in_backward(name))
     rank_.backward_ops.push({time.start_ns, time.end_ns});
+  if (is_forward_operation(name)) rank_.forward_ops.push({time.start_ns, time.end_ns});
   if (name.starts_with("aten::") && !arguments.input_shapes.empty())
     if (const std::optional<std::int64_t> batch = batch_of(name, arguments.input_shapes))
       batches_.emplace_back(time.start_ns, *batch);

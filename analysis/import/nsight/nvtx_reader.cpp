@@ -6,6 +6,7 @@
 
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/nsight/nsight_reader.hpp"
+#include "analysis/import/trace/backwards.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -156,6 +157,9 @@ void NsightReader::marks(Process& process, std::int64_t thread_id, std::string_v
     case NvtxMeaning::none:
     case NvtxMeaning::step:
       break;
+  }
+  if (is_forward_operation(name.name)) {
+    for (NsightRank* rank : process.ranks) rank->trace.forward_ops.push(time);
   }
   process.steps.add(thread_id, name.name, meaning, time);
   constexpr std::size_t most_batches = std::size_t{1} << 16;

@@ -15,7 +15,9 @@ std::uint32_t Names::intern(std::string_view text) {
   return id;
 }
 
-RankTrace::RankTrace(const SortOptions& sort) : slices(sort), backward_ops(sort) { names.intern(""); }
+RankTrace::RankTrace(const SortOptions& sort) : slices(sort), backward_ops(sort), forward_ops(sort) {
+  names.intern("");
+}
 
 void RankTrace::saw_host(std::int64_t start_ns, std::int64_t end_ns) {
   first_ns = any_host_event ? std::min(first_ns, start_ns) : start_ns;

@@ -127,6 +127,7 @@ struct RankTrace {
   std::vector<CollectiveCall> calls;
   std::vector<CollectiveRun> runs;
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
+  ExternalSorter<Span, SpanByStart> forward_ops;   // layers' operations
   std::int64_t sharding_marks = 0;                 // annotations of FullyShardedDataParallel
   std::int64_t replicated_forwards = 0;            // DataParallel's
   std::optional<std::int64_t> batch;               // the leading extent of the first operation with shapes in forward

@@ -26,11 +26,12 @@ class Conclusion {
     if (rank_.any_host_event) rank_.slices.set_host_end(rank_.last_ns);
     rank_.slices.finish();
     rank_.backward_ops.finish();
+    rank_.forward_ops.finish();
     training_.on_device = rank_.slices.size() > 0;
-    host_ = find_steps(rank_);
-    training_.source = host_.source;
     std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
                      [](const GradientMark& a, const GradientMark& b) { return a.ready_ns < b.ready_ns; });
+    host_ = find_steps(rank_);
+    training_.source = host_.source;
     collectives_ = match_calls(rank_);
     training_.sequences_recorded = sequences_recorded(collectives_);
     mark_gradients(rank_, host_.steps, collectives_);
@@ -188,7 +189,6 @@ class Conclusion {
 
   void add_phases() {
     using ingest::PhaseName;
-    std::int64_t passes = 0;
     for (std::size_t i = 0; i < placed_.size(); ++i) {
       const HostStep& step = *placed_[i];
       const ingest::Interval& time = training_.shard.steps[i].time;
@@ -210,21 +210,27 @@ class Conclusion {
         phase(PhaseName::forward, begin_at(pass.forward.start_ns), backward_ns, time);
         phase(PhaseName::backward, backward_ns, end_ns, time);
       }
-      passes = std::max(passes, static_cast<std::int64_t>(step.passes.size()));
       for (const Span& optimizer : step.optimizers)
         phase(PhaseName::optimizer, begin_at(optimizer.start_ns), end_at(optimizer.end_ns), time);
     }
     std::stable_sort(
         training_.shard.phases.begin(), training_.shard.phases.end(),
         [](const ingest::PhaseFact& a, const ingest::PhaseFact& b) { return a.time.start_ns < b.time.start_ns; });
-    training_.accumulation = std::max<std::int64_t>(1, passes);
+    const UsualPasses passes = usual_passes(placed_);
+    training_.accumulation = passes.count;
+    if (passes.other_steps > 0)
+      note(Severity::info, "passes_differ", passes.other_steps,
+           fmt::format("steps whose backwards are not {}, as in most steps", passes.count),
+           "profile whole steps: a schedule's window begins and ends with one");
   }
 
   void add_model() {
     const std::optional<std::int64_t> batch = options_.batch_per_worker ? options_.batch_per_worker : rank_.batch;
     training_.batch_per_worker = batch.value_or(0);
-    for (ingest::StepFact& step : training_.shard.steps)
-      step.samples = training_.batch_per_worker * training_.accumulation;
+    for (std::size_t i = 0; i < placed_.size(); ++i)
+      training_.shard.steps[i].samples =
+          training_.batch_per_worker *
+          (placed_[i]->has_backward() ? static_cast<std::int64_t>(placed_[i]->passes.size()) : training_.accumulation);
     const Moments at{[this](std::int64_t moment_ns) { return end_at(moment_ns); }};
     const ModelFacts model = model_of(rank_, placed_, collectives_, options_, at);
     training_.shard.parameters = model.parameters;

@@ -1,7 +1,10 @@
 #include "analysis/import/trace/training_steps.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
+#include "analysis/import/trace/backwards.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -71,28 +74,6 @@ HostStep* step_at(std::vector<HostStep>& steps, std::int64_t time_ns) {
   return time_ns < step.time.end_ns ? &step : nullptr;
 }
 
-// Backwards from autograd's functions: those between two forwards are one.
-std::vector<Span> backwards_of(RankTrace& rank, const std::vector<Span>& forwards, std::vector<HostStep>& steps) {
-  std::vector<Span> result;
-  const HostStep* last_step = nullptr;
-  std::size_t last_forward = 0;
-  rank.backward_ops.for_each([&](const Span& op) {
-    const HostStep* step = step_at(steps, op.start_ns);
-    const auto forward =
-        static_cast<std::size_t>(std::upper_bound(forwards.begin(), forwards.end(), op.start_ns,
-                                                  [](std::int64_t t, const Span& span) { return t < span.start_ns; }) -
-                                 forwards.begin());
-    if (!step) return;
-    if (result.empty() || step != last_step || forward != last_forward)
-      result.push_back(op);
-    else
-      result.back().end_ns = std::max(result.back().end_ns, op.end_ns);
-    last_step = step;
-    last_forward = forward;
-  });
-  return result;
-}
-
 }  // namespace
 
 std::int64_t HostStep::collectives_until_ns() const {
@@ -102,13 +83,27 @@ std::int64_t HostStep::collectives_until_ns() const {
   return time.end_ns;
 }
 
+UsualPasses usual_passes(const std::vector<const HostStep*>& steps) {
+  std::map<std::int64_t, std::int64_t> counts;
+  std::int64_t with_any = 0;
+  for (const HostStep* step : steps)
+    if (step->has_backward()) {
+      ++counts[static_cast<std::int64_t>(step->passes.size())];
+      ++with_any;
+    }
+  std::pair<std::int64_t, std::int64_t> usual{1, 0};
+  for (const auto& [passes, count] : counts)
+    if (count >= usual.second) usual = {passes, count};
+  return {usual.first, with_any - usual.second};
+}
+
 HostSteps find_steps(RankTrace& rank) {
   const std::vector<Span> forwards = outermost(std::move(rank.forwards));
   const std::vector<Span> optimizers = outermost(std::move(rank.optimizers));
   const std::vector<Span> waits = outermost(std::move(rank.data_waits));
   HostSteps found = bounds_of(rank, optimizers, forwards);
   const std::vector<Span> backwards =
-      rank.backwards.empty() ? backwards_of(rank, forwards, found.steps) : outermost(std::move(rank.backwards));
+      rank.backwards.empty() ? find_backwards(rank, forwards, found.steps) : outermost(std::move(rank.backwards));
   for (const Span& wait : waits)
     if (HostStep* step = step_at(found.steps, wait.start_ns)) step->data_waits.push_back(wait);
   for (const Span& optimizer : optimizers)

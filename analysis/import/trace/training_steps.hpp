@@ -36,6 +36,14 @@ struct HostSteps {
   std::int64_t left_out = 0;    // marks that overlap the one before
 };
 
+// Takes the rank's marks; its gradients are in order of time, its sorters finished.
 HostSteps find_steps(RankTrace&);
+
+// The number of backwards that most steps with any have (of equals the larger), 1 without; and how many steps with any
+// have another.
+struct UsualPasses {
+  std::int64_t count = 1, other_steps = 0;
+};
+UsualPasses usual_passes(const std::vector<const HostStep*>&);
 
 }  // namespace ddpprof::import

@@ -12,6 +12,7 @@ void annotate(RankTrace& rank, std::int64_t number, std::int64_t start_ns, std::
 
 HostSteps steps_of(RankTrace& rank) {
   rank.backward_ops.finish();
+  rank.forward_ops.finish();
   return find_steps(rank);
 }
 
@@ -119,6 +120,83 @@ TEST(FindSteps, AccumulatedGradientsAreAPassEach) {
       EXPECT_EQ(seen.backward.end_ns, step.time.start_ns + 250 * pass + 240);
     }
   }
+}
+
+// Three micro-batches a step, each 250 ns: a layer's operations at 10 and 60, autograd's functions from 110 to 150 and
+// from 160 to 240, two gradients; nobody annotated a forward.
+RankTrace unannotated(std::int64_t steps) {
+  RankTrace rank{SortOptions{}};
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t at = 1000 * step;
+    annotate(rank, step, at, at + 1000);
+    for (std::int64_t pass = 0; pass < 3; ++pass) {
+      const std::int64_t begin = at + 250 * pass;
+      for (const std::int64_t op : {10, 60}) rank.forward_ops.push({begin + op, begin + op + 40});
+      rank.backward_ops.push({begin + 110, begin + 150});
+      rank.forward_ops.push({begin + 120, begin + 140});  // recomputed within backward
+      rank.backward_ops.push({begin + 160, begin + 240});
+      for (const std::int64_t ready : {145, 235}) rank.gradients.push_back({begin + ready, 8, 4, 0});
+    }
+    rank.optimizers.push_back({at + 800, at + 900});
+  }
+  return rank;
+}
+
+TEST(FindSteps, WithoutAnnotatedForwardsLayersOperationsTellTheBackwardsApart) {
+  RankTrace rank = unannotated(2);
+  const HostSteps found = steps_of(rank);
+  ASSERT_EQ(found.steps.size(), 2U);
+  for (const HostStep& step : found.steps) {
+    ASSERT_EQ(step.passes.size(), 3U);
+    for (std::int64_t pass = 0; pass < 3; ++pass) {
+      const Pass& seen = step.passes[static_cast<std::size_t>(pass)];
+      EXPECT_EQ(seen.backward.start_ns, step.time.start_ns + 250 * pass + 110);
+      EXPECT_EQ(seen.backward.end_ns, step.time.start_ns + 250 * pass + 240);
+      EXPECT_EQ(seen.forward.start_ns, step.time.start_ns + (pass == 0 ? 0 : 250 * pass - 10)) << "after the last one";
+    }
+  }
+}
+
+TEST(FindSteps, AnOperationBesideABackwardDoesNotDivideIt) {
+  RankTrace rank{SortOptions{}};
+  annotate(rank, 0, 0, 1000);
+  rank.forward_ops.push({100, 150});
+  for (const std::int64_t at : {400, 500, 600}) {
+    rank.backward_ops.push({at, at + 50});
+    rank.gradients.push_back({at + 40, 8, 4, 0});
+  }
+  rank.forward_ops.push({560, 590});  // a hook's that compresses two gradients
+  HostSteps found = steps_of(rank);
+  ASSERT_EQ(found.steps[0].passes.size(), 1U);
+  EXPECT_EQ(found.steps[0].passes[0].backward.start_ns, 400);
+  EXPECT_EQ(found.steps[0].passes[0].backward.end_ns, 650);
+}
+
+TEST(FindSteps, GradientsOfAPenaltyAreOfTheBackwardBehindThem) {
+  RankTrace rank{SortOptions{}};
+  annotate(rank, 0, 0, 1000);
+  for (const std::int64_t at : {100, 500}) {
+    rank.forward_ops.push({at, at + 50});
+    rank.backward_ops.push({at + 60, at + 100});  // adds up nothing
+    rank.forward_ops.push({at + 110, at + 150});
+    rank.backward_ops.push({at + 200, at + 300});
+    rank.gradients.push_back({at + 290, 8, 4, 0});
+  }
+  const HostSteps found = steps_of(rank);
+  ASSERT_EQ(found.steps[0].passes.size(), 2U);
+  EXPECT_EQ(found.steps[0].passes[1].backward.start_ns, 560);
+  EXPECT_EQ(found.steps[0].passes[1].backward.end_ns, 800);
+}
+
+TEST(UsualPasses, TheOneThatMostStepsHave) {
+  std::vector<HostStep> steps(6);
+  for (std::size_t i = 0; i < 5; ++i) steps[i].passes.resize(i == 3 ? 7 : i == 4 ? 1 : 2);
+  std::vector<const HostStep*> all;
+  for (const HostStep& step : steps) all.push_back(&step);
+  const UsualPasses usual = usual_passes(all);
+  EXPECT_EQ(usual.count, 2);
+  EXPECT_EQ(usual.other_steps, 2) << "a step without a backward is no other";
+  EXPECT_EQ(usual_passes({}).count, 1);
 }
 
 TEST(FindSteps, WrappedModulesForwardsAreOne) {
