@@ -34,15 +34,14 @@ class Import : public Subcommand {
  public:
   std::string_view name() const override { return "import"; }
   std::string_view summary() const override {
-    return "Make a database of PyTorch profiler traces, or of what ddpprof worker's ranks left";
+    return "Make a database of other programs' traces, tables and logs, or of what ddpprof worker's ranks left";
   }
 
   void declare(CLI::App& app) override {
     app.add_option("inputs", folders_,
-                   "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern), Nsight "
-                   "Systems' SQLite "
-                   "exports, or folders "
-                   "that ddpprof worker wrote")
+                   "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern),\n"
+                   "Nsight Systems' SQLite exports, what nccl-tests' all_reduce_perf printed, one CSV table of\n"
+                   "step times, or folders that ddpprof worker wrote")
         ->required();
     app.add_option("--out", out_, "Database to write")->required();
     app.add_option("--format", format_, format_help);
@@ -57,6 +56,8 @@ class Import : public Subcommand {
         ->check(CLI::PositiveNumber);
     app.add_option("--cores", cores_, "Cores of a host, of traces of CPUs (they do not say; default: as many as ranks)")
         ->check(CLI::PositiveNumber);
+    app.add_option("--log-ranks", log_ranks_, "Ranks of an nccl-tests log that does not say it")
+        ->check(CLI::PositiveNumber);
     app.add_option("--model", model_, "Name of the model (default: from the first trace's name)");
     app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
   }
@@ -64,9 +65,9 @@ class Import : public Subcommand {
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
     if (!any_rank_folder())
-      return import_trace_files(
-          {folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_, nodes_, cores_, model_, format},
-          context);
+      return import_trace_files({folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_, nodes_,
+                                 cores_, log_ranks_, model_, format},
+                                context);
     std::vector<std::string> notes;
     const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);
     const scenario::Scenario scenario = common_scenario(runs);
@@ -160,7 +161,7 @@ class Import : public Subcommand {
 
   std::vector<std::string> folders_;
   std::string out_, format_ = "table", model_;
-  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, cores_;
+  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, nodes_, cores_, log_ranks_;
   bool overwrite_ = false, partial_ = false, no_raw_ = false;
 };
 

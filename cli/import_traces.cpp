@@ -9,10 +9,16 @@
 #include <utility>
 
 #include "analysis/fit/predict.hpp"
+#include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/table/question.hpp"
+#include "analysis/fit/table/step_csv.hpp"
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/load/import.hpp"
 #include "analysis/import/load/inputs.hpp"
+#include "analysis/import/tables/tables.hpp"
+#include "analysis/import/tables/text_file.hpp"
 #include "analysis/report/report.hpp"
+#include "cli/database_file.hpp"
 #include "cli/sweep.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/error.hpp"
@@ -20,20 +26,41 @@
 namespace ddpprof::cli {
 namespace {
 
-std::vector<std::filesystem::path> trace_files(const TraceImport& request) {
-  std::vector<std::filesystem::path> files = import::expand_inputs(request.inputs);
-  for (const std::filesystem::path& file : files) {
+// What the named files are, in the order given.
+struct InputFiles {
+  std::vector<std::filesystem::path> traces, logs, tables;
+};
+
+InputFiles input_files(const TraceImport& request) {
+  InputFiles files;
+  for (const std::filesystem::path& file : import::expand_inputs(request.inputs)) {
     const std::string name = file.string();
     switch (import::kind_of(file)) {
       case import::FileKind::json:
+        // A launcher's tag ("[1,0]<stdout>:") begins as a JSON array does.
+        (import::text_kind(file) == import::TextKind::nccl_log ? files.logs : files.traces).push_back(file);
+        break;
       case import::FileKind::sqlite:
+        files.traces.push_back(file);
         break;
       case import::FileKind::ours:
         throw Failure(ExitCode::usage, name + " is a database of ddpprof already", "another profiler's file",
                       "give it to 'ddpprof report' as it is");
       case import::FileKind::text:
-        throw Failure(ExitCode::data, name + ": neither a trace nor a database",
-                      "a PyTorch profiler's JSON, plain, gzip or zstd, or Nsight Systems' SQLite export");
+        switch (import::text_kind(file)) {
+          case import::TextKind::step_table:
+            files.tables.push_back(file);
+            break;
+          case import::TextKind::nccl_log:
+            files.logs.push_back(file);
+            break;
+          case import::TextKind::neither:
+            throw Failure(
+                ExitCode::data, name + ": neither a trace, a database, a table nor a log that is known",
+                "a PyTorch profiler's JSON, plain, gzip or zstd, Nsight Systems' SQLite export, a CSV table of "
+                "step times, or what nccl-tests' all_reduce_perf printed");
+        }
+        break;
       case import::FileKind::unreadable:
         if (!std::filesystem::exists(file))
           throw Failure(ExitCode::usage, name + ": no such file or folder",
@@ -45,6 +72,25 @@ std::vector<std::filesystem::path> trace_files(const TraceImport& request) {
   return files;
 }
 
+// A table of step times says what steps take and nothing of their parts, so it stands alone.
+void check_table(const TraceImport& request, const InputFiles& files) {
+  if (files.tables.size() > 1)
+    throw Failure(ExitCode::usage,
+                  files.tables[0].string() + " and " + files.tables[1].string() + " are both tables of step times",
+                  "one table", "put the rows into one file");
+  if (files.tables.empty()) return;
+  if (!files.traces.empty() || !files.logs.empty())
+    throw Failure(ExitCode::usage,
+                  files.tables[0].string() + " is a table of step times, and " +
+                      (files.traces.empty() ? files.logs : files.traces)[0].string() + " is none",
+                  "a table alone, or traces and logs", "import them into two databases");
+  for (const auto& [given, option] : {std::pair{request.batch_per_worker, "--batch-per-worker"},
+                                      {request.parameter_bytes, "--param-bytes"},
+                                      {request.nodes, "--nodes"},
+                                      {request.cores, "--cores"}})
+    if (given) throw Failure(ExitCode::usage, std::string(option) + " is for traces; a table says it row by row");
+}
+
 // As a run ends with fits and predictions, so does an import; where it cannot carry them, its measurements still count.
 ExitCode fit_imported(store::Database& database, std::int64_t world_size, Context& context) {
   try {
@@ -54,7 +100,7 @@ ExitCode fit_imported(store::Database& database, std::int64_t world_size, Contex
     for (std::int64_t factor = 1; factor <= 32; factor *= 2)
       if (world_size <= most_workers / factor) options.workers.push_back(world_size * factor);
     if (options.workers.empty()) return ExitCode::done;
-    fit::write_fits(database, fit::fit_database(database));
+    if (fit::stored_steps(database).empty()) fit::write_fits(database, fit::fit_database(database));
     fit::write_predictions(database, fit::predict_all(database, options));
   } catch (const fit::NotSupported& error) {
     context.messages << "ddpprof import: no prediction: " << error.what() << '\n';
@@ -62,13 +108,10 @@ ExitCode fit_imported(store::Database& database, std::int64_t world_size, Contex
   return ExitCode::done;
 }
 
-struct Imported {
-  store::Database database;
-  import::ImportResult result;
-};
-
-// Where nothing could be imported no empty database stays behind, and one that was to be replaced stays.
-Imported imported(const TraceImport& request, const import::ImportOptions& options) {
+// Makes the database and fills it. Where nothing could be imported no empty database stays behind, and one that was to
+// be replaced stays.
+template <class Fill>
+store::Database imported(const TraceImport& request, const Fill& fill) {
   const std::filesystem::path target = request.database;
   const bool replaces = request.overwrite && import::kind_of(target) == import::FileKind::ours;
   SweepOptions create;
@@ -79,13 +122,13 @@ Imported imported(const TraceImport& request, const import::ImportOptions& optio
     store::Database database = create_database(create);
     std::filesystem::remove_all(side_folder(create.database), ignored);  // for shards and logs: there are none
     try {
-      import::ImportResult result = import::import_traces(database, options);
+      fill(database);
       database.finish_load();
-      if (!replaces) return {std::move(database), std::move(result)};
+      if (!replaces) return database;
       store::Database(std::move(database));  // closed before it takes the other's place
       std::filesystem::rename(create.database, target);
       std::filesystem::remove_all(side_folder(target), ignored);
-      return {store::Database::open_write(target), std::move(result)};
+      return store::Database::open_write(target);
     } catch (...) {
       std::filesystem::remove(create.database, ignored);
       throw;
@@ -95,32 +138,72 @@ Imported imported(const TraceImport& request, const import::ImportOptions& optio
   }
 }
 
+ExitCode import_table(const TraceImport& request, const std::filesystem::path& file, Context& context) {
+  const std::vector<fit::StepRow> rows = fit::read_step_csv(file);
+  if (rows.empty()) throw Failure(ExitCode::data, file.string() + " has no row", "one row a measurement");
+  const std::string model = request.model.empty() ? file.stem().string() : request.model;
+  std::int64_t placements = 0;
+  store::Database database =
+      imported(request, [&](store::Database& into) { placements = import::import_step_table(into, rows, model); });
+  if (!context.quiet)
+    context.messages << fmt::format("ddpprof import: {} step times of {} placement{}\n", rows.size(), placements,
+                                    placements == 1 ? "" : "s");
+  return fit_imported(database, fit::largest_workers(rows), context);
+}
+
+ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& files, Context& context) {
+  import::ImportOptions options;
+  options.files = files.traces;
+  options.keep_raw = request.keep_raw;
+  options.batch_per_worker = request.batch_per_worker;
+  options.parameter_bytes = request.parameter_bytes;
+  options.nodes = request.nodes;
+  options.cores = request.cores;
+  options.model = request.model;
+  import::ImportResult result;
+  std::int64_t sweeps = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  store::Database database = imported(request, [&](store::Database& into) {
+    if (!options.files.empty()) result = import::import_traces(into, options);
+    for (const std::filesystem::path& log : files.logs) {
+      import::import_nccl_log(into, fit::read_nccl_tests(log), log, {request.log_ranks, request.nodes});
+      ++sweeps;
+    }
+  });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!context.quiet && !files.traces.empty())
+    context.messages << fmt::format("ddpprof import: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",
+                                    result.events, result.ranks, result.ranks == 1 ? "" : "s", result.world_size,
+                                    result.steps, seconds);
+  if (!context.quiet && sweeps > 0)
+    context.messages << fmt::format("ddpprof import: {} sweep{} of all-reduces\n", sweeps, sweeps == 1 ? "" : "s");
+  return files.traces.empty() ? ExitCode::done : fit_imported(database, result.world_size, context);
+}
+
 }  // namespace
 
 ExitCode import_trace_files(const TraceImport& request, Context& context) {
   try {
-    import::ImportOptions options;
-    options.files = trace_files(request);
-    options.keep_raw = request.keep_raw;
-    options.batch_per_worker = request.batch_per_worker;
-    options.parameter_bytes = request.parameter_bytes;
-    options.nodes = request.nodes;
-    options.cores = request.cores;
-    options.model = request.model;
-    const auto begin = std::chrono::steady_clock::now();
-    auto [database, result] = imported(request, options);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (!context.quiet)
-      context.messages << fmt::format("ddpprof import: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",
-                                      result.events, result.ranks, result.ranks == 1 ? "" : "s", result.world_size,
-                                      result.steps, seconds);
-    const ExitCode code = fit_imported(database, result.world_size, context);
-    render(report::build_report(database, "imported"), request.format, context.out, context.width);
+    const InputFiles files = input_files(request);
+    check_table(request, files);
+    if (request.log_ranks && files.logs.empty())
+      throw Failure(ExitCode::usage, "--log-ranks is for logs of nccl-tests, and none is given");
+    const ExitCode code = files.tables.empty() ? import_traces_and_logs(request, files, context)
+                                               : import_table(request, files.tables.front(), context);
+    store::Database database = open_database(request.database);
+    const char* report = !files.traces.empty() ? "imported" : !files.tables.empty() ? "predictions" : "comm";
+    render(report::build_report(database, report), request.format, context.out, context.width);
     if (!context.quiet) context.messages << "database: " << request.database << '\n';
     return code;
   } catch (const import::OpenError& error) {
     throw Failure(ExitCode::usage, error.what());
   } catch (const import::ImportError& error) {
+    throw Failure(ExitCode::data, error.what());
+  } catch (const import::LogError& error) {
+    throw Failure(ExitCode::data, error.what());
+  } catch (const fit::NcclTestsError& error) {
+    throw Failure(ExitCode::data, error.what());
+  } catch (const fit::CsvError& error) {
     throw Failure(ExitCode::data, error.what());
   }
 }

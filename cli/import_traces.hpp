@@ -1,4 +1,4 @@
-// The part of `ddpprof import` that reads other profilers' files.
+// The part of `ddpprof import` that reads other programs' files: traces, tables of step times, logs of nccl-tests.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct TraceImport {
   bool overwrite = false;
   bool keep_raw = true;
   std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes, cores;
+  std::optional<std::int64_t> log_ranks;  // of logs that do not say it
   std::string model;
   report::Format format{};
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/fit/table/nccl_tests.hpp"
+#include "analysis/fit/table/question.hpp"
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "analysis/report/what_if_tables.hpp"
@@ -25,18 +26,20 @@ class PredictSubcommand final : public Subcommand {
   std::string_view summary() const override { return "Say what N workers would do, from what was measured"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("FILE", file_,
-                   "Trace database, as written by ddpprof run, or a CSV table of step times with the columns\n"
-                   "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,accumulation]\n"
-                   "[,sync_time_s]")
+    app.add_option(
+           "FILE", file_,
+           "Trace database, as written by ddpprof run or import, or a CSV table of step times with the columns\n"
+           "workers,nodes,batch_per_worker,step_time_s[,devices_per_node][,accumulation]\n"
+           "[,sync_time_s]")
         ->required();
     app.add_option("--workers", workers_, "Worker counts to predict, e.g. 8,64")->type_name("N,…")->required();
     app.add_option("--gpus-per-node", gpus_per_node_, "Ranks per host; 0: all on one host (default: the scenario's)")
         ->type_name("N");
-    app.add_option("--batch-per-worker", batch_, "Of a CSV table: the batch to ask about (default: the commonest)")
+    app.add_option("--batch-per-worker", batch_,
+                   "Of a table of step times: the batch to ask about (default: the commonest)")
         ->type_name("N");
     app.add_option("--accumulation", accumulation_,
-                   "Of a CSV table: the micro-batches a step to ask about (default: the largest N's)")
+                   "Of a table of step times: the micro-batches a step to ask about (default: the largest N's)")
         ->type_name("N");
     app.add_option("--confidence", confidence_, "Of the intervals, between 0 and 1 (default: the scenario's)")
         ->type_name("P");
@@ -71,16 +74,22 @@ class PredictSubcommand final : public Subcommand {
     if (!sharing_.empty()) check_word("--sharing", sharing_, {"machine", "dedicated"});
     const fit::WhatIf what_if = read_what_if();
     if (fit::looks_like_csv(file_)) {
-      render(from_table(workers), format, context.out, context.width);
+      render(from_table(read_table(), workers), format, context.out, context.width);
       return ExitCode::done;
     }
-    if (batch_)
-      throw Failure(ExitCode::usage, "--batch-per-worker is for CSV tables; a database holds one workload's batch");
-    if (accumulation_)
-      throw Failure(ExitCode::usage, "--accumulation is for CSV tables",
-                    "for a database --what-if accumulation=" + std::to_string(*accumulation_));
     store::Database database = open_database(file_);
     try {
+      if (const std::vector<fit::StepRow> steps = fit::stored_steps(database); !steps.empty()) {
+        render(from_table(steps, workers), format, context.out, context.width);
+        return ExitCode::done;
+      }
+      if (batch_)
+        throw Failure(ExitCode::usage,
+                      "--batch-per-worker is for tables of step times; here the database holds one batch",
+                      "for a trace --what-if batch_per_worker=" + std::to_string(*batch_));
+      if (accumulation_)
+        throw Failure(ExitCode::usage, "--accumulation is for tables of step times",
+                      "for a trace --what-if accumulation=" + std::to_string(*accumulation_));
       const auto scenario = questions::stored_scenario(database);
       fit::PredictOptions options = scenario ? questions::predict_options(*scenario) : fit::PredictOptions{};
       options.workers.assign(workers.begin(), workers.end());
@@ -113,23 +122,18 @@ class PredictSubcommand final : public Subcommand {
     for (const std::string& path : logs_) {
       try {
         const fit::NcclTestsLog log = fit::read_nccl_tests(path);
-        if (log.ranks < 2)
-          throw Failure(
-              ExitCode::data,
-              path + ": its lines \"Rank … on HOST\" name " + std::to_string(log.ranks) + " ranks, expected 2 or more",
-              "", "give the whole output of all_reduce_perf, its heading included");
-        // all_reduce_perf's bus bandwidth is 2 (N-1)/N times the other; its siblings' is less.
-        const double ring = 2.0 * static_cast<double>(log.ranks - 1) / static_cast<double>(log.ranks);
-        if (log.operation == "none" || (log.bus_factor > 0.0 && std::abs(log.bus_factor / ring - 1.0) > 0.03))
-          throw Failure(
-              ExitCode::data,
-              path + ": these are no all-reduces: " +
-                  (log.operation == "none" ? std::string("nothing is reduced") : "busbw is not 2 (N-1)/N times algbw"),
-              "", "give the output of all_reduce_perf");
+        const std::optional<std::int64_t> ranks = fit::ranks_of(log);
+        if (!ranks || *ranks < 2)
+          throw Failure(ExitCode::data,
+                        path + ": how many ranks took part is not said: its lines \"Rank … on HOST\" name " +
+                            std::to_string(log.ranks) + ", expected 2 or more",
+                        "", "give the whole output of all_reduce_perf, its heading included");
+        if (const std::string why = fit::not_all_reduces(log, *ranks); !why.empty())
+          throw Failure(ExitCode::data, path + ": " + why, "", "give the output of all_reduce_perf");
         std::vector<collective::SizeTime> times;
         for (const fit::NcclTestsRow& row : log.rows)
           times.push_back({static_cast<double>(row.bytes), row.out_of_place_s});
-        curves.emplace_back(log.ranks, times);
+        curves.emplace_back(*ranks, times);
       } catch (const fit::NcclTestsError& error) {
         throw Failure(ExitCode::data, error.what());
       }
@@ -145,15 +149,24 @@ class PredictSubcommand final : public Subcommand {
     }
   }
 
-  report::Report from_table(const std::vector<long long>& workers) const {
+  std::vector<fit::StepRow> read_table() const {
+    try {
+      return fit::read_step_csv(file_);
+    } catch (const fit::CsvError& error) {
+      throw Failure(ExitCode::usage, error.what());
+    }
+  }
+
+  report::Report from_table(const std::vector<fit::StepRow>& rows, const std::vector<long long>& workers) const {
+    if (rows.empty()) throw Failure(ExitCode::data, file_ + " has no row", "one row a measurement");
     if (!what_if_.empty())
       throw Failure(ExitCode::usage,
-                    "--what-if is for databases; a table of step times does not say what a step is made of");
+                    "--what-if is for traces; a table of step times does not say what a step is made of");
     if (!logs_.empty())
       throw Failure(ExitCode::usage,
-                    "--all-reduce is for databases; a table of step times does not say what a step sends");
+                    "--all-reduce is for traces; a table of step times does not say what a step sends");
     if (!sharing_.empty())
-      throw Failure(ExitCode::usage, "--sharing is for databases; a table of step times knows no cores");
+      throw Failure(ExitCode::usage, "--sharing is for traces; a table of step times knows no cores");
     constexpr std::int64_t most_batch = 1'000'000'000'000, most_ranks = 1'000'000;
     if (batch_ && (*batch_ < 1 || *batch_ > most_batch))
       throw Failure(ExitCode::usage, "--batch-per-worker: " + std::to_string(*batch_) + " is no batch",
@@ -168,7 +181,7 @@ class PredictSubcommand final : public Subcommand {
     if (confidence_.value_or(0.9) > 0.999)
       throw Failure(ExitCode::usage, "--confidence: above 0.999 a table of measurements cannot tell", "e.g. 0.9");
     return predict_from_table(
-        file_, {{workers.begin(), workers.end()}, gpus_per_node_, batch_, accumulation_, confidence_.value_or(0.9)});
+        rows, {{workers.begin(), workers.end()}, gpus_per_node_, batch_, accumulation_, confidence_.value_or(0.9)});
   }
 
   std::string file_, workers_, sharing_, format_ = "table";

@@ -1,11 +1,9 @@
 #include "cli/predict_table.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/fit/table/step_csv.hpp"
-#include "analysis/fit/table/step_table.hpp"
+#include "analysis/fit/table/question.hpp"
 #include "analysis/fit/text.hpp"
 #include "analysis/report/columns.hpp"
 #include "cli/subcommand.hpp"
@@ -24,37 +22,6 @@ using report::text;
 
 report::Column seconds(const char* name, const std::string& title) {
   return digits(report::seconds(name, title, std::string(name) == "step_s" ? "" : "step_s"), 4);
-}
-
-std::int64_t usual_batch(const std::vector<fit::StepRow>& rows) {
-  std::map<std::int64_t, std::int64_t> count;
-  for (const fit::StepRow& row : rows) ++count[row.batch_per_worker];
-  return std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
-
-std::int64_t usual_accumulation(const std::vector<fit::StepRow>& rows) {
-  // Where the global batch is kept they halve as N doubles: the largest N is nearest to what is asked about.
-  const auto largest = [](const fit::StepRow& a, const fit::StepRow& b) {
-    return std::pair{a.workers, -a.accumulation} < std::pair{b.workers, -b.accumulation};
-  };
-  return std::max_element(rows.begin(), rows.end(), largest)->accumulation;
-}
-
-// What is asked about but the number of workers.
-struct Kind {
-  std::int64_t per_node, batch, accumulation;
-};
-
-fit::StepRow asked(std::int64_t workers, const Kind& kind) {
-  const std::int64_t per_node = kind.per_node > 0 ? kind.per_node : workers;
-  fit::StepRow row;
-  row.workers = workers;
-  row.nodes = (workers + per_node - 1) / per_node;
-  row.batch_per_worker = kind.batch;
-  row.accumulation = kind.accumulation;
-  row.devices_per_node = std::min(workers, per_node);
-  return row;
 }
 
 report::Table predictions(const fit::StepTable& table, const std::vector<fit::StepRow>& questions, double confidence,
@@ -88,7 +55,8 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
   made.key_columns = 1;
   for (const fit::StepRow& question : questions) {
     const fit::TablePrediction prediction = table.predict(question);
-    const double alone_s = table.predict(asked(1, {1, question.batch_per_worker, question.accumulation})).step_s;
+    const double alone_s =
+        table.predict(fit::TableQuestion{1, question.batch_per_worker, question.accumulation}.of(1)).step_s;
     made.rows.push_back({question.workers, question.nodes, question.batch_per_worker, question.accumulation,
                          prediction.step_s, prediction.low_s, prediction.high_s,
                          static_cast<double>(question.workers) * static_cast<double>(question.batch_per_worker) *
@@ -115,16 +83,7 @@ report::Table forms(const fit::StepTable& table) {
 }
 
 // The smallest N at which exposed communication exceeds each share of the step.
-report::Table knees(const fit::StepTable& table, const Kind& kind, std::int64_t largest) {
-  std::vector<scaling::ScalingPoint> points;
-  for (std::int64_t workers = 2; workers <= largest; workers = workers < 64 ? workers + 1 : workers + workers / 16) {
-    try {
-      const fit::TablePrediction prediction = table.predict(asked(workers, kind));
-      points.push_back({workers, prediction.step_s, prediction.exposed_s});
-    } catch (const fit::NotSupported&) {
-      break;  // nodes that nothing measured speaks of
-    }
-  }
+report::Table knees(const std::vector<scaling::ScalingPoint>& points) {
   report::Table made;
   made.name = "knees";
   made.title = "Where communication begins to bind";
@@ -139,32 +98,21 @@ report::Table knees(const fit::StepTable& table, const Kind& kind, std::int64_t 
 
 }  // namespace
 
-report::Report predict_from_table(const std::string& path, const TableQuestion& question) {
+report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const TableRequest& request) {
   try {
-    const std::vector<fit::StepRow> rows = fit::read_step_csv(path);
-    if (rows.empty()) throw Failure(ExitCode::data, path + " has no row", "one row a measurement");
-    std::int64_t per_node = 1, largest = 1;
-    for (const fit::StepRow& row : rows) {
-      per_node = std::max(per_node, row.devices());
-      largest = std::max(largest, row.workers);
-    }
-    per_node = question.gpus_per_node.value_or(per_node);
-    const Kind kind{per_node, question.batch_per_worker.value_or(usual_batch(rows)),
-                    question.accumulation.value_or(usual_accumulation(rows))};
+    fit::TableQuestion question = fit::usual_question(rows);
+    question.per_node = request.gpus_per_node.value_or(question.per_node);
+    question.batch_per_worker = request.batch_per_worker.value_or(question.batch_per_worker);
+    question.accumulation = request.accumulation.value_or(question.accumulation);
     std::vector<fit::StepRow> questions;
-    for (const std::int64_t workers : question.workers) questions.push_back(asked(workers, kind));
-    fit::TableOptions options;
-    options.confidence = question.confidence;
-    // Twenty draws beyond each end of the interval.
-    options.draws = static_cast<int>(std::clamp(40.0 / (1.0 - question.confidence), 400.0, 40000.0));
-    const fit::StepTable table(rows, options);
-    const std::int64_t far = *std::max_element(question.workers.begin(), question.workers.end());
+    for (const std::int64_t workers : request.workers) questions.push_back(question.of(workers));
+    const fit::StepTable table(rows, fit::table_options(request.confidence));
+    const std::int64_t far = *std::max_element(request.workers.begin(), request.workers.end());
     report::Report made{"predict", "Predictions", {}};
-    made.tables = {predictions(table, questions, question.confidence, largest), knees(table, kind, far), forms(table)};
+    made.tables = {predictions(table, questions, request.confidence, fit::largest_workers(rows)),
+                   knees(fit::scaling_points(table, question, far)), forms(table)};
     return made;
   } catch (const std::invalid_argument& error) {
-    throw Failure(ExitCode::usage, error.what());
-  } catch (const fit::CsvError& error) {
     throw Failure(ExitCode::usage, error.what());
   } catch (const fit::NotSupported& error) {
     throw Failure(ExitCode::data, error.reason(), "", error.advice());

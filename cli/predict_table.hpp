@@ -1,16 +1,16 @@
-// ddpprof predict on a table of step times instead of a trace database.
+// ddpprof predict on a table of step times: a CSV file, or one that was imported into a database.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "analysis/fit/table/step_table.hpp"
 #include "analysis/report/report.hpp"
 
 namespace ddpprof::cli {
 
-struct TableQuestion {
+struct TableRequest {
   std::vector<std::int64_t> workers;
   std::optional<std::int64_t> gpus_per_node;     // none: as many as the table's fullest node has
   std::optional<std::int64_t> batch_per_worker;  // none: the one that most rows have, of equals the smallest
@@ -18,7 +18,8 @@ struct TableQuestion {
   double confidence = 0.9;
 };
 
-// Throws Failure: usage for a table that cannot be read, data where it cannot carry the answer.
-report::Report predict_from_table(const std::string& path, const TableQuestion& question);
+// `rows` hold one at least. Throws Failure: usage for a request that cannot be, data where they cannot carry the
+// answer.
+report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const TableRequest& request);
 
 }  // namespace ddpprof::cli

@@ -180,6 +180,15 @@ void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
   }
 }
 
+// Of both ways that nccl-tests times, out of place counts, as everywhere else.
+void add_curve(SQLite::Database& sql, const MeasurementInfo& info, Measured& measured) {
+  std::vector<collective::SizeTime> times;
+  for (const CommInfo& point : read_comm_points(sql, info.id))
+    if (point.iteration % 2 == 0 && point.bytes > 0 && point.duration_ns > 0)
+      times.push_back({static_cast<double>(point.bytes), seconds(point.duration_ns)});
+  if (!times.empty()) measured.curves.emplace_back(info.machine.workers, times);
+}
+
 }  // namespace
 
 Measured load(store::Database& database) {
@@ -194,7 +203,10 @@ Measured load(store::Database& database) {
   for (const MeasurementInfo& info : chosen.of_workload) {
     const Machine& machine = info.machine;
     if (info.kind == "bench-comm") {
-      sweeps.push_back(info);
+      if (!info.from_log)
+        sweeps.push_back(info);
+      else if (machine.workers > 1)
+        add_curve(sql, info, measured);
       continue;
     }
     if (info.strategy != "ddp" && info.strategy != "dp") continue;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/collective/curve.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::fit {
@@ -129,6 +130,8 @@ struct Measured {
   // By strategy; of the workloads that are the profiles' own but for the batch, and of the profiles. Empty where every
   // run had the same batch.
   std::map<std::string, std::vector<BatchPoint>> batches;
+  // All-reduces as nccl-tests logs that were imported have them; they take the place of the fitted links.
+  std::vector<collective::Curve> curves;
   std::vector<std::string> doubts;  // inconsistencies found while reading
   bool mixed = false;               // other workloads were left out
 };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/fit/predictor.hpp"
+#include "analysis/fit/table/question.hpp"
 #include "analysis/fit/text.hpp"
 #include "simulator/scaling/efficiency.hpp"
 
@@ -172,7 +173,7 @@ PredictResult run(const Models& models, const PredictOptions& options) {
   validate(options);
   const std::set<std::int64_t> counts(options.workers.begin(), options.workers.end());
   PredictResult result;
-  if (!options.all_reduce.empty()) note_logs(result, models);
+  if (!options.all_reduce.empty() || !models.measured.curves.empty()) note_logs(result, models);
   for (const std::string strategy : {"ddp", "dp"}) {
     const bool measured = !(strategy == "ddp" ? models.measured.ddp : models.measured.dp).empty();
     if (!measured) continue;
@@ -239,13 +240,16 @@ PredictResult run(const Models& models, const PredictOptions& options) {
 }  // namespace
 
 Models fit_models(store::Database& database, const std::vector<collective::Curve>& curves) {
+  if (!stored_steps(database).empty())
+    throw NotSupported("the file holds a table of step times, which does not say what a step is made of",
+                       "ask ddpprof predict FILE --workers N, which answers from such tables");
   Models models;
   models.measured = load(database);
   if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
     throw NotSupported("the database holds no measured training step and no benchmark of collectives",
                        "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
   }
-  models.all_reduce = fit_all_reduce(models.measured.collectives, curves);
+  models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves);
   models.ddp_compute = fit_compute("ddp", models.measured.ddp, models.measured.batches["ddp"]);
   models.dp_compute = fit_compute("dp", models.measured.dp, models.measured.batches["dp"]);
   const auto& dp = models.measured.dp;
@@ -258,6 +262,8 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
 FitSummary fit_database(store::Database& database) { return summarise_fits(fit_models(database)); }
 
 PredictResult predict_all(store::Database& database, const PredictOptions& options) {
+  validate(options);
+  if (const std::vector<StepRow> steps = stored_steps(database); !steps.empty()) return predict_steps(steps, options);
   return predict_all(fit_models(database, options.all_reduce), options);
 }
 

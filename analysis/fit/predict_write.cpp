@@ -41,7 +41,9 @@ void write_predictions(store::Database& database, const PredictResult& result) {
   forget(database.sql(), {"prediction_none", "prediction_too_good", "prediction_uncertain", "prediction_corrected",
                           "communication_bound", "measure_next", "what_if_none", "batch_assumed"});
   insert_all(database, result.predictions);
-  insert_all(database, result.notes);
+  std::vector<Note> notes = result.notes;
+  std::erase_if(notes, [](const Note& note) { return note.code.starts_with("fit_"); });  // write_fits' own
+  insert_all(database, notes);
   transaction.commit();
 }
 

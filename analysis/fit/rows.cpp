@@ -24,6 +24,7 @@ void read_options(const std::string& text, MeasurementInfo& row) {
   row.find_unused_parameters = unused != options.end() && *unused == true;
   const auto compression = options.find("compression");
   row.compressed = compression != options.end() && *compression != "none";
+  row.from_log = options.value("source", nlohmann::json()) == "nccl-tests";
 }
 
 }  // namespace
@@ -155,15 +156,16 @@ std::vector<CopyInfo> read_copies(SQLite::Database& sql, std::int64_t measuremen
 }
 
 std::vector<CommInfo> read_comm_points(SQLite::Database& sql, std::int64_t measurement) {
-  SQLite::Statement query(
-      sql,
-      "SELECT c.bytes, MIN(c.duration_ns), AVG(c.processor_ns) FROM comm_point c JOIN shard sh ON sh.id = c.shard_id "
-      "WHERE sh.measurement_id = ? AND c.op = 'all_reduce' GROUP BY c.bytes, c.iteration "
-      "ORDER BY c.bytes, c.iteration");
+  SQLite::Statement query(sql,
+                          "SELECT c.bytes, MIN(c.duration_ns), AVG(c.processor_ns), c.iteration FROM comm_point c JOIN "
+                          "shard sh ON sh.id = c.shard_id "
+                          "WHERE sh.measurement_id = ? AND c.op = 'all_reduce' GROUP BY c.bytes, c.iteration "
+                          "ORDER BY c.bytes, c.iteration");
   query.bind(1, measurement);
   std::vector<CommInfo> rows;
   while (query.executeStep())
-    rows.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), optional_ns(query, 2)});
+    rows.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(), optional_ns(query, 2),
+                    query.getColumn(3).getInt64()});
   return rows;
 }
 

@@ -24,6 +24,7 @@ struct MeasurementInfo {
   std::optional<double> bucket_cap_mb;
   bool find_unused_parameters = false;
   bool compressed = false;  // gradients travel at another precision than their own
+  bool from_log = false;    // a sweep that nccl-tests made: a time per size, of machines that may be described or not
 };
 
 struct StepInfo {
@@ -53,6 +54,7 @@ struct CopyInfo {
 struct CommInfo {
   std::int64_t bytes = 0, duration_ns = 0;   // fastest rank's, one iteration
   std::optional<std::int64_t> processor_ns;  // mean over the ranks
+  std::int64_t iteration = 0;                // of a log: even out of place, odd in place
 };
 
 std::vector<MeasurementInfo> read_measurements(SQLite::Database&);

@@ -114,7 +114,7 @@ TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
   EXPECT_GT(changed.at("why").size(), plain.at("why").size());
   const std::string table = file("few.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--what-if", "compute=2x"}).messages,
-              HasSubstr("--what-if is for databases"));
+              HasSubstr("--what-if is for traces"));
 }
 
 TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
@@ -152,14 +152,14 @@ TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
   const Outcome nameless =
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("bare.log", times)});
   EXPECT_EQ(nameless.code, 5);
-  EXPECT_THAT(nameless.messages, HasSubstr("name 0 ranks, expected 2 or more"));
+  EXPECT_THAT(nameless.messages, HasSubstr("name 0, expected 2 or more"));
   const Outcome none =
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("no.log", "nothing\n")});
   EXPECT_EQ(none.code, 5);
   EXPECT_THAT(none.messages, HasSubstr("no.log: holds no size"));
   const std::string table = file("of.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--all-reduce", log}).messages,
-              HasSubstr("--all-reduce is for databases"));
+              HasSubstr("--all-reduce is for traces"));
 }
 
 TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
@@ -187,7 +187,7 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
             0.8 * rows[1]["compute_s"].get<double>());
   EXPECT_LT(twice_row["step_s"].get<double>(), 2.0 * rows[1]["step_s"].get<double>());
   EXPECT_THAT(run_ddpprof({"predict", database_, "--workers", "16", "--accumulation", "2"}).messages,
-              HasSubstr("--accumulation is for CSV tables"));
+              HasSubstr("--accumulation is for tables of step times"));
   EXPECT_EQ(document["tables"][1]["name"], "knees");
   EXPECT_EQ(document["tables"][2]["name"], "forms");
   const Outcome small = run_ddpprof({"predict", table, "--workers", "16", "--batch-per-worker", "32"});

@@ -260,7 +260,9 @@ constexpr std::array prediction_columns = {
     Column{"other_s", "REAL NOT NULL", "s", "the rest of the step: data wait, buffers, host to device, gaps"},
     Column{"throughput", "REAL NOT NULL", "samples/s", ""},
     Column{"efficiency", "REAL NOT NULL", "", "throughput(N) / (N * throughput(1)), weak scaling"},
-    Column{"bound", "TEXT NOT NULL", "", "the binding term: compute, bandwidth, latency, skew, sharing, input, copies"},
+    Column{"bound", "TEXT NOT NULL", "",
+           "the binding term: compute, bandwidth, latency, skew, sharing, input, copies; of tables of step times "
+           "communication"},
     Column{"extrapolation", "REAL NOT NULL", "", "N / largest measured N"},
     Column{"note", "TEXT NOT NULL", "", "what the prediction assumes or cannot know"},
 };

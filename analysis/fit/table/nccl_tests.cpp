@@ -1,5 +1,6 @@
 #include "analysis/fit/table/nccl_tests.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -41,7 +42,8 @@ void drop_tag(std::vector<std::string_view>& words) {
 }
 
 struct Timing {
-  double time_s, bus_factor;  // as in NcclTestsRow
+  double time_s, bus_factor;       // as in NcclTestsRow
+  double factor_low, factor_high;  // within the rounding of both bandwidths
 };
 
 // time [us], algbw and busbw [GB/s] from word `at` on; nothing where they do not fit each other. Bandwidths are printed
@@ -53,7 +55,9 @@ std::optional<Timing> timing(const std::vector<std::string_view>& words, std::si
   if (!time_us || !algbw || !busbw || !(*time_us > 0.0) || !std::isfinite(*time_us)) return std::nullopt;
   const double expected = static_cast<double>(bytes) / *time_us * 1e-3;
   if (std::abs(expected - *algbw) > 0.0051 + 0.02 * expected) return std::nullopt;
-  return Timing{*time_us * 1e-6, *algbw >= 1.0 ? *busbw / *algbw : 0.0};
+  constexpr double half = 0.005;
+  if (*algbw < 1.0) return Timing{*time_us * 1e-6, 0.0, 0.0, 0.0};
+  return Timing{*time_us * 1e-6, *busbw / *algbw, (*busbw - half) / (*algbw + half), (*busbw + half) / (*algbw - half)};
 }
 
 std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, std::int64_t bytes) {
@@ -67,6 +71,8 @@ std::optional<NcclTestsRow> row_of(const std::vector<std::string_view>& words, s
     if (!out_of_place) continue;
     row.out_of_place_s = out_of_place->time_s;
     row.bus_factor = out_of_place->bus_factor;
+    row.bus_factor_low = out_of_place->factor_low;
+    row.bus_factor_high = out_of_place->factor_high;
     // The count of wrong values, when it was checked, stands between.
     for (const std::size_t second : {first + 4, first + 3}) {
       if (const auto in_place = timing(words, second, bytes)) {
@@ -120,7 +126,12 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
       log.type = std::string(words[2].substr(0, 24));
       if (!number<double>(words[3])) log.operation = std::string(words[3].substr(0, 24));
     }
-    if (row->bus_factor > 0.0) bus_factors.push_back(row->bus_factor);
+    if (row->bus_factor > 0.0) {
+      bus_factors.push_back(row->bus_factor);
+      log.bus_factor_low = std::max(log.bus_factor_low, row->bus_factor_low);
+      log.bus_factor_high =
+          log.bus_factor_high > 0.0 ? std::min(log.bus_factor_high, row->bus_factor_high) : row->bus_factor_high;
+    }
     log.rows.push_back(*row);
   }
   if (log.rows.empty())
@@ -129,6 +140,25 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
   log.ranks = static_cast<std::int64_t>(ranks.size());
   log.hosts = static_cast<std::int64_t>(hosts.size());
   return log;
+}
+
+std::optional<std::int64_t> ranks_of(const NcclTestsLog& log) {
+  if (log.ranks > 0) return log.ranks;
+  // 2 (N-1)/N = f gives N = 2 / (2 - f): one whole number between the ends, or it is not told.
+  if (!(log.bus_factor_low > 0.0) || !(log.bus_factor_low <= log.bus_factor_high) || !(log.bus_factor_high < 2.0))
+    return std::nullopt;
+  const double low = std::ceil(2.0 / (2.0 - log.bus_factor_low)), high = std::floor(2.0 / (2.0 - log.bus_factor_high));
+  if (low != high || low < 3.0) return std::nullopt;  // busbw = algbw is also what a reduce of any number prints
+  return static_cast<std::int64_t>(low);
+}
+
+std::string not_all_reduces(const NcclTestsLog& log, std::int64_t ranks) {
+  if (log.operation == "none") return "these are no all-reduces: nothing is reduced";
+  // Its siblings' bus bandwidth is less.
+  const double ring = 2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+  if (log.bus_factor > 0.0 && std::abs(log.bus_factor / ring - 1.0) > 0.03)
+    return "these are no all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(ranks);
+  return "";
 }
 
 }  // namespace ddpprof::fit

@@ -1,0 +1,166 @@
+#include "analysis/import/tables/tables.hpp"
+
+#include <SQLiteCpp/Exception.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "tracer/store/error.hpp"
+#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+
+// Everything of such a file is of one process, whose clock is the only one.
+std::int64_t only_shard(store::Database& database, std::int64_t measurement, const char* process) {
+  store::ShardRow shard;
+  shard.measurement_id = measurement;
+  shard.process = process;
+  shard.closed = 1;
+  shard.clock_reference = "same-clock";
+  shard.clock_uncertainty_ns = 0;
+  return store::Inserter<store::ShardRow>(database).insert(shard);
+}
+
+void note(store::Database& database, std::int64_t measurement, const char* code, const std::string& message,
+          const std::string& advice) {
+  store::DiagnosticRow row;
+  row.measurement_id = measurement;
+  row.severity = "info";
+  row.code = code;
+  row.message = message;
+  row.advice = advice;
+  store::Inserter<store::DiagnosticRow>(database).insert(row);
+}
+
+// One placement: rows that differ in nothing but their time. Whether the time of waiting is known is part of it, as it
+// is the measurement that says so.
+using Placement = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
+
+Placement placement_of(const fit::StepRow& row) {
+  return {row.workers, row.nodes, row.devices_per_node, row.batch_per_worker, row.accumulation, row.sync_s >= 0.0};
+}
+
+store::MeasurementRow training_of(const fit::StepRow& row, const std::string& model) {
+  store::MeasurementRow training;
+  training.kind = "import";
+  training.strategy = "ddp";
+  training.world_size = row.workers;
+  training.backend = "unknown";
+  training.device = "cuda";  // a table's workers have a device each: what they share is what it says they share
+  training.model = model;
+  training.batch_per_worker = row.batch_per_worker;
+  training.accumulation = row.accumulation;
+  training.precision = "recorded";
+  training.nodes = row.nodes;
+  training.cores = row.devices();
+  training.options =
+      nlohmann::json{
+          {"source", "step-table"}, {"devices_per_node", row.devices_per_node}, {"sync_time", row.sync_s >= 0.0}}
+          .dump();
+  return training;
+}
+
+}  // namespace
+
+std::int64_t import_step_table(store::Database& database, const std::vector<fit::StepRow>& rows,
+                               const std::string& model) {
+  struct Training {
+    std::int64_t shard_id = 0, steps = 0, end_ns = 0;
+  };
+  try {
+    store::BulkLoad load(database);
+    std::map<Placement, Training> trainings;
+    std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t> repeats;
+    store::Inserter<store::MeasurementRow> measurements(database);
+    store::Inserter<store::StepRow> steps(database);
+    for (const fit::StepRow& row : rows) {
+      const auto [found, added] = trainings.try_emplace(placement_of(row));
+      Training& training = found->second;
+      if (added) {
+        store::MeasurementRow measurement = training_of(row, model);
+        measurement.repeat = repeats[{row.workers, row.batch_per_worker, row.accumulation}]++;
+        const std::int64_t id = measurements.insert(measurement);
+        training.shard_id = only_shard(database, id, "table of step times");
+        if (trainings.size() == 1)
+          note(database, id, "step_times_only",
+               "a table of step times: compute, communication and what they hide are not known",
+               "import a trace of the job (ddpprof import) to see where its time goes");
+      }
+      store::StepRow step;
+      step.shard_id = training.shard_id;
+      step.step = training.steps++;
+      step.samples = row.batch_per_worker * row.accumulation;
+      step.start_ns = training.end_ns;
+      step.duration_ns = nanoseconds(row.step_s);
+      if (row.sync_s >= 0.0) step.exposed_ns = step.communication_ns = nanoseconds(row.sync_s);
+      training.end_ns += step.duration_ns;
+      steps.insert(step);
+    }
+    load.commit();
+    return static_cast<std::int64_t>(trainings.size());
+  } catch (const SQLite::Exception& failure) {
+    throw store::translate(failure, database.path());
+  }
+}
+
+std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog& log, const std::filesystem::path& file,
+                             const LogPlace& place) {
+  const std::optional<std::int64_t> ranks = log.ranks > 0 ? fit::ranks_of(log)
+                                            : place.ranks ? place.ranks
+                                                          : fit::ranks_of(log);
+  if (!ranks)
+    throw LogError(file.string() +
+                   ": how many ranks took part is not said (its lines \"Rank … on HOST\" are missing, and its "
+                   "bandwidths do not tell); give --log-ranks");
+  if (*ranks < 2) throw LogError(file.string() + ": all-reduces of one rank say nothing of several; give another log");
+  if (const std::string why = fit::not_all_reduces(log, *ranks); !why.empty())
+    throw LogError(file.string() + ": " + why + "; give the output of all_reduce_perf");
+  try {
+    store::BulkLoad load(database);
+    store::MeasurementRow sweep;
+    sweep.kind = "bench-comm";
+    sweep.strategy = "none";
+    sweep.world_size = *ranks;
+    sweep.backend = "nccl";
+    sweep.device = "cuda";
+    sweep.nodes = log.hosts > 0 ? log.hosts : place.nodes.value_or(1);
+    if (sweep.nodes > *ranks)
+      throw LogError(file.string() + ": " + std::to_string(*ranks) + " ranks cannot be on " +
+                     std::to_string(sweep.nodes) + " hosts; correct --nodes");
+    sweep.cores = (*ranks + sweep.nodes - 1) / sweep.nodes;
+    sweep.options = nlohmann::json{{"source", "nccl-tests"}, {"type", log.type}, {"operation", log.operation}}.dump();
+    const std::int64_t id = store::Inserter<store::MeasurementRow>(database).insert(sweep);
+    const std::int64_t shard = only_shard(database, id, "nccl-tests");
+    store::Inserter<store::CommPointRow> points(database);
+    std::map<std::int64_t, std::int64_t> seen;  // by size: lines so far
+    for (const fit::NcclTestsRow& row : log.rows) {
+      store::CommPointRow point;
+      point.shard_id = shard;
+      point.bytes = row.bytes;
+      point.iteration = 2 * seen[row.bytes]++;
+      point.duration_ns = nanoseconds(row.out_of_place_s);
+      points.insert(point);
+      if (!(row.in_place_s > 0.0)) continue;
+      ++point.iteration;
+      point.duration_ns = nanoseconds(row.in_place_s);
+      points.insert(point);
+    }
+    if (log.ranks == 0 && !place.ranks)
+      note(database, id, "log_ranks_derived",
+           "the log does not name its ranks: " + std::to_string(*ranks) +
+               ", as busbw is 2 (N-1)/N times algbw for no other number",
+           "give --log-ranks if it was another number");
+    load.commit();
+    return *ranks;
+  } catch (const SQLite::Exception& failure) {
+    throw store::translate(failure, database.path());
+  }
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,137 @@
+// A table of step times in a database gives the same answers as the table itself.
+#include <SQLiteCpp/Statement.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/fit/predict.hpp"
+#include "analysis/fit/table/question.hpp"
+#include "analysis/fit/table/step_csv.hpp"
+#include "analysis/import/tables/tables.hpp"
+#include "analysis/import/tables/text_file.hpp"
+#include "analysis/report/report.hpp"
+#include "tests/analysis/import/tables/table_folder.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using testing::HasSubstr;
+
+// Two batches alone, placements of one, two, three and four nodes; a placement that comes again later in the table.
+constexpr const char* table =
+    "workers,nodes,batch_per_worker,step_time_s,devices_per_node\n"
+    "1,1,8,0.100,1\n1,1,16,0.180,1\n2,1,8,0.110,2\n4,1,8,0.118,4\n2,2,8,0.140,1\n4,2,8,0.163,2\n3,3,8,0.171,1\n"
+    "4,4,8,0.180,1\n2,2,8,0.1415,1\n8,4,8,0.199,2\n8,4,8,0.2051,2\n";
+
+class StepTableImport : public test::TableFolder {
+ protected:
+  std::vector<fit::StepRow> read(const std::string& text) const { return fit::read_step_csv(write("steps.csv", text)); }
+};
+
+TEST_F(StepTableImport, RowsComeBackInTheirOrder) {
+  const std::vector<fit::StepRow> rows = read(
+      "workers,nodes,batch_per_worker,step_time_s,devices_per_node,accumulation,sync_time_s\n"
+      "1,1,8,0.100,1,1,0\n4,2,8,0.123456789,3,2,0.05\n4,2,8,0.2,2,2,0.05\n4,2,8,0.11,3,2,0.04\n");
+  store::Database database = make_database();
+  EXPECT_EQ(import_step_table(database, rows, "net"), 3) << "devices of the fullest node tell placements apart";
+  const std::vector<fit::StepRow> stored = fit::stored_steps(database);
+  ASSERT_EQ(stored.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(stored[i].workers, rows[i].workers) << i;
+    EXPECT_EQ(stored[i].nodes, rows[i].nodes) << i;
+    EXPECT_EQ(stored[i].devices_per_node, rows[i].devices_per_node) << i;
+    EXPECT_EQ(stored[i].batch_per_worker, rows[i].batch_per_worker) << i;
+    EXPECT_EQ(stored[i].accumulation, rows[i].accumulation) << i;
+    EXPECT_NEAR(stored[i].step_s, rows[i].step_s, 0.5e-9) << i;
+    EXPECT_NEAR(stored[i].sync_s, rows[i].sync_s, 0.5e-9) << i;
+  }
+}
+
+TEST_F(StepTableImport, WaitingThatWasNotGivenStaysUnknown) {
+  store::Database database = make_database();
+  import_step_table(database, read(table), "net");
+  for (const fit::StepRow& row : fit::stored_steps(database)) EXPECT_LT(row.sync_s, 0.0);
+}
+
+TEST_F(StepTableImport, ItsDatabaseAnswersAsTheTableDoes) {
+  const std::vector<fit::StepRow> rows = read(table);
+  store::Database database = make_database();
+  import_step_table(database, rows, "net");
+  fit::PredictOptions options;
+  options.workers = {16, 4, 16};
+  const std::vector<fit::Prediction> predictions = fit::predict_all(database, options).predictions;
+  const fit::StepTable direct(rows, fit::table_options(options.confidence));
+  const fit::TableQuestion question = fit::usual_question(rows);
+  EXPECT_EQ(question.per_node, 4);
+  EXPECT_EQ(question.batch_per_worker, 8);
+  ASSERT_EQ(predictions.size(), 2U);
+  for (const fit::Prediction& row : predictions) {
+    const fit::TablePrediction expected = direct.predict(question.of(row.world_size));
+    EXPECT_NEAR(row.step_s / expected.step_s, 1.0, 1e-6);
+    EXPECT_NEAR(row.step_low_s / expected.low_s, 1.0, 1e-6);
+    EXPECT_NEAR(row.step_high_s / expected.high_s, 1.0, 1e-6);
+    EXPECT_NEAR(row.throughput, static_cast<double>(row.world_size) * 8.0 / row.step_s, 1e-9);
+    EXPECT_EQ(row.bound, expected.bound);
+    EXPECT_EQ(row.gpus_per_node, 4);
+  }
+  EXPECT_EQ(predictions[1].world_size, 16);
+  EXPECT_DOUBLE_EQ(predictions[1].extrapolation, 2.0);
+  EXPECT_LT(predictions[1].step_low_s, predictions[1].step_s);
+}
+
+TEST_F(StepTableImport, WhatATableCannotAnswerIsRefused) {
+  store::Database database = make_database();
+  import_step_table(database, read(table), "net");
+  fit::PredictOptions options;
+  const std::vector<std::string> change = {"bandwidth=2x"};
+  options.what_if = fit::parse_what_if(change);
+  EXPECT_THROW(fit::predict_all(database, options), fit::NotSupported);
+  EXPECT_THROW(fit::fit_database(database), fit::NotSupported);
+  options = {};
+  options.workers = {0};
+  EXPECT_THROW(fit::predict_all(database, options), std::invalid_argument);
+}
+
+TEST_F(StepTableImport, OneNodeSaysNothingOfLinksBetweenNodes) {
+  store::Database database = make_database();
+  import_step_table(database, read("workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.1\n2,1,8,0.12\n4,1,8,0.13\n"),
+                    "net");
+  fit::PredictOptions options;
+  options.workers = {4, 8};
+  const fit::PredictResult result = fit::predict_all(database, options);
+  EXPECT_EQ(result.predictions.size(), 1U);
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_THAT(result.notes[0].message, HasSubstr("only one node was measured"));
+  options.workers = {8};
+  EXPECT_THROW(fit::predict_all(database, options), fit::NotSupported);
+}
+
+TEST_F(StepTableImport, ReportsShowItsMeasurements) {
+  store::Database database = make_database();
+  import_step_table(database, read(table), "net");
+  const report::Report steps = report::build_report(database, "summary");
+  bool found = false;
+  for (const report::Table& made : steps.tables) {
+    if (made.name != "step") continue;
+    found = true;
+    EXPECT_EQ(made.rows.size(), 9U) << "a row a placement";
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(StepTableImport, TextsAreToldApart) {
+  EXPECT_EQ(text_kind(write("a.txt", table)), TextKind::step_table);
+  EXPECT_EQ(text_kind(write("b.txt", "\xef\xbb\xbfnodes,workers\n")), TextKind::step_table);
+  EXPECT_EQ(text_kind(write("c.csv", "a,b\n1,2\n")), TextKind::step_table) << "so that it is told what is missing";
+  EXPECT_EQ(text_kind(write("d.log", "# nThread 1 nGpus 8 minBytes 8, warmup iters: 5\n")), TextKind::nccl_log);
+  EXPECT_EQ(text_kind(write("e.log",
+                            "[1,0]<stdout>:# Collective test\n"
+                            "[1,0]<stdout>:#  size  count  type  redop  time  algbw  busbw\n")),
+            TextKind::nccl_log);
+  EXPECT_EQ(text_kind(write("f.txt", "dear reader,\nworkers of the world\n")), TextKind::neither);
+  EXPECT_EQ(text_kind(write("g.txt", std::string("workers,\0nodes\n", 15))), TextKind::neither);
+  EXPECT_EQ(text_kind(write("h.txt", "")), TextKind::neither);
+  EXPECT_EQ(text_kind(folder_ / "missing"), TextKind::neither);
+}
+
+}  // namespace
+}  // namespace ddpprof::import

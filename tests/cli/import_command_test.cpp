@@ -1,0 +1,103 @@
+// ddpprof import of tables and logs as users meet it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command_line.hpp"
+
+namespace ddpprof {
+namespace {
+
+using test::CommandLine;
+using test::Outcome;
+using test::run_ddpprof;
+using testing::HasSubstr;
+
+constexpr const char* steps =
+    "workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.100\n1,1,16,0.181\n2,2,8,0.140\n3,3,8,0.171\n4,4,8,0.180\n"
+    "8,8,8,0.199\n";
+constexpr const char* log_text =
+    "#  Rank  0 Group  0 Pid  1 on  node-a device  0 [0x10] NVIDIA A100\n"
+    "#  Rank  1 Group  0 Pid  2 on  node-b device  0 [0x10] NVIDIA A100\n"
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+    "        1024           256     float     sum      -1    20.00    0.05    0.05      0\n"
+    "     1048576        262144     float     sum      -1   120.00    8.74    8.74      0\n"
+    "    16777216       4194304     float     sum      -1  1600.00   10.49   10.49      0\n";
+constexpr const char* trace_text =
+    R"([{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 10, "dur": 5, )"
+    R"("args": {"device": 0, "stream": 7}}])";
+
+class ImportCommand : public CommandLine {
+ protected:
+  static std::string missing(const std::string& name) {
+    std::filesystem::remove(folder_ / name);
+    return (folder_ / name).string();
+  }
+};
+
+TEST_F(ImportCommand, ATableOfStepTimesAnswersAsTheTableItself) {
+  const std::string table = file("steps.csv", steps), out = missing("steps.db");
+  const Outcome imported = run_ddpprof({"import", table, "--out", out, "--format", "json"});
+  ASSERT_EQ(imported.code, 0) << imported.messages;
+  EXPECT_THAT(imported.messages, HasSubstr("6 step times of 6 placements"));
+  EXPECT_EQ(nlohmann::json::parse(imported.out)["report"], "predictions");
+  const auto answer = [](const std::string& of) {
+    const Outcome outcome =
+        run_ddpprof({"predict", of, "--workers", "16,64", "--batch-per-worker", "16", "--gpus-per-node", "1"});
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    return outcome.out;
+  };
+  EXPECT_EQ(answer(out), answer(table));
+  EXPECT_THAT(run_ddpprof({"predict", out, "--workers", "8", "--what-if", "compute=2x"}).messages,
+              HasSubstr("--what-if is for traces"));
+}
+
+TEST_F(ImportCommand, LogsStandAloneOrBesideTraces) {
+  const std::string log = file("all_reduce.txt", log_text), out = missing("log.db");
+  const Outcome alone = run_ddpprof({"import", log, "--out", out, "--format", "json"});
+  ASSERT_EQ(alone.code, 0) << alone.messages;
+  EXPECT_THAT(alone.messages, HasSubstr("1 sweep of all-reduces"));
+  const auto document = nlohmann::json::parse(alone.out);
+  EXPECT_EQ(document["report"], "comm");
+  EXPECT_EQ(document["tables"][0]["rows"].size(), 3U);
+  const std::string tagged = [&] {
+    std::string text;
+    std::istringstream lines(log_text);
+    for (std::string line; std::getline(lines, line);) text += "[1,0]<stdout>: " + line + "\n";
+    return text;
+  }();
+  EXPECT_EQ(run_ddpprof({"import", file("tagged.txt", tagged), "--out", out, "--overwrite"}).code, 0)
+      << "a launcher's tag begins as a JSON array does";
+  const Outcome both = run_ddpprof({"import", file("rank0.json", trace_text), log, "--out", out, "--overwrite"});
+  EXPECT_EQ(both.code, 0) << both.messages;
+  EXPECT_THAT(both.messages, HasSubstr("events of 1 rank"));
+  EXPECT_THAT(both.messages, HasSubstr("1 sweep of all-reduces"));
+}
+
+TEST_F(ImportCommand, WhatDoesNotGoTogetherIsRefused) {
+  const std::string table = file("steps.csv", steps), log = file("all_reduce.txt", log_text), out = missing("no.db");
+  const auto refused = [&](std::vector<std::string> arguments, int code, const std::string& why) {
+    arguments.insert(arguments.begin(), "import");
+    arguments.insert(arguments.end(), {"--out", out});
+    const Outcome outcome = run_ddpprof(arguments);
+    EXPECT_EQ(outcome.code, code) << outcome.messages;
+    EXPECT_THAT(outcome.messages, HasSubstr(why));
+    EXPECT_FALSE(std::filesystem::exists(out)) << why;
+  };
+  refused({table, file("more.csv", steps)}, 2, "are both tables of step times");
+  refused({table, log}, 2, "is none");
+  refused({table, "--nodes", "2"}, 2, "--nodes is for traces");
+  refused({table, "--log-ranks", "2"}, 2, "--log-ranks is for logs");
+  refused({file("bad.csv", "workers,gpus\n1,2\n")}, 5, "unknown column 'gpus'");
+  refused({file("empty.csv", "workers,nodes,batch_per_worker,step_time_s\n")}, 5, "has no row");
+  refused({file("cut.log", "# nThread 1 nGpus 2 minBytes 8\n")}, 5, "holds no size");
+  std::string bare = log_text;
+  bare.erase(0, bare.find("#       size"));
+  refused({file("bare.txt", bare)}, 5, "give --log-ranks");
+  refused({log, file("bare.txt", bare)}, 5, "give --log-ranks");
+}
+
+}  // namespace
+}  // namespace ddpprof
