@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <ostream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -31,44 +35,65 @@ struct InputFiles {
   std::vector<std::filesystem::path> traces, logs, tables;
 };
 
-InputFiles input_files(const TraceImport& request) {
+// A launcher's tag ("[1,0]<stdout>:") begins as a JSON array does, whose elements are objects.
+bool may_be_tagged_log(const std::filesystem::path& file) {
+  std::ifstream text(file, std::ios::binary);
+  char first = 0, second = 0;
+  return text >> first >> second && first == '[' && second >= '0' && second <= '9';
+}
+
+// Throws Failure where the file is none that can be imported.
+void add_input(const std::filesystem::path& file, InputFiles& files) {
+  const std::string name = file.string();
+  switch (import::kind_of(file)) {
+    case import::FileKind::json:
+      (may_be_tagged_log(file) && import::text_kind(file) == import::TextKind::nccl_log ? files.logs : files.traces)
+          .push_back(file);
+      break;
+    case import::FileKind::sqlite:
+      files.traces.push_back(file);
+      break;
+    case import::FileKind::ours:
+      throw Failure(ExitCode::usage, name + " is a database of ddpprof already", "another profiler's file",
+                    "give it to 'ddpprof report' as it is");
+    case import::FileKind::text:
+      switch (import::text_kind(file)) {
+        case import::TextKind::step_table:
+          files.tables.push_back(file);
+          break;
+        case import::TextKind::nccl_log:
+          files.logs.push_back(file);
+          break;
+        case import::TextKind::neither:
+          throw Failure(ExitCode::data, name + ": neither a trace, a database, a table nor a log that is known",
+                        "a PyTorch profiler's JSON, plain, gzip or zstd, Nsight Systems' SQLite export, a CSV table of "
+                        "step times, or what nccl-tests' all_reduce_perf printed");
+      }
+      break;
+    case import::FileKind::unreadable:
+      if (!std::filesystem::exists(file))
+        throw Failure(ExitCode::usage, name + ": no such file or folder",
+                      "traces, or folders that ddpprof worker wrote", "correct the name");
+      throw Failure(ExitCode::usage, name + " cannot be read", "a file, not a pipe, that may be read",
+                    "write a pipe's output to a file first");
+  }
+}
+
+// What came with a folder or a pattern and is none is said and left out, unless nothing is left; what was named must be
+// one.
+InputFiles input_files(const TraceImport& request, Context& context) {
   InputFiles files;
+  std::optional<Failure> first;
   for (const std::filesystem::path& file : import::expand_inputs(request.inputs)) {
-    const std::string name = file.string();
-    switch (import::kind_of(file)) {
-      case import::FileKind::json:
-        // A launcher's tag ("[1,0]<stdout>:") begins as a JSON array does.
-        (import::text_kind(file) == import::TextKind::nccl_log ? files.logs : files.traces).push_back(file);
-        break;
-      case import::FileKind::sqlite:
-        files.traces.push_back(file);
-        break;
-      case import::FileKind::ours:
-        throw Failure(ExitCode::usage, name + " is a database of ddpprof already", "another profiler's file",
-                      "give it to 'ddpprof report' as it is");
-      case import::FileKind::text:
-        switch (import::text_kind(file)) {
-          case import::TextKind::step_table:
-            files.tables.push_back(file);
-            break;
-          case import::TextKind::nccl_log:
-            files.logs.push_back(file);
-            break;
-          case import::TextKind::neither:
-            throw Failure(
-                ExitCode::data, name + ": neither a trace, a database, a table nor a log that is known",
-                "a PyTorch profiler's JSON, plain, gzip or zstd, Nsight Systems' SQLite export, a CSV table of "
-                "step times, or what nccl-tests' all_reduce_perf printed");
-        }
-        break;
-      case import::FileKind::unreadable:
-        if (!std::filesystem::exists(file))
-          throw Failure(ExitCode::usage, name + ": no such file or folder",
-                        "traces, or folders that ddpprof worker wrote", "correct the name");
-        throw Failure(ExitCode::usage, name + " cannot be read", "a file, not a pipe, that may be read",
-                      "write a pipe's output to a file first");
+    try {
+      add_input(file, files);
+    } catch (const Failure& failure) {
+      if (std::ranges::find(request.inputs, file.string()) != request.inputs.end()) throw;
+      context.messages << "ddpprof import: left out: " << failure.what() << '\n';
+      if (!first) first = Failure(ExitCode::data, failure.what(), "a trace, a table or a log", "name others");
     }
   }
+  if (first && files.traces.empty() && files.tables.empty() && files.logs.empty()) throw Failure(*first);
   return files;
 }
 
@@ -184,7 +209,7 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
 
 ExitCode import_trace_files(const TraceImport& request, Context& context) {
   try {
-    const InputFiles files = input_files(request);
+    const InputFiles files = input_files(request, context);
     check_table(request, files);
     if (request.log_ranks && files.logs.empty())
       throw Failure(ExitCode::usage, "--log-ranks is for logs of nccl-tests, and none is given");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.hpp"
@@ -74,6 +75,39 @@ TEST_F(ImportCommand, LogsStandAloneOrBesideTraces) {
   EXPECT_EQ(both.code, 0) << both.messages;
   EXPECT_THAT(both.messages, HasSubstr("events of 1 rank"));
   EXPECT_THAT(both.messages, HasSubstr("1 sweep of all-reduces"));
+}
+
+TEST_F(ImportCommand, WhatAFolderHoldsBesideTracesIsSaidAndLeftOut) {
+  const std::filesystem::path traces = folder_ / "traces";
+  std::filesystem::create_directory(traces);
+  const auto put = [&](const std::string& name, const std::string& text) {
+    std::ofstream(traces / name, std::ios::binary) << text;
+    return (traces / name).string();
+  };
+  const std::string out = missing("folder.db"), page = put("index.json", "<html></html>");
+  put("config.json", R"({"size": 3, "count": 4, "type": "run"})");
+  const Outcome none = run_ddpprof({"import", traces.string(), "--out", out});
+  EXPECT_EQ(none.code, 5) << none.messages;
+  EXPECT_FALSE(std::filesystem::exists(out));
+  put("rank0.json", trace_text);
+  const Outcome some = run_ddpprof({"import", traces.string(), "--out", out});
+  ASSERT_EQ(some.code, 0) << some.messages;
+  EXPECT_THAT(some.messages, HasSubstr("left out: " + page));
+  EXPECT_THAT(run_ddpprof({"report", out, "--report", "diagnostics"}).out, HasSubstr("config.json"));
+  const Outcome pattern = run_ddpprof({"import", (traces / "*.json").string(), "--out", out, "--overwrite"});
+  EXPECT_EQ(pattern.code, 0) << pattern.messages;
+  const Outcome named = run_ddpprof({"import", page, (traces / "rank0.json").string(), "--out", out, "--overwrite"});
+  EXPECT_EQ(named.code, 5) << "what is named must be one";
+  EXPECT_THAT(named.messages, HasSubstr("index.json"));
+}
+
+// All members on one line, among them the words of a log's heading.
+TEST_F(ImportCommand, ATraceOfOneLineIsNoLog) {
+  const std::string trace =
+      file("rank0.json", R"({"size": 1, "count": 2, "type": 3, "traceEvents": )" + std::string(trace_text) + "}");
+  const Outcome outcome = run_ddpprof({"import", trace, "--out", missing("line.db")});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.messages, HasSubstr("1 events of 1 rank"));
 }
 
 TEST_F(ImportCommand, WhatDoesNotGoTogetherIsRefused) {
