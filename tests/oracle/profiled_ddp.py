@@ -2,10 +2,11 @@
 
     RANK=… WORLD_SIZE=… MASTER_ADDR=… MASTER_PORT=… profiled_ddp.py CASE.json
 
-CASE.json: {"folder", "widths", "batch", "bucket_cap_mb", "warmup", "steps"}. Writes rank<R>.json, a Chrome trace, and
+CASE.json: {"folder", "widths", "batch", "accumulation", "bucket_cap_mb", "warmup", "steps"}. Writes rank<R>.json, a Chrome trace, and
 truth<R>.json: buckets in ready order, the profiled steps' times, and the Logger's communication time of each.
 """
 
+import contextlib
 import datetime
 import json
 import os
@@ -39,8 +40,10 @@ def train(case, rank):
         for step in range(case["warmup"] + case["steps"]):
             dist.barrier()
             begin = time.monotonic_ns()
-            loss = torch.nn.functional.cross_entropy(model(inputs.index_select(0, order)), targets)
-            loss.backward()
+            for micro in range(case["accumulation"]):
+                with contextlib.nullcontext() if micro + 1 == case["accumulation"] else model.no_sync():
+                    loss = torch.nn.functional.cross_entropy(model(inputs.index_select(0, order)), targets)
+                    loss.backward()
             optimizer.step()
             optimizer.zero_grad()
             if step >= case["warmup"]:

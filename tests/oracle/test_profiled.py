@@ -43,17 +43,17 @@ def run_program(*arguments):
     return done
 
 
-def profiled(folder, world_size):
-    """Trains and traces; returns what DDP says on each rank."""
+def profiled(folder, world_size, script="profiled_ddp.py", **case_options):
+    """Trains and traces; returns what DDP says on each rank, where the script lets it."""
     case = folder / "case.json"
-    case.write_text(json.dumps({"folder": str(folder), "widths": WIDTHS, "batch": BATCH, "bucket_cap_mb": CAP_MB,
-                                "warmup": 3, "steps": STEPS}))
+    case.write_text(json.dumps({"folder": str(folder), "widths": WIDTHS, "batch": BATCH, "accumulation": 1,
+                                "bucket_cap_mb": CAP_MB, "warmup": 3, "steps": STEPS, **case_options}))
     port = free_port()
     ranks = []
     for rank in range(world_size):
         variables = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world_size),
                          MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-        ranks.append(subprocess.Popen([sys.executable, "-B", str(HERE / "profiled_ddp.py"), str(case)], env=variables,
+        ranks.append(subprocess.Popen([sys.executable, "-B", str(HERE / script), str(case)], env=variables,
                                       stderr=subprocess.PIPE, text=True))
     try:
         for rank, process in enumerate(ranks):
@@ -62,7 +62,18 @@ def profiled(folder, world_size):
     finally:
         for process in ranks:
             process.kill()
-    return [json.loads((folder / f"truth{rank}.json").read_text()) for rank in range(world_size)]
+    truths = [folder / f"truth{rank}.json" for rank in range(world_size)]
+    return [json.loads(truth.read_text()) for truth in truths if truth.exists()]
+
+
+def without(folder, name, copies):
+    """Copies of the traces in which that annotation is missing."""
+    copies.mkdir()
+    for path in folder.glob("rank*.json"):
+        trace = json.loads(path.read_text())
+        kept = [event for event in trace["traceEvents"] if event["name"] != name]
+        assert len(kept) < len(trace["traceEvents"]), f"{path}: no {name}"
+        (copies / path.name).write_text(json.dumps(dict(trace, traceEvents=kept)))
 
 
 @contextlib.contextmanager
@@ -184,6 +195,55 @@ class Profiled(unittest.TestCase):
 
     def test_four_ranks(self):
         self.check(4)
+
+    def test_accumulated_gradients(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            truths = profiled(folder, 2, accumulation=3)
+            without(folder, "DistributedDataParallel.forward", folder / "unannotated")
+            for traces in folder, folder / "unannotated":
+                database = folder / f"{traces.name}.db"
+                run_program("import", traces / "rank*.json", "--out", database, "-q")
+                with opened(database) as connection:
+                    row = connection.execute("SELECT * FROM measurement").fetchone()
+                    self.assertEqual((row["strategy"], row["accumulation"], row["batch_per_worker"]), ("ddp", 3, BATCH))
+                    self.assertEqual(row["parameter_bytes"], sum(truths[0]["parameter_bytes"]))
+                    for rank, truth in enumerate(truths):
+                        sizes = [sum(truth["parameter_bytes"][i] for i in bucket) for bucket in truth["buckets"]]
+                        steps = steps_of(connection, rank)
+                        self.assertEqual(len(steps), STEPS)
+                        for step in steps:
+                            self.assertEqual(step["samples"], 3 * BATCH)
+                            self.assertEqual(bucket_bytes(connection, step), sizes)
+                            for phase in "forward", "backward":
+                                count = connection.execute("SELECT COUNT(*) FROM phase WHERE step_id = ? AND name = ?",
+                                                           (step["id"], phase)).fetchone()[0]
+                                self.assertEqual(count, 3, phase)
+
+    def test_what_is_no_ddp(self):
+        """Pipeline, tensor parallel and sharded training are named, and not predicted as if more ranks were replicas;
+        one process alone is the base of a prediction."""
+        expected = {"pipeline": ("other", "not_data_parallel", "sends"),
+                    "tensor": ("other", "not_data_parallel", "all-reduces within forward"),
+                    "sharded": ("sharded", "sharded_data_parallel", "reduce-scatters"),
+                    "alone": ("ddp", None, None)}
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            profiled(folder, 2, script="profiled_others.py", kinds=list(expected))
+            for kind, (strategy, code, evidence) in expected.items():
+                database = folder / f"{kind}.db"
+                run_program("import", folder / kind, "--out", database, "-q")
+                with opened(database) as connection:
+                    row = connection.execute("SELECT * FROM measurement").fetchone()
+                    self.assertEqual((kind, row["strategy"]), (kind, strategy))
+                    told = {row["code"]: row["message"] for row in connection.execute("SELECT * FROM diagnostic")}
+                    predictions = connection.execute("SELECT COUNT(*) FROM prediction").fetchone()[0]
+                if code:
+                    self.assertIn(evidence, told[code], kind)
+                    self.assertEqual(predictions, 0, kind)
+                else:
+                    self.assertEqual(row["parameter_bytes"],
+                                     4 * sum(a * b + b for a, b in zip(WIDTHS, WIDTHS[1:])), kind)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,8 @@ class Model {
       for (std::size_t b = 0; b < view.buckets.size(); ++b) bucket_of_[view.buckets[b]] = static_cast<std::int32_t>(b);
     if (const StepView* first = first_with_shapes(); first && parameters_from(*first))
       gradients_by_shape();
+    else if (collectives_.empty())
+      gradients_by_size();
     else
       buckets_as_parameters();
     add_collectives();
@@ -179,6 +181,45 @@ class Model {
   void order_gradients() {
     std::stable_sort(facts_.gradients.begin(), facts_.gradients.end(),
                      [](const ingest::GradFact& a, const ingest::GradFact& b) { return a.time_ns < b.time_ns; });
+  }
+
+  // Of one process alone, which sends nothing that would tell sizes: --param-bytes, each gradient an equal part of
+  // them.
+  void gradients_by_size() {
+    std::size_t most = 0;
+    bool any_backward = false;
+    for (const StepView& view : views_) {
+      most = std::max(most, view.gradients.size());
+      any_backward = any_backward || view.step->has_backward();
+    }
+    if (!any_backward) return;
+    if (!options_.parameter_bytes) {
+      note(Severity::warning, "gradients_unknown", 1,
+           "how large the gradients are is not recorded, and no collective tells it: what more ranks would send is "
+           "unknown",
+           "give --param-bytes (4 bytes times the number of parameters), or record shapes (record_shapes=True)");
+      return;
+    }
+    const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, most));
+    std::int64_t left = *options_.parameter_bytes;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t bytes = i + 1 == count ? left : *options_.parameter_bytes / count / 4 * 4;
+      left -= bytes;
+      facts_.parameters.push_back({i, fmt::format("gradient {}", count - 1 - i), bytes / 4, bytes});
+    }
+    facts_.parameter_bytes = *options_.parameter_bytes;
+    facts_.parameter_count = facts_.parameter_bytes / 4;
+    for (const StepView& view : views_) {
+      for (std::size_t i = 0; i < view.gradients.size(); ++i)
+        facts_.gradients.push_back({count - 1 - static_cast<std::int64_t>(i), at_.end(view.gradients[i].ready_ns)});
+      if (most == 0 && view.step->has_backward())
+        facts_.gradients.push_back({0, at_.end(view.step->passes.back().backward.end_ns)});
+    }
+    order_gradients();
+    note(Severity::warning, "sizes_assumed", count,
+         fmt::format("gradients' shapes were not recorded: --param-bytes is divided evenly over the {} of a step",
+                     count),
+         "record shapes (record_shapes=True), which tells every gradient's size");
   }
 
   // Without shapes each bucket stands for one parameter; its gradient is ready when the bucket is launched.

@@ -1,6 +1,6 @@
 // Parameters and buckets from gradients' shapes and messages' sizes.
-#include "analysis/import/trace/gradient_group.hpp"
 #include "analysis/import/trace/model.hpp"
+#include "analysis/import/trace/gradient_group.hpp"
 
 #include <gmock/gmock.h>
 
@@ -130,6 +130,36 @@ TEST(Model, SizesThatWereNotRecorded) {
   EXPECT_TRUE(says(facts, "sizes_assumed"));
   EXPECT_EQ(facts.parameter_bytes, 4000);
   EXPECT_EQ(facts.collectives[0].bytes + facts.collectives[1].bytes, 4000);
+}
+
+TEST(Model, OneProcessAloneTakesItsSizesFromShapes) {
+  const ModelFacts facts = Made().facts();
+  EXPECT_TRUE(facts.parameters_known);
+  EXPECT_EQ(facts.parameter_bytes, 2400);
+  EXPECT_EQ(facts.gradients.size(), 3U);
+  EXPECT_TRUE(facts.notes.empty());
+}
+
+TEST(Model, OneProcessAloneWithoutShapes) {
+  Made made;
+  for (GradientMark& mark : made.rank.gradients) mark.numel = 0;
+  EXPECT_TRUE(says(made.facts(), "gradients_unknown"));
+  EXPECT_EQ(made.facts().parameter_bytes, 0);
+  made.options.parameter_bytes = 1000;
+  const ModelFacts facts = made.facts();
+  EXPECT_TRUE(says(facts, "sizes_assumed"));
+  EXPECT_EQ(facts.parameter_bytes, 1000);
+  ASSERT_EQ(facts.parameters.size(), 3U);
+  EXPECT_EQ(facts.parameters[0].bytes, 332);
+  EXPECT_EQ(facts.parameters[2].bytes, 336) << "what is left";
+  ASSERT_EQ(facts.gradients.size(), 3U);
+  EXPECT_EQ(facts.gradients[0].parameter, 2) << "ready first, registered last";
+  EXPECT_EQ(facts.gradients[0].time_ns, 457);
+  made.rank.gradients.clear();
+  const ModelFacts one = made.facts();
+  ASSERT_EQ(one.gradients.size(), 1U);
+  EXPECT_EQ(one.gradients[0].time_ns, 607) << "with the backward's end";
+  EXPECT_EQ(one.parameters.at(0).bytes, 1000);
 }
 
 TEST(Model, CollectivesBesideBackwardAreNoBuckets) {
