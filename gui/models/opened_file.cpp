@@ -89,6 +89,7 @@ void read_models(OpenedFile& file, store::Database& database) {
     file.models = std::make_shared<const fit::Models>(fit::fit_models(database));
   } catch (const fit::NotSupported& error) {
     file.why_no_models = error.what();
+    file.stored_predictions = report::build_report(database, "predictions").tables.front();
   }
 }
 

@@ -41,6 +41,7 @@ struct OpenedFile {
   std::optional<scenario::Scenario> scenario;
   std::shared_ptr<const fit::Models> models;  // null when nothing can be fitted …
   std::string why_no_models;                  // … and why, with what to do
+  report::Table stored_predictions;           // without models: what was predicted when the file was made, if anything
   fit::PredictOptions predict;                // the scenario's, else the defaults
   std::optional<fit::LearningRateOptions> learning_rate;
   std::string why_no_learning_rate;

@@ -5,6 +5,8 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTabWidget>
+#include <QVBoxLayout>
+#include <utility>
 
 #include "gui/widgets/table_view.hpp"
 
@@ -12,26 +14,42 @@ namespace ddpprof::gui {
 
 class MessageStack : public QStackedWidget {
  public:
-  MessageStack(QWidget* content, QWidget* parent) : QStackedWidget(parent), message_(new QLabel(this)) {
+  MessageStack(QWidget* content, QWidget* parent) : QStackedWidget(parent), message_(new QLabel) {
     message_->setWordWrap(true);
     message_->setAlignment(Qt::AlignCenter);
     message_->setMargin(48);
     message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     message_->setObjectName("message");
-    addWidget(message_);
+    auto* without_content = new QWidget(this);
+    place_ = new QVBoxLayout(without_content);
+    place_->setContentsMargins(0, 0, 0, 0);
+    place_->addWidget(message_, 1);
+    addWidget(without_content);
     addWidget(content);
   }
 
   void say(const QString& why) {
     message_->setText(why);
+    if (below_ != nullptr) below_->hide();
+    setCurrentIndex(0);
+  }
+  // The sentence over what there is all the same.
+  void say(const QString& why, report::Table table) {
+    message_->setText(why);
+    if (below_ == nullptr) place_->addWidget(below_ = new TableView(this), 3);
+    below_->set_table(std::move(table));
+    below_->show();
     setCurrentIndex(0);
   }
   void show_content() { setCurrentIndex(1); }
   bool shows_content() const { return currentIndex() == 1; }
+  TableView* table_below() const { return below_; }  // null until there was one
   QString message() const { return message_->text(); }
 
  private:
   QLabel* message_;
+  QVBoxLayout* place_;
+  TableView* below_ = nullptr;
 };
 
 // A table, or in its place what the table says when it has no rows.

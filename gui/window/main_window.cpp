@@ -157,7 +157,9 @@ void MainWindow::open(const QString& path) {
                    file_ = opened_file;
                    selection_.set_range(std::nullopt);
                    selection_.set_measurement(std::nullopt);
-                   diagnostics_->show_notices(file_->notices, QString::fromStdString(file_->why_no_models));
+                   const bool predicted = file_->models || !file_->stored_predictions.rows.empty();
+                   diagnostics_->show_notices(file_->notices,
+                                              predicted ? QString() : QString::fromStdString(file_->why_no_models));
                    if (keeps_layout_) remember_file(path);
                    for (Page* page : pages_) page->show_file(file_);
                    setWindowTitle(tr("%1 – ddpprof").arg(QFileInfo(path).fileName()));

@@ -100,7 +100,9 @@ DeviceMemory Strategies::memory(const std::string& strategy, std::int64_t worker
 }
 
 DeviceMemory Strategies::data_parallel_memory(std::int64_t workers) const {
-  if (!largest("dp") && !largest("ddp")) return {{}, {}, false, "not measured"};
+  const report::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
+  if (!some) return {{}, {}, false, "not measured"};
+  if (some->parameter_bytes <= 0) return {{}, {}, false, "the parameters' size was not recorded"};
   const step::DataParallelMemory least = step::memory(copying(workers), optimizer_bytes(), 0.0);
   DeviceMemory out{
       least.device_0_bytes, {}, false, "simulated, at least: parameters, gradients and optimizer, without activations"};
@@ -113,8 +115,10 @@ Traffic Strategies::traffic(const std::string& strategy, std::int64_t workers) c
   const report::Configuration* some = largest(strategy) ? largest(strategy) : largest(strategy == "dp" ? "ddp" : "dp");
   if (!some) return {{}, {}, "nothing was measured"};
   if (workers == 1) return {0.0, 0.0, "one worker exchanges nothing"};
+  const Traffic unknown{{}, {}, "the gradients' size was not recorded"};
   if (strategy == "dp") {
     const step::DataParallelStep step = copying(workers);
+    if (!(step.parameter_bytes > 0.0)) return unknown;
     const bool all = step.input_bytes > 0.0 || step.output_bytes > 0.0;
     return {(n - 1.0) * (step.parameter_bytes + step.input_bytes),
             (n - 1.0) * (step.parameter_bytes + step.output_bytes),
@@ -130,6 +134,7 @@ Traffic Strategies::traffic(const std::string& strategy, std::int64_t workers) c
     for (const fit::Bucket& bucket : buckets) reduced += static_cast<double>(bucket.bytes);
     if (reduced > 0.0) bytes = reduced;
   }
+  if (!(bytes > 0.0)) return unknown;
   const double each_way = 2.0 * (n - 1.0) / n * bytes;
   return {each_way, each_way, "each rank: 2 (N - 1) / N of the gradients each way, as a ring moves them"};
 }

@@ -77,7 +77,8 @@ std::string machines(const Side& side) {
 std::string scaling(const Comparison& all, const Side& side) {
   if (!side.row) return "";
   std::string text = "weak efficiency " + percent(side.row->efficiency) + " at N = " + std::to_string(all.workers) +
-                     " (" + tag(side) + "), " + format_quantity(side.row->throughput, "samples/s", 4);
+                     " (" + tag(side) + ")";
+  if (side.row->throughput > 0.0) text += ", " + format_quantity(side.row->throughput, "samples/s", 4);
   if (side.half_efficient_up_to)
     text += "; at least half up to N = " + std::to_string(*side.half_efficient_up_to);
   else
@@ -125,7 +126,9 @@ std::string recommendation(const Comparison& all) {
   const store::PredictionRow& ddp = *all.ddp.row;
   const bool measured = all.dp.measured && all.ddp.measured;
   const std::string how = measured ? " (measured)" : " (simulated)";
-  const double ratio = ddp.throughput / dp.throughput;
+  // Where the samples of a step were not recorded, they are taken to be as many.
+  const double ratio =
+      ddp.throughput > 0.0 && dp.throughput > 0.0 ? ddp.throughput / dp.throughput : dp.step_s / ddp.step_s;
   const auto times = [](double value) { return report::format_significant(value, 3) + " times "; };
   const std::string no_lock = " Python's DataParallel, under its GIL, is slower than this one.";
   if (all.workers == 1)
@@ -201,7 +204,8 @@ report::Table time_table(const Comparison& all) {
     const store::PredictionRow& row = *side->row;
     const TimeParts& parts = side->parts;
     table.rows.push_back({side->strategy, all.workers, parts_tag(*side), row.step_s, parts.compute_s, parts.exposed_s,
-                          parts.skew_s, parts.other_s, parts.not_modelled_s, row.efficiency, row.throughput});
+                          parts.skew_s, parts.other_s, parts.not_modelled_s, row.efficiency,
+                          row.throughput > 0.0 ? Cell(row.throughput) : Cell()});
   }
   return table;
 }

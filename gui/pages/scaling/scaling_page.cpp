@@ -254,6 +254,10 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("in the plot: copy the picture, save it")}};
 }
 
+const TableView* ScalingPage::stored_predictions() const {
+  return stack_->shows_content() ? nullptr : stack_->table_below();
+}
+
 QString ScalingPage::message() const { return stack_->shows_content() ? QString() : stack_->message(); }
 
 QString ScalingPage::summary() const {
@@ -272,6 +276,10 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
     stack_->say(
         tr("No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page "
            "Runs: this page then shows how the job scales, what binds it and which knob helps."));
+  else if (!file->models && !file->stored_predictions.rows.empty())
+    stack_->say(tr("Predicted when this file was made. No knob can be turned: %1.")
+                    .arg(QString::fromStdString(file->why_no_models)),
+                file->stored_predictions);
   else if (!file->models)
     stack_->say(tr("Nothing can be predicted from this file: %1").arg(QString::fromStdString(file->why_no_models)));
   else if (file->models->measured.ddp.empty() && file->models->measured.dp.empty())

@@ -35,8 +35,9 @@ class ScalingPage : public Page {
   ScalingModel& model() { return model_; }
   ScalingPlot& plot() { return *plot_; }
   KnobPanel& knobs() { return *knobs_; }
-  QString message() const;  // in place of data; empty when there is some
-  QString summary() const;  // as plain text
+  QString message() const;                      // in place of data; empty when there is some
+  const TableView* stored_predictions() const;  // below the message; null where there are none
+  QString summary() const;                      // as plain text
   TableView& levers() { return *levers_; }
   TableView& predictions() { return *predictions_; }
 

@@ -19,6 +19,7 @@
 #include <QToolButton>
 #include <set>
 
+#include "analysis/import/tables/tables.hpp"
 #include "gui/models/selection.hpp"
 #include "gui/pages/scaling/knob_panel.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"
@@ -447,6 +448,29 @@ TEST_F(ScalingPageTest, FollowsThePalette) {
   const QColor light = page.plot().predicted().line()->pen().color();
   page.setPalette(dark_palette());
   EXPECT_NE(page.plot().predicted().line()->pen().color(), light);
+}
+
+TEST_F(ScalingPageTest, ATableOfStepTimesShowsWhatWasPredictedFromIt) {
+  const QTemporaryDir folder;
+  const std::filesystem::path path = folder.filePath("steps.db").toStdString();
+  {
+    store::Database database = store::Database::create(path, store::Replace::yes);
+    std::vector<fit::StepRow> rows;
+    for (const auto& [workers, step_s] : {std::pair{1, 0.1}, {2, 0.14}, {4, 0.17}, {8, 0.19}})
+      rows.push_back({workers, workers, 8, step_s});
+    import::import_step_table(database, rows, "net");
+    database.finish_load();
+    fit::PredictOptions options;
+    options.workers = {8, 16, 32};
+    fit::write_predictions(database, fit::predict_all(database, options));
+  }
+  page.show_file(open_file(path));
+  EXPECT_TRUE(page.message().contains("ddpprof predict FILE --workers N"));
+  ASSERT_NE(page.stored_predictions(), nullptr);
+  EXPECT_EQ(page.stored_predictions()->model_of_table().rowCount(), 3);
+  EXPECT_FALSE(page.stored_predictions()->isHidden());
+  page.show_file(nullptr);
+  EXPECT_TRUE(page.stored_predictions()->isHidden());
 }
 
 TEST_F(ScalingPageTest, AFileWithoutModelsSaysWhy) {

@@ -92,6 +92,33 @@ TEST(Strategies, CountTheBytesOfTheBusiestDevice) {
   EXPECT_EQ(one.dp.traffic.sent_bytes, 0.0);
 }
 
+// An import does not say everything: what is not known is no zero.
+TEST(Strategies, SayWhatWasNotRecorded) {
+  const test::MeasuredFile file("unrecorded", {1, 2}, {});
+  {
+    store::Database database = store::Database::open_write(file.path());
+    database.sql().exec("UPDATE measurement SET parameter_bytes = 0, batch_per_worker = 0");
+    database.sql().exec("UPDATE step SET samples = 0");
+    for (const char* table : {"collective", "bucket", "grad_ready", "parameter"})
+      database.sql().exec(std::string("DELETE FROM ") + table);
+  }
+  const Comparison all = strategies_of(file.path()).compare(2, Source::measured);
+  for (const Side* side : {&all.dp, &all.ddp}) {
+    EXPECT_FALSE(side->traffic.sent_bytes);
+    EXPECT_THAT(side->traffic.how, HasSubstr("was not recorded"));
+  }
+  EXPECT_FALSE(all.dp.memory.device_0_bytes);
+  const report::Table comparison = comparison_table(all), times = time_table(all);
+  for (const report::Row& row : comparison.rows)
+    for (const report::Cell& cell : row)
+      if (const auto* text = std::get_if<std::string>(&cell)) {
+        EXPECT_EQ(text->find("0 samples/s"), std::string::npos) << *text;
+        EXPECT_FALSE(text->starts_with("0 B") || text->starts_with("sends 0 B")) << *text;
+      }
+  ASSERT_EQ(times.rows.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(times.rows[0].back()));
+}
+
 TEST(Strategies, SayWhereTheMemoryIsFrom) {
   const test::MeasuredFile file("memory", {1, 2}, {1, 2}, true);
   const Strategies strategies = strategies_of(file.path());
