@@ -5,7 +5,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
-#include <limits>
+#include <utility>
 
 #include "analysis/export/chrome_shards.hpp"
 #include "analysis/export/chrome_writer.hpp"
@@ -24,17 +24,35 @@ std::string process_labels(const ShardClock& shard) {
   return labels;
 }
 
+void add_own(Json& arguments, Json own) {
+  if (!own.is_null()) arguments[own_key] = std::move(own);
+}
+
+constexpr const char* steps_query =
+    "SELECT id, step, kind, start_ns, duration_ns, samples, compute_ns, communication_ns, overlapped_ns, exposed_ns, "
+    "skew_ns, data_wait_ns, host_to_device_ns, buffers_ns, forward_ns, backward_ns, optimizer_ns, copy_ns, loss "
+    "FROM step WHERE shard_id = ? ORDER BY start_ns, id";
+
 void write_step(ChromeWriter& writer, const ShardClock& shard, SQLite::Statement& row) {
   const std::int64_t start = row.getColumn(3).getInt64();
   const std::int64_t end = start + row.getColumn(4).getInt64();
-  nlohmann::ordered_json arguments = {{"step", row.getColumn(1).getInt64()}, {"samples", row.getColumn(5).getInt64()}};
+  const std::string kind = row.getColumn(2).getString();
+  Json arguments = {{"step", row.getColumn(1).getInt64()}, {"samples", row.getColumn(5).getInt64()}};
   int i = 6;
-  for (const char* name : {"compute_ns", "communication_ns", "overlapped_ns", "exposed_ns", "skew_ns"}) {
+  for (const char* name : {"compute_ns", "communication_ns", "overlapped_ns", "exposed_ns", "skew_ns", "data_wait_ns",
+                           "host_to_device_ns", "buffers_ns", "forward_ns", "backward_ns", "optimizer_ns", "copy_ns"}) {
     arguments[name] = row.getColumn(i++).getInt64();
   }
-  if (!row.getColumn(i).isNull()) arguments["loss"] = row.getColumn(i).getDouble();
-  writer.complete({shard.id, step_track}, fmt::format("step {}", row.getColumn(1).getInt64()),
-                  row.getColumn(2).getString(), shard.aligned(start), shard.aligned(end), arguments);
+  if (!row.getColumn(i).isNull()) arguments["loss"] = cell(row.getColumn(i).getDouble());
+  arguments["id"] = row.getColumn(0).getInt64();
+  Json own;
+  if (!is_text(kind)) own["kind"] = cell(kind);
+  shard.keep_start(own, start);
+  shard.keep_end(own, end);
+  add_own(arguments, std::move(own));
+  writer.complete({shard.id, step_track}, fmt::format("step {}", row.getColumn(1).getInt64()), kind,
+                  shard.aligned(start), shard.aligned(end), arguments);
+  writer.count(EventTable::step);
 }
 
 std::int64_t track_of(std::int64_t lane) {
@@ -44,17 +62,14 @@ std::int64_t track_of(std::int64_t lane) {
 
 // Steps with their phases and gradient-ready marks, in the order of time.
 void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard) {
-  SQLite::Statement steps(
-      db,
-      "SELECT id, step, kind, start_ns, duration_ns, samples, compute_ns, communication_ns, "
-      "overlapped_ns, exposed_ns, skew_ns, loss FROM step WHERE shard_id = ? ORDER BY start_ns, id");
+  SQLite::Statement steps(db, steps_query);
   SQLite::Statement phases(db,
                            "SELECT name, lane, start_ns, duration_ns, bytes FROM phase WHERE step_id = ? "
                            "ORDER BY lane, start_ns, duration_ns DESC, rowid");
   SQLite::Statement gradients(db,
                               "SELECT g.ready_ns, g.parameter, p.name, p.bytes FROM grad_ready g "
                               "LEFT JOIN parameter p ON p.parameter = g.parameter AND p.measurement_id = ? "
-                              "WHERE g.step_id = ? ORDER BY g.ready_ns, g.parameter");
+                              "WHERE g.step_id = ? ORDER BY g.ready_ns, g.parameter, g.rowid");
   steps.bind(1, shard.id);
   while (steps.executeStep()) {
     const std::int64_t id = steps.getColumn(0).getInt64();
@@ -65,24 +80,31 @@ void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& s
     while (phases.executeStep()) {
       const std::int64_t lane = phases.getColumn(1).getInt64();
       const std::int64_t from = start + phases.getColumn(2).getInt64();
-      nlohmann::ordered_json arguments = nullptr;
-      if (!phases.getColumn(4).isNull()) arguments = {{"bytes", phases.getColumn(4).getInt64()}};
+      Json arguments = {{"step_id", id}}, own;
+      if (!phases.getColumn(4).isNull()) arguments["bytes"] = phases.getColumn(4).getInt64();
+      shard.keep_start(own, from);
+      shard.keep_end(own, from + phases.getColumn(3).getInt64());
+      add_own(arguments, std::move(own));
       writer.complete({shard.id, track_of(lane)}, phases.getColumn(0).getString(), "phase", shard.aligned(from),
                       shard.aligned(from + phases.getColumn(3).getInt64()), arguments);
+      writer.count(EventTable::phase);
     }
     gradients.reset();
     gradients.bind(1, shard.measurement);
     gradients.bind(2, id);
     while (gradients.executeStep()) {
       const std::int64_t parameter = gradients.getColumn(1).getInt64();
-      nlohmann::ordered_json arguments = {{"parameter", parameter}};
+      const std::int64_t ready = start + gradients.getColumn(0).getInt64();
+      Json arguments = {{"parameter", parameter}, {"step_id", id}}, own;
       std::string name = fmt::format("parameter {}", parameter);
       if (!gradients.getColumn(2).isNull()) {
         name = gradients.getColumn(2).getString();
         arguments["bytes"] = gradients.getColumn(3).getInt64();
       }
-      writer.instant({shard.id, gradient_track}, name, "grad_ready",
-                     shard.aligned(start + gradients.getColumn(0).getInt64()), arguments);
+      shard.keep_start(own, ready);
+      add_own(arguments, std::move(own));
+      writer.instant({shard.id, gradient_track}, name, "grad_ready", shard.aligned(ready), arguments);
+      writer.count(EventTable::grad_ready);
     }
   }
 }
@@ -95,15 +117,15 @@ constexpr const char* collectives_query =
     "ROW_NUMBER() OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL "
     "ORDER BY aligned_start_ns, rank, shard_id) AS member, "
     "COUNT(*) OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL) AS members, "
-    "DENSE_RANK() OVER (ORDER BY measurement_id, communicator, sequence) AS flow "
-    "FROM aligned_collective ORDER BY shard_id, COALESCE(start_ns, launch_ns), sequence, communicator";
+    "DENSE_RANK() OVER (ORDER BY measurement_id, communicator, sequence) AS flow, step_id "
+    "FROM aligned_collective ORDER BY shard_id, COALESCE(start_ns, launch_ns), sequence, communicator, bucket, op, "
+    "bytes, launch_ns, end_ns, step_id";
 
-nlohmann::ordered_json collective_arguments(SQLite::Statement& row) {
-  nlohmann::ordered_json arguments = {
-      {"bytes", row.getColumn(3).getInt64()},
-      {"bucket", row.getColumn(2).getInt64()},
-      {"communicator", fmt::format("{:#018x}", static_cast<std::uint64_t>(row.getColumn(4).getInt64()))},
-      {"sequence", row.getColumn(5).getInt64()}};
+Json collective_arguments(SQLite::Statement& row) {
+  Json arguments = {{"bytes", row.getColumn(3).getInt64()},
+                    {"bucket", row.getColumn(2).getInt64()},
+                    {"communicator", fmt::format("{:#018x}", static_cast<std::uint64_t>(row.getColumn(4).getInt64()))},
+                    {"sequence", row.getColumn(5).getInt64()}};
   if (!row.getColumn(9).isNull()) {
     arguments["ready_to_launch_ns"] = row.getColumn(6).getInt64() - row.getColumn(9).getInt64();
   }
@@ -112,6 +134,7 @@ nlohmann::ordered_json collective_arguments(SQLite::Statement& row) {
   }
   if (!row.getColumn(10).isNull()) arguments["transfer_ns"] = row.getColumn(10).getInt64();
   if (!row.getColumn(11).isNull()) arguments["skew_ns"] = row.getColumn(11).getInt64();
+  if (!row.getColumn(15).isNull()) arguments["step_id"] = row.getColumn(15).getInt64();
   return arguments;
 }
 
@@ -129,12 +152,16 @@ std::int64_t write_collectives(SQLite::Database& db, ChromeWriter& writer, const
     const std::int64_t bucket = row.getColumn(2).getInt64();
     const std::string name =
         row.getColumn(1).getString() + (bucket >= 0 ? fmt::format(" bucket {}", bucket) : std::string());
-    const nlohmann::ordered_json arguments = collective_arguments(row);
+    Json arguments = collective_arguments(row), own;
     writer.instant({shard.id, launch_track}, "launch " + name, "launch", shard.aligned(row.getColumn(6).getInt64()));
     if (row.getColumn(7).isNull() || row.getColumn(8).isNull()) {
       const bool started = !row.getColumn(7).isNull();
+      if (!started && !row.getColumn(8).isNull()) own["end_ns"] = row.getColumn(8).getInt64();
+      shard.keep_start(own, row.getColumn(started ? 7 : 6).getInt64());
+      add_own(arguments, std::move(own));
       writer.instant({shard.id, collective_track}, name + (started ? " never ended" : " never started"), "unfinished",
                      shard.aligned(row.getColumn(started ? 7 : 6).getInt64()), arguments);
+      writer.count(EventTable::collective);
       ++unfinished;
       continue;
     }
@@ -151,7 +178,11 @@ std::int64_t write_collectives(SQLite::Database& db, ChromeWriter& writer, const
     }
     lane_free_at[lane] = end;
     const Track track{shard.id, collective_track + static_cast<std::int64_t>(lane)};
+    shard.keep_start(own, start);
+    shard.keep_end(own, end);
+    add_own(arguments, std::move(own));
     writer.complete(track, name, "collective", shard.aligned(start), shard.aligned(end), arguments);
+    writer.count(EventTable::collective);
     const std::int64_t member = row.getColumn(12).getInt64();
     const std::int64_t members = row.getColumn(13).getInt64();
     if (members > 1) {
@@ -193,6 +224,8 @@ ChromeSummary export_chrome(store::Database& database, const std::filesystem::pa
     const ShardClocks shards(db);
     ChromeWriter writer(file, shards.first_event_ns());
     ChromeSummary summary;
+    write_tables(db, writer);
+    writer.begin_events();
     name_tracks(db, writer, shards);
     for (const std::int64_t id : shards.in_display_order()) {
       write_steps(db, writer, shards.at(id));

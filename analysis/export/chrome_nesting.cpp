@@ -17,7 +17,7 @@ Track NestedTracks::track_of(ChromeWriter& writer, std::int64_t start_ns, std::i
   Lane* chosen = holding ? holding : idle;
   if (!chosen) {
     const Track further{lanes_.front().track.pid, (*crossing_)++};
-    writer.track(further, name_ + ", crossing");
+    writer.track(further, name_ + ", crossing", facts_);
     chosen = &lanes_.emplace_back(Lane{further, {}});
   }
   chosen->open.push_back({start_ns, end_ns});

@@ -14,8 +14,9 @@ namespace ddpprof::export_ {
 class NestedTracks {
  public:
   // `crossing`: the number of the next further track of this process and kind; shared by all tracks of that kind.
-  NestedTracks(Track first, std::string name, std::int64_t& crossing)
-      : name_(std::move(name)), crossing_(&crossing), lanes_{{first, {}}} {}
+  // `facts`: what the tracks' names say in numbers, for an import.
+  NestedTracks(Track first, std::string name, std::int64_t& crossing, Json facts = nullptr)
+      : name_(std::move(name)), facts_(std::move(facts)), crossing_(&crossing), lanes_{{first, {}}} {}
 
   // Where [start_ns, end_ns) goes: into the innermost slice that holds it, else to the first track on which nothing is
   // open. Names a further track when it is first used.
@@ -31,6 +32,7 @@ class NestedTracks {
     std::vector<Slice> open;  // each within the one before
   };
   std::string name_;
+  Json facts_;
   std::int64_t* crossing_;
   std::vector<Lane> lanes_;
 };

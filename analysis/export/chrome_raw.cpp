@@ -4,6 +4,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "analysis/export/chrome_nesting.hpp"
@@ -13,11 +14,15 @@
 namespace ddpprof::export_ {
 namespace {
 
-// Numbers the operating system's threads of `query` (tid, what they are called before it, name or NULL) and names their
-// tracks.
-std::map<std::int64_t, NestedTracks> name_threads(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard,
-                                                  const char* query, std::int64_t first_track, std::int64_t& crossing) {
-  std::map<std::int64_t, NestedTracks> tracks;
+// Numbers the operating system's threads of `query` (tid, what they are called before it, name or NULL, the depth that
+// is not said of each range) and names their tracks.
+struct Thread {
+  NestedTracks tracks;
+  std::int64_t depth = 0;
+};
+std::map<std::int64_t, Thread> name_threads(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard,
+                                            const char* query, std::int64_t first_track, std::int64_t& crossing) {
+  std::map<std::int64_t, Thread> tracks;
   SQLite::Statement threads(db, query);
   threads.bind(1, shard.id);
   while (threads.executeStep()) {
@@ -25,60 +30,84 @@ std::map<std::int64_t, NestedTracks> name_threads(SQLite::Database& db, ChromeWr
     const std::int64_t track = first_track + static_cast<std::int64_t>(tracks.size());
     const std::string name = fmt::format("{} {}{}", threads.getColumn(1).getString(), tid,
                                          threads.getColumn(2).isNull() ? "" : " " + threads.getColumn(2).getString());
-    tracks.emplace(tid, NestedTracks({shard.id, track}, name, crossing));
-    writer.track({shard.id, track}, name);
+    const std::int64_t depth = threads.getColumn(3).getInt64();
+    Json facts = {{"thread", tid}};
+    if (depth != 0) facts["depth"] = depth;
+    writer.track({shard.id, track}, name, facts);
+    tracks.emplace(tid, Thread{NestedTracks({shard.id, track}, name, crossing, std::move(facts)), depth});
   }
   return tracks;
 }
 
-nlohmann::ordered_json payload_arguments(SQLite::Statement& row, int column) {
-  const auto value = row.getColumn(column);
-  if (value.isNull()) return nullptr;
-  if (value.isInteger()) return {{"payload", value.getInt64()}};
-  if (value.isFloat()) return {{"payload", value.getDouble()}};
-  auto parsed = nlohmann::ordered_json::parse(value.getString(), nullptr, false);
-  if (parsed.is_discarded()) parsed = value.getString();
-  return parsed.is_object() ? parsed : nlohmann::ordered_json{{"payload", parsed}};
+Payload payload_of(const SQLite::Column& value) {
+  if (value.isNull()) return {};
+  if (value.isInteger()) return value.getInt64();
+  if (value.isFloat()) return value.getDouble();
+  return value.getString();
 }
 
-// What imports call a range's domain, as the categories that readers of profilers' traces know.
-std::string category_of(const std::string& domain) {
-  if (domain == "operation") return "cpu_op";
-  if (domain == "annotation") return "user_annotation";
-  return domain == "python" ? "python_function" : domain;
+void add_own(Json& arguments, Json own) {
+  if (!own.is_null()) arguments[own_key] = std::move(own);
 }
 
 std::int64_t write_ranges(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard) {
   std::int64_t crossing = thread_track + first_crossing;
-  auto tracks = name_threads(db, writer, shard,
-                             "SELECT tid, CASE WHEN MIN(depth) < 0 THEN 'host thread' ELSE 'NVTX thread' END, "
-                             "(SELECT name FROM thread t WHERE t.shard_id = r.shard_id AND t.tid = r.tid) "
-                             "FROM range r WHERE shard_id = ? GROUP BY tid ORDER BY tid",
-                             thread_track, crossing);
+  auto threads = name_threads(db, writer, shard,
+                              "SELECT tid, CASE WHEN MIN(depth) < 0 THEN 'host thread' ELSE 'NVTX thread' END, "
+                              "(SELECT name FROM thread t WHERE t.shard_id = r.shard_id AND t.tid = r.tid), MIN(depth) "
+                              "FROM range r WHERE shard_id = ? GROUP BY tid ORDER BY tid",
+                              thread_track, crossing);
   std::int64_t unfinished = 0;
   SQLite::Statement row(db,
-                        "SELECT r.tid, n.value, COALESCE(d.value, 'nvtx'), r.kind, r.start_ns, r.end_ns, r.payload "
+                        "SELECT r.tid, n.value, d.value, r.kind, r.start_ns, r.end_ns, r.payload, r.depth "
                         "FROM range r JOIN string n ON n.id = r.name_id LEFT JOIN string d ON d.id = r.domain_id "
                         "WHERE r.shard_id = ? ORDER BY r.start_ns, r.depth, r.end_ns DESC, r.rowid");
   row.bind(1, shard.id);
   while (row.executeStep()) {
-    NestedTracks& thread = tracks.at(row.getColumn(0).getInt64());
-    const Track track = thread.first();
+    Thread& thread = threads.at(row.getColumn(0).getInt64());
+    const Track track = thread.tracks.first();
     const std::string name = row.getColumn(1).getString();
-    const std::string domain = category_of(row.getColumn(2).getString());
-    const std::int64_t start = shard.aligned(row.getColumn(4).getInt64());
-    const auto arguments = payload_arguments(row, 6);
-    if (row.getColumn(3).getInt() == 2) {
-      writer.instant(track, name, domain, start, arguments);
-    } else if (row.getColumn(5).isNull()) {
+    std::optional<std::string> domain;
+    if (!row.getColumn(2).isNull()) domain = row.getColumn(2).getString();
+    const std::string category = category_of(domain);
+    const std::int64_t kind = row.getColumn(3).getInt64(), depth = row.getColumn(7).getInt64();
+    const bool ended = !row.getColumn(5).isNull();
+    const std::int64_t start_local = row.getColumn(4).getInt64();
+    const std::int64_t end_local = ended ? row.getColumn(5).getInt64() : 0;
+    const std::int64_t start = shard.aligned(start_local);
+
+    const Payload payload = payload_of(row.getColumn(6));
+    Json arguments = payload_arguments(payload), own;
+    if (implied_payload(arguments) != payload) {
+      const auto* text = std::get_if<std::string>(&payload);
+      own["payload"] = text ? cell(*text) : Json();
+    }
+    if (depth != thread.depth) own["depth"] = depth;
+    const bool mark = kind == 2;
+    if ((!mark && !ended) || !is_text(category) || domain_of(category) != domain)
+      own["domain"] = domain ? cell(*domain) : Json();
+    shard.keep_start(own, start_local);
+
+    if (mark) {
+      if (!ended || end_local != start_local) own["end_ns"] = ended ? Json(end_local) : Json();
+      add_own(arguments, std::move(own));
+      writer.instant(track, name, category, start, arguments);
+    } else if (!ended) {
+      own["kind"] = kind;
+      add_own(arguments, std::move(own));
       writer.instant(track, name + " never ended", "unfinished", start, arguments);
       ++unfinished;
-    } else if (row.getColumn(3).getInt() == 1) {
-      writer.async(track, name, domain, start, shard.aligned(row.getColumn(5).getInt64()), arguments);
     } else {
-      const std::int64_t end = shard.aligned(row.getColumn(5).getInt64());
-      writer.complete(thread.track_of(writer, start, end), name, domain, start, end, arguments);
+      const std::int64_t end = shard.aligned(end_local);
+      shard.keep_end(own, end_local);
+      if (kind != 0 && kind != 1) own["kind"] = kind;
+      add_own(arguments, std::move(own));
+      if (kind == 1)
+        writer.async(track, name, category, start, end, arguments);
+      else
+        writer.complete(thread.tracks.track_of(writer, start, end), name, category, start, end, arguments);
     }
+    writer.count(EventTable::range);
   }
   return unfinished;
 }
@@ -97,22 +126,35 @@ void write_streams(SQLite::Database& db, ChromeWriter& writer, const ShardClock&
     tracks.emplace(key, NestedTracks({shard.id, track}, name, crossing));
     writer.track({shard.id, track}, name);
   }
-  SQLite::Statement row(db,
-                        "SELECT device, stream, start_ns, end_ns, n.value, correlation, NULL AS bytes FROM kernel k "
-                        "JOIN string n ON n.id = k.name_id WHERE k.shard_id = ?1 UNION ALL "
-                        "SELECT device, stream, start_ns, end_ns, kind, correlation, bytes FROM memcpy "
-                        "WHERE shard_id = ?1 ORDER BY device, stream, start_ns, end_ns DESC, correlation");
+  // Copies have no launch and kernels no size.
+  SQLite::Statement row(
+      db,
+      "SELECT device, stream, start_ns, end_ns, n.value, correlation, NULL AS bytes, grid, block, "
+      "registers_per_thread, "
+      "shared_bytes, 0 AS copy, k.rowid AS place FROM kernel k JOIN string n ON n.id = k.name_id WHERE k.shard_id = ?1 "
+      "UNION ALL SELECT device, stream, start_ns, end_ns, kind, correlation, bytes, NULL, NULL, NULL, NULL, 1, rowid "
+      "FROM memcpy WHERE shard_id = ?1 ORDER BY device, stream, start_ns, end_ns DESC, correlation, copy, place");
   row.bind(1, shard.id);
   while (row.executeStep()) {
     const std::pair key{row.getColumn(0).getInt64(), row.getColumn(1).getInt64()};
-    nlohmann::ordered_json arguments = {
-        {"device", key.first}, {"stream", key.second}, {"correlation", row.getColumn(5).getInt64()}};
-    const bool copy = !row.getColumn(6).isNull();
-    if (copy) arguments["bytes"] = row.getColumn(6).getInt64();
-    const std::int64_t start = shard.aligned(row.getColumn(2).getInt64());
-    const std::int64_t end = shard.aligned(row.getColumn(3).getInt64());
+    Json arguments = {{"device", key.first}, {"stream", key.second}, {"correlation", row.getColumn(5).getInt64()}};
+    const bool copy = row.getColumn(11).getInt() != 0;
+    if (copy) {
+      arguments["bytes"] = row.getColumn(6).getInt64();
+    } else {
+      int column = 7;
+      for (const char* name : {"grid", "block", "registers per thread", "shared memory"})
+        arguments[name] = row.getColumn(column++).getInt64();
+    }
+    const std::int64_t start_local = row.getColumn(2).getInt64(), end_local = row.getColumn(3).getInt64();
+    const std::int64_t start = shard.aligned(start_local), end = shard.aligned(end_local);
+    Json own;
+    shard.keep_start(own, start_local);
+    shard.keep_end(own, end_local);
+    add_own(arguments, std::move(own));
     writer.complete(tracks.at(key).track_of(writer, start, end), row.getColumn(4).getString(),
                     copy ? "memcpy" : "kernel", start, end, arguments);
+    writer.count(copy ? EventTable::memcpy : EventTable::kernel);
   }
 }
 
@@ -120,23 +162,30 @@ void write_api_calls(SQLite::Database& db, ChromeWriter& writer, const ShardCloc
   std::int64_t crossing = cuda_api_track + first_crossing;
   auto tracks =
       name_threads(db, writer, shard,
-                   "SELECT DISTINCT tid, 'CUDA calls of thread', NULL FROM api_call WHERE shard_id = ? ORDER BY tid",
+                   "SELECT DISTINCT tid, 'CUDA calls of thread', NULL, 0 FROM api_call WHERE shard_id = ? ORDER BY tid",
                    cuda_api_track, crossing);
   SQLite::Statement row(db,
                         "SELECT tid, domain, cbid, start_ns, end_ns, correlation, n.value FROM api_call a "
                         "LEFT JOIN string n ON n.id = a.name_id WHERE shard_id = ? "
-                        "ORDER BY start_ns, end_ns DESC, correlation");
+                        "ORDER BY start_ns, end_ns DESC, correlation, a.rowid");
   row.bind(1, shard.id);
   while (row.executeStep()) {
     const std::string interface = row.getColumn(1).getString();
     const bool named = !row.getColumn(6).isNull();
-    const std::int64_t start = shard.aligned(row.getColumn(3).getInt64());
-    const std::int64_t end = shard.aligned(row.getColumn(4).getInt64());
+    const std::int64_t start_local = row.getColumn(3).getInt64(), end_local = row.getColumn(4).getInt64();
+    const std::int64_t start = shard.aligned(start_local), end = shard.aligned(end_local);
+    const std::int64_t function = row.getColumn(2).getInt64();
+    Json arguments = {{"correlation", row.getColumn(5).getInt64()}, {"cbid", function}}, own;
+    // A call without a name has the category cuda_api, so a named one's cannot say an interface of that name.
+    if (named && (interface == "api" || !is_text(interface))) own["domain"] = cell(interface);
+    shard.keep_start(own, start_local);
+    shard.keep_end(own, end_local);
+    add_own(arguments, std::move(own));
     // Readers of profilers' traces look for a call's own name in its interface's category; a number would mislead them.
-    writer.complete(
-        tracks.at(row.getColumn(0).getInt64()).track_of(writer, start, end),
-        named ? row.getColumn(6).getString() : fmt::format("{} call {}", interface, row.getColumn(2).getInt64()),
-        named ? "cuda_" + interface : "cuda_api", start, end, {{"correlation", row.getColumn(5).getInt64()}});
+    writer.complete(tracks.at(row.getColumn(0).getInt64()).tracks.track_of(writer, start, end),
+                    named ? row.getColumn(6).getString() : fmt::format("{} call {}", interface, function),
+                    named ? "cuda_" + interface : "cuda_api", start, end, arguments);
+    writer.count(EventTable::api_call);
   }
 }
 

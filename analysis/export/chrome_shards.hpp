@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/export/chrome_format.hpp"
 #include "tracer/store/clock.hpp"
 
 namespace SQLite {
@@ -16,18 +17,6 @@ class Database;
 namespace ddpprof::export_ {
 
 class ChromeWriter;
-
-// Track numbers (tid) within a process; docs/report.md documents them.
-inline constexpr std::int64_t step_track = 1;
-inline constexpr std::int64_t gradient_track = 2;
-inline constexpr std::int64_t launch_track = 3;
-inline constexpr std::int64_t collective_track = 10;    // + lane
-inline constexpr std::int64_t replica_track = 1000;     // + replica
-inline constexpr std::int64_t loader_track = 50000;     // + thread of the data loader
-inline constexpr std::int64_t stream_track = 100000;    // + index of (device, stream)
-inline constexpr std::int64_t thread_track = 200000;    // + index of the operating system's thread: raw ranges
-inline constexpr std::int64_t cuda_api_track = 300000;  // + index of the thread: CUDA calls
-inline constexpr std::int64_t first_crossing = 50000;   // + one of the three above, + index: what would cross there
 
 struct ShardClock {
   std::int64_t id = 0, measurement = 0, rank = 0, pid = 0;
@@ -39,6 +28,15 @@ struct ShardClock {
 
   // On rank 0's clock, to the ns as the views aligned_step and aligned_collective compute it.
   std::int64_t aligned(std::int64_t local_ns) const { return store::to_reference_ns(alignment, local_ns); }
+
+  // Adds to `args.ddpprof` those of an event's times that an import could not reckon from the aligned ones.
+  void keep_start(Json& own, std::int64_t local_ns) const { keep(own, "start_ns", local_ns); }
+  void keep_end(Json& own, std::int64_t local_ns) const { keep(own, "end_ns", local_ns); }
+
+ private:
+  void keep(Json& own, const char* key, std::int64_t local_ns) const {
+    if (alignment.drift_ppb != 0.0 && local_guess_ns(alignment, aligned(local_ns)) != local_ns) own[key] = local_ns;
+  }
 };
 
 class ShardClocks {
@@ -53,6 +51,9 @@ class ShardClocks {
   std::vector<std::int64_t> order_;
   std::int64_t first_event_ns_ = 0;
 };
+
+// Rows of the tables that are no events, before the first event.
+void write_tables(SQLite::Database&, ChromeWriter&);
 
 // Raw ranges of the host, kernels, copies and CUDA calls of one shard. Returns how many ranges never ended.
 std::int64_t write_raw(SQLite::Database&, ChromeWriter&, const ShardClock&);

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "tracer/store/schema.hpp"
+
 namespace ddpprof::export_ {
 namespace {
 
 // Names come from anywhere (kernels, foreign NVTX ranges): bytes that are no UTF-8 are replaced.
-std::string json(const nlohmann::ordered_json& value) {
-  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
+std::string json(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::string quoted(std::string_view text) { return json(nlohmann::ordered_json(text)); }
+std::string quoted(std::string_view text) { return json(Json(text)); }
 
 }  // namespace
 
@@ -21,8 +23,17 @@ std::string microseconds(std::int64_t ns) {
 }
 
 ChromeWriter::ChromeWriter(const std::filesystem::path& file, std::int64_t base_ns) : file_(file), base_ns_(base_ns) {
-  file_.write(fmt::format("{{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":{},\"traceEvents\":[\n", base_ns));
+  file_.write(
+      fmt::format("{{\"{}\":{{\"format\":{},\"schema\":{}}},\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":{}",
+                  own_key, chrome_format, store::schema_version, base_ns));
 }
+
+void ChromeWriter::member(const std::string& key, std::string_view json) {
+  file_.write(fmt::format(",\n\"{}\":", key));
+  file_.write(json);
+}
+
+void ChromeWriter::begin_events() { file_.write(",\n\"traceEvents\":[\n"); }
 
 void ChromeWriter::begin(Track track, std::string_view name, std::string_view category, char phase,
                          std::int64_t at_ns) {
@@ -30,10 +41,17 @@ void ChromeWriter::begin(Track track, std::string_view name, std::string_view ca
   first_ = false;
   line_ += fmt::format("{{\"ph\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{},\"name\":{},\"cat\":{}", phase, track.pid,
                        track.tid, microseconds(at_ns - base_ns_), quoted(name), quoted(category));
+  odd_name_ = is_text(name) ? Json() : cell(name);
 }
 
 void ChromeWriter::end(const Arguments& arguments) {
-  if (!arguments.is_null()) line_ += ",\"args\":" + json(arguments);
+  if (!odd_name_.is_null()) {
+    Arguments extended = arguments;
+    extended[own_key]["name"] = std::exchange(odd_name_, Json());
+    line_ += ",\"args\":" + json(extended);
+  } else if (!arguments.is_null()) {
+    line_ += ",\"args\":" + json(arguments);
+  }
   file_.write(line_ += "}");
 }
 
@@ -51,8 +69,10 @@ void ChromeWriter::process(std::int64_t pid, const std::string& name, const std:
   metadata({pid, 0}, "process_sort_index", {{"sort_index", sort_index}});
 }
 
-void ChromeWriter::track(Track track, const std::string& name) {
-  metadata(track, "thread_name", {{"name", name}});
+void ChromeWriter::track(Track track, const std::string& name, const Arguments& facts) {
+  Arguments arguments = {{"name", name}};
+  if (!facts.is_null()) arguments.update(facts);
+  metadata(track, "thread_name", arguments);
   metadata(track, "thread_sort_index", {{"sort_index", track.tid}});
 }
 
@@ -91,7 +111,9 @@ void ChromeWriter::flow(Track track, std::string_view name, std::int64_t id, cha
 }
 
 void ChromeWriter::finish() {
-  file_.write("\n]}\n");
+  Json rows = other_rows_;
+  for (std::size_t i = 0; i < event_tables.size(); ++i) rows[std::string(event_tables[i])] = rows_[i];
+  file_.write(fmt::format("\n],\"{}\":{}}}\n", end_key, json({{"rows", rows}})));
   file_.finish();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/export/chrome_format.hpp"
 #include "analysis/export/output_file.hpp"
 
 namespace ddpprof::export_ {
@@ -17,13 +18,17 @@ struct Track {
 
 class ChromeWriter {
  public:
-  using Arguments = nlohmann::ordered_json;
+  using Arguments = Json;
 
-  // `base_ns` is subtracted from every time.
+  // Times are written from `base_ns` on.
   ChromeWriter(const std::filesystem::path& file, std::int64_t base_ns);
 
+  void member(const std::string& key, std::string_view json);  // beside the events, before them
+  void begin_events();
+
   void process(std::int64_t pid, const std::string& name, const std::string& labels, std::int64_t sort_index);
-  void track(Track, const std::string& name);
+  // `facts`: further arguments, numbers that the name says in words.
+  void track(Track, const std::string& name, const Arguments& facts = nullptr);
 
   void complete(Track, std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t end_ns,
                 const Arguments& = nullptr);
@@ -33,6 +38,11 @@ class ChromeWriter {
              const Arguments& = nullptr);
   // One end of an arrow: phase 's' starts it, 't' continues, 'f' ends it; binds to the slice that starts at `at_ns`.
   void flow(Track, std::string_view name, std::int64_t id, char phase, std::int64_t at_ns);
+
+  // The event that was just written is a row of this table.
+  void count(EventTable table) { ++rows_[static_cast<std::size_t>(table)]; }
+  // Rows of a table before the events.
+  void count(std::string_view table, std::int64_t rows) { other_rows_[std::string(table)] = rows; }
 
   std::int64_t events() const { return events_; }
   void finish();
@@ -45,9 +55,12 @@ class ChromeWriter {
   OutputFile file_;
   std::int64_t base_ns_;
   std::int64_t events_ = 0;
+  std::array<std::int64_t, event_tables.size()> rows_{};
+  Json other_rows_ = Json::object();
   std::int64_t async_id_ = 0;
   bool first_ = true;
   std::string line_;
+  Json odd_name_;  // of the event in work, where JSON cannot carry it
 };
 
 std::string microseconds(std::int64_t ns);  // "12.345", exact: the three decimals are the ns

@@ -67,10 +67,10 @@ TEST_F(CsvRoundTrip, APayloadsTypeStandsInItsField) {
   store::Database database = filled(folder_ / "run.db");
   export_::export_csv(database, folder_ / "first");
   const std::string ranges = bytes_of(folder_ / "first" / "range.csv");
-  EXPECT_THAT(ranges, testing::HasSubstr(",1000001001,5\r\n"));      // a whole number
-  EXPECT_THAT(ranges, testing::HasSubstr(",1000000220,\"5\"\r\n"));  // a text
-  EXPECT_THAT(ranges, testing::HasSubstr(",1000000240,5.0\r\n"));    // a real number
-  EXPECT_THAT(ranges, testing::HasSubstr(",1000000300,\"\"\r\n"));   // an empty text
+  EXPECT_NE(ranges.find(",1000001001,5\r\n"), std::string::npos);      // a whole number
+  EXPECT_NE(ranges.find(",1000000220,\"5\"\r\n"), std::string::npos);  // a text
+  EXPECT_NE(ranges.find(",1000000240,5.0\r\n"), std::string::npos);    // a real number
+  EXPECT_NE(ranges.find(",1000000300,\"\"\r\n"), std::string::npos);   // an empty text
 }
 
 TEST_F(CsvRoundTrip, LinesOfAnEditorWithoutCarriageReturnsAndAByteOrderMarkReadAlike) {

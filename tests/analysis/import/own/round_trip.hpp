@@ -18,6 +18,7 @@
 #include "analysis/export/export.hpp"
 #include "analysis/import/own/restore.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
+#include "tracer/store/clock.hpp"
 
 namespace ddpprof::test {
 
@@ -71,7 +72,19 @@ inline void add_raw_events(SyntheticRun& run) {
   range(never, {}, push_pop, 0, 3000, {}, std::int64_t{-1});
   range(never, unfinished, mark, 0, 4000, 4000, 1.5);
   range(inner, {}, mark, 3, 4001, {}, "7.0"sv);
-  for (std::int64_t i = 0; i < 3000; ++i)  // every place that the drift rounds at
+  // Where the drift makes one time of two: both are kept apart.
+  store::ClockAlignment drifting;
+  drifting.drift_ppb = -12345.678;
+  drifting.at_ns = 900'000'000;
+  drifting.offset_ns = 77;
+  int ambiguous = 0;
+  for (std::int64_t at = t + 5000; ambiguous < 3; ++at)
+    if (store::to_reference_ns(drifting, at) == store::to_reference_ns(drifting, at + 1)) {
+      ++ambiguous;
+      ranges.insert({2, 78, inner, {}, push_pop, 0, at, at + 1, {}});
+      ranges.insert({2, 78, inner, {}, push_pop, 0, at + 1, at + 1, {}});
+    }
+  for (std::int64_t i = 0; i < 3000; ++i)
     ranges.insert({2, 78, inner, {}, push_pop, 0, t + 40'000 * i + 7 * (i % 97), t + 40'000 * i + 700 + i, {}});
   store::Inserter<store::ThreadRow>(run.database).insert({2, 77, "main, the \"first\""});
   store::Inserter<store::KernelRow> kernels(run.database);

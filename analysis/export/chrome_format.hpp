@@ -1,0 +1,68 @@
+// What the Chrome export and its import agree on: where in the JSON the parts of a row are that no viewer shows.
+//
+// The file's first member, "ddpprof", marks it. Members "ddpprof 1", "ddpprof 2", … before the events hold the rows of
+// all tables that are no events, in parts that a reader can hold; each event holds a row in its name, times and `args`,
+// and under `args.ddpprof` what those cannot say. The last member, "ddpprof end", has the number of rows of each table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "tracer/store/clock.hpp"
+
+namespace ddpprof::export_ {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr const char* own_key = "ddpprof";  // of the marker, of `args`, and with a number of the rows
+inline constexpr const char* end_key = "ddpprof end";
+inline constexpr int chrome_format = 1;
+
+// Tables whose rows are events, in the order of their counts; all others are rows before the events.
+enum class EventTable : std::uint8_t { step, phase, grad_ready, collective, range, kernel, memcpy, api_call };
+inline constexpr std::array<std::string_view, 8> event_tables = {"step",  "phase",  "grad_ready", "collective",
+                                                                 "range", "kernel", "memcpy",     "api_call"};
+
+// Track numbers (tid) within a process; docs/report.md documents them.
+inline constexpr std::int64_t step_track = 1;
+inline constexpr std::int64_t gradient_track = 2;
+inline constexpr std::int64_t launch_track = 3;
+inline constexpr std::int64_t collective_track = 10;    // + lane
+inline constexpr std::int64_t replica_track = 1000;     // + replica
+inline constexpr std::int64_t loader_track = 50000;     // + thread of the data loader
+inline constexpr std::int64_t stream_track = 100000;    // + index of (device, stream)
+inline constexpr std::int64_t thread_track = 200000;    // + index of the operating system's thread: raw ranges
+inline constexpr std::int64_t cuda_api_track = 300000;  // + index of the thread: CUDA calls
+inline constexpr std::int64_t first_crossing = 50000;   // + one of the three above, + index: what would cross there
+
+// Whether JSON carries these bytes as a text: UTF-8 without NUL.
+bool is_text(std::string_view bytes);
+
+// A value of a table: null, a number, a text, {"bytes": "ff00"} for what is no text, {"real": "inf"} for an infinity.
+Json cell(std::string_view text);
+Json cell(double number);
+std::optional<std::string> text_of(const Json& cell);  // none: no text
+std::optional<double> real_of(const Json& cell);       // none: no number
+
+// What imports call a range's domain, as the categories that readers of profilers' traces know, and back. No domain is
+// "nvtx".
+std::string category_of(const std::optional<std::string>& domain);
+std::optional<std::string> domain_of(std::string_view category);
+
+// A range's payload: none, a number, or text, JSON mostly.
+using Payload = std::variant<std::monostate, std::int64_t, double, std::string>;
+// `args` as a viewer shows the payload; null for none.
+Json payload_arguments(const Payload&);
+// The payload that such `args` (without their member "ddpprof") stand for when nothing else is said.
+Payload implied_payload(const Json& arguments);
+
+// This shard's time from rank 0's, as near as a short reckoning comes; without drift exact. Where it misses, the export
+// says the time itself. The same numbers give the same result on every machine.
+std::int64_t local_guess_ns(const store::ClockAlignment&, std::int64_t aligned_ns);
+
+}  // namespace ddpprof::export_
