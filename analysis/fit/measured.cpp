@@ -189,6 +189,16 @@ void add_curve(SQLite::Database& sql, const MeasurementInfo& info, Measured& mea
   if (!times.empty()) measured.curves.emplace_back(info.machine.workers, times);
 }
 
+void add_not_predicted(SQLite::Database& sql, const MeasurementInfo& info, Measured& measured) {
+  SQLite::Statement query(sql,
+                          "SELECT message, advice FROM diagnostic WHERE measurement_id = ? AND code IN "
+                          "('not_data_parallel', 'sharded_data_parallel') ORDER BY rowid LIMIT 1");
+  query.bind(1, info.id);
+  if (!measured.not_predicted.empty() || !query.executeStep()) return;
+  measured.not_predicted = query.getColumn(0).getString();
+  measured.not_predicted_advice = query.getColumn(1).getString();
+}
+
 }  // namespace
 
 Measured load(store::Database& database) {
@@ -200,6 +210,9 @@ Measured load(store::Database& database) {
   std::string ddp_backend;
   std::vector<MeasurementInfo> sweeps;
   const Chosen chosen = choose_workload(read_measurements(sql), measured);
+  measured.imported = !chosen.of_workload.empty() && std::ranges::all_of(chosen.of_workload, [](const auto& info) {
+    return info.kind == "import" || info.from_log;
+  });
   for (const MeasurementInfo& info : chosen.of_workload) {
     const Machine& machine = info.machine;
     if (info.kind == "bench-comm") {
@@ -209,7 +222,10 @@ Measured load(store::Database& database) {
         add_curve(sql, info, measured);
       continue;
     }
-    if (info.strategy != "ddp" && info.strategy != "dp") continue;
+    if (info.strategy != "ddp" && info.strategy != "dp") {
+      add_not_predicted(sql, info, measured);
+      continue;
+    }
     std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
     if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
       measured.doubts.push_back(name_of(info) + " holds no measured step");

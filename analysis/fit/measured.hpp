@@ -134,6 +134,9 @@ struct Measured {
   std::vector<collective::Curve> curves;
   std::vector<std::string> doubts;  // inconsistencies found while reading
   bool mixed = false;               // other workloads were left out
+  bool imported = false;            // everything is from other programs' files: nothing can be measured again
+  // Of an imported training that is no data parallel one: what its import said, and its advice.
+  std::string not_predicted, not_predicted_advice;
 };
 
 Measured load(store::Database&);

@@ -25,9 +25,16 @@ Note note(const char* severity, const char* code, const std::string& message, co
   return row;
 }
 
+// What would tell how long all-reduces take. Of an import nothing can be run again.
+std::string advice_on_links(const Models& models, const char* measured) {
+  return models.measured.imported ? "import traces of a training at 2 workers and more with message sizes recorded, or "
+                                    "give a log of nccl-tests' all_reduce_perf (predict --all-reduce)"
+                                  : measured;
+}
+
 FitSummary summarise_fits(const Models& models) {
   FitSummary summary;
-  const auto add = [&](store::FitRow row, const std::vector<std::string>& notes, const char* advice) {
+  const auto add = [&](store::FitRow row, const std::vector<std::string>& notes, const std::string& advice) {
     if (!row.usable) {
       summary.notes.push_back(
           note("warning", "fit_not_usable", row.strategy + " " + row.name + ": " + row.status, advice));
@@ -40,11 +47,14 @@ FitSummary summarise_fits(const Models& models) {
   const bool ddp = !models.measured.ddp.empty();
   for (const std::string& text : models.all_reduce.warnings) {
     summary.notes.push_back(note("warning", "fit_doubtful", "ddp all_reduce: " + text,
-                                 "measure DDP at more worker counts and bucket sizes, or run ddpprof bench-comm"));
+                                 advice_on_links(models,
+                                                 "measure DDP at more worker counts and bucket sizes, or run "
+                                                 "ddpprof bench-comm")));
   }
   if (ddp || !models.measured.collectives.empty()) {
     add(to_row(models.all_reduce), models.all_reduce.notes,
-        "measure DDP at two worker counts above 1 and several bucket sizes, or run ddpprof bench-comm");
+        advice_on_links(
+            models, "measure DDP at two worker counts above 1 and several bucket sizes, or run ddpprof bench-comm"));
   }
   if (ddp) add(to_row(models.ddp_compute), models.ddp_compute.notes, "measure at N = 1 and at N above the core count");
   if (!models.measured.dp.empty()) {
@@ -189,7 +199,9 @@ PredictResult run(const Models& models, const PredictOptions& options) {
       if (!refusal.empty()) {
         result.notes.push_back(note("warning", "prediction_none",
                                     strategy + " at N = " + std::to_string(workers) + " is not predicted: " + refusal,
-                                    "measure this strategy at 2 workers and more, or run ddpprof bench-comm"));
+                                    advice_on_links(models,
+                                                    "measure this strategy at 2 workers and more, or run "
+                                                    "ddpprof bench-comm")));
         continue;
       }
       std::vector<TermGain> gains = predictor.gains(workers);
@@ -231,10 +243,16 @@ PredictResult run(const Models& models, const PredictOptions& options) {
   return result;
 }
 
-[[noreturn]] void nothing_predicted(const PredictResult& result) {
+[[noreturn]] void nothing_predicted(const Models& models, const PredictResult& result) {
+  if (!models.measured.not_predicted.empty())
+    throw NotSupported(models.measured.not_predicted, models.measured.not_predicted_advice);
+  auto why = std::ranges::find(result.notes, "prediction_none", &store::DiagnosticRow::code);
+  if (why == result.notes.end()) why = result.notes.begin();
   throw NotSupported(
-      result.notes.empty() ? "no training step was measured" : result.notes.front().message,
-      "measure ddp or dp at 2 workers and more (ddpprof run --workers 1,2,4), or run ddpprof bench-comm");
+      why == result.notes.end() ? "no training step was measured" : why->message,
+      advice_on_links(models,
+                      "measure ddp or dp at 2 workers and more (ddpprof run --workers 1,2,4), or run ddpprof "
+                      "bench-comm"));
 }
 
 }  // namespace
@@ -246,6 +264,11 @@ Models fit_models(store::Database& database, const std::vector<collective::Curve
   Models models;
   models.measured = load(database);
   if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
+    if (!models.measured.not_predicted.empty())
+      throw NotSupported(models.measured.not_predicted, models.measured.not_predicted_advice);
+    if (models.measured.imported)
+      throw NotSupported("the imported files hold no step of a training",
+                         "profile several steps with their bounds annotated (prof.step(), or an NVTX range a step)");
     throw NotSupported("the database holds no measured training step and no benchmark of collectives",
                        "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
   }
@@ -269,7 +292,7 @@ PredictResult predict_all(store::Database& database, const PredictOptions& optio
 
 PredictResult predict_all(const Models& models, const PredictOptions& options) {
   PredictResult result = run(models, options);
-  if (result.predictions.empty()) nothing_predicted(result);
+  if (result.predictions.empty()) nothing_predicted(models, result);
   return result;
 }
 
@@ -287,7 +310,7 @@ Results fit_and_predict(store::Database& database, const PredictOptions& options
   write_fits(database, results.fit);
   results.predicted = run(models, options);
   write_predictions(database, results.predicted);
-  if (results.predicted.predictions.empty()) nothing_predicted(results.predicted);
+  if (results.predicted.predictions.empty()) nothing_predicted(models, results.predicted);
   return results;
 }
 

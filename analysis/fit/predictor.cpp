@@ -29,6 +29,9 @@ std::string Predictor::refusal(std::int64_t workers) const {
   if (profiles().contains(workers) && (same || measured_on(machine_for(workers)) != nullptr)) return "";
   if (!compute().usable) return "compute: " + compute().status;
   if (workers == 1) return "";
+  const bool sized = std::ranges::any_of(profiles(), [](const auto& one) { return one.second.parameter_bytes > 0; });
+  if (strategy_ == "ddp" && models_.measured.imported && !sized)
+    return "how large the gradients are is not recorded (import --param-bytes says it)";
   if (strategy_ == "ddp" && !models_.all_reduce.usable) return "all-reduce: " + models_.all_reduce.status;
   if (strategy_ == "dp" && !models_.copies.usable) return "copies: " + models_.copies.status;
   return "";

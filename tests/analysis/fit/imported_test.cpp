@@ -97,5 +97,53 @@ TEST(Imported, WhatFollowsATinyBucketIsNoRateOfCopying) {
   EXPECT_LT(result.predictions[0].compute_s, 1.5 * truth_s);
 }
 
+NotSupported refusal_of(store::Database& database) {
+  PredictOptions options;
+  options.workers = {16};
+  try {
+    predict_all(database, options);
+  } catch (const NotSupported& refused) {
+    return refused;
+  }
+  return {"", "predicted"};
+}
+
+TEST(Imported, WhatIsNotDataParallelIsRefusedWithWhatItsImportSaid) {
+  TemporaryDatabase database("pipeline");
+  synthetic::add_ddp(database.get(), on_gpus(), {2}, 3);
+  database.get().sql().exec(
+      "UPDATE measurement SET kind = 'import', strategy = 'other';"
+      "INSERT INTO diagnostic (measurement_id, severity, code, count, message, advice) SELECT id, 'warning', "
+      "'not_data_parallel', 1, 'ranks send to each other', 'it is reported' FROM measurement");
+  const NotSupported refused = refusal_of(database.get());
+  EXPECT_EQ(refused.reason(), "ranks send to each other");
+  EXPECT_EQ(refused.advice(), "it is reported");
+}
+
+TEST(Imported, OneDeviceAloneIsPredictedFromALogOfAllReduces) {
+  TemporaryDatabase database("alone");
+  synthetic::add_ddp(database.get(), on_gpus(), {1}, 3);
+  database.get().sql().exec("UPDATE measurement SET kind = 'import'");
+  const NotSupported refused = refusal_of(database.get());
+  EXPECT_THAT(refused.advice(), HasSubstr("--all-reduce"));
+  EXPECT_THAT(refused.advice(), testing::Not(HasSubstr("ddpprof run"))) << "an import cannot be measured again";
+  PredictOptions options;
+  options.workers = {16};
+  const std::vector<collective::SizeTime> times{{1e6, 1e-3}, {1e8, 20e-3}};
+  options.all_reduce.emplace_back(16, times);
+  EXPECT_EQ(predict_all(database.get(), options).predictions.size(), 1U);
+  database.get().sql().exec("UPDATE measurement SET parameter_bytes = 0");
+  EXPECT_THROW(
+      {
+        try {
+          predict_all(database.get(), options);
+        } catch (const NotSupported& error) {
+          EXPECT_THAT(error.reason(), HasSubstr("--param-bytes"));
+          throw;
+        }
+      },
+      NotSupported);
+}
+
 }  // namespace
 }  // namespace ddpprof::fit
