@@ -1,10 +1,14 @@
 // ddpprof export: writes a trace database for other tools.
 #include "analysis/export/export.hpp"
 
+#include <SQLiteCpp/Exception.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+
+#include <filesystem>
 #include <ostream>
+#include <vector>
 
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
@@ -16,19 +20,28 @@ namespace {
 class ExportSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "export"; }
-  std::string_view summary() const override { return "Write a trace database as Chrome/Perfetto JSON or CSV"; }
+  std::string_view summary() const override {
+    return "Write a trace database as Chrome/Perfetto JSON, CSV, or as Nsight Systems exports";
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
-    app.add_option("--format", format_,
-                   "chrome: one JSON file for Perfetto and chrome://tracing\ncsv: a folder with one file a table")
+    app.add_option(
+           "--format", format_,
+           "chrome: one JSON file for Perfetto and chrome://tracing\ncsv: a folder with one file a table\n"
+           "nsys: an SQLite file as Nsight Systems exports them; of several measurements a folder with one each")
         ->type_name("FORMAT")
         ->required();
-    app.add_option("--out", out_, "Where to: a file for chrome, a folder for csv")->type_name("PATH")->required();
+    app.add_option("--out", out_,
+                   "Where to: a file for chrome, a folder for csv, for nsys a file, or a folder where "
+                   "FILE.db has several measurements")
+        ->type_name("PATH")
+        ->required();
   }
 
   ExitCode run(Context& context) override {
-    check_word("--format", format_, {"chrome", "csv"});
+    check_word("--format", format_, {"chrome", "csv", "nsys"});
+    if (format_ == "nsys") return run_nsys(context);
     check_output_path("--out", out_, format_ == "csv" ? OutputKind::folder : OutputKind::file, file_);
     store::Database database = open_database(file_);
     try {
@@ -50,6 +63,29 @@ class ExportSubcommand final : public Subcommand {
   }
 
  private:
+  ExitCode run_nsys(Context& context) {
+    store::Database database = open_database(file_);
+    try {
+      const std::vector<export_::NsysPart> parts = export_::nsys_parts(database);
+      check_output_path("--out", out_, parts.size() > 1 ? OutputKind::folder : OutputKind::file, file_);
+      if (parts.size() > 1 && std::filesystem::is_directory(out_))
+        for (const export_::NsysPart& part : parts)
+          check_output_path("--out", std::filesystem::path(out_) / part.file, OutputKind::file, file_);
+      const export_::NsysSummary summary = export_::export_nsys(database, out_);
+      if (!context.quiet) {
+        context.messages << "ddpprof export: " << summary.events << " events in " << out_;
+        if (summary.files > 1) context.messages << ", a file for each of " << summary.files << " measurements";
+        if (summary.kernels == 0) context.messages << "; no kernels were recorded, so ranges only";
+        context.messages << '\n';
+      }
+    } catch (const store::DatabaseError& error) {
+      throw failure_of(error);
+    } catch (const SQLite::Exception& error) {
+      throw failure_of(store::translate(error, file_));
+    }
+    return ExitCode::done;
+  }
+
   std::string file_, format_, out_;
 };
 

@@ -1,9 +1,12 @@
-// Writes a trace database out for other tools: Chrome/Perfetto JSON, or one CSV file a table.
+// Writes a trace database out for other tools: Chrome/Perfetto JSON, one CSV file a table, or the SQLite files of
+// Nsight Systems' shape.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace ddpprof::store {
 class Database;
@@ -31,5 +34,22 @@ ChromeSummary export_chrome(store::Database&, const std::filesystem::path& file)
 // One CSV file a table of the schema, after RFC 4180, rows in the order they were written, a column's unit in its
 // heading. NULL is an empty field, an empty text "". Returns the number of rows. Throws as above.
 std::int64_t export_csv(store::Database&, const std::filesystem::path& folder);
+
+struct NsysPart {
+  std::int64_t measurement = 0;
+  std::string file;  // "ddp-n4-r0.sqlite", as a database of several measurements names it
+};
+std::vector<NsysPart> nsys_parts(store::Database&);  // in the order of the measurements
+
+struct NsysSummary {
+  std::int64_t files = 0, events = 0, kernels = 0;
+};
+
+// What Nsight Systems' SQLite exports hold, a file a measurement: `out` itself where the database has one measurement,
+// else in the folder `out` as nsys_parts() names them. Times are ns on rank 0's clock from the measurement's first
+// event on. Further columns and tables hold what restores the database; docs/export-nsys.md has all of them. Memory
+// does not grow with the trace but for names and threads. The same database gives the same bytes. Throws ExportError,
+// store::DatabaseError.
+NsysSummary export_nsys(store::Database&, const std::filesystem::path& out);
 
 }  // namespace ddpprof::export_

@@ -1,0 +1,69 @@
+// The tables DDPPROF_… of an Nsight-shaped export.
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "analysis/export/nsys/nsys_about.hpp"
+#include "tracer/store/schema.hpp"
+
+namespace ddpprof::export_ {
+namespace {
+
+// Rows of these are in Nsight's tables.
+constexpr std::array<std::string_view, 5> in_nsight_tables{"string", "range", "kernel", "memcpy", "api_call"};
+
+bool has(const store::Table& table, std::string_view column) {
+  return std::ranges::find(table.columns, column, &store::Column::name) != table.columns.end();
+}
+
+// Which rows are the measurement's.
+std::string condition(const store::Table& table, std::int64_t measurement, bool sole) {
+  if (table.name == "measurement") return fmt::format("id = {}", measurement);
+  if (has(table, "measurement_id")) return fmt::format("(measurement_id = {} OR measurement_id IS NULL)", measurement);
+  if (has(table, "shard_id")) return "shard_id IN (SELECT shard_id FROM place)";
+  if (has(table, "step_id"))
+    return "EXISTS (SELECT 1 FROM source.step s JOIN place p ON p.shard_id = s.shard_id WHERE s.id = t.step_id)";
+  if (sole || table.name == "meta") return "1";
+  if (table.name == "scenario")
+    return fmt::format("id = (SELECT scenario_id FROM source.measurement WHERE id = {})", measurement);
+  return "0";  // fits, predictions and learning rates rest on all measurements
+}
+
+void keep(NsysFile& file, const store::Table& table, const std::string& where) {
+  std::string declared, selected;
+  for (const store::Column& column : table.columns) {
+    const std::string_view separator = declared.empty() ? "" : ", ";
+    declared += fmt::format("{}\"{}\" {}", separator, column.name, column.type.substr(0, column.type.find(' ')));
+    selected += fmt::format("{}kept(t.\"{}\")", separator, column.name);
+  }
+  file.sql().exec(fmt::format("CREATE TABLE \"DDPPROF_{}\" ({})", table.name, declared));
+  file.sql().exec(fmt::format("INSERT INTO \"DDPPROF_{0}\" SELECT {1} FROM source.\"{0}\" t WHERE {2} ORDER BY t.rowid",
+                              table.name, selected, where));
+}
+
+}  // namespace
+
+void keep_rows(NsysFile& file, std::int64_t measurement, bool sole, std::int64_t base_ns, std::int64_t last_string) {
+  SQLite::Database& sql = file.sql();
+  sql.exec("CREATE TABLE DDPPROF_EXPORT (name TEXT, value INTEGER)");
+  sql.exec(
+      fmt::format("INSERT INTO DDPPROF_EXPORT VALUES ('format', {}), ('schema_version', {}), ('base_ns', {}), "
+                  "('last_string', {})",
+                  nsys_format, store::schema_version, base_ns, last_string));
+  sql.exec(
+      "CREATE TABLE DDPPROF_THREAD_ID (global_tid INTEGER PRIMARY KEY, tid INTEGER);"
+      "INSERT INTO DDPPROF_THREAD_ID SELECT DISTINCT global_tid, tid FROM thread_of "
+      "WHERE global_tid & 0xFFFFFF <> tid ORDER BY global_tid;"
+      "CREATE TABLE DDPPROF_string (id INTEGER PRIMARY KEY, value BLOB);"
+      "INSERT INTO DDPPROF_string SELECT s.id, CAST(s.value AS BLOB) FROM used_string u "
+      "CROSS JOIN source.string s ON s.id = u.id WHERE TYPEOF(kept(s.value)) = 'blob' ORDER BY s.id");
+  for (const store::Table& table : store::tables())
+    if (std::ranges::find(in_nsight_tables, table.name) == in_nsight_tables.end())
+      keep(file, table, condition(table, measurement, sole));
+}
+
+}  // namespace ddpprof::export_

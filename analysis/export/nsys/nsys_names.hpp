@@ -1,0 +1,43 @@
+// Names in an Nsight-shaped export: the table StringIds, and kernels' names as Nsight Systems shows them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "analysis/export/nsys/nsys_file.hpp"
+
+namespace ddpprof::export_ {
+
+// A mangled name in readable form; any other name as it is.
+std::string demangled_kernel(const std::string& name);
+
+// The function's own name: "reduce_kernel" of "void at::native::reduce_kernel<512, …>(…)"; the whole where there is
+// none.
+std::string_view kernel_base_name(std::string_view demangled);
+
+// A call's name by CUPTI's callback id, as far as calls of training are concerned, else "runtime call 165".
+std::string cuda_call_name(std::string_view domain, std::int64_t callback_id);
+
+// Fills StringIds: the database's strings that a measurement needs under the numbers they have there, what else is
+// needed under numbers above. Temporary tables: used_string(id), kernel_name(id, demangled, short, mangled),
+// call_name(domain, cbid, id).
+class NsysNames {
+ public:
+  // `all`: also strings that nothing refers to. After nsys_places.hpp's tables.
+  NsysNames(NsysFile&, bool all);
+  std::int64_t id_of(const std::string& text);
+  std::int64_t last_of_database() const { return last_; }  // numbers above are not the database's
+
+ private:
+  void use_strings(bool all);
+  void name_kernels();
+  void name_calls();
+
+  NsysFile& file_;
+  std::int64_t last_ = 0, next_ = 1;
+  std::unordered_map<std::string, std::int64_t> added_;
+};
+
+}  // namespace ddpprof::export_
