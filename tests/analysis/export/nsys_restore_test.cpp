@@ -1,0 +1,167 @@
+// What is exported in Nsight Systems' shape comes back: row by row by what the file holds beside it, and in its figures
+// when it is read as anybody's.
+#include <gmock/gmock.h>
+
+#include "analysis/import/load/import.hpp"
+#include "analysis/import/own/nsys.hpp"
+#include "tests/analysis/export/nsys_recorded.hpp"
+#include "tests/analysis/import/own/round_trip.hpp"
+
+namespace ddpprof::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class NsysRestore : public RoundTrip {
+ protected:
+  fs::path exported(store::Database& database, const std::string& name) const {
+    export_::export_nsys(database, folder_ / name);
+    return folder_ / name;
+  }
+  store::Database restored(const std::vector<fs::path>& files, const std::string& name = "restored.db") const {
+    store::Database database = empty(name);
+    import::restore_nsys(database, files);
+    database.finish_load();
+    return database;
+  }
+  std::vector<fs::path> parts(store::Database& database, const fs::path& folder) const {
+    std::vector<fs::path> files;
+    for (const export_::NsysPart& part : export_::nsys_parts(database)) files.push_back(folder / part.file);
+    return files;
+  }
+  // Into a database that measurement 2 alone is left of.
+  static void keep_second(store::Database& database) {
+    SQLite::Database& sql = database.sql();
+    for (const char* table : {"phase", "grad_ready"})
+      sql.exec(std::string("DELETE FROM ") + table +
+               " WHERE step_id NOT IN (SELECT st.id FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE "
+               "sh.measurement_id = 2)");
+    for (const store::Table& table : store::tables())
+      for (const store::Column& column : table.columns)
+        if (column.name == "shard_id")
+          sql.exec("DELETE FROM \"" + std::string(table.name) +
+                   "\" WHERE shard_id NOT IN (SELECT id FROM shard WHERE measurement_id = 2)");
+    sql.exec("DELETE FROM shard WHERE measurement_id <> 2; DELETE FROM measurement WHERE id <> 2");
+  }
+};
+
+TEST_F(NsysRestore, EveryRowOfEveryTableComesBackInItsOrder) {
+  store::Database database = filled(folder_ / "source.db");
+  keep_second(database);
+  const fs::path file = exported(database, "sole.sqlite");
+  EXPECT_EQ(rows(file, "SELECT COUNT(*) FROM NVTX_EVENTS WHERE ddpprof_start_ns NOT NULL"),
+            rows(folder_ / "source.db", "SELECT COUNT(*) FROM range"))
+      << "both clocks drift";
+  store::Database again = restored({file});
+  expect_equal(again, database, true);
+  again.check();
+}
+
+TEST_F(NsysRestore, ExportedAgainItIsTheSameFile) {
+  for (const bool drifts : {true, false}) {
+    store::Database database = filled(folder_ / "source.db");
+    keep_second(database);
+    if (!drifts) database.sql().exec("UPDATE shard SET clock_drift_ppb = 0");
+    const fs::path file = exported(database, "sole.sqlite");
+    if (!drifts) {
+      EXPECT_THAT(rows(file, "SELECT COUNT(ddpprof_start_ns) FROM NVTX_EVENTS"), ElementsAre("0"));
+    }
+    store::Database again = restored({file});
+    const fs::path second = exported(again, "second.sqlite");
+    EXPECT_TRUE(bytes_of(file) == bytes_of(second)) << drifts;
+  }
+}
+
+TEST_F(NsysRestore, SeveralMeasurementsComeBackTogetherOrAlone) {
+  store::Database database = filled(folder_ / "source.db");
+  const fs::path folder = exported(database, "several");
+  const std::vector<fs::path> files = parts(database, folder);
+  ASSERT_EQ(files.size(), 5U);
+  store::Database again = restored(files);
+  // They rest on all measurements, of which a file has one.
+  database.sql().exec("DELETE FROM fit; DELETE FROM prediction; DELETE FROM learning_rate");
+  expect_equal(again, database, false);  // a table's rows are in the order of their measurements
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    store::Database one = restored({files[i]}, "one.db");
+    const fs::path second = exported(one, "second.sqlite");
+    EXPECT_TRUE(bytes_of(files[i]) == bytes_of(second)) << files[i];
+    SQLite::Statement measurement(one.sql(), "SELECT MIN(id), COUNT(*) FROM measurement");
+    ASSERT_TRUE(measurement.executeStep());
+    EXPECT_EQ(measurement.getColumn(0).getInt(), static_cast<int>(i) + 1) << "under the number that it had";
+    EXPECT_EQ(measurement.getColumn(1).getInt(), 1);
+  }
+}
+
+TEST_F(NsysRestore, ThreadsAndProcessesOfStrangeNumbersComeBack) {
+  store::Database database = recorded_training(folder_ / "source.db");
+  database.sql().exec(
+      "UPDATE shard SET pid = 5000000000; UPDATE range SET tid = -3 WHERE depth = 1;"
+      "UPDATE api_call SET tid = 140000000000000 WHERE cbid = 211");
+  const fs::path file = exported(database, "strange.sqlite");
+  store::Database again = restored({file});
+  expect_equal(again, database, true);
+}
+
+TEST_F(NsysRestore, FilesOfDifferentDatabasesAndEditedOnesAreRefused) {
+  store::Database database = recorded_training(folder_ / "source.db");
+  const fs::path file = exported(database, "one.sqlite");
+  EXPECT_TRUE(import::is_own_nsys_export(file));
+  EXPECT_FALSE(import::is_own_nsys_export(folder_ / "source.db"));
+  const auto refused = [&](const std::vector<fs::path>& files) {
+    store::Database into = empty();
+    std::string why;
+    try {
+      import::restore_nsys(into, files);
+    } catch (const import::OwnExportError& error) {
+      why = error.what();
+    }
+    for (const auto& [table, found] : contents(into, true)) EXPECT_TRUE(why.empty() || found.empty()) << table;
+    return why;
+  };
+  database.sql().exec("UPDATE string SET value = 'other' WHERE id = 1");
+  const fs::path other = exported(database, "other.sqlite");
+  EXPECT_THAT(refused({file, other}), HasSubstr("other.sqlite, table string, row 1: "));
+  EXPECT_THAT(refused({file, file}), HasSubstr("table measurement, row 1: "));
+  const auto edited = [&](const std::string& sql) {
+    const fs::path copy = folder_ / "edited.sqlite";
+    fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+    SQLite::Database(copy.string(), SQLite::OPEN_READWRITE).exec(sql);
+    return refused({copy});
+  };
+  EXPECT_THAT(edited("DELETE FROM StringIds WHERE id = 1"), HasSubstr("refers to no row of table string"));
+  EXPECT_THAT(edited("DROP TABLE DDPPROF_step"), HasSubstr("DDPPROF_step"));
+  EXPECT_THAT(edited("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 'x'"), HasSubstr("table kernel, row 1: "));
+  EXPECT_THAT(edited("UPDATE DDPPROF_EXPORT SET value = 999 WHERE name = 'schema_version'"), HasSubstr("999"));
+  EXPECT_THAT(edited("UPDATE DDPPROF_EXPORT SET value = 2 WHERE name = 'format'"), HasSubstr("format 2"));
+  EXPECT_EQ(edited("SELECT 1"), "");
+}
+
+// As the reader of Nsight Systems' files sees it, which knows nothing of our tables.
+TEST_F(NsysRestore, ReadAsAnybodysTheFiguresAreTheSame) {
+  store::Database database = recorded_training(folder_ / "source.db");
+  const fs::path file = exported(database, "training.sqlite");
+  store::Database read = empty("read.db");
+  import::ImportOptions options;
+  options.files = {file};
+  options.temporary_folder = folder_;
+  const import::ImportResult result = import::import_traces(read, options);
+  EXPECT_EQ(result.ranks, 2);
+  EXPECT_EQ(result.steps, 2);
+  EXPECT_THAT(rows(folder_ / "read.db",
+                   "SELECT sh.rank, st.kind, COUNT(*) FROM step st JOIN shard sh ON sh.id = st.shard_id GROUP BY 1, 2"),
+              ElementsAre("0|measured|1", "1|measured|1"));
+  // Device 0: compute 1000 + 200 + 1000, NCCL 3000 of which 1000 lie beside compute.
+  EXPECT_THAT(rows(folder_ / "read.db",
+                   "SELECT sh.rank, d.compute_ns, d.communication_ns, d.overlapped_ns, d.kernels, d.collective_kernels "
+                   "FROM device_time d JOIN shard sh ON sh.id = d.shard_id WHERE d.name = 'all' ORDER BY 1"),
+              ElementsAre("0|2200|3000|1000|3|1", "1|1000|0|0|1|0"));
+  EXPECT_THAT(rows(folder_ / "read.db",
+                   "SELECT s.value, SUM(k.count), SUM(k.total_ns) FROM kernel_summary k JOIN string s ON s.id = "
+                   "k.name_id WHERE k.kind IN ('compute', 'communication') GROUP BY 1 ORDER BY 1"),
+              ElementsAre("add(float*)|4|3200", std::string(nccl_kernel) + "|1|3000"));
+}
+
+}  // namespace
+}  // namespace ddpprof::test
