@@ -127,6 +127,9 @@ TEST_F(StepTableImport, TextsAreToldApart) {
                             "[1,0]<stdout>:# Collective test\n"
                             "[1,0]<stdout>:#  size  count  type  redop  time  algbw  busbw\n")),
             TextKind::nccl_log);
+  EXPECT_EQ(text_kind(write("bare.txt", "33554432 8388608 float sum 19902 1.69 2.53\n")), TextKind::nccl_log);
+  EXPECT_EQ(text_kind(write("tag.txt", "0:   8   2 bfloat16 sum -1 19.2 0.0 0.0\n")), TextKind::nccl_log);
+  EXPECT_EQ(text_kind(write("lines.txt", "12 34 apples\n\n0:\n5\n")), TextKind::neither);
   EXPECT_EQ(text_kind(write("f.txt", "dear reader,\nworkers of the world\n")), TextKind::neither);
   EXPECT_EQ(text_kind(write("g.txt", std::string("workers,\0nodes\n", 15))), TextKind::neither);
   EXPECT_EQ(text_kind(write("h.txt", "")), TextKind::neither);
