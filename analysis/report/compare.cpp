@@ -4,8 +4,11 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "analysis/report/compare_kernels.hpp"
 #include "analysis/report/compare_parts.hpp"
 #include "analysis/report/units.hpp"
 #include "tracer/store/database.hpp"
@@ -47,6 +50,11 @@ bool sweeps_alone(const Source& file) {
   });
 }
 
+bool imports_alone(const Source& file) {
+  return !file.configurations.empty() &&
+         std::ranges::all_of(file.configurations, [](const Configuration& c) { return c.kind == "import"; });
+}
+
 // Why no configuration is in both files, and what to do.
 std::string nothing_in_common(const Source& a, const Source& b) {
   const bool in_a = sweeps_alone(a), in_b = sweeps_alone(b);
@@ -57,6 +65,10 @@ std::string nothing_in_common(const Source& a, const Source& b) {
         in_a && in_b ? "both hold"
         : in_a       ? "A holds"
                      : "B holds");
+  }
+  if (imports_alone(a) && imports_alone(b)) {
+    return "No import of one file is like one of the other in strategy, N, batch and accumulation, with steps in both "
+           "or in neither: there is nothing to compare. What each holds: ddpprof report FILE.db --report imported.";
   }
   return "No configuration (model, strategy, N, batch) was measured in both files: there is nothing to compare. "
          "Measure one of them again with the other's scenario.";
@@ -80,7 +92,8 @@ std::string text_of(const Table& table, const Row& row, const std::string& colum
   return "";
 }
 
-Table compare_answer_table(const Source& a, const Source& b, const Paired& paired, const std::vector<Difference>& all) {
+Table compare_answer_table(const Source& a, const Source& b, const Paired& paired, const std::vector<Difference>& all,
+                           const std::vector<KernelDifference>& kernels) {
   Table table;
   table.name = "compare_answer";
   table.title = "In words";
@@ -103,6 +116,14 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired& paire
     }
     table.rows.push_back({cannot_tell, d.pair->about, range + d.why});
   }
+  for (const Pair& pair : paired.both) {
+    if (const std::string text = kernels_sentence(kernels, pair); !text.empty())
+      table.rows.push_back({different, pair.about, "on the devices: " + text});
+    if (!pair.has_steps())
+      table.rows.push_back({cannot_tell, pair.about,
+                            "neither trace has steps: of whole traces compare_kernels says what the devices ran"});
+    if (!pair.despite.empty()) table.rows.push_back({"note", pair.about, pair.despite});
+  }
   if (!same.empty())
     table.rows.push_back({no_difference, listed(same), "the step takes as long in B as in A, within ± 10 %"});
   if (paired.both.empty()) table.rows.push_back({cannot_tell, "", table.empty});
@@ -124,13 +145,17 @@ Report compare(store::Database& a, store::Database& b, const std::vector<KeyDiff
   const Paired paired = pair_up(in_a, in_b);
   const std::vector<Difference> all = differences(paired, stopped);
   if (stopped()) return {};
+  const std::vector<KernelDifference> kernels = kernel_differences(in_a, in_b, paired, stopped);
+  if (stopped()) return {};
+  Table collectives = compare_collectives_table(in_a, in_b, paired, stopped);
+  if (stopped()) return {};
   return {"compare",
           "Comparison",
-          {compare_answer_table(in_a, in_b, paired, all),
+          {compare_answer_table(in_a, in_b, paired, all, kernels),
            compare_files_table(in_a, a.path().string(), in_b, b.path().string()), compare_time_table(all),
-           compare_throughput_table(all), compare_settings_table(in_a, in_b, paired, scenario_differences),
-           only_in_one_table(paired), compare_fits_table(in_a, in_b), compare_parameters_table(in_a, in_b),
-           compare_notices_table(in_a, in_b)}};
+           compare_throughput_table(all), compare_kernels_table(kernels), std::move(collectives),
+           compare_settings_table(in_a, in_b, paired, scenario_differences), only_in_one_table(paired),
+           compare_fits_table(in_a, in_b), compare_parameters_table(in_a, in_b), compare_notices_table(in_a, in_b)}};
 }
 
 }  // namespace ddpprof::report

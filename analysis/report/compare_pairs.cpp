@@ -1,4 +1,6 @@
 // Which configuration of one file is compared with which of the other, and what each pair is called.
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +20,52 @@ auto identity(const Configuration& c) {
   return std::tie(c.kind, c.model, c.strategy, c.world_size, c.batch_per_worker, c.accumulation);
 }
 
+bool import(const Configuration& c) { return c.kind == "import"; }
+
+// An import's model is called as its file is, and many traces do not say how many samples a step trains on.
+bool comparable(const Configuration& a, const Configuration& b) {
+  if (!import(a) || !import(b)) return !a.measured.empty() && !b.measured.empty() && identity(a) == identity(b);
+  return a.measured.empty() == b.measured.empty() && a.strategy == b.strategy && a.world_size == b.world_size &&
+         a.accumulation == b.accumulation &&
+         (a.batch_per_worker == b.batch_per_worker || a.batch_per_worker == 0 || b.batch_per_worker == 0);
+}
+
+// Why they are compared although they are not called alike; "" where they are.
+std::string despite(const Configuration& a, const Configuration& b) {
+  if (a.model == b.model && a.batch_per_worker == b.batch_per_worker) return "";
+  std::string text;
+  if (a.model != b.model) {
+    text = fmt::format(
+        "A's model is called {} and B's {}: imports are called as their files are, or as --model says, and compared "
+        "by strategy and N; ",
+        a.model, b.model);
+    if (a.parameter_count > 0 && a.parameter_count == b.parameter_count)
+      text += fmt::format("both have {} parameters", a.parameter_count);
+    else if (a.parameter_count > 0 && b.parameter_count > 0)
+      text +=
+          fmt::format("A has {} parameters and B {}: these may be other models", a.parameter_count, b.parameter_count);
+    else
+      text += "how many parameters they have is not known of both";
+  }
+  if (a.batch_per_worker != b.batch_per_worker)
+    text += fmt::format("{}{} does not say how many samples a step trains on: they may be other workloads",
+                        text.empty() ? "" : "; ", a.batch_per_worker == 0 ? "A" : "B");
+  return text;
+}
+
 int likeness(const Configuration& a, const Configuration& b) {
-  return 4 * (a.device == b.device) + 3 * (a.precision == b.precision) + 2 * (a.backend == b.backend) +
-         (a.threads_per_rank == b.threads_per_rank) + (a.cores == b.cores) + (a.nodes == b.nodes) +
-         (a.parameter_count == b.parameter_count);
+  return 16 * (a.model == b.model) + 8 * (a.batch_per_worker == b.batch_per_worker) + 4 * (a.device == b.device) +
+         3 * (a.precision == b.precision) + 2 * (a.backend == b.backend) + (a.threads_per_rank == b.threads_per_rank) +
+         (a.cores == b.cores) + (a.nodes == b.nodes) + (a.parameter_count == b.parameter_count);
+}
+
+// Of imports without steps: how long their devices were traced, mean over the ranks.
+double traced_s(const Source& source, const Configuration& c) {
+  SQLite::Statement query(source.db,
+                          "SELECT AVG(d.span_ns) FROM device_time d JOIN shard sh ON sh.id = d.shard_id WHERE d.name = "
+                          "'all' AND sh.measurement_id = ?");
+  query.bind(1, c.measurements.front());
+  return query.executeStep() ? query.getColumn(0).getDouble() / 1e9 : 0.0;
 }
 
 double median_step_s(const Configuration& c) {
@@ -67,6 +111,7 @@ void name(std::vector<Pair>& pairs) {
 }  // namespace
 
 Paired pair_up(const Source& a, const Source& b) {
+  const auto shown = [](const Configuration& c) { return import(c) || !c.measured.empty(); };
   struct Candidate {
     int alike;
     std::size_t in_a, in_b;
@@ -75,8 +120,7 @@ Paired pair_up(const Source& a, const Source& b) {
   for (std::size_t i = 0; i < a.configurations.size(); ++i) {
     for (std::size_t j = 0; j < b.configurations.size(); ++j) {
       const Configuration &of_a = a.configurations[i], &of_b = b.configurations[j];
-      if (!of_a.measured.empty() && !of_b.measured.empty() && identity(of_a) == identity(of_b))
-        candidates.push_back({likeness(of_a, of_b), i, j});
+      if (comparable(of_a, of_b)) candidates.push_back({likeness(of_a, of_b), i, j});
     }
   }
   // The most alike of all first: A's first configuration must not take the one that fits its second better.
@@ -92,14 +136,18 @@ Paired pair_up(const Source& a, const Source& b) {
   Paired paired;
   for (std::size_t i = 0; i < a.configurations.size(); ++i) {
     const Configuration& c = a.configurations[i];
-    if (c.measured.empty()) continue;
-    if (const auto other = taken.find(i); other != taken.end())
-      paired.both.push_back({&c, &b.configurations[other->second], "", median_step_s(c)});
-    else
+    if (!shown(c)) continue;
+    if (const auto other = taken.find(i); other != taken.end()) {
+      const Configuration& in_b = b.configurations[other->second];
+      const double step_s =
+          c.measured.empty() ? reading(a, [&](const Source& source) { return traced_s(source, c); }) : median_step_s(c);
+      paired.both.push_back({&c, &in_b, "", step_s, despite(c, in_b)});
+    } else {
       paired.only_a.push_back(&c);
+    }
   }
   for (std::size_t j = 0; j < b.configurations.size(); ++j)
-    if (!b.configurations[j].measured.empty() && !taken_of_b.contains(j)) paired.only_b.push_back(&b.configurations[j]);
+    if (shown(b.configurations[j]) && !taken_of_b.contains(j)) paired.only_b.push_back(&b.configurations[j]);
   name(paired.both);
   return paired;
 }

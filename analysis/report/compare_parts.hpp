@@ -15,12 +15,16 @@
 namespace ddpprof::report {
 
 // A configuration that both files measured: equal in model, strategy, N, batch and accumulation; where a file has
-// several such, those that are alike in most of the rest, the most alike of all first.
+// several such, those that are alike in most of the rest, the most alike of all first. Imports are compared whatever
+// their models are called, and where one does not say its batch; those without a step with each other.
 struct Pair {
   const Configuration* a = nullptr;
   const Configuration* b = nullptr;
   std::string about;    // "ddp N=4", with the model, the batch, the cores… where that is not enough
-  double step_a_s = 0;  // A's median step
+  double step_a_s = 0;  // A's median step; of imports without steps how long A's devices were traced
+  std::string despite;  // in what they differ and are compared all the same; "" mostly
+
+  bool has_steps() const { return !a->measured.empty(); }
 };
 
 struct Paired {
@@ -28,6 +32,14 @@ struct Paired {
   std::vector<const Configuration*> only_a, only_b;
 };
 Paired pair_up(const Source& a, const Source& b);
+
+// Two runs of the same thing may differ by so much; where a file has one repeat, less is not called a difference, and
+// an interval wider than this does not show that there is none.
+inline constexpr double run_to_run = 0.10;
+// A time that some steps lack has no ratio: it must lie within so much of a step for "no difference shown".
+inline constexpr double negligible_of_step = 0.01;
+
+struct KernelDifference;
 
 struct Difference {
   const Pair* pair = nullptr;
@@ -37,6 +49,17 @@ struct Difference {
   std::string verdict, why;
   double of_step() const;  // (B - A) / A's step
 };
+
+// A time's samples of A and of B, in seconds a step, by repeat; none where both medians are 0 (compare_judge.cpp).
+using Samples = std::vector<std::vector<double>>;
+std::optional<Difference> judged(const Pair&, std::string what, const Samples& in_a, const Samples& in_b);
+
+// As above, of what a device did: of 3 to 5 steps, where order statistics reach no 95 %, the interval is Student's of
+// the difference of mean logarithms (Welch's and Satterthwaite's degrees of freedom), as durations on a device scatter
+// little and by chance. Of more than 200 steps in a repeat neighbours are taken together, by their median.
+std::optional<Difference> judged_work(const Pair&, std::string what, const Samples& in_a, const Samples& in_b);
+
+std::vector<double> joined(const Samples&);
 
 // Every time of every pair that is not zero in both files: different ones first, then what cannot be told, then
 // where no difference shows; in each the largest part of a step on top. Empty once `stopped` says so.
@@ -52,10 +75,21 @@ auto reading(const Source& source, Read&& read) {
   }
 }
 
-Table compare_answer_table(const Source& a, const Source& b, const Paired&, const std::vector<Difference>&);
+Table compare_answer_table(const Source& a, const Source& b, const Paired&, const std::vector<Difference>&,
+                           const std::vector<KernelDifference>&);
 Table compare_time_table(const std::vector<Difference>&);
 Table compare_throughput_table(const std::vector<Difference>&);
 Table only_in_one_table(const Paired&);
+
+// What the devices ran, or the hosts of traces without devices (compare_kernels.cpp).
+std::vector<KernelDifference> kernel_differences(const Source& a, const Source& b, const Paired&,
+                                                 const std::function<bool()>& stopped);
+Table compare_kernels_table(const std::vector<KernelDifference>&);
+// "gemm (grid 2, block 128) +1.0 ms a step (10 %), …": those that differ for sure and most; "" where none does.
+std::string kernels_sentence(const std::vector<KernelDifference>&, const Pair&);
+
+// Collectives by operation and size (compare_collectives.cpp).
+Table compare_collectives_table(const Source& a, const Source& b, const Paired&, const std::function<bool()>& stopped);
 
 // What else differs between the two (compare_runs.cpp).
 Table compare_files_table(const Source& a, const std::string& path_a, const Source& b, const std::string& path_b);

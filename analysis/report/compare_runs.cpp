@@ -52,7 +52,8 @@ Settings json_settings(const Source& source, const Configuration& c, const char*
 }
 
 Settings machine_settings(const Configuration& c) {
-  return {{"device", c.device},
+  return {{"model", c.model},
+          {"device", c.device},
           {"backend", c.backend},
           {"precision", c.precision},
           {"threads per rank", std::to_string(c.threads_per_rank)},

@@ -168,8 +168,8 @@ Table tensorboard_table(const Source& source) {
   table.title = "Devices by annotated step, by the TensorBoard plugin's rule";
   table.note =
       "The distributed view's definitions: computation = kernels − overlap, communication = collectives − overlap, "
-      "other = the rest of the step. By union and intersection of intervals; the plugin's own figures count overlaps "
-      "more than once where streams run beside each other.";
+      "other = the rest of the step. By union and intersection of intervals; the plugin itself takes NCCL's "
+      "kernels for computation where they do not carry their annotation's id, and then reports other figures.";
   table.empty = "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
   table.columns = {text("model", "model", true),
                    count("measurement", "measurement"),

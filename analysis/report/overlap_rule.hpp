@@ -14,7 +14,8 @@ enum class OverlapRule {
   // step, are not repeated. https://hta.readthedocs.io
   hta,
   // The PyTorch Profiler's TensorBoard plugin, distributed view: computation and communication are each what the other
-  // does not overlap, the overlap stands beside them. By its definitions; its own figures are wrong on some traces.
+  // does not overlap, the overlap stands beside them. By its definitions; its own figures are wrong where it does not
+  // find NCCL's kernels (docs/report.md).
   tensorboard,
 };
 
