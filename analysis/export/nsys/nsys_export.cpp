@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <map>
 #include <set>
@@ -34,6 +35,12 @@ NsysCounts write_file(const std::filesystem::path& path, const std::filesystem::
   keep_rows(file, measurement, sole, base_ns, names.last_of_database());
   file.finish();
   return counts;
+}
+
+// The trace database is only read.
+bool is_of_writing(int code) {
+  return (code & 0xff) == SQLITE_FULL || code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_TRUNCATE ||
+         code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_CLOSE;
 }
 
 }  // namespace
@@ -82,6 +89,8 @@ NsysSummary export_nsys(store::Database& database, const std::filesystem::path& 
     }
     return summary;
   } catch (const SQLite::Exception& exception) {
+    if (is_of_writing(exception.getExtendedErrorCode()))
+      throw ExportError(out.string() + ": cannot be written: " + exception.what() + "; is the disk full?");
     throw store::translate(exception, database.path());
   }
 }

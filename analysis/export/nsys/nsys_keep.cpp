@@ -55,6 +55,9 @@ void keep_rows(NsysFile& file, std::int64_t measurement, bool sole, std::int64_t
                   "('last_string', {})",
                   nsys_format, store::schema_version, base_ns, last_string));
   sql.exec(
+      "CREATE TABLE DDPPROF_RANK (globalPid INTEGER, rank INTEGER, shard_id INTEGER);"
+      "INSERT INTO DDPPROF_RANK SELECT global_pid, rank, shard_id FROM place ORDER BY rank, shard_id");
+  sql.exec(
       "CREATE TABLE DDPPROF_THREAD_ID (global_tid INTEGER PRIMARY KEY, tid INTEGER);"
       "INSERT INTO DDPPROF_THREAD_ID SELECT DISTINCT global_tid, tid FROM thread_of "
       "WHERE global_tid & 0xFFFFFF <> tid ORDER BY global_tid;"

@@ -1,8 +1,10 @@
 // The export in Nsight Systems' shape, asked by plain SQLite what its readers ask.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "analysis/export/export.hpp"
@@ -122,6 +124,10 @@ TEST_F(NsysExport, ProcessesThreadsAndDevices) {
                    "SELECT c.pid, c.cudaId, g.name, g.id FROM TARGET_INFO_GPU g JOIN TARGET_INFO_CUDA_DEVICE c "
                    "ON c.gpuId = g.id ORDER BY 1"),
               ElementsAre("100|0|Some GPU|0", "101|1|Some GPU|1"));
+  EXPECT_THAT(rows(file_,
+                   "SELECT r.rank, SUM(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN DDPPROF_RANK r "
+                   "ON r.shard_id = k.ddpprof_shard AND r.globalPid = k.globalPid GROUP BY 1"),
+              ElementsAre("0|5200", "1|1000"));
   EXPECT_THAT(rows(file_, "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV ORDER BY name"),
               ElementsAre("CpuCores|2", "Hostname|node", "NvDriverVersion|580.95"));
 }
@@ -243,6 +249,27 @@ TEST_F(NsysExport, WhatCannotBeWrittenIsToldAndLeavesNothing) {
   store::Database empty = store::Database::create(folder_ / "empty.db");
   EXPECT_THROW(export_::export_nsys(empty, folder_ / "empty.sqlite"), export_::ExportError);
   EXPECT_FALSE(fs::exists(folder_ / "empty.sqlite"));
+}
+
+TEST_F(NsysExport, AFullDiskIsToldOfTheExportAndLeavesNothing) {
+  store::Database database = test::recorded_training(folder_ / "training.db");
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit little = before;
+  little.rlim_cur = 32768;  // a file may grow no further, as if the disk were full
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  std::string why;
+  try {
+    export_::export_nsys(database, file_);
+  } catch (const export_::ExportError& error) {
+    why = error.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_THAT(why, testing::HasSubstr(file_.string() + ": cannot be written"));
+  EXPECT_FALSE(fs::exists(file_));
+  EXPECT_FALSE(fs::exists(file_.string() + ".partial"));
 }
 
 }  // namespace
