@@ -7,6 +7,7 @@
 
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/trace/backwards.hpp"
+#include "analysis/import/trace/checked.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -31,7 +32,8 @@ std::optional<std::int64_t> step_number(std::string_view name) {
   std::int64_t number = 0;
   const char* end = name.data() + name.size();
   const auto [stop, error] = std::from_chars(name.data() + hash + 1, end, number);
-  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+  return error == std::errc{} && stop == end && number >= 0 && number < most_steps ? std::optional(number)
+                                                                                   : std::nullopt;
 }
 
 }  // namespace
@@ -110,9 +112,11 @@ void KinetoReader::event(const Event& event, std::uint64_t offset) {
   if (event.name.empty()) return refuse("an event without a name", offset);
   if (*event.duration_ns < 0) return refuse("a negative duration", offset);
   Span time{*event.start_ns, 0};
-  if (*event.start_ns < 0 || __builtin_add_overflow(*event.start_ns, *event.duration_ns, &time.end_ns))
+  if (*event.start_ns < 0 || __builtin_add_overflow(*event.start_ns, *event.duration_ns, &time.end_ns) ||
+      !sound_time(time.start_ns, time.end_ns))
     return refuse("a time that cannot be", offset);
   ++taken_;
+  offset_ = offset;
   switch (kind) {
     case Kind::kernel:
     case Kind::copy:
@@ -134,29 +138,28 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   // AMD's traces call a kernel by its launch and name it in `args`.
   const std::string_view name = arguments.kernel.empty() ? event.name : arguments.kernel;
   raw.slice.name = rank_.names.intern(name);
-  raw.slice.device = static_cast<std::int32_t>(arguments.device ? *arguments.device : number_of(event.pid));
-  raw.slice.stream = static_cast<std::int32_t>(arguments.stream ? *arguments.stream : number_of(event.tid));
+  raw.slice.device = short_number(arguments.device ? *arguments.device : number_of(event.pid));
+  raw.slice.stream = short_number(arguments.stream ? *arguments.stream : number_of(event.tid));
   raw.slice.work = kind == Kind::copy ? Work::copy : kind == Kind::set ? Work::set : Work::compute;
   if (kind == Kind::kernel && is_collective_kernel(name)) raw.slice.work = Work::communication;
   raw.correlation = arguments.correlation.value_or(-1);
   raw.grid = arguments.grid;
   raw.block = arguments.block;
-  raw.registers = arguments.registers.value_or(0);
-  raw.shared_bytes = arguments.shared_bytes.value_or(0);
-  raw.bytes = arguments.bytes.value_or(0);
+  raw.registers = size_in(arguments.registers);
+  raw.shared_bytes = size_in(arguments.shared_bytes);
+  raw.bytes = size_in(arguments.bytes);
   rank_.slices.add(raw.slice, arguments.correlation ? arguments.correlation : arguments.external_id);
   raw_.slice(raw);
   if (raw.slice.work != Work::communication) return;
   CollectiveRun run;
   run.time = time;
   run.op = collective_op(arguments.collective.empty() ? name : arguments.collective);
-  run.bytes = bytes_of(std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0)),
-                       element_bytes(arguments.dtype));
+  run.bytes = message_bytes(arguments);
   run.correlation = arguments.correlation;
   run.external_id = arguments.external_id;
   run.sequence = arguments.collective_sequence;
   run.group = group_of(event);
-  run.group_size = arguments.group_size.value_or(0);
+  run.group_size = group_size(arguments);
   run.stream = raw.slice.stream;
   rank_.runs.push_back(run);
 }
@@ -254,13 +257,12 @@ void KinetoReader::mark(const Event& event, Span time) {
   if (is_forward_operation(name)) rank_.forward_ops.push({time.start_ns, time.end_ns});
   if (name.starts_with("aten::") && !arguments.input_shapes.empty())
     if (const std::optional<std::int64_t> batch = batch_of(name, arguments.input_shapes))
-      batches_.emplace_back(time.start_ns, *batch);
+      add_batch(time.start_ns, *batch);
 }
 
 void KinetoReader::host_collective(const Event& event, Span time, bool by_backend) {
   const Event::Arguments& arguments = event.arguments;
-  std::int64_t bytes = bytes_of(std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0)),
-                                element_bytes(arguments.dtype));
+  std::int64_t bytes = message_bytes(arguments);
   std::int64_t elements = 0;
   if (bytes == 0)
     if (const std::optional<FirstInput> input = first_input(arguments.input_shapes, arguments.input_types)) {
@@ -275,7 +277,7 @@ void KinetoReader::host_collective(const Event& event, Span time, bool by_backen
     run.bytes = bytes;
     run.external_id = arguments.external_id;
     run.group = group_of(event);
-    run.group_size = arguments.group_size.value_or(0);
+    run.group_size = group_size(arguments);
     run.on_host = true;
     run.unfinished = arguments.unfinished;
     rank_.runs.push_back(run);
@@ -291,9 +293,32 @@ void KinetoReader::host_collective(const Event& event, Span time, bool by_backen
   call.external_id = arguments.external_id;
   call.sequence = arguments.collective_sequence;
   call.group = group_of(event);
-  call.group_size = arguments.group_size.value_or(0);
+  call.group_size = group_size(arguments);
   call.outer = event.name.starts_with("c10d::");
   rank_.calls.push_back(call);
+}
+
+void KinetoReader::doubt_number() { refuse("a size that makes no sense, which counts as not recorded", offset_); }
+
+std::int64_t KinetoReader::size_in(std::optional<std::int64_t> size) {
+  if (!size) return 0;
+  if (*size >= 0 && *size <= most_bytes) return *size;
+  doubt_number();
+  return 0;
+}
+
+std::int64_t KinetoReader::message_bytes(const Event::Arguments& arguments) {
+  const std::int64_t elements = std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
+  const std::int64_t each = element_bytes(arguments.dtype), bytes = bytes_of(elements, each);
+  if (elements < 0 || (bytes == 0 && elements > 0 && each > 0)) doubt_number();
+  return bytes;
+}
+
+std::int64_t KinetoReader::group_size(const Event::Arguments& arguments) {
+  const std::int64_t size = arguments.group_size.value_or(0);
+  if (size >= 0 && size <= most_ranks_of_a_job) return size;
+  doubt_number();
+  return 0;
 }
 
 std::uint32_t KinetoReader::group_of(const Event& event) {
@@ -323,6 +348,12 @@ std::int64_t KinetoReader::number_of(std::string_view id) {
   return odd_ids_.try_emplace(std::string(id), -1 - static_cast<std::int64_t>(odd_ids_.size())).first->second;
 }
 
+// Addresses may stand for streams: each gets a number of its own that fits.
+std::int32_t KinetoReader::short_number(std::int64_t number) {
+  if (number < INT32_MIN || number > INT32_MAX) number = number_of(std::to_string(number) + " is too long");
+  return static_cast<std::int32_t>(std::max<std::int64_t>(number, INT32_MIN));
+}
+
 void KinetoReader::member(std::string_view key, std::string_view text, std::uint64_t offset) {
   const json value = json::parse(text, nullptr, false);
   if (value.is_discarded()) return refuse("a member that is not JSON", offset);
@@ -333,10 +364,9 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
     return found->get<std::int64_t>();
   };
   if (key == "distributedInfo" && value.is_object()) {
-    constexpr std::int64_t most_ranks = std::int64_t{1} << 24;  // beyond any cluster: damage
     const auto within = [&](const char* name, std::int64_t least) {
       std::optional<std::int64_t> number = whole(value, name);
-      if (value.contains(name) && (!number || *number < least || *number > most_ranks)) {
+      if (value.contains(name) && (!number || *number < least || *number > most_ranks_of_a_job)) {
         refuse("a distributedInfo whose rank or world_size makes no sense", offset);
         number.reset();
       }
@@ -355,24 +385,45 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
         if (name != device.end() && name->is_string()) rank_.devices.push_back(name->get<std::string>());
       }
   } else if (key == "baseTimeNanoseconds" && value.is_number_integer()) {
-    rank_.base_ns = value.get<std::int64_t>();
+    const json object{{"base", value}};
+    const std::optional<std::int64_t> base_ns = whole(object, "base");
+    if (!base_ns || *base_ns < 0 || *base_ns >= latest_ns)
+      return refuse("a baseTimeNanoseconds that makes no sense: times are taken as relative", offset);
+    rank_.base_ns = *base_ns;
   } else if ((key == "schemaVersion" || key == "cuda_runtime_version" || key == "cuda_driver_version") &&
              value.is_number_integer()) {
-    rank_.versions[std::string(key)] = std::to_string(value.get<std::int64_t>());
+    rank_.versions[std::string(key)] = value.dump();
   }
+}
+
+std::int64_t KinetoReader::forwards_from_ns() const {
+  std::int64_t from_ns = INT64_MIN;
+  for (const Span& forward : rank_.forwards)
+    if (from_ns == INT64_MIN || forward.start_ns < from_ns) from_ns = forward.start_ns;
+  return from_ns;
+}
+
+// What counts is the first one of the first forward, which a file may hold behind later ones: of those from the first
+// forward seen on one is enough, of those before it the earliest.
+void KinetoReader::add_batch(std::int64_t start_ns, std::int64_t batch) {
+  batches_.try_emplace(start_ns, batch);
+  if (batches_.size() <= most_batches) return;
+  const std::int64_t from_ns = forwards_from_ns();
+  auto later = batches_.lower_bound(from_ns);
+  if (from_ns == INT64_MIN || later == batches_.end())
+    later = std::next(batches_.begin(), most_batches / 2);
+  else
+    ++later;
+  batches_.erase(later, batches_.end());
+  if (batches_.size() > most_batches / 2 + 1)  // the one kept of the first forward stays
+    batches_.erase(std::next(batches_.begin(), most_batches / 2), std::prev(batches_.end()));
 }
 
 void KinetoReader::finish() {
   if (const auto process = processes_.find(rank_.pid); process != processes_.end()) rank_.process = process->second;
   raw_.flush();
   rank_.events = taken_;
-  std::int64_t from_ns = INT64_MIN;
-  for (const Span& forward : rank_.forwards)
-    if (from_ns == INT64_MIN || forward.start_ns < from_ns) from_ns = forward.start_ns;
-  const std::pair<std::int64_t, std::int64_t>* first = nullptr;
-  for (const auto& candidate : batches_)
-    if (candidate.first >= from_ns && (!first || candidate.first < first->first)) first = &candidate;
-  if (first) rank_.batch = first->second;
+  if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) rank_.batch = first->second;
 }
 
 }  // namespace ddpprof::import

@@ -58,21 +58,31 @@ class KinetoReader : public TraceVisitor {
   void host_collective(const Event&, Span, bool by_backend);
   void metadata(const Event&);
   void refuse(std::string_view why, std::uint64_t offset);
+  void doubt_number();  // of the event that is read
+  std::int64_t size_in(std::optional<std::int64_t>);
+  std::int64_t message_bytes(const Event::Arguments&);
+  std::int64_t group_size(const Event::Arguments&);
+  std::int32_t short_number(std::int64_t);
+  void add_batch(std::int64_t start_ns, std::int64_t batch);
+  std::int64_t forwards_from_ns() const;
   std::int64_t number_of(std::string_view id);
   std::uint32_t group_of(const Event&);
+
+  static constexpr std::int64_t most_batches = 4096;
 
   RankTrace& rank_;
   RawCollector& raw_;
   std::map<std::string, Refused> refused_;
   std::map<std::string, std::int64_t> passed_over_;
   std::map<std::string, Kind, std::less<>> kinds_;
-  std::vector<std::pair<std::int64_t, std::int64_t>> batches_;  // start and leading extent of operations on the input
-  std::map<std::string, std::int64_t, std::less<>> odd_ids_;    // pids and tids that are no numbers
-  std::map<std::int64_t, std::string> processes_;               // names by pid
+  std::map<std::int64_t, std::int64_t> batches_;              // leading extent of operations on the input, by start
+  std::map<std::string, std::int64_t, std::less<>> odd_ids_;  // pids and tids that are no numbers
+  std::map<std::int64_t, std::string> processes_;             // names by pid
   std::string last_category_;
   Kind last_kind_ = Kind::unknown;
   std::uint32_t operation_domain_ = 0, annotation_domain_ = 0, python_domain_ = 0;
   std::int64_t taken_ = 0;
+  std::uint64_t offset_ = 0;  // of the event that is read
 };
 
 }  // namespace ddpprof::import

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "analysis/import/trace/checked.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
 
 namespace ddpprof::import {
@@ -97,7 +98,7 @@ std::optional<std::int64_t> batch_of(std::string_view operation, std::string_vie
   const std::optional<std::string_view> shape = shape_at(shapes, place);
   if (!shape) return std::nullopt;
   const std::vector<std::int64_t> extents = whole_numbers(*shape);
-  if (extents.empty() || extents.front() < 1) return std::nullopt;
+  if (extents.empty() || extents.front() < 1 || extents.front() > most_samples) return std::nullopt;
   return extents.front();
 }
 

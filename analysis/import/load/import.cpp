@@ -179,7 +179,7 @@ class Load {
     row.threads_per_rank = 1;
     row.nodes = options_.nodes.value_or(1);
     // How many cores there were is not recorded: enough, so that nothing is put down to crowding.
-    row.cores = options_.cores.value_or((cast.world_size + row.nodes - 1) / row.nodes);
+    row.cores = options_.cores.value_or((cast.world_size - 1) / row.nodes + 1);
     if (row.device == "cpu" && !options_.cores)
       add(std::nullopt, {Severity::warning, "cores_unknown", 1,
                          "how many cores a host has is not recorded: as many as ranks on it are taken for it, and more "
@@ -187,7 +187,7 @@ class Load {
                          "give --cores, and --nodes where ranks ran on several hosts; or predict --sharing dedicated"});
     if (options_.cores)
       row.oversubscription =
-          static_cast<double>((cast.world_size + row.nodes - 1) / row.nodes) / static_cast<double>(*options_.cores);
+          static_cast<double>((cast.world_size - 1) / row.nodes + 1) / static_cast<double>(*options_.cores);
     nlohmann::json versions = nlohmann::json::object();
     for (const auto& [name, version] : file.versions) versions[name] = version;
     if (!file.devices.empty()) versions["device"] = file.devices.front();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 
 void NcclCalls::add_range(std::int64_t tid, std::string_view name, Span time,
@@ -42,10 +44,12 @@ Message NcclCalls::sum(const std::vector<const Range*>& calls) const {
       if (const auto ranks = ranks_.find(*call->communicator); ranks != ranks_.end()) message.ranks = ranks->second;
     }
     if (call->op == CollectiveOp::all_gather || call->op == CollectiveOp::reduce_scatter)
-      bytes *= std::max<std::int64_t>(1, message.ranks);
-    (call->receives ? received : sent) += bytes;
+      bytes = product_of({bytes, std::max<std::int64_t>(1, message.ranks)});
+    std::int64_t& side = call->receives ? received : sent;
+    side = sum_of(side, bytes);
   }
   message.bytes = std::max(sent, received);
+  if (message.bytes > most_bytes) message.bytes = 0;  // no message is that large
   return message;
 }
 

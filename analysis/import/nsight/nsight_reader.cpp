@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -87,10 +89,27 @@ std::optional<Span> NsightReader::time_of(const Scan& scan, std::string_view tab
   if (!start_ns) return refused("an event without a start");
   if (!end_ns) return refused("an event without an end");
   if (*end_ns < *start_ns) return refused("an end before its start");
-  // Half of what 64 bits hold: sums and differences of times must stay within.
-  constexpr std::int64_t most_ns = INT64_MAX / 2;
-  if (*start_ns < -most_ns || *end_ns > most_ns) return refused("a time that cannot be");
+  if (*start_ns < earliest_ns || *end_ns >= latest_ns || !sound_time(*start_ns, *end_ns))
+    return refused("a time that cannot be");
   return Span{*start_ns, *end_ns};
+}
+
+void NsightReader::doubt_number(std::string_view table, const Scan& scan) {
+  refuse(table, "a size that makes no sense, which counts as not recorded", scan.rowid());
+}
+
+std::int64_t NsightReader::size_in(const Scan& scan, int column, std::string_view table) {
+  const std::int64_t size = scan.integer(column).value_or(0);
+  if (size >= 0 && size <= most_bytes) return size;
+  doubt_number(table, scan);
+  return 0;
+}
+
+std::int32_t NsightReader::stream_in(const Scan& scan, std::string_view table) {
+  const std::int64_t stream = scan.integer(4).value_or(0);
+  if (stream >= INT32_MIN && stream <= INT32_MAX) return static_cast<std::int32_t>(stream);
+  refuse(table, "a stream's number that is none, which counts as stream 0", scan.rowid());
+  return 0;
 }
 
 std::optional<RankPlace> NsightReader::place_of(const Scan& scan, std::string_view table, int process, int device) {
@@ -188,16 +207,22 @@ void NsightReader::read_kernels() {
     if (!name) name = std::exchange(other, scan.integer(17));
     raw.slice.name = name_of(*rank, name, other, kernels, scan.rowid());
     raw.slice.device = static_cast<std::int32_t>(place->device);
-    raw.slice.stream = static_cast<std::int32_t>(whole(4));
+    raw.slice.stream = stream_in(scan, kernels);
     const std::string& text = rank->trace.names.text(raw.slice.name);
     const bool collective = is_collective_kernel(text);
     raw.slice.work = collective ? Work::communication : Work::compute;
     const std::optional<std::int64_t> correlation = scan.integer(5);
     raw.correlation = correlation.value_or(-1);
-    raw.grid = whole(9) * whole(10) * whole(11);
-    raw.block = whole(12) * whole(13) * whole(14);
-    raw.registers = whole(8);
-    raw.shared_bytes = whole(15) + whole(16);
+    const auto volume = [&](int column) {
+      const std::int64_t x = whole(column), y = whole(column + 1), z = whole(column + 2),
+                         product = product_of({x, y, z});
+      if (product == 0 && x != 0 && y != 0 && z != 0) doubt_number(kernels, scan);
+      return product;
+    };
+    raw.grid = volume(9);
+    raw.block = volume(12);
+    raw.registers = size_in(scan, 8, kernels);
+    raw.shared_bytes = size_in(scan, 15, kernels) + size_in(scan, 16, kernels);
     rank->trace.slices.add(raw.slice, correlation);
     rank->raw.slice(raw);
     ++rank->trace.events;
@@ -239,10 +264,10 @@ void NsightReader::read_copies(std::string_view table, Work work) {
     raw.slice.end_ns = time->end_ns;
     raw.slice.name = rank->trace.names.intern(work == Work::set ? "Memset" : copy_name(scan.integer(7).value_or(0)));
     raw.slice.device = static_cast<std::int32_t>(place->device);
-    raw.slice.stream = static_cast<std::int32_t>(scan.integer(4).value_or(0));
+    raw.slice.stream = stream_in(scan, table);
     raw.slice.work = work;
     raw.correlation = scan.integer(5).value_or(-1);
-    raw.bytes = scan.integer(6).value_or(0);
+    raw.bytes = size_in(scan, 6, table);
     rank->trace.slices.add(raw.slice, scan.integer(5));
     rank->raw.slice(raw);
     ++rank->trace.events;

@@ -83,6 +83,9 @@ class NsightReader {
   void marks(Process&, std::int64_t thread, std::string_view text, Span time);
 
   // None, and refused, where the row's times or its device make no sense.
+  void doubt_number(std::string_view table, const Scan&);
+  std::int64_t size_in(const Scan&, int column, std::string_view table);
+  std::int32_t stream_in(const Scan&, std::string_view table);
   std::optional<Span> time_of(const Scan&, std::string_view table);
   std::optional<RankPlace> place_of(const Scan&, std::string_view table, int process, int device);
   NsightRank* rank_at(const RankPlace&, bool create);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -82,7 +84,9 @@ SessionFacts read_session(NsightFile& file) {
     if (first) begin_ns = scan.integer(0).value_or(0);
     first = false;
   });
-  if (epoch_ns && !normalised) facts.base_ns = *epoch_ns - begin_ns;
+  if (epoch_ns && !normalised && sound_time(*epoch_ns, *epoch_ns) && sound_time(begin_ns, begin_ns) &&
+      *epoch_ns >= begin_ns)
+    facts.base_ns = *epoch_ns - begin_ns;
   each(file, "PROCESSES", {"globalPid", "name"}, [&](const Scan& scan) {
     if (const auto id = scan.integer(0)) facts.processes[process_of(*id)] = std::string(scan.text(1));
   });

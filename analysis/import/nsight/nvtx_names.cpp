@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -151,7 +153,7 @@ std::optional<NumberedStep> numbered_step(std::string_view name) {
     NumberedStep step;
     const std::string& digits = tokens[i + 1];
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step.number);
-    if (error != std::errc{}) return std::nullopt;
+    if (error != std::errc{} || step.number >= most_steps) return std::nullopt;
     for (std::size_t k = 0; k <= i; ++k)
       step.pattern += (k == 0 ? "" : " ") + (is_digit(tokens[k].front()) ? std::string("N") : tokens[k]);
     return step;

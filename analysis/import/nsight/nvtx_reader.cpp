@@ -7,6 +7,7 @@
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/nsight/nsight_reader.hpp"
 #include "analysis/import/trace/backwards.hpp"
+#include "analysis/import/trace/checked.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -62,8 +63,10 @@ void NsightReader::read_nvtx() {
     std::optional<Span> time;
     if (!mark)
       time = time_of(scan, nvtx);
-    else if (const auto moment = scan.integer(start))
+    else if (const auto moment = scan.integer(start); moment && sound_time(*moment, *moment))
       time = Span{*moment, *moment};
+    else if (moment)
+      refuse(nvtx, "a time that cannot be", scan.rowid());
     else
       refuse(nvtx, "an event without a start", scan.rowid());
     if (time) range(*process, scan, thread_of(id.value_or(0)), name, *time, mark);
@@ -111,6 +114,8 @@ void NsightReader::nccl_range(Process& process, std::int64_t process_id, const S
       if (const std::string* found = strings_.find(*number)) payload = PayloadSchemas::from_json(*found);
   if (!payload && (!scan.is_null(binary) || !scan.is_null(json)))
     refuse(nvtx, "a payload that no schema explains, so that its size is not known", scan.rowid());
+  if (payload && payload->absurd)
+    refuse(nvtx, "a payload with a size that makes no sense, which counts as not recorded", scan.rowid());
   if (payload) ++payloads_;
   if (payload && payload->communicator && payload->ranks && payload->rank)
     members_.push_back({process_id, *payload->communicator, *payload->ranks, *payload->rank, payload->device});

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -79,21 +81,26 @@ std::optional<PayloadSchemas::Field> PayloadSchemas::field_of(std::string_view n
 }
 
 void PayloadSchemas::set(NcclPayload& payload, Field field, std::uint64_t value) {
+  const auto number = [&](std::int64_t most) -> std::optional<std::int64_t> {
+    if (value <= static_cast<std::uint64_t>(most)) return static_cast<std::int64_t>(value);
+    payload.absurd = true;
+    return std::nullopt;
+  };
   switch (field) {
     case Field::communicator:
       payload.communicator = value;
       return;
     case Field::bytes:
-      payload.bytes = static_cast<std::int64_t>(value);
+      payload.bytes = number(most_bytes);
       return;
     case Field::ranks:
-      payload.ranks = static_cast<std::int64_t>(value);
+      payload.ranks = number(most_ranks_of_a_job);
       return;
     case Field::rank:
-      payload.rank = static_cast<std::int64_t>(value);
+      payload.rank = number(most_ranks_of_a_job);
       return;
     case Field::device:
-      payload.device = static_cast<std::int64_t>(value);
+      payload.device = number(INT32_MAX);
       return;
   }
 }

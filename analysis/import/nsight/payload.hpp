@@ -21,6 +21,7 @@ struct NcclPayload {
   std::optional<std::uint64_t> communicator;  // equal on all its ranks
   std::optional<std::int64_t> bytes;          // of one message
   std::optional<std::int64_t> ranks, rank, device;
+  bool absurd = false;  // a number was none that can be, and is left out
 };
 
 class PayloadSchemas {

@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -50,7 +52,7 @@ std::vector<RankNumber> rank_numbers(const std::vector<RankPlace>& places, const
                                    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                    {"SLURM_PROCID", "SLURM_NTASKS"}}) {
     const auto of_rank = number(facts, rank), of_world = number(facts, size);
-    if (!of_rank || !of_world || *of_rank < 0 || *of_rank >= *of_world) continue;
+    if (!of_rank || !of_world || *of_rank < 0 || *of_rank >= *of_world || *of_world > most_ranks_of_a_job) continue;
     numbers.push_back({*of_rank, *of_world});
     break;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -27,7 +29,7 @@ bool follow_each_other(std::vector<StepMark>& steps) {
 
 void StepFinder::extend(Candidates& candidates, std::int64_t tid, std::string name, StepMark&& mark) {
   Candidate& candidate = candidates[{tid, std::move(name)}];
-  candidate.total_ns += mark.time.end_ns - mark.time.start_ns;
+  candidate.total_ns = sum_of(candidate.total_ns, mark.time.end_ns - mark.time.start_ns);
   candidate.steps.push_back(std::move(mark));
 }
 
@@ -48,7 +50,7 @@ void StepFinder::add(std::int64_t tid, std::string_view name, NvtxMeaning meanin
     return;
   }
   Candidate& candidate = found->second;
-  candidate.total_ns += time.end_ns - time.start_ns;
+  candidate.total_ns = sum_of(candidate.total_ns, time.end_ns - time.start_ns);
   if (candidate.steps.size() <= most_spans) candidate.steps.push_back({0, {}, time});
 }
 

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -32,7 +34,7 @@ std::optional<std::int64_t> gradient_bytes(const RankTrace& rank, const HostStep
   for (; mark != rank.gradients.end() && mark->ready_ns < step.time.end_ns; ++mark) {
     const std::int64_t one = bytes_of(mark->numel, mark->element_bytes);
     if (one == 0) return std::nullopt;
-    bytes += one;
+    bytes = sum_of(bytes, one);
   }
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
@@ -48,9 +50,9 @@ std::int64_t mark_gradients(const RankTrace& rank, const std::vector<HostStep>& 
     in_last_backward(step, collectives, [&](const Collective& collective) {
       Group& group = groups[collective.communicator];
       group.size = std::max(group.size, collective.group_size);
-      group.bytes += collective.bytes;
+      group.bytes = sum_of(group.bytes, collective.bytes);
       ++group.count;
-      bytes[collective.communicator] += collective.bytes;
+      bytes[collective.communicator] = sum_of(bytes[collective.communicator], collective.bytes);
     });
     if (const std::optional<std::int64_t> gradients = gradient_bytes(rank, step))
       for (const auto& [communicator, sum] : bytes)

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -98,7 +100,7 @@ class Model {
     for (const StepView& view : views_)
       if (!view.gradients.empty() &&
           std::all_of(view.gradients.begin(), view.gradients.end(),
-                      [](const GradientMark& mark) { return mark.numel > 0 && mark.element_bytes > 0; }))
+                      [](const GradientMark& mark) { return bytes_of(mark.numel, mark.element_bytes) > 0; }))
         return &view;
     return nullptr;
   }
@@ -108,10 +110,10 @@ class Model {
     const std::span<const GradientMark> marks = view.gradients;
     std::int64_t bytes = 0, message_bytes = 0, numel = 0;
     for (const GradientMark& mark : marks) {
-      bytes += mark.numel * mark.element_bytes;
-      numel += mark.numel;
+      bytes = sum_of(bytes, mark.numel * mark.element_bytes);
+      numel = sum_of(numel, mark.numel);
     }
-    for (const Collective* bucket : view.buckets) message_bytes += bucket->bytes;
+    for (const Collective* bucket : view.buckets) message_bytes = sum_of(message_bytes, bucket->bytes);
     // Compressed gradients travel smaller; anything else is not these gradients.
     if (message_bytes > 0 && message_bytes != bytes && 2 * message_bytes != bytes) {
       note(
@@ -234,8 +236,8 @@ class Model {
       // Registration runs against ready order, as for parameters.
       const std::int64_t size = bytes[static_cast<std::size_t>(count - 1 - i)];
       facts_.parameters.push_back({i, fmt::format("bucket {}", count - 1 - i), size / 4, size});
-      facts_.parameter_bytes += size;
-      facts_.parameter_count += size / 4;
+      facts_.parameter_bytes = sum_of(facts_.parameter_bytes, size);
+      facts_.parameter_count = sum_of(facts_.parameter_count, size / 4);
       facts_.members.push_back({1, count - 1 - i, i, INT64_MIN});
     }
     std::stable_sort(facts_.members.begin(), facts_.members.end(),

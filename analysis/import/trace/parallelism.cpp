@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -28,7 +30,7 @@ class Tally {
     if (!phase) return;
     Count& count = counts_[*phase][static_cast<std::size_t>(op)];
     ++count.count;
-    count.bytes += bytes;
+    count.bytes = sum_of(count.bytes, bytes);
   }
   Count of(Phase phase, CollectiveOp op) const { return counts_[phase][static_cast<std::size_t>(op)]; }
   std::int64_t of(CollectiveOp op) const {

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 
 std::uint32_t Names::intern(std::string_view text) {
@@ -45,10 +47,9 @@ CollectiveOp collective_op(std::string_view text) {
 }
 
 std::int64_t bytes_of(std::int64_t elements, std::int64_t element_bytes) {
-  constexpr std::int64_t largest = std::int64_t{1} << 50;  // a petabyte: sums of many stay numbers, too
   std::int64_t bytes = 0;
   if (elements < 0 || element_bytes < 0 || __builtin_mul_overflow(elements, element_bytes, &bytes)) return 0;
-  return bytes <= largest ? bytes : 0;
+  return bytes <= most_bytes ? bytes : 0;
 }
 
 std::int32_t element_bytes(std::string_view dtype) {

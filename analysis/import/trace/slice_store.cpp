@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/import/trace/checked.hpp"
+
 namespace ddpprof::import {
 namespace {
 
@@ -82,7 +84,7 @@ void SliceStore::settle(Slice slice, std::optional<std::int64_t> following_ns) {
         absurd_.first_duration_ns = duration_ns;
       }
       ++absurd_.count;
-      absurd_.cut_ns += cut_ns;
+      absurd_.cut_ns = sum_of(absurd_.cut_ns, cut_ns);
       slice.end_ns = slice.start_ns + kept_ns;
     } else if (following_ns) {
       ++overlapping_;
@@ -92,7 +94,7 @@ void SliceStore::settle(Slice slice, std::optional<std::int64_t> following_ns) {
   const std::int64_t sound_ns = slice.end_ns - slice.start_ns;
   totals.minimum_ns = totals.count == 0 ? sound_ns : std::min(totals.minimum_ns, sound_ns);
   totals.maximum_ns = std::max(totals.maximum_ns, sound_ns);
-  totals.total_ns += sound_ns;
+  totals.total_ns = sum_of(totals.total_ns, sound_ns);
   ++totals.count;
   slices_.push(slice);
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/import/trace/checked.hpp"
 #include "analysis/import/trace/collectives.hpp"
 #include "analysis/import/trace/gradient_group.hpp"
 #include "analysis/import/trace/launch_order.hpp"
@@ -228,9 +229,9 @@ class Conclusion {
     const std::optional<std::int64_t> batch = options_.batch_per_worker ? options_.batch_per_worker : rank_.batch;
     training_.batch_per_worker = batch.value_or(0);
     for (std::size_t i = 0; i < placed_.size(); ++i)
-      training_.shard.steps[i].samples =
-          training_.batch_per_worker *
-          (placed_[i]->has_backward() ? static_cast<std::int64_t>(placed_[i]->passes.size()) : training_.accumulation);
+      training_.shard.steps[i].samples = product_of(
+          {training_.batch_per_worker,
+           placed_[i]->has_backward() ? static_cast<std::int64_t>(placed_[i]->passes.size()) : training_.accumulation});
     const Moments at{[this](std::int64_t moment_ns) { return end_at(moment_ns); }};
     const ModelFacts model = model_of(rank_, placed_, collectives_, options_, at);
     training_.shard.parameters = model.parameters;

@@ -51,6 +51,13 @@ std::vector<Case> spoiled_events() {
   kernel_case("start_negative", ts, "\"ts\": -5", "a time that cannot be");
   kernel_case("duration_negative", dur, "\"dur\": -100,", "a negative duration");
   kernel_case("duration_beyond_int64", dur, "\"dur\": 9223372036854775,", "a time that cannot be");
+  kernel_case("duration_of_years", dur, "\"dur\": 99000000000000,", "a time that cannot be");
+  kernel_case("start_beyond_all", ts, "\"ts\": 6000000000000000", "a time that cannot be");
+  kernel_case("stream_is_an_address", "\"stream\": 7,", "\"stream\": 140737488355328,", "", 12);
+  kernel_case("shared_memory_negative", "\"stream\": 7,", "\"stream\": 7, \"shared memory\": -5,",
+              "a size that makes no sense", 12);
+  kernel_case("registers_beyond_all", "\"stream\": 7,", "\"stream\": 7, \"registers per thread\": 9223372036854775807,",
+              "a size that makes no sense", 12);
   kernel_case("no_start", ts + ", ", "", "an event without `ts`");
   kernel_case("no_duration", dur + " ", "", "an event without `dur`");
   kernel_case("no_phase", "\"ph\": \"X\", ", "", "an event without `ph`");

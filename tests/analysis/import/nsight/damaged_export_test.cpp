@@ -218,5 +218,36 @@ TEST(DamagedExport, AnyDamageIsAnErrorOrAPartNeverMore) {
   EXPECT_GT(imported, 50);
 }
 
+TEST(DamagedExport, SizesOfLaunchesThatCannotBeAreCounted) {
+  Export file;
+  add_sound(file);
+  file.run(
+      "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET gridX = 9000000000000000000, gridY = 9000000000000000000, gridZ = 3, "
+      "staticSharedMemory = 9223372036854775807, dynamicSharedMemory = 9223372036854775807, registersPerThread = "
+      "-4 WHERE rowid = 3");
+  file.run("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 99999999999 WHERE rowid = 4");
+  const std::vector<ReadRank> ranks = read(file.done());
+  EXPECT_EQ(whole(ranks.at(0)).kernels, 10);
+  EXPECT_EQ(whole(ranks[0]).compute_ns, 1000);
+  std::map<std::string, std::int64_t> counts;
+  for (const Note& one : ranks[0].notes)
+    if (one.code == "bad_event") counts[one.message] += one.count;
+  EXPECT_THAT(counts, testing::UnorderedElementsAre(
+                          testing::Pair(AllOf(HasSubstr("a size that makes no sense"), HasSubstr("at row 3")), 4),
+                          testing::Pair(AllOf(HasSubstr("a stream's number"), HasSubstr("at row 4")), 1)));
+}
+
+// Sums of what kernels of the longest length that is taken take stay numbers.
+TEST(DamagedExport, ManyOfTheLongestKernelsAddUp) {
+  Export file;
+  for (std::int64_t i = 0; i < 300; ++i)
+    file.kernel({.start_ns = i, .end_ns = i + (std::int64_t{1} << 56), .stream = i});
+  file.kernel({.start_ns = 0, .end_ns = (std::int64_t{1} << 56) + 1, .stream = 7});
+  const std::vector<ReadRank> ranks = read(file.done());
+  EXPECT_EQ(note_count(ranks.at(0), "bad_event"), 1);
+  EXPECT_EQ(whole(ranks[0]).compute_ns, (std::int64_t{1} << 56) + 299);
+  EXPECT_GE(ranks[0].kernels.at(0).totals.total_ns, std::int64_t{1} << 61);
+}
+
 }  // namespace
 }  // namespace ddpprof::import::nsight_test

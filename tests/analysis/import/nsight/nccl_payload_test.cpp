@@ -62,6 +62,37 @@ TEST(NcclPayload, IsReadFromJson) {
   EXPECT_EQ(collectives[0].bytes + collectives[1].bytes, 4096 + 8192);
 }
 
+TEST(NcclPayload, SizesThatCannotBeAreNotKnownAndThatIsSaid) {
+  Export file;
+  file.nccl_schemas();
+  all_reduce(file, 1000, 1, {.binary = Export::all_reduce(1, UINT64_MAX)});
+  all_reduce(file, 2000, 2, {.binary = Export::all_reduce(1, 4096)});
+  all_reduce(file, 3000, 3, {.json = R"({"Message size [bytes]": -4})"});
+  const std::vector<ReadRank> ranks = read(file.done());
+  std::vector<std::int64_t> bytes;
+  for (const auto& fact : ranks.at(0).training.shard.collectives) bytes.push_back(fact.bytes);
+  EXPECT_THAT(bytes, testing::UnorderedElementsAre(0, 4096, 0));
+  EXPECT_EQ(note_count(ranks[0], "bad_event"), 2);
+  EXPECT_THAT(note(ranks[0], "bad_event"), HasSubstr("a size that makes no sense"));
+}
+
+// The size of one rank's part times the ranks is the whole; where that is no number, it is not known.
+TEST(NcclPayload, WhatAllRanksGatherMayBeTooMuch) {
+  for (const std::uint64_t part : {std::uint64_t{1} << 20, std::uint64_t{1} << 45}) {
+    Export file;
+    file.nccl_schemas();
+    file.range({.start_ns = 10,
+                .end_ns = 20,
+                .name = "ncclCommInitRankConfig",
+                .domain = 1,
+                .binary = Export::member(7, 1 << 16, 0, 0)});
+    Range range{.name = "ncclAllGather", .binary = Export::all_reduce(7, part)};
+    all_reduce(file, 1000, 1, range);
+    const std::vector<ReadRank> ranks = read(file.done());
+    EXPECT_EQ(ranks.at(0).training.shard.collectives.at(0).bytes, part < std::uint64_t{1} << 40 ? 1LL << 36 : 0);
+  }
+}
+
 TEST(NcclPayload, WithoutItSizesAreNotKnownAndThatIsSaid) {
   Export file;
   all_reduce(file, 1000, 1, {});

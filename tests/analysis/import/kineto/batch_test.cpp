@@ -1,0 +1,63 @@
+// The batch from the first operation of the first forward, however many operations a file holds.
+#include <gtest/gtest.h>
+
+#include "analysis/import/kineto/kineto_reader.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+struct Made {
+  RankTrace rank{SortOptions{}};
+  RawCollector raw{rank.names, nullptr, 0};
+  KinetoReader reader{rank, raw};
+
+  void add(std::string_view category, std::string_view name, std::int64_t start_ns, std::string_view shapes = {}) {
+    Event event;
+    event.phase = 'X';
+    event.category = category;
+    event.name = name;
+    event.start_ns = start_ns;
+    event.duration_ns = 10;
+    event.pid = event.tid = "1";
+    event.arguments.input_shapes = shapes;
+    reader.event(event, 0);
+  }
+  void linear(std::int64_t start_ns, std::int64_t batch) {
+    add("cpu_op", "aten::linear", start_ns, "[[" + std::to_string(batch) + ", 8], [8, 8], []]");
+  }
+  void forward(std::int64_t start_ns) { add("user_annotation", "DistributedDataParallel.forward", start_ns); }
+  std::int64_t batch() {
+    reader.finish();
+    return rank.batch.value_or(0);
+  }
+};
+
+constexpr std::int64_t many = 20'000;
+
+TEST(Batch, OfTheFirstForwardBehindManyOtherOperations) {
+  Made made;
+  for (std::int64_t i = 0; i < many; ++i) made.linear(100 * i, 7);  // a check of the data, say
+  made.forward(100 * many);
+  made.linear(100 * many + 20, 48);
+  for (std::int64_t i = 0; i < many; ++i) made.linear(100 * many + 100 * (i + 1), 9);
+  EXPECT_EQ(made.batch(), 48);
+}
+
+TEST(Batch, WhateverOrderTheFileHasItsForwardsIn) {
+  Made made;
+  made.forward(900'000);
+  for (std::int64_t i = 0; i < many; ++i) made.linear(1'000'000 + 100 * i, 9);
+  made.linear(900'020, 24);
+  made.linear(500'020, 48);
+  made.forward(500'000);
+  EXPECT_EQ(made.batch(), 48);
+}
+
+TEST(Batch, WithoutForwardsOfTheFirstOperation) {
+  Made made;
+  for (std::int64_t i = many; i > 0; --i) made.linear(100 * i, i == 1 ? 48 : 9);
+  EXPECT_EQ(made.batch(), 48);
+}
+
+}  // namespace
+}  // namespace ddpprof::import
