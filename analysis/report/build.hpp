@@ -44,7 +44,11 @@ Table strong_table(const Source&);
 // Inside a step (detail.cpp).
 Table phases_table(const Source&);
 Table collectives_table(const Source&);
+
+// Ranks against each other (skew.cpp, last_starters.cpp).
 Table skew_table(const Source&);
+Table straggler_table(const Source&);      // who makes the others wait beyond chance, with the evidence
+Table last_starters_table(const Source&);  // of each collective, where the clocks tell
 Table clocks_table(const Source&);
 
 // Devices, of imported traces (device_tables.cpp).

@@ -1,42 +1,14 @@
-// Tables about what happens inside a step: phases, collectives, ranks against each other, clocks.
+// Tables about what happens inside a step: phases and collectives.
 #include <SQLiteCpp/Statement.h>
 
 #include <algorithm>
 #include <map>
 
 #include "analysis/report/build.hpp"
+#include "analysis/report/of_configurations.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::report {
-namespace {
-
-double to_s(double ns) { return ns / 1e9; }
-
-std::map<std::int64_t, std::size_t> configuration_of_measurement(const Source& source) {
-  std::map<std::int64_t, std::size_t> of;
-  for (std::size_t i = 0; i < source.configurations.size(); ++i) {
-    for (const std::int64_t id : source.configurations[i].measurements) of[id] = i;
-  }
-  return of;
-}
-
-Cell median_cell(const std::vector<double>& values) { return values.empty() ? Cell() : Cell(stats::median(values)); }
-
-Table table_of_configurations(std::string name, std::string title, std::string note) {
-  Table table;
-  table.name = std::move(name);
-  table.title = std::move(title);
-  table.note = std::move(note);
-  table.columns = configuration_columns();
-  table.key_columns = configuration_column_count;
-  return table;
-}
-
-void append(Table& table, std::vector<Column> columns) {
-  for (Column& column : columns) table.columns.push_back(std::move(column));
-}
-
-}  // namespace
 
 Table phases_table(const Source& source) {
   Table table = table_of_configurations(
@@ -158,99 +130,6 @@ Table collectives_table(const Source& source) {
       row.emplace_back(kept.unfinished);
       table.rows.push_back(std::move(row));
     }
-  }
-  return table;
-}
-
-Table skew_table(const Source& source) {
-  Table table = table_of_configurations(
-      "skew", "Ranks against each other",
-      "Medians over measured steps. Against the mean: the rank's compute / the mean over the ranks − 1. Waits: the "
-      "time in which a collective of the step waits for slower ranks (duration − shortest duration over the ranks, "
-      "those "
-      "in flight together counted once). Slowest: share of the steps in which "
-      "this rank's compute took longest (a tie goes to the lower rank).");
-  table.empty = "No measured step.";
-  table.key_columns += 1;
-  append(table, {count("rank", "rank"), seconds("step_median_s", "step"), seconds("compute_median_s", "compute"),
-                 share("compute_against_mean", "against the mean"), seconds("skew_median_s", "waits"),
-                 share("slowest_share", "slowest")});
-  struct Rank {
-    std::vector<double> step, compute, skew;
-    double slowest = 0;
-  };
-  std::map<std::size_t, std::map<std::int64_t, Rank>> all;
-  std::map<std::size_t, double> steps;
-  const auto of = configuration_of_measurement(source);
-  SQLite::Statement query(source.db,
-                          "SELECT sh.measurement_id, st.step, sh.rank, st.duration_ns, st.compute_ns, st.skew_ns FROM "
-                          "step st JOIN shard sh ON sh.id = st.shard_id WHERE st.kind = 'measured' "
-                          "ORDER BY sh.measurement_id, st.step, st.compute_ns DESC, sh.rank");
-  std::pair<std::int64_t, std::int64_t> last{-1, -1};
-  while (query.executeStep()) {
-    const auto found = of.find(query.getColumn(0).getInt64());
-    if (found == of.end()) continue;
-    Rank& rank = all[found->second][query.getColumn(2).getInt64()];
-    rank.step.push_back(to_s(query.getColumn(3).getDouble()));
-    rank.compute.push_back(to_s(query.getColumn(4).getDouble()));
-    rank.skew.push_back(to_s(query.getColumn(5).getDouble()));
-    const std::pair here{found->first, query.getColumn(1).getInt64()};
-    if (here != last) {
-      rank.slowest += 1.0;
-      steps[found->second] += 1.0;
-      last = here;
-    }
-  }
-  for (const auto& [index, ranks] : all) {
-    std::vector<double> computes;
-    for (const auto& [number, rank] : ranks) computes.push_back(stats::median(rank.compute));
-    const double mean = stats::mean(computes);
-    for (const auto& [number, rank] : ranks) {
-      const double compute = stats::median(rank.compute);
-      Row row = configuration_cells(source.configurations[index]);
-      row.insert(row.end(), {number, stats::median(rank.step), compute, mean > 0 ? Cell(compute / mean - 1.0) : Cell(),
-                             stats::median(rank.skew), rank.slowest / steps[index]});
-      table.rows.push_back(std::move(row));
-    }
-  }
-  return table;
-}
-
-Table clocks_table(const Source& source) {
-  Table table;
-  table.name = "clocks";
-  table.title = "Clocks against rank 0's";
-  table.note =
-      "Offset: add to the rank's time to get rank 0's. Uncertainty: half the smallest round trip, growing by 100 ppm "
-      "of the time where no drift is known, 0 where ranks share one clock. Exchanged offset: what the exchange itself "
-      "found, a check where the clock is shared.";
-  table.empty = "No rank was recorded.";
-  table.columns = {text("strategy", "strategy"),
-                   count("workers", "N", "workers"),
-                   count("repeat", "repeat"),
-                   count("rank", "rank"),
-                   text("host", "host"),
-                   count("pid", "pid"),
-                   text("reference", "reference"),
-                   seconds("offset_s", "offset"),
-                   quantity("drift_ppb", "drift", "ns/s"),
-                   seconds("uncertainty_s", "uncertainty"),
-                   seconds("exchanged_offset_s", "exchanged offset")};
-  table.columns[2].hide_constant = true;
-  table.key_columns = 4;
-  SQLite::Statement query(source.db,
-                          "SELECT m.strategy, m.world_size, m.repeat, sh.rank, sh.host, sh.pid, sh.clock_reference, "
-                          "sh.clock_offset_ns, sh.clock_drift_ppb, sh.clock_uncertainty_ns, sh.measured_offset_ns "
-                          "FROM shard sh JOIN measurement m ON m.id = sh.measurement_id "
-                          "ORDER BY m.kind, m.strategy, m.world_size, m.repeat, m.id, sh.rank, sh.id");
-  while (query.executeStep()) {
-    const auto nanoseconds = [&](int i) {
-      return query.getColumn(i).isNull() ? Cell() : Cell(to_s(query.getColumn(i).getDouble()));
-    };
-    table.rows.push_back({query.getColumn(0).getString(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64(),
-                          query.getColumn(3).getInt64(), query.getColumn(4).getString(), query.getColumn(5).getInt64(),
-                          query.getColumn(6).getString(), nanoseconds(7), query.getColumn(8).getDouble(),
-                          nanoseconds(9), nanoseconds(10)});
   }
   return table;
 }

@@ -118,19 +118,23 @@ std::array<double, rank_part_count> RankStep::parts() const {
   return {compute_s - overlapped_s, overlapped_s, exposed_s - waiting, waiting, input, rest - input};
 }
 
-RankTimes read_ranks(store::Database& database, std::int64_t measurement) {
+RankTimes read_ranks(SQLite::Database& db, std::int64_t measurement) {
   RankTimes times;
   times.measurement = measurement;
+  read_head(db, times);
+  read_steps(db, times);
+  if (times.workers > 1) read_arrivals(db, times);
+  Conditions conditions = read_conditions(db);
+  times.conditions = std::move(conditions[measurement]);
+  return times;
+}
+
+RankTimes read_ranks(store::Database& database, std::int64_t measurement) {
   try {
-    read_head(database.sql(), times);
-    read_steps(database.sql(), times);
-    if (times.workers > 1) read_arrivals(database.sql(), times);
-    Conditions conditions = read_conditions(database.sql());
-    times.conditions = std::move(conditions[measurement]);
+    return read_ranks(database.sql(), measurement);
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }
-  return times;
 }
 
 RankTimes within(const RankTimes& all, std::int64_t begin_ns, std::int64_t end_ns) {

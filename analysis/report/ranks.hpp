@@ -11,6 +11,9 @@
 
 #include "tracer/store/run_rows.hpp"
 
+namespace SQLite {
+class Database;
+}
 namespace ddpprof::store {
 class Database;
 }
@@ -53,6 +56,7 @@ struct RankTimes {
 
 // Throws store::DatabaseError; std::invalid_argument when there is no such measurement.
 RankTimes read_ranks(store::Database&, std::int64_t measurement);
+RankTimes read_ranks(SQLite::Database&, std::int64_t measurement);  // throws SQLite::Exception instead
 
 // The steps whose middle, averaged over the ranks, lies in [begin, end) on rank 0's clock, and their collectives.
 RankTimes within(const RankTimes&, std::int64_t begin_ns, std::int64_t end_ns);
