@@ -137,11 +137,10 @@ void write_about(NsysFile& file, std::int64_t measurement) {
   write_session(sql, measurement);
   write_program(sql, measurement);
   sql.exec(
-      fmt::format("INSERT INTO DIAGNOSTIC_EVENT SELECT 0, 0, 3, CASE severity WHEN 'info' THEN 1 WHEN 'warning' "
-                  "THEN 2 WHEN 'error' THEN 3 ELSE 0 END, valid_utf8(code || ': ' || message), "
-                  "(SELECT p.global_pid FROM place p WHERE p.rank = d.rank ORDER BY p.shard_id LIMIT 1) "
-                  "FROM source.diagnostic d WHERE measurement_id = {0} OR measurement_id IS NULL ORDER BY rowid",
-                  measurement));
+      "INSERT INTO DIAGNOSTIC_EVENT SELECT 0, 0, 3, CASE severity WHEN 'info' THEN 1 WHEN 'warning' "
+      "THEN 2 WHEN 'error' THEN 3 ELSE 0 END, valid_utf8(code || ': ' || message), "
+      "(SELECT p.global_pid FROM place p WHERE p.rank = d.rank ORDER BY p.shard_id LIMIT 1) "
+      "FROM DDPPROF_diagnostic d ORDER BY rowid");
 }
 
 }  // namespace ddpprof::export_

@@ -7,7 +7,7 @@
 
 namespace ddpprof::export_ {
 
-void write_about(NsysFile&, std::int64_t measurement);
+void write_about(NsysFile&, std::int64_t measurement);  // after keep_rows()
 
 // Tables DDPPROF_…: what Nsight's tables cannot hold, so that the measurement's rows of every table of the database can
 // be had back. `sole`: the database holds no other measurement; then rows of none are kept too. docs/export-nsys.md has

@@ -30,9 +30,9 @@ NsysCounts write_file(const std::filesystem::path& path, const std::filesystem::
   write_raw_events(file, counts);
   write_made_ranges(file, names, counts);
   write_domains_and_threads(file, names);
+  keep_rows(file, measurement, sole, base_ns, names.last_of_database());
   write_about(file, measurement);
   fill_enums(file);
-  keep_rows(file, measurement, sole, base_ns, names.last_of_database());
   file.finish();
   return counts;
 }

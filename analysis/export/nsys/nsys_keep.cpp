@@ -33,7 +33,12 @@ std::string condition(const store::Table& table, std::int64_t measurement, bool 
   return "0";  // fits, predictions and learning rates rest on all measurements
 }
 
-void keep(NsysFile& file, const store::Table& table, const std::string& where) {
+// Rows of no measurement stand before those of this one, as they do when they come back from several files.
+std::string order(const store::Table& table, bool sole) {
+  return !sole && table.name == "diagnostic" ? "t.measurement_id IS NOT NULL, t.rowid" : "t.rowid";
+}
+
+void keep(NsysFile& file, const store::Table& table, const std::string& where, const std::string& by) {
   std::string declared, selected;
   for (const store::Column& column : table.columns) {
     const std::string_view separator = declared.empty() ? "" : ", ";
@@ -41,8 +46,8 @@ void keep(NsysFile& file, const store::Table& table, const std::string& where) {
     selected += fmt::format("{}kept(t.\"{}\")", separator, column.name);
   }
   file.sql().exec(fmt::format("CREATE TABLE \"DDPPROF_{}\" ({})", table.name, declared));
-  file.sql().exec(fmt::format("INSERT INTO \"DDPPROF_{0}\" SELECT {1} FROM source.\"{0}\" t WHERE {2} ORDER BY t.rowid",
-                              table.name, selected, where));
+  file.sql().exec(fmt::format("INSERT INTO \"DDPPROF_{0}\" SELECT {1} FROM source.\"{0}\" t WHERE {2} ORDER BY {3}",
+                              table.name, selected, where, by));
 }
 
 }  // namespace
@@ -66,7 +71,7 @@ void keep_rows(NsysFile& file, std::int64_t measurement, bool sole, std::int64_t
       "CROSS JOIN source.string s ON s.id = u.id WHERE TYPEOF(kept(s.value)) = 'blob' ORDER BY s.id");
   for (const store::Table& table : store::tables())
     if (std::ranges::find(in_nsight_tables, table.name) == in_nsight_tables.end())
-      keep(file, table, condition(table, measurement, sole));
+      keep(file, table, condition(table, measurement, sole), order(table, sole));
 }
 
 }  // namespace ddpprof::export_
