@@ -11,13 +11,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/load/clocks.hpp"
+#include "analysis/import/load/lanes.hpp"
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/row_writer.hpp"
+#include "analysis/import/load/unlike.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
 #include "tracer/store/inserter.hpp"
 
@@ -50,6 +53,7 @@ class Load {
     result_.world_size = cast.world_size;
     for (const Note& note : cast.notes) add(std::nullopt, note);
     make_shards(cast);
+    compare_ranks();
     write_measurement(cast);
     match(cast);
     ingest::MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
@@ -73,10 +77,8 @@ class Load {
     const std::size_t wanted = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
                                : options_.keep_raw  ? lanes_with_raw
                                                     : std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t lanes = std::min(count, wanted);
     ReadOptions read;
     read.training = {options_.batch_per_worker, options_.parameter_bytes};
-    read.sort.bound_bytes = options_.memory_bytes / lanes;
     read.sort.folder = options_.temporary_folder;
     std::vector<std::vector<ReadRank>> results(count);
     first_source_.assign(1, 0);
@@ -84,22 +86,27 @@ class Load {
       first_source_.push_back(first_source_.back() + most_ranks(file));
     std::vector<std::exception_ptr> failures(count);
     first_shard_ = ingest::next_id(database_, "shard");
-    {
-      RowWriter writer(database_, first_shard_, lanes);
-      std::vector<std::thread> threads;
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-        threads.emplace_back([&, lane] {
-          for (std::size_t i = lane; i < count; i += lanes) try {
-              results[i] = read_ranks(options_.files[i], read, options_.keep_raw ? &writer.lane(lane) : nullptr,
-                                      first_source_[i]);
-            } catch (...) {
-              failures[i] = std::current_exception();
-            }
-          writer.end_lane(lane);
-        });
-      for (std::thread& thread : threads) thread.join();
-      writer.close();
+    std::optional<RowWriter> writer;
+    Lanes lanes(std::min(count, wanted), [&](std::size_t lane, std::size_t of) {
+      for (std::size_t i = lane; i < count; i += of) try {
+          results[i] =
+              read_ranks(options_.files[i], read, options_.keep_raw ? &writer->lane(lane) : nullptr, first_source_[i]);
+        } catch (...) {
+          failures[i] = std::current_exception();
+        }
+      writer->end_lane(lane);
+    });
+    read.sort.bound_bytes = options_.memory_bytes / lanes.count();
+    try {
+      writer.emplace(database_, first_shard_, lanes.count());
+    } catch (const std::system_error& error) {
+      throw ImportError(
+          fmt::format("no thread could be started to write with ({}); end other processes, or raise the "
+                      "limit of processes (ulimit -u)",
+                      error.code().message()));
     }
+    lanes.run();
+    writer->close();
     keep_sound(results, failures);
   }
 
@@ -158,6 +165,12 @@ class Load {
       shards_.push_back(std::move(shard));
     }
     result_.ranks = static_cast<std::int64_t>(shards_.size());
+  }
+
+  void compare_ranks() {
+    std::vector<RankOfFile> ranks;
+    for (std::size_t i = 0; i < shards_.size(); ++i) ranks.push_back({shards_[i].rank, &files_[of_shard_[i]]});
+    for (const Note& note : notes_on_unlike(ranks)) add(std::nullopt, note);
   }
 
   void write_measurement(const Cast& cast) {

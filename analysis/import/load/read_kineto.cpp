@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <memory>
+#include <system_error>
+
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/bytes/read_ahead.hpp"
 #include "analysis/import/json/trace_reader.hpp"
@@ -52,19 +55,28 @@ std::string why_unusable(const KinetoReader& reader, const TraceTally& tally) {
   return fmt::format("it holds no sound event: {} left out, the first at byte {}: {}", count, first_offset, first_why);
 }
 
+// Read and inflated ahead, where a thread for that can be started.
+std::unique_ptr<ByteSource> bytes_of(const std::filesystem::path& path) {
+  try {
+    return std::make_unique<ReadAhead>(open_bytes(path));
+  } catch (const std::system_error&) {
+    return open_bytes(path);
+  }
+}
+
 }  // namespace
 
 ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& options, RawSink* sink,
                           std::size_t source) {
-  ReadAhead bytes(open_bytes(path));
+  const std::unique_ptr<ByteSource> bytes = bytes_of(path);
   RankTrace rank(options.sort);
   RawCollector raw(rank.names, sink, source);
   KinetoReader reader(rank, raw);
   const TraceTally tally =
-      read_trace([&](std::span<char> into) { return bytes.read(std::as_writable_bytes(into)); }, reader);
+      read_trace([&](std::span<char> into) { return bytes->read(std::as_writable_bytes(into)); }, reader);
   reader.finish();
   const std::string name = path.filename().string();
-  const std::optional<std::string> problem = bytes.problem();
+  const std::optional<std::string> problem = bytes->problem();
   if (reader.taken() == 0) {
     const std::string why = problem ? *problem : why_unusable(reader, tally);
     throw ImportError(fmt::format("{}: {} (expected a PyTorch profiler's trace, JSON with traceEvents)", name, why));
@@ -73,7 +85,7 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   result.file = path;
   result.source = source;
   if (problem) result.notes.push_back({Severity::warning, "file_damaged", 1, *problem, "what came before is imported"});
-  if (const auto remark = bytes.remark())
+  if (const auto remark = bytes->remark())
     result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost by it"});
   tell_refused(reader, tally, result);
   result.events = reader.taken();

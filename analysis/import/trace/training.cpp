@@ -50,6 +50,7 @@ class Conclusion {
     add_model();
     add_totals();
     say_what_is_missing();
+    training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
     if (recognised.kind != Parallelism::data) {
       // That no bucket was found is no surprise, then.
       std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });

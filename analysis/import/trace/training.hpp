@@ -46,6 +46,7 @@ struct Training {
   std::int64_t parameter_count = 0;
   std::int64_t batch_per_worker = 0;  // 0: not known
   std::int64_t accumulation = 1;
+  std::int64_t steps = 0;           // of the shard
   bool sequences_recorded = false;  // collectives have the numbers that their library gave them
   Parallelism parallelism = Parallelism::data;
   bool parameters_known = false;  // each one's size, rather than their buckets'

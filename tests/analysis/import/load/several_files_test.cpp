@@ -44,7 +44,8 @@ TEST(SeveralFiles, TwoRanksAreOneMeasurement) {
   EXPECT_THAT(ranks_of(imported), ElementsAre(0, 1));
   EXPECT_EQ(imported.all().compute_ns, 2 * 3 * Sound::compute_ns);
   EXPECT_EQ(imported.all().overlapped_ns, 2 * 3 * Sound::overlapped_ns);
-  for (const char* code : {"rank_missing", "collective_unmatched", "collectives_unlike", "rank_by_order"})
+  for (const char* code :
+       {"rank_missing", "collective_unmatched", "collectives_unlike", "rank_by_order", "ranks_unlike", "steps_unlike"})
     EXPECT_EQ(imported.told.count(code), 0U) << code << ": " << message_of(imported, code);
   EXPECT_EQ(imported.rows.at("kernel"), 2 * 15);
   EXPECT_EQ(imported.rows.at("measurement"), 1);
@@ -159,6 +160,28 @@ TEST(SeveralFiles, NoneThatCanBeUsedNamesThemAll) {
 TEST(SeveralFiles, NoFile) {
   const Folder folder;
   EXPECT_THAT(import_files(folder, {}).error, HasSubstr("no file"));
+}
+
+TEST(SeveralFiles, RanksUnlikeAreSaidWithWhoDiffers) {
+  const Folder folder;
+  TraceText on_cpu = sound_trace(2, 3);
+  std::erase_if(on_cpu.events, [](const std::string& event) {
+    for (const char* category : {"\"kernel\"", "\"cuda_runtime\"", "\"gpu_memcpy\""})
+      if (event.find(category) != event.npos) return true;
+    return false;
+  });
+  for (std::string& member : on_cpu.before)
+    if (member.find("\"nccl\"") != member.npos) member = replaced(member, "\"nccl\"", "\"gloo\"");
+  const Imported imported =
+      import_files(folder, {folder.write("a.json", sound(0, 3)), folder.write("b.json", sound_trace(1, 3, 5).text()),
+                            folder.write("c.json", on_cpu.text())});
+  std::string unlike;
+  const auto told = imported.told.equal_range("ranks_unlike");
+  for (auto one = told.first; one != told.second; ++one) unlike += one->second.message + "\n";
+  EXPECT_THAT(unlike, AllOf(HasSubstr("devices: most ranks GPU, but rank 2 (c.json) CPU"),
+                            HasSubstr("backends: most ranks nccl, but rank 2 (c.json) gloo")));
+  EXPECT_THAT(message_of(imported, "steps_unlike"), HasSubstr("rank 1 (b.json) 5"));
+  EXPECT_THAT(imported.counts().at("steps_unlike"), 1);
 }
 
 TEST(SeveralFiles, TwoImportsAreTwoMeasurements) {

@@ -1,0 +1,69 @@
+#include "analysis/import/load/unlike.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace ddpprof::import {
+namespace {
+
+std::string number_of(std::int64_t number, const char* unit) {
+  return number > 0 ? fmt::format("{}{}", number, unit) : std::string();
+}
+
+// The ranks by what each says; empty: it says nothing.
+template <class Says>
+std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, Says&& says) {
+  std::map<std::string, std::vector<const RankOfFile*>> groups;
+  for (const RankOfFile& rank : ranks)
+    if (std::string text = says(*rank.file); !text.empty()) groups[std::move(text)].push_back(&rank);
+  if (groups.size() < 2) return std::nullopt;
+  const auto most = std::max_element(groups.begin(), groups.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::int64_t others = 0;
+  std::string who;
+  for (const auto& [text, group] : groups) {
+    if (text == most->first) continue;
+    for (const RankOfFile* rank : group)
+      if (++others <= 16)
+        who += fmt::format("{}rank {} ({}) {}", who.empty() ? "" : ", ", rank->rank,
+                           rank->file->file.filename().string(), text);
+  }
+  if (others > 16) who += fmt::format(" and {} more", others - 16);
+  return Note{ingest::Severity::warning, "ranks_unlike", others,
+              fmt::format("{}: most ranks {}, but {}", of, most->first, who),
+              "figures are of the first rank's: import the files of one run at a time"};
+}
+
+}  // namespace
+
+std::vector<Note> notes_on_unlike(std::span<const RankOfFile> ranks) {
+  std::vector<Note> notes;
+  const auto compare = [&](const char* of, auto&& says) {
+    if (std::optional<Note> note = note_on(ranks, of, says)) notes.push_back(std::move(*note));
+  };
+  compare("devices", [](const ReadRank& file) { return std::string(file.training.on_device ? "GPU" : "CPU"); });
+  compare("backends", [](const ReadRank& file) { return file.backend; });
+  const bool replicas = std::all_of(ranks.begin(), ranks.end(), [](const RankOfFile& rank) {
+    return rank.file->training.parallelism == Parallelism::data;
+  });
+  if (replicas)
+    compare("gradients", [](const ReadRank& file) { return number_of(file.training.parameter_bytes, " bytes"); });
+  compare("micro-batches of a step", [](const ReadRank& file) {
+    return file.training.source == StepSource::none ? std::string() : number_of(file.training.accumulation, "");
+  });
+  compare("samples of a micro-batch",
+          [](const ReadRank& file) { return number_of(file.training.batch_per_worker, ""); });
+  const std::size_t before = notes.size();
+  compare("steps", [](const ReadRank& file) { return number_of(file.training.steps, ""); });
+  for (std::size_t i = before; i < notes.size(); ++i) {
+    notes[i].code = "steps_unlike";
+    notes[i].advice = "profile the same steps on all ranks: what only some recorded is of these alone";
+  }
+  return notes;
+}
+
+}  // namespace ddpprof::import
