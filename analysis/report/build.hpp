@@ -22,7 +22,7 @@ struct Source {
 // In words, per strategy: what was measured, what more workers would do, what binds (answer.cpp).
 Table answer_table(const Source&);
 
-// What was run, and what to know before believing it (run.cpp).
+// What was run, and what to know before believing it (run.cpp, notices.cpp).
 Table run_table(const Source&);
 Table versions_table(const Source&);
 Table notices_table(const Source&);      // warnings and errors, most severe first, oversubscription in words

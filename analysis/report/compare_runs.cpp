@@ -12,18 +12,13 @@
 #include "analysis/report/compare_parts.hpp"
 #include "analysis/report/conditions.hpp"
 #include "analysis/report/units.hpp"
+#include "analysis/report/words.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 using nlohmann::json;
 using Settings = std::map<std::string, std::string>;  // name → value
-
-std::string joined(const std::set<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 std::string percent(double share) { return format_significant(100.0 * share, 2) + " %"; }
 

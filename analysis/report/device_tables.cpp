@@ -11,13 +11,13 @@
 #include <string_view>
 
 #include "analysis/report/build.hpp"
+#include "analysis/report/device_windows.hpp"
+#include "analysis/report/of_configurations.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 constexpr double shown_share = 0.001;  // of all kernels' time; names below it share a row
-
-double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 struct NamedTime {
   std::string model, kind, name;
@@ -69,32 +69,22 @@ Table device_time_table(const Source& source) {
       "included; compute: all other kernels; copies: memcpy and memset. Overlapped share = overlapped / communication "
       "(HTA's rule). A window is the host's annotation, as HTA takes it, and all: first to last device event. The step "
       "times of other reports are the device's, from the end of one step's work to the end of the next one's.";
-  table.empty = "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
-  table.columns = {text("model", "model", true),
-                   count("measurement", "measurement"),
-                   count("rank", "rank"),
-                   text("window", "window"),
-                   seconds("span_s", "span"),
-                   seconds("compute_s", "compute", "span_s"),
-                   seconds("communication_s", "communication", "span_s"),
-                   seconds("copies_s", "copies", "span_s"),
-                   seconds("overlapped_s", "overlapped", "span_s"),
-                   seconds("exposed_s", "exposed", "span_s"),
-                   seconds("idle_s", "idle", "span_s"),
-                   share("overlapped_share", "overlapped share"),
-                   count("collectives", "collectives")};
-  table.key_columns = 4;
-  SQLite::Statement query(source.db,
-                          "SELECT m.model, m.id, sh.rank, d.name, d.span_ns, d.compute_ns, d.communication_ns, "
-                          "d.memory_ns, d.overlapped_ns, d.busy_ns, d.collective_kernels FROM device_time d "
-                          "JOIN shard sh ON sh.id = d.shard_id JOIN measurement m ON m.id = sh.measurement_id "
-                          "ORDER BY m.id, sh.rank, d.name = 'all' DESC, d.start_ns, d.name");
-  while (query.executeStep()) {
-    const auto at = [&](int column) { return query.getColumn(column).getInt64(); };
-    table.rows.push_back({query.getColumn(0).getString(), at(1), at(2), query.getColumn(3).getString(),
-                          in_seconds(at(4)), in_seconds(at(5)), in_seconds(at(6)), in_seconds(at(7)), in_seconds(at(8)),
-                          in_seconds(at(6) - at(8)), in_seconds(at(4) - at(9)),
-                          ratio(static_cast<double>(at(8)), static_cast<double>(at(6))), at(10)});
+  table.empty = no_device_events;
+  table.columns = window_columns();
+  table.key_columns = window_key_columns;
+  append(table, {seconds("compute_s", "compute", "span_s"), seconds("communication_s", "communication", "span_s"),
+                 seconds("copies_s", "copies", "span_s"), seconds("overlapped_s", "overlapped", "span_s"),
+                 seconds("exposed_s", "exposed", "span_s"), seconds("idle_s", "idle", "span_s"),
+                 share("overlapped_share", "overlapped share"), count("collectives", "collectives")});
+  for (const DeviceWindow& window : read_device_windows(source)) {
+    Row row = window_cells(window);
+    row.insert(row.end(),
+               {in_seconds(window.span_ns), in_seconds(window.compute_ns), in_seconds(window.communication_ns),
+                in_seconds(window.memory_ns), in_seconds(window.overlapped_ns),
+                in_seconds(window.communication_ns - window.overlapped_ns), in_seconds(window.span_ns - window.busy_ns),
+                ratio(static_cast<double>(window.overlapped_ns), static_cast<double>(window.communication_ns)),
+                window.collective_kernels});
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -108,7 +98,7 @@ Table kernels_table(const Source& source) {
       "less than {:.1f} % share the last row of their measurement. Names without template and function arguments; the "
       "table kernel_summary has them whole.",
       100.0 * shown_share);
-  table.empty = "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
+  table.empty = no_device_events;
   table.columns = {text("model", "model", true),
                    count("measurement", "measurement"),
                    text("kind", "kind"),

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "analysis/report/build.hpp"
+#include "analysis/report/device_windows.hpp"
+#include "analysis/report/of_configurations.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -120,44 +122,33 @@ Table hta_table(const Source& source) {
   table.empty =
       "No single device events in this file: import the trace without --no-raw. A run of ddpprof's own has no "
       "annotations of a profiler.";
-  table.columns = {text("model", "model", true),
-                   count("measurement", "measurement"),
-                   count("rank", "rank"),
-                   text("window", "window"),
-                   seconds("span_s", "span"),
-                   seconds("compute_s", "compute", "span_s"),
-                   seconds("non_compute_s", "non-compute", "span_s"),
-                   seconds("idle_s", "idle", "span_s"),
-                   seconds("communication_s", "communication", "span_s"),
-                   seconds("copies_s", "copies", "span_s"),
-                   seconds("overlapped_s", "overlapped", "span_s"),
-                   seconds("exposed_s", "exposed", "span_s"),
-                   share("overlapped_share", "overlapped share")};
-  table.key_columns = 4;
-  SQLite::Statement query(source.db,
-                          "SELECT m.model, m.id, sh.rank, d.name, d.start_ns, d.span_ns, sh.id FROM device_time d "
-                          "JOIN shard sh ON sh.id = d.shard_id JOIN measurement m ON m.id = sh.measurement_id "
-                          "WHERE sh.raw_kept = 1 ORDER BY m.id, sh.rank, d.name = 'all' DESC, d.start_ns, d.name");
+  table.columns = window_columns();
+  table.key_columns = window_key_columns;
+  append(table, {seconds("compute_s", "compute", "span_s"), seconds("non_compute_s", "non-compute", "span_s"),
+                 seconds("idle_s", "idle", "span_s"), seconds("communication_s", "communication", "span_s"),
+                 seconds("copies_s", "copies", "span_s"), seconds("overlapped_s", "overlapped", "span_s"),
+                 seconds("exposed_s", "exposed", "span_s"), share("overlapped_share", "overlapped share")});
   std::int64_t shard = -1;
   Activities activities;
-  while (query.executeStep()) {
-    if (query.getColumn(6).getInt64() != shard) {
-      shard = query.getColumn(6).getInt64();
+  for (const DeviceWindow& of : read_device_windows(source)) {
+    if (!of.raw_kept) continue;
+    if (of.shard != shard) {
+      shard = of.shard;
       activities = read_activities(source.db, shard);
     }
-    const std::string name = query.getColumn(3).getString();
-    Interval window{in_us(query.getColumn(4).getInt64()), 0.0};
-    window.end_us = window.start_us + in_us(query.getColumn(5).getInt64());
-    if (name == "all" && !activities.any.empty())
+    Interval window{in_us(of.start_ns), 0.0};
+    window.end_us = window.start_us + in_us(of.span_ns);
+    if (of.name == "all" && !activities.any.empty())
       window = {activities.any.front().start_us, activities.any.back().end_us};
     const Intervals compute = clip(activities.compute, window), busy = clip(activities.any, window);
     const Intervals communication = clip(activities.communication, window);
     const double span_us = window.end_us - window.start_us, overlapped_us = common_us(compute, communication);
     const double communication_us = total_us(communication), busy_us = total_us(busy), compute_us = total_us(compute);
-    table.rows.push_back({query.getColumn(0).getString(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64(),
-                          name, in_s(span_us), in_s(compute_us), in_s(busy_us - compute_us), in_s(span_us - busy_us),
-                          in_s(communication_us), in_s(total_us(clip(activities.copies, window))), in_s(overlapped_us),
-                          in_s(communication_us - overlapped_us), ratio(overlapped_us, communication_us)});
+    Row row = window_cells(of);
+    row.insert(row.end(), {in_s(span_us), in_s(compute_us), in_s(busy_us - compute_us), in_s(span_us - busy_us),
+                           in_s(communication_us), in_s(total_us(clip(activities.copies, window))), in_s(overlapped_us),
+                           in_s(communication_us - overlapped_us), ratio(overlapped_us, communication_us)});
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -170,27 +161,17 @@ Table tensorboard_table(const Source& source) {
       "The distributed view's definitions: computation = kernels − overlap, communication = collectives − overlap, "
       "other = the rest of the step. By union and intersection of intervals; the plugin itself takes NCCL's "
       "kernels for computation where they do not carry their annotation's id, and then reports other figures.";
-  table.empty = "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
-  table.columns = {text("model", "model", true),
-                   count("measurement", "measurement"),
-                   count("rank", "rank"),
-                   text("window", "window"),
-                   seconds("span_s", "span"),
-                   seconds("computation_s", "computation", "span_s"),
-                   seconds("overlap_s", "overlap", "span_s"),
-                   seconds("communication_s", "communication", "span_s"),
-                   seconds("other_s", "other", "span_s")};
-  table.key_columns = 4;
-  SQLite::Statement query(
-      source.db,
-      "SELECT m.model, m.id, sh.rank, d.name, d.span_ns, d.compute_ns, d.communication_ns, "
-      "d.overlapped_ns FROM device_time d JOIN shard sh ON sh.id = d.shard_id JOIN measurement m "
-      "ON m.id = sh.measurement_id ORDER BY m.id, sh.rank, d.name = 'all' DESC, d.start_ns, d.name");
-  while (query.executeStep()) {
-    const auto at = [&](int column) { return query.getColumn(column).getInt64(); };
-    const auto as_s = [](std::int64_t ns) { return static_cast<double>(ns) / 1e9; };
-    table.rows.push_back({query.getColumn(0).getString(), at(1), at(2), query.getColumn(3).getString(), as_s(at(4)),
-                          as_s(at(5) - at(7)), as_s(at(7)), as_s(at(6) - at(7)), as_s(at(4) - at(5) - at(6) + at(7))});
+  table.empty = no_device_events;
+  table.columns = window_columns();
+  table.key_columns = window_key_columns;
+  append(table, {seconds("computation_s", "computation", "span_s"), seconds("overlap_s", "overlap", "span_s"),
+                 seconds("communication_s", "communication", "span_s"), seconds("other_s", "other", "span_s")});
+  for (const DeviceWindow& of : read_device_windows(source)) {
+    Row row = window_cells(of);
+    row.insert(row.end(), {in_seconds(of.span_ns), in_seconds(of.compute_ns - of.overlapped_ns),
+                           in_seconds(of.overlapped_ns), in_seconds(of.communication_ns - of.overlapped_ns),
+                           in_seconds(of.span_ns - of.compute_ns - of.communication_ns + of.overlapped_ns)});
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/report/conditions.hpp"
+#include "analysis/report/rank_words.hpp"
 #include "analysis/report/units.hpp"
 #include "simulator/stats/autocorrelation.hpp"
 #include "simulator/stats/binomial.hpp"
@@ -26,13 +27,6 @@ StepRows complete_steps(const RankTimes& times) {
     if (step.kind == "measured") rows[step.step][step.rank] = &step;
   std::erase_if(rows, [&](const auto& entry) { return entry.second.size() < times.hosts.size(); });
   return rows;
-}
-
-std::string percent(double share) { return fmt::format("{} %", format_significant(100.0 * share, 2)); }
-
-std::string chance(double p) {
-  if (p < 0.001) return "p < 0.001";
-  return "p = " + (p < 0.995 ? format_significant(p, 2) : std::string("1"));
 }
 
 // Means of blocks, each longer than neighbours are alike, so that a test does not count the same thing twice.
@@ -238,41 +232,6 @@ std::string summary_of(const RankFindings& findings, const RankTimes& times, std
 }
 
 }  // namespace
-
-std::string RankEvidence::text() const {
-  const std::string who = host.empty() ? fmt::format("Rank {}", rank) : fmt::format("Rank {} ({})", rank, host);
-  std::string said;
-  if (keeps_waiting) {
-    said = who + " makes the others wait: ";
-    if (arrives_last > 0) {
-      said += fmt::format("it arrives last in {} of {} collectives, by {} (median); ",
-                          percent(static_cast<double>(arrives_last) / static_cast<double>(collectives)), collectives,
-                          format_quantity(kept_waiting_s, "s", 2));
-    }
-    said += fmt::format("it is the last in {} of {} steps ({}), which costs the others {} of the step", last_in_steps,
-                        steps, chance(last_p), percent(lost_share));
-    if (computes_longer) {
-      said += fmt::format("; its compute is {} longer than the others' median ({})", percent(compute_excess),
-                          chance(compute_p));
-    }
-    if (waits_for_input) {
-      said += fmt::format("; it waits {} longer for its input ({})", format_quantity(input_excess_s, "s", 2),
-                          chance(input_p));
-    }
-    if (!computes_longer && !waits_for_input) {
-      said += fmt::format(
-          "; its compute is not shown to be longer by {:g} % or more, nor its input by {:g} % of the step or more, so "
-          "look at its host and its network",
-          100.0 * finding_compute_least, 100.0 * finding_wait_least);
-    }
-  } else {
-    said = fmt::format("{} computes {} longer than the others' median ({}), yet is not the one they wait for", who,
-                       percent(compute_excess), chance(compute_p));
-  }
-  said += ".";
-  for (const std::string& sentence : of_its_host) said += " " + sentence;
-  return said;
-}
 
 RankFindings find_stragglers(const RankTimes& times) {
   RankFindings findings;

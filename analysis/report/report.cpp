@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "analysis/report/build.hpp"
+#include "analysis/report/device_windows.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::report {
@@ -43,9 +44,8 @@ Table brief_device_times(const Source& source) {
   constexpr std::size_t most_rows = 40;
   Table table = device_time_table(source);
   if (table.rows.size() <= most_rows) return table;
-  constexpr std::size_t window = 3;
   std::erase_if(table.rows, [](const Row& row) {
-    const auto* name = std::get_if<std::string>(&row[window]);
+    const auto* name = std::get_if<std::string>(&row[window_name_column]);
     return !name || *name != "all";
   });
   table.note += " Each annotated step: --report overlap.";

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "analysis/report/coats.hpp"
 #include "analysis/report/recorded_step.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -24,55 +25,6 @@ double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 bool is_copy(const std::string& name) {
   return name == "replicate" || name == "scatter" || name == "gather" || name == "reduce";
-}
-
-// What a thread does, from coats of paint: where two lie over each other the higher one shows, of equals the later.
-struct Coat {
-  Span time;
-  std::string name;
-  SegmentKind kind = SegmentKind::other;
-  int height = 0;
-  std::optional<std::int64_t> bytes;
-};
-
-struct Slice {
-  Span time;
-  std::string name;
-  SegmentKind kind = SegmentKind::other;
-  std::optional<std::int64_t> bytes;
-  std::size_t coat = 0;
-};
-
-std::vector<Slice> paint(const std::vector<Coat>& coats, Span window) {
-  std::vector<std::int64_t> seams = {window.begin_ns, window.end_ns};
-  for (const Coat& coat : coats) {
-    const Span span = clip(coat.time, window);
-    if (span.end_ns <= span.begin_ns) continue;
-    seams.push_back(span.begin_ns);
-    seams.push_back(span.end_ns);
-  }
-  std::sort(seams.begin(), seams.end());
-  seams.erase(std::unique(seams.begin(), seams.end()), seams.end());
-  std::vector<Slice> slices;
-  for (std::size_t i = 0; i + 1 < seams.size(); ++i) {
-    std::size_t top = coats.size();
-    for (std::size_t c = 0; c < coats.size(); ++c) {
-      if (coats[c].time.begin_ns > seams[i] || coats[c].time.end_ns < seams[i + 1]) continue;
-      if (top == coats.size() ||
-          std::pair(coats[c].height, coats[c].time.begin_ns) >= std::pair(coats[top].height, coats[top].time.begin_ns))
-        top = c;
-    }
-    if (top == coats.size()) continue;
-    const Coat& coat = coats[top];
-    const bool goes_on = !slices.empty() && slices.back().time.end_ns == seams[i] &&
-                         (slices.back().coat == top ||
-                          (slices.back().name == coat.name && slices.back().kind == coat.kind && !coat.bytes));
-    if (goes_on)
-      slices.back().time.end_ns = seams[i + 1];
-    else
-      slices.push_back({{seams[i], seams[i + 1]}, coat.name, coat.kind, coat.bytes, top});
-  }
-  return slices;
 }
 
 std::string name_of(const Collective& collective, std::int64_t workers) {
@@ -288,39 +240,6 @@ std::string note_of(const Recorded& step) {
 }
 
 }  // namespace
-
-std::int64_t typical_step(store::Database& database, std::int64_t measurement) {
-  try {
-    SQLite::Statement q(database.sql(),
-                        "SELECT st.step, AVG(st.duration_ns), COUNT(DISTINCT sh.rank) FROM step st "
-                        "JOIN shard sh ON sh.id = st.shard_id WHERE sh.measurement_id = ? AND st.kind = 'measured' "
-                        "GROUP BY st.step ORDER BY st.step");
-    q.bind(1, measurement);
-    struct Candidate {
-      std::int64_t step, ranks;
-      double duration_ns;
-    };
-    std::vector<Candidate> all;
-    std::int64_t most = 0;
-    while (q.executeStep()) {
-      all.push_back({q.getColumn(0).getInt64(), q.getColumn(2).getInt64(), q.getColumn(1).getDouble()});
-      most = std::max(most, all.back().ranks);
-    }
-    std::erase_if(all, [&](const Candidate& one) { return one.ranks < most; });  // the mean of fewer ranks is another
-    if (all.empty())
-      throw std::invalid_argument("measurement " + std::to_string(measurement) + " holds no measured step");
-    std::vector<double> durations;
-    for (const Candidate& one : all) durations.push_back(one.duration_ns);
-    const double median = stats::median(durations);
-    return std::min_element(all.begin(), all.end(),
-                            [&](const Candidate& a, const Candidate& b) {
-                              return std::abs(a.duration_ns - median) < std::abs(b.duration_ns - median);
-                            })
-        ->step;
-  } catch (const SQLite::Exception& error) {
-    throw store::translate(error, database.path());
-  }
-}
 
 StepLanes measured_lanes(store::Database& database, std::int64_t measurement, std::int64_t rank,
                          std::optional<std::int64_t> number) {
