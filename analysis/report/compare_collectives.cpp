@@ -112,11 +112,11 @@ std::vector<Compared> compared(const Pair& pair, const Collectives& a, const Col
   std::vector<Compared> all;
   for (const auto& [key, both] : kinds) {
     const auto& [in_a, in_b] = both;
-    std::optional<Difference> d = judged_work(pair, key.first, per_step(a, in_a, *pair.a), per_step(b, in_b, *pair.b));
+    const Samples samples_a = per_step(a, in_a, *pair.a), samples_b = per_step(b, in_b, *pair.b);
+    std::optional<Difference> d = judged_work(pair, key.first, samples_a, samples_b);
     if (!d) d = Difference{&pair, key.first, 0, 0, {}, cannot_tell, "most steps of either have none of it"};
-    if (in_a == nullptr || in_b == nullptr)
-      d->why =
-          fmt::format("{} has none of this size{}{}", in_a == nullptr ? "A" : "B", d->why.empty() ? "" : "; ", d->why);
+    if (in_b == nullptr) std::tie(d->verdict, d->why) = judged_only(samples_a, samples_b, "A");
+    if (in_a == nullptr) std::tie(d->verdict, d->why) = judged_only(samples_b, samples_a, "B");
     const auto calls = [](const Kind* kind, const Collectives& of) {
       return kind == nullptr ? 0.0 : static_cast<double>(kind->calls) / static_cast<double>(of.rank_steps());
     };

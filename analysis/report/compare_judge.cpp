@@ -152,4 +152,16 @@ std::optional<Difference> judged_work(const Pair& pair, std::string what, const 
   return d;
 }
 
+std::pair<std::string, std::string> judged_only(const Samples& with, const Samples& without, const std::string& file) {
+  constexpr std::size_t fewest = 3;
+  const std::vector<double> own = joined(with), others = joined(without);
+  const auto runs = static_cast<std::size_t>(std::ranges::count_if(own, [](double value) { return value > 0.0; }));
+  std::string why = fmt::format("in {} of {} steps of {}, in none of {} of {}", runs, own.size(), file, others.size(),
+                                file == "A" ? "B" : "A");
+  if (runs < own.size()) return {cannot_tell, why};
+  // No chance puts it into every step of one file and into none of the other.
+  if (std::min(own.size(), others.size()) >= fewest) return {different, why};
+  return {cannot_tell, why + fmt::format("; too few steps: measure at least {}", fewest)};
+}
+
 }  // namespace ddpprof::report

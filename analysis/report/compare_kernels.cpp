@@ -18,8 +18,6 @@
 namespace ddpprof::report {
 namespace {
 
-constexpr std::size_t fewest_steps = 3;  // for a kernel to be called gone or new
-
 // One kernel of both files; nullptr where a file has none of it.
 struct Match {
   const Work* a = nullptr;
@@ -175,7 +173,7 @@ class Comparison {
     }
     const Samples in_a = per_step(a_, *pair_.a, match.a), in_b = per_step(b_, *pair_.b, match.b);
     if (only != nullptr) {
-      judge_only(d, joined(only[0] == 'A' ? in_a : in_b), joined(only[0] == 'A' ? in_b : in_a), only);
+      std::tie(d.verdict, d.why) = only[0] == 'A' ? judged_only(in_a, in_b, "A") : judged_only(in_b, in_a, "B");
       return;
     }
     const std::optional<Difference> judged = judged_work(pair_, d.name, in_a, in_b);
@@ -184,18 +182,6 @@ class Comparison {
     d.why = judged->why;
     d.ratio = judged->ratio;
     if (d.change.empty() && d.verdict == different && d.kind != "various") d.change = change_of(d);
-  }
-
-  // No chance makes every step of one file run a kernel that no step of the other runs.
-  static void judge_only(KernelDifference& d, const std::vector<double>& with, const std::vector<double>& without,
-                         const std::string& only) {
-    const auto runs = static_cast<std::size_t>(std::ranges::count_if(with, [](double value) { return value > 0.0; }));
-    const std::string other = only == "A" ? "B" : "A";
-    d.why = fmt::format("in {} of {} steps of {}, in none of {} of {}", runs, with.size(), only, without.size(), other);
-    if (runs == with.size() && std::min(with.size(), without.size()) >= fewest_steps)
-      d.verdict = different;
-    else if (runs == with.size())
-      d.why += fmt::format("; too few steps: measure at least {}", fewest_steps);
   }
 
   // Whichever grew or shrank more: how often it is called, or how long a call takes.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/report/build.hpp"
@@ -58,6 +59,10 @@ std::optional<Difference> judged(const Pair&, std::string what, const Samples& i
 // the difference of mean logarithms (Welch's and Satterthwaite's degrees of freedom), as durations on a device scatter
 // little and by chance. Of more than 200 steps in a repeat neighbours are taken together, by their median.
 std::optional<Difference> judged_work(const Pair&, std::string what, const Samples& in_a, const Samples& in_b);
+
+// Verdict and why of what one file alone, A or B, has: different where each of its steps has it, at least 3 in each
+// file.
+std::pair<std::string, std::string> judged_only(const Samples& with, const Samples& without, const std::string& file);
 
 std::vector<double> joined(const Samples&);
 
