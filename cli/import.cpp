@@ -14,9 +14,11 @@
 #include <set>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
+#include "cli/import_own.hpp"
 #include "cli/import_traces.hpp"
 #include "cli/output_format.hpp"
 #include "cli/output_path.hpp"
@@ -41,7 +43,7 @@ class Import : public Subcommand {
     app.add_option("inputs", folders_,
                    "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern),\n"
                    "Nsight Systems' SQLite exports, what nccl-tests' all_reduce_perf printed, one CSV table of\n"
-                   "step times, or folders that ddpprof worker wrote")
+                   "step times, folders that ddpprof worker wrote, or an export of ddpprof's own, which is restored")
         ->required();
     app.add_option("--out", out_, "Database to write")->required();
     app.add_option("--format", format_, format_help);
@@ -64,6 +66,10 @@ class Import : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
+    if (const std::optional<OwnExports> own = own_exports(folders_)) {
+      check_no_trace_options();
+      return import_own(*own, out_, overwrite_, format, context);
+    }
     if (!any_rank_folder())
       return import_trace_files({folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_, nodes_,
                                  cores_, log_ranks_, model_, format},
@@ -104,6 +110,22 @@ class Import : public Subcommand {
  private:
   bool any_rank_folder() const {
     return std::any_of(folders_.begin(), folders_.end(), [](const std::string& name) { return is_rank_folder(name); });
+  }
+
+  // An export of ours says everything itself.
+  void check_no_trace_options() const {
+    const std::pair<const char*, bool> options[] = {{"--partial", partial_},
+                                                    {"--batch-per-worker", batch_per_worker_.has_value()},
+                                                    {"--param-bytes", parameter_bytes_.has_value()},
+                                                    {"--nodes", nodes_.has_value()},
+                                                    {"--cores", cores_.has_value()},
+                                                    {"--log-ranks", log_ranks_.has_value()},
+                                                    {"--model", !model_.empty()},
+                                                    {"--no-raw", no_raw_}};
+    for (const auto& [option, given] : options)
+      if (given)
+        throw Failure(ExitCode::usage, fmt::format("{} does not apply to an export of ddpprof", option),
+                      "the export alone, which is restored as it was", "leave it out");
   }
 
   std::vector<RankRecord> read_folders(std::vector<std::string>& notes) const {

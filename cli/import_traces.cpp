@@ -23,7 +23,7 @@
 #include "analysis/import/tables/text_file.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/database_file.hpp"
-#include "cli/sweep.hpp"
+#include "cli/import_target.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/error.hpp"
 
@@ -133,43 +133,14 @@ ExitCode fit_imported(store::Database& database, std::int64_t world_size, Contex
   return ExitCode::done;
 }
 
-// Makes the database and fills it. Where nothing could be imported no empty database stays behind, and one that was to
-// be replaced stays.
-template <class Fill>
-store::Database imported(const TraceImport& request, const Fill& fill) {
-  const std::filesystem::path target = request.database;
-  const bool replaces = request.overwrite && import::kind_of(target) == import::FileKind::ours;
-  SweepOptions create;
-  create.database = replaces ? std::filesystem::path(request.database + ".importing") : target;
-  create.overwrite = request.overwrite;
-  std::error_code ignored;
-  try {
-    store::Database database = create_database(create);
-    std::filesystem::remove_all(side_folder(create.database), ignored);  // for shards and logs: there are none
-    try {
-      fill(database);
-      database.finish_load();
-      if (!replaces) return database;
-      store::Database(std::move(database));  // closed before it takes the other's place
-      std::filesystem::rename(create.database, target);
-      std::filesystem::remove_all(side_folder(target), ignored);
-      return store::Database::open_write(target);
-    } catch (...) {
-      std::filesystem::remove(create.database, ignored);
-      throw;
-    }
-  } catch (const std::filesystem::filesystem_error& error) {
-    throw Failure(ExitCode::failed, "cannot replace " + request.database + ": " + error.code().message());
-  }
-}
-
 ExitCode import_table(const TraceImport& request, const std::filesystem::path& file, Context& context) {
   const std::vector<fit::StepRow> rows = fit::read_step_csv(file);
   if (rows.empty()) throw Failure(ExitCode::data, file.string() + " has no row", "one row a measurement");
   const std::string model = request.model.empty() ? file.stem().string() : request.model;
   std::int64_t placements = 0;
-  store::Database database =
-      imported(request, [&](store::Database& into) { placements = import::import_step_table(into, rows, model); });
+  store::Database database = imported_database(request.database, request.overwrite, [&](store::Database& into) {
+    placements = import::import_step_table(into, rows, model);
+  });
   if (!context.quiet)
     context.messages << fmt::format("ddpprof import: {} step times of {} placement{}\n", rows.size(), placements,
                                     placements == 1 ? "" : "s");
@@ -188,7 +159,7 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
   import::ImportResult result;
   std::int64_t sweeps = 0;
   const auto begin = std::chrono::steady_clock::now();
-  store::Database database = imported(request, [&](store::Database& into) {
+  store::Database database = imported_database(request.database, request.overwrite, [&](store::Database& into) {
     if (!options.files.empty()) result = import::import_traces(into, options);
     for (const std::filesystem::path& log : files.logs) {
       import::import_nccl_log(into, fit::read_nccl_tests(log), log, {request.log_ranks, request.nodes});
