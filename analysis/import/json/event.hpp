@@ -20,7 +20,8 @@ struct Event {
     std::optional<std::int64_t> sequence_number, forward_thread;  // of autograd
     std::optional<std::int64_t> in_elements, out_elements, group_size, collective_sequence;
     std::optional<std::int64_t> registers, shared_bytes;
-    std::int64_t grid = 0, block = 0;  // products of their three dimensions
+    std::optional<std::int64_t> total_allocated, device_id, device_type;  // of an allocator's event
+    std::int64_t grid = 0, block = 0;                                     // products of their three dimensions
     std::string_view collective, dtype, group, group_description, group_ranks;
     std::string_view input_shapes, input_types;  // JSON
     bool unfinished = false;                     // `finished` is false: the profiler stopped before it ended

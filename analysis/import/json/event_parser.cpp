@@ -181,6 +181,13 @@ class Reader {
         if (key == "Input Dims" || key == "Input dims") shapes(v, into.input_shapes);
         if (key == "Input type") shapes(v, into.input_types);
         break;
+      case 'T':
+        if (key == "Total Allocated") whole(v, into.total_allocated);
+        break;
+      case 'D':
+        if (key == "Device Id") whole(v, into.device_id);
+        if (key == "Device Type") whole(v, into.device_type);
+        break;
       case 'O':
         if (key == "Out msg nelems") whole(v, into.out_elements);
         break;

@@ -98,6 +98,7 @@ void KinetoReader::event(const Event& event, std::uint64_t offset) {
     refuse("an event without `ph`", offset);
     return;
   }
+  if (event.phase == 'i' && event.name == "[memory]" && allocator_event(event)) return;
   if (event.phase != 'X') {
     ++passed_over_[std::string("ph ") + event.phase];
     return;
@@ -128,6 +129,17 @@ void KinetoReader::event(const Event& event, std::uint64_t offset) {
     default:
       return host_event(event, kind, time);
   }
+}
+
+// Of a GPU's. A CPU's totals begin with the profile, so what was there before is not in them.
+bool KinetoReader::allocator_event(const Event& event) {
+  constexpr std::int64_t cuda = 1;  // c10::DeviceType, of AMD's devices as well
+  const Event::Arguments& arguments = event.arguments;
+  if (arguments.device_type != cuda || !event.start_ns || !sound_time(*event.start_ns, *event.start_ns)) return false;
+  const std::int64_t bytes = arguments.total_allocated.value_or(-1), device = arguments.device_id.value_or(-1);
+  if (bytes < 0 || bytes > most_bytes || device < 0 || device > INT32_MAX) return false;
+  rank_.memory.push({*event.start_ns, device, bytes});
+  return true;
 }
 
 void KinetoReader::device_event(const Event& event, Kind kind, Span time) {

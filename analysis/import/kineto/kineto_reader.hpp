@@ -51,6 +51,7 @@ class KinetoReader : public TraceVisitor {
   static Kind kind_of(std::string_view category);
   Kind kind(std::string_view category);
 
+  bool allocator_event(const Event&);  // whether it was taken
   void device_event(const Event&, Kind, Span);
   void call_event(const Event&, Kind, Span);
   void host_event(const Event&, Kind, Span);

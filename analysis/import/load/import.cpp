@@ -61,6 +61,7 @@ class Load {
     writer.write_model(shards_);
     result_.steps = writer.write_steps(shards_);
     write_device_times();
+    write_memory();
     store::Inserter<store::DiagnosticRow> rows(database_);
     for (const store::DiagnosticRow& row : diagnostics_.rows(result_.measurement_id)) rows.insert(row);
     return result_;
@@ -306,6 +307,15 @@ class Load {
     };
     if (!says_time_of_day(shard) || !says_time_of_day(reference)) return std::nullopt;
     return base_ns(shard) - base_ns(reference);
+  }
+
+  void write_memory() {
+    store::Inserter<store::MemoryRow> rows(database_);
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      std::int64_t device = 0;
+      for (const DeviceMemory& memory : files_[of_shard_[i]].training.memory)
+        rows.insert({result_.measurement_id, shards_[i].rank, device++, memory.held_bytes, memory.peak_bytes});
+    }
   }
 
   void write_device_times() {

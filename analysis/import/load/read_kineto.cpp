@@ -34,9 +34,10 @@ void tell_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank&
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, kind);
   }
   if (passed > 0)
-    result.notes.push_back({Severity::info, "events_not_read", passed,
-                            fmt::format("events of kinds that say nothing about training's times: {}", kinds),
-                            "arrows are drawn from correlation ids; memory events are not imported"});
+    result.notes.push_back(
+        {Severity::info, "events_not_read", passed,
+         fmt::format("events of kinds that say nothing about training's times: {}", kinds),
+         "arrows are drawn from correlation ids; what a CPU's tensors took is counted from the profile's start only"});
 }
 
 // Of a file without a sound event.
@@ -89,15 +90,7 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
     result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost by it"});
   tell_refused(reader, tally, result);
   result.events = reader.taken();
-  result.training = conclude_training(rank, options.training);
-  for (const auto& [key, totals] : rank.slices.totals())
-    result.kernels.push_back({rank.names.text(key.first), key.second, totals});
-  result.rank = rank.rank;
-  result.world_size = rank.world_size;
-  result.backend = rank.backend;
-  result.base_ns = rank.base_ns;
-  result.devices = rank.devices;
-  result.versions = rank.versions;
+  conclude(rank, options.training, result);
   return result;
 }
 

@@ -30,15 +30,7 @@ std::vector<ReadRank> read_nsight_file(const std::filesystem::path& path, const 
     result.source = rank->source;
     if (several) result.part = fmt::format("device {} of process {}", rank->place.device, pid_of(rank->place.process));
     result.events = trace.events;
-    result.training = conclude_training(trace, options.training);
-    for (const auto& [key, totals] : trace.slices.totals())
-      result.kernels.push_back({trace.names.text(key.first), key.second, totals});
-    result.rank = trace.rank;
-    result.world_size = trace.world_size;
-    result.backend = trace.backend;
-    result.base_ns = trace.base_ns;
-    result.devices = trace.devices;
-    result.versions = trace.versions;
+    conclude(trace, options.training, result);
     results.push_back(std::move(result));
   }
   results.front().notes = reader.notes();
@@ -52,6 +44,18 @@ std::vector<ReadRank> read_nsight_file(const std::filesystem::path& path, const 
                                      "a rank is a process and a device that ran its kernels"});
   }
   return results;
+}
+
+void conclude(RankTrace& trace, const TrainingOptions& options, ReadRank& result) {
+  result.training = conclude_training(trace, options);
+  for (const auto& [key, totals] : trace.slices.totals())
+    result.kernels.push_back({trace.names.text(key.first), key.second, totals});
+  result.rank = trace.rank;
+  result.world_size = trace.world_size;
+  result.backend = trace.backend;
+  result.base_ns = trace.base_ns;
+  result.devices = trace.devices;
+  result.versions = trace.versions;
 }
 
 std::size_t most_ranks(const std::filesystem::path& path) {

@@ -46,6 +46,9 @@ struct ReadOptions {
   SortOptions sort;
 };
 
+// What was gathered of a rank, into `result`: training, kernels, who it is, devices and versions.
+void conclude(RankTrace&, const TrainingOptions&, ReadRank& result);
+
 // How many ranks a file may hold at most; so many sources are its own.
 std::size_t most_ranks(const std::filesystem::path&);
 

@@ -184,6 +184,8 @@ void NsightReader::conclude() {
     for (NsightRank* rank : process.ranks) {
       RankTrace& trace = rank->trace;
       trace.steps = found.steps;
+      trace.steps_advice =
+          "name an NVTX range with each step's number for exact bounds (torch.cuda.nvtx.range_push(f\"step {i}\"))";
       trace.pid = pid_of(id);
       trace.process = session_.processes.contains(id) ? session_.processes.at(id) : std::string();
       trace.host = session_.host;

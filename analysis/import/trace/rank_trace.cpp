@@ -17,7 +17,7 @@ std::uint32_t Names::intern(std::string_view text) {
   return id;
 }
 
-RankTrace::RankTrace(const SortOptions& sort) : slices(sort), backward_ops(sort), forward_ops(sort) {
+RankTrace::RankTrace(const SortOptions& sort) : slices(sort), backward_ops(sort), forward_ops(sort), memory(sort) {
   names.intern("");
 }
 

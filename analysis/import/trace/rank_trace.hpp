@@ -46,6 +46,16 @@ struct StepMark {
   Span time;
 };
 
+// What a device's allocator held in tensors after it gave or took some.
+struct MemoryMark {
+  std::int64_t at_ns = 0;
+  std::int64_t device = 0, allocated_bytes = 0;
+};
+
+struct MemoryByTime {
+  bool operator()(const MemoryMark& a, const MemoryMark& b) const { return a.at_ns < b.at_ns; }
+};
+
 // A gradient that autograd added up.
 struct GradientMark {
   std::int64_t ready_ns = 0;  // the host's end of it
@@ -128,9 +138,12 @@ struct RankTrace {
   std::vector<CollectiveRun> runs;
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
   ExternalSorter<Span, SpanByStart> forward_ops;   // layers' operations
-  std::int64_t sharding_marks = 0;                 // annotations of FullyShardedDataParallel
-  std::int64_t replicated_forwards = 0;            // DataParallel's
-  std::optional<std::int64_t> batch;               // the leading extent of the first operation with shapes in forward
+  ExternalSorter<MemoryMark, MemoryByTime> memory;
+  // What to do for bounds of steps, in the words of whoever recorded the file.
+  std::string_view steps_advice = "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds";
+  std::int64_t sharding_marks = 0;       // annotations of FullyShardedDataParallel
+  std::int64_t replicated_forwards = 0;  // DataParallel's
+  std::optional<std::int64_t> batch;     // the leading extent of the first operation with shapes in forward
 
   std::int64_t events = 0;
   std::int64_t first_ns = 0, last_ns = 0;  // of the host's events

@@ -11,6 +11,7 @@
 #include "analysis/import/trace/collectives.hpp"
 #include "analysis/import/trace/gradient_group.hpp"
 #include "analysis/import/trace/launch_order.hpp"
+#include "analysis/import/trace/memory.hpp"
 #include "analysis/import/trace/model.hpp"
 #include "analysis/import/trace/training_steps.hpp"
 
@@ -28,6 +29,7 @@ class Conclusion {
     rank_.slices.finish();
     rank_.backward_ops.finish();
     rank_.forward_ops.finish();
+    rank_.memory.finish();
     training_.on_device = rank_.slices.size() > 0;
     std::stable_sort(rank_.gradients.begin(), rank_.gradients.end(),
                      [](const GradientMark& a, const GradientMark& b) { return a.ready_ns < b.ready_ns; });
@@ -49,6 +51,7 @@ class Conclusion {
     add_phases();
     add_model();
     add_totals();
+    training_.memory = memory_of(rank_, host_.steps);
     say_what_is_missing();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
     if (recognised.kind != Parallelism::data) {
@@ -279,12 +282,11 @@ class Conclusion {
       note(Severity::info, "steps_without_work", empty_steps_, "annotated steps in which the device did nothing",
            "they are left out");
     const auto source = [&](const char* code, const char* message) {
-      note(Severity::info, code, static_cast<std::int64_t>(placed_.size()), message,
-           "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds");
+      note(Severity::info, code, static_cast<std::int64_t>(placed_.size()), message, std::string(rank_.steps_advice));
     };
     if (host_.source == StepSource::none)
       note(Severity::warning, "no_steps", 1, "no step: neither annotations, nor optimizer steps, nor DDP's forward",
-           "the trace as a whole is reported; profile several steps with prof.step() after each");
+           fmt::format("the trace as a whole is reported; {}", rank_.steps_advice));
     if (host_.source == StepSource::optimizers)
       source("steps_by_optimizer", "no step is annotated: they last from one optimizer step's end to the next one's");
     if (host_.source == StepSource::forwards)

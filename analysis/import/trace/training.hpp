@@ -32,6 +32,11 @@ struct Note {
   std::string message, advice;
 };
 
+// Of tensors on one of a rank's devices, from the first step's begin to the last one's end.
+struct DeviceMemory {
+  std::int64_t peak_bytes = 0, held_bytes = 0;  // held: at the end
+};
+
 struct WindowTime {
   std::string name;  // of the step's annotation, or "all"
   Window window;
@@ -51,6 +56,7 @@ struct Training {
   Parallelism parallelism = Parallelism::data;
   bool parameters_known = false;  // each one's size, rather than their buckets'
   std::vector<WindowTime> device_times;
+  std::vector<DeviceMemory> memory;  // the fullest device first, then by number
   std::vector<Note> notes;
 };
 

@@ -1,6 +1,8 @@
 // Steps and phases from NVTX ranges.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/analysis/import/nsight/export_file.hpp"
 
 namespace ddpprof::import::nsight_test {
@@ -149,6 +151,17 @@ TEST(NsightSteps, ARangeThatHadNotEndedIsSaid) {
     EXPECT_EQ(note_count(ranks.at(0), "ranges_without_end"), 1);
     EXPECT_EQ(note(ranks[0], "bad_event"), "");
   }
+}
+
+TEST(NsightSteps, WithoutAnyTheAdviceIsARangeOfNvtx) {
+  Export file;
+  add_work(file);
+  const std::vector<ReadRank> ranks = read(file.done());
+  const auto& notes = ranks.at(0).training.notes;
+  const auto found = std::find_if(notes.begin(), notes.end(), [](const Note& one) { return one.code == "no_steps"; });
+  ASSERT_NE(found, notes.end());
+  EXPECT_THAT(found->advice, HasSubstr("NVTX range"));
+  EXPECT_THAT(found->advice, testing::Not(HasSubstr("prof.step")));
 }
 
 }  // namespace
