@@ -72,6 +72,12 @@ std::vector<store::LearningRateRow> read_learning_rates(const Source&);  // by r
 // bench-comm (comm.cpp).
 Table comm_table(const Source&);
 
+// Why a table of steps is empty, and what to do: of runs, and of imports whatever wrote them.
+inline constexpr const char* no_measured_step =
+    "No measured step that every rank recorded. Measure with: ddpprof run SCENARIO.yaml; in what is imported, mark "
+    "each "
+    "step: prof.step() of PyTorch's profiler, an NVTX range for Nsight Systems.";
+
 // Model, strategy, workers, global batch: the leading columns of every table about configurations.
 std::vector<Column> configuration_columns();
 Row configuration_cells(const Configuration&);

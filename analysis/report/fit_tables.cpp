@@ -11,6 +11,11 @@
 namespace ddpprof::report {
 namespace {
 
+constexpr const char* no_all_reduce =
+    "No all-reduce was measured at more than one worker. Measure DDP at 2 workers and more, run ddpprof bench-comm, "
+    "import "
+    "traces that record message sizes, or give a log of nccl-tests (ddpprof predict --all-reduce).";
+
 std::string percent(double share) { return format_significant(100.0 * share, 2) + " %"; }
 
 // Why a form was or was not picked, by the yardstick that picked it.
@@ -57,7 +62,7 @@ Table forms_table(const fit::AllReduceFit& all) {
       "can be held out the fit's own error does. The backend's own form is kept unless another is better by a fifth "
       "and "
       "by one percentage point. Share of the draws: how much each form counts in the predictions' intervals.";
-  table.empty = all.status.empty() ? "No all-reduce was measured." : "No form: " + all.status;
+  table.empty = all.status.empty() ? no_all_reduce : "No form: " + all.status;
   table.columns = {text("form", "form"),
                    flag("picked", "picked"),
                    share("held_out_error", "held-out error"),
@@ -84,7 +89,7 @@ Table all_reduce_points_table(const fit::AllReduceFit& all) {
       "as "
       "nccl-tests defines them. In flight: all-reduces that share the link on average, which lowers the bandwidth of "
       "each. Beside compute: share of its life during which the rank's backward ran. Error = fitted / measured − 1.";
-  table.empty = "No all-reduce was measured at more than one worker.";
+  table.empty = no_all_reduce;
   table.columns = {text("source", "source", true),
                    count("workers", "N", "workers"),
                    count("bytes", "size", "bytes"),

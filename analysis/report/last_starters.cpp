@@ -107,7 +107,9 @@ Table last_starters_table(const Source& source) {
       "of the collectives in which that is known, which is where the last two begin further apart than their clocks' "
       "uncertainties together. Later by: its start after the others' median one, median. Where clocks are not known, "
       "Last in the table of ranks needs none: who came last waited least.");
-  table.empty = "No collective of two ranks or more in a measured step.";
+  table.empty =
+      "No collective of two ranks or more in a measured step. One trace alone does not tell who was late: import those "
+      "of all ranks.";
   table.key_columns += 3;
   append(table, {text("op", "op", true), count("bucket", "bucket"), count("bytes", "size", "bytes"),
                  count("collectives", "count"), count("known", "last known"), text("last_rank", "last rank"),

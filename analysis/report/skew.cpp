@@ -52,7 +52,7 @@ Table skew_table(const Source& source) {
       "those in flight together counted once). Slowest: share of the steps in which this rank's compute took longest "
       "(a tie goes to the lower rank). Last: share of the collectives in which it waited least, so came last, whatever "
       "the clocks say; kept waiting: then the others' median wait for it.");
-  table.empty = "No measured step.";
+  table.empty = no_measured_step;
   table.key_columns += 1;
   append(table, {count("rank", "rank"), text("host", "host", true), seconds("step_median_s", "step"),
                  seconds("compute_median_s", "compute"), share("compute_against_mean", "against the mean"),
@@ -129,7 +129,9 @@ Table straggler_table(const Source& source) {
   }
   table.name = "stragglers";
   table.title = "Stragglers";
-  table.empty = all_summaries.empty() ? "No measured step of two ranks or more." : all_summaries;
+  table.empty = all_summaries.empty()
+                    ? "No measured step of two ranks or more: import a trace of each rank, with its steps marked."
+                    : all_summaries;
   return table;
 }
 

@@ -42,7 +42,7 @@ Table configuration_table(std::string name, std::string title, std::string note)
   table.note = std::move(note);
   table.columns = configuration_columns();
   table.key_columns = configuration_column_count;
-  table.empty = "No measured step that every rank recorded. Measure with: ddpprof run SCENARIO.yaml";
+  table.empty = no_measured_step;
   return table;
 }
 

@@ -91,6 +91,13 @@ TEST_F(Skew, WhereNobodyIsNamedItSaysWhy) {
   EXPECT_EQ(cell(last, last.rows[0], "why"), Cell("of 20 the last two began within the clocks' uncertainty"));
 }
 
+TEST_F(Skew, WithoutStepsItSaysHowStepsAreMarkedWhateverWasImported) {
+  EXPECT_THAT(table("skew").empty, testing::AllOf(testing::HasSubstr("ddpprof run"), testing::HasSubstr("prof.step()"),
+                                                  testing::HasSubstr("NVTX")));
+  EXPECT_THAT(table("stragglers").empty, testing::HasSubstr("import a trace of each rank"));
+  EXPECT_THAT(table("last_starters").empty, testing::HasSubstr("those of all ranks"));
+}
+
 // As the head of synthetic_run.hpp has it: steps of both ranks begin together, then rank 0's 10, 5 and 5 ms later; rank
 // 1's clock is 5 µs behind rank 0's, to 20 µs.
 TEST_F(Skew, StartsAreComparedOnRankZerosClockWhereItIsGoodEnough) {
