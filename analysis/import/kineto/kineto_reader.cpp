@@ -1,9 +1,8 @@
 #include "analysis/import/kineto/kineto_reader.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <map>
 
 #include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/trace/backwards.hpp"
@@ -11,14 +10,6 @@
 
 namespace ddpprof::import {
 namespace {
-
-using nlohmann::json;
-
-std::string lower(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 bool ends_in_backward(std::string_view name) {
   while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
@@ -129,17 +120,6 @@ void KinetoReader::event(const Event& event, std::uint64_t offset) {
     default:
       return host_event(event, kind, time);
   }
-}
-
-// Of a GPU's. A CPU's totals begin with the profile, so what was there before is not in them.
-bool KinetoReader::allocator_event(const Event& event) {
-  constexpr std::int64_t cuda = 1;  // c10::DeviceType, of AMD's devices as well
-  const Event::Arguments& arguments = event.arguments;
-  if (arguments.device_type != cuda || !event.start_ns || !sound_time(*event.start_ns, *event.start_ns)) return false;
-  const std::int64_t bytes = arguments.total_allocated.value_or(-1), device = arguments.device_id.value_or(-1);
-  if (bytes < 0 || bytes > most_bytes || device < 0 || device > INT32_MAX) return false;
-  rank_.memory.push({*event.start_ns, device, bytes});
-  return true;
 }
 
 void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
@@ -308,134 +288,6 @@ void KinetoReader::host_collective(const Event& event, Span time, bool by_backen
   call.group_size = group_size(arguments);
   call.outer = event.name.starts_with("c10d::");
   rank_.calls.push_back(call);
-}
-
-void KinetoReader::doubt_number() { refuse("a size that makes no sense, which counts as not recorded", offset_); }
-
-std::int64_t KinetoReader::size_in(std::optional<std::int64_t> size) {
-  if (!size) return 0;
-  if (*size >= 0 && *size <= most_bytes) return *size;
-  doubt_number();
-  return 0;
-}
-
-std::int64_t KinetoReader::message_bytes(const Event::Arguments& arguments) {
-  const std::int64_t elements = std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
-  const std::int64_t each = element_bytes(arguments.dtype), bytes = bytes_of(elements, each);
-  if (elements < 0 || (bytes == 0 && elements > 0 && each > 0)) doubt_number();
-  return bytes;
-}
-
-std::int64_t KinetoReader::group_size(const Event::Arguments& arguments) {
-  const std::int64_t size = arguments.group_size.value_or(0);
-  if (size >= 0 && size <= most_ranks_of_a_job) return size;
-  doubt_number();
-  return 0;
-}
-
-std::uint32_t KinetoReader::group_of(const Event& event) {
-  const Event::Arguments& arguments = event.arguments;
-  if (arguments.group.empty()) return 0;
-  std::string text(arguments.group);
-  const std::vector<std::int64_t> ranks = whole_numbers(arguments.group_ranks);
-  // Halves of a world may both be called "1": their ranks tell them apart.
-  if (!ranks.empty()) text.append(" ").append(arguments.group_ranks);
-  const std::uint32_t group = rank_.names.intern(text);
-  if (!ranks.empty()) rank_.group_ranks.try_emplace(group, ranks);
-  return group;
-}
-
-void KinetoReader::metadata(const Event& event) {
-  // Devices are processes, too, with numbers as a container's processes have them.
-  if (event.name == "process_name" && !event.arguments.label.empty())
-    processes_.try_emplace(number_of(event.pid), event.arguments.label);
-}
-
-std::int64_t KinetoReader::number_of(std::string_view id) {
-  std::int64_t number = 0;
-  const char* end = id.data() + id.size();
-  const auto [stop, error] = std::from_chars(id.data(), end, number);
-  if (error == std::errc{} && stop == end) return number;
-  // Numbers that no thread has.
-  return odd_ids_.try_emplace(std::string(id), -1 - static_cast<std::int64_t>(odd_ids_.size())).first->second;
-}
-
-// Addresses may stand for streams: each gets a number of its own that fits.
-std::int32_t KinetoReader::short_number(std::int64_t number) {
-  if (number < INT32_MIN || number > INT32_MAX) number = number_of(std::to_string(number) + " is too long");
-  return static_cast<std::int32_t>(std::max<std::int64_t>(number, INT32_MIN));
-}
-
-void KinetoReader::member(std::string_view key, std::string_view text, std::uint64_t offset) {
-  const json value = json::parse(text, nullptr, false);
-  if (value.is_discarded()) return refuse("a member that is not JSON", offset);
-  const auto whole = [](const json& object, const char* name) -> std::optional<std::int64_t> {
-    const auto found = object.find(name);
-    if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-    if (found->is_number_unsigned() && found->get<std::uint64_t>() > INT64_MAX) return std::nullopt;
-    return found->get<std::int64_t>();
-  };
-  if (key == "distributedInfo" && value.is_object()) {
-    const auto within = [&](const char* name, std::int64_t least) {
-      std::optional<std::int64_t> number = whole(value, name);
-      if (value.contains(name) && (!number || *number < least || *number > most_ranks_of_a_job)) {
-        refuse("a distributedInfo whose rank or world_size makes no sense", offset);
-        number.reset();
-      }
-      return number;
-    };
-    rank_.rank = within("rank", 0);
-    rank_.world_size = within("world_size", 1);
-    if (const auto backend = value.find("backend"); backend != value.end() && backend->is_string())
-      rank_.backend = lower(backend->get<std::string>());
-    if (const auto nccl = value.find("nccl_version"); nccl != value.end() && nccl->is_string())
-      rank_.versions["nccl"] = nccl->get<std::string>();
-  } else if (key == "deviceProperties" && value.is_array()) {
-    for (const json& device : value)
-      if (device.is_object()) {
-        const auto name = device.find("name");
-        if (name != device.end() && name->is_string()) rank_.devices.push_back(name->get<std::string>());
-      }
-  } else if (key == "baseTimeNanoseconds" && value.is_number_integer()) {
-    const json object{{"base", value}};
-    const std::optional<std::int64_t> base_ns = whole(object, "base");
-    if (!base_ns || *base_ns < 0 || *base_ns >= latest_ns)
-      return refuse("a baseTimeNanoseconds that makes no sense: times are taken as relative", offset);
-    rank_.base_ns = *base_ns;
-  } else if ((key == "schemaVersion" || key == "cuda_runtime_version" || key == "cuda_driver_version") &&
-             value.is_number_integer()) {
-    rank_.versions[std::string(key)] = value.dump();
-  }
-}
-
-std::int64_t KinetoReader::forwards_from_ns() const {
-  std::int64_t from_ns = INT64_MIN;
-  for (const Span& forward : rank_.forwards)
-    if (from_ns == INT64_MIN || forward.start_ns < from_ns) from_ns = forward.start_ns;
-  return from_ns;
-}
-
-// What counts is the first one of the first forward, which a file may hold behind later ones: of those from the first
-// forward seen on one is enough, of those before it the earliest.
-void KinetoReader::add_batch(std::int64_t start_ns, std::int64_t batch) {
-  batches_.try_emplace(start_ns, batch);
-  if (batches_.size() <= most_batches) return;
-  const std::int64_t from_ns = forwards_from_ns();
-  auto later = batches_.lower_bound(from_ns);
-  if (from_ns == INT64_MIN || later == batches_.end())
-    later = std::next(batches_.begin(), most_batches / 2);
-  else
-    ++later;
-  batches_.erase(later, batches_.end());
-  if (batches_.size() > most_batches / 2 + 1)  // the one kept of the first forward stays
-    batches_.erase(std::next(batches_.begin(), most_batches / 2), std::prev(batches_.end()));
-}
-
-void KinetoReader::finish() {
-  if (const auto process = processes_.find(rank_.pid); process != processes_.end()) rank_.process = process->second;
-  raw_.flush();
-  rank_.events = taken_;
-  if (const auto first = batches_.lower_bound(forwards_from_ns()); first != batches_.end()) rank_.batch = first->second;
 }
 
 }  // namespace ddpprof::import

@@ -48,6 +48,7 @@ class KinetoReader : public TraceVisitor {
     python,
     ignored,  // arrows, instants, annotations repeated on the device
   };
+  static std::string lower(std::string_view);
   static Kind kind_of(std::string_view category);
   Kind kind(std::string_view category);
 
