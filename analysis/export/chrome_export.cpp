@@ -229,6 +229,7 @@ ChromeSummary export_chrome(store::Database& database, const std::filesystem::pa
     name_tracks(db, writer, shards);
     for (const std::int64_t id : shards.in_display_order()) {
       write_steps(db, writer, shards.at(id));
+      write_counters(db, writer, shards.at(id));
       if (shards.at(id).raw_kept) summary.unfinished += write_raw(db, writer, shards.at(id));
     }
     summary.unfinished += write_collectives(db, writer, shards);

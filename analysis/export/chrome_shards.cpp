@@ -8,12 +8,13 @@
 namespace ddpprof::export_ {
 
 ShardClocks::ShardClocks(SQLite::Database& db) {
-  SQLite::Statement q(db,
-                      "SELECT sh.id, sh.measurement_id, sh.rank, sh.pid, sh.host, sh.clock_reference, "
-                      "sh.clock_uncertainty_ns, sh.raw_kept, sh.clock_offset_ns, sh.clock_drift_ppb, sh.clock_at_ns, "
-                      "m.kind, m.strategy, m.world_size, m.repeat FROM shard sh JOIN measurement m ON "
-                      "m.id = sh.measurement_id "
-                      "ORDER BY m.kind, m.strategy, m.world_size, m.repeat, m.id, sh.rank, sh.id");
+  SQLite::Statement q(
+      db,
+      "SELECT sh.id, sh.measurement_id, sh.rank, sh.pid, sh.host, sh.clock_reference, "
+      "sh.clock_uncertainty_ns, sh.raw_kept, sh.clock_offset_ns, sh.clock_drift_ppb, sh.clock_at_ns, "
+      "m.kind, m.strategy, m.world_size, m.repeat, m.backend, m.device FROM shard sh JOIN measurement m ON "
+      "m.id = sh.measurement_id "
+      "ORDER BY m.kind, m.strategy, m.world_size, m.repeat, m.id, sh.rank, sh.id");
   while (q.executeStep()) {
     ShardClock shard;
     shard.id = q.getColumn(0).getInt64();
@@ -27,11 +28,14 @@ ShardClocks::ShardClocks(SQLite::Database& db) {
     shard.alignment.offset_ns = q.getColumn(8).getInt64();
     shard.alignment.drift_ppb = q.getColumn(9).getDouble();
     shard.alignment.at_ns = q.getColumn(10).getInt64();
+    shard.strategy = q.getColumn(12).getString();
+    shard.backend = q.getColumn(15).getString();
+    shard.device = q.getColumn(16).getString();
     const std::string kind = q.getColumn(11).getString();
     const std::int64_t repeat = q.getColumn(14).getInt64();
     shard.name =
-        fmt::format("{} N={}{} rank {}", kind == "bench-comm" ? kind : q.getColumn(12).getString(),
-                    q.getColumn(13).getInt64(), repeat > 0 ? fmt::format(" repeat {}", repeat) : "", shard.rank);
+        fmt::format("{} N={}{} rank {}", kind == "bench-comm" ? kind : shard.strategy, q.getColumn(13).getInt64(),
+                    repeat > 0 ? fmt::format(" repeat {}", repeat) : "", shard.rank);
     order_.push_back(shard.id);
     shards_.emplace(shard.id, std::move(shard));
   }

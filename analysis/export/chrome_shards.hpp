@@ -22,6 +22,7 @@ struct ShardClock {
   std::int64_t id = 0, measurement = 0, rank = 0, pid = 0;
   std::string name;  // "ddp N=4 rank 2"
   std::string host, reference;
+  std::string strategy, backend, device;  // of the measurement
   std::optional<std::int64_t> uncertainty_ns;
   bool raw_kept = false;
   store::ClockAlignment alignment;
@@ -54,6 +55,10 @@ class ShardClocks {
 
 // Rows of the tables that are no events, before the first event.
 void write_tables(SQLite::Database&, ChromeWriter&);
+
+// When the rank computes, communicates and does both, as a counter; nothing where the database does not say it: of a
+// device whose kernels were not kept.
+void write_counters(SQLite::Database&, ChromeWriter&, const ShardClock&);
 
 // Raw ranges of the host, kernels, copies and CUDA calls of one shard. Returns how many ranges never ended.
 std::int64_t write_raw(SQLite::Database&, ChromeWriter&, const ShardClock&);

@@ -104,6 +104,11 @@ void ChromeWriter::async(Track track, std::string_view name, std::string_view ca
   ++events_;
 }
 
+void ChromeWriter::counter(Track track, std::string_view name, std::int64_t at_ns, const Arguments& values) {
+  begin(track, name, "counter", 'C', at_ns);
+  end(values);
+}
+
 void ChromeWriter::flow(Track track, std::string_view name, std::int64_t id, char phase, std::int64_t at_ns) {
   begin(track, name, "flow", phase, at_ns);
   line_ += fmt::format(",\"id\":{}{}", id, phase == 'f' ? ",\"bp\":\"e\"" : "");

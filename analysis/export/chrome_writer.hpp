@@ -36,6 +36,8 @@ class ChromeWriter {
   // An interval that may overlap others of its track.
   void async(Track, std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t end_ns,
              const Arguments& = nullptr);
+  // The values of a process's counter from `at_ns` on. Not one of events().
+  void counter(Track, std::string_view name, std::int64_t at_ns, const Arguments& values);
   // One end of an arrow: phase 's' starts it, 't' continues, 'f' ends it; binds to the slice that starts at `at_ns`.
   void flow(Track, std::string_view name, std::int64_t id, char phase, std::int64_t at_ns);
 

@@ -5,6 +5,7 @@ test) when the package is not installed in this interpreter. With DDPPROF_COMPLE
 installing the package, that is a failure too.
 """
 
+import json
 import os
 import sqlite3
 import sys
@@ -61,6 +62,48 @@ for shard in shards:
     check(f"process {shard}: collectives", len(collectives), count)
     total = scalar("SELECT COALESCE(SUM(end_ns - start_ns), 0) FROM collective WHERE shard_id = ?", shard)
     check_total(f"process {shard}: time of collectives", int(collectives["dur"].sum()), total, len(collectives) + 1)
+
+
+# Arrows, by the format's own rules and a parser that is not ours: of each id one start, one end, what lies between in
+# time between, all bound to a slice of their track; as many ids as collectives that several ranks took part in.
+with open(trace, encoding="utf-8") as file:
+    events = json.load(file)["traceEvents"]
+
+
+def ns(microseconds):
+    return round(microseconds * 1000)
+
+
+slices, arrows = {}, {}
+for event in events:
+    if event["ph"] == "X":
+        slices.setdefault((event["pid"], event["tid"]), []).append((ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])))
+    elif event["ph"] in "stf":
+        arrows.setdefault(event["id"], []).append(event)
+unpaired = [i for i, ends in arrows.items() if sorted(e["ph"] for e in ends if e["ph"] != "t") != ["f", "s"]]
+check("arrows without a start or an end", unpaired, [])
+backward = [i for i, ends in arrows.items()
+            if [e["ph"] for e in sorted(ends, key=lambda e: (ns(e["ts"]), "stf".index(e["ph"])))] !=
+            ["s"] + ["t"] * (len(ends) - 2) + ["f"]]
+check("arrows that do not go forward in time", backward, [])
+loose = [e["id"] for ends in arrows.values() for e in ends
+         if not any(a <= ns(e["ts"]) <= b for a, b in slices.get((e["pid"], e["tid"]), []))
+         or (e["ph"] == "f" and e.get("bp") != "e")]
+check("ends of arrows that lie in no slice", loose, [])
+joined = scalar("SELECT COUNT(*) FROM (SELECT 1 FROM collective c JOIN shard s ON s.id = c.shard_id WHERE end_ns IS NOT NULL "
+                "GROUP BY s.measurement_id, communicator, sequence HAVING COUNT(*) > 1)")
+check("arrows", len(arrows), joined)
+
+# Counters: levels 0 and 1, at most one of them 1, changing each time, 0 at the end.
+counters = {}
+for event in events:
+    if event["ph"] == "C":
+        counters.setdefault(event["pid"], []).append((ns(event["ts"]), tuple(event["args"].values())))
+for shard, levels in sorted(counters.items()):
+    sound = all(sorted(level) in ([0, 0, 0], [0, 0, 1]) for _, level in levels)
+    changing = all(a[0] < b[0] and a[1] != b[1] for a, b in zip(levels, levels[1:]))
+    check(f"process {shard}: counter's levels sound, changing, 0 at the end", (sound, changing, sum(levels[-1][1])), (True, True, 0))
+check("processes with a counter", bool(counters), True)
 
 if not shards:
     print("WRONG: the database has no process at all")
