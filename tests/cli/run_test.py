@@ -93,6 +93,22 @@ class RunTest(unittest.TestCase):
                     rows = list(csv.reader(file))
                 self.assertEqual(len(rows) - 1, self.query("SELECT count(*) FROM step")[0][0])
 
+    def test_a_runs_exports_are_restored(self):
+        result = run("run", SCENARIOS / "linear-10-2-ddp.yaml", "--out", self.database, "--workers", "2", *QUICK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertGreater(self.query("SELECT COUNT(*) FROM range")[0][0], 100)
+        for form in ("csv", "chrome"):
+            with self.subTest(format=form):
+                first, second, again = (self.path / f"{name}-{form}" for name in ("first", "second", "again"))
+                for arguments in (("export", self.database, "--format", form, "--out", first),
+                                  ("import", first, "--out", again),
+                                  ("export", again, "--format", form, "--out", second)):
+                    result = run(*arguments)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                files = sorted(first.iterdir()) if form == "csv" else [first]
+                for file in files:
+                    self.assertEqual(file.read_bytes(), (second / file.name if form == "csv" else second).read_bytes())
+
     def test_logger_agrees_with_the_recorded_launches_and_waits(self):
         """c10d::Logger's communication time runs from the first bucket's launch to the last wait and copy back; it
         samples the first ten iterations. Tolerance: 5 % or 0.3 ms, its own clock reads and the autograd engine's tail."""
