@@ -5,6 +5,8 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace ddpprof::export_ {
 
 ShardClocks::ShardClocks(SQLite::Database& db) {
@@ -40,17 +42,20 @@ ShardClocks::ShardClocks(SQLite::Database& db) {
     shards_.emplace(shard.id, std::move(shard));
   }
   bool any = false;
-  for (const char* minimum :
-       {"SELECT shard_id, MIN(start_ns) FROM step GROUP BY shard_id",
-        "SELECT shard_id, MIN(launch_ns) FROM collective GROUP BY shard_id",
-        "SELECT shard_id, MIN(start_ns) FROM collective WHERE start_ns IS NOT NULL GROUP BY shard_id",
-        "SELECT shard_id, MIN(start_ns) FROM range GROUP BY shard_id",
-        "SELECT shard_id, MIN(start_ns) FROM kernel GROUP BY shard_id",
-        "SELECT shard_id, MIN(start_ns) FROM memcpy GROUP BY shard_id",
-        "SELECT shard_id, MIN(start_ns) FROM api_call GROUP BY shard_id"}) {
+  const std::pair<const char*, bool> minima[] = {
+      {"SELECT shard_id, MIN(start_ns) FROM step GROUP BY shard_id", false},
+      {"SELECT shard_id, MIN(launch_ns) FROM collective GROUP BY shard_id", false},
+      {"SELECT shard_id, MIN(start_ns) FROM collective WHERE start_ns IS NOT NULL GROUP BY shard_id", false},
+      {"SELECT shard_id, MIN(start_ns) FROM range GROUP BY shard_id", true},
+      {"SELECT shard_id, MIN(start_ns) FROM kernel GROUP BY shard_id", true},
+      {"SELECT shard_id, MIN(start_ns) FROM memcpy GROUP BY shard_id", true},
+      {"SELECT shard_id, MIN(start_ns) FROM api_call GROUP BY shard_id", true}};
+  for (const auto& [minimum, raw] : minima) {
     SQLite::Statement m(db, minimum);
     while (m.executeStep()) {
-      const std::int64_t at = shards_.at(m.getColumn(0).getInt64()).aligned(m.getColumn(1).getInt64());
+      ShardClock& shard = shards_.at(m.getColumn(0).getInt64());
+      shard.raw_kept = shard.raw_kept || raw;
+      const std::int64_t at = shard.aligned(m.getColumn(1).getInt64());
       if (!any || at < first_event_ns_) first_event_ns_ = at;
       any = true;
     }

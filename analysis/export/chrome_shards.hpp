@@ -24,7 +24,7 @@ struct ShardClock {
   std::string host, reference;
   std::string strategy, backend, device;  // of the measurement
   std::optional<std::int64_t> uncertainty_ns;
-  bool raw_kept = false;
+  bool raw_kept = false;  // or raw events are there all the same
   store::ClockAlignment alignment;
 
   // On rank 0's clock, to the ns as the views aligned_step and aligned_collective compute it.

@@ -22,17 +22,19 @@ class ExportError : public std::runtime_error {
 };
 
 struct ChromeSummary {
-  std::int64_t events = 0;      // without metadata and flow arrows
+  std::int64_t events = 0;      // without metadata, counters and flow arrows
   std::int64_t unfinished = 0;  // ranges and collectives that never ended: shown as instants that say so
 };
 
 // A process a rank (pid = shard.id), its name "ddp N=4 rank 2"; tracks as docs/report.md lists them. Times are
 // microseconds with three decimals, exact to the ns, on rank 0's clock, from the first event on (baseTimeNanoseconds
-// has that event's time). Memory does not grow with the trace. Throws ExportError, store::DatabaseError.
+// has that event's time). Every row of the database is in it, for import::restore_chrome. Memory grows with the steps
+// of one rank, not with its raw events. Throws ExportError, store::DatabaseError.
 ChromeSummary export_chrome(store::Database&, const std::filesystem::path& file);
 
 // One CSV file a table of the schema, after RFC 4180, rows in the order they were written, a column's unit in its
-// heading. NULL is an empty field, an empty text "". Returns the number of rows. Throws as above.
+// heading. NULL is an empty field, an empty text ""; import::restore_csv makes the same database of it. Returns the
+// number of rows. Throws as above.
 std::int64_t export_csv(store::Database&, const std::filesystem::path& folder);
 
 struct NsysPart {

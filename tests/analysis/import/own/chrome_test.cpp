@@ -66,6 +66,12 @@ TEST_F(ChromeRoundTrip, OfARunWithRawEventsOfEveryKindAndClocksThatDrift) {
   EXPECT_NE(text.find("\"args\":{\"ddpprof\":{\"end_ns\":"), std::string::npos) << "no end that is ambiguous";
 }
 
+TEST_F(ChromeRoundTrip, OfRawEventsThatAShardSaysItHasNot) {
+  store::Database database = filled(folder_ / "run.db");
+  database.sql().exec("UPDATE shard SET raw_kept = 0");
+  go_round(database);
+}
+
 TEST_F(ChromeRoundTrip, OfAnImportOfAnA100sTrace) { go_round_imported("a100_ddp_rank0of2.json.gz"); }
 TEST_F(ChromeRoundTrip, OfAnImportOfAV100sTrace) { go_round_imported("v100_ddp_rank1of2.json.gz"); }
 TEST_F(ChromeRoundTrip, OfAnImportOfAnNsightExport) { go_round_imported("two_gpus_nsys.sqlite"); }
