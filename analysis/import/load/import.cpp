@@ -357,6 +357,8 @@ class Load {
 
 ImportResult import_traces(store::Database& database, const ImportOptions& options) {
   if (options.files.empty()) throw ImportError("no file to import");
+  // An arena a thread would keep what each rank's reading freed, and fits would add to it.
+  mallopt(M_ARENA_MAX, 1);
   try {
     store::BulkLoad load(database);
     const ImportResult result = Load(database, options).run();
