@@ -239,9 +239,11 @@ void NsightReader::read_kernels() {
   std::sort(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
     return std::pair(a->place.device, a->place.process) < std::pair(b->place.device, b->place.process);
   });
-  for (auto& [id, process] : processes_)
+  for (auto& [id, process] : processes_) {
     std::sort(process.ranks.begin(), process.ranks.end(),
               [](const NsightRank* a, const NsightRank* b) { return a->place.device < b->place.device; });
+    for (NsightRank* rank : process.ranks) process.traces.push_back(&rank->trace);
+  }
 }
 
 void NsightReader::read_copies(std::string_view table, Work work) {

@@ -16,10 +16,10 @@
 #include "analysis/import/nsight/nccl_calls.hpp"
 #include "analysis/import/nsight/nsight_file.hpp"
 #include "analysis/import/nsight/nsight_tables.hpp"
+#include "analysis/import/nsight/nvtx_marks.hpp"
 #include "analysis/import/nsight/nvtx_names.hpp"
 #include "analysis/import/nsight/payload.hpp"
 #include "analysis/import/nsight/rank_numbers.hpp"
-#include "analysis/import/nsight/step_finder.hpp"
 #include "analysis/import/nsight/strings.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
@@ -64,9 +64,9 @@ class NsightReader {
     std::vector<NsightRank*> ranks;
     std::unordered_set<std::int64_t> collectives;  // correlations of NCCL's kernels
     NcclCalls nccl;
-    StepFinder steps;
+    NvtxMarks marks;
+    std::vector<RankTrace*> traces;  // the ranks'
     std::map<std::int64_t, std::string> domains;
-    std::vector<std::pair<std::int64_t, std::int64_t>> batches;  // start and leading extent of operations
   };
 
   void note(ingest::Severity, std::string code, std::int64_t count, std::string message, std::string advice);
@@ -79,8 +79,6 @@ class NsightReader {
   void read_nvtx();
   void range(Process&, const Scan&, std::int64_t thread, std::string_view text, Span time, bool mark);
   void nccl_range(Process&, std::int64_t process, const Scan&, std::int64_t thread, std::string_view name, Span time);
-  NvtxMeaning meaning(std::string_view name);
-  void marks(Process&, std::int64_t thread, std::string_view text, Span time);
 
   // None, and refused, where the row's times or its device make no sense.
   void doubt_number(std::string_view table, const Scan&);
@@ -107,7 +105,6 @@ class NsightReader {
   std::map<std::pair<std::int64_t, std::int64_t>, NsightRank*> places_;
   std::map<std::int64_t, Process> processes_;
   std::vector<NcclMember> members_;
-  std::unordered_map<std::string, NvtxMeaning> meanings_;
   std::map<std::pair<std::string, std::string>, Refused> refused_;
   std::vector<Note> notes_;
   std::int64_t too_many_ = 0, elsewhere_ = 0, unended_ = 0, payloads_ = 0, copies_elsewhere_ = 0;

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 
-#include "analysis/import/kineto/shapes.hpp"
 #include "analysis/import/nsight/nsight_reader.hpp"
-#include "analysis/import/trace/backwards.hpp"
 #include "analysis/import/trace/checked.hpp"
 
 namespace ddpprof::import {
@@ -100,7 +97,7 @@ void NsightReader::range(Process& process, const Scan& scan, std::int64_t thread
   if (nccl)
     nccl_range(process, first.place.process, scan, thread_id, name.name, time);
   else
-    marks(process, thread_id, text, time);
+    process.marks.add(process.traces, thread_id, text, time);
 }
 
 void NsightReader::nccl_range(Process& process, std::int64_t process_id, const Scan& scan, std::int64_t thread_id,
@@ -122,70 +119,15 @@ void NsightReader::nccl_range(Process& process, std::int64_t process_id, const S
   process.nccl.add_range(thread_id, name, time, payload);
 }
 
-NvtxMeaning NsightReader::meaning(std::string_view name) {
-  constexpr std::size_t most = 1 << 16;
-  std::string key(name);
-  if (const auto known = meanings_.find(key); known != meanings_.end()) return known->second;
-  if (meanings_.size() >= most) meanings_.clear();
-  return meanings_.emplace(std::move(key), meaning_of(name)).first->second;
-}
-
-void NsightReader::marks(Process& process, std::int64_t thread_id, std::string_view text, Span time) {
-  const NvtxName name = parse_emitted(text);
-  const NvtxMeaning meaning = this->meaning(name.name);
-  const auto each = [&](auto member) {
-    for (NsightRank* rank : process.ranks) (rank->trace.*member).push_back(time);
-  };
-  switch (meaning) {
-    case NvtxMeaning::forward:
-      return each(&RankTrace::forwards);
-    case NvtxMeaning::backward:
-      return each(&RankTrace::backwards);
-    case NvtxMeaning::optimizer:
-      return each(&RankTrace::optimizers);
-    case NvtxMeaning::data:
-      return each(&RankTrace::data_waits);
-    case NvtxMeaning::gradient:
-      for (NsightRank* rank : process.ranks) {
-        GradientMark gradient;
-        gradient.ready_ns = time.end_ns;
-        if (const std::optional<FirstInput> input = first_input(name.sizes, {})) {
-          gradient.numel = input->elements;
-          gradient.shape = rank->trace.names.intern(input->shape);
-        }
-        rank->trace.gradients.push_back(gradient);
-      }
-      return;
-    case NvtxMeaning::backward_op:
-      for (NsightRank* rank : process.ranks) rank->trace.backward_ops.push(time);
-      return;
-    case NvtxMeaning::none:
-    case NvtxMeaning::step:
-      break;
-  }
-  if (is_forward_operation(name.name)) {
-    for (NsightRank* rank : process.ranks) rank->trace.forward_ops.push(time);
-  }
-  process.steps.add(thread_id, name.name, meaning, time);
-  constexpr std::size_t most_batches = std::size_t{1} << 16;
-  if (!name.sizes.empty() && name.name.starts_with("aten::") && process.batches.size() < most_batches)
-    if (const std::optional<std::int64_t> batch = batch_of(name.name, name.sizes))
-      process.batches.emplace_back(time.start_ns, *batch);
-}
-
 void NsightReader::conclude() {
   std::vector<RankPlace> places;
   for (const auto& rank : ranks_) places.push_back(rank->place);
   const std::vector<RankNumber> numbers = rank_numbers(places, members_, session_);
   for (auto& [id, process] : processes_) {
     const std::unordered_map<std::int64_t, Message> messages = process.nccl.match();
-    const RankTrace& first = process.ranks.front()->trace;
-    const StepFinder::Found found = process.steps.find({first.first_ns, first.last_ns});
+    const StepFinder::Found found = process.marks.conclude(process.traces);
     for (NsightRank* rank : process.ranks) {
       RankTrace& trace = rank->trace;
-      trace.steps = found.steps;
-      trace.steps_advice =
-          "name an NVTX range with each step's number for exact bounds (torch.cuda.nvtx.range_push(f\"step {i}\"))";
       trace.pid = pid_of(id);
       trace.process = session_.processes.contains(id) ? session_.processes.at(id) : std::string();
       trace.host = session_.host;
@@ -194,14 +136,6 @@ void NsightReader::conclude() {
       if (const std::string name = session_.device_name(pid_of(id), rank->place.device); !name.empty())
         trace.devices.push_back(name);
       if (!trace.runs.empty()) trace.backend = "nccl";
-      std::int64_t from_ns = INT64_MAX;
-      for (const Span& forward : trace.forwards) from_ns = std::min(from_ns, forward.start_ns);
-      const auto batch =
-          std::min_element(process.batches.begin(), process.batches.end(), [&](const auto& a, const auto& b) {
-            return std::pair(a.first < from_ns && from_ns != INT64_MAX, a.first) <
-                   std::pair(b.first < from_ns && from_ns != INT64_MAX, b.first);
-          });
-      if (batch != process.batches.end()) trace.batch = batch->second;
       for (CollectiveRun& run : trace.runs) {
         const auto message = run.correlation ? messages.find(*run.correlation) : messages.end();
         if (message == messages.end()) continue;

@@ -1,0 +1,34 @@
+// What a process's NVTX ranges say of training, given to the traces of its ranks: steps, phases, gradients, the batch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/import/nsight/nvtx_names.hpp"
+#include "analysis/import/nsight/step_finder.hpp"
+#include "analysis/import/trace/rank_trace.hpp"
+
+namespace ddpprof::import {
+
+class NvtxMarks {
+ public:
+  // `ranks`: what a process drives, a device each; its ranges are every one's.
+  void add(std::span<RankTrace* const> ranks, std::int64_t tid, std::string_view text, Span time);
+
+  // Sets the ranks' steps and batch, which only all ranges together tell. Returns how the steps were found.
+  StepFinder::Found conclude(std::span<RankTrace* const> ranks) const;
+
+ private:
+  NvtxMeaning meaning(std::string_view name);
+
+  StepFinder steps_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> batches_;  // start and leading extent of operations
+  std::unordered_map<std::string, NvtxMeaning> meanings_;
+};
+
+}  // namespace ddpprof::import
