@@ -46,6 +46,8 @@ class ShardBuilder {
     std::uint64_t dropped_records = 0, dropped_cupti_records = 0;
     std::uint64_t chunk_capacity = 4096;
     std::int32_t growth_error = 0;
+    std::int64_t parent_pid = 1;
+    std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;
   };
   Header header;
 
@@ -142,6 +144,9 @@ class ShardBuilder {
     put(offsetof(ShardHeader, rank), header.rank);
     put(offsetof(ShardHeader, world_size), header.world_size);
     put(offsetof(ShardHeader, pid), header.pid);
+    put(offsetof(ShardHeader, parent_pid), header.parent_pid);
+    put(offsetof(ShardHeader, opened_monotonic_ns), header.opened_monotonic_ns);
+    put(offsetof(ShardHeader, opened_realtime_ns), header.opened_realtime_ns);
     header.boot_id.copy(reinterpret_cast<char*>(file.data()) + offsetof(ShardHeader, boot_id), 39);
     header.host.copy(reinterpret_cast<char*>(file.data()) + offsetof(ShardHeader, host), 255);
     header.process.copy(reinterpret_cast<char*>(file.data()) + offsetof(ShardHeader, process), 255);

@@ -17,10 +17,12 @@
 
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/load/clocks.hpp"
+#include "analysis/import/load/inputs.hpp"
 #include "analysis/import/load/lanes.hpp"
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/row_writer.hpp"
 #include "analysis/import/load/unlike.hpp"
+#include "analysis/import/recorded/processes.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
 #include "tracer/store/inserter.hpp"
 
@@ -45,7 +47,10 @@ constexpr std::size_t lanes_with_raw = 4;
 
 class Load {
  public:
-  Load(store::Database& database, const ImportOptions& options) : database_(database), options_(options) {}
+  Load(store::Database& database, const ImportOptions& options, const std::vector<Note>& notes)
+      : database_(database), options_(options) {
+    for (const Note& note : notes) add(std::nullopt, note);
+  }
 
   ImportResult run() {
     read_files();
@@ -159,6 +164,7 @@ class Load {
         events.add(all.end_ns);
       }
       shard.trace.info.rank = static_cast<std::int32_t>(shard.rank);
+      if (file.recorded) diagnostics_.add_shard(shard.rank, shard.trace);
       for (const Note& note : file.notes) add(shard.rank, note);
       for (const Note& note : file.training.notes) add(shard.rank, note);
       result_.events += file.events;
@@ -191,7 +197,7 @@ class Load {
     row.accumulation = training.accumulation;
     row.precision = "recorded";
     row.threads_per_rank = 1;
-    row.nodes = options_.nodes.value_or(1);
+    row.nodes = options_.nodes.value_or(hosts());
     // How many cores there were is not recorded: enough, so that nothing is put down to crowding.
     row.cores = options_.cores.value_or((cast.world_size - 1) / row.nodes + 1);
     if (row.device == "cpu" && !options_.cores)
@@ -260,6 +266,14 @@ class Load {
     return any;
   }
 
+  // Recorded processes say where they ran; other traces do not.
+  std::int64_t hosts() const {
+    std::set<std::string> clocks;
+    for (const std::size_t file : of_shard_)
+      if (files_[file].recorded) clocks.insert(files_[file].clock);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(clocks.size()));
+  }
+
   std::int64_t repeat_of(std::int64_t world_size) {
     SQLite::Statement query(database_.sql(),
                             "SELECT count(*) FROM measurement WHERE kind = 'import' AND world_size = ?");
@@ -285,15 +299,16 @@ class Load {
     const auto reference =
         std::find_if(shards_.begin(), shards_.end(), [](const LoadedShard& s) { return s.rank == 0; });
     for (LoadedShard& shard : shards_) {
-      if (reference == shards_.end() || &shard == &*reference || file_of(shard) == file_of(*reference))
+      if (reference == shards_.end() || &shard == &*reference || clock_of(shard) == clock_of(*reference))
         shard.clock = store::align_clock({}, true);
       else
         shard.clock = align_by_collectives(shard, *reference, wall_offset_ns(shard, *reference));
     }
   }
 
-  const std::filesystem::path& file_of(const LoadedShard& shard) const {
-    return files_[of_shard_[static_cast<std::size_t>(&shard - shards_.data())]].file;
+  std::string clock_of(const LoadedShard& shard) const {
+    const ReadRank& file = files_[of_shard_[static_cast<std::size_t>(&shard - shards_.data())]];
+    return file.clock.empty() ? file.file.string() : file.clock;
   }
 
   // A profiler's times are nanoseconds since 1970 where its base says so, or where they are that large themselves.
@@ -353,15 +368,32 @@ class Load {
   ingest::Diagnostics diagnostics_;
 };
 
+// Of what our tracer recorded the shards of ranks stay; says which did not.
+std::vector<Note> keep_ranks(std::vector<std::filesystem::path>& files) {
+  std::vector<std::filesystem::path> shards;
+  std::erase_if(files, [&](const std::filesystem::path& file) {
+    if (kind_of(file) != FileKind::shard) return false;
+    shards.push_back(file);
+    return true;
+  });
+  if (shards.empty()) return {};
+  RecordedJob job = ranks_of_job(shards);
+  files.insert(files.end(), job.ranks.begin(), job.ranks.end());
+  return job.notes;
+}
+
 }  // namespace
 
-ImportResult import_traces(store::Database& database, const ImportOptions& options) {
-  if (options.files.empty()) throw ImportError("no file to import");
+ImportResult import_traces(store::Database& database, const ImportOptions& asked) {
+  if (asked.files.empty()) throw ImportError("no file to import");
+  ImportOptions options = asked;
+  const std::vector<Note> left_out = keep_ranks(options.files);
+  if (options.files.empty()) throw ImportError(fmt::format("{}", left_out.front().message));
   // An arena a thread would keep what each rank's reading freed, and fits would add to it.
   mallopt(M_ARENA_MAX, 1);
   try {
     store::BulkLoad load(database);
-    const ImportResult result = Load(database, options).run();
+    const ImportResult result = Load(database, options, left_out).run();
     load.commit();
     malloc_trim(0);  // what many threads freed stays in their arenas, and would add to what fits take next
     return result;

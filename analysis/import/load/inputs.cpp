@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "analysis/import/load/read_rank.hpp"
+#include "tracer/format/shard_format.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -47,7 +48,7 @@ bool natural_less(const fs::path& left, const fs::path& right) {
 
 bool looks_like_a_trace(const fs::path& path) {
   const std::string name = path.filename().string();
-  for (const std::string_view end : {".json", ".json.gz", ".json.zst", ".sqlite"})
+  for (const std::string_view end : {".json", ".json.gz", ".json.zst", ".sqlite", ".ddps"})
     if (name.ends_with(end)) return true;
   return false;
 }
@@ -73,6 +74,7 @@ FileKind kind_of(const fs::path& path) {
   std::array<char, 100> head{};
   file.read(head.data(), head.size());
   const std::string_view bytes(head.data(), static_cast<std::size_t>(file.gcount()));
+  if (bytes.starts_with(std::string_view(trace::shard_magic, sizeof trace::shard_magic))) return FileKind::shard;
   if (bytes.starts_with("SQLite format 3")) {
     // The application id: four bytes at 68 (SQLite's file format, section 1.3).
     return bytes.size() >= 72 && bytes.substr(68, 4) == "DDPF" ? FileKind::ours : FileKind::sqlite;

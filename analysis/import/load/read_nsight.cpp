@@ -64,9 +64,11 @@ std::size_t most_ranks(const std::filesystem::path& path) {
 
 std::vector<ReadRank> read_ranks(const std::filesystem::path& path, const ReadOptions& options, RawSink* sink,
                                  std::size_t source) {
-  if (kind_of(path) == FileKind::sqlite) return read_nsight_file(path, options, sink, source);
+  const FileKind kind = kind_of(path);
+  if (kind == FileKind::sqlite) return read_nsight_file(path, options, sink, source);
   std::vector<ReadRank> ranks;
-  ranks.push_back(read_kineto_file(path, options, sink, source));
+  ranks.push_back(kind == FileKind::shard ? read_recorded_file(path, options, sink, source)
+                                          : read_kineto_file(path, options, sink, source));
   return ranks;
 }
 

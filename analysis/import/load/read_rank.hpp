@@ -33,6 +33,8 @@ struct ReadRank {
   std::optional<std::int64_t> rank, world_size;  // as the file says
   std::string backend;
   std::int64_t base_ns = 0;
+  std::string clock;      // ranks of equal ones share it; empty: of their file
+  bool recorded = false;  // by our tracer: training.shard also holds what the shard says of itself
   std::vector<std::string> devices;
   std::map<std::string, std::string> versions;
   Training training;
@@ -63,5 +65,8 @@ ReadRank read_kineto_file(const std::filesystem::path&, const ReadOptions&, RawS
 // An Nsight Systems SQLite export, a rank for each process and device that ran kernels. Throws as the above.
 std::vector<ReadRank> read_nsight_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink,
                                        std::size_t source);
+
+// What our tracer recorded of a process. Throws ImportError when it cannot be read or holds no event.
+ReadRank read_recorded_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
 
 }  // namespace ddpprof::import

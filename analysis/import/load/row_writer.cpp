@@ -61,7 +61,7 @@ class Writer {
     }
     for (const RawCall& call : batch.calls)
       calls_.insert({shard, call.driver ? "driver" : "runtime", call.callback, call.tid, call.correlation,
-                     call.start_ns, call.end_ns, id(source, call.name)});
+                     call.start_ns, call.end_ns, call.name == 0 ? std::nullopt : std::optional(id(source, call.name))});
   }
 
  private:

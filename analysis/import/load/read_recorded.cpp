@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "analysis/import/load/read_rank.hpp"
+#include "analysis/import/recorded/recorded_process.hpp"
+
+namespace ddpprof::import {
+
+ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions& options, RawSink* sink,
+                            std::size_t source) {
+  const std::string name = path.filename().string();
+  try {
+    RecordedProcess process = read_recorded(path, options.sort, sink, source);
+    RankTrace& trace = process.trace;
+    if (trace.events == 0)
+      throw ImportError(fmt::format("{}: process {} ({}) recorded no event (expected NVTX ranges or work of a GPU)",
+                                    name, trace.pid, trace.process));
+    ReadRank result;
+    result.file = path;
+    result.source = source;
+    result.recorded = true;
+    result.events = trace.events;
+    conclude(trace, options.training, result);
+    // What the shard says of itself, with the training that was made of it.
+    ingest::ShardTrace& shard = result.training.shard;
+    shard.info = std::move(process.recorded.info);
+    result.clock = shard.info.boot_id;
+    shard.tally = process.recorded.tally;
+    shard.thread_names = std::move(process.recorded.thread_names);
+    shard.diagnostics = std::move(process.recorded.diagnostics);
+    shard.unmatched_ends = process.recorded.unmatched_ends;
+    shard.unended = process.recorded.unended;
+    shard.impossible_times = process.recorded.impossible_times;
+    if (process.steps_by_repetition)
+      result.notes.push_back({ingest::Severity::info, "steps_by_repetition",
+                              static_cast<std::int64_t>(shard.steps.size()),
+                              fmt::format("no range is called a step; \"{}\" comes again and again and covers most of "
+                                          "the time, so its ranges are taken for the steps",
+                                          process.step_name),
+                              "annotate steps with their number: nvtx.push_range(f\"step {i}\")"});
+    return result;
+  } catch (const store::ShardError& error) {
+    throw ImportError(error.what());
+  }
+}
+
+}  // namespace ddpprof::import

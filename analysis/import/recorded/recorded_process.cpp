@@ -1,0 +1,200 @@
+#include "analysis/import/recorded/recorded_process.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+
+#include "analysis/import/nsight/nccl_calls.hpp"
+#include "analysis/import/nsight/nvtx_marks.hpp"
+#include "analysis/import/trace/raw_collector.hpp"
+#include "analysis/ingest/definitions.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+constexpr std::uint32_t memset_kind = 1000;  // in CopyRecord, whose other kinds are CUpti_ActivityMemcpyKind's
+
+std::string_view copy_name(std::uint32_t kind) {
+  switch (kind) {
+    case 1:
+      return "Memcpy HtoD";
+    case 2:
+      return "Memcpy DtoH";
+    case 8:
+      return "Memcpy DtoD";
+    case 9:
+      return "Memcpy HtoH";
+    case 10:
+      return "Memcpy PtoP";
+    case memset_kind:
+      return "Memset";
+    default:
+      return "Memcpy unknown";
+  }
+}
+
+// NCCL's own ranges ("ncclAllReduce"); PyTorch's around them are called "nccl:all_reduce".
+bool is_nccl_call(std::string_view name) {
+  return name.size() > 4 && name.starts_with("nccl") && name[4] >= 'A' && name[4] <= 'Z';
+}
+
+// Calls may come before the kernels that they launched: which of those are NCCL's is found first.
+std::unordered_set<std::int64_t> nccl_correlations(const store::ShardReader& reader) {
+  struct Kernels final : store::ShardVisitor {
+    void on_kernel(const trace::KernelRecord& record) override {
+      if (is_collective_kernel(definitions.text(record.header.name_id))) found.insert(record.correlation_id);
+    }
+    ingest::Definitions definitions;
+    std::unordered_set<std::int64_t> found;
+  } kernels;
+  reader.visit(kernels.definitions);
+  kernels.definitions.finish();
+  reader.visit(kernels);
+  return std::move(kernels.found);
+}
+
+class Filler final : public ingest::RawSink {
+ public:
+  Filler(RankTrace& trace, const std::unordered_set<std::int64_t>& collectives, import::RawSink* sink,
+         std::size_t source)
+      : trace_(trace), raw_(trace.names, sink, source), ranks_{&trace}, collectives_(collectives) {}
+
+  void range(const Range& range) override {
+    if (!range.end_ns) return;  // counted by the shard's reader
+    RawRange raw;
+    raw.tid = range.tid;
+    raw.start_ns = range.start_ns;
+    raw.end_ns = *range.end_ns;
+    raw.name = trace_.names.intern(range.name);
+    raw.domain = trace_.names.intern(range.domain.value_or("nvtx"));
+    raw.mark = range.kind == store::RangeKind::mark;
+    raw_.range(raw);
+    ++trace_.events;
+    trace_.saw_host(raw.start_ns, raw.end_ns);
+    if (raw.mark) return;
+    const Span time{raw.start_ns, raw.end_ns};
+    if (!is_nccl_call(range.name)) {
+      marks_.add(ranks_, range.tid, range.name, time);
+      return;
+    }
+    std::optional<NcclPayload> payload;
+    if (const auto* json = std::get_if<std::string_view>(&range.payload)) payload = PayloadSchemas::from_json(*json);
+    nccl_.add_range(range.tid, range.name, time, payload);
+  }
+
+  void kernel(const trace::KernelRecord& record, std::string_view name) override {
+    RawSlice raw;
+    raw.slice.start_ns = record.header.time_ns;
+    raw.slice.end_ns = record.end_ns;
+    raw.slice.name = trace_.names.intern(name);
+    raw.slice.device = static_cast<std::int32_t>(record.device);
+    raw.slice.stream = static_cast<std::int32_t>(record.stream);
+    const bool collective = is_collective_kernel(name);
+    raw.slice.work = collective ? Work::communication : Work::compute;
+    raw.correlation = record.correlation_id;
+    raw.grid = extent(record.grid);
+    raw.block = extent(record.block);
+    raw.registers = record.registers_per_thread;
+    raw.shared_bytes = std::int64_t{record.static_shared_bytes} + record.dynamic_shared_bytes;
+    trace_.slices.add(raw.slice, raw.correlation);
+    raw_.slice(raw);
+    ++trace_.events;
+    if (!collective) return;
+    CollectiveRun run;
+    run.time = {raw.slice.start_ns, raw.slice.end_ns};
+    run.op = collective_op(name);
+    run.correlation = raw.correlation;
+    run.stream = raw.slice.stream;
+    trace_.runs.push_back(run);
+  }
+
+  void copy(const trace::CopyRecord& record) override {
+    RawSlice raw;
+    raw.slice.start_ns = record.header.time_ns;
+    raw.slice.end_ns = record.end_ns;
+    raw.slice.name = trace_.names.intern(copy_name(record.kind));
+    raw.slice.device = static_cast<std::int32_t>(record.device);
+    raw.slice.stream = static_cast<std::int32_t>(record.stream);
+    raw.slice.work = record.kind == memset_kind ? Work::set : Work::copy;
+    raw.correlation = record.correlation_id;
+    raw.bytes = static_cast<std::int64_t>(record.bytes);
+    trace_.slices.add(raw.slice, raw.correlation);
+    raw_.slice(raw);
+    ++trace_.events;
+  }
+
+  void api(const trace::ApiRecord& record) override {
+    RawCall raw;
+    raw.tid = record.thread;
+    raw.correlation = record.correlation_id;
+    raw.callback = record.cbid;
+    raw.start_ns = record.header.time_ns;
+    raw.end_ns = record.end_ns;
+    raw.driver = record.domain == 1;
+    raw_.call(raw);
+    ++trace_.events;
+    trace_.slices.add_call(raw.correlation, raw.start_ns);
+    trace_.saw_host(raw.start_ns, raw.end_ns);
+    if (collectives_.contains(raw.correlation)) nccl_.add_launch(raw.tid, {raw.start_ns, raw.end_ns}, raw.correlation);
+  }
+
+  StepFinder::Found conclude() {
+    const std::unordered_map<std::int64_t, Message> messages = nccl_.match();
+    for (CollectiveRun& run : trace_.runs) {
+      const auto message = messages.find(*run.correlation);
+      if (message == messages.end()) continue;
+      run.bytes = message->second.bytes;
+      if (message->second.op != CollectiveOp::other) run.op = message->second.op;
+      if (message->second.communicator)
+        run.group = trace_.names.intern(fmt::format("communicator {:016x}", *message->second.communicator));
+      run.group_size = message->second.ranks;
+    }
+    if (!trace_.runs.empty()) trace_.backend = "nccl";
+    raw_.flush();
+    return marks_.conclude(ranks_);
+  }
+
+ private:
+  static std::int64_t extent(const std::int32_t (&sides)[3]) {
+    std::int64_t product = 1;
+    for (const std::int32_t side : sides)
+      if (side < 0 || __builtin_mul_overflow(product, std::int64_t{side}, &product)) return 0;
+    return product;
+  }
+
+  RankTrace& trace_;
+  RawCollector raw_;
+  std::vector<RankTrace*> ranks_;
+  NvtxMarks marks_;
+  NcclCalls nccl_;
+  const std::unordered_set<std::int64_t>& collectives_;  // correlations of NCCL's kernels
+};
+
+}  // namespace
+
+RecordedProcess read_recorded(const std::filesystem::path& path, const SortOptions& sort, RawSink* sink,
+                              std::size_t source) {
+  const store::ShardReader reader(path);
+  RecordedProcess process(sort);
+  const std::unordered_set<std::int64_t> collectives = nccl_correlations(reader);
+  Filler filler(process.trace, collectives, sink, source);
+  process.recorded = ingest::read_shard_trace(reader, &filler);
+  const StepFinder::Found found = filler.conclude();
+  process.steps_by_repetition = found.by_repetition;
+  process.step_name = found.name;
+  const store::ShardInfo& info = process.recorded.info;
+  RankTrace& trace = process.trace;
+  if (info.rank >= 0) trace.rank = info.rank;
+  if (info.world_size > 0) trace.world_size = info.world_size;
+  trace.pid = info.pid;
+  trace.process = info.process;
+  trace.host = info.host;
+  trace.base_ns = info.opened_realtime_ns - info.opened_monotonic_ns;
+  return process;
+}
+
+}  // namespace ddpprof::import
