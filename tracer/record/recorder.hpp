@@ -2,7 +2,8 @@
 //
 // DDPPROF_TRACE_DIR       the folder that gets the shard; unset: nothing is recorded
 // DDPPROF_TRACE_MAX_MB    the shard's cap in MiB (1024)
-// RANK, WORLD_SIZE, LOCAL_RANK as torchrun sets them: kept in the shard's header
+// RANK, WORLD_SIZE, LOCAL_RANK as torchrun sets them, else what Open MPI, MPICH or Slurm call them: kept in the shard's
+// header
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "tracer/record/clock.hpp"
 
@@ -33,6 +34,14 @@ std::int32_t environment_number(const char* name) {
   return *end == '\0' && value >= 0 && value <= INT32_MAX ? static_cast<std::int32_t>(value) : -1;
 }
 
+// Of a process's place among its job's: torchrun's word, else what other launchers call it.
+std::int32_t first_number(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const std::int32_t number = environment_number(name); number >= 0) return number;
+  return -1;
+}
+std::int32_t own_rank() { return first_number({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}); }
+
 // The first line of a small system file, without its newline, always terminated.
 void read_line(const char* path, char* out, std::size_t capacity) {
   out[0] = '\0';
@@ -52,7 +61,7 @@ std::string describe(const std::string& path, const char* what, int error) {
 
 std::unique_ptr<ShardFile> ShardFile::create(const ShardOptions& options, std::string& error) {
   mkdir(options.directory.c_str(), 0777);  // an error shows when the file is opened
-  const std::int32_t rank = environment_number("RANK");
+  const std::int32_t rank = own_rank();
   const std::string stem = options.directory + "/shard-" + (rank < 0 ? std::string("x") : std::to_string(rank)) + "-" +
                            std::to_string(getpid());
   std::string path = stem + ".ddps";
@@ -112,9 +121,9 @@ void ShardFile::fill_header() {
   header.version = trace::shard_version;
   header.header_bytes = shard_header_bytes;
   header.chunk_bytes = chunk_bytes;
-  header.rank = environment_number("RANK");
-  header.world_size = environment_number("WORLD_SIZE");
-  header.local_rank = environment_number("LOCAL_RANK");
+  header.rank = own_rank();
+  header.world_size = first_number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"});
+  header.local_rank = first_number({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
   header.pid = getpid();
   header.parent_pid = getppid();
   // The realtime reading is taken between two monotonic ones; their middle is its pair.
