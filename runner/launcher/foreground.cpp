@@ -1,0 +1,130 @@
+#include "runner/launcher/foreground.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace ddpprof::launcher {
+namespace {
+
+constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
+
+// Signals that are waited for instead of being delivered, for as long as the command runs.
+class WaitedSignals {
+ public:
+  WaitedSignals() {
+    sigemptyset(&set_);
+    for (const int signal : passed_on) sigaddset(&set_, signal);
+    sigaddset(&set_, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    // A SIGCHLD that is ignored, as some parents leave it, would take the command's end with it.
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &usual, &child_);
+  }
+  ~WaitedSignals() {
+    sigaction(SIGCHLD, &child_, nullptr);
+    // What came for the command after its end is nobody's.
+    const timespec at_once{};
+    while (sigtimedwait(&set_, nullptr, &at_once) > 0) continue;
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WaitedSignals(const WaitedSignals&) = delete;
+  WaitedSignals& operator=(const WaitedSignals&) = delete;
+
+  // Of the parent, which the command inherits: what it was before.
+  const sigset_t& before() const { return before_; }
+  const struct sigaction& child_before() const { return child_; }
+  int wait(siginfo_t& info) const { return sigwaitinfo(&set_, &info); }
+
+ private:
+  sigset_t set_{}, before_{};
+  struct sigaction child_ {};
+};
+
+struct Started {
+  pid_t pid = -1;
+  int error = 0;
+};
+
+Started start(const std::vector<std::string>& argv, const std::map<std::string, std::string>& environment,
+              const WaitedSignals& signals) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) return {-1, errno};
+  const pid_t pid = fork();
+  if (pid < 0) {
+    const int error = errno;
+    close(failure[0]);
+    close(failure[1]);
+    return {-1, error};
+  }
+  if (pid == 0) {
+    sigaction(SIGCHLD, &signals.child_before(), nullptr);
+    pthread_sigmask(SIG_SETMASK, &signals.before(), nullptr);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    [[maybe_unused]] const ssize_t told = write(failure[1], &error, sizeof error);
+    _exit(127);
+  }
+  close(failure[1]);
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = read(failure[0], &error, sizeof error);  // ends with the pipe, which exec closes
+  } while (got < 0 && errno == EINTR);
+  close(failure[0]);
+  if (got != static_cast<ssize_t>(sizeof error)) return {pid, 0};
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  return {-1, error};
+}
+
+}  // namespace
+
+int ForegroundEnd::shell_code() const {
+  if (start_error != 0) return start_error == ENOENT ? 127 : 126;
+  return exit_code ? *exit_code : 128 + signal.value_or(0);
+}
+
+ForegroundEnd run_foreground(const std::vector<std::string>& argv,
+                             const std::map<std::string, std::string>& environment) {
+  ForegroundEnd end;
+  if (argv.empty()) {
+    end.start_error = ENOENT;
+    return end;
+  }
+  const WaitedSignals signals;
+  const Started started = start(argv, environment, signals);
+  if (started.pid < 0) {
+    end.start_error = started.error;
+    return end;
+  }
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(started.pid, &status, WNOHANG);
+    if (ended == started.pid) {
+      if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+      if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+      return end;
+    }
+    if (ended < 0 && errno != EINTR) {  // somebody else waited for it
+      end.exit_code = EXIT_FAILURE;
+      return end;
+    }
+    siginfo_t info{};
+    const int signal = signals.wait(info);
+    // The kernel's own come from the terminal, which tells the whole group.
+    if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(started.pid, signal);
+  }
+}
+
+}  // namespace ddpprof::launcher

@@ -1,0 +1,27 @@
+// Runs somebody's own command in the foreground as if it stood alone: its terminal, its streams, its signals, its end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpprof::launcher {
+
+struct ForegroundEnd {
+  std::optional<int> exit_code;  // none: a signal ended it
+  std::optional<int> signal;
+  int start_error = 0;  // errno of why it could not be started; then nothing ran
+
+  // As a shell gives it: the code, 128 + the signal, 127 for a command that is not there, 126 for one that cannot run.
+  int shell_code() const;
+};
+
+// `argv[0]`: a path, or a name to look up in PATH. `environment`: added to ours. The command stays in this process's
+// group, so that a terminal's Ctrl-C and Ctrl-Z reach it by themselves; signals that somebody sends to this process
+// alone (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT) are passed on to it. Returns once it has ended;
+// what it started and left running goes on. The calling thread must be the only one that waits for children.
+ForegroundEnd run_foreground(const std::vector<std::string>& argv,
+                             const std::map<std::string, std::string>& environment);
+
+}  // namespace ddpprof::launcher
