@@ -71,8 +71,8 @@ class Import : public Subcommand {
       return import_own(*own, out_, overwrite_, format, context);
     }
     if (!any_rank_folder())
-      return import_trace_files({folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_, nodes_,
-                                 cores_, log_ranks_, model_, format},
+      return import_trace_files({"import", folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_,
+                                 nodes_, cores_, log_ranks_, model_, format},
                                 context);
     std::vector<std::string> notes;
     const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);

@@ -51,6 +51,7 @@ void add_input(const std::filesystem::path& file, InputFiles& files) {
           .push_back(file);
       break;
     case import::FileKind::sqlite:
+    case import::FileKind::shard:
       files.traces.push_back(file);
       break;
     case import::FileKind::ours:
@@ -117,7 +118,8 @@ void check_table(const TraceImport& request, const InputFiles& files) {
 }
 
 // As a run ends with fits and predictions, so does an import; where it cannot carry them, its measurements still count.
-ExitCode fit_imported(store::Database& database, std::int64_t world_size, Context& context) {
+ExitCode fit_imported(const TraceImport& request, store::Database& database, std::int64_t world_size,
+                      Context& context) {
   try {
     fit::PredictOptions options;
     options.workers.clear();
@@ -128,7 +130,7 @@ ExitCode fit_imported(store::Database& database, std::int64_t world_size, Contex
     if (fit::stored_steps(database).empty()) fit::write_fits(database, fit::fit_database(database));
     fit::write_predictions(database, fit::predict_all(database, options));
   } catch (const fit::NotSupported& error) {
-    context.messages << "ddpprof import: no prediction: " << error.what() << '\n';
+    context.messages << "ddpprof " << request.subcommand << ": no prediction: " << error.what() << '\n';
   }
   return ExitCode::done;
 }
@@ -144,7 +146,7 @@ ExitCode import_table(const TraceImport& request, const std::filesystem::path& f
   if (!context.quiet)
     context.messages << fmt::format("ddpprof import: {} step times of {} placement{}\n", rows.size(), placements,
                                     placements == 1 ? "" : "s");
-  return fit_imported(database, fit::largest_workers(rows), context);
+  return fit_imported(request, database, fit::largest_workers(rows), context);
 }
 
 ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& files, Context& context) {
@@ -168,12 +170,12 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!context.quiet && !files.traces.empty())
-    context.messages << fmt::format("ddpprof import: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",
-                                    result.events, result.ranks, result.ranks == 1 ? "" : "s", result.world_size,
-                                    result.steps, seconds);
+    context.messages << fmt::format("ddpprof {}: {} events of {} rank{} of {}, {} steps, in {:.1f} s\n",
+                                    request.subcommand, result.events, result.ranks, result.ranks == 1 ? "" : "s",
+                                    result.world_size, result.steps, seconds);
   if (!context.quiet && sweeps > 0)
     context.messages << fmt::format("ddpprof import: {} sweep{} of all-reduces\n", sweeps, sweeps == 1 ? "" : "s");
-  return files.traces.empty() ? ExitCode::done : fit_imported(database, result.world_size, context);
+  return files.traces.empty() ? ExitCode::done : fit_imported(request, database, result.world_size, context);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 namespace ddpprof::cli {
 
 struct TraceImport {
+  std::string subcommand = "import";  // who speaks
   std::vector<std::string> inputs;
   std::string database;
   bool overwrite = false;

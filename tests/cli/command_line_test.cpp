@@ -29,12 +29,12 @@ TEST_F(CommandLine, HelpGoesToStandardOutput) {
   const Outcome help = run_ddpprof({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.messages, IsEmpty());
-  for (const char* word : {"run", "worker", "import", "bench-comm", "report", "compare", "predict", "lr", "export",
-                           "validate", "doctor", "gui", "Exit codes"}) {
+  for (const char* word : {"run", "record", "worker", "import", "bench-comm", "report", "compare", "predict", "lr",
+                           "export", "validate", "doctor", "gui", "Exit codes"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
-  for (const char* name : {"run", "worker", "import", "bench-comm", "report", "compare", "predict", "lr", "export",
-                           "validate", "doctor", "gui"}) {
+  for (const char* name : {"run", "record", "worker", "import", "bench-comm", "report", "compare", "predict", "lr",
+                           "export", "validate", "doctor", "gui"}) {
     const Outcome own = run_ddpprof({name, "--help"});
     EXPECT_EQ(own.code, 0) << name;
     EXPECT_THAT(own.out, HasSubstr("Usage: ddpprof " + std::string(name)));

@@ -1,0 +1,157 @@
+// ddpprof record: runs somebody's own job, unmodified, with the tracer in every process of it, and makes a database of
+// what they recorded.
+#include <fmt/format.h>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <ostream>
+#include <thread>
+
+#include "analysis/import/load/inputs.hpp"
+#include "cli/import_traces.hpp"
+#include "cli/installation.hpp"
+#include "cli/output_format.hpp"
+#include "cli/subcommand.hpp"
+#include "runner/launcher/foreground.hpp"
+#include "runner/launcher/rendezvous.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> shards_in(const fs::path& folder) {
+  std::vector<std::string> shards;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".ddps") shards.push_back(entry.path().string());
+  std::sort(shards.begin(), shards.end());
+  return shards;
+}
+
+class Record : public Subcommand {
+ public:
+  std::string_view name() const override { return "record"; }
+  std::string_view summary() const override { return "Run somebody's own job, unmodified, and record its processes"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("command", command_,
+                   "What to run, behind --: ddpprof record -- torchrun --nproc-per-node 4 train.py")
+        ->required();
+    app.add_option("--out", out_, "Database to write (default: the command's name)");
+    app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
+    app.add_option("--format", format_, format_help)->capture_default_str();
+    app.add_option("--batch-per-worker", batch_per_worker_, "Samples that a rank trains on at a time")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, where messages do not say it")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--model", model_, "Name of the model (default: the database's)");
+    app.add_option("--max-mb", max_mb_, "MiB that a process may record (1024)")->check(CLI::PositiveNumber);
+    app.add_flag("--keep-shards", keep_shards_, "Keep what each process recorded, in FILE.db.recording");
+    app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
+  }
+
+  // Once the job has run, its exit code is this program's, whatever becomes of the database.
+  ExitCode run(Context& context) override {
+    const report::Format format = checked_format(format_);
+    const fs::path tracer = find_tracer();
+    if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
+    const fs::path shards = prepare();
+    if (const char* other = std::getenv("NVTX_INJECTION64_PATH"); other != nullptr && *other != '\0' && !context.quiet)
+      context.messages << "ddpprof record: NVTX_INJECTION64_PATH is " << other
+                       << " here: for the job our tracer takes its place\n";
+    const launcher::ForegroundEnd end = launcher::run_foreground(command_, environment(tracer, shards));
+    if (end.start_error != 0) {
+      std::error_code ignored;
+      fs::remove_all(shards, ignored);
+      context.messages << fmt::format("ddpprof record: {} cannot be started: {}\n", command_.front(),
+                                      std::strerror(end.start_error));
+      return static_cast<ExitCode>(end.shell_code());
+    }
+    if (!context.quiet && end.signal)
+      context.messages << fmt::format("ddpprof record: the job was ended by signal {}\n", *end.signal);
+    bool made = false;
+    try {
+      made = keep(shards, format, context);
+    } catch (const Failure& failure) {
+      context.messages << "ddpprof record: " << failure.text() << '\n';
+    } catch (const std::exception& error) {
+      context.messages << "ddpprof record: no database was made: " << error.what() << '\n';
+    }
+    std::error_code ignored;
+    if ((made && !keep_shards_) || fs::is_empty(shards, ignored))
+      fs::remove_all(shards, ignored);
+    else if (!made || !context.quiet)
+      context.messages << "ddpprof record: what the processes recorded lies in " << shards.string()
+                       << (made ? "" : "; 'ddpprof import' reads it") << '\n';
+    return static_cast<ExitCode>(end.shell_code());
+  }
+
+ private:
+  // The folder of the shards, made before the job so that nothing is found wrong after it.
+  fs::path prepare() const {
+    std::error_code error;
+    if (!overwrite_ && fs::exists(out_, error))
+      throw Failure(ExitCode::usage, out_ + " exists", "a new file", "give --overwrite, or another file with --out");
+    if (fs::exists(out_, error) && import::kind_of(out_) != import::FileKind::ours)
+      throw Failure(ExitCode::usage, out_ + " is no database of ddpprof and is left alone", "", "give another --out");
+    const fs::path out = fs::absolute(out_);
+    if (!fs::is_directory(out.parent_path(), error))
+      throw Failure(ExitCode::usage, out.parent_path().string() + " is no folder", "an existing folder for --out",
+                    "make it first");
+    const fs::path shards = shard_folder();
+    if (!fs::create_directory(shards, error))
+      throw Failure(error ? ExitCode::failed : ExitCode::usage,
+                    error ? "cannot make the folder " + shards.string() + ": " + error.message()
+                          : shards.string() + " exists: another ddpprof record is at work, or was ended",
+                    "", error ? "" : "'ddpprof import' reads the shards in it; remove it if nobody needs them");
+    return shards;
+  }
+
+  fs::path shard_folder() const { return fs::absolute(out_).string() + ".recording"; }
+
+  std::map<std::string, std::string> environment(const fs::path& tracer, const fs::path& shards) const {
+    std::map<std::string, std::string> variables = launcher::tracer_environment(tracer, shards);
+    if (max_mb_) variables["DDPPROF_TRACE_MAX_MB"] = std::to_string(*max_mb_);
+    return variables;
+  }
+
+  // Whether there is a database now.
+  bool keep(const fs::path& shards, report::Format format, Context& context) const {
+    TraceImport request;
+    request.inputs = shards_in(shards);
+    if (request.inputs.empty())
+      throw Failure(ExitCode::data, "nothing was recorded: no process of the job used NVTX or a GPU",
+                    "NVTX ranges (nvtx.push_range, torch.cuda.nvtx) or CUDA", "no database was made");
+    request.database = out_;
+    request.overwrite = overwrite_;
+    request.keep_raw = !no_raw_;
+    request.subcommand = "record";
+    request.batch_per_worker = batch_per_worker_;
+    request.parameter_bytes = parameter_bytes_;
+    request.cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+    request.model = model_.empty() ? fs::path(out_).stem().string() : model_;
+    request.format = format;
+    // The job's own output is standard output's; what is said of it goes beside.
+    Context beside{.out = context.messages, .messages = context.messages, .quiet = context.quiet};
+    beside.program = context.program;
+    import_trace_files(request, beside);
+    return true;
+  }
+
+  std::vector<std::string> command_;
+  std::string out_, format_ = "table", model_;
+  std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
+  bool overwrite_ = false, no_raw_ = false, keep_shards_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_record() { return std::make_unique<Record>(); }
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,149 @@
+// ddpprof record as users meet it: the job is what it would be without, and a database of it is left.
+#include <SQLiteCpp/Statement.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/cli/command_line.hpp"
+
+namespace ddpprof {
+namespace {
+
+namespace fs = std::filesystem;
+using test::CommandLine;
+using test::Outcome;
+using test::run_ddpprof;
+using testing::HasSubstr;
+using testing::Not;
+
+class RecordCommand : public CommandLine {
+ protected:
+  void SetUp() override {
+    out_ = (folder_ / "job.db").string();
+    for (const char* end : {"", ".d", ".recording"}) fs::remove_all(out_ + end);
+  }
+  Outcome record(const std::vector<std::string>& command, std::vector<std::string> options = {}) const {
+    std::vector<std::string> arguments = {"record", "--out", out_};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.push_back("--");
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return run_ddpprof(arguments);
+  }
+  std::vector<std::string> rows(const std::string& sql) const {
+    store::Database database = store::Database::open_read(out_);
+    SQLite::Statement query(database.sql(), sql);
+    std::vector<std::string> values;
+    while (query.executeStep()) values.push_back(query.getColumn(0).getString());
+    return values;
+  }
+  bool left(const char* end) const { return fs::exists(out_ + end); }
+
+  std::string out_;
+  std::string job_ = DDPPROF_RECORDED_JOB;
+};
+
+TEST_F(RecordCommand, AScriptsRanksAreOneMeasurement) {
+  const std::string script = "RANK=0 WORLD_SIZE=2 " + job_ + " 5 & RANK=1 WORLD_SIZE=2 " + job_ + " 5 & wait";
+  const Outcome outcome = record({"sh", "-c", script});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_EQ(outcome.out, "the job's own words\nthe job's own words\n") << "nothing of ours is among the job's output";
+  EXPECT_THAT(outcome.messages, HasSubstr("of 2 ranks of 2, 10 steps"));
+  EXPECT_THAT(outcome.messages, HasSubstr("Where a step goes"));
+  EXPECT_EQ(rows("SELECT rank FROM shard ORDER BY rank"), (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(rows("SELECT model FROM measurement"), (std::vector<std::string>{"job"}));
+  EXPECT_EQ(rows("SELECT count(*) FROM step WHERE forward_ns >= 1000000 AND backward_ns >= 2000000"),
+            (std::vector<std::string>{"10"}));
+  EXPECT_FALSE(left(".recording"));
+  EXPECT_FALSE(left(".d"));
+}
+
+TEST_F(RecordCommand, TheJobsEndIsOurs) {
+  EXPECT_EQ(record({job_, "3", "7"}).code, 7);
+  EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"})) << "of a job that failed, too";
+  SetUp();
+  const Outcome killed = record({"sh", "-c", job_ + " 3; kill -SEGV $$"});
+  EXPECT_EQ(killed.code, 128 + 11);
+  EXPECT_THAT(killed.messages, HasSubstr("the job was ended by signal 11"));
+  EXPECT_TRUE(left(""));
+  SetUp();
+  EXPECT_EQ(record({"no-such-command-of-anyone"}).code, 127);
+  EXPECT_EQ(record({(folder_ / "run.db").string()}).code, 126);
+  EXPECT_FALSE(left(""));
+  EXPECT_FALSE(left(".recording"));
+}
+
+TEST_F(RecordCommand, AJobWithoutAnnotationsRunsAllTheSame) {
+  const Outcome outcome = record({"sh", "-c", "echo fine; exit 3"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(outcome.out, "fine\n");
+  EXPECT_THAT(outcome.messages, HasSubstr("nothing was recorded"));
+  EXPECT_FALSE(left(""));
+  EXPECT_FALSE(left(".recording"));
+}
+
+TEST_F(RecordCommand, AChildOfARankIsNoRank) {
+  const Outcome outcome = record({"env", "RANK=0", "WORLD_SIZE=1", job_, "4", "0", "fork"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_EQ(rows("SELECT count(*) FROM shard"), (std::vector<std::string>{"1"}));
+  EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"4"}));
+  EXPECT_EQ(rows("SELECT count FROM diagnostic WHERE code = 'helpers_left_out'"), (std::vector<std::string>{"1"}));
+}
+
+TEST_F(RecordCommand, OtherLaunchersNumberTheirRanksToo) {
+  for (const auto& [rank, size] : {std::pair{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=4"},
+                                   {"SLURM_PROCID=1", "SLURM_NTASKS=4"},
+                                   {"PMI_RANK=1", "PMI_SIZE=4"}}) {
+    SetUp();
+    const Outcome outcome = record({"env", "-u", "RANK", "-u", "WORLD_SIZE", rank, size, job_, "3"});
+    ASSERT_EQ(outcome.code, 0) << outcome.messages;
+    EXPECT_EQ(rows("SELECT rank FROM shard"), (std::vector<std::string>{"1"})) << rank;
+    EXPECT_EQ(rows("SELECT world_size FROM measurement"), (std::vector<std::string>{"4"})) << rank;
+  }
+}
+
+TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
+  const std::string ran = (folder_ / "ran").string();
+  const auto refused = [&](const std::vector<std::string>& options, const std::string& why) {
+    const Outcome outcome = record({"touch", ran}, options);
+    EXPECT_EQ(outcome.code, 2) << outcome.messages;
+    EXPECT_THAT(outcome.messages, HasSubstr(why));
+    EXPECT_FALSE(fs::exists(ran)) << why;
+  };
+  file("job.db", test::read_all(database_));
+  refused({}, "exists");
+  file("job.db", "somebody's text");
+  refused({"--overwrite"}, "is no database of ddpprof");
+  fs::remove(out_);
+  fs::create_directory(out_ + ".recording");
+  refused({}, "another ddpprof record is at work");
+  fs::remove(out_ + ".recording");
+  refused({"--format", "nonsense"}, "--format");
+  out_ = (folder_ / "no-such-folder" / "job.db").string();
+  refused({}, "is no folder");
+  EXPECT_EQ(run_ddpprof({"record"}).code, 2);
+}
+
+TEST_F(RecordCommand, WhatWasThereIsReplacedWhenThereIsSomethingNew) {
+  file("job.db", test::read_all(database_));
+  EXPECT_EQ(record({"true"}, {"--overwrite"}).code, 0);
+  EXPECT_EQ(test::read_all(out_), test::read_all(database_)) << "nothing was recorded that could take its place";
+  EXPECT_EQ(record({job_, "3"}, {"--overwrite", "--keep-shards", "--no-raw", "--model", "mine"}).code, 0);
+  EXPECT_EQ(rows("SELECT model FROM measurement"), (std::vector<std::string>{"mine"}));
+  EXPECT_EQ(rows("SELECT count(*) FROM range"), (std::vector<std::string>{"0"}));
+  ASSERT_TRUE(left(".recording"));
+  const Outcome again = run_ddpprof({"import", out_ + ".recording", "--out", (folder_ / "again.db").string()});
+  EXPECT_EQ(again.code, 0) << again.messages;
+  EXPECT_THAT(again.messages, HasSubstr("3 steps"));
+}
+
+TEST_F(RecordCommand, TheJobNeverFailsBecauseOfUs) {
+  // The job removes the folder that its processes would have recorded into.
+  const Outcome outcome =
+      record({"sh", "-c", "rm -rf " + out_ + ".recording; mkdir -p /dev/null/x 2>/dev/null; " + job_ + " 2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.out, HasSubstr("the job's own words"));
+}
+
+}  // namespace
+}  // namespace ddpprof
