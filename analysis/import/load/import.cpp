@@ -8,9 +8,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,6 +16,7 @@
 #include "analysis/import/load/clocks.hpp"
 #include "analysis/import/load/inputs.hpp"
 #include "analysis/import/load/lanes.hpp"
+#include "analysis/import/load/measurement.hpp"
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/row_writer.hpp"
 #include "analysis/import/load/unlike.hpp"
@@ -31,17 +29,6 @@ namespace {
 
 using ingest::LoadedShard;
 using ingest::Severity;
-
-std::string model_name(const std::filesystem::path& file) {
-  std::string name = file.filename().string();
-  for (const std::string_view end : {".gz", ".zst", ".json", ".pt.trace", ".sqlite"})
-    if (name.ends_with(end)) name.resize(name.size() - end.size());
-  if (const std::size_t rank = name.rfind("rank"); rank != std::string::npos && rank > 1) {
-    name.resize(rank);
-    while (!name.empty() && (name.back() == '_' || name.back() == '-' || name.back() == '.')) name.pop_back();
-  }
-  return name.empty() ? "imported" : name;
-}
 
 constexpr std::size_t lanes_with_raw = 4;
 
@@ -65,8 +52,7 @@ class Load {
     writer.write_shards(shards_);
     writer.write_model(shards_);
     result_.steps = writer.write_steps(shards_);
-    write_device_times();
-    write_memory();
+    write_device_rows(database_, result_.measurement_id, ranks());
     store::Inserter<store::DiagnosticRow> rows(database_);
     for (const store::DiagnosticRow& row : diagnostics_.rows(result_.measurement_id)) rows.insert(row);
     return result_;
@@ -180,98 +166,17 @@ class Load {
     for (const Note& note : notes_on_unlike(ranks)) add(std::nullopt, note);
   }
 
+  std::vector<ImportedRank> ranks() const {
+    std::vector<ImportedRank> ranks;
+    for (std::size_t i = 0; i < shards_.size(); ++i) ranks.push_back({&shards_[i], &files_[of_shard_[i]]});
+    return ranks;
+  }
+
   void write_measurement(const Cast& cast) {
-    const ReadRank& file = files_[of_shard_.front()];
-    const Training& training = file.training;
-    store::MeasurementRow row;
-    row.kind = "import";
-    row.strategy = strategy();
-    row.world_size = cast.world_size;
+    auto [row, notes] = describe_measurement(ranks(), cast, options_);
+    for (const Note& note : notes) add(std::nullopt, note);
     row.repeat = repeat_of(cast.world_size);
-    row.device = training.on_device ? "cuda" : "cpu";
-    row.backend = !file.backend.empty() ? file.backend : training.on_device ? "nccl" : "gloo";
-    row.model = options_.model.empty() ? model_name(file.file) : options_.model;
-    row.parameter_count = training.parameter_count;
-    row.parameter_bytes = training.parameter_bytes;
-    row.batch_per_worker = training.batch_per_worker;
-    row.accumulation = training.accumulation;
-    row.precision = "recorded";
-    row.threads_per_rank = 1;
-    row.nodes = options_.nodes.value_or(hosts());
-    // How many cores there were is not recorded: enough, so that nothing is put down to crowding.
-    row.cores = options_.cores.value_or((cast.world_size - 1) / row.nodes + 1);
-    if (row.device == "cpu" && !options_.cores)
-      add(std::nullopt, {Severity::warning, "cores_unknown", 1,
-                         "how many cores a host has is not recorded: as many as ranks on it are taken for it, and more "
-                         "ranks than were measured share them",
-                         "give --cores, and --nodes where ranks ran on several hosts; or predict --sharing dedicated"});
-    if (options_.cores)
-      row.oversubscription =
-          static_cast<double>((cast.world_size - 1) / row.nodes + 1) / static_cast<double>(*options_.cores);
-    nlohmann::json versions = nlohmann::json::object();
-    for (const auto& [name, version] : file.versions) versions[name] = version;
-    if (!file.devices.empty()) versions["device"] = file.devices.front();
-    row.versions = versions.dump();
-    row.options = "{}";
-    row.started_utc_ns = file.base_ns;
-    const store::EventSpan& events = shards_.front().trace.events;
-    row.wall_ns = std::max<std::int64_t>(0, events.last_ns - events.first_ns);
-    if (row.started_utc_ns != 0 || events.first_ns > std::int64_t{1'000'000'000'000'000'000})
-      row.started_utc_ns += events.first_ns;
-    if (!cast.missing.empty()) {
-      row.status = "partial";
-      row.message = fmt::format("{} of {} ranks", result_.ranks, cast.world_size);
-      add(std::nullopt, {Severity::warning, "rank_missing", static_cast<std::int64_t>(cast.missing.size()),
-                         cast.missing.size() <= 16
-                             ? fmt::format("no file of rank {} of {}", fmt::join(cast.missing, ", "), cast.world_size)
-                             : fmt::format("no file of {} of {} ranks", cast.missing.size(), cast.world_size),
-                         "waiting for slower ranks cannot be told from transfer without the others' files"});
-    }
     result_.measurement_id = store::Inserter<store::MeasurementRow>(database_).insert(row);
-  }
-
-  // Of any rank that is not data parallel, so the whole: "sharded" and "other" are reported, not predicted.
-  std::string strategy() {
-    const auto any = [&](Parallelism kind) {
-      return std::any_of(of_shard_.begin(), of_shard_.end(),
-                         [&](std::size_t file) { return files_[file].training.parallelism == kind; });
-    };
-    if (any(Parallelism::sharded)) return "sharded";
-    if (one_process_of_several_devices()) return "other";
-    if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart)) return "other";
-    return "ddp";
-  }
-
-  // A file of several devices gives each a rank, those of one process too: DataParallel, unless they reduce gradients.
-  bool one_process_of_several_devices() {
-    std::map<std::pair<std::filesystem::path, std::uint64_t>, std::int64_t> devices;
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      const ReadRank& file = files_[of_shard_[i]];
-      const std::vector<ingest::CollectiveFact>& collectives = shards_[i].trace.collectives;
-      if (file.part.empty() || file.training.parallelism != Parallelism::data ||
-          std::any_of(collectives.begin(), collectives.end(), [](const auto& fact) { return fact.bucket >= 0; }))
-        continue;
-      ++devices[{file.file, static_cast<std::uint64_t>(shards_[i].trace.info.pid)}];
-    }
-    bool any = false;
-    for (const auto& [process, count] : devices) {
-      if (count < 2) continue;
-      any = true;
-      ParallelismNote said =
-          note_of({Parallelism::one_process,
-                   fmt::format("process {} computed on {} devices and reduced no gradients among them", process.second,
-                               count)});
-      add(std::nullopt, {Severity::warning, said.code, count, said.message, said.advice});
-    }
-    return any;
-  }
-
-  // Recorded processes say where they ran; other traces do not.
-  std::int64_t hosts() const {
-    std::set<std::string> clocks;
-    for (const std::size_t file : of_shard_)
-      if (files_[file].recorded) clocks.insert(files_[file].clock);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(clocks.size()));
   }
 
   std::int64_t repeat_of(std::int64_t world_size) {
@@ -322,38 +227,6 @@ class Load {
     };
     if (!says_time_of_day(shard) || !says_time_of_day(reference)) return std::nullopt;
     return base_ns(shard) - base_ns(reference);
-  }
-
-  void write_memory() {
-    store::Inserter<store::MemoryRow> rows(database_);
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      std::int64_t device = 0;
-      for (const DeviceMemory& memory : files_[of_shard_[i]].training.memory)
-        rows.insert({result_.measurement_id, shards_[i].rank, device++, memory.held_bytes, memory.peak_bytes});
-    }
-  }
-
-  void write_device_times() {
-    store::Inserter<store::DeviceTimeRow> times(database_);
-    store::Inserter<store::KernelSummaryRow> kernels(database_);
-    store::StringInterner strings(database_);
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      const ReadRank& file = files_[of_shard_[i]];
-      std::set<std::pair<std::string, std::int64_t>> seen;
-      for (const WindowTime& window : file.training.device_times) {
-        if (!seen.emplace(window.name, window.window.start_ns).second) continue;
-        const DeviceTime& time = window.time;
-        times.insert({shards_[i].shard_id, window.name, window.window.start_ns,
-                      window.window.end_ns - window.window.start_ns, time.compute_ns, time.communication_ns,
-                      time.memory_ns, time.overlapped_ns, time.busy_ns, time.kernels, time.collective_kernels,
-                      time.copies});
-      }
-      static constexpr std::string_view kinds[] = {"compute", "communication", "copy", "set"};
-      for (const KernelTotals& kernel : file.kernels)
-        kernels.insert({shards_[i].shard_id, strings.intern(kernel.name), kinds[static_cast<std::size_t>(kernel.work)],
-                        kernel.totals.count, kernel.totals.total_ns, kernel.totals.minimum_ns,
-                        kernel.totals.maximum_ns});
-    }
   }
 
   store::Database& database_;

@@ -1,0 +1,164 @@
+#include "analysis/import/load/measurement.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tracer/store/inserter.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::Severity;
+
+std::string model_name(const std::filesystem::path& file) {
+  std::string name = file.filename().string();
+  for (const std::string_view end : {".gz", ".zst", ".json", ".pt.trace", ".sqlite"})
+    if (name.ends_with(end)) name.resize(name.size() - end.size());
+  if (const std::size_t rank = name.rfind("rank"); rank != std::string::npos && rank > 1) {
+    name.resize(rank);
+    while (!name.empty() && (name.back() == '_' || name.back() == '-' || name.back() == '.')) name.pop_back();
+  }
+  return name.empty() ? "imported" : name;
+}
+
+// A file of several devices gives each a rank, those of one process too: DataParallel, unless they reduce gradients.
+bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
+  std::map<std::pair<std::filesystem::path, std::uint64_t>, std::int64_t> devices;
+  for (const ImportedRank& rank : ranks) {
+    const ReadRank& file = *rank.file;
+    const std::vector<ingest::CollectiveFact>& collectives = rank.shard->trace.collectives;
+    if (file.part.empty() || file.training.parallelism != Parallelism::data ||
+        std::any_of(collectives.begin(), collectives.end(), [](const auto& fact) { return fact.bucket >= 0; }))
+      continue;
+    ++devices[{file.file, static_cast<std::uint64_t>(rank.shard->trace.info.pid)}];
+  }
+  bool any = false;
+  for (const auto& [process, count] : devices) {
+    if (count < 2) continue;
+    any = true;
+    ParallelismNote said = note_of(
+        {Parallelism::one_process,
+         fmt::format("process {} computed on {} devices and reduced no gradients among them", process.second, count)});
+    notes.push_back({Severity::warning, said.code, count, said.message, said.advice});
+  }
+  return any;
+}
+
+// Of any rank that is not data parallel, so the whole: "sharded" and "other" are reported, not predicted.
+std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
+  const auto any = [&](Parallelism kind) {
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [&](const ImportedRank& rank) { return rank.file->training.parallelism == kind; });
+  };
+  if (any(Parallelism::sharded)) return "sharded";
+  if (one_process_of_several_devices(ranks, notes)) return "other";
+  if (any(Parallelism::model) || any(Parallelism::one_process) || any(Parallelism::apart)) return "other";
+  return "ddp";
+}
+
+// Recorded processes say where they ran; other traces do not.
+std::int64_t hosts_of(std::span<const ImportedRank> ranks) {
+  std::set<std::string> clocks;
+  for (const ImportedRank& rank : ranks)
+    if (rank.file->recorded) clocks.insert(rank.file->clock);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(clocks.size()));
+}
+
+void write_memory(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
+  store::Inserter<store::MemoryRow> rows(database);
+  for (const ImportedRank& rank : ranks) {
+    std::int64_t device = 0;
+    for (const DeviceMemory& memory : rank.file->training.memory)
+      rows.insert({measurement_id, rank.shard->rank, device++, memory.held_bytes, memory.peak_bytes});
+  }
+}
+
+void write_device_times(store::Database& database, std::span<const ImportedRank> ranks) {
+  store::Inserter<store::DeviceTimeRow> times(database);
+  store::Inserter<store::KernelSummaryRow> kernels(database);
+  store::StringInterner strings(database);
+  for (const ImportedRank& rank : ranks) {
+    const ReadRank& file = *rank.file;
+    std::set<std::pair<std::string, std::int64_t>> seen;
+    for (const WindowTime& window : file.training.device_times) {
+      if (!seen.emplace(window.name, window.window.start_ns).second) continue;
+      const DeviceTime& time = window.time;
+      times.insert({rank.shard->shard_id, window.name, window.window.start_ns,
+                    window.window.end_ns - window.window.start_ns, time.compute_ns, time.communication_ns,
+                    time.memory_ns, time.overlapped_ns, time.busy_ns, time.kernels, time.collective_kernels,
+                    time.copies});
+    }
+    static constexpr std::string_view kinds[] = {"compute", "communication", "copy", "set"};
+    for (const KernelTotals& kernel : file.kernels)
+      kernels.insert({rank.shard->shard_id, strings.intern(kernel.name), kinds[static_cast<std::size_t>(kernel.work)],
+                      kernel.totals.count, kernel.totals.total_ns, kernel.totals.minimum_ns, kernel.totals.maximum_ns});
+  }
+}
+
+}  // namespace
+
+DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const Cast& cast,
+                                          const ImportOptions& options) {
+  DescribedMeasurement described;
+  std::vector<Note>& notes = described.notes;
+  const ReadRank& file = *ranks.front().file;
+  const Training& training = file.training;
+  store::MeasurementRow& row = described.row;
+  row.kind = "import";
+  row.strategy = strategy_of(ranks, notes);
+  row.world_size = cast.world_size;
+  row.device = training.on_device ? "cuda" : "cpu";
+  row.backend = !file.backend.empty() ? file.backend : training.on_device ? "nccl" : "gloo";
+  row.model = options.model.empty() ? model_name(file.file) : options.model;
+  row.parameter_count = training.parameter_count;
+  row.parameter_bytes = training.parameter_bytes;
+  row.batch_per_worker = training.batch_per_worker;
+  row.accumulation = training.accumulation;
+  row.precision = "recorded";
+  row.threads_per_rank = 1;
+  row.nodes = options.nodes.value_or(hosts_of(ranks));
+  // How many cores there were is not recorded: enough, so that nothing is put down to crowding.
+  row.cores = options.cores.value_or((cast.world_size - 1) / row.nodes + 1);
+  if (row.device == "cpu" && !options.cores)
+    notes.push_back({Severity::warning, "cores_unknown", 1,
+                     "how many cores a host has is not recorded: as many as ranks on it are taken for it, and more "
+                     "ranks than were measured share them",
+                     "give --cores, and --nodes where ranks ran on several hosts; or predict --sharing dedicated"});
+  if (options.cores)
+    row.oversubscription =
+        static_cast<double>((cast.world_size - 1) / row.nodes + 1) / static_cast<double>(*options.cores);
+  nlohmann::json versions = nlohmann::json::object();
+  for (const auto& [name, version] : file.versions) versions[name] = version;
+  if (!file.devices.empty()) versions["device"] = file.devices.front();
+  row.versions = versions.dump();
+  row.options = "{}";
+  row.started_utc_ns = file.base_ns;
+  const store::EventSpan& events = ranks.front().shard->trace.events;
+  row.wall_ns = std::max<std::int64_t>(0, events.last_ns - events.first_ns);
+  if (row.started_utc_ns != 0 || events.first_ns > std::int64_t{1'000'000'000'000'000'000})
+    row.started_utc_ns += events.first_ns;
+  if (!cast.missing.empty()) {
+    row.status = "partial";
+    row.message = fmt::format("{} of {} ranks", ranks.size(), cast.world_size);
+    notes.push_back({Severity::warning, "rank_missing", static_cast<std::int64_t>(cast.missing.size()),
+                     cast.missing.size() <= 16
+                         ? fmt::format("no file of rank {} of {}", fmt::join(cast.missing, ", "), cast.world_size)
+                         : fmt::format("no file of {} of {} ranks", cast.missing.size(), cast.world_size),
+                     "waiting for slower ranks cannot be told from transfer without the others' files"});
+  }
+  return described;
+}
+
+void write_device_rows(store::Database& database, std::int64_t measurement_id, std::span<const ImportedRank> ranks) {
+  write_device_times(database, ranks);
+  write_memory(database, measurement_id, ranks);
+}
+
+}  // namespace ddpprof::import
