@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/import/trace/checked.hpp"
+#include "analysis/import/trace/last_backward.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -21,28 +22,15 @@ struct StepView {
   std::vector<const Collective*> buckets;   // all-reduces of gradients, in order of launch
 };
 
-std::span<const GradientMark> between(const std::vector<GradientMark>& all, std::int64_t from_ns, std::int64_t to_ns) {
-  const auto at = [&](std::int64_t t) {
-    return std::lower_bound(all.begin(), all.end(), t,
-                            [](const GradientMark& mark, std::int64_t time) { return mark.ready_ns < time; });
-  };
-  return {at(from_ns), at(to_ns)};
-}
-
 std::vector<StepView> views_of(const RankTrace& rank, const std::vector<const HostStep*>& steps,
                                const std::vector<Collective>& collectives) {
   std::vector<StepView> views;
   for (const HostStep* step : steps) {
     StepView view;
     view.step = step;
-    if (step->has_backward()) {
-      const std::int64_t from_ns = step->passes.back().backward.start_ns;
-      view.gradients = between(rank.gradients, from_ns, step->time.end_ns);
-      auto next = std::lower_bound(collectives.begin(), collectives.end(), from_ns,
-                                   [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
-      for (; next != collectives.end() && next->launch_ns < step->collectives_until_ns(); ++next)
-        if (next->gradient) view.buckets.push_back(&*next);
-    }
+    view.gradients = gradients_of_last_backward(*step, rank.gradients);
+    for (const Collective& collective : in_last_backward(*step, collectives))
+      if (collective.gradient) view.buckets.push_back(&collective);
     views.push_back(std::move(view));
   }
   return views;

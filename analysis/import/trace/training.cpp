@@ -1,4 +1,5 @@
 #include "analysis/import/trace/training.hpp"
+#include "analysis/import/trace/last_backward.hpp"
 
 #include <fmt/format.h>
 
@@ -74,13 +75,11 @@ class Conclusion {
     std::int64_t late = 0, unknown = 0;
     for (const HostStep& step : host_.steps) {
       if (!step.has_backward()) continue;
-      auto next = std::lower_bound(collectives_.begin(), collectives_.end(), step.passes.back().backward.start_ns,
-                                   [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
       const std::int64_t until_ns = step.collectives_until_ns();
-      for (; next != collectives_.end() && next->launch_ns < until_ns; ++next)
-        if (next->on_host && next->gradient && next->run && next->run->end_ns > until_ns) {
-          next->run->end_ns = std::max(next->run->start_ns, until_ns);
-          next->unfinished = false;
+      for (Collective& collective : in_last_backward(step, collectives_))
+        if (collective.on_host && collective.gradient && collective.run && collective.run->end_ns > until_ns) {
+          collective.run->end_ns = std::max(collective.run->start_ns, until_ns);
+          collective.unfinished = false;
           ++late;
         }
     }
@@ -185,10 +184,8 @@ class Conclusion {
   // Of the collectives launched in the step's last backward: the latest end.
   std::int64_t last_gradient_end_ns(const HostStep& step) const {
     std::int64_t end_ns = INT64_MIN;
-    auto next = std::lower_bound(collectives_.begin(), collectives_.end(), step.passes.back().backward.start_ns,
-                                 [](const Collective& c, std::int64_t t) { return c.launch_ns < t; });
-    for (; next != collectives_.end() && next->launch_ns < step.collectives_until_ns(); ++next)
-      if (next->gradient && next->run) end_ns = std::max(end_ns, next->run->end_ns);
+    for (const Collective& collective : in_last_backward(step, collectives_))
+      if (collective.gradient && collective.run) end_ns = std::max(end_ns, collective.run->end_ns);
     return end_ns;
   }
 
