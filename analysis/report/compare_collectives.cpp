@@ -103,6 +103,7 @@ struct Compared {
   const Kind* a;
   const Kind* b;
   double calls_a, calls_b;
+  double of_step;  // means' (B − A) / A's step
 };
 
 std::vector<Compared> compared(const Pair& pair, const Collectives& a, const Collectives& b) {
@@ -114,13 +115,14 @@ std::vector<Compared> compared(const Pair& pair, const Collectives& a, const Col
     const auto& [in_a, in_b] = both;
     const Samples samples_a = per_step(a, in_a, *pair.a), samples_b = per_step(b, in_b, *pair.b);
     std::optional<Difference> d = judged_work(pair, key.first, samples_a, samples_b);
-    if (!d) d = Difference{&pair, key.first, 0, 0, {}, cannot_tell, "most steps of either have none of it"};
+    if (!d) d = Difference{&pair, key.first, 0, 0, {}, cannot_tell, took_no_time};
     if (in_b == nullptr) std::tie(d->verdict, d->why) = judged_only(samples_a, samples_b, "A");
     if (in_a == nullptr) std::tie(d->verdict, d->why) = judged_only(samples_b, samples_a, "B");
     const auto calls = [](const Kind* kind, const Collectives& of) {
       return kind == nullptr ? 0.0 : static_cast<double>(kind->calls) / static_cast<double>(of.rank_steps());
     };
-    all.push_back({std::move(*d), key, in_a, in_b, calls(in_a, a), calls(in_b, b)});
+    all.push_back({std::move(*d), key, in_a, in_b, calls(in_a, a), calls(in_b, b),
+                   pair.step_a_s > 0 ? (mean_of(samples_b) - mean_of(samples_a)) / pair.step_a_s : 0.0});
   }
   return all;
 }
@@ -130,7 +132,7 @@ Row row_of(const Compared& one) {
   Row row = configuration_cells(*d.pair->a);
   const auto& [op, bytes] = one.key;
   row.insert(row.end(), {op_text(op, d.pair->a->world_size), bytes > 0 ? Cell(bytes) : Cell(), d.verdict, d.a_s, d.b_s,
-                         d.b_s - d.a_s, d.of_step(), one.calls_a, one.calls_b});
+                         d.b_s - d.a_s, one.of_step, one.calls_a, one.calls_b});
   for (const auto& [sum, count] : {std::pair{&Kind::duration_s, &Kind::calls},
                                    {&Kind::transfer_s, &Kind::matched},
                                    {&Kind::skew_s, &Kind::matched}})
@@ -153,10 +155,11 @@ Table compare_collectives_table(const Source& a, const Source& b, const Paired& 
   table.note =
       "Matched by operation and bytes; an empty size was not recorded, and all such are together. A, B: sum of their "
       "durations in a step of one rank, those in flight together counted each, waiting for slower ranks included; "
-      "medians over the measured steps. Calls: of one rank a step. Duration, transfer (the shortest over the ranks) "
+      "medians over the measured steps; means where most steps of a file have none of it. Calls: of one rank a step. "
+      "Duration, transfer (the shortest over the ranks) "
       "and skew (the rest): means over calls and ranks; the last two of collectives that all ranks recorded. Verdicts "
-      "as in \"Where the time differs\"; of 3 to 5 steps the interval is Student's. Sorted by the difference's part of "
-      "A's step, whichever way it goes.";
+      "as in \"Where the time differs\"; of 3 to 5 steps the interval is Student's. Sorted by the means' "
+      "difference as a part of A's step, whichever way it goes.";
   table.empty = "No collective in a measured step of a configuration that both files measured.";
   table.columns = configuration_columns();
   for (Column& column : table.columns) column.hide_constant = true;  // one configuration, mostly
@@ -191,7 +194,7 @@ Table compare_collectives_table(const Source& a, const Source& b, const Paired& 
     if (!paired.both[i].has_steps()) continue;
     for (Compared& one : compared(paired.both[i], in_a[i], in_b[i])) all.push_back(std::move(one));
   }
-  std::ranges::stable_sort(all, std::greater{}, [](const Compared& one) { return std::abs(one.difference.of_step()); });
+  std::ranges::stable_sort(all, std::greater{}, [](const Compared& one) { return std::abs(one.of_step); });
   for (const Compared& one : all) table.rows.push_back(row_of(one));
   return table;
 }

@@ -64,13 +64,37 @@ void judge_difference(Difference& d, const stats::Interval& b_less_a, const std:
   }
 }
 
+// Means have a size, so that of one repeat each the interval must leave out what two runs may differ by.
+void judge_means(Difference& d, const stats::Interval& b_less_a, const std::string& one_repeat) {
+  d.why = fmt::format("most steps have none of it, so means: B − A is from {} to {}", signed_time(b_less_a.low),
+                      signed_time(b_less_a.high));
+  const double negligible_s = negligible_of_step * d.pair->step_a_s;
+  d.verdict = cannot_tell;
+  if (b_less_a.achieved_confidence < confidence) {
+    d.why += fmt::format("; too few steps: the interval covers {} only; measure at least 6",
+                         percent(b_less_a.achieved_confidence));
+  } else if (b_less_a.low > 0.0 || b_less_a.high < 0.0) {
+    const bool beyond =
+        d.a_s > 0.0 && d.b_s > 0.0 && (b_less_a.low > run_to_run * d.a_s || b_less_a.high < -run_to_run * d.b_s);
+    if (one_repeat.empty() || beyond)
+      d.verdict = different;
+    else
+      d.why += fmt::format("; one repeat in {}: two runs of the same thing may differ by {}; measure more repeats",
+                           one_repeat, percent(run_to_run));
+  } else if (b_less_a.high <= negligible_s && b_less_a.low >= -negligible_s) {
+    d.verdict = no_difference;
+  } else {
+    d.why += "; the interval is too wide; measure more repeats or steps";
+  }
+}
+
 bool positive(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return value > 0.0; });
 }
 
-// In at most `samples_most` blocks of neighbours, each by its median: what is drawn again and again stays small, and
+// In at most `samples_most` blocks of neighbours, each by its `middle`: what is drawn again and again stays small, and
 // neighbours that are alike do not count as many.
-Samples thinned(const Samples& repeats) {
+Samples thinned(const Samples& repeats, double (*middle)(std::span<const double>) = stats::median) {
   constexpr std::size_t samples_most = 200;
   Samples all;
   for (const std::vector<double>& repeat : repeats) {
@@ -78,7 +102,7 @@ Samples thinned(const Samples& repeats) {
     std::vector<double>& kept = all.emplace_back();
     for (std::size_t block = 0; block < blocks; ++block) {
       const std::size_t from = block * repeat.size() / blocks, to = (block + 1) * repeat.size() / blocks;
-      kept.push_back(stats::median(std::span(repeat).subspan(from, to - from)));
+      kept.push_back(middle(std::span(repeat).subspan(from, to - from)));
     }
   }
   return all;
@@ -111,6 +135,19 @@ std::optional<stats::Interval> student_ratio(const std::vector<double>& b, const
   return stats::Interval{std::exp(mid - half), std::exp(mid), std::exp(mid + half), confidence};
 }
 
+Difference judged_means(const Pair& pair, const std::string& what, const Samples& in_a, const Samples& in_b) {
+  Difference d = judged_by_cycle(pair, what, in_a, in_b).value_or(Difference{});
+  const bool judged = d.pair != nullptr;
+  d.pair = &pair;
+  d.what = what;
+  d.a_s = mean_of(in_a);
+  d.b_s = mean_of(in_b);
+  if (!judged)
+    judge_means(d, mean_difference_interval(thinned(in_b, stats::mean), thinned(in_a, stats::mean)),
+                one_repeat_where(in_a.size(), in_b.size()));
+  return d;
+}
+
 }  // namespace
 
 std::vector<double> joined(const Samples& repeats) {
@@ -139,6 +176,8 @@ std::optional<Difference> judged(const Pair& pair, std::string what, const Sampl
 
 std::optional<Difference> judged_work(const Pair& pair, std::string what, const Samples& in_a, const Samples& in_b) {
   const std::vector<double> a = joined(in_a), b = joined(in_b);
+  if (a.empty() || b.empty()) return std::nullopt;
+  if (lacking_in_most(in_a) || lacking_in_most(in_b)) return judged_means(pair, what, in_a, in_b);
   std::optional<Difference> d = judged(pair, std::move(what), thinned(in_a), thinned(in_b));
   if (!d) return d;
   d->a_s = stats::median(a);

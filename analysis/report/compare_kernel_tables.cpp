@@ -13,8 +13,9 @@ Table compare_kernels_table(const std::vector<KernelDifference>& all) {
   table.title = "What the devices ran";
   table.note = fmt::format(
       "Kernels by name without template and function arguments, and by grid and block; copies by kind and bytes. A, B: "
-      "sum of their durations in a step of one rank, medians over the measured steps; an event counts to the step in "
-      "which it begins. Calls: of one rank a step. Sorted by the difference's part of A's step, whichever way it goes. "
+      "sum of their durations in a step of one rank, medians over the measured steps; means where most steps of a file "
+      "have none of it; an event counts to the step in which it begins. Calls: of one rank a step. Sorted by the "
+      "means' difference as a part of A's step, whichever way it goes. "
       "Verdicts as in \"Where the time differs\"; of 3 to 5 steps the interval is Student's. Only in one file: "
       "different where every one of at least 3 steps has it. renamed?: of equal shape and calls exactly one is gone "
       "and one is new; other shape?: of equal name and calls. Below {} % of A's step in both files: one row. Names "

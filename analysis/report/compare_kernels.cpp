@@ -50,9 +50,12 @@ std::vector<double> calls_per_step(const Workload& workload, const Work& work) {
   return calls;
 }
 
+// A step's median; the mean where most steps have none.
 double usual_calls(const Workload& workload, const Work& work) {
   const std::vector<double> calls = calls_per_step(workload, work);
-  return calls.empty() ? 0.0 : stats::median(calls);
+  if (calls.empty()) return 0.0;
+  const double usual = stats::median(calls);
+  return usual > 0.0 ? usual : stats::mean(calls);
 }
 
 // Where exactly one that is gone and one that is new are alike in `key`, they are one.
@@ -107,7 +110,7 @@ class Comparison {
     std::int64_t others = 0;
     for (const Match& match : matched(a_, b_)) {
       if (stopped()) return;
-      if (std::max(usual_s(a_, match.a, *pair_.a), usual_s(b_, match.b, *pair_.b)) >=
+      if (std::max(mean_of(per_step(a_, *pair_.a, match.a)), mean_of(per_step(b_, *pair_.b, match.b))) >=
           shown_kernel_of_step * pair_.step_a_s) {
         all.push_back(difference(match));
         continue;
@@ -130,14 +133,12 @@ class Comparison {
       sum.steps[i].calls += one.steps[i].calls;
     }
   }
-  static double usual_s(const Workload& workload, const Work* work, const Configuration& of) {
-    const std::vector<double> values = joined(per_step(workload, of, work));
-    return values.empty() ? 0.0 : stats::median(values);
-  }
 
-  static KernelSide side_of(const Workload& workload, const Work* work, const Configuration& of) {
+  static KernelSide side_of(const Workload& workload, const Work* work, const Samples& steps, bool means) {
     KernelSide side;
-    side.step_s = usual_s(workload, work, of);
+    side.mean_s = mean_of(steps);
+    const std::vector<double> values = joined(steps);
+    side.step_s = means || values.empty() ? side.mean_s : stats::median(values);
     if (work == nullptr) return side;
     const WorkInStep total = work->total();
     const std::vector<double> calls = calls_per_step(workload, *work);
@@ -157,13 +158,15 @@ class Comparison {
     d.name = renamed ? both_texts(named.name, other.name) : named.name;
     d.shape = renamed ? both_texts(named.shape, other.shape) : named.shape;
     d.change = match.change;
-    d.a = side_of(a_, match.a, *pair_.a);
-    d.b = side_of(b_, match.b, *pair_.b);
-    judge(d, match);
+    const Samples in_a = per_step(a_, *pair_.a, match.a), in_b = per_step(b_, *pair_.b, match.b);
+    const bool means = lacking_in_most(in_a) || lacking_in_most(in_b);
+    d.a = side_of(a_, match.a, in_a, means);
+    d.b = side_of(b_, match.b, in_b, means);
+    judge(d, match, in_a, in_b);
     return d;
   }
 
-  void judge(KernelDifference& d, const Match& match) const {
+  void judge(KernelDifference& d, const Match& match, const Samples& in_a, const Samples& in_b) const {
     d.verdict = cannot_tell;
     const char* only = match.b == nullptr ? "A" : match.a == nullptr ? "B" : nullptr;
     if (only != nullptr) d.change = std::string("only in ") + only;
@@ -171,13 +174,15 @@ class Comparison {
       d.why = because_;
       return;
     }
-    const Samples in_a = per_step(a_, *pair_.a, match.a), in_b = per_step(b_, *pair_.b, match.b);
     if (only != nullptr) {
       std::tie(d.verdict, d.why) = only[0] == 'A' ? judged_only(in_a, in_b, "A") : judged_only(in_b, in_a, "B");
       return;
     }
     const std::optional<Difference> judged = judged_work(pair_, d.name, in_a, in_b);
-    if (!judged) return;
+    if (!judged) {
+      d.why = took_no_time;
+      return;
+    }
     d.verdict = judged->verdict;
     d.why = judged->why;
     d.ratio = judged->ratio;
@@ -216,7 +221,7 @@ std::string why_totals(const Pair& pair, const Workload& a, const Workload& b) {
 
 }  // namespace
 
-double KernelDifference::of_step() const { return pair->step_a_s > 0 ? (b.step_s - a.step_s) / pair->step_a_s : 0.0; }
+double KernelDifference::of_step() const { return pair->step_a_s > 0 ? (b.mean_s - a.mean_s) / pair->step_a_s : 0.0; }
 
 std::vector<KernelDifference> kernel_differences(const Source& a, const Source& b, const Paired& paired,
                                                  const std::function<bool()>& stopped) {
@@ -239,7 +244,7 @@ std::vector<KernelDifference> kernel_differences(const Source& a, const Source& 
     Comparison(pair, std::move(in_a[i]), std::move(in_b[i]), because).run(all, stopped);
   }
   std::ranges::stable_sort(all, std::greater{}, [](const KernelDifference& d) {
-    return std::pair(std::abs(d.of_step()), std::max(d.a.step_s, d.b.step_s));
+    return std::pair(std::abs(d.of_step()), std::max(d.a.mean_s, d.b.mean_s));
   });
   return all;
 }

@@ -12,7 +12,8 @@ namespace ddpprof::report {
 inline constexpr double shown_kernel_of_step = 0.001;
 
 struct KernelSide {
-  double step_s = 0;             // of one rank: median over the measured steps
+  double step_s = 0;             // of one rank: median over the measured steps; mean where most of a file's lack it
+  double mean_s = 0;             // of one rank a step
   double calls = 0;              // of one rank a step: mean
   std::optional<double> call_s;  // mean duration; none where it was never called
 };
@@ -26,7 +27,7 @@ struct KernelDifference {
   std::optional<stats::Interval> ratio;  // of the time a step: B / A
   std::string verdict, why;
 
-  double of_step() const;  // (B − A) / A's step
+  double of_step() const;  // means' (B − A) / A's step
 };
 
 }  // namespace ddpprof::report

@@ -40,24 +40,31 @@ inline constexpr double run_to_run = 0.10;
 // A time that some steps lack has no ratio: it must lie within so much of a step for "no difference shown".
 inline constexpr double negligible_of_step = 0.01;
 
+// Why nothing of it could be judged.
+inline constexpr const char* took_no_time = "it took no time in any step of either file, as far as the clock shows";
+
 struct KernelDifference;
+
+using Samples = std::vector<std::vector<double>>;  // in seconds a step, by repeat
 
 struct Difference {
   const Pair* pair = nullptr;
   std::string what;                      // step, compute, …
-  double a_s = 0, b_s = 0;               // medians
+  double a_s = 0, b_s = 0;               // medians; means of work that most steps of a file lack
   std::optional<stats::Interval> ratio;  // B / A; none where some steps have nothing of it
   std::string verdict, why;
   double of_step() const;  // (B - A) / A's step
 };
 
 // A time's samples of A and of B, in seconds a step, by repeat; none where both medians are 0 (compare_judge.cpp).
-using Samples = std::vector<std::vector<double>>;
 std::optional<Difference> judged(const Pair&, std::string what, const Samples& in_a, const Samples& in_b);
 
 // As above, of what a device did: of 3 to 5 steps, where order statistics reach no 95 %, the interval is Student's of
 // the difference of mean logarithms (Welch's and Satterthwaite's degrees of freedom), as durations on a device scatter
-// little and by chance. Of more than 200 steps in a repeat neighbours are taken together, by their median.
+// little and by chance. Of more than 200 steps in a repeat neighbours are taken together, by their median. Of work that
+// most steps of a file lack everything is of means, as a median does not see it: of every so many steps together where
+// it comes at equal distances (judged_by_cycle), else by the interval of B - A (mean_difference_interval). None where
+// neither file has any time of it.
 std::optional<Difference> judged_work(const Pair&, std::string what, const Samples& in_a, const Samples& in_b);
 
 // Verdict and why of what one file alone, A or B, has: different where each of its steps has it, at least 3 in each
@@ -65,6 +72,17 @@ std::optional<Difference> judged_work(const Pair&, std::string what, const Sampl
 std::pair<std::string, std::string> judged_only(const Samples& with, const Samples& without, const std::string& file);
 
 std::vector<double> joined(const Samples&);
+
+// Of work that most steps lack (compare_means.cpp).
+double mean_of(const Samples&);        // of a step, in seconds; 0 without steps
+bool lacking_in_most(const Samples&);  // some steps have it, the median one does not
+// mean(B) - mean(A) in seconds: a bootstrap of repeats first and steps within them next, widened as
+// stats::clustered_difference_interval is. Both must have a sample.
+stats::Interval mean_difference_interval(const Samples& in_b, const Samples& in_a);
+// As judged_work, of the means of each period, of work that each file has at equal distances of steps, three times or
+// more; none where a file has it otherwise.
+std::optional<Difference> judged_by_cycle(const Pair&, const std::string& what, const Samples& in_a,
+                                          const Samples& in_b);
 
 // Every time of every pair that is not zero in both files: different ones first, then what cannot be told, then
 // where no difference shows; in each the largest part of a step on top. Empty once `stopped` says so.

@@ -105,8 +105,9 @@ TEST_F(CompareKernels, AKernelOfOneFileAloneIsListedWithWhereItIs) {
 
 TEST_F(CompareKernels, AKernelOfSomeStepsAloneIsNotCalledNew) {
   // In 4 of 7 steps: the median step has it.
+  const auto even = [](int step) { return step % 2 == 0; };
   const json all =
-      kernels({.kernels = {{}}, .steps = 7}, {.kernels = {{}, {.name = "new", .in_every_step = false}}, .steps = 7});
+      kernels({.kernels = {{}}, .steps = 7}, {.kernels = {{}, {.name = "new", .in_step = even}}, .steps = 7});
   EXPECT_EQ(all.at(0)["name"], "new");
   EXPECT_EQ(all.at(0)["verdict"], "cannot tell");
   EXPECT_EQ(all.at(0)["why"], "in 4 of 7 steps of B, in none of 7 of A");

@@ -19,7 +19,7 @@ struct Kernel {
   std::string name = "gemm";
   std::int64_t time_us = 10'000, calls = 1, grid = 2, block = 128;
   std::string_view copy = {};  // a copy of this kind, of `grid` bytes, instead
-  bool in_every_step = true;   // else in every other one
+  std::function<bool(int)> in_step = [](int) { return true; };
 };
 
 struct TracedSteps {
@@ -84,7 +84,7 @@ inline std::int64_t import_of(SyntheticRun& run, const TracedSteps& traced) {
       run.step(id, step, begin_ns, traced.step_us * us, 90 * ms, 0, 0, 0, traced.batch);
       std::int64_t at_ns = begin_ns;
       for (const Kernel& kernel : traced.kernels) {
-        if (!kernel.in_every_step && step % 2 == 1) continue;
+        if (!kernel.in_step(step)) continue;
         for (std::int64_t call = 0; call < kernel.calls; ++call) {
           const std::int64_t took_ns = (kernel.time_us + traced.noise_us(step, rank)) * us;
           add(kernel, at_ns, took_ns);
