@@ -197,6 +197,8 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
     throw Failure(ExitCode::usage, error.what());
   } catch (const import::ImportError& error) {
     throw Failure(ExitCode::data, error.what());
+  } catch (const import::TableError& error) {
+    throw Failure(ExitCode::data, error.what());
   } catch (const import::LogError& error) {
     throw Failure(ExitCode::data, error.what());
   } catch (const fit::NcclTestsError& error) {

@@ -52,7 +52,9 @@ std::optional<Timing> timing(const std::vector<std::string_view>& words, std::si
   if (at + 3 > words.size()) return std::nullopt;
   const auto time_us = number<double>(words[at]), algbw = number<double>(words[at + 1]),
              busbw = number<double>(words[at + 2]);
-  if (!time_us || !algbw || !busbw || !(*time_us > 0.0) || !std::isfinite(*time_us)) return std::nullopt;
+  constexpr double a_nanosecond_us = 1e-3, longest_us = 1e12;
+  if (!time_us || !algbw || !busbw || !std::isfinite(*algbw) || !std::isfinite(*busbw)) return std::nullopt;
+  if (!(*time_us >= a_nanosecond_us) || !(*time_us <= longest_us)) return std::nullopt;
   const double expected = static_cast<double>(bytes) / *time_us * 1e-3;
   if (std::abs(expected - *algbw) > 0.0051 + 0.02 * expected) return std::nullopt;
   constexpr double half = 0.005;

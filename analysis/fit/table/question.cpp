@@ -117,9 +117,9 @@ std::vector<StepRow> stored_steps(store::Database& database) {
       const auto options = nlohmann::json::parse(query.getColumn(4).getString(), nullptr, false);
       if (options.is_object()) {
         row.devices_per_node = options.value("devices_per_node", std::int64_t{0});
-        if (options.value("sync_time", false)) row.sync_s = 1e-9 * static_cast<double>(query.getColumn(6).getInt64());
+        if (options.value("sync_time", false)) row.sync_s = static_cast<double>(query.getColumn(6).getInt64()) / 1e9;
       }
-      row.step_s = 1e-9 * static_cast<double>(query.getColumn(5).getInt64());
+      row.step_s = static_cast<double>(query.getColumn(5).getInt64()) / 1e9;
       rows.push_back(row);
     }
     return rows;

@@ -14,6 +14,8 @@
 namespace ddpprof::import {
 namespace {
 
+constexpr double shortest_step_s = 1e-6;  // kept to a thousandth
+
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 // Everything of such a file is of one process, whose clock is the only one.
@@ -73,6 +75,12 @@ std::int64_t import_step_table(store::Database& database, const std::vector<fit:
   struct Training {
     std::int64_t shard_id = 0, steps = 0, end_ns = 0;
   };
+  for (const fit::StepRow& row : rows)
+    if (row.step_s < shortest_step_s)
+      throw TableError(
+          "a step of " + std::to_string(row.step_s * 1e9) +
+          " ns: whole nanoseconds, which a database keeps, do not hold it well enough; ask ddpprof predict "
+          "of the table itself");
   try {
     store::BulkLoad load(database);
     std::map<Placement, Training> trainings;
@@ -114,6 +122,9 @@ std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog&
   const std::optional<std::int64_t> ranks = log.ranks > 0 ? fit::ranks_of(log)
                                             : place.ranks ? place.ranks
                                                           : fit::ranks_of(log);
+  if (log.ranks > 0 && place.ranks && *place.ranks != log.ranks)
+    throw LogError(file.string() + ": its lines name " + std::to_string(log.ranks) + " ranks, and --log-ranks says " +
+                   std::to_string(*place.ranks) + "; leave --log-ranks out");
   if (!ranks)
     throw LogError(file.string() +
                    ": how many ranks took part is not said (its lines \"Rank … on HOST\" are missing, and its "
@@ -151,6 +162,11 @@ std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog&
       point.duration_ns = nanoseconds(row.in_place_s);
       points.insert(point);
     }
+    if (log.hosts > 0 && place.nodes && *place.nodes != log.hosts)
+      note(database, id, "log_hosts",
+           "the log names " + std::to_string(log.hosts) + " hosts, which count for it, and --nodes says " +
+               std::to_string(*place.nodes),
+           "give a log of the hosts that the job ran on");
     if (log.ranks == 0 && !place.ranks)
       note(database, id, "log_ranks_derived",
            "the log does not name its ranks: " + std::to_string(*ranks) +

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,14 @@
 
 namespace ddpprof::import {
 
-// `model`: what the trainings are called. One transaction. Returns how many placements there are. Throws
-// store::DatabaseError.
+// A table that a database cannot hold.
+class TableError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// `model`: what the trainings are called. One transaction. Returns how many placements there are. Throws TableError for
+// steps below a microsecond, store::DatabaseError.
 std::int64_t import_step_table(store::Database&, const std::vector<fit::StepRow>& rows, const std::string& model);
 
 // A log that lacks something: "FILE: what is missing; what to give".

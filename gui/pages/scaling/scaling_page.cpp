@@ -255,7 +255,8 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
 }
 
 const TableView* ScalingPage::stored_predictions() const {
-  return stack_->shows_content() ? nullptr : stack_->table_below();
+  const TableView* table = stack_->shows_content() ? nullptr : stack_->table_below();
+  return table != nullptr && !table->isHidden() ? table : nullptr;
 }
 
 QString ScalingPage::message() const { return stack_->shows_content() ? QString() : stack_->message(); }

@@ -87,5 +87,12 @@ TEST_F(NcclTests, WhatIsNoneIsNamed) {
   EXPECT_THROW(read_nccl_tests("/no/such/log"), NcclTestsError);
 }
 
+TEST_F(NcclTests, FiguresThatCannotBeAreRefused) {
+  const std::string before = "     1024           256     float     sum      -1 ";
+  for (const char* figures : {"1e300 0.00 0.00 0", "0.0001 10485760 10485760 0", "20.0 nan nan 0", "20.0 0.05 inf 0",
+                              "-20.0 -0.05 -0.05 0", "0 0.05 0.05 0"})
+    EXPECT_THAT(refusal(before + figures + "\n"), HasSubstr("do not fit each other")) << figures;
+}
+
 }  // namespace
 }  // namespace ddpprof::fit

@@ -468,9 +468,8 @@ TEST_F(ScalingPageTest, ATableOfStepTimesShowsWhatWasPredictedFromIt) {
   EXPECT_TRUE(page.message().contains("ddpprof predict FILE --workers N"));
   ASSERT_NE(page.stored_predictions(), nullptr);
   EXPECT_EQ(page.stored_predictions()->model_of_table().rowCount(), 3);
-  EXPECT_FALSE(page.stored_predictions()->isHidden());
   page.show_file(nullptr);
-  EXPECT_TRUE(page.stored_predictions()->isHidden());
+  EXPECT_EQ(page.stored_predictions(), nullptr);
 }
 
 TEST_F(ScalingPageTest, AFileWithoutModelsSaysWhy) {

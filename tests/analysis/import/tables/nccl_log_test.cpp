@@ -103,6 +103,15 @@ TEST_F(NcclLog, WhatIsNoAllReduceIsRefused) {
   EXPECT_THAT(refusal(lines(4, 10.0), {{}, 5}), HasSubstr("4 ranks cannot be on 5 hosts"));
 }
 
+TEST_F(NcclLog, WhatContradictsTheLogIsSaid) {
+  EXPECT_THAT(refusal(ranks_of_two + lines(2, 10.0), {8, {}}), HasSubstr("name 2 ranks, and --log-ranks says 8"));
+  store::Database database = make_database();
+  import_log(database, ranks_of_two + lines(2, 10.0), {2, 4});
+  SQLite::Statement query(database.sql(), "SELECT message FROM diagnostic WHERE code = 'log_hosts'");
+  ASSERT_TRUE(query.executeStep());
+  EXPECT_THAT(query.getColumn(0).getString(), HasSubstr("names 2 hosts"));
+}
+
 TEST_F(NcclLog, ThatRanksWereDerivedIsSaid) {
   store::Database database = make_database();
   import_log(database, lines(8, 200.0));

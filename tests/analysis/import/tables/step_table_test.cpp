@@ -41,9 +41,15 @@ TEST_F(StepTableImport, RowsComeBackInTheirOrder) {
     EXPECT_EQ(stored[i].devices_per_node, rows[i].devices_per_node) << i;
     EXPECT_EQ(stored[i].batch_per_worker, rows[i].batch_per_worker) << i;
     EXPECT_EQ(stored[i].accumulation, rows[i].accumulation) << i;
-    EXPECT_NEAR(stored[i].step_s, rows[i].step_s, 0.5e-9) << i;
-    EXPECT_NEAR(stored[i].sync_s, rows[i].sync_s, 0.5e-9) << i;
+    EXPECT_EQ(stored[i].step_s, rows[i].step_s) << i << ": what is whole nanoseconds comes back to the last bit";
+    EXPECT_EQ(stored[i].sync_s, rows[i].sync_s) << i;
   }
+}
+
+TEST_F(StepTableImport, WhatNanosecondsDoNotHoldIsRefused) {
+  store::Database database = make_database();
+  EXPECT_THROW(import_step_table(database, read("workers,nodes,batch_per_worker,step_time_s\n1,1,8,1.4e-9\n"), "net"),
+               TableError);
 }
 
 TEST_F(StepTableImport, WaitingThatWasNotGivenStaysUnknown) {
@@ -66,9 +72,9 @@ TEST_F(StepTableImport, ItsDatabaseAnswersAsTheTableDoes) {
   ASSERT_EQ(predictions.size(), 2U);
   for (const fit::Prediction& row : predictions) {
     const fit::TablePrediction expected = direct.predict(question.of(row.world_size));
-    EXPECT_NEAR(row.step_s / expected.step_s, 1.0, 1e-6);
-    EXPECT_NEAR(row.step_low_s / expected.low_s, 1.0, 1e-6);
-    EXPECT_NEAR(row.step_high_s / expected.high_s, 1.0, 1e-6);
+    EXPECT_EQ(row.step_s, expected.step_s);
+    EXPECT_EQ(row.step_low_s, expected.low_s);
+    EXPECT_EQ(row.step_high_s, expected.high_s);
     EXPECT_NEAR(row.throughput, static_cast<double>(row.world_size) * 8.0 / row.step_s, 1e-9);
     EXPECT_EQ(row.bound, expected.bound);
     EXPECT_EQ(row.gpus_per_node, 4);
