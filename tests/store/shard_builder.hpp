@@ -47,7 +47,7 @@ class ShardBuilder {
     std::uint64_t chunk_capacity = 4096;
     std::int32_t growth_error = 0;
     std::int64_t parent_pid = 1;
-    std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;
+    std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0, closed_monotonic_ns = 0;
   };
   Header header;
 
@@ -147,6 +147,7 @@ class ShardBuilder {
     put(offsetof(ShardHeader, parent_pid), header.parent_pid);
     put(offsetof(ShardHeader, opened_monotonic_ns), header.opened_monotonic_ns);
     put(offsetof(ShardHeader, opened_realtime_ns), header.opened_realtime_ns);
+    put(offsetof(ShardHeader, closed_monotonic_ns), header.closed_monotonic_ns);
     header.boot_id.copy(reinterpret_cast<char*>(file.data()) + offsetof(ShardHeader, boot_id), 39);
     header.host.copy(reinterpret_cast<char*>(file.data()) + offsetof(ShardHeader, host), 255);
     header.process.copy(reinterpret_cast<char*>(file.data()) + offsetof(ShardHeader, process), 255);

@@ -17,6 +17,7 @@ inline constexpr std::uint32_t shard_version = 1;
 inline constexpr std::size_t shard_header_bytes = 4096;
 inline constexpr std::uint32_t chunk_magic = 0x4b4e4843;  // "CHNK"
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
+inline constexpr std::uint64_t largest_cap_mib = 1 << 20;  // that DDPPROF_TRACE_MAX_MB may say
 
 struct ShardHeader {
   char magic[8];
@@ -39,6 +40,8 @@ struct ShardHeader {
   char host[256];
   char process[256];                       // /proc/self/comm
   std::atomic<std::int32_t> growth_error;  // errno of a refused growth (the disk, a file size limit); 0: none
+  std::atomic<std::int64_t>
+      closed_monotonic_ns;  // when the process ended in order; 0: it did not, or an older tracer's
 };
 static_assert(sizeof(ShardHeader) <= shard_header_bytes);
 

@@ -19,7 +19,7 @@ thread_local constinit ThreadLog* current_log = nullptr;
 namespace {
 
 constexpr std::uint64_t default_max_mib = 1024;
-constexpr std::uint64_t largest_max_mib = 1024 * 1024;
+constexpr std::uint64_t largest_max_mib = trace::largest_cap_mib;
 
 thread_local constinit bool attaching = false;
 pthread_key_t log_key;
@@ -156,7 +156,9 @@ void Recorder::name_thread(ThreadLog& log, std::int64_t os_tid, std::uint32_t na
 
 void Recorder::mark_closed() {
   const std::lock_guard lock(lifecycle_);
-  if (shard_ != nullptr) shard_->header().closed.store(1, std::memory_order_release);
+  if (shard_ == nullptr) return;
+  shard_->header().closed_monotonic_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  shard_->header().closed.store(1, std::memory_order_release);
 }
 
 // Locks in the order in which they nest, so that the child inherits no half-done work of another thread.

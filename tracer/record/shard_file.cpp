@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 
 #include "tracer/record/clock.hpp"
 
@@ -34,13 +33,27 @@ std::int32_t environment_number(const char* name) {
   return *end == '\0' && value >= 0 && value <= INT32_MAX ? static_cast<std::int32_t>(value) : -1;
 }
 
-// Of a process's place among its job's: torchrun's word, else what other launchers call it.
-std::int32_t first_number(std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const std::int32_t number = environment_number(name); number >= 0) return number;
-  return -1;
+struct Place {
+  std::int32_t rank = -1, world_size = -1, local_rank = -1;
+};
+
+// A process's place in its job: torchrun's word, else Open MPI's, MPICH's or Slurm's, all of one source. Slurm numbers
+// what srun starts; in a batch script its variables are the script's own, and say nothing of a process.
+Place own_place() {
+  struct Names {
+    const char *rank, *world_size, *local_rank;
+  };
+  constexpr Names sources[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+                               {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+                               {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+                               {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"}};
+  for (const Names& source : sources) {
+    const Place place{environment_number(source.rank), environment_number(source.world_size),
+                      environment_number(source.local_rank)};
+    if (place.rank >= 0 && (place.world_size > place.rank || source.rank == sources[0].rank)) return place;
+  }
+  return {};
 }
-std::int32_t own_rank() { return first_number({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}); }
 
 // The first line of a small system file, without its newline, always terminated.
 void read_line(const char* path, char* out, std::size_t capacity) {
@@ -61,7 +74,7 @@ std::string describe(const std::string& path, const char* what, int error) {
 
 std::unique_ptr<ShardFile> ShardFile::create(const ShardOptions& options, std::string& error) {
   mkdir(options.directory.c_str(), 0777);  // an error shows when the file is opened
-  const std::int32_t rank = own_rank();
+  const std::int32_t rank = own_place().rank;
   const std::string stem = options.directory + "/shard-" + (rank < 0 ? std::string("x") : std::to_string(rank)) + "-" +
                            std::to_string(getpid());
   std::string path = stem + ".ddps";
@@ -121,9 +134,10 @@ void ShardFile::fill_header() {
   header.version = trace::shard_version;
   header.header_bytes = shard_header_bytes;
   header.chunk_bytes = chunk_bytes;
-  header.rank = own_rank();
-  header.world_size = first_number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"});
-  header.local_rank = first_number({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
+  const Place place = own_place();
+  header.rank = place.rank;
+  header.world_size = place.world_size;
+  header.local_rank = place.local_rank;
   header.pid = getpid();
   header.parent_pid = getppid();
   // The realtime reading is taken between two monotonic ones; their middle is its pair.

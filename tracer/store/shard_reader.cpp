@@ -310,6 +310,7 @@ ShardReader::ShardReader(const std::filesystem::path& path)
   info_.parent_pid = load<std::int64_t>(bytes, offsetof(ShardHeader, parent_pid));
   info_.opened_monotonic_ns = load<std::int64_t>(bytes, offsetof(ShardHeader, opened_monotonic_ns));
   info_.opened_realtime_ns = load<std::int64_t>(bytes, offsetof(ShardHeader, opened_realtime_ns));
+  info_.closed_monotonic_ns = load<std::int64_t>(bytes, offsetof(ShardHeader, closed_monotonic_ns));
   info_.boot_id = text_field(bytes, offsetof(ShardHeader, boot_id), sizeof(ShardHeader::boot_id));
   info_.host = text_field(bytes, offsetof(ShardHeader, host), sizeof(ShardHeader::host));
   info_.process = text_field(bytes, offsetof(ShardHeader, process), sizeof(ShardHeader::process));

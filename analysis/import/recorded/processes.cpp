@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "tracer/store/shard_reader.hpp"
@@ -20,7 +19,7 @@ using ingest::Severity;
 struct Process {
   fs::path path;
   store::ShardInfo info;
-  std::uintmax_t bytes = 0;
+  std::int64_t opened_ns = 0, ended_ns = 0;  // since 1970
 };
 
 std::string named(const Process& process) {
@@ -29,69 +28,153 @@ std::string named(const Process& process) {
 
 std::string several(std::size_t count) { return fmt::format("{} process{}", count, count == 1 ? "" : "es"); }
 
-// Of one rank's processes the one that trains: no child of another one of them, of those the last to begin.
-const Process* training_process(const std::vector<const Process*>& of_rank) {
-  std::set<std::pair<std::string, std::int64_t>> ids;
-  for (const Process* process : of_rank) ids.emplace(process->info.boot_id, process->info.pid);
-  const Process* chosen = nullptr;
-  for (const Process* process : of_rank) {
-    if (ids.contains({process->info.boot_id, process->info.parent_pid})) continue;
-    if (chosen == nullptr || process->info.opened_realtime_ns > chosen->info.opened_realtime_ns) chosen = process;
+// When it recorded last, by its own monotonic clock.
+struct LastEvent final : store::ShardVisitor {
+  void see(const trace::RecordHeader& header) { last_ns = std::max(last_ns, header.time_ns); }
+  void on_push(const trace::EventRecord& record, const store::ExtendedPayload&) override { see(record.header); }
+  void on_pop(const trace::PopRecord& record) override { see(record.header); }
+  void on_mark(const trace::EventRecord& record, const store::ExtendedPayload&) override { see(record.header); }
+  void on_range_start(const trace::RangeStartRecord& record, const store::ExtendedPayload&) override {
+    see(record.event.header);
   }
-  return chosen != nullptr ? chosen : of_rank.front();
+  void on_range_end(const trace::RangeEndRecord& record) override { see(record.header); }
+  void on_kernel(const trace::KernelRecord& record) override { see(record.header); }
+  void on_copy(const trace::CopyRecord& record) override { see(record.header); }
+  void on_api(const trace::ApiRecord& record) override { see(record.header); }
+  std::int64_t last_ns = 0;
+};
+
+// When each ended: as it said itself, else its last event, which costs a pass over the shard.
+void find_ends(std::vector<Process>& processes) {
+  for (Process& process : processes) {
+    LastEvent last;
+    last.last_ns = process.info.closed_monotonic_ns;
+    if (last.last_ns == 0) store::ShardReader(process.path).visit(last);
+    process.ended_ns = std::max(process.opened_ns, last.last_ns + process.opened_ns - process.info.opened_monotonic_ns);
+  }
+}
+
+using Processes = std::vector<const Process*>;  // in the order in which they began
+
+// Attempts of the whole job: one has ended before the next one's first process begins.
+std::vector<Processes> attempts_of(const Processes& all) {
+  std::vector<Processes> attempts;
+  std::int64_t until_ns = INT64_MIN;
+  for (const Process* process : all) {
+    if (attempts.empty() || process->opened_ns > until_ns) attempts.emplace_back();
+    attempts.back().push_back(process);
+    until_ns = std::max(until_ns, process->ended_ns);
+  }
+  return attempts;
+}
+
+std::uint64_t recorded(const Processes& attempt) {
+  std::uint64_t chunks = 0;
+  for (const Process* process : attempt) chunks += process->info.chunks_used;
+  return chunks;
+}
+
+struct OfRank {
+  const Process* chosen = nullptr;
+  std::size_t helpers = 0, earlier = 0;
+};
+
+// Of one rank's processes: who began while another one ran is its helper, however it was started; who began after it,
+// the rank started anew.
+OfRank training_process(const Processes& of_rank) {
+  OfRank result;
+  for (const Process* process : of_rank) {
+    if (result.chosen != nullptr && process->opened_ns <= result.chosen->ended_ns) {
+      ++result.helpers;
+      continue;
+    }
+    if (result.chosen != nullptr) ++result.earlier;
+    result.chosen = process;
+  }
+  return result;
+}
+
+std::map<std::int64_t, Processes> by_rank(const Processes& all) {
+  std::map<std::int64_t, Processes> ranks;
+  for (const Process* process : all) ranks[process->info.rank].push_back(process);
+  return ranks;
+}
+
+void note_ranks(const Processes& attempt, RecordedJob& job) {
+  for (const auto& [rank, of_rank] : by_rank(attempt)) {
+    const OfRank result = training_process(of_rank);
+    job.ranks.push_back(result.chosen->path);
+    if (result.helpers > 0)
+      job.notes.push_back({Severity::info, "helpers_left_out", static_cast<std::int64_t>(result.helpers),
+                           fmt::format("rank {} is {}; {} with its RANK annotated meanwhile, data loaders' workers say",
+                                       rank, named(*result.chosen), several(result.helpers)),
+                           "their ranges are not in the database; if they train, give each a RANK of its own"});
+    if (result.earlier > 0)
+      job.notes.push_back(
+          {Severity::warning, "earlier_attempts", static_cast<std::int64_t>(result.earlier),
+           fmt::format("rank {} was started more than once: {} counts, {} before it {} left out", rank,
+                       named(*result.chosen), several(result.earlier), result.earlier == 1 ? "is" : "are"),
+           "see the job's own log for why it was started anew"});
+  }
+}
+
+// One attempt of the job: all of its processes, unless ranks are there twice or disagree on how many there are.
+Processes one_attempt(std::vector<Process>& processes, RecordedJob& job) {
+  std::set<std::int64_t> ranks, world_sizes;
+  for (const Process& process : processes) {
+    ranks.insert(process.info.rank);
+    world_sizes.insert(process.info.world_size);
+  }
+  const bool plain = ranks.size() == processes.size() && world_sizes.size() == 1;
+  if (!plain) find_ends(processes);
+  std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
+    return std::pair(a.opened_ns, a.info.pid) < std::pair(b.opened_ns, b.info.pid);
+  });
+  Processes all;
+  for (const Process& process : processes) all.push_back(&process);
+  if (plain) return all;
+  const std::vector<Processes> attempts = attempts_of(all);
+  const auto most = std::max_element(attempts.begin(), attempts.end(),
+                                     [](const Processes& a, const Processes& b) { return recorded(a) <= recorded(b); });
+  if (attempts.size() > 1)
+    job.notes.push_back(
+        {Severity::warning, "earlier_attempts", static_cast<std::int64_t>(attempts.size()) - 1,
+         fmt::format("the job's ranks were started {} times, one after the other: attempt {}, which recorded most "
+                     "({} of {} ranks), counts",
+                     attempts.size(), most - attempts.begin() + 1, by_rank(*most).size(),
+                     most->front()->info.world_size),
+         "record one training at a time; see the job's own log for why it was started anew"});
+  return *most;
 }
 
 }  // namespace
 
 RecordedJob ranks_of_job(const std::vector<fs::path>& shards) {
   RecordedJob job;
-  std::vector<Process> processes;
+  std::vector<Process> ranked, unranked;
   for (const fs::path& path : shards) {
     try {
-      std::error_code ignored;
-      processes.push_back({path, store::ShardReader(path).info(), fs::file_size(path, ignored)});
+      Process process{path, store::ShardReader(path).info()};
+      process.opened_ns = process.info.opened_realtime_ns;
+      (process.info.rank >= 0 ? ranked : unranked).push_back(std::move(process));
     } catch (const store::ShardError& error) {
       job.notes.push_back({Severity::error, "shard_unusable", 1, error.what(),
                            "what its process recorded is lost; the other processes are kept"});
     }
   }
-  std::map<std::int64_t, std::vector<const Process*>> by_rank;
-  std::vector<const Process*> unranked;
-  for (const Process& process : processes)
-    (process.info.rank >= 0 ? by_rank[process.info.rank] : unranked).push_back(&process);
-  for (const auto& [rank, of_rank] : by_rank) {
-    const Process* chosen = training_process(of_rank);
-    job.ranks.push_back(chosen->path);
-    std::size_t children = 0, earlier = 0;
-    for (const Process* process : of_rank) {
-      if (process == chosen) continue;
-      // A child's child counts as one: it began after the rank did.
-      ++(process->info.opened_realtime_ns >= chosen->info.opened_realtime_ns ? children : earlier);
-    }
-    if (children > 0)
-      job.notes.push_back(
-          {Severity::info, "helpers_left_out", static_cast<std::int64_t>(children),
-           fmt::format("rank {} started {} that annotated too, data loaders' workers say", rank, several(children)),
-           "their ranges are not in the database; their shards lie beside it"});
-    if (earlier > 0)
-      job.notes.push_back({Severity::warning, "earlier_attempts", static_cast<std::int64_t>(earlier),
-                           fmt::format("rank {} was started more than once: {} counts, {} before it {} left out", rank,
-                                       named(*chosen), several(earlier), earlier == 1 ? "is" : "are"),
-                           "see the job's own log for why it was started anew"});
-  }
-  if (!by_rank.empty()) {
+  if (!ranked.empty()) {
+    note_ranks(one_attempt(ranked, job), job);
     if (!unranked.empty())
       job.notes.push_back({Severity::info, "unranked_left_out", static_cast<std::int64_t>(unranked.size()),
                            fmt::format("{} without RANK annotated too, the first: {}", several(unranked.size()),
-                                       named(*unranked.front())),
-                           "their ranges are not in the database; their shards lie beside it"});
+                                       named(unranked.front())),
+                           "their ranges are not in the database"});
     return job;
   }
   if (unranked.empty()) return job;
   // Without ranks the process that recorded most is the job.
-  const Process* most = *std::max_element(unranked.begin(), unranked.end(), [](const Process* a, const Process* b) {
-    return std::pair(a->info.chunks_used, b->info.opened_realtime_ns) <
-           std::pair(b->info.chunks_used, a->info.opened_realtime_ns);
+  const auto most = std::max_element(unranked.begin(), unranked.end(), [](const Process& a, const Process& b) {
+    return std::pair(a.info.chunks_used, b.opened_ns) < std::pair(b.info.chunks_used, a.opened_ns);
   });
   job.ranks.push_back(most->path);
   if (unranked.size() > 1)

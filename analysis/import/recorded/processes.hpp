@@ -16,7 +16,9 @@ struct RecordedJob {
   std::vector<Note> notes;                   // which were left out, and why
 };
 
-// Reads the shards' headers alone. A shard that is none becomes a note.
+// Reads the shards' headers, and where ranks are there twice or in two numbers also when each recorded last: attempts
+// of a job do not overlap in time, helpers of a rank do. A shard that is none becomes a note. Throws store::ShardError
+// when one cannot be read to its end.
 RecordedJob ranks_of_job(const std::vector<std::filesystem::path>& shards);
 
 }  // namespace ddpprof::import
