@@ -48,6 +48,13 @@ class WaitedSignals {
   struct sigaction child_ {};
 };
 
+// Whether the command did not get it, too. A terminal tells its foreground group, but of a hang-up the session's leader
+// alone. A process of our own group that sends one (timeout, say) has sent it to the group, the command included.
+bool meant_for_us_alone(int signal, const siginfo_t& info) {
+  if (info.si_code == SI_KERNEL) return (signal == SIGHUP || signal == SIGCONT) && getsid(0) == getpid();
+  return getpgid(info.si_pid) != getpgrp();
+}
+
 struct Started {
   pid_t pid = -1;
   int error = 0;
@@ -122,8 +129,7 @@ ForegroundEnd run_foreground(const std::vector<std::string>& argv,
     }
     siginfo_t info{};
     const int signal = signals.wait(info);
-    // The kernel's own come from the terminal, which tells the whole group.
-    if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(started.pid, signal);
+    if (signal > 0 && signal != SIGCHLD && meant_for_us_alone(signal, info)) kill(started.pid, signal);
   }
 }
 

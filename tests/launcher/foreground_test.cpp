@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -54,19 +56,47 @@ TEST_F(Foreground, TheEnvironmentIsAddedToOurs) {
   EXPECT_EQ(written(), "said " + std::string(getenv("HOME")) + "\n");
 }
 
+// Sends signals to this process from outside of its group, as another shell does, or from inside of it.
+std::string send(const char* signal, const char* who) {
+  return std::string(who) + " sh -c 'kill -" + signal + " " + std::to_string(getpid()) + "'; ";
+}
+constexpr const char* outside = "setsid";
+constexpr const char* inside = "env";
+
+// Waits until the file holds so many lines, 5 s at most.
+std::string until(const fs::path& path, int lines) {
+  return "i=0; while [ \"$(cat " + path.string() + " 2>/dev/null | wc -l)\" -lt " + std::to_string(lines) +
+         " ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done; ";
+}
+
 TEST_F(Foreground, SignalsSentToUsReachIt) {
-  // The command sends them to whoever started it: this process.
-  const ForegroundEnd end = shell(
-      "trap 'echo usr1 >> " + path_.string() + "' USR1; trap 'echo term >> " + path_.string() +
-      "; exit 9' TERM; kill -USR1 $PPID; i=0; while [ ! -s " + path_.string() +
-      " ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done; kill -TERM $PPID; i=0; while [ $i -lt 100 ]; do sleep "
-      "0.05; i=$((i+1)); done; exit 1");
+  const std::string note = path_.string();
+  const ForegroundEnd end =
+      shell("trap 'echo usr1 >> " + note + "' USR1; trap 'echo term >> " + note + "; exit 9' TERM; " +
+            send("USR1", outside) + until(path_, 1) + send("TERM", outside) + until(path_, 2) + "exit 1");
   EXPECT_EQ(end.exit_code, 9);
   EXPECT_EQ(written(), "usr1\nterm\n");
 }
 
+// timeout(1) and its like tell the whole group: the command has had it already. In a group of the test's own, as
+// whoever started the tests is in ours.
+TEST_F(Foreground, SignalsToTheGroupReachItOnce) {
+  const pid_t alone = fork();
+  if (alone == 0) {
+    setpgid(0, 0);
+    const std::string note = path_.string();
+    _exit(shell("trap 'echo usr1 >> " + note + "' USR1; kill -USR1 0; sleep 0.3; " + until(path_, 1) +
+                send("USR2", inside) + "sleep 0.3; exit 5")
+              .shell_code());
+  }
+  int status = 0;
+  waitpid(alone, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 5) << "what its own group sends to us alone is not passed on";
+  EXPECT_EQ(written(), "usr1\n");
+}
+
 TEST_F(Foreground, ASignalThatItDoesNotHandleEndsItAndNotUs) {
-  const ForegroundEnd end = shell("kill -TERM $PPID; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done");
+  const ForegroundEnd end = shell(send("TERM", outside) + until(path_, 1));
   EXPECT_EQ(end.signal, SIGTERM);
 }
 
@@ -87,8 +117,12 @@ TEST_F(Foreground, OurSignalsAreAsTheyWereBefore) {
 }
 
 TEST_F(Foreground, WhatItLeavesBehindIsNotWaitedFor) {
-  const ForegroundEnd end = shell("(sleep 20; rm -f " + path_.string() + ") >/dev/null 2>&1 & exit 4");
+  const auto begin = std::chrono::steady_clock::now();
+  const ForegroundEnd end = shell("sleep 30 >/dev/null 2>&1 & echo $! > " + path_.string() + "; exit 4");
   EXPECT_EQ(end.exit_code, 4);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  const int left = std::stoi(written());
+  EXPECT_EQ(kill(left, SIGTERM), 0) << "it went on";
 }
 
 }  // namespace
