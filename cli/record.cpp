@@ -5,10 +5,14 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <signal.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <ostream>
 #include <thread>
 
@@ -19,11 +23,20 @@
 #include "cli/subcommand.hpp"
 #include "runner/launcher/foreground.hpp"
 #include "runner/launcher/rendezvous.hpp"
+#include "tracer/format/shard_format.hpp"
+#include "tracer/store/shard_reader.hpp"
 
 namespace ddpprof::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string own_boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
 
 std::vector<std::string> shards_in(const fs::path& folder) {
   std::vector<std::string> shards;
@@ -32,6 +45,18 @@ std::vector<std::string> shards_in(const fs::path& folder) {
     if (entry.path().extension() == ".ddps") shards.push_back(entry.path().string());
   std::sort(shards.begin(), shards.end());
   return shards;
+}
+
+// Of the processes that recorded into the folder: how many live here and have not closed their shard.
+std::size_t writing(const fs::path& folder) {
+  std::size_t running = 0;
+  for (const std::string& path : shards_in(folder)) try {
+      const store::ShardInfo info = store::ShardReader(path).info();
+      running += !info.closed && info.boot_id == own_boot_id() && kill(static_cast<pid_t>(info.pid), 0) == 0 ? 1 : 0;
+    } catch (const store::ShardError&) {
+      continue;  // the import tells of it
+    }
+  return running;
 }
 
 class Record : public Subcommand {
@@ -51,7 +76,8 @@ class Record : public Subcommand {
     app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, where messages do not say it")
         ->check(CLI::PositiveNumber);
     app.add_option("--model", model_, "Name of the model (default: the database's)");
-    app.add_option("--max-mb", max_mb_, "MiB that a process may record (1024)")->check(CLI::PositiveNumber);
+    app.add_option("--max-mb", max_mb_, "MiB that a process may record (1024)")
+        ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(trace::largest_cap_mib)));
     app.add_flag("--keep-shards", keep_shards_, "Keep what each process recorded, in FILE.db.recording");
     app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
   }
@@ -62,10 +88,13 @@ class Record : public Subcommand {
     const fs::path tracer = find_tracer();
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
     const fs::path shards = prepare();
-    if (const char* other = std::getenv("NVTX_INJECTION64_PATH"); other != nullptr && *other != '\0' && !context.quiet)
-      context.messages << "ddpprof record: NVTX_INJECTION64_PATH is " << other
-                       << " here: for the job our tracer takes its place\n";
+    for (const char* name : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"})
+      if (const char* other = std::getenv(name); other != nullptr && *other != '\0' && !context.quiet)
+        context.messages << "ddpprof record: " << name << " is " << other
+                         << " here: for the job our tracer takes its place\n";
+    context.messages.flush();  // before the job says anything
     const launcher::ForegroundEnd end = launcher::run_foreground(command_, environment(tracer, shards));
+    std::signal(SIGPIPE, SIG_IGN);  // who read our words may be gone with the job: its exit code is still ours
     if (end.start_error != 0) {
       std::error_code ignored;
       fs::remove_all(shards, ignored);
@@ -84,7 +113,13 @@ class Record : public Subcommand {
       context.messages << "ddpprof record: no database was made: " << error.what() << '\n';
     }
     std::error_code ignored;
-    if ((made && !keep_shards_) || fs::is_empty(shards, ignored))
+    const std::size_t running = writing(shards);
+    if (running > 0)
+      context.messages << fmt::format(
+          "ddpprof record: {} process{} of the job still run{}: what they record from now on "
+          "is not in the database\n",
+          running, running == 1 ? "" : "es", running == 1 ? "s" : "");
+    if (running == 0 && ((made && !keep_shards_) || fs::is_empty(shards, ignored)))
       fs::remove_all(shards, ignored);
     else if (!made || !context.quiet)
       context.messages << "ddpprof record: what the processes recorded lies in " << shards.string()
@@ -105,11 +140,15 @@ class Record : public Subcommand {
       throw Failure(ExitCode::usage, out.parent_path().string() + " is no folder", "an existing folder for --out",
                     "make it first");
     const fs::path shards = shard_folder();
+    // What an ended one left goes where the user asked for it, or where there is nothing in it.
+    if (fs::is_directory(shards, error) && (overwrite_ || fs::is_empty(shards, error)) && writing(shards) == 0)
+      fs::remove_all(shards, error);
     if (!fs::create_directory(shards, error))
       throw Failure(error ? ExitCode::failed : ExitCode::usage,
                     error ? "cannot make the folder " + shards.string() + ": " + error.message()
                           : shards.string() + " exists: another ddpprof record is at work, or was ended",
-                    "", error ? "" : "'ddpprof import' reads the shards in it; remove it if nobody needs them");
+                    "",
+                    error ? "" : "'ddpprof import' reads the shards in it; --overwrite removes it if nobody writes");
     return shards;
   }
 

@@ -92,7 +92,7 @@ TEST_F(RecordCommand, AChildOfARankIsNoRank) {
 
 TEST_F(RecordCommand, OtherLaunchersNumberTheirRanksToo) {
   for (const auto& [rank, size] : {std::pair{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=4"},
-                                   {"SLURM_PROCID=1", "SLURM_NTASKS=4"},
+                                   {"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=4"},
                                    {"PMI_RANK=1", "PMI_SIZE=4"}}) {
     SetUp();
     const Outcome outcome = record({"env", "-u", "RANK", "-u", "WORLD_SIZE", rank, size, job_, "3"});
@@ -100,6 +100,33 @@ TEST_F(RecordCommand, OtherLaunchersNumberTheirRanksToo) {
     EXPECT_EQ(rows("SELECT rank FROM shard"), (std::vector<std::string>{"1"})) << rank;
     EXPECT_EQ(rows("SELECT world_size FROM measurement"), (std::vector<std::string>{"4"})) << rank;
   }
+}
+
+// In a batch script Slurm's variables are the script's own, and torchrun's never mix with another launcher's.
+TEST_F(RecordCommand, ABatchScriptsVariablesAreNoRank) {
+  Outcome outcome = record({"env", "-u", "RANK", "-u", "WORLD_SIZE", "SLURM_PROCID=0", "SLURM_NTASKS=8", job_, "3"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_EQ(rows("SELECT world_size FROM measurement"), (std::vector<std::string>{"1"}));
+  SetUp();
+  outcome = record({"env", "-u", "WORLD_SIZE", "RANK=0", "OMPI_COMM_WORLD_SIZE=4", job_, "3"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_EQ(rows("SELECT world_size FROM measurement"), (std::vector<std::string>{"1"}));
+}
+
+TEST_F(RecordCommand, ItsReadersEndIsNotTheJobs) {
+  const std::string script = "exec 2> >(exit 0); sleep 0.2; exec timeout 60 " + test::shell_quoted(DDPPROF_PROGRAM) +
+                             " record --out " + out_ + " -- sh -c '" + job_ + " 3 0; sleep 0.2; exit 3'";
+  const int status = std::system(("bash -c " + test::shell_quoted(script) + " > /dev/null").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"}));
+  EXPECT_FALSE(left(".recording"));
+}
+
+TEST_F(RecordCommand, WhatStillRunsIsSaid) {
+  const Outcome outcome = record({"sh", "-c", job_ + " 3; " + job_ + " 2000 > /dev/null 2>&1 & sleep 0.5"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.messages, HasSubstr("1 process of the job still runs"));
+  EXPECT_TRUE(left(".recording"));
 }
 
 TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
@@ -116,8 +143,10 @@ TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
   refused({"--overwrite"}, "is no database of ddpprof");
   fs::remove(out_);
   fs::create_directory(out_ + ".recording");
+  std::ofstream(out_ + ".recording/of-somebody") << "text";
   refused({}, "another ddpprof record is at work");
-  fs::remove(out_ + ".recording");
+  fs::remove_all(out_ + ".recording");
+  refused({"--max-mb", "2000000"}, "--max-mb");
   refused({"--format", "nonsense"}, "--format");
   out_ = (folder_ / "no-such-folder" / "job.db").string();
   refused({}, "is no folder");
