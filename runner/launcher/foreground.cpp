@@ -1,7 +1,9 @@
 #include "runner/launcher/foreground.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,19 +43,58 @@ class WaitedSignals {
   // Of the parent, which the command inherits: what it was before.
   const sigset_t& before() const { return before_; }
   const struct sigaction& child_before() const { return child_; }
-  int wait(siginfo_t& info) const { return sigwaitinfo(&set_, &info); }
+  const sigset_t& set() const { return set_; }
+  int wait() const { return sigwaitinfo(&set_, nullptr); }
 
  private:
   sigset_t set_{}, before_{};
   struct sigaction child_ {};
 };
 
-// Whether the command did not get it, too. A terminal tells its foreground group, but of a hang-up the session's leader
-// alone. A process of our own group that sends one (timeout, say) has sent it to the group, the command included.
-bool meant_for_us_alone(int signal, const siginfo_t& info) {
-  if (info.si_code == SI_KERNEL) return (signal == SIGHUP || signal == SIGCONT) && getsid(0) == getpid();
-  return getpgid(info.si_pid) != getpgrp();
-}
+// A process of our group that does nothing but notice signals: one that it got as well was sent to the whole group, the
+// command included (a terminal's Ctrl-C, what timeout(1) sends), and must not be passed on once more.
+class Witness {
+ public:
+  // Where it cannot be made every signal counts as sent to us alone.
+  explicit Witness(const sigset_t& signals) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // it goes with us, however we end
+      for (;;) {
+        const int signal = sigwaitinfo(&signals, nullptr);
+        if (signal <= 0 || signal == SIGCHLD) continue;
+        const auto number = static_cast<unsigned char>(signal);
+        if (write(ends[1], &number, 1) < 0 && errno == EPIPE) _exit(0);
+      }
+    }
+    close(ends[1]);
+    seen_ = ends[0];
+  }
+  ~Witness() {
+    if (seen_ >= 0) close(seen_);
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+  }
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+
+  // Waits a moment: both were told at once, but it may have to wait for a processor.
+  bool saw(int signal) const {
+    constexpr int patience_ms = 200;
+    pollfd ready{seen_, POLLIN, 0};
+    unsigned char number = 0;
+    while (pid_ > 0 && poll(&ready, 1, patience_ms) > 0 && read(seen_, &number, 1) == 1)
+      if (number == signal) return true;
+    return false;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int seen_ = -1;
+};
 
 struct Started {
   pid_t pid = -1;
@@ -110,6 +151,7 @@ ForegroundEnd run_foreground(const std::vector<std::string>& argv,
     return end;
   }
   const WaitedSignals signals;
+  const Witness witness(signals.set());
   const Started started = start(argv, environment, signals);
   if (started.pid < 0) {
     end.start_error = started.error;
@@ -127,9 +169,8 @@ ForegroundEnd run_foreground(const std::vector<std::string>& argv,
       end.exit_code = EXIT_FAILURE;
       return end;
     }
-    siginfo_t info{};
-    const int signal = signals.wait(info);
-    if (signal > 0 && signal != SIGCHLD && meant_for_us_alone(signal, info)) kill(started.pid, signal);
+    const int signal = signals.wait();
+    if (signal > 0 && signal != SIGCHLD && !witness.saw(signal)) kill(started.pid, signal);
   }
 }
 

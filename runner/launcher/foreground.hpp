@@ -18,10 +18,10 @@ struct ForegroundEnd {
 };
 
 // `argv[0]`: a path, or a name to look up in PATH. `environment`: added to ours. The command stays in this process's
-// group, so that a terminal's Ctrl-C and Ctrl-Z reach it by themselves; signals that somebody else sends to this
-// process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT) are passed on to it, but for those of our own
-// group, which reach it too. Returns once it has ended; what it started and left running goes on, and that it stopped
-// is not told. The calling thread must be the only one that waits for children.
+// group, so that what reaches the group (a terminal's Ctrl-C and Ctrl-Z, what timeout(1) sends) reaches it by itself;
+// signals that are sent to this process alone (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT) are passed
+// on to it. Returns once it has ended; what it started and left running goes on, and that it stopped is not told. The
+// calling thread must be the only one that waits for children.
 ForegroundEnd run_foreground(const std::vector<std::string>& argv,
                              const std::map<std::string, std::string>& environment);
 

@@ -85,14 +85,15 @@ TEST_F(Foreground, SignalsToTheGroupReachItOnce) {
   if (alone == 0) {
     setpgid(0, 0);
     const std::string note = path_.string();
-    _exit(shell("trap 'echo usr1 >> " + note + "' USR1; kill -USR1 0; sleep 0.3; " + until(path_, 1) +
-                send("USR2", inside) + "sleep 0.3; exit 5")
+    _exit(shell("trap 'echo usr1 >> " + note + "' USR1; trap 'echo usr2 >> " + note +
+                "' USR2; kill -USR1 0; sleep 0.5; " + until(path_, 1) + send("USR2", inside) + until(path_, 2) +
+                "sleep 0.5; exit 5")
               .shell_code());
   }
   int status = 0;
   waitpid(alone, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 5) << "what its own group sends to us alone is not passed on";
-  EXPECT_EQ(written(), "usr1\n");
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_EQ(written(), "usr1\nusr2\n") << "what one of the group sends to us alone is passed on";
 }
 
 TEST_F(Foreground, ASignalThatItDoesNotHandleEndsItAndNotUs) {
