@@ -18,17 +18,6 @@
 namespace ddpprof::report {
 namespace {
 
-using StepRows = std::map<std::int64_t, std::map<std::int64_t, const RankStep*>>;  // step -> rank -> row
-
-// Measured steps that every rank recorded: others compare ranks that did not do the same.
-StepRows complete_steps(const RankTimes& times) {
-  StepRows rows;
-  for (const RankStep& step : times.steps)
-    if (step.kind == "measured") rows[step.step][step.rank] = &step;
-  std::erase_if(rows, [&](const auto& entry) { return entry.second.size() < times.hosts.size(); });
-  return rows;
-}
-
 // Means of blocks, each longer than neighbours are alike, so that a test does not count the same thing twice.
 std::vector<double> blocks(const std::vector<double>& series, std::size_t length) {
   std::vector<double> means;
@@ -82,9 +71,9 @@ void judge_waiting(RankEvidence& evidence, const RankTimes& times, const StepRow
   for (const auto& [step, ranks] : rows) {
     const auto last = std::min_element(
         ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second->skew_s < b.second->skew_s; });
-    double most = 0;
-    for (const auto& [rank, row] : ranks) most = std::max(most, row->skew_s);
-    if (!(most > 0)) continue;  // nobody waited
+    const auto least =
+        std::ranges::count_if(ranks, [&](const auto& entry) { return entry.second->skew_s == last->second->skew_s; });
+    if (least > 1) continue;  // nobody waited, or nobody is known to be the last
     is_last.push_back(last->first == evidence.rank ? 1.0 : 0.0);
     if (last->first == evidence.rank)
       lost.push_back(others_median(ranks, evidence.rank, &RankStep::skew_s) - last->second->skew_s);

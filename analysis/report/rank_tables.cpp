@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/report/build.hpp"
 #include "analysis/report/columns.hpp"
 #include "simulator/stats/summary.hpp"
 
@@ -32,10 +33,11 @@ Table ranks_table(const RankTimes& times) {
   table.title = "Ranks";
   table.note =
       (times.repeats > 1
-           ? fmt::format("Medians over the measured steps of this repeat, one of {} (report skew pools them): ",
+           ? fmt::format("Medians over the measured steps of this repeat, one of {} (report skew pools them), that "
+                         "every rank recorded: ",
                          times.repeats)
-           : std::string("Medians over the measured steps: ")) +
-      "they need not add up. " + part_rule +
+           : std::string("Medians over the measured steps that every rank recorded: ")) +
+      "where there is none, over each rank's own, and nothing is compared; they need not add up. " + part_rule +
       "Against the mean: the rank's compute / the mean over the ranks − 1. Slowest: share of the steps in "
       "which its compute took longest (a tie goes to the lower rank). Last: share of the collectives in which "
       "it came last.";
@@ -55,34 +57,32 @@ Table ranks_table(const RankTimes& times) {
                    share("slowest_share", "slowest"),
                    share("last_share", "last")};
   table.key_columns = 2;
-  const auto by_rank = measured_by_rank(times);
-  std::map<std::int64_t, std::pair<double, std::int64_t>> slowest;  // step -> longest compute and its rank
+  auto by_rank = measured_by_rank(times);
+  const StepRows complete = complete_steps(times);
+  std::map<std::int64_t, std::int64_t> slowest;  // rank -> in how many steps
+  for (const auto& [step, ranks] : complete)
+    ++slowest[std::ranges::max_element(ranks, {}, [](const auto& one) { return one.second->compute_s; })->first];
   std::vector<double> computes;
-  for (const auto& [rank, steps] : by_rank) {
+  for (auto& [rank, steps] : by_rank) {
+    if (!complete.empty()) std::erase_if(steps, [&](const RankStep* step) { return !complete.contains(step->step); });
     computes.push_back(median_over(steps, [](const RankStep& step) { return step.compute_s; }));
-    for (const RankStep* step : steps) {
-      const auto [found, first] = slowest.try_emplace(step->step, step->compute_s, rank);
-      if (!first && step->compute_s > found->second.first) found->second = {step->compute_s, rank};
-    }
   }
   const double mean = computes.empty() ? 0.0 : stats::mean(computes);
   for (const auto& [rank, steps] : by_rank) {
     const auto median = [&, &of = steps](double RankStep::*field) {
       return median_over(of, [&](const RankStep& step) { return step.*field; });
     };
-    const auto slow = std::count_if(slowest.begin(), slowest.end(),
-                                    [own = rank](const auto& entry) { return entry.second.second == own; });
     const auto last = std::count_if(times.arrivals.begin(), times.arrivals.end(),
                                     [own = rank](const Arrival& arrival) { return arrival.last == own; });
     const double compute = median(&RankStep::compute_s);
-    table.rows.push_back({rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()),
-                          median(&RankStep::step_s), compute, mean > 0 ? Cell(compute / mean - 1.0) : Cell(),
-                          median(&RankStep::communication_s), median(&RankStep::overlapped_s),
-                          median(&RankStep::exposed_s), median(&RankStep::skew_s), median(&RankStep::input_s),
-                          median_over(steps, other_s), static_cast<double>(slow) / static_cast<double>(slowest.size()),
-                          times.arrivals.empty()
-                              ? Cell()
-                              : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
+    table.rows.push_back(
+        {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), median(&RankStep::step_s), compute,
+         mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(), median(&RankStep::communication_s),
+         median(&RankStep::overlapped_s), median(&RankStep::exposed_s), median(&RankStep::skew_s),
+         median(&RankStep::input_s), median_over(steps, other_s),
+         ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
+         times.arrivals.empty() ? Cell()
+                                : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
   }
   return table;
 }

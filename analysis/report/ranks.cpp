@@ -71,9 +71,10 @@ void read_arrivals(SQLite::Database& db, RankTimes& times) {
   std::pair<std::int64_t, std::int64_t> key;
   std::int64_t step = 0;
   const auto finish = [&] {
-    if (waits.size() > 1) {
-      const auto last = std::min_element(waits.begin(), waits.end(),
-                                         [](const Wait& a, const Wait& b) { return a.wait_s < b.wait_s; });
+    const auto less = [](const Wait& a, const Wait& b) { return a.wait_s < b.wait_s; };
+    const auto last = std::min_element(waits.begin(), waits.end(), less);
+    // Where several waited least nobody is known to be the last.
+    if (waits.size() > 1 && std::ranges::count(waits, last->wait_s, &Wait::wait_s) == 1) {
       std::vector<double> others;
       for (const Wait& wait : waits)
         if (wait.rank != last->rank) others.push_back(wait.wait_s);
@@ -160,6 +161,14 @@ RankTimes within(const RankTimes& all, std::int64_t begin_ns, std::int64_t end_n
   std::erase_if(some.steps, [&](const RankStep& step) { return !lies_in(step.step); });
   std::erase_if(some.arrivals, [&](const Arrival& arrival) { return !lies_in(arrival.step); });
   return some;
+}
+
+StepRows complete_steps(const RankTimes& times) {
+  StepRows rows;
+  for (const RankStep& step : times.steps)
+    if (step.kind == "measured") rows[step.step][step.rank] = &step;
+  std::erase_if(rows, [&](const auto& entry) { return entry.second.size() < times.hosts.size(); });
+  return rows;
 }
 
 std::map<std::int64_t, std::vector<const RankStep*>> measured_by_rank(const RankTimes& times) {

@@ -38,7 +38,7 @@ struct RankStep {
   std::array<double, rank_part_count> parts() const;
 };
 
-// One collective of a measured step, complete on all of its ranks.
+// One collective of a measured step, complete on all of its ranks, in which one rank alone waited least.
 struct Arrival {
   std::int64_t step = 0;
   std::int64_t last = 0;      // the rank that came last: it waited least, whatever the clocks say
@@ -60,6 +60,10 @@ RankTimes read_ranks(SQLite::Database&, std::int64_t measurement);  // throws SQ
 
 // The steps whose middle, averaged over the ranks, lies in [begin, end) on rank 0's clock, and their collectives.
 RankTimes within(const RankTimes&, std::int64_t begin_ns, std::int64_t end_ns);
+
+// Measured steps that every rank recorded: others compare ranks that did not do the same.
+using StepRows = std::map<std::int64_t, std::map<std::int64_t, const RankStep*>>;  // step -> rank -> row
+StepRows complete_steps(const RankTimes&);
 
 // Measured steps of each rank, in their order.
 std::map<std::int64_t, std::vector<const RankStep*>> measured_by_rank(const RankTimes&);

@@ -16,10 +16,20 @@
 namespace ddpprof::report {
 namespace {
 
+struct Times {
+  std::vector<double> step, compute, skew;
+  void add(const RankStep& one) {
+    step.push_back(one.step_s);
+    compute.push_back(one.compute_s);
+    skew.push_back(one.skew_s);
+  }
+};
+
 // Over the repeats of one configuration.
 struct RankSums {
   std::string host;
-  std::vector<double> step, compute, skew, kept_waiting;
+  Times common, own;  // of steps that every rank recorded; of all that this one did
+  std::vector<double> kept_waiting;
   double slowest = 0, last = 0;
 };
 struct ConfigurationSums {
@@ -27,18 +37,25 @@ struct ConfigurationSums {
   double steps = 0, collectives = 0;
 };
 
-void add_arrivals(const Source& source, std::map<std::size_t, ConfigurationSums>& all) {
-  for (auto& [index, sums] : all) {
-    const Configuration& c = source.configurations[index];
-    if (c.world_size < 2 || c.strategy == "dp") continue;
-    for (const std::int64_t id : c.measurements)
-      for (const Arrival& arrival : read_ranks(source.db, id).arrivals) {
-        sums.collectives += 1.0;
-        const auto rank = sums.ranks.find(arrival.last);
-        if (rank == sums.ranks.end()) continue;  // of a rank without measured steps there is no row
-        rank->second.last += 1.0;
-        rank->second.kept_waiting.push_back(arrival.kept_waiting_s);
-      }
+void add(ConfigurationSums& sums, const RankTimes& times, bool collectives) {
+  for (const auto& [rank, steps] : measured_by_rank(times)) {
+    RankSums& of = sums.ranks[rank];
+    of.host = times.hosts.at(rank);
+    for (const RankStep* step : steps) of.own.add(*step);
+  }
+  for (const auto& [step, ranks] : complete_steps(times)) {
+    for (const auto& [rank, one] : ranks) sums.ranks[rank].common.add(*one);
+    const auto slowest = std::ranges::max_element(ranks, {}, [](const auto& one) { return one.second->compute_s; });
+    sums.ranks[slowest->first].slowest += 1.0;
+    sums.steps += 1.0;
+  }
+  if (!collectives) return;
+  for (const Arrival& arrival : times.arrivals) {
+    sums.collectives += 1.0;
+    const auto rank = sums.ranks.find(arrival.last);
+    if (rank == sums.ranks.end()) continue;  // of a rank without measured steps there is no row
+    rank->second.last += 1.0;
+    rank->second.kept_waiting.push_back(arrival.kept_waiting_s);
   }
 }
 
@@ -47,52 +64,37 @@ void add_arrivals(const Source& source, std::map<std::size_t, ConfigurationSums>
 Table skew_table(const Source& source) {
   Table table = table_of_configurations(
       "skew", "Ranks against each other",
-      "Medians over measured steps. Against the mean: the rank's compute / the mean over the ranks − 1. Waits: the "
+      "Medians over the measured steps that every rank recorded; where there is none, over each rank's own, and "
+      "nothing is compared. Against the mean: the rank's compute / the mean over the ranks − 1. Waits: the "
       "time in which a collective of the step waits for slower ranks (duration − shortest duration over the ranks, "
       "those in flight together counted once). Slowest: share of the steps in which this rank's compute took longest "
       "(a tie goes to the lower rank). Last: share of the collectives in which it waited least, so came last, whatever "
-      "the clocks say; kept waiting: then the others' median wait for it.");
+      "the clocks say (those in which several waited least are left out); kept waiting: then the others' median wait "
+      "for it.");
   table.empty = no_measured_step;
   table.key_columns += 1;
   append(table, {count("rank", "rank"), text("host", "host", true), seconds("step_median_s", "step"),
                  seconds("compute_median_s", "compute"), share("compute_against_mean", "against the mean"),
                  seconds("skew_median_s", "waits"), share("slowest_share", "slowest"), share("last_share", "last"),
                  seconds("kept_waiting_s", "kept waiting")});
-  std::map<std::size_t, ConfigurationSums> all;
-  const auto of = configuration_of_measurement(source);
-  SQLite::Statement query(source.db,
-                          "SELECT sh.measurement_id, st.step, sh.rank, st.duration_ns, st.compute_ns, st.skew_ns, "
-                          "sh.host FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE st.kind = 'measured' "
-                          "ORDER BY sh.measurement_id, st.step, st.compute_ns DESC, sh.rank");
-  std::pair<std::int64_t, std::int64_t> last{-1, -1};
-  while (query.executeStep()) {
-    const auto found = of.find(query.getColumn(0).getInt64());
-    if (found == of.end()) continue;
-    ConfigurationSums& sums = all[found->second];
-    RankSums& rank = sums.ranks[query.getColumn(2).getInt64()];
-    rank.host = query.getColumn(6).getString();
-    rank.step.push_back(to_s(query.getColumn(3).getDouble()));
-    rank.compute.push_back(to_s(query.getColumn(4).getDouble()));
-    rank.skew.push_back(to_s(query.getColumn(5).getDouble()));
-    const std::pair here{found->first, query.getColumn(1).getInt64()};
-    if (here != last) {
-      rank.slowest += 1.0;
-      sums.steps += 1.0;
-      last = here;
-    }
-  }
-  add_arrivals(source, all);
-  for (const auto& [index, sums] : all) {
+  for (const Configuration& c : source.configurations) {
+    ConfigurationSums sums;
+    for (const std::int64_t id : c.measurements)
+      add(sums, read_ranks(source.db, id), c.world_size > 1 && c.strategy != "dp");
+    const bool compared = sums.steps > 0;
+    const auto of = [&](const RankSums& rank) -> const Times& { return compared ? rank.common : rank.own; };
+    std::erase_if(sums.ranks, [&](const auto& rank) { return of(rank.second).step.empty(); });
     std::vector<double> computes;
-    for (const auto& [number, rank] : sums.ranks) computes.push_back(stats::median(rank.compute));
-    const double mean = stats::mean(computes);
+    for (const auto& [number, rank] : sums.ranks) computes.push_back(stats::median(of(rank).compute));
+    const double mean = computes.empty() ? 0.0 : stats::mean(computes);
     for (const auto& [number, rank] : sums.ranks) {
-      const double compute = stats::median(rank.compute);
-      Row row = configuration_cells(source.configurations[index]);
+      const Times& times = of(rank);
+      const double compute = stats::median(times.compute);
+      Row row = configuration_cells(c);
       row.insert(row.end(),
-                 {number, rank.host, stats::median(rank.step), compute, mean > 0 ? Cell(compute / mean - 1.0) : Cell(),
-                  stats::median(rank.skew), rank.slowest / sums.steps, ratio(rank.last, sums.collectives),
-                  median_cell(rank.kept_waiting)});
+                 {number, rank.host, stats::median(times.step), compute,
+                  compared && mean > 0 ? Cell(compute / mean - 1.0) : Cell(), stats::median(times.skew),
+                  ratio(rank.slowest, sums.steps), ratio(rank.last, sums.collectives), median_cell(rank.kept_waiting)});
       table.rows.push_back(std::move(row));
     }
   }
