@@ -182,7 +182,7 @@ class Ways(StartedRanks):
 
         refused(2, "is given twice", self.out, self.out)
         refused(2, "no such file or folder", self.path / "nowhere")
-        refused(5, "neither a trace nor a database", self.scenario)
+        refused(5, "neither a trace, a database, a table nor a log", self.scenario)
         refused(5, "no trace in this folder", self.path)
         copy = self.path / "copy"
         shutil.copytree(self.out, copy)
