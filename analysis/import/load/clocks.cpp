@@ -47,6 +47,17 @@ std::int64_t usual_step_ns(const ingest::LoadedShard& shard) {
   return steps_ns[steps_ns.size() / 2];
 }
 
+// A profiler's times are nanoseconds since 1970 where its base says so, or where they are that large themselves.
+std::optional<std::int64_t> wall_offset_ns(const ingest::LoadedShard& shard, const RankClock& clock,
+                                           const ingest::LoadedShard& reference, const RankClock& of_reference) {
+  constexpr std::int64_t year_2001_ns = 1'000'000'000'000'000'000;
+  const auto says_time_of_day = [](const ingest::LoadedShard& of, const RankClock& its) {
+    return its.base_ns > 0 || of.trace.events.first_ns > year_2001_ns;
+  };
+  if (!says_time_of_day(shard, clock) || !says_time_of_day(reference, of_reference)) return std::nullopt;
+  return clock.base_ns - of_reference.base_ns;
+}
+
 }  // namespace
 
 store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference,
@@ -74,6 +85,30 @@ store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, con
   else if (wall_offset_ns && within(*wall_offset_ns) && bound_ns(*wall_offset_ns) <= step_ns / 2)
     know(*wall_offset_ns, bound_ns(*wall_offset_ns));
   return alignment;
+}
+
+void align_ranks(std::vector<ingest::LoadedShard>& shards, const std::vector<RankClock>& clocks) {
+  const auto found = std::ranges::find(shards, 0, &ingest::LoadedShard::rank);
+  const auto reference = static_cast<std::size_t>(found - shards.begin());
+  std::map<std::string, store::ClockAlignment> best;  // by clock
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    ingest::LoadedShard& shard = shards[i];
+    if (found == shards.end() || clocks[i].name == clocks[reference].name) {
+      shard.clock = store::align_clock({}, true);
+      continue;
+    }
+    shard.clock = align_by_collectives(shard, *found, wall_offset_ns(shard, clocks[i], *found, clocks[reference]));
+    const auto [of_clock, first] = best.try_emplace(clocks[i].name, *shard.clock);
+    const std::optional<std::int64_t>&own_ns = shard.clock->uncertainty_ns, &best_ns = of_clock->second.uncertainty_ns;
+    if (own_ns && (!best_ns || *own_ns < *best_ns)) of_clock->second = *shard.clock;
+  }
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto of_clock = best.find(clocks[i].name);
+    if (of_clock == best.end()) continue;
+    const std::optional<std::int64_t> own_ns = shards[i].clock->measured_offset_ns;
+    shards[i].clock = of_clock->second;
+    shards[i].clock->measured_offset_ns = own_ns;
+  }
 }
 
 }  // namespace ddpprof::import

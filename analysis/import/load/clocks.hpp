@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "analysis/ingest/measurement_writer.hpp"
 #include "tracer/store/clock.hpp"
@@ -21,5 +23,16 @@ namespace ddpprof::import {
 // offset is not known better than half a step.
 store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference,
                                            std::optional<std::int64_t> wall_offset_ns);
+
+struct RankClock {
+  std::string name;          // equal names: one clock
+  std::int64_t base_ns = 0;  // of the times' zero since 1970; 0: not known, or it is zero
+};
+
+// Gives every shard its alignment with rank 0's clock, `clocks` being theirs in the same order. Ranks of one clock get
+// one offset and one uncertainty, those of the rank among them that is known best (of equals the first); each keeps the
+// offset that its own collectives say. Without a rank 0 there is nothing to align
+// with: times stay as recorded.
+void align_ranks(std::vector<ingest::LoadedShard>& shards, const std::vector<RankClock>& clocks);
 
 }  // namespace ddpprof::import

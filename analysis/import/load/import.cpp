@@ -201,32 +201,12 @@ class Load {
     }
     // Ranks without a file tell nothing; those that are there tell each other's waiting.
     if (result_.ranks > 1 || cast.world_size == 1) diagnostics_.add_unmatched(ingest::match_collectives(ranks, {}));
-    const auto reference =
-        std::find_if(shards_.begin(), shards_.end(), [](const LoadedShard& s) { return s.rank == 0; });
-    for (LoadedShard& shard : shards_) {
-      if (reference == shards_.end() || &shard == &*reference || clock_of(shard) == clock_of(*reference))
-        shard.clock = store::align_clock({}, true);
-      else
-        shard.clock = align_by_collectives(shard, *reference, wall_offset_ns(shard, *reference));
+    std::vector<RankClock> clocks;
+    for (const std::size_t index : of_shard_) {
+      const ReadRank& file = files_[index];
+      clocks.push_back({file.clock.empty() ? file.file.string() : file.clock, file.base_ns});
     }
-  }
-
-  std::string clock_of(const LoadedShard& shard) const {
-    const ReadRank& file = files_[of_shard_[static_cast<std::size_t>(&shard - shards_.data())]];
-    return file.clock.empty() ? file.file.string() : file.clock;
-  }
-
-  // A profiler's times are nanoseconds since 1970 where its base says so, or where they are that large themselves.
-  std::optional<std::int64_t> wall_offset_ns(const LoadedShard& shard, const LoadedShard& reference) const {
-    const auto base_ns = [&](const LoadedShard& of) {
-      return files_[of_shard_[static_cast<std::size_t>(&of - shards_.data())]].base_ns;
-    };
-    constexpr std::int64_t year_2001_ns = 1'000'000'000'000'000'000;
-    const auto says_time_of_day = [&](const LoadedShard& of) {
-      return base_ns(of) > 0 || of.trace.events.first_ns > year_2001_ns;
-    };
-    if (!says_time_of_day(shard) || !says_time_of_day(reference)) return std::nullopt;
-    return base_ns(shard) - base_ns(reference);
+    align_ranks(shards_, clocks);
   }
 
   store::Database& database_;

@@ -1,0 +1,64 @@
+// Clocks by collectives: ranks that share a clock get one offset, that of the rank which is known best.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/import/load/clocks.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+using ingest::CollectiveFact;
+using ingest::LoadedShard;
+
+// Ten steps of 1 ms with an all-reduce each, which ends on all ranks at once but for what is added to two of three; the
+// clock is `behind_ns` behind rank 0's.
+LoadedShard rank_of(std::int64_t rank, std::int64_t behind_ns, std::int64_t late_end_ns) {
+  LoadedShard shard;
+  shard.rank = rank;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const std::int64_t start_ns = 1'000'000 * i - behind_ns;
+    shard.trace.steps.push_back({i, vocabulary::StepKind::measured, 0, {start_ns, start_ns + 1'000'000}});
+    CollectiveFact fact;
+    fact.communicator = 7;
+    fact.sequence = static_cast<std::uint64_t>(i);
+    fact.launch_ns = fact.start_ns = start_ns + 100'000;
+    fact.end_ns = start_ns + 300'000 + (i % 3 != 0 ? late_end_ns : 0);
+    shard.trace.collectives.push_back(fact);
+  }
+  shard.trace.events.add(-behind_ns);
+  shard.trace.events.add(10'000'000 - behind_ns);
+  return shard;
+}
+
+TEST(Clocks, RanksOfOneClockGetTheOffsetThatIsKnownBest) {
+  std::vector<LoadedShard> shards = {rank_of(0, 0, 0), rank_of(1, 5'000'000, 40'000), rank_of(2, 5'000'000, 2'000)};
+  align_ranks(shards, {{"a"}, {"b"}, {"b"}});
+  EXPECT_EQ(shards[0].clock->reference, store::ClockReference::same_clock);
+  for (const LoadedShard& shard : {shards[1], shards[2]}) {
+    EXPECT_EQ(shard.clock->reference, store::ClockReference::exchange) << shard.rank;
+    EXPECT_NEAR(static_cast<double>(shard.clock->offset_ns), 5'000'000, 2'000) << shard.rank;
+    EXPECT_LE(shard.clock->uncertainty_ns, 2'000) << shard.rank;
+  }
+  EXPECT_EQ(shards[1].clock->offset_ns, shards[2].clock->offset_ns);
+  EXPECT_EQ(shards[1].clock->at_ns, shards[2].clock->at_ns);
+  EXPECT_NE(shards[1].clock->measured_offset_ns, shards[2].clock->measured_offset_ns) << "what its own collectives say";
+}
+
+// With two collectives in common rank 1's clock would not be known; it is rank 2's.
+TEST(Clocks, ARankWithTooFewCollectivesIsAlignedByAnotherOfItsClock) {
+  std::vector<LoadedShard> shards = {rank_of(0, 0, 0), rank_of(1, 5'000'000, 0), rank_of(2, 5'000'000, 0)};
+  shards[1].trace.collectives.resize(2);
+  align_ranks(shards, {{"a"}, {"b"}, {"b"}});
+  EXPECT_EQ(shards[1].clock->offset_ns, 5'000'000);
+  EXPECT_EQ(shards[1].clock->uncertainty_ns, shards[2].clock->uncertainty_ns);
+}
+
+TEST(Clocks, RanksOfTheirOwnClocksKeepTheirOwnOffsets) {
+  std::vector<LoadedShard> shards = {rank_of(0, 0, 0), rank_of(1, 5'000'000, 0), rank_of(2, 7'000'000, 0)};
+  align_ranks(shards, {{"a"}, {"b"}, {"c"}});
+  EXPECT_EQ(shards[1].clock->offset_ns, 5'000'000);
+  EXPECT_EQ(shards[2].clock->offset_ns, 7'000'000);
+}
+
+}  // namespace
+}  // namespace ddpprof::import
