@@ -2,8 +2,9 @@
 
     RANK=… WORLD_SIZE=2 MASTER_ADDR=… MASTER_PORT=… profiled_others.py CASE.json
 
-CASE.json: {"folder", "widths" (four layers), "batch", "warmup", "steps", "kinds"}: of pipeline, tensor, sharded, alone.
-Writes KIND/rank<R>.json; of `alone`, which exchanges nothing and knows of no group, rank 0's only.
+CASE.json: {"folder", "widths" (four layers), "batch", "warmup", "steps", "kinds"}: of pipeline, tensor, sharded, zero
+(DDP whose optimizer state is sharded), alone. Writes KIND/rank<R>.json; of `alone`, which exchanges nothing and knows of
+no group, rank 0's only.
 """
 
 import datetime
@@ -16,8 +17,10 @@ import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile, schedule
 
 import models
@@ -69,8 +72,13 @@ def train(case, kind, rank):
     folder.mkdir(exist_ok=True)
     torch.manual_seed(0)
     model = models.mlp(*case["widths"])
+    if kind == "zero":
+        model = DistributedDataParallel(model)
     step = prepared(kind, model, rank, case["widths"][2])
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    if kind == "zero":
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.01)
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     inputs = torch.randn(case["batch"], case["widths"][0])
     targets = torch.randint(0, case["widths"][-1], (case["batch"],))
     with profile(activities=[ProfilerActivity.CPU], record_shapes=True,

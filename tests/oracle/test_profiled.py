@@ -226,6 +226,7 @@ class Profiled(unittest.TestCase):
         expected = {"pipeline": ("other", "not_data_parallel", "sends"),
                     "tensor": ("other", "not_data_parallel", "all-reduces within forward"),
                     "sharded": ("sharded", "sharded_data_parallel", "reduce-scatters"),
+                    "zero": ("sharded", "sharded_data_parallel", "optimizers with sharded state"),
                     "alone": ("ddp", None, None)}
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)

@@ -3,136 +3,155 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "analysis/import/trace/checked.hpp"
+#include "analysis/import/trace/phase_tally.hpp"
 
 namespace ddpprof::import {
 namespace {
 
-enum Phase : std::size_t { forward, backward, beside, phases };
-constexpr std::array<std::string_view, phases> phase_names = {"forward", "backward", "beside both"};
-constexpr std::array<std::string_view, collective_ops> op_names = {
-    "all-reduce", "broadcast", "all-gather", "reduce-scatter", "barrier", "send", "receive", "all-to-all", "other"};
+enum class Answer { no, unsure, yes };
 
-struct Count {
-  std::int64_t count = 0, bytes = 0;
+// Whether `part` carries at least that share of what `whole` does. Without sizes times tell, the longer ones of `part`
+// counted as its short ones, as those wait for nobody; runs that short that all of them may be latency tell nothing.
+Answer carries(const Exchanges& part, const Exchanges& whole, double share_of_bytes, double share_of_time) {
+  if (part.bytes && whole.bytes)
+    return static_cast<double>(*part.bytes) >= share_of_bytes * static_cast<double>(*whole.bytes) ? Answer::yes
+                                                                                                  : Answer::no;
+  constexpr std::int64_t latency_ns = 50'000;
+  const double time_ns = static_cast<double>(part.short_ns) * static_cast<double>(part.count);
+  const bool long_enough = part.short_ns >= latency_ns && time_ns >= share_of_time * static_cast<double>(whole.time_ns);
+  return long_enough ? Answer::yes : Answer::unsure;
+}
+
+// The tally and what is compared with it.
+struct Evidence {
+  PhaseTally tally;
+  std::int64_t steps = 0;
+  bool phases = false;  // some step has a backward
+  Exchanges gradients;  // all-reduces of gradients; without any, what backward reduced otherwise (to one rank)
+
+  std::int64_t once_a_step() const { return std::max<std::int64_t>(1, steps); }
 };
 
-class Tally {
- public:
-  explicit Tally(const std::vector<HostStep>& steps) : steps_(steps) {}
-
-  void add(CollectiveOp op, std::int64_t launch_ns, std::int64_t bytes) {
-    const std::optional<Phase> phase = phase_at(launch_ns);
-    if (!phase) return;
-    Count& count = counts_[*phase][static_cast<std::size_t>(op)];
-    ++count.count;
-    count.bytes = sum_of(count.bytes, bytes);
+Exchanges gradients_of(const PhaseTally& tally, const std::vector<HostStep>& steps,
+                       const std::vector<Collective>& collectives) {
+  Exchanges sum;
+  sum.bytes = 0;
+  std::optional<std::size_t> last_step;
+  for (const Collective& one : collectives) {
+    if (!one.gradient) continue;
+    ++sum.count;
+    sum.bytes = sum.bytes && one.bytes > 0 ? std::optional(sum_of(*sum.bytes, one.bytes)) : std::nullopt;
+    if (one.run) sum.time_ns = sum_of(sum.time_ns, one.run->end_ns - one.run->start_ns);
+    const auto step = static_cast<std::size_t>(
+        std::upper_bound(steps.begin(), steps.end(), one.launch_ns,
+                         [](std::int64_t t, const HostStep& s) { return t < s.time.start_ns; }) -
+        steps.begin());
+    sum.steps += last_step == step ? 0 : 1;
+    last_step = step;
   }
-  Count of(Phase phase, CollectiveOp op) const { return counts_[phase][static_cast<std::size_t>(op)]; }
-  std::int64_t of(CollectiveOp op) const {
-    return of(forward, op).count + of(backward, op).count + of(beside, op).count;
-  }
-  std::int64_t exchanges() const {
-    std::int64_t sum = 0;
-    for (std::size_t op = 0; op < collective_ops; ++op)
-      if (static_cast<CollectiveOp>(op) != CollectiveOp::barrier) sum += of(static_cast<CollectiveOp>(op));
-    return sum;
-  }
+  return sum.count > 0 ? sum : tally.of(CallPhase::backward, CollectiveOp::other);
+}
 
-  std::string text() const {
-    std::string all;
-    for (std::size_t phase = 0; phase < phases; ++phase) {
-      std::string of_phase;
-      for (std::size_t op = 0; op < collective_ops; ++op)
-        if (const std::int64_t count = counts_[phase][op].count; count > 0)
-          of_phase += fmt::format("{}{} {}{}", of_phase.empty() ? "" : ", ", count, op_names[op],
-                                  count > 1 && static_cast<CollectiveOp>(op) != CollectiveOp::other ? "s" : "");
-      if (of_phase.empty()) continue;
-      if (steps_.empty()) return "in all: " + of_phase;
-      all += fmt::format("{}{} {}", all.empty() ? "" : "; ", phase_names[phase], of_phase);
-    }
-    if (all.empty()) return "no collective";
-    return fmt::format("in {} step{}: {}", steps_.size(), steps_.size() == 1 ? "" : "s", all);
-  }
+// FSDP and ZeRO gather parameters and scatter gradients in every step; where gradients accumulate over annotated steps,
+// they are scattered in some.
+bool gathers_and_scatters(const Evidence& e, bool all_reduces_gradients) {
+  const std::int64_t scattered = e.tally.count(CollectiveOp::reduce_scatter);
+  return e.tally.count(CollectiveOp::all_gather) >= e.once_a_step() &&
+         (scattered >= e.once_a_step() || (scattered > 0 && !all_reduces_gradients));
+}
 
- private:
-  // None: in no step.
-  std::optional<Phase> phase_at(std::int64_t moment_ns) const {
-    if (steps_.empty()) return beside;
-    const auto after = std::upper_bound(steps_.begin(), steps_.end(), moment_ns,
-                                        [](std::int64_t t, const HostStep& s) { return t < s.time.start_ns; });
-    if (after == steps_.begin()) return std::nullopt;
-    const HostStep& step = *std::prev(after);
-    if (moment_ns >= step.time.end_ns) return std::nullopt;
-    for (const Pass& pass : step.passes) {
-      if (pass.backward.start_ns <= moment_ns && moment_ns < pass.backward.end_ns) return backward;
-      if (pass.forward.start_ns <= moment_ns && moment_ns < pass.forward.end_ns) return forward;
-    }
-    return beside;
-  }
+// An optimizer whose state is sharded spreads what it updated: as many parameters as gradients, of half their width
+// where the optimizer alone computes in full; what it takes is half of an all-reduce's or more.
+Answer renews_parameters(const Evidence& e) {
+  const Exchanges renewed = e.tally.renewing();
+  if (e.gradients.count == 0 || renewed.count == 0 || 2 * renewed.steps <= e.gradients.steps) return Answer::no;
+  const double steps = static_cast<double>(renewed.steps) / static_cast<double>(e.gradients.steps);
+  return carries(renewed, e.gradients, 0.4 * steps, 0.25 * steps);
+}
 
-  const std::vector<HostStep>& steps_;
-  std::array<std::array<Count, collective_ops>, phases> counts_{};
-};
-
-Tally tally_of(const RankTrace& rank, const std::vector<HostStep>& steps, const std::vector<Collective>& collectives) {
-  Tally calls(steps);
-  for (const CollectiveCall& call : rank.calls)
-    if (call.outer) calls.add(call.op, call.time.start_ns, call.bytes);
-  if (calls.exchanges() > 0) return calls;
-  Tally runs(steps);
-  for (const Collective& collective : collectives) runs.add(collective.op, collective.launch_ns, collective.bytes);
-  return runs;
+// Stages send within forward or backward. A gather of metrics runs as sends too, after a forward, and carries little.
+Answer sends_between_stages(const Evidence& e) {
+  const auto sum = [&](CollectiveOp op) { return e.tally.count(op); };
+  const std::int64_t all = sum(CollectiveOp::send) + sum(CollectiveOp::receive);
+  if (!e.phases)
+    return all >= e.once_a_step() && all > 1 && all > sum(CollectiveOp::all_reduce) ? Answer::yes : Answer::no;
+  const Exchanges sent = e.tally.of(CallPhase::forward, CollectiveOp::send);
+  const Exchanges received = e.tally.of(CallPhase::forward, CollectiveOp::receive);
+  const std::int64_t in_backward = e.tally.of(CallPhase::backward, CollectiveOp::send).count +
+                                   e.tally.of(CallPhase::backward, CollectiveOp::receive).count;
+  if (in_backward >= e.once_a_step()) return Answer::yes;
+  if (in_backward + sent.count + received.count < e.once_a_step()) return Answer::no;
+  if (e.gradients.count == 0) return Answer::yes;
+  // The kernel that sends and receives is counted as a send; calls tell them apart.
+  Exchanges most = received.count > sent.count ? received : sent;
+  if (sent.bytes && received.bytes) most.bytes = sum_of(*sent.bytes, *received.bytes);
+  return carries(most, e.gradients, 0.001, 0.25);
 }
 
 // All-reduces of activations travel in forward as well as in backward; a loss's mean or a barrier is small, or rare.
-bool reduces_activations(const Tally& tally, std::int64_t steps) {
-  const Count in_forward = tally.of(forward, CollectiveOp::all_reduce);
-  const Count in_backward = tally.of(backward, CollectiveOp::all_reduce);
-  if (in_forward.count < std::max<std::int64_t>(1, steps)) return false;
-  if (in_forward.bytes > 0 && in_backward.bytes > 0) return in_forward.bytes >= in_backward.bytes / 10;
-  return in_forward.count >= 2 * steps && in_forward.count >= in_backward.count / 4;
+Answer reduces_activations(const Evidence& e) {
+  const Exchanges in_forward = e.tally.of(CallPhase::forward, CollectiveOp::all_reduce);
+  const Exchanges in_backward = e.tally.of(CallPhase::backward, CollectiveOp::all_reduce);
+  if (in_forward.count < e.once_a_step()) return Answer::no;
+  if (in_forward.bytes && in_backward.bytes && in_backward.count > 0) return carries(in_forward, in_backward, 0.1, 0);
+  if (in_forward.count < 2 * e.steps) return Answer::no;
+  return carries(in_forward, in_backward, 0.1, 0.25);
 }
 
 }  // namespace
 
 std::string collectives_by_phase(const RankTrace& rank, const std::vector<HostStep>& steps,
                                  const std::vector<Collective>& collectives) {
-  return tally_of(rank, steps, collectives).text();
+  return PhaseTally(rank, steps, collectives).text();
 }
 
 Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
                      const std::vector<Collective>& collectives, std::int64_t computing_devices) {
-  const Tally tally = tally_of(rank, steps, collectives);
+  Evidence evidence{PhaseTally(rank, steps, collectives), static_cast<std::int64_t>(steps.size()), false, {}};
+  const PhaseTally& tally = evidence.tally;
+  evidence.phases = std::any_of(steps.begin(), steps.end(), [](const HostStep& step) { return step.has_backward(); });
+  evidence.gradients = gradients_of(tally, steps, collectives);
+  const auto gradient =
+      std::find_if(collectives.begin(), collectives.end(), [](const Collective& c) { return c.gradient; });
+  std::string unsure;
   const auto as = [&](Parallelism kind, const std::string& why) {
-    return Recognised{kind, fmt::format("{} ({})", why, tally.text())};
+    return Recognised{kind, fmt::format("{} ({})", why, tally.text()), ""};
+  };
+  // What cannot be told leaves it data parallel, and is said.
+  const auto found = [&](Answer answer, std::string_view what) {
+    if (answer == Answer::unsure) unsure += fmt::format("{}{}", unsure.empty() ? "" : "; ", what);
+    return answer == Answer::yes;
   };
   if (rank.sharding_marks > 0)
     return as(Parallelism::sharded, fmt::format("{} annotations of FullyShardedDataParallel", rank.sharding_marks));
-  if (tally.of(CollectiveOp::all_gather) > 0 && tally.of(CollectiveOp::reduce_scatter) > 0)
+  if (tally.in_first_forwards(CollectiveOp::reduce_scatter) >= evidence.once_a_step())
+    return as(Parallelism::model, "reduce-scatters within forward, as sequence parallel layers do them");
+  if (gathers_and_scatters(evidence, gradient != collectives.end()))
     return as(Parallelism::sharded, "parameters are gathered and gradients scattered");
-
-  const auto count_of_steps = static_cast<std::int64_t>(steps.size());
-  const std::int64_t between = tally.of(CollectiveOp::send) + tally.of(CollectiveOp::receive);
-  if (between > 0 && between >= count_of_steps)
+  if (found(renews_parameters(evidence),
+            "all-gathers or broadcasts after backward may spread parameters that an "
+            "optimizer updated in shards"))
+    return as(Parallelism::sharded,
+              "parameters are spread after the optimizer's step, as optimizers with sharded state do");
+  if (found(sends_between_stages(evidence), "sends within forward may be those of pipeline stages"))
     return as(Parallelism::model, "ranks send to each other, as pipeline stages and experts do");
-  if (const std::int64_t exchanged = tally.of(CollectiveOp::all_to_all); exchanged > 0 && exchanged >= count_of_steps)
+  if (tally.count(CollectiveOp::all_to_all) >= evidence.once_a_step())
     return as(Parallelism::model, "all-to-alls, as experts and sequence parallel layers do them");
-  if (reduces_activations(tally, count_of_steps))
+  if (found(reduces_activations(evidence), "all-reduces within forward may be those of tensor parallel layers"))
     return as(Parallelism::model, "all-reduces within forward, as tensor parallel layers do them");
+  if (!unsure.empty()) unsure = fmt::format("{} ({})", unsure, tally.text());
 
-  const auto gradient =
-      std::find_if(collectives.begin(), collectives.end(), [](const Collective& c) { return c.gradient; });
   const std::int64_t world_size = rank.world_size.value_or(0);
   if (gradient != collectives.end()) {
     if (gradient->group_size > 1 && gradient->group_size < world_size)
       return as(Parallelism::model, fmt::format("gradients are reduced within groups of {} of the {} ranks",
                                                 gradient->group_size, world_size));
-    return {};
+    return {Parallelism::data, "", std::move(unsure)};
   }
   if (rank.replicated_forwards > 0)
     return as(Parallelism::one_process, fmt::format("{} annotations of DataParallel", rank.replicated_forwards));
@@ -140,10 +159,9 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
     return as(
         Parallelism::one_process,
         fmt::format("one process computed on {} devices and reduced no gradients among processes", computing_devices));
-  const bool trains = std::any_of(steps.begin(), steps.end(), [](const HostStep& step) { return step.has_backward(); });
-  if (world_size > 1 && trains && tally.exchanges() == 0)
+  if (world_size > 1 && evidence.phases && tally.exchanges() == 0)
     return as(Parallelism::apart, fmt::format("rank {} of {} exchanged nothing", rank.rank.value_or(0), world_size));
-  return {};
+  return {Parallelism::data, "", std::move(unsure)};
 }
 
 ParallelismNote note_of(const Recognised& recognised) {

@@ -21,7 +21,8 @@ enum class Parallelism {
 
 struct Recognised {
   Parallelism kind = Parallelism::data;
-  std::string why;  // what it was recognised by, with counts
+  std::string why;       // what it was recognised by, with counts
+  std::string unsure{};  // of `data`: what would make it another kind, if unrecorded sizes were large; empty: nothing
 };
 
 // "in 3 steps: forward 24 all-gathers; backward 24 all-gathers, 24 reduce-scatters", of the host's calls where they
@@ -29,10 +30,14 @@ struct Recognised {
 // no step.
 std::string collectives_by_phase(const RankTrace&, const std::vector<HostStep>&, const std::vector<Collective>&);
 
-// Departs from data parallel on evidence alone: annotations of a wrapper, both all-gathers and reduce-scatters, sends
-// and receives, all-to-alls, all-reduces in forward that carry a tenth of backward's and more, gradients that are
-// reduced within groups smaller than the world, several computing devices and no gradients reduced. Small exchanges (a
-// loss's mean, batch normalisation's sums) are none. `collectives` are marked (gradient_group.hpp).
+// Departs from data parallel on evidence alone, of which each comes at least once a step: annotations of a wrapper;
+// reduce-scatters in forward; all-gathers and reduce-scatters; all-gathers or broadcasts after backward that carry 0.4
+// of the gradients' bytes and more; sends and receives in backward, or in forward with a thousandth of those bytes;
+// all-to-alls; all-reduces in forward that carry a tenth of backward's; and gradients that are reduced within groups
+// smaller than the world, or several computing devices and no gradients reduced. Small exchanges (a loss's mean, batch
+// normalisation's sums) are none. Where sizes were not recorded, times tell, from a quarter of the gradients' on and if
+// they exceed a latency; else the rank stays data parallel and `unsure` says what was seen. `collectives` are marked
+// (gradient_group.hpp).
 Recognised recognise(const RankTrace&, const std::vector<HostStep>&, const std::vector<Collective>& collectives,
                      std::int64_t computing_devices);
 

@@ -47,6 +47,11 @@ class Conclusion {
            "all-reduces in backward that are not of the group that reduces gradients",
            "they count as communication, not as gradient buckets");
     const Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
+    if (marked.left_out > 0)
+      note(Severity::info, "no_gradients_in_them", marked.left_out,
+           "all-reduces between backward and optimizer that carry no gradients: batch normalisation's sums, a loss's "
+           "mean, norms",
+           "they count as communication, not as gradient buckets; record_shapes=True tells them apart by size");
     training_.parallelism = recognised.kind;
     place_steps();
     add_phases();

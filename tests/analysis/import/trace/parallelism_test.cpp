@@ -30,18 +30,21 @@ struct Made {
     }
   }
   // In every step, at that moment of it.
-  Made& run(CollectiveOp op, std::int64_t at_ns, std::int64_t bytes = 1'000'000, std::int64_t group_size = 8) {
+  Made& run(CollectiveOp op, std::int64_t at_ns, std::int64_t bytes = 1'000'000, std::int64_t group_size = 8,
+            std::int64_t lasts_ns = 10) {
     for (const HostStep& step : steps) {
       Collective one;
       one.op = op;
       one.launch_ns = step.time.start_ns + at_ns;
-      one.run = Span{one.launch_ns, one.launch_ns + 10};
+      one.run = Span{one.launch_ns, one.launch_ns + lasts_ns};
       one.bytes = bytes;
       one.group_size = group_size;
       collectives.push_back(one);
     }
     return *this;
   }
+  // A run whose size was not recorded.
+  Made& unsized(CollectiveOp op, std::int64_t at_ns, std::int64_t lasts_ns) { return run(op, at_ns, 0, 8, lasts_ns); }
   Made& call(CollectiveOp op, std::int64_t at_ns) {
     for (const HostStep& step : steps) {
       CollectiveCall one;
@@ -161,10 +164,149 @@ TEST(Parallelism, ActivationsReducedInForward) {
   Made made;
   made.run(CollectiveOp::all_reduce, 200).run(CollectiveOp::all_reduce, 500);
   EXPECT_EQ(made.recognised().kind, Parallelism::model);
+}
+
+// Activations' all-reduces last about as long in forward as in backward.
+TEST(Parallelism, WithoutSizesTimesTellActivations) {
+  Made made;
+  made.unsized(CollectiveOp::all_reduce, 200, 400'000).unsized(CollectiveOp::all_reduce, 500, 400'000);
+  EXPECT_EQ(made.recognised().kind, Parallelism::data) << "one a step may be a barrier";
+  made.unsized(CollectiveOp::all_reduce, 220, 400'000);
+  EXPECT_EQ(made.recognised().kind, Parallelism::model);
+}
+
+// Six buckets and, after the model's forward, two scalars: one waits for the slowest rank, the other for nobody.
+TEST(Parallelism, WithoutSizesShortAllReducesInForwardAreSaidAndNoMore) {
+  Made made;
+  for (int i = 0; i < 6; ++i) made.unsized(CollectiveOp::all_reduce, 500 + 10 * i, 200'000);
+  made.unsized(CollectiveOp::all_reduce, 380, 900'000).unsized(CollectiveOp::all_reduce, 390, 15'000);
+  const Recognised found = made.recognised();
+  EXPECT_EQ(found.kind, Parallelism::data);
+  EXPECT_THAT(found.unsure, HasSubstr("all-reduces within forward"));
+  EXPECT_THAT(found.unsure, HasSubstr("forward 6 all-reduces; backward 18 all-reduces"));
+  Made sized;
+  sized.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_reduce, 380, 4).run(CollectiveOp::all_reduce, 390, 4);
+  EXPECT_EQ(sized.recognised().kind, Parallelism::data);
+  EXPECT_EQ(sized.recognised().unsure, "") << "sizes tell";
+}
+
+// Batch normalisation that all-reduces in forward and in backward, and a bucket: short ones, however many.
+TEST(Parallelism, WithoutSizesManyShortAllReducesAreNoActivations) {
+  Made made;
+  for (int i = 0; i < 50; ++i)
+    made.unsized(CollectiveOp::all_reduce, 200 + i, 30'000).unsized(CollectiveOp::all_reduce, 500 + i, 30'000);
+  made.unsized(CollectiveOp::all_reduce, 600, 900'000);
+  EXPECT_EQ(made.recognised().kind, Parallelism::data);
+  EXPECT_NE(made.recognised().unsure, "");
+}
+
+// A gather of metrics once a step runs as NCCL's kernel that sends and receives.
+TEST(Parallelism, AGatherOfMetricsIsNoPipeline) {
+  Made sized;
+  sized.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::send, 390, 64);
+  EXPECT_EQ(sized.recognised().kind, Parallelism::data);
+  EXPECT_EQ(sized.recognised().unsure, "");
   Made unsized;
-  unsized.run(CollectiveOp::all_reduce, 200, 0).run(CollectiveOp::all_reduce, 500, 0);
-  EXPECT_EQ(unsized.recognised().kind, Parallelism::data) << "one a step may be a barrier";
-  EXPECT_EQ(unsized.run(CollectiveOp::all_reduce, 220, 0).recognised().kind, Parallelism::model);
+  unsized.unsized(CollectiveOp::all_reduce, 500, 200'000).unsized(CollectiveOp::send, 390, 15'000);
+  EXPECT_EQ(unsized.recognised().kind, Parallelism::data);
+  EXPECT_THAT(unsized.recognised().unsure, HasSubstr("pipeline"));
+  Made beside;
+  beside.unsized(CollectiveOp::all_reduce, 500, 200'000).unsized(CollectiveOp::send, 960, 900'000);
+  EXPECT_EQ(beside.recognised().kind, Parallelism::data) << "after the optimizer";
+  Made stage;  // the first one: it sends forward, and has its gradient before its backward begins
+  stage.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::send, 380).run(CollectiveOp::receive, 390);
+  EXPECT_EQ(stage.recognised().kind, Parallelism::model);
+  Made unsized_stage;
+  unsized_stage.unsized(CollectiveOp::all_reduce, 500, 200'000)
+      .unsized(CollectiveOp::send, 380, 300'000)
+      .unsized(CollectiveOp::receive, 390, 300'000);
+  EXPECT_EQ(unsized_stage.recognised().kind, Parallelism::model);
+}
+
+// DeepSpeed's first stages all-reduce gradients and gather the parameters that each rank's optimizer updated.
+TEST(Parallelism, ParametersGatheredAfterTheOptimizerAreAnOptimizersShards) {
+  Made whole;
+  whole.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960);
+  const Recognised found = whole.recognised();
+  EXPECT_EQ(found.kind, Parallelism::sharded);
+  EXPECT_THAT(found.why, HasSubstr("optimizers with sharded state"));
+  Made half;  // parameters of half the width
+  half.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960, 500'000);
+  EXPECT_EQ(half.recognised().kind, Parallelism::sharded);
+  Made broadcast;  // each rank its own part
+  broadcast.run(CollectiveOp::all_reduce, 500);
+  for (int i = 0; i < 8; ++i) broadcast.run(CollectiveOp::broadcast, 910 + i, 125'000);
+  EXPECT_EQ(broadcast.recognised().kind, Parallelism::sharded);
+  Made reduced;  // to the one rank whose part it is
+  reduced.run(CollectiveOp::other, 500).run(CollectiveOp::all_gather, 960);
+  EXPECT_EQ(reduced.recognised().kind, Parallelism::sharded);
+  Made accumulated(4);  // a step annotated for each micro-batch, the last of two updates
+  accumulated.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960);
+  std::erase_if(accumulated.collectives, [](const Collective& c) { return c.launch_ns / 1000 % 2 == 0; });
+  EXPECT_EQ(accumulated.recognised().kind, Parallelism::sharded);
+}
+
+TEST(Parallelism, BroadcastsOfBuffersAndOfTheFirstParametersAreDdp) {
+  Made buffers;
+  buffers.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::broadcast, 110, 600'000);
+  EXPECT_EQ(buffers.recognised().kind, Parallelism::data) << "within forward";
+  Made small;
+  small.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::broadcast, 50, 50'000);
+  EXPECT_EQ(small.recognised().kind, Parallelism::data);
+  Made start;  // before the first forward, all of them in a step's annotation
+  start.run(CollectiveOp::all_reduce, 500);
+  const std::vector<HostStep> steps = start.steps;
+  start.steps.resize(1);
+  for (int i = 0; i < 9; ++i) start.run(CollectiveOp::broadcast, 10 + i);
+  start.steps = steps;
+  EXPECT_EQ(start.recognised().kind, Parallelism::data);
+  Made results;  // a gather of what was predicted
+  results.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960, 4'000);
+  EXPECT_EQ(results.recognised().kind, Parallelism::data);
+}
+
+TEST(Parallelism, WithoutSizesTimesTellGatheredParameters) {
+  Made made;
+  made.unsized(CollectiveOp::all_reduce, 500, 900'000).unsized(CollectiveOp::all_gather, 960, 450'000);
+  EXPECT_EQ(made.recognised().kind, Parallelism::sharded);
+  Made metrics;
+  metrics.unsized(CollectiveOp::all_reduce, 500, 900'000).unsized(CollectiveOp::all_gather, 960, 15'000);
+  EXPECT_EQ(metrics.recognised().kind, Parallelism::data);
+  EXPECT_NE(metrics.recognised().unsure, "");
+}
+
+TEST(Parallelism, ReduceScattersInForwardAreSequenceParallelLayers) {
+  Made made;
+  made.run(CollectiveOp::all_gather, 150)
+      .run(CollectiveOp::reduce_scatter, 200)
+      .run(CollectiveOp::all_gather, 450)
+      .run(CollectiveOp::reduce_scatter, 480)
+      .run(CollectiveOp::all_reduce, 500);
+  const Recognised found = made.recognised();
+  EXPECT_EQ(found.kind, Parallelism::model);
+  EXPECT_THAT(found.why, HasSubstr("sequence parallel"));
+}
+
+// The second micro-batch's forward begins with the first one's backward's end, which nobody annotated.
+TEST(Parallelism, WhatABackwardScattersLateIsNotOfTheNextForward) {
+  Made made;
+  for (HostStep& step : made.steps) {
+    const std::int64_t at_ns = step.time.start_ns;
+    step.passes = {{{at_ns + 100, at_ns + 200}, {at_ns + 200, at_ns + 400}},
+                   {{at_ns + 400, at_ns + 600}, {at_ns + 600, at_ns + 800}}};
+  }
+  made.run(CollectiveOp::all_gather, 150).run(CollectiveOp::reduce_scatter, 410);
+  EXPECT_EQ(made.recognised().kind, Parallelism::sharded);
+}
+
+TEST(Parallelism, OneGatherAndOneScatterInAllAreNotSharded) {
+  Made made;
+  made.run(CollectiveOp::all_reduce, 500);
+  const std::vector<HostStep> steps = made.steps;
+  made.steps.resize(1);
+  made.run(CollectiveOp::all_gather, 50).run(CollectiveOp::reduce_scatter, 60);
+  made.steps = steps;
+  EXPECT_EQ(made.recognised().kind, Parallelism::data);
 }
 
 TEST(Parallelism, GradientsReducedWithinSmallerGroups) {
@@ -190,6 +332,12 @@ TEST(Parallelism, WithoutStepsTheWholeTraceTells) {
   const Recognised found = made.recognised();
   EXPECT_EQ(found.kind, Parallelism::model);
   EXPECT_THAT(found.why, HasSubstr("in all: 3 sends"));
+  Made gathered;
+  gathered.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_reduce, 510);
+  gathered.steps.resize(1);
+  gathered.run(CollectiveOp::send, 300);
+  gathered.steps.clear();
+  EXPECT_EQ(gathered.recognised().kind, Parallelism::data) << "one send beside six all-reduces";
 }
 
 }  // namespace
