@@ -42,8 +42,9 @@ class Conclusion {
     cut_late_ends();
     read_devices();
     // Launches of devices' collectives are known only now.
-    if (const std::int64_t others = mark_gradients(rank_, host_.steps, collectives_); others > 0)
-      note(Severity::info, "other_groups", others,
+    const MarkedGradients marked = mark_gradients(rank_, host_.steps, collectives_);
+    if (marked.other_groups > 0)
+      note(Severity::info, "other_groups", marked.other_groups,
            "all-reduces in backward that are not of the group that reduces gradients",
            "they count as communication, not as gradient buckets");
     const Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);

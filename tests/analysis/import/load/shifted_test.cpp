@@ -88,7 +88,9 @@ TEST(Shifted, OnlyTheGroupThatCarriesGradientsMakesBuckets) {
     add(510, 1, 4000, 8);
     add(600, 2, 90000, 2);
     add(870, 1, 4, 8);  // after the optimizer's start: a loss's mean
-    EXPECT_EQ(mark_gradients(rank, {step}, collectives), 3);
+    const MarkedGradients found = mark_gradients(rank, {step}, collectives);
+    EXPECT_EQ(found.other_groups, 3);
+    EXPECT_EQ(found.left_out, 0);
     std::vector<bool> marked;
     for (const Collective& collective : collectives) marked.push_back(collective.gradient);
     EXPECT_THAT(marked, testing::ElementsAre(false, true, false, true, false, false)) << shapes;
