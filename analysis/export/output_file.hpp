@@ -5,22 +5,22 @@
 #include <fstream>
 #include <string_view>
 
+#include "analysis/export/partial_file.hpp"
+
 namespace ddpprof::export_ {
 
 class OutputFile {
  public:
-  explicit OutputFile(std::filesystem::path path);  // writes to "<path>.partial"; throws ExportError
-  ~OutputFile();                                    // without finish(): the partial file is removed
-  OutputFile(const OutputFile&) = delete;
+  explicit OutputFile(const std::filesystem::path& path);  // writes to a temporary file beside it; throws ExportError
+  OutputFile(const OutputFile&) = delete;                  // without finish(): the temporary file is removed
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
   void finish();  // closes and renames; throws ExportError when anything could not be written
 
  private:
-  std::filesystem::path path_, partial_;
+  PartialFile file_;
   std::ofstream stream_;
-  bool finished_ = false;
 };
 
 }  // namespace ddpprof::export_

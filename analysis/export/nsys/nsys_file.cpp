@@ -4,13 +4,8 @@
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <string_view>
-#include <system_error>
 
-#include "analysis/export/export.hpp"
 #include "analysis/export/nsys/nsys_names.hpp"
 #include "tracer/store/utf8.hpp"
 
@@ -64,40 +59,20 @@ void define(SQLite::Database& sql, const char* name, void (*function)(sqlite3_co
 
 }  // namespace
 
-NsysFile::NsysFile(fs::path path, const fs::path& source) : path_(std::move(path)), partial_(path_) {
-  partial_ += ".partial";
-  errno = 0;
-  // Also empties what an export that was killed left behind.
-  if (!std::ofstream(partial_, std::ios::binary | std::ios::trunc))
-    throw ExportError(path_.string() + ": cannot be created: " + std::strerror(errno != 0 ? errno : EIO) +
-                      "; give a path in an existing, writable folder");
-  try {
-    sql_ = std::make_unique<SQLite::Database>(partial_.string(), SQLite::OPEN_READWRITE, 5000);
-    // Nobody reads the file before it has its name, and what fails is thrown away: no journal, no waiting for the disk.
-    sql_->exec(
-        "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384");
-    define(*sql_, "valid_utf8", valid_utf8);
-    define(*sql_, "kept", kept);
-    define(*sql_, "demangled", demangled);
-    define(*sql_, "base_name", base_name);
-    SQLite::Statement attach(*sql_, "ATTACH ? AS source");
-    attach.bind(1, source.string());
-    attach.exec();
-    sql_->exec("BEGIN");
-  } catch (...) {
-    sql_.reset();
-    std::error_code ignored;
-    fs::remove(partial_, ignored);
-    throw;
-  }
-}
-
-NsysFile::~NsysFile() {
-  if (finished_) return;
-  sql_.reset();
-  std::error_code ignored;
-  fs::remove(partial_, ignored);
+NsysFile::NsysFile(const fs::path& path, const fs::path& source) : file_(path) {
+  sql_ = std::make_unique<SQLite::Database>(file_.path().string(), SQLite::OPEN_READWRITE, 5000);
+  // Nobody reads the file before it has its name, and what fails is thrown away: no journal, no waiting for the disk.
+  sql_->exec(
+      "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
+      "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384");
+  define(*sql_, "valid_utf8", valid_utf8);
+  define(*sql_, "kept", kept);
+  define(*sql_, "demangled", demangled);
+  define(*sql_, "base_name", base_name);
+  SQLite::Statement attach(*sql_, "ATTACH ? AS source");
+  attach.bind(1, source.string());
+  attach.exec();
+  sql_->exec("BEGIN");
 }
 
 std::int64_t NsysFile::rows(const std::string& insert) { return sql_->exec(insert); }
@@ -105,10 +80,7 @@ std::int64_t NsysFile::rows(const std::string& insert) { return sql_->exec(inser
 void NsysFile::finish() {
   sql_->exec("COMMIT");
   sql_.reset();
-  std::error_code error;
-  fs::rename(partial_, path_, error);
-  if (error) throw ExportError(path_.string() + ": cannot be renamed into place: " + error.message());
-  finished_ = true;
+  file_.finish();
 }
 
 }  // namespace ddpprof::export_

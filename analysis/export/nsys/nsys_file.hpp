@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "analysis/export/partial_file.hpp"
+
 namespace ddpprof::export_ {
 
 // One connection: the new file is `main`, the trace database `source`, which is only read. SQL functions of ours:
@@ -14,9 +16,8 @@ namespace ddpprof::export_ {
 // as a blob of them, anything else as it is; demangled(x) and base_name(x): nsys_names.hpp.
 class NsysFile {
  public:
-  // Writes to "<path>.partial". Throws ExportError, SQLite::Exception.
-  NsysFile(std::filesystem::path path, const std::filesystem::path& source);
-  ~NsysFile();  // without finish(): the partial file is removed
+  // Writes to a file beside `path`, which is removed without finish(). Throws ExportError, SQLite::Exception.
+  NsysFile(const std::filesystem::path& path, const std::filesystem::path& source);
   NsysFile(const NsysFile&) = delete;
   NsysFile& operator=(const NsysFile&) = delete;
 
@@ -25,9 +26,8 @@ class NsysFile {
   void finish();                                 // commits, closes and renames
 
  private:
-  std::filesystem::path path_, partial_;
+  PartialFile file_;  // outlives the connection
   std::unique_ptr<SQLite::Database> sql_;
-  bool finished_ = false;
 };
 
 }  // namespace ddpprof::export_
