@@ -64,15 +64,18 @@ void check_apart(const OwnExports& exports, const fs::path& database) {
   }
 }
 
-import::Restored restore(const OwnExports& exports, store::Database& into){
-    switch (exports.format){case OwnFormat::csv: return import::restore_csv(into, exports.paths.front());
-case OwnFormat::chrome:
-  return import::restore_chrome(into, exports.paths.front());
-case OwnFormat::nsys:
-  break;
-}  // namespace
-return import::restore_nsys(into, exports.paths);
-}  // namespace ddpprof::cli
+// Not "import::Restored": clang-format takes a line that begins with `import` for a module's.
+ddpprof::import::Restored restore(const OwnExports& exports, store::Database& into) {
+  switch (exports.format) {
+    case OwnFormat::csv:
+      return import::restore_csv(into, exports.paths.front());
+    case OwnFormat::chrome:
+      return import::restore_chrome(into, exports.paths.front());
+    case OwnFormat::nsys:
+      break;
+  }
+  return import::restore_nsys(into, exports.paths);
+}
 
 }  // namespace
 
