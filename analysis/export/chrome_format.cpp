@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/export/json_depth.hpp"
 #include "tracer/store/utf8.hpp"
 
 namespace ddpprof::export_ {
@@ -88,7 +89,7 @@ Json payload_arguments(const Payload& payload) {
   if (const auto* real = std::get_if<double>(&payload)) return {{"payload", cell(*real)}};
   const auto* text = std::get_if<std::string>(&payload);
   if (!text) return nullptr;
-  Json parsed = Json::parse(*text, nullptr, false);
+  Json parsed = nests_deeper(*text) ? Json(*text) : Json::parse(*text, nullptr, false);
   if (parsed.is_discarded()) parsed = *text;
   // The member of our own would hide theirs.
   if (parsed.is_object() && !parsed.contains(own_key)) return parsed;

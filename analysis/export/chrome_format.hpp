@@ -56,7 +56,7 @@ std::optional<std::string> domain_of(std::string_view category);
 
 // A range's payload: none, a number, or text, JSON mostly.
 using Payload = std::variant<std::monostate, std::int64_t, double, std::string>;
-// `args` as a viewer shows the payload; null for none.
+// `args` as a viewer shows the payload; null for none. JSON that nests beyond json_depth.hpp's limit is a plain text.
 Json payload_arguments(const Payload&);
 // The payload that such `args` (without their member "ddpprof") stand for when nothing else is said.
 Payload implied_payload(const Json& arguments);

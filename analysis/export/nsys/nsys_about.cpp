@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/export/json_depth.hpp"
 #include "analysis/export/nsys/nsys_tables.hpp"
 #include "tracer/store/utf8.hpp"
 
@@ -128,7 +129,8 @@ void write_about(NsysFile& file, std::int64_t measurement) {
   SQLite::Statement row(sql, "SELECT versions FROM source.measurement WHERE id = ?");
   row.bind(1, measurement);
   row.executeStep();
-  const nlohmann::json versions = nlohmann::json::parse(row.getColumn(0).getString(), nullptr, false);
+  const std::string text = row.getColumn(0).getString();
+  const nlohmann::json versions = nests_deeper(text) ? nlohmann::json() : nlohmann::json::parse(text, nullptr, false);
   sql.exec(
       "INSERT INTO PROCESSES SELECT global_pid, pid, name FROM place GROUP BY global_pid HAVING rank = MIN(rank) "
       "ORDER BY MIN(rank), shard_id");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/export/json_depth.hpp"
 #include "analysis/import/own/chrome_now.hpp"
 
 namespace ddpprof::import {
@@ -25,6 +26,7 @@ void ChromeMembers::take(std::string_view key, std::string_view json, const Plac
     return;
   }
   if (!key.starts_with(own)) return;
+  if (export_::nests_deeper(json)) fail(place, "member \"" + std::string(key) + "\" nests deeper than an export's");
   const Json value = Json::parse(json, nullptr, false);
   if (!value.is_object()) fail(place, "member \"" + std::string(key) + "\" is no JSON object");
   if (key == own) {

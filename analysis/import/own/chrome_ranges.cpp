@@ -1,4 +1,5 @@
 // Ranges of the host: the one kind of event whose arguments are a program's own.
+#include "analysis/export/json_depth.hpp"
 #include "analysis/import/own/chrome_now.hpp"
 
 namespace ddpprof::import {
@@ -38,6 +39,9 @@ void ChromeRows::range(const Now& now) {
   if (domain) row.domain_id = string_id(now, *domain);
 
   std::string text;
+  // An export nests no deeper, with the argument around the payload.
+  if (export_::nests_deeper(now.event.arguments_json, export_::max_json_depth + 1))
+    now.fail("the arguments nest deeper than an export's");
   const export_::Payload payload = now.has_own("payload") ? export_::Payload(now.own_text("payload").value_or(""))
                                                           : payload_of(now.event.arguments_json);
   if (const auto* whole = std::get_if<std::int64_t>(&payload)) row.payload = *whole;

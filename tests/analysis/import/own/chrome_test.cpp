@@ -141,6 +141,34 @@ TEST_F(ChromeRoundTrip, OfAFileThatWasIndented) {
   expect_equal(restored, database, false);
 }
 
+// Deeper than any stack: shown as the text that it is.
+TEST_F(ChromeRoundTrip, OfPayloadsThatNestDeep) {
+  SyntheticRun run(folder_ / "run.db");
+  run.fill();
+  run.database.sql().exec("UPDATE shard SET raw_kept = 1 WHERE id = 2");
+  store::StringInterner strings(run.database);
+  const std::int64_t name = strings.intern("deep");
+  store::Inserter<store::RangeRow> ranges(run.database);
+  std::int64_t at = 1000 * ms;
+  const auto nested = [](const std::string& open, const std::string& close, int depth) {
+    std::string text;
+    for (int i = 0; i < depth; ++i) text += open;
+    text += "1";
+    for (int i = 0; i < depth; ++i) text += close;
+    return text;
+  };
+  for (const int depth : {1, 63, 64, 65, 1023, 1024, 50'000})
+    for (const std::string& payload :
+         {nested("[", "]", depth), nested("{\"a\":", "}", depth), nested("[", "", depth)}) {
+      ranges.insert({2, 77, name, {}, store::RangeKind::push_pop, 0, at, at + 1, std::string_view(payload)});
+      at += 10;
+    }
+  go_round(run.database);
+  const std::string text = bytes_of(folder_ / "first.json");
+  EXPECT_NE(text.find("\"args\":{\"payload\":" + nested("[", "]", 64)), std::string::npos);
+  EXPECT_NE(text.find("\"args\":{\"payload\":\"" + nested("[", "]", 65)), std::string::npos);
+}
+
 TEST_F(ChromeRoundTrip, WhichFilesAreOurs) {
   using import::OwnExport;
   const auto kind = [&](const std::string& text) {

@@ -54,6 +54,15 @@ using testing::HasSubstr;
 
 TEST_F(DamagedChrome, IsSoundBeforeItIsDamaged) { EXPECT_EQ(said(), ""); }
 
+TEST_F(DamagedChrome, NestedDeeperThanAnyStack) {
+  const std::string whole = text_, deep = std::string(100'000, '[') + std::string(100'000, ']');
+  replace("\"bytes\":[1,2.5,null", "\"bytes\":" + deep + ",\"more\":[1,2.5,null");
+  EXPECT_THAT(said(), AllOf(HasSubstr(", byte "), HasSubstr("nest deeper")));
+  text_ = whole;
+  replace("\"columns\":[", "\"columns\":[" + deep + ",");
+  EXPECT_THAT(said(), AllOf(HasSubstr(", byte "), HasSubstr("nests deeper")));
+}
+
 TEST_F(DamagedChrome, CutShortAnywhere) {
   const std::string whole = text_;
   const std::size_t events = whole.find("traceEvents");
