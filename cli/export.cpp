@@ -67,10 +67,10 @@ class ExportSubcommand final : public Subcommand {
     store::Database database = open_database(file_);
     try {
       const std::vector<export_::NsysPart> parts = export_::nsys_parts(database);
-      check_output_path("--out", out_, parts.size() > 1 ? OutputKind::folder : OutputKind::file, file_);
+      check_output_path("--out", out_, parts.size() > 1 ? OutputKind::folder : OutputKind::nsys, file_);
       if (parts.size() > 1 && std::filesystem::is_directory(out_))
         for (const export_::NsysPart& part : parts)
-          check_output_path("--out", std::filesystem::path(out_) / part.file, OutputKind::file, file_);
+          check_output_path("--out", std::filesystem::path(out_) / part.file, OutputKind::nsys, file_);
       const export_::NsysSummary summary = export_::export_nsys(database, out_);
       if (!context.quiet) {
         context.messages << "ddpprof export: " << summary.events << " events in " << out_;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "analysis/import/own/nsys.hpp"
 #include "cli/subcommand.hpp"
 
 namespace ddpprof::cli {
@@ -37,7 +38,13 @@ void check_output_path(const std::string& option, const fs::path& path, OutputKi
                   "give another path");
   }
   if (!folder && is_database(path)) {
-    throw Failure(ExitCode::usage, wrong + " is a database and is left alone", "", "give another path");
+    if (kind != OutputKind::nsys || !import::is_own_nsys_export(path))
+      throw Failure(ExitCode::usage, wrong + " is a database and is left alone", "", "give another path");
+    // SQLite would read it into the file that takes this one's place.
+    for (const char* part : {"-journal", "-wal"})
+      if (fs::exists(path.string() + part))
+        throw Failure(ExitCode::usage, wrong + " is being written by another program, or was left so", "",
+                      "close it there, or give another path");
   }
   if (const fs::path parent = path.parent_path(); !parent.empty() && !fs::is_directory(parent)) {
     throw Failure(ExitCode::usage, option + ": " + parent.string() + " is no folder", "an existing folder",

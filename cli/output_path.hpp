@@ -6,7 +6,7 @@
 
 namespace ddpprof::cli {
 
-enum class OutputKind { file, folder };
+enum class OutputKind { file, folder, nsys };  // nsys: a file, and an export of ours of that shape may be replaced
 
 // Throws Failure (usage) when `path` is of the other kind, lies in no folder, or is `database` or another database.
 // `option` is what the user wrote it as: "--out", "output.chrome".

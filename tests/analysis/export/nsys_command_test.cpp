@@ -26,6 +26,24 @@ TEST_F(NsysCommand, OneMeasurementGivesAFileAndSeveralAFolder) {
   EXPECT_TRUE(fs::is_regular_file(fs::path(several) / "dp-n2-r0.sqlite"));
 }
 
+TEST_F(NsysCommand, AnExportIsReplacedInPlaceAndIsWholeAgain) {
+  const std::string folder = (folder_ / "again").string(), damaged = folder + "/dp-n2-r0.sqlite";
+  ASSERT_EQ(run_ddpprof({"export", database_, "--format", "nsys", "--out", folder}).code, 0);
+  const std::string whole = read_all(damaged);
+  SQLite::Database(damaged, SQLite::OPEN_READWRITE).exec("DELETE FROM NVTX_EVENTS");
+  ASSERT_NE(read_all(damaged), whole);
+  Outcome again = run_ddpprof({"export", database_, "--format", "nsys", "--out", folder});
+  EXPECT_EQ(again.code, 0) << again.messages;
+  EXPECT_TRUE(read_all(damaged) == whole);
+  // Chrome's is no such export, and what SQLite has not done with is left.
+  EXPECT_EQ(run_ddpprof({"export", database_, "--format", "chrome", "--out", damaged}).code, 2);
+  std::ofstream(damaged + "-wal") << "x";
+  again = run_ddpprof({"export", database_, "--format", "nsys", "--out", folder});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.messages, HasSubstr("dp-n2-r0.sqlite is being written by another program"));
+  EXPECT_TRUE(read_all(damaged) == whole);
+}
+
 TEST_F(NsysCommand, NoDatabaseAndNoFolderIsReplaced) {
   const std::string one = (folder_ / "guarded.db").string();
   { recorded_training(one); }
