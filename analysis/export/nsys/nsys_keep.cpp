@@ -1,9 +1,11 @@
 // The tables DDPPROF_… of an Nsight-shaped export.
+#include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,7 +29,8 @@ std::string condition(const store::Table& table, std::int64_t measurement, bool 
   if (has(table, "shard_id")) return "shard_id IN (SELECT shard_id FROM place)";
   if (has(table, "step_id"))
     return "EXISTS (SELECT 1 FROM source.step s JOIN place p ON p.shard_id = s.shard_id WHERE s.id = t.step_id)";
-  if (sole || table.name == "meta") return "1";
+  if (table.name == "meta") return fmt::format("key <> '{}'", part_key);
+  if (sole) return "1";
   if (table.name == "scenario")
     return fmt::format("id = (SELECT scenario_id FROM source.measurement WHERE id = {})", measurement);
   return "0";  // fits, predictions and learning rates rest on all measurements
@@ -50,6 +53,74 @@ void keep(NsysFile& file, const store::Table& table, const std::string& where, c
                               table.name, selected, where, by));
 }
 
+// FNV-1a, 64 bits, of a row's values with their types: the same on every machine.
+void hash_row(SQLite::Statement& row, std::uint64_t& hash) {
+  const auto add = [&](const void* bytes, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i)
+      hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3ULL;
+  };
+  for (int i = 0; i < row.getColumnCount(); ++i) {
+    const SQLite::Column value = row.getColumn(i);
+    std::string text;
+    if (value.isInteger())
+      text = fmt::format("i{}", value.getInt64());
+    else if (value.isFloat())
+      text = fmt::format("r{:a}", value.getDouble());
+    else if (!value.isNull())
+      text = "t" + value.getString();
+    add(text.data(), text.size());
+    add("", 1);  // its end
+  }
+}
+
+// What tells databases apart: who made them, what was measured, and who took part. It is of the database that the
+// measurement was exported from first, and says how many that has.
+void write_identity(SQLite::Database& sql) {
+  SQLite::Statement insert(sql, "INSERT INTO DDPPROF_EXPORT VALUES ('database', ?), ('measurements', ?)");
+  SQLite::Statement part(sql,
+                         "SELECT CAST(SUBSTR(value, 1, INSTR(value, ' ') - 1) AS INTEGER), "
+                         "CAST(SUBSTR(value, INSTR(value, ' ') + 1) AS INTEGER) FROM source.meta WHERE key = ?");
+  part.bind(1, part_key);
+  if (part.executeStep()) {
+    insert.bind(1, part.getColumn(0).getInt64());
+    insert.bind(2, part.getColumn(1).getInt64());
+  } else {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char* query : {"SELECT * FROM source.meta ORDER BY key", "SELECT * FROM source.measurement ORDER BY id",
+                              "SELECT * FROM source.shard ORDER BY id"}) {
+      SQLite::Statement rows(sql, query);
+      while (rows.executeStep()) hash_row(rows, hash);
+    }
+    insert.bind(1, static_cast<std::int64_t>(hash));
+    insert.bind(2, sql.execAndGet("SELECT COUNT(*) FROM source.measurement").getInt64());
+  }
+  insert.exec();
+}
+
+// How many rows of each table come back, and stand in the two tables that help with it.
+void count_rows(SQLite::Database& sql, std::int64_t last_string) {
+  const auto count = [&](std::string_view name, const std::string& of) {
+    sql.exec(fmt::format("INSERT INTO DDPPROF_EXPORT SELECT 'rows {}', COUNT(*) FROM {}", name, of));
+  };
+  for (const store::Table& table : store::tables()) {
+    if (table.name == "string")
+      count(table.name, fmt::format("StringIds WHERE id <= {}", last_string));
+    else if (table.name == "range")
+      count(table.name, "NVTX_EVENTS WHERE ddpprof_shard NOT NULL");
+    else if (table.name == "kernel")
+      count(table.name, "CUPTI_ACTIVITY_KIND_KERNEL");
+    else if (table.name == "memcpy")
+      count(table.name,
+            "(SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMCPY UNION ALL SELECT 1 FROM CUPTI_ACTIVITY_KIND_MEMSET)");
+    else if (table.name == "api_call")
+      count(table.name, "CUPTI_ACTIVITY_KIND_RUNTIME");
+    else
+      count(table.name, fmt::format("\"DDPPROF_{}\"", table.name));
+  }
+  count("DDPPROF_THREAD_ID", "DDPPROF_THREAD_ID");
+  count("DDPPROF_string", "DDPPROF_string");
+}
+
 }  // namespace
 
 void keep_rows(NsysFile& file, std::int64_t measurement, bool sole, std::int64_t base_ns, std::int64_t last_string) {
@@ -59,6 +130,7 @@ void keep_rows(NsysFile& file, std::int64_t measurement, bool sole, std::int64_t
       fmt::format("INSERT INTO DDPPROF_EXPORT VALUES ('format', {}), ('schema_version', {}), ('base_ns', {}), "
                   "('last_string', {})",
                   nsys_format, store::schema_version, base_ns, last_string));
+  write_identity(sql);
   sql.exec(
       "CREATE TABLE DDPPROF_RANK (globalPid INTEGER, rank INTEGER, shard_id INTEGER);"
       "INSERT INTO DDPPROF_RANK SELECT global_pid, rank, shard_id FROM place ORDER BY rank, shard_id");
@@ -72,6 +144,7 @@ void keep_rows(NsysFile& file, std::int64_t measurement, bool sole, std::int64_t
   for (const store::Table& table : store::tables())
     if (std::ranges::find(in_nsight_tables, table.name) == in_nsight_tables.end())
       keep(file, table, condition(table, measurement, sole), order(table, sole));
+  count_rows(sql, last_string);
 }
 
 }  // namespace ddpprof::export_

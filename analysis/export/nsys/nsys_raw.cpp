@@ -108,7 +108,9 @@ std::int64_t write_ranges(NsysFile& file) {
       "END, "
       "CASE TYPEOF(r.payload) WHEN 'text' THEN valid_utf8(r.payload) END, r.shard_id, {5}, "
       "CASE WHEN r.kind = 2 AND r.end_ns = r.start_ns THEN NULL WHEN r.kind = 2 THEN r.end_ns ELSE {6} END, "
-      "r.domain_id, NULLIF(r.depth, -1), CASE TYPEOF(kept(r.payload)) WHEN 'blob' THEN kept(r.payload) END, "
+      "r.domain_id, NULLIF(r.depth, -1), CASE WHEN TYPEOF(kept(r.payload)) = 'blob' THEN kept(r.payload) "
+      // A column of real numbers loses the sign of -0.0.
+      "WHEN TYPEOF(r.payload) = 'real' AND r.payload = 0 THEN r.payload END, "
       "CASE WHEN r.kind = 2 AND r.end_ns IS NULL THEN 1 END "
       "FROM source.range r CROSS JOIN place p ON p.shard_id = r.shard_id "
       "CROSS JOIN thread_of t ON t.shard_id = r.shard_id AND t.tid = r.tid "

@@ -8,12 +8,15 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "analysis/import/own/nsys_queries.hpp"
 #include "analysis/import/own/table_loader.hpp"
 
 namespace ddpprof::import {
@@ -21,82 +24,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t known_format = 1;
+constexpr std::int64_t known_format = 2;
+constexpr const char* part_key = "nsys_part_of";  // as the export reads it: "<identity> <measurements>"
+constexpr const char* was_it_edited = "; was it edited? Export the database again";
 
-struct RawTable {
-  std::string_view table;
-  std::string select;  // its columns are named as the table's
-};
-
-// A time as it was recorded: what is counted from the export's first event on rank 0's clock goes back to the shard's.
-std::string recorded(std::string_view alias, std::string_view column, std::string_view kept) {
-  return fmt::format(
-      "COALESCE({0}.{2}, {0}.{1} - p.clock_offset_ns + (SELECT value FROM DDPPROF_EXPORT WHERE name = 'base_ns'))",
-      alias, column, kept);
-}
-
-std::string times(std::string_view alias) {
-  return recorded(alias, "start", "ddpprof_start_ns") + " AS start_ns, " + recorded(alias, "end", "ddpprof_end_ns") +
-         " AS end_ns";
-}
-
-std::string place(std::string_view alias) {
-  return fmt::format("CROSS JOIN DDPPROF_shard p ON p.id = {}.ddpprof_shard", alias);
-}
-
-// CUpti_ActivityMemcpyKind, as the trace database names them.
-constexpr std::array<std::string_view, 11> copy_kinds{
-    "unknown",         "host_to_device",  "device_to_host",   "host_to_array", "array_to_host", "array_to_array",
-    "array_to_device", "device_to_array", "device_to_device", "host_to_host",  "peer"};
-
-std::vector<RawTable> raw_tables() {
-  std::string kinds;
-  for (std::size_t i = 0; i < copy_kinds.size(); ++i) kinds += fmt::format(" WHEN {} THEN '{}'", i, copy_kinds[i]);
-  const auto copies = [](std::string_view table, std::string_view kind) {
-    return fmt::format(
-        "SELECT c.ddpprof_shard AS shard_id, {} AS kind, c.deviceId AS device, c.streamId AS stream, "
-        "COALESCE(c.correlationId, -1) AS correlation, {}, c.bytes AS bytes, c.ddpprof_row AS place FROM {} c {}",
-        kind, times("c"), table, place("c"));
-  };
-  return {
-      {"string",
-       "SELECT s.id AS id, COALESCE(d.value, s.value) AS value FROM DDPPROF_EXPORT o CROSS JOIN StringIds s "
-       "ON s.id <= o.value LEFT JOIN DDPPROF_string d ON d.id = s.id WHERE o.name = 'last_string' ORDER BY s.id"},
-      {"range",
-       fmt::format(
-           "SELECT e.ddpprof_shard AS shard_id, COALESCE(i.tid, e.globalTid & 0xFFFFFF) AS tid, "
-           "e.textId AS name_id, e.ddpprof_domain AS domain_id, "
-           "CASE e.eventType WHEN 34 THEN 2 WHEN 60 THEN 1 ELSE 0 END AS kind, "
-           "COALESCE(e.ddpprof_depth, -1) AS depth, {0} AS start_ns, CASE WHEN e.ddpprof_open = 1 THEN NULL WHEN "
-           "e.eventType = 34 THEN "
-           "COALESCE(e.ddpprof_end_ns, {0}) WHEN e.end IS NULL THEN NULL ELSE {1} END AS end_ns, "
-           "COALESCE(e.ddpprof_payload, e.jsonText, e.int64Value, e.doubleValue) AS payload "
-           "FROM NVTX_EVENTS e {2} LEFT JOIN DDPPROF_THREAD_ID i ON i.global_tid = e.globalTid ORDER BY e.rowid",
-           recorded("e", "start", "ddpprof_start_ns"), recorded("e", "end", "ddpprof_end_ns"), place("e"))},
-      {"kernel",
-       fmt::format("SELECT k.ddpprof_shard AS shard_id, COALESCE(k.mangledName, k.demangledName) AS name_id, "
-                   "k.deviceId AS device, k.streamId AS stream, COALESCE(k.correlationId, -1) AS correlation, {}, "
-                   "k.gridX * k.gridY * k.gridZ AS grid, k.blockX * k.blockY * k.blockZ AS block, "
-                   "k.registersPerThread AS registers_per_thread, "
-                   "k.staticSharedMemory + k.dynamicSharedMemory AS shared_bytes "
-                   "FROM CUPTI_ACTIVITY_KIND_KERNEL k {} ORDER BY k.rowid",
-                   times("k"), place("k"))},
-      {"memcpy", fmt::format("SELECT shard_id, kind, device, stream, correlation, start_ns, end_ns, bytes FROM "
-                             "({} UNION ALL {}) ORDER BY place",
-                             copies("CUPTI_ACTIVITY_KIND_MEMCPY",
-                                    fmt::format("COALESCE(c.ddpprof_kind, CASE c.copyKind{} END)", kinds)),
-                             copies("CUPTI_ACTIVITY_KIND_MEMSET", "'memset'"))},
-      {"api_call",
-       fmt::format("SELECT a.ddpprof_shard AS shard_id, COALESCE(a.ddpprof_domain, CASE a.eventClass WHEN 1 THEN "
-                   "'driver' ELSE 'runtime' END) AS "
-                   "domain, COALESCE(a.ddpprof_cbid, 0) AS cbid, COALESCE(i.tid, a.globalTid & 0xFFFFFF) AS tid, "
-                   "COALESCE(a.correlationId, -1) AS correlation, {}, "
-                   "CASE WHEN a.ddpprof_unnamed IS NULL THEN a.nameId END AS name_id "
-                   "FROM CUPTI_ACTIVITY_KIND_RUNTIME a {} LEFT JOIN DDPPROF_THREAD_ID i "
-                   "ON i.global_tid = a.globalTid ORDER BY a.rowid",
-                   times("a"), place("a"))},
-  };
-}
+// Of each of the database's tables of events the export's, which say whose an event is.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> event_tables{
+    {{"range", "NVTX_EVENTS"},
+     {"kernel", "CUPTI_ACTIVITY_KIND_KERNEL"},
+     {"memcpy", "CUPTI_ACTIVITY_KIND_MEMCPY"},
+     {"memcpy", "CUPTI_ACTIVITY_KIND_MEMSET"},
+     {"api_call", "CUPTI_ACTIVITY_KIND_RUNTIME"}}};
 
 class File {
  public:
@@ -119,11 +57,37 @@ class File {
   const std::string& name() const { return name_; }
   SQLite::Database& sql() { return sql_; }
 
- private:
-  std::int64_t fact(const char* name) {
+  // What the export says of itself.
+  std::int64_t fact(const std::string& name) {
     SQLite::Statement row(sql_, "SELECT value FROM DDPPROF_EXPORT WHERE name = ?");
     row.bind(1, name);
-    return row.executeStep() ? row.getColumn(0).getInt64() : -1;
+    if (!row.executeStep())
+      throw OwnExportError(fmt::format("{}: DDPPROF_EXPORT has no row `{}`{}", name_, name, was_it_edited));
+    return row.getColumn(0).getInt64();
+  }
+
+  void check_rows(std::string_view table, std::int64_t found) {
+    const std::int64_t told = fact(fmt::format("rows {}", table));
+    if (found == told) return;
+    name_lost_shard(table);
+    throw OwnExportError(fmt::format("{}: {} rows of table {} (expected {}, as DDPPROF_EXPORT says){}", name_, found,
+                                     table, told, was_it_edited));
+  }
+
+ private:
+  // Rows whose shard is not there are passed over.
+  void name_lost_shard(std::string_view table) {
+    for (const auto& [ours, theirs] : event_tables) {
+      if (ours != table) continue;
+      // A range without a shard is one that the export made.
+      SQLite::Statement lost(sql_, fmt::format("SELECT rowid, COALESCE(ddpprof_shard, 'NULL') FROM {0} WHERE "
+                                               "ddpprof_shard NOT IN (SELECT id FROM DDPPROF_shard){1} ORDER BY rowid",
+                                               theirs, ours == "range" ? "" : " OR ddpprof_shard IS NULL"));
+      if (lost.executeStep())
+        throw OwnExportError(fmt::format("{}, table {}, row {}: ddpprof_shard {} is no row of DDPPROF_shard{}", name_,
+                                         theirs, lost.getColumn(0).getInt64(), lost.getColumn(1).getString(),
+                                         was_it_edited));
+    }
   }
 
   std::string name_;
@@ -144,6 +108,7 @@ class Restoring {
   explicit Restoring(store::Database& database) : database_(database) {}
 
   void take(File& file) {
+    check_belongs(file);
     for (const RawTable& raw : raw_tables()) copy(file, raw.table, raw.select);
     for (const store::Table& table : store::tables()) {
       if (std::ranges::any_of(raw_tables(), [&](const RawTable& raw) { return raw.table == table.name; })) continue;
@@ -152,12 +117,44 @@ class Restoring {
         columns += fmt::format("{}\"{}\"", columns.empty() ? "" : ", ", column.name);
       copy(file, table.name, fmt::format("SELECT {} FROM \"DDPPROF_{}\" ORDER BY rowid", columns, table.name));
     }
+    for (const char* table : {"DDPPROF_THREAD_ID", "DDPPROF_string"})
+      file.check_rows(table, file.sql().execAndGet(fmt::format("SELECT COUNT(*) FROM {}", table)).getInt64());
     ++files_;
+  }
+
+  // Of a database of which not all was given: what its exports say of the whole, so that the others can still join.
+  void finish() {
+    if (static_cast<std::int64_t>(from_.size()) >= measurements_) return;
+    SQLite::Statement row(database_.sql(), "INSERT INTO meta (key, value) VALUES (?, ?)");
+    row.bind(1, part_key);
+    row.bind(2, fmt::format("{} {}", identity_, measurements_));
+    row.exec();
   }
 
   Restored result() const { return {rows_, static_cast<std::int64_t>(tables_.size()), {}}; }
 
  private:
+  void check_belongs(File& file) {
+    const std::int64_t identity = file.fact("database");
+    if (files_ == 0) {
+      first_ = file.name();
+      identity_ = identity;
+      measurements_ = file.fact("measurements");
+    } else if (identity != identity_) {
+      throw OwnExportError(
+          fmt::format("{} and {} are exports of different databases: import each by itself", first_, file.name()));
+    }
+    SQLite::Statement measurement(file.sql(), "SELECT id FROM DDPPROF_measurement ORDER BY rowid");
+    while (measurement.executeStep()) {
+      const std::int64_t id = measurement.getColumn(0).getInt64();
+      if (const auto [before, is_new] = from_.emplace(id, file.name()); !is_new)
+        throw OwnExportError(
+            fmt::format("{}: holds measurement {}, as {} does: the same file twice, or a copy; give "
+                        "it once",
+                        file.name(), id, before->second));
+    }
+  }
+
   // Rows that are of no measurement stand in each file of a database; the first one's are there already.
   bool is_shared(std::string_view table, const std::vector<Cell>& row, const std::vector<std::string>& columns,
                  const Place& where) {
@@ -198,6 +195,7 @@ class Restoring {
       if (is_shared(table, row, columns, where)) continue;
       loader.insert(row, where);
     }
+    file.check_rows(table, static_cast<std::int64_t>(where.at));
     rows_ += loader.rows();
     if (loader.rows() > 0) tables_.insert(std::string(table));
   }
@@ -205,6 +203,9 @@ class Restoring {
   store::Database& database_;
   std::int64_t rows_ = 0;
   int files_ = 0;
+  std::string first_;  // file
+  std::int64_t identity_ = 0, measurements_ = 0;
+  std::map<std::int64_t, std::string> from_;  // the file of each measurement
   std::set<std::string> tables_;
 };
 
@@ -233,8 +234,8 @@ Restored restore_nsys(store::Database& database, std::span<const fs::path> files
     }
   }
   if (const auto dangling = first_dangling(database))
-    throw OwnExportError(
-        fmt::format("{}: {}; was it edited? Export the database again", files.front().string(), dangling->text()));
+    throw OwnExportError(fmt::format("{}: {}{}", files.front().string(), dangling->text(), was_it_edited));
+  restoring.finish();
   const Restored restored = restoring.result();
   load.commit();
   return restored;

@@ -2,6 +2,9 @@
 // when it is read as anybody's.
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <utility>
+
 #include "analysis/import/load/import.hpp"
 #include "analysis/import/own/nsys.hpp"
 #include "tests/analysis/export/nsys_recorded.hpp"
@@ -106,6 +109,23 @@ TEST_F(NsysRestore, ThreadsAndProcessesOfStrangeNumbersComeBack) {
   expect_equal(again, database, true);
 }
 
+TEST_F(NsysRestore, TheSignOfAZeroComesBack) {
+  store::Database database = recorded_training(folder_ / "source.db");
+  SQLite::Statement set(database.sql(), "UPDATE range SET payload = ?2 WHERE rowid = ?1");
+  for (const auto& [row, payload] : {std::pair{1, -0.0}, {2, 0.0}}) {
+    set.reset();
+    set.bind(1, row);
+    set.bind(2, payload);
+    set.exec();
+  }
+  const fs::path file = exported(database, "zero.sqlite");
+  store::Database again = restored({file});
+  expect_equal(again, database, true);
+  SQLite::Statement zero(again.sql(), "SELECT payload FROM range WHERE rowid = 1");
+  ASSERT_TRUE(zero.executeStep());
+  EXPECT_TRUE(std::signbit(zero.getColumn(0).getDouble()));
+}
+
 TEST_F(NsysRestore, FilesOfDifferentDatabasesAndEditedOnesAreRefused) {
   store::Database database = recorded_training(folder_ / "source.db");
   const fs::path file = exported(database, "one.sqlite");
@@ -123,21 +143,60 @@ TEST_F(NsysRestore, FilesOfDifferentDatabasesAndEditedOnesAreRefused) {
     return why;
   };
   database.sql().exec("UPDATE string SET value = 'other' WHERE id = 1");
-  const fs::path other = exported(database, "other.sqlite");
-  EXPECT_THAT(refused({file, other}), HasSubstr("other.sqlite, table string, row 1: "));
-  EXPECT_THAT(refused({file, file}), HasSubstr("table measurement, row 1: "));
+  const fs::path copied = folder_ / "copied.sqlite";
+  fs::copy_file(file, copied);
+  for (const fs::path& twice : {file, copied})
+    EXPECT_THAT(refused({file, twice}), HasSubstr("holds measurement 1, as " + file.string() + " does: the same file"));
   const auto edited = [&](const std::string& sql) {
     const fs::path copy = folder_ / "edited.sqlite";
     fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
     SQLite::Database(copy.string(), SQLite::OPEN_READWRITE).exec(sql);
     return refused({copy});
   };
-  EXPECT_THAT(edited("DELETE FROM StringIds WHERE id = 1"), HasSubstr("refers to no row of table string"));
+  EXPECT_THAT(edited("DELETE FROM StringIds WHERE id = 1"), HasSubstr("rows of table string (expected "));
+  EXPECT_THAT(edited("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = 9999, mangledName = NULL WHERE rowid = 1"),
+              HasSubstr("name_id 9999 of table kernel refers to no row of table string"));
   EXPECT_THAT(edited("DROP TABLE DDPPROF_step"), HasSubstr("DDPPROF_step"));
   EXPECT_THAT(edited("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 'x'"), HasSubstr("table kernel, row 1: "));
   EXPECT_THAT(edited("UPDATE DDPPROF_EXPORT SET value = 999 WHERE name = 'schema_version'"), HasSubstr("999"));
-  EXPECT_THAT(edited("UPDATE DDPPROF_EXPORT SET value = 2 WHERE name = 'format'"), HasSubstr("format 2"));
+  EXPECT_THAT(edited("UPDATE DDPPROF_EXPORT SET value = 7 WHERE name = 'format'"), HasSubstr("format 7"));
+  EXPECT_THAT(edited("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET ddpprof_shard = 99 WHERE rowid = 5"),
+              HasSubstr("table CUPTI_ACTIVITY_KIND_KERNEL, row 5: ddpprof_shard 99 is no row of DDPPROF_shard"));
+  EXPECT_THAT(edited("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET ddpprof_shard = NULL WHERE rowid = 2"),
+              HasSubstr("table CUPTI_ACTIVITY_KIND_RUNTIME, row 2: ddpprof_shard NULL is no row"));
+  EXPECT_THAT(edited("UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET ddpprof_shard = 98"),
+              HasSubstr("table CUPTI_ACTIVITY_KIND_MEMSET, row 1: ddpprof_shard 98 is no row"));
+  EXPECT_THAT(edited("UPDATE NVTX_EVENTS SET ddpprof_shard = NULL WHERE rowid = 3"),
+              HasSubstr("6 rows of table range (expected 7, as DDPPROF_EXPORT says)"));
+  EXPECT_THAT(edited("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid % 2 = 0"),
+              HasSubstr("3 rows of table kernel (expected 5, as DDPPROF_EXPORT says)"));
+  EXPECT_THAT(edited("DELETE FROM DDPPROF_step WHERE rowid = 1"), HasSubstr("1 rows of table step (expected 2"));
+  EXPECT_THAT(edited("DELETE FROM DDPPROF_string"), HasSubstr("0 rows of table DDPPROF_string (expected 1"));
+  EXPECT_THAT(edited("DELETE FROM DDPPROF_EXPORT WHERE name = 'rows memcpy'"), HasSubstr("has no row `rows memcpy`"));
   EXPECT_EQ(edited("SELECT 1"), "");
+}
+
+// Measurement 1 of one run and measurement 2 of another fit together row by row: their numbers do not meet.
+TEST_F(NsysRestore, FilesOfDifferentRunsAreNotMixed) {
+  store::Database first = filled(folder_ / "first.db"), second = filled(folder_ / "second.db");
+  second.sql().exec("UPDATE measurement SET started_utc_ns = started_utc_ns + 1 WHERE id = 1");
+  const std::vector<fs::path> ours = parts(first, exported(first, "ours"));
+  const std::vector<fs::path> theirs = parts(second, exported(second, "theirs"));
+  store::Database into = empty("mixed.db");
+  try {
+    import::restore_nsys(into, std::vector{ours[0], theirs[1]});
+    FAIL() << "mixed";
+  } catch (const import::OwnExportError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr(ours[0].string() + " and " + theirs[1].string() + " are exports of different databases"));
+  }
+  // What was restored of one file and exported again is still of its database.
+  store::Database one = restored({ours[1]}, "one.db");
+  const fs::path again = exported(one, "again.sqlite");
+  store::Database two = restored({ours[0], again}, "two.db");
+  SQLite::Statement measurements(two.sql(), "SELECT COUNT(*) FROM measurement");
+  ASSERT_TRUE(measurements.executeStep());
+  EXPECT_EQ(measurements.getColumn(0).getInt(), 2);
 }
 
 // As the reader of Nsight Systems' files sees it, which knows nothing of our tables.
