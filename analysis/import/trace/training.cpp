@@ -47,13 +47,18 @@ class Conclusion {
       note(Severity::info, "other_groups", marked.other_groups,
            "all-reduces in backward that are not of the group that reduces gradients",
            "they count as communication, not as gradient buckets");
-    const Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
     if (marked.left_out > 0)
       note(Severity::info, "no_gradients_in_them", marked.left_out,
            "all-reduces between backward and optimizer that carry no gradients: batch normalisation's sums, a loss's "
            "mean, norms",
            "they count as communication, not as gradient buckets; record_shapes=True tells them apart by size");
+    const Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
     training_.parallelism = recognised.kind;
+    if (!recognised.unsure.empty())
+      note(Severity::warning, "parallelism_unsure", 1,
+           "message sizes were not recorded, so it cannot be told: " + recognised.unsure,
+           "it is taken for data parallel with small exchanges beside; if it is not, predictions do not hold. Record "
+           "sizes: torch 2.1 or newer, nsys export --include-blobs=true");
     place_steps();
     add_phases();
     add_model();
