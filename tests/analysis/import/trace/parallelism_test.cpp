@@ -1,66 +1,13 @@
 // What a trace's collectives say of how its processes share the work.
-#include "analysis/import/trace/parallelism.hpp"
-
 #include <gmock/gmock.h>
 
-#include "analysis/import/trace/gradient_group.hpp"
+#include "tests/analysis/import/trace/made_steps.hpp"
 
 namespace ddpprof::import {
 namespace {
 
 using testing::HasSubstr;
-
-// Steps of 1000 ns, forward from 100, backward from 400 to 800, optimizer from 900.
-struct Made {
-  RankTrace rank{SortOptions{}};
-  std::vector<HostStep> steps;
-  std::vector<Collective> collectives;
-  std::int64_t devices = 1;
-
-  explicit Made(std::int64_t count = 3) {
-    rank.rank = 0;
-    rank.world_size = 8;
-    for (std::int64_t i = 0; i < count; ++i) {
-      HostStep step;
-      step.number = i;
-      step.time = {1000 * i, 1000 * (i + 1)};
-      step.passes = {{{1000 * i + 100, 1000 * i + 400}, {1000 * i + 400, 1000 * i + 800}}};
-      step.optimizers = {{1000 * i + 900, 1000 * i + 950}};
-      steps.push_back(step);
-    }
-  }
-  // In every step, at that moment of it.
-  Made& run(CollectiveOp op, std::int64_t at_ns, std::int64_t bytes = 1'000'000, std::int64_t group_size = 8,
-            std::int64_t lasts_ns = 10) {
-    for (const HostStep& step : steps) {
-      Collective one;
-      one.op = op;
-      one.launch_ns = step.time.start_ns + at_ns;
-      one.run = Span{one.launch_ns, one.launch_ns + lasts_ns};
-      one.bytes = bytes;
-      one.group_size = group_size;
-      collectives.push_back(one);
-    }
-    return *this;
-  }
-  // A run whose size was not recorded.
-  Made& unsized(CollectiveOp op, std::int64_t at_ns, std::int64_t lasts_ns) { return run(op, at_ns, 0, 8, lasts_ns); }
-  Made& call(CollectiveOp op, std::int64_t at_ns) {
-    for (const HostStep& step : steps) {
-      CollectiveCall one;
-      one.op = op;
-      one.time = {step.time.start_ns + at_ns, step.time.start_ns + at_ns + 1};
-      rank.calls.push_back(one);
-    }
-    return *this;
-  }
-  Recognised recognised() {
-    std::stable_sort(collectives.begin(), collectives.end(),
-                     [](const Collective& a, const Collective& b) { return a.launch_ns < b.launch_ns; });
-    mark_gradients(rank, steps, collectives);
-    return recognise(rank, steps, collectives, devices);
-  }
-};
+using Made = MadeSteps;
 
 TEST(Parallelism, GradientsReducedInBackwardAreDataParallel) {
   Made made;
@@ -221,92 +168,6 @@ TEST(Parallelism, AGatherOfMetricsIsNoPipeline) {
       .unsized(CollectiveOp::send, 380, 300'000)
       .unsized(CollectiveOp::receive, 390, 300'000);
   EXPECT_EQ(unsized_stage.recognised().kind, Parallelism::model);
-}
-
-// DeepSpeed's first stages all-reduce gradients and gather the parameters that each rank's optimizer updated.
-TEST(Parallelism, ParametersGatheredAfterTheOptimizerAreAnOptimizersShards) {
-  Made whole;
-  whole.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960);
-  const Recognised found = whole.recognised();
-  EXPECT_EQ(found.kind, Parallelism::sharded);
-  EXPECT_THAT(found.why, HasSubstr("optimizers with sharded state"));
-  Made half;  // parameters of half the width
-  half.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960, 500'000);
-  EXPECT_EQ(half.recognised().kind, Parallelism::sharded);
-  Made broadcast;  // each rank its own part
-  broadcast.run(CollectiveOp::all_reduce, 500);
-  for (int i = 0; i < 8; ++i) broadcast.run(CollectiveOp::broadcast, 910 + i, 125'000);
-  EXPECT_EQ(broadcast.recognised().kind, Parallelism::sharded);
-  Made reduced;  // to the one rank whose part it is
-  reduced.run(CollectiveOp::other, 500).run(CollectiveOp::all_gather, 960);
-  EXPECT_EQ(reduced.recognised().kind, Parallelism::sharded);
-  Made accumulated(4);  // a step annotated for each micro-batch, the last of two updates
-  accumulated.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960);
-  std::erase_if(accumulated.collectives, [](const Collective& c) { return c.launch_ns / 1000 % 2 == 0; });
-  EXPECT_EQ(accumulated.recognised().kind, Parallelism::sharded);
-}
-
-TEST(Parallelism, BroadcastsOfBuffersAndOfTheFirstParametersAreDdp) {
-  Made buffers;
-  buffers.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::broadcast, 110, 600'000);
-  EXPECT_EQ(buffers.recognised().kind, Parallelism::data) << "within forward";
-  Made small;
-  small.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::broadcast, 50, 50'000);
-  EXPECT_EQ(small.recognised().kind, Parallelism::data);
-  Made start;  // before the first forward, all of them in a step's annotation
-  start.run(CollectiveOp::all_reduce, 500);
-  const std::vector<HostStep> steps = start.steps;
-  start.steps.resize(1);
-  for (int i = 0; i < 9; ++i) start.run(CollectiveOp::broadcast, 10 + i);
-  start.steps = steps;
-  EXPECT_EQ(start.recognised().kind, Parallelism::data);
-  Made results;  // a gather of what was predicted
-  results.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960, 4'000);
-  EXPECT_EQ(results.recognised().kind, Parallelism::data);
-}
-
-TEST(Parallelism, WithoutSizesTimesTellGatheredParameters) {
-  Made made;
-  made.unsized(CollectiveOp::all_reduce, 500, 900'000).unsized(CollectiveOp::all_gather, 960, 450'000);
-  EXPECT_EQ(made.recognised().kind, Parallelism::sharded);
-  Made metrics;
-  metrics.unsized(CollectiveOp::all_reduce, 500, 900'000).unsized(CollectiveOp::all_gather, 960, 15'000);
-  EXPECT_EQ(metrics.recognised().kind, Parallelism::data);
-  EXPECT_NE(metrics.recognised().unsure, "");
-}
-
-TEST(Parallelism, ReduceScattersInForwardAreSequenceParallelLayers) {
-  Made made;
-  made.run(CollectiveOp::all_gather, 150)
-      .run(CollectiveOp::reduce_scatter, 200)
-      .run(CollectiveOp::all_gather, 450)
-      .run(CollectiveOp::reduce_scatter, 480)
-      .run(CollectiveOp::all_reduce, 500);
-  const Recognised found = made.recognised();
-  EXPECT_EQ(found.kind, Parallelism::model);
-  EXPECT_THAT(found.why, HasSubstr("sequence parallel"));
-}
-
-// The second micro-batch's forward begins with the first one's backward's end, which nobody annotated.
-TEST(Parallelism, WhatABackwardScattersLateIsNotOfTheNextForward) {
-  Made made;
-  for (HostStep& step : made.steps) {
-    const std::int64_t at_ns = step.time.start_ns;
-    step.passes = {{{at_ns + 100, at_ns + 200}, {at_ns + 200, at_ns + 400}},
-                   {{at_ns + 400, at_ns + 600}, {at_ns + 600, at_ns + 800}}};
-  }
-  made.run(CollectiveOp::all_gather, 150).run(CollectiveOp::reduce_scatter, 410);
-  EXPECT_EQ(made.recognised().kind, Parallelism::sharded);
-}
-
-TEST(Parallelism, OneGatherAndOneScatterInAllAreNotSharded) {
-  Made made;
-  made.run(CollectiveOp::all_reduce, 500);
-  const std::vector<HostStep> steps = made.steps;
-  made.steps.resize(1);
-  made.run(CollectiveOp::all_gather, 50).run(CollectiveOp::reduce_scatter, 60);
-  made.steps = steps;
-  EXPECT_EQ(made.recognised().kind, Parallelism::data);
 }
 
 TEST(Parallelism, GradientsReducedWithinSmallerGroups) {
