@@ -55,7 +55,7 @@ TEST_F(NsysCommand, NoDatabaseAndNoFolderIsReplaced) {
     EXPECT_THAT(refused.messages, HasSubstr("--out")) << out;
   }
   EXPECT_EQ(fs::file_size(one), size);
-  EXPECT_FALSE(fs::exists(one + ".partial"));
+  EXPECT_THAT(left_behind(folder_), testing::IsEmpty());
   // Several measurements: a file is none of the folders, and a database within the folder stays.
   EXPECT_EQ(run_ddpprof({"export", database_, "--format", "nsys", "--out", one}).code, 2);
   EXPECT_EQ(run_ddpprof({"export", database_, "--format", "nsys", "--out", database_ + ".d"}).code, 2);

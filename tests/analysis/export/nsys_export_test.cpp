@@ -158,7 +158,7 @@ TEST_F(NsysExport, TheSameDatabaseGivesTheSameBytes) {
   export_::export_nsys(database, folder_ / "again.sqlite");
   EXPECT_GT(bytes(file_).size(), 4096U);
   EXPECT_TRUE(bytes(file_) == bytes(folder_ / "again.sqlite"));
-  EXPECT_FALSE(fs::exists(file_.string() + ".partial"));
+  EXPECT_THAT(test::left_behind(folder_), testing::IsEmpty());
 }
 
 TEST_F(NsysExport, OneFileAMeasurementWithRangesOnlyWhereNothingElseWasKept) {
@@ -245,7 +245,7 @@ TEST_F(NsysExport, WhatCannotBeWrittenIsToldAndLeavesNothing) {
   EXPECT_THROW(export_::export_nsys(database, folder_ / "none" / "x.sqlite"), export_::ExportError);
   fs::create_directory(folder_ / "taken");
   EXPECT_THROW(export_::export_nsys(database, folder_ / "taken"), export_::ExportError);
-  EXPECT_FALSE(fs::exists(folder_ / "taken.partial"));
+  EXPECT_THAT(test::left_behind(folder_), testing::IsEmpty());
   store::Database empty = store::Database::create(folder_ / "empty.db");
   EXPECT_THROW(export_::export_nsys(empty, folder_ / "empty.sqlite"), export_::ExportError);
   EXPECT_FALSE(fs::exists(folder_ / "empty.sqlite"));
@@ -269,7 +269,7 @@ TEST_F(NsysExport, AFullDiskIsToldOfTheExportAndLeavesNothing) {
   std::signal(SIGXFSZ, SIG_DFL);
   EXPECT_THAT(why, testing::HasSubstr(file_.string() + ": cannot be written"));
   EXPECT_FALSE(fs::exists(file_));
-  EXPECT_FALSE(fs::exists(file_.string() + ".partial"));
+  EXPECT_THAT(test::left_behind(folder_), testing::IsEmpty());
 }
 
 }  // namespace

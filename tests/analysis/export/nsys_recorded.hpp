@@ -82,6 +82,14 @@ inline store::Database recorded_training(const std::filesystem::path& path) {
   return std::move(run.database);
 }
 
+// What exports that were not finished have left in a folder.
+inline std::vector<std::string> left_behind(const std::filesystem::path& folder) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().filename().string().find(".partial") != std::string::npos) found.push_back(entry.path());
+  return found;
+}
+
 // Rows of a query on any SQLite file, as "a|b|c".
 inline std::vector<std::string> rows(const std::filesystem::path& file, const std::string& query) {
   SQLite::Database sql(file.string(), SQLite::OPEN_READONLY);
