@@ -14,42 +14,53 @@ namespace ddpprof::gui {
 
 class MessageStack : public QStackedWidget {
  public:
-  MessageStack(QWidget* content, QWidget* parent) : QStackedWidget(parent), message_(new QLabel) {
-    message_->setWordWrap(true);
-    message_->setAlignment(Qt::AlignCenter);
-    message_->setMargin(48);
-    message_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  MessageStack(QWidget* content, QWidget* parent) : QStackedWidget(parent), message_(made_message(this)) {
     message_->setObjectName("message");
-    auto* without_content = new QWidget(this);
-    place_ = new QVBoxLayout(without_content);
-    place_->setContentsMargins(0, 0, 0, 0);
-    place_->addWidget(message_, 1);
-    addWidget(without_content);
+    addWidget(message_);
     addWidget(content);
   }
 
   void say(const QString& why) {
     message_->setText(why);
-    if (below_ != nullptr) below_->hide();
     setCurrentIndex(0);
   }
   // The sentence over what there is all the same.
   void say(const QString& why, report::Table table) {
+    if (over_table_ == nullptr) {
+      over_table_ = new QWidget(this);
+      over_ = made_message(over_table_);
+      table_ = new TableView(over_table_);
+      auto* place = new QVBoxLayout(over_table_);
+      place->setContentsMargins(0, 0, 0, 0);
+      place->addWidget(over_, 1);
+      place->addWidget(table_, 3);
+      addWidget(over_table_);
+    }
     message_->setText(why);
-    if (below_ == nullptr) place_->addWidget(below_ = new TableView(this), 3);
-    below_->set_table(std::move(table));
-    below_->show();
-    setCurrentIndex(0);
+    over_->setText(why);
+    table_->set_table(std::move(table));
+    setCurrentWidget(over_table_);
   }
   void show_content() { setCurrentIndex(1); }
   bool shows_content() const { return currentIndex() == 1; }
-  TableView* table_below() const { return below_; }  // null until there was one
   QString message() const { return message_->text(); }
+  // What a sentence stands over; null where it stands alone.
+  TableView* table() const { return over_table_ != nullptr && currentWidget() == over_table_ ? table_ : nullptr; }
 
  private:
+  static QLabel* made_message(QWidget* parent) {
+    auto* label = new QLabel(parent);
+    label->setWordWrap(true);
+    label->setAlignment(Qt::AlignCenter);
+    label->setMargin(48);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    return label;
+  }
+
   QLabel* message_;
-  QVBoxLayout* place_;
-  TableView* below_ = nullptr;
+  QWidget* over_table_ = nullptr;  // made when it is first needed
+  QLabel* over_ = nullptr;
+  TableView* table_ = nullptr;
 };
 
 // A table, or in its place what the table says when it has no rows.

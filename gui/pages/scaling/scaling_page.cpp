@@ -254,10 +254,7 @@ std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("in the plot: copy the picture, save it")}};
 }
 
-const TableView* ScalingPage::stored_predictions() const {
-  const TableView* table = stack_->shows_content() ? nullptr : stack_->table_below();
-  return table != nullptr && !table->isHidden() ? table : nullptr;
-}
+const TableView* ScalingPage::stored_predictions() const { return stack_->table(); }
 
 QString ScalingPage::message() const { return stack_->shows_content() ? QString() : stack_->message(); }
 
