@@ -1,10 +1,8 @@
 // What devices did in windows of time, and which kernels took it: of imported traces.
 #include <SQLiteCpp/Statement.h>
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -13,6 +11,7 @@
 #include "analysis/report/build.hpp"
 #include "analysis/report/device_windows.hpp"
 #include "analysis/report/of_configurations.hpp"
+#include "tracer/store/kernel_name.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -41,13 +40,7 @@ Row row_of(const NamedTime& one, std::int64_t measurement, std::int64_t all_ns) 
 
 // The function's name without its template's and its own arguments: "void at::native::reduce_kernel<512, …>(…)".
 std::string short_kernel_name(const std::string& recorded) {
-  std::string name = recorded;
-  if (name.starts_with("_Z")) {
-    int status = 0;
-    char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-    if (status == 0 && text != nullptr) name = text;
-    std::free(text);
-  }
+  std::string name = store::demangled_kernel(recorded);
   if (name.starts_with("void ")) name.erase(0, 5);
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   for (std::size_t at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed, at))

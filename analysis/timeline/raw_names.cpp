@@ -3,24 +3,14 @@
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
-#include <cxxabi.h>
 
-#include <cstdlib>
+#include "tracer/store/kernel_name.hpp"
 
 namespace ddpprof::timeline {
 namespace {
 
 constexpr std::uint32_t unknown = 0xffffffff;
 constexpr std::int64_t most_known = 1 << 22;  // ids count from 1; a damaged one must not fill the memory
-
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;  // else a kernel "i" would be read as the type int
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text != nullptr ? text : name;
-  std::free(text);
-  return out;
-}
 
 }  // namespace
 
@@ -48,7 +38,7 @@ std::uint32_t SharedNames::unfinished(std::int64_t id) const {
 }
 
 std::uint32_t SharedNames::kernel(std::int64_t id) const {
-  const std::string name = demangled(text(id));
+  const std::string name = store::demangled_kernel(text(id));
   return intern(name, name.find("nccl") == std::string::npos ? Category::kernel : Category::communication_kernel);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/export/nsys/nsys_names.hpp"
+#include "tracer/store/kernel_name.hpp"
 #include "tracer/store/utf8.hpp"
 
 namespace ddpprof::export_ {
@@ -46,7 +47,8 @@ void kept(sqlite3_context* context, int, sqlite3_value** values) {
 }
 
 void demangled(sqlite3_context* context, int, sqlite3_value** values) {
-  guarded(context, values[0], [&](std::string_view text) { give_text(context, demangled_kernel(std::string(text))); });
+  guarded(context, values[0],
+          [&](std::string_view text) { give_text(context, store::demangled_kernel(std::string(text))); });
 }
 
 void base_name(sqlite3_context* context, int, sqlite3_value** values) {

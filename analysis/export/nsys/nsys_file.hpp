@@ -13,7 +13,7 @@ namespace ddpprof::export_ {
 
 // One connection: the new file is `main`, the trace database `source`, which is only read. SQL functions of ours:
 // valid_utf8(x): a text with what is no UTF-8 replaced, anything else as it is; kept(x): a text that holds such bytes
-// as a blob of them, anything else as it is; demangled(x) and base_name(x): nsys_names.hpp.
+// as a blob of them, anything else as it is; demangled(x): kernel_name.hpp; base_name(x): nsys_names.hpp.
 class NsysFile {
  public:
   // Writes to a file beside `path`, which is removed without finish(). Throws ExportError, SQLite::Exception.

@@ -2,12 +2,10 @@
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 namespace ddpprof::export_ {
 namespace {
@@ -69,15 +67,6 @@ std::string_view find(const std::array<Call, n>& calls, std::int64_t callback_id
 }
 
 }  // namespace
-
-std::string demangled_kernel(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;  // else a kernel "i" would be read as the type int
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text != nullptr ? text : name;
-  std::free(text);
-  return out;
-}
 
 std::string_view kernel_base_name(std::string_view name) {
   std::size_t begin = 0, end = std::string_view::npos;

@@ -10,9 +10,6 @@
 
 namespace ddpprof::export_ {
 
-// A mangled name in readable form; any other name as it is.
-std::string demangled_kernel(const std::string& name);
-
 // The function's own name: "reduce_kernel" of "void at::native::reduce_kernel<512, …>(…)"; the whole where there is
 // none.
 std::string_view kernel_base_name(std::string_view demangled);
