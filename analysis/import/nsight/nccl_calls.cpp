@@ -1,10 +1,28 @@
 #include "analysis/import/nsight/nccl_calls.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/import/trace/checked.hpp"
 
 namespace ddpprof::import {
+
+bool is_nccl_call(std::string_view name) {
+  return name.size() > 4 && name.starts_with("nccl") && name[4] >= 'A' && name[4] <= 'Z';
+}
+
+void set_messages(RankTrace& trace, const std::unordered_map<std::int64_t, Message>& messages) {
+  for (CollectiveRun& run : trace.runs) {
+    const auto message = run.correlation ? messages.find(*run.correlation) : messages.end();
+    if (message == messages.end()) continue;
+    run.bytes = message->second.bytes;
+    if (message->second.op != CollectiveOp::other) run.op = message->second.op;
+    if (message->second.communicator)
+      run.group = trace.names.intern(fmt::format("communicator {:016x}", *message->second.communicator));
+    run.group_size = message->second.ranks;
+  }
+}
 
 void NcclCalls::add_range(std::int64_t tid, std::string_view name, Span time,
                           const std::optional<NcclPayload>& payload) {

@@ -24,6 +24,12 @@ struct Message {
   std::int64_t ranks = 0;  // of the communicator; 0: not known
 };
 
+// NCCL's own ranges ("ncclAllReduce"); PyTorch's around them are called "nccl:all_reduce".
+bool is_nccl_call(std::string_view name);
+
+// Gives the runs of a rank what `messages` say that they carried.
+void set_messages(RankTrace&, const std::unordered_map<std::int64_t, Message>& messages);
+
 class NcclCalls {
  public:
   void add_range(std::int64_t tid, std::string_view name, Span time, const std::optional<NcclPayload>& payload);

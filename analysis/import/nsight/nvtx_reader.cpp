@@ -76,8 +76,7 @@ void NsightReader::range(Process& process, const Scan& scan, std::int64_t thread
   const NvtxName name = parse_emitted(text);
   const std::int64_t number = scan.integer(domain).value_or(0);
   const auto named = process.domains.find(number);
-  // "nccl:all_reduce" is PyTorch's range around "ncclAllReduce".
-  const bool nccl = name.name.size() > 4 && name.name.starts_with("nccl") && name.name[4] >= 'A' && name.name[4] <= 'Z';
+  const bool nccl = is_nccl_call(name.name);
   NsightRank& first = *process.ranks.front();
   if (sink_) {
     std::string domain_name = named != process.domains.end() ? named->second : std::string();
@@ -136,15 +135,7 @@ void NsightReader::conclude() {
       if (const std::string name = session_.device_name(pid_of(id), rank->place.device); !name.empty())
         trace.devices.push_back(name);
       if (!trace.runs.empty()) trace.backend = "nccl";
-      for (CollectiveRun& run : trace.runs) {
-        const auto message = run.correlation ? messages.find(*run.correlation) : messages.end();
-        if (message == messages.end()) continue;
-        run.bytes = message->second.bytes;
-        if (message->second.op != CollectiveOp::other) run.op = message->second.op;
-        if (message->second.communicator)
-          run.group = trace.names.intern(fmt::format("communicator {:016x}", *message->second.communicator));
-        run.group_size = message->second.ranks;
-      }
+      set_messages(trace, messages);
       rank->raw.flush();
     }
     if (found.by_repetition)

@@ -1,9 +1,6 @@
 #include "analysis/import/recorded/recorded_process.hpp"
 
-#include <fmt/format.h>
-
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -35,11 +32,6 @@ std::string_view copy_name(std::uint32_t kind) {
     default:
       return "Memcpy unknown";
   }
-}
-
-// NCCL's own ranges ("ncclAllReduce"); PyTorch's around them are called "nccl:all_reduce".
-bool is_nccl_call(std::string_view name) {
-  return name.size() > 4 && name.starts_with("nccl") && name[4] >= 'A' && name[4] <= 'Z';
 }
 
 // Calls may come before the kernels that they launched: which of those are NCCL's is found first.
@@ -143,16 +135,7 @@ class Filler final : public ingest::RawSink {
   }
 
   StepFinder::Found conclude() {
-    const std::unordered_map<std::int64_t, Message> messages = nccl_.match();
-    for (CollectiveRun& run : trace_.runs) {
-      const auto message = messages.find(*run.correlation);
-      if (message == messages.end()) continue;
-      run.bytes = message->second.bytes;
-      if (message->second.op != CollectiveOp::other) run.op = message->second.op;
-      if (message->second.communicator)
-        run.group = trace_.names.intern(fmt::format("communicator {:016x}", *message->second.communicator));
-      run.group_size = message->second.ranks;
-    }
+    set_messages(trace_, nccl_.match());
     if (!trace_.runs.empty()) trace_.backend = "nccl";
     raw_.flush();
     return marks_.conclude(ranks_);
