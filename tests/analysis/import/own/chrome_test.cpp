@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 class ChromeRoundTrip : public RoundTrip {
  protected:
   // Exports, restores, exports again.
-  void go_round(store::Database& database) {
+  void go_round(store::Database& database) override {
     export_::export_chrome(database, folder_ / "first.json");
     ASSERT_EQ(import::own_export_kind(folder_ / "first.json"), import::OwnExport::chrome);
     store::Database restored = empty();
@@ -29,18 +29,6 @@ class ChromeRoundTrip : public RoundTrip {
     EXPECT_TRUE(first == second) << first.substr(at > 100 ? at - 100 : 0, 300) << "\n-- and then --\n"
                                  << second.substr(at > 100 ? at - 100 : 0, 300);
     restored.check();
-  }
-
-  void go_round_imported(const char* trace) {
-    const char* data = std::getenv("DDPPROF_DATA_DIR");
-    if (!data || !fs::exists(fs::path(data) / "traces" / trace)) GTEST_SKIP() << "no " << trace;
-    store::Database database = empty("imported.db");
-    import::ImportOptions options;
-    options.files = {fs::path(data) / "traces" / trace};
-    options.temporary_folder = folder_;
-    import::import_traces(database, options);
-    database.finish_load();
-    go_round(database);
   }
 };
 

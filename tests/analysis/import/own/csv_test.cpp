@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 class CsvRoundTrip : public RoundTrip {
  protected:
   // Exports, restores, exports again.
-  void go_round(store::Database& database) {
+  void go_round(store::Database& database) override {
     const std::int64_t rows = export_::export_csv(database, folder_ / "first");
     store::Database restored = empty();
     const import::Restored result = import::restore_csv(restored, folder_ / "first");
@@ -31,18 +31,6 @@ class CsvRoundTrip : public RoundTrip {
     ASSERT_TRUE(indexes.executeStep());
     EXPECT_EQ(indexes.getColumn(0).getInt64(), static_cast<std::int64_t>(store::indexes().size()));
     restored.check();
-  }
-
-  void go_round_imported(const char* trace) {
-    const char* data = std::getenv("DDPPROF_DATA_DIR");
-    if (!data || !fs::exists(fs::path(data) / "traces" / trace)) GTEST_SKIP() << "no " << trace;
-    store::Database database = empty("imported.db");
-    import::ImportOptions options;
-    options.files = {fs::path(data) / "traces" / trace};
-    options.temporary_folder = folder_;
-    import::import_traces(database, options);
-    database.finish_load();
-    go_round(database);
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "analysis/export/export.hpp"
+#include "analysis/import/load/import.hpp"
 #include "analysis/import/own/restore.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 #include "tracer/store/clock.hpp"
@@ -194,6 +196,21 @@ class RoundTrip : public testing::Test {
 
   store::Database empty(const std::string& name = "restored.db") const {
     return store::Database::create(folder_ / name, store::Replace::yes);
+  }
+
+  // What becomes of an export and its import: each format's own.
+  virtual void go_round(store::Database&) { FAIL() << "of no format"; }
+  void go_round_imported(const char* trace) {
+    const char* data = std::getenv("DDPPROF_DATA_DIR");
+    if (!data || !std::filesystem::exists(std::filesystem::path(data) / "traces" / trace))
+      GTEST_SKIP() << "no " << trace;
+    store::Database database = empty("imported.db");
+    import::ImportOptions options;
+    options.files = {std::filesystem::path(data) / "traces" / trace};
+    options.temporary_folder = folder_;
+    import::import_traces(database, options);
+    database.finish_load();
+    go_round(database);
   }
 
   std::filesystem::path folder_;
