@@ -13,6 +13,7 @@ ALLOWED = {
     "simulator": [],
     "tracer/format": [],
     "tracer/record": ["tracer/format"],
+    "tracer/nccl": ["tracer/record", "tracer/format"],
     "tracer/store": ["tracer/format"],
     "analysis/ingest": ["tracer/store", "tracer/format", "simulator"],
     "analysis/fit": ["tracer/store", "tracer/format", "simulator"],

@@ -54,23 +54,26 @@ struct ChunkHeader {
 static_assert(sizeof(ChunkHeader) == 24);
 
 enum class RecordType : std::uint16_t {
-  string = 1,   // StringRecord: name_id -> text
-  thread_name,  // header.name_id names the chunk's thread
-  domain,       // DomainRecord: an NVTX domain; id 0 is NVTX's default domain
-  category,     // CategoryRecord
-  schema,       // SchemaRecord: an NVTX payload schema
-  push,         // EventRecord
-  pop,          // PopRecord
-  mark,         // EventRecord
-  range_start,  // RangeStartRecord; may end on another thread
-  range_end,    // RangeEndRecord
-  kernel,       // KernelRecord        (CUPTI)
-  memcpy_,      // CopyRecord          (CUPTI; memset too)
-  api_call,     // ApiRecord           (CUPTI runtime and driver)
-  gpu_marker,   // GpuMarkerRecord     (CUPTI markers)
-  correlation,  // CorrelationRecord   (CUPTI external correlation)
-  overhead,     // OverheadRecord      (CUPTI overhead)
-  diagnostic,   // DiagnosticRecord: something was lost or refused, with a count
+  string = 1,         // StringRecord: name_id -> text
+  thread_name,        // header.name_id names the chunk's thread
+  domain,             // DomainRecord: an NVTX domain; id 0 is NVTX's default domain
+  category,           // CategoryRecord
+  schema,             // SchemaRecord: an NVTX payload schema
+  push,               // EventRecord
+  pop,                // PopRecord
+  mark,               // EventRecord
+  range_start,        // RangeStartRecord; may end on another thread
+  range_end,          // RangeEndRecord
+  kernel,             // KernelRecord        (CUPTI)
+  memcpy_,            // CopyRecord          (CUPTI; memset too)
+  api_call,           // ApiRecord           (CUPTI runtime and driver)
+  gpu_marker,         // GpuMarkerRecord     (CUPTI markers)
+  correlation,        // CorrelationRecord   (CUPTI external correlation)
+  overhead,           // OverheadRecord      (CUPTI overhead)
+  diagnostic,         // DiagnosticRecord: something was lost or refused, with a count
+  nccl_communicator,  // NcclCommunicatorRecord (NCCL's profiler plugin)
+  nccl_operation,     // NcclOperationRecord    (NCCL's profiler plugin)
+  nccl_channel,       // NcclChannelRecord      (NCCL's profiler plugin)
 };
 
 struct RecordHeader {
@@ -203,5 +206,46 @@ struct DiagnosticRecord {
   std::uint32_t reserved;
   std::uint64_t count;
 };
+
+// One of NCCL's communicators, as its rank in this process sees it. -1: that version of the interface does not tell.
+struct NcclCommunicatorRecord {
+  RecordHeader header;         // name_id: the name that its user gave it, 0: none
+  std::uint64_t communicator;  // unique in the process
+  std::uint64_t hash;          // equal on all of its ranks
+  std::int32_t ranks, rank, nodes;
+  std::uint32_t interface_version;  // of the profiler interface that NCCL took
+};
+static_assert(sizeof(NcclCommunicatorRecord) == 48);
+
+inline constexpr std::uint32_t nccl_point_to_point = 1;  // no sequence, algorithm and protocol
+inline constexpr std::uint32_t nccl_captured = 2;        // by a CUDA graph; known since interface 5
+
+// One collective or message, as NCCL handed it to the GPU. Texts are NCCL's own ("AllReduce", "ncclFloat32", "RING",
+// "LL128"); those of one `group` travel in one kernel, which their thread launched just before.
+struct NcclOperationRecord {
+  RecordHeader header;         // name_id: the function; time_ns: when NCCL told of it
+  std::uint64_t operation;     // unique in the process
+  std::uint64_t group;         // 0: not known
+  std::uint64_t communicator;  // NcclCommunicatorRecord's
+  std::uint64_t sequence;      // of the function on the communicator
+  std::uint64_t count;         // elements of `datatype`, of one rank's buffer
+  std::int32_t root_or_peer;   // of a message: the peer
+  std::uint32_t datatype_id;   // strings, 0: none
+  std::uint32_t algorithm_id, protocol_id;
+  std::uint16_t channels, warps;
+  std::uint32_t flags;
+};
+static_assert(sizeof(NcclOperationRecord) == 80);
+
+// A kernel's work on one channel begins or ends: seen by NCCL's proxy thread at header.time_ns, timed by the GPU.
+struct NcclChannelRecord {
+  RecordHeader header;
+  std::uint64_t event;      // of a begin and its end
+  std::uint64_t operation;  // of a begin
+  std::uint64_t timer_ns;   // the GPU's globaltimer, 0: not told
+  std::uint32_t channel;    // of a begin
+  std::uint32_t ended;      // 1: the end
+};
+static_assert(sizeof(NcclChannelRecord) == 48);
 
 }  // namespace ddpprof::trace

@@ -1,5 +1,6 @@
 #include "tracer/record/cuda_injection.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -11,6 +12,8 @@
 
 namespace ddpprof::record {
 namespace {
+
+std::atomic<bool> recorded{false};
 
 void start_once() {
   Recorder& recorder = Recorder::instance();
@@ -28,7 +31,10 @@ void start_once() {
   session = new CuptiSession(std::move(api));
   CuptiSession::set_current(session);
   // Registered while the driver starts, so it runs before the driver's own end.
-  if (session->start()) std::atexit([] { session->flush(); });
+  if (session->start()) {
+    recorded.store(true, std::memory_order_relaxed);
+    std::atexit([] { session->flush(); });
+  }
 #else
   recorder.diagnose(trace::DiagnosticCode::cupti_unavailable, 1,
                     "this build has no CUDA part: GPU activity is not recorded; configure with DDPPROF_CUDA=ON");
@@ -41,5 +47,7 @@ void start_cuda_tracing() {
   static std::once_flag once;
   std::call_once(once, start_once);
 }
+
+bool gpu_activity_is_recorded() { return recorded.load(std::memory_order_relaxed); }
 
 }  // namespace ddpprof::record

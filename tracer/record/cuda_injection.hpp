@@ -7,4 +7,7 @@ namespace ddpprof::record {
 // `cupti_unavailable` diagnostic, and host-side ranges are recorded as before.
 void start_cuda_tracing();
 
+// Whether CUPTI times kernels in this process; false before start_cuda_tracing(). Any thread.
+bool gpu_activity_is_recorded();
+
 }  // namespace ddpprof::record

@@ -85,6 +85,12 @@ std::size_t fixed_bytes(RecordType type) {
       return sizeof(OverheadRecord);
     case RecordType::diagnostic:
       return sizeof(DiagnosticRecord);
+    case RecordType::nccl_communicator:
+      return sizeof(NcclCommunicatorRecord);
+    case RecordType::nccl_operation:
+      return sizeof(NcclOperationRecord);
+    case RecordType::nccl_channel:
+      return sizeof(NcclChannelRecord);
   }
   return 0;
 }
@@ -180,6 +186,15 @@ bool dispatch(std::span<const std::byte> record, RecordType type, ShardVisitor& 
       return true;
     case RecordType::diagnostic:
       visitor.on_diagnostic(load<DiagnosticRecord>(record, 0));
+      return true;
+    case RecordType::nccl_communicator:
+      visitor.on_nccl_communicator(load<NcclCommunicatorRecord>(record, 0));
+      return true;
+    case RecordType::nccl_operation:
+      visitor.on_nccl_operation(load<NcclOperationRecord>(record, 0));
+      return true;
+    case RecordType::nccl_channel:
+      visitor.on_nccl_channel(load<NcclChannelRecord>(record, 0));
       return true;
   }
   return false;

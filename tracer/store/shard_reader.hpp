@@ -79,6 +79,9 @@ class ShardVisitor {
   virtual void on_correlation(const trace::CorrelationRecord&) {}
   virtual void on_overhead(const trace::OverheadRecord&) {}
   virtual void on_diagnostic(const trace::DiagnosticRecord&) {}
+  virtual void on_nccl_communicator(const trace::NcclCommunicatorRecord&) {}
+  virtual void on_nccl_operation(const trace::NcclOperationRecord&) {}
+  virtual void on_nccl_channel(const trace::NcclChannelRecord&) {}
 };
 
 class ShardReader {
