@@ -15,6 +15,7 @@
 #include "cli/rank_results.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/launcher.hpp"
+#include "runner/launcher/rendezvous.hpp"
 #include "runner/scenario/read.hpp"
 #include "tracer/store/inserter.hpp"
 #include "tracer/store/rows.hpp"
@@ -322,6 +323,15 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
     unreadable.message = problem;
     unreadable.advice = "measure this configuration again";
     diagnostics.push_back(unreadable);
+  }
+  if (const auto plugin = launcher::other_nccl_plugin(job.installation.tracer);
+      plugin && job.scenario.measure.trace && job.device == "cuda") {
+    store::DiagnosticRow other;
+    other.severity = "warning";
+    other.code = "nccl_plugin_not_ours";
+    other.message = "NCCL_PROFILER_PLUGIN is " + *plugin + " and stayed: NCCL's algorithms and protocols are unknown";
+    other.advice = "unset NCCL_PROFILER_PLUGIN and measure again";
+    diagnostics.push_back(other);
   }
   diagnostics.insert(diagnostics.end(), recorded.notes.begin(), recorded.notes.end());
   for (store::DiagnosticRow& diagnostic : diagnostics) {

@@ -92,6 +92,10 @@ class Record : public Subcommand {
       if (const char* other = std::getenv(name); other != nullptr && *other != '\0' && !context.quiet)
         context.messages << "ddpprof record: " << name << " is " << other
                          << " here: for the job our tracer takes its place\n";
+    if (const auto plugin = launcher::other_nccl_plugin(tracer); plugin && !context.quiet)
+      context.messages
+          << "ddpprof record: NCCL_PROFILER_PLUGIN is " << *plugin
+          << " here and stays: NCCL's algorithms and protocols are not recorded; unset it to record them\n";
     context.messages.flush();  // before the job says anything
     const launcher::ForegroundEnd end = launcher::run_foreground(command_, environment(tracer, shards));
     std::signal(SIGPIPE, SIG_IGN);  // who read our words may be gone with the job: its exit code is still ours

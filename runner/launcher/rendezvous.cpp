@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -46,9 +47,17 @@ ListeningSocket open_loopback_listener() {
 
 std::map<std::string, std::string> tracer_environment(const std::filesystem::path& library,
                                                       const std::filesystem::path& directory) {
-  return {{"NVTX_INJECTION64_PATH", library.string()},
-          {"CUDA_INJECTION64_PATH", library.string()},
-          {"DDPPROF_TRACE_DIR", directory.string()}};
+  std::map<std::string, std::string> variables = {{"NVTX_INJECTION64_PATH", library.string()},
+                                                  {"CUDA_INJECTION64_PATH", library.string()},
+                                                  {"DDPPROF_TRACE_DIR", directory.string()}};
+  if (!other_nccl_plugin(library)) variables["NCCL_PROFILER_PLUGIN"] = library.string();
+  return variables;
+}
+
+std::optional<std::string> other_nccl_plugin(const std::filesystem::path& library) {
+  const char* set = std::getenv("NCCL_PROFILER_PLUGIN");
+  if (set == nullptr || *set == '\0' || library.string() == set) return std::nullopt;
+  return set;
 }
 
 std::map<std::string, std::string> rank_environment(const RankPlace& place) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace ddpprof::launcher {
@@ -44,9 +45,12 @@ struct RankPlace {
   std::filesystem::path trace_directory = {};  // where the tracer puts its shards
 };
 
-// NVTX_INJECTION64_PATH, CUDA_INJECTION64_PATH and DDPPROF_TRACE_DIR: what makes a process load the tracer.
+// NVTX_INJECTION64_PATH, CUDA_INJECTION64_PATH and DDPPROF_TRACE_DIR: what makes a process load the tracer; and
+// NCCL_PROFILER_PLUGIN, unless this process's environment names another plugin: NCCL takes one only.
 std::map<std::string, std::string> tracer_environment(const std::filesystem::path& library,
                                                       const std::filesystem::path& directory);
+// The plugin that NCCL_PROFILER_PLUGIN names in its place ("none" among them): what NCCL did is then not recorded.
+std::optional<std::string> other_nccl_plugin(const std::filesystem::path& library);
 
 // RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torchrun sets them on one host;
 // OMP_NUM_THREADS; and, with a tracer, tracer_environment's.

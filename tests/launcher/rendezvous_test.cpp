@@ -60,7 +60,22 @@ TEST(Environment, NamesTheTracerWhenThereIsOne) {
   EXPECT_EQ(variables.at("NVTX_INJECTION64_PATH"), "/lib/tracer.so");
   EXPECT_EQ(variables.at("CUDA_INJECTION64_PATH"), "/lib/tracer.so");
   EXPECT_EQ(variables.at("DDPPROF_TRACE_DIR"), "/run/x");
+  EXPECT_EQ(variables.at("NCCL_PROFILER_PLUGIN"), "/lib/tracer.so");
   EXPECT_FALSE(variables.contains("OMP_NUM_THREADS"));
+}
+
+TEST(Environment, LeavesTheUsersPluginOfNcclInItsPlace) {
+  for (const char* others : {"libother.so", "none"}) {
+    setenv("NCCL_PROFILER_PLUGIN", others, 1);
+    EXPECT_FALSE(tracer_environment("/lib/tracer.so", "/run/x").contains("NCCL_PROFILER_PLUGIN"));
+    EXPECT_EQ(other_nccl_plugin("/lib/tracer.so"), others);
+  }
+  for (const char* ours : {"/lib/tracer.so", ""}) {
+    setenv("NCCL_PROFILER_PLUGIN", ours, 1);
+    EXPECT_EQ(tracer_environment("/lib/tracer.so", "/run/x").at("NCCL_PROFILER_PLUGIN"), "/lib/tracer.so");
+    EXPECT_FALSE(other_nccl_plugin("/lib/tracer.so"));
+  }
+  unsetenv("NCCL_PROFILER_PLUGIN");
 }
 
 }  // namespace
