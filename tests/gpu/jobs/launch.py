@@ -1,0 +1,30 @@
+"""Starts a Python script as N ranks of one host; ends all when one fails.    launch.py N SCRIPT ARGUMENT…"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+
+def main():
+    count, command = int(sys.argv[1]), [sys.executable, "-B", *sys.argv[2:]]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    ranks = [subprocess.Popen(command, env=dict(os.environ, RANK=str(rank), WORLD_SIZE=str(count), LOCAL_RANK=str(rank),
+                                                MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+             for rank in range(count)]
+    try:
+        while any(rank.poll() is None for rank in ranks) and not any(rank.poll() for rank in ranks):
+            time.sleep(0.05)
+        return next((rank.returncode for rank in ranks if rank.returncode), 0)
+    finally:
+        for rank in ranks:
+            if rank.poll() is None:
+                rank.kill()
+            rank.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main() and 1)

@@ -1,0 +1,67 @@
+"""A bucket's all-reduce begins after the kernel that made its last gradient, on the device's clock."""
+
+from judge.order import check, is_all_reduce
+from suite import trace
+from suite.figures import figure, nothing_in
+from suite.ranks import import_runs, scenario, start, told
+
+TITLE = "All-reduces after their gradients"
+LIMIT_S = 120
+
+
+def judged(process, known, label):
+    marks = sorted(((int(one.name.split()[1]), one.start_ns) for one in process.marks
+                    if one.name.startswith("gradient ")), key=lambda one: one[1])
+    steps = process.named("step ")[known["warmup"]:]
+    found = check(steps, known["buckets"], marks, process.kernels, process.calls)
+    return [figure(f"{label}: buckets judged", found.pairs, equals=len(steps) * len(known["buckets"]),
+                   note="; ".join(map(str, found.missing[:3]))),
+            nothing_in(f"{label}: all-reduces before their gradient", found.early)]
+
+
+def stored_figures(database, label):
+    """The table's own times, and that they are the kernels' where there are kernels."""
+    wrong = trace.rows(database, "SELECT sequence, ready_ns, start_ns FROM collective WHERE ready_ns IS NOT NULL AND "
+                       "start_ns IS NOT NULL AND ready_ns > start_ns")
+    figures = [nothing_in(f"{label}: stored collectives that start before they are ready", wrong)]
+    begins = {kernel.start_ns for process in trace.processes(database) for kernel in process.kernels
+              if is_all_reduce(kernel.name)}
+    starts = [row[0] for row in trace.rows(database, "SELECT start_ns FROM collective WHERE start_ns IS NOT NULL")]
+    if begins and starts:
+        figures.append(nothing_in(f"{label}: stored starts that are no kernel's", set(starts) - begins))
+    return figures
+
+
+def on_cpu(machine, folder):
+    path, _, steps = scenario(folder, machine, "gloo", bucket_mb=0.1)
+    start(machine, path, folder / "n2", 2, 60)
+    import_runs(machine, folder / "job.db", folder / "n2")
+    judged_rows = trace.rows(folder / "job.db", "SELECT count(*) FROM collective WHERE ready_ns IS NOT NULL "
+                             "AND bucket >= 0")
+    # What a bucket holds and when each of its gradients was there are tables of their own.
+    apart = trace.rows(folder / "job.db", """
+        SELECT c.sequence, c.ready_ns, max(st.start_ns + g.ready_ns) latest FROM collective c
+        JOIN step st ON st.id = c.step_id JOIN shard sh ON sh.id = c.shard_id
+        JOIN bucket b ON b.measurement_id = sh.measurement_id AND b.generation = 1 AND b.bucket = c.bucket
+        JOIN grad_ready g ON g.step_id = st.id AND g.parameter = b.parameter
+        WHERE c.bucket >= 0 AND st.kind = 'measured' GROUP BY c.rowid HAVING c.ready_ns <> latest""")
+    return [figure("buckets with a ready time", judged_rows[0][0], at_least=2 * 2 * steps),
+            nothing_in("ready times that are not the last gradient's", apart),
+            *stored_figures(folder / "job.db", "worker")]
+
+
+def measure(machine, folder):
+    if not machine.cuda:
+        return on_cpu(machine, folder)
+    figures = []
+    common = ["--device", "cuda", "--ddp", "nccl", "--one-gpu", "--steps", 10, "--warmup", 4, "--width", 2048,
+              "--layers", 6, "--bucket-mb", 20, "--marks"]
+    alone = machine.job("step.py", *common, "--average", "--told", folder / "one.json")
+    machine.record(folder / "one.db", alone, 60)
+    figures += judged(trace.processes(folder / "one.db")[0], told(folder / "one.json"), "one rank")
+    figures += stored_figures(folder / "one.db", "one rank")
+    machine.record(folder / "two.db", machine.ranks(2, "step.py", *common, "--told", folder / "two.json"), 60)
+    for process in trace.processes(folder / "two.db"):
+        name = "two.json" if process.rank == 0 else f"two-rank{process.rank}.json"
+        figures += judged(process, told(folder / name), f"rank {process.rank} of two")
+    return figures + stored_figures(folder / "two.db", "two ranks")

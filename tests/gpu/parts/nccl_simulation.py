@@ -1,0 +1,49 @@
+"""ncclGroupSimulateEnd as a baseline: its estimate, what all-reduces took, and our fitted model of them."""
+
+import statistics
+
+from suite import trace
+from suite.figures import figure
+from suite.ranks import import_runs, scenario, start, told, two_over_nccl
+
+TITLE = "NCCL's own estimate beside our model"
+LIMIT_S = 130
+
+
+def median_error(pairs):
+    """Median of |said / measured - 1| over (said, measured), those without a measurement left out; None without any."""
+    errors = [abs(said / measured - 1) for said, measured in pairs if said is not None and measured and said > 0]
+    return round(statistics.median(errors), 4) if errors else None
+
+
+def our_fit(database):
+    """The usable fit of all-reduces over its own points: (form, points, median relative error), or None."""
+    found = trace.rows(database, "SELECT form, points, median_relative_error FROM fit WHERE name = 'all_reduce' "
+                       "AND usable = 1")
+    return (found[0][0], found[0][1], round(found[0][2], 4)) if found else None
+
+
+def measure(machine, folder):
+    machine.run(machine.job("simulate.py", folder / "one.json"), 60)
+    one = told(folder / "one.json")
+    figures = [figure("NCCL that was asked", one["nccl"], at_least=22200),
+               figure("ncclGroupSimulateEnd is there", one["has_simulation"], equals=True)]
+    if not machine.cuda:
+        return figures
+    figures.append(figure("one rank: estimates, median", statistics.median(
+        estimate for _, estimate, _ in one["points"]) * 1e6, "us", note="alone in its world NCCL communicates nothing"))
+    (folder / "pair").mkdir()
+    machine.run(machine.ranks(2, "simulate.py", folder / "pair" / "two.json"), 60)
+    two = told(folder / "pair" / "two.json")
+    path, *_ = scenario(folder, machine, "nccl")
+    start(machine, path, folder / "sweep", 2, 100, "--bench-comm", environment=two_over_nccl())
+    import_runs(machine, folder / "sweep.db", folder / "sweep")
+    ours = our_fit(folder / "sweep.db")
+    return figures + [
+        figure("two ranks: sizes", len(two["points"]), equals=len(one["points"])),
+        figure("two ranks: NCCL's estimate, median error", median_error(
+            (estimate, measured) for _, estimate, measured in two["points"]),
+            note="; ".join(f"{size} B: {estimate * 1e6:.1f} of {measured * 1e6:.1f} us"
+                           for size, estimate, measured in two["points"][::3])),
+        figure("two ranks: our fit, median error", ours[2] if ours else None, at_most=0.25,
+               note=f"{ours[0]}, {ours[1]} points" if ours else "no fit of all-reduces")]

@@ -1,0 +1,85 @@
+"""The suite's results as a table for people, as JSON, and as Markdown for docs/gpu-results.md."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+from suite.figures import shown
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+def status_of(figures):
+    return FAILED if any(one["passed"] is False for one in figures) else PASSED
+
+
+def counts(parts):
+    return {status: sum(part["status"] == status for part in parts) for status in (PASSED, FAILED, SKIPPED)}
+
+
+def exit_code(parts):
+    """0: all passed; 1: some failed, or none was judged at all."""
+    found = counts(parts)
+    return 0 if found[FAILED] == 0 and found[PASSED] > 0 else 1
+
+
+def commit_of(root):
+    """The commit that the programs were built from: beside a packed one in a file, else the repository's."""
+    packed = pathlib.Path(root) / "commit"
+    if packed.is_file():
+        return packed.read_text().strip()
+    try:
+        done = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
+                              capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def mark(one):
+    return {True: "ok", False: "FAILED", None: ""}[one["passed"]]
+
+
+def part_text(part):
+    """One part's lines for the terminal."""
+    lines = [f"{part['status'].upper():8}{part['title']}  ({part['seconds']:.1f} s)"]
+    if part.get("message"):
+        lines.append("        " + part["message"].strip().replace("\n", "\n        "))
+    for one in part["figures"]:
+        goal = f"  (goal {one['goal']})" if one["goal"] and one["passed"] is not True else ""
+        note = f"  [{one['note']}]" if one["note"] else ""
+        lines.append(f"  {mark(one):7}{one['name']}: {shown(one['value'])} {one['unit']}".rstrip() + goal + note)
+    return "\n".join(lines)
+
+
+def _cell(text):
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def markdown(results):
+    """Tables whose cells come from the results alone: equal results, equal bytes."""
+    device = results["device"]
+    facts = [(name, device.get(key)) for name, key in (
+        ("device", "device"), ("driver", "driver"), ("CUDA", "cuda"), ("torch", "torch"), ("NCCL", "nccl"),
+        ("CUPTI", "cupti"))]
+    lines = [f"Device mode {results['mode']}{', small' if results['small'] else ''}; commit {results['commit']}; "
+             f"{results['started_utc']}; {results['seconds']:.0f} s.", "", "| what | version |", "|---|---|"]
+    lines += [f"| {name} | {_cell(value if value is not None else 'none')} |" for name, value in facts]
+    lines += ["", "| part | figure | value | goal | |", "|---|---|---|---|---|"]
+    for part in results["parts"]:
+        said = part.get("message") or ""
+        lines.append(f"| **{_cell(part['title'])}** | {_cell(said[:200])} | {part['seconds']:.1f} s | | "
+                     f"{part['status']} |")
+        for one in part["figures"]:
+            value = f"{shown(one['value'])} {one['unit']}".strip() + (f" ({one['note']})" if one["note"] else "")
+            lines.append(f"| | {_cell(one['name'])} | {_cell(value)} | {_cell(one['goal'])} | {mark(one)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(folder, results):
+    """results.json and results.md in the folder, each whole or not at all."""
+    for name, text in (("results.json", json.dumps(results, indent=1) + "\n"), ("results.md", markdown(results))):
+        partial = pathlib.Path(folder) / (name + ".partial")
+        partial.write_text(text)
+        os.replace(partial, pathlib.Path(folder) / name)

@@ -1,0 +1,247 @@
+"""The suite's judges: what is right passes, what is wrong in one place fails."""
+
+import gzip
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from judge import order, overlap, totals  # noqa: E402
+from judge.launches import launched_in  # noqa: E402
+from judge.pairs import median_interval  # noqa: E402
+from parts import batch_fit, many_kernels, nccl_simulation, one_rank, profiler, tracing_cost  # noqa: E402
+from parts.overlap import differences  # noqa: E402
+from suite.figures import figure, nothing_in  # noqa: E402
+from suite.trace import Call, Copy, Kernel, Range, rows  # noqa: E402
+
+PROGRAM = os.environ.get("DDPPROF_PROGRAM")
+DATA = pathlib.Path(os.environ.get("DDPPROF_DATA_DIR", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"))
+
+
+def passed(figures):
+    return all(one.passed is not False for one in figures)
+
+
+def kernel(start_ns, end_ns, correlation, name="gemm"):
+    return Kernel(name, start_ns, end_ns, correlation, 7)
+
+
+class Figures(unittest.TestCase):
+    def test_goals(self):
+        self.assertTrue(figure("a", 3, at_least=3, at_most=3).passed)
+        self.assertFalse(figure("a", 3.01, at_most=3).passed)
+        self.assertFalse(figure("a", None, at_most=3).passed, "what was not found meets no goal")
+        self.assertIsNone(figure("a", 3).passed)
+        self.assertTrue(nothing_in("a", []).passed)
+        self.assertFalse(nothing_in("a", ["b"]).passed)
+
+
+class Launches(unittest.TestCase):
+    RANGES = [Range("one", 100, 200, 1, None), Range("two", 200, 300, 1, None)]
+    CALLS = [Call(1, 110, 1), Call(2, 150, 2), Call(3, 210, 1)]
+    KERNELS = [kernel(120, 180, 1), kernel(400, 500, 2), kernel(500, 510, 3)]
+
+    def test_kernels_belong_where_they_were_launched(self):
+        found = launched_in(self.RANGES, self.KERNELS, self.CALLS)
+        self.assertEqual(found.counts, [2, 1], "one ran long after its range, and was launched on another thread")
+        self.assertEqual((found.before_range, found.before_call, found.without_call), ([], [], []))
+
+    def test_a_missing_kernel_shows(self):
+        self.assertEqual(launched_in(self.RANGES, self.KERNELS[1:], self.CALLS).counts, [1, 1])
+
+    def test_a_kernel_before_its_range_shows(self):
+        early = kernel(90, 95, 1)
+        found = launched_in(self.RANGES, [early], self.CALLS)
+        self.assertEqual((found.before_range, found.before_call), ([early], [early]))
+
+    def test_a_kernel_between_its_range_and_its_launch_shows(self):
+        early = kernel(105, 130, 1)
+        found = launched_in(self.RANGES, [early], self.CALLS)
+        self.assertEqual((found.before_range, found.before_call), ([], [early]))
+
+    def test_a_kernel_without_a_launch_shows(self):
+        lost = kernel(120, 130, 9)
+        self.assertEqual(launched_in(self.RANGES, [lost], self.CALLS).without_call, [lost])
+
+
+class Totals(unittest.TestCase):
+    EVENTS = [("_Z4gemmPf", 1000), ("add", 10), ("add", 30)]
+
+    def judged(self, theirs):
+        return profiler.judged([totals.compare(totals.totals(self.EVENTS), totals.totals(theirs))])
+
+    def test_names_are_compared_as_people_read_them(self):
+        self.assertTrue(passed(self.judged([("gemm(float*)", 1005), ("add", 20), ("add", 20)])))
+
+    def test_one_kernel_missing_fails(self):
+        self.assertFalse(passed(self.judged([("gemm(float*)", 1005), ("add", 40)])))
+
+    def test_as_many_of_other_names_fail(self):
+        self.assertFalse(passed(self.judged([("gemm(float*)", 1005), ("add", 20), ("sub", 20)])))
+
+    def test_two_percent_fail_either_way(self):
+        self.assertFalse(passed(self.judged([("gemm(float*)", 1021), ("add", 20), ("add", 20)])))
+        self.assertFalse(passed(self.judged([("gemm(float*)", 979), ("add", 20), ("add", 20)])))
+
+    def test_nothing_recorded_fails(self):
+        self.assertFalse(passed(profiler.judged([totals.compare({}, totals.totals(self.EVENTS))])))
+        self.assertFalse(passed(profiler.judged([totals.compare(totals.totals(self.EVENTS), {})])))
+
+
+class Order(unittest.TestCase):
+    """Two buckets of two gradients; the compute stream's kernels 1 to 4, the all-reduces 11 and 12."""
+
+    STEPS = [Range("step 0", 0, 100, 1, None)]
+    BUCKETS = [[3, 2], [1, 0]]
+    MARKS = [(3, 12), (2, 22), (1, 32), (0, 42)]
+    CALLS = [Call(1, 10, 1), Call(2, 20, 1), Call(11, 25, 1), Call(3, 30, 1), Call(4, 40, 1), Call(12, 45, 1)]
+    COMPUTE = [kernel(50, 60, 1), kernel(60, 70, 2), kernel(70, 80, 3), kernel(80, 90, 4)]
+
+    def check(self, first_ns, second_ns, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL", compute=None):
+        reduces = [kernel(first_ns, first_ns + 5, 11, name), kernel(second_ns, second_ns + 5, 12, name)]
+        return order.check(self.STEPS, self.BUCKETS, self.MARKS, (compute or self.COMPUTE) + reduces, self.CALLS)
+
+    def test_in_order(self):
+        for name in ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "_Z13oneRankReduceI13FuncPreMulSumIfEEvPvS2_m"):
+            self.assertEqual(self.check(70, 90, name), order.Order(2, [], []))
+
+    def test_an_all_reduce_before_its_gradient_fails(self):
+        self.assertEqual(self.check(69, 90).early, [(0, 0, 1)])
+        self.assertEqual(self.check(70, 85).early, [(0, 1, 5)])
+
+    def test_what_is_missing_is_said_and_not_judged(self):
+        self.assertEqual(order.check(self.STEPS, self.BUCKETS, self.MARKS, self.COMPUTE, self.CALLS).missing,
+                         [(0, None, "0 all-reduces for 2 buckets")])
+        without_mark = order.check(self.STEPS, self.BUCKETS, self.MARKS[1:], self.COMPUTE + [
+            kernel(70, 75, 11, "ncclX"), kernel(90, 95, 12, "ncclX")], self.CALLS)
+        self.assertEqual((without_mark.pairs, without_mark.missing), (1, [(0, 0, "a gradient's mark")]))
+
+
+class Overlap(unittest.TestCase):
+    # By hand: compute [0, 10) and [5, 20), communication [15, 30), a copy [28, 40), a window [2, 35).
+    KERNELS = [kernel(0, 10, 1), kernel(5, 20, 2), kernel(15, 30, 3, "ncclDevKernel_AllReduce")]
+    COPIES = [Copy("host_to_device", 28, 40, 4)]
+
+    def test_by_hand(self):
+        found = overlap.device_time(self.KERNELS, self.COPIES, 2, 35)
+        self.assertEqual([found[name] for name in overlap.FIELDS], [18, 15, 7, 5, 33, 1, 1, 1])
+
+    def test_unions_and_intersections(self):
+        self.assertEqual(overlap.union([(5, 9), (1, 2), (8, 12), (3, 3)]), [[1, 2], [5, 12]])
+        self.assertEqual(overlap.intersection([[0, 5], [7, 9]], [[4, 8]]), [[4, 5], [7, 8]])
+
+
+@unittest.skipUnless(PROGRAM and (DATA / "traces").is_dir(), "needs DDPPROF_PROGRAM and the measured traces")
+class MeasuredTraces(unittest.TestCase):
+    """Traces of real GPUs: the judges agree with the import, and notice one changed number."""
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.database = pathlib.Path(self.temporary.name) / "trace.db"
+
+    def imported(self, name):
+        subprocess.run([PROGRAM, "import", DATA / "traces" / name, "--out", self.database], check=True, timeout=120,
+                       capture_output=True)
+
+    def change(self, sql):
+        connection = sqlite3.connect(self.database)
+        connection.execute(sql)
+        connection.commit()
+        connection.close()
+
+    def test_device_time(self):
+        for name in ("a100_ddp_rank0of2.json.gz", "two_gpus_nsys.sqlite"):
+            with self.subTest(name):
+                self.database.unlink(missing_ok=True)
+                self.imported(name)
+                compared, wrong = differences(self.database)
+                self.assertGreaterEqual(compared, 2)
+                self.assertEqual(wrong, [])
+                worked, overlapped = rows(self.database, "SELECT sum(compute_ns), sum(overlapped_ns) FROM device_time")[0]
+                self.assertGreater(worked, 0)
+                if name.startswith("a100"):  # in the other one nothing overlaps
+                    self.assertGreater(overlapped, 0)
+                self.change("UPDATE device_time SET overlapped_ns = overlapped_ns + 1 WHERE name = 'all'")
+                self.assertNotEqual(differences(self.database)[1], [])
+
+    def test_kernels_beside_the_profiler_s_file(self):
+        name = "a100_ddp_rank0of2.json.gz"
+        self.imported(name)
+        plain = pathlib.Path(self.temporary.name) / "trace.json"
+        plain.write_bytes(gzip.decompress((DATA / "traces" / name).read_bytes()))
+        theirs = totals.totals(profiler.chrome_kernels(plain))
+
+        def judged():
+            ours = rows(self.database, "SELECT n.value, k.end_ns - k.start_ns FROM kernel k "
+                        "JOIN string n ON n.id = k.name_id")
+            return passed(profiler.judged([totals.compare(totals.totals(ours), theirs)]))
+
+        self.assertTrue(judged())
+        self.change("UPDATE kernel SET end_ns = start_ns + (end_ns - start_ns) * 102 / 100")
+        self.assertFalse(judged())
+        self.database.unlink()
+        self.imported(name)
+        self.change("DELETE FROM kernel WHERE rowid = (SELECT min(rowid) FROM kernel)")
+        self.assertFalse(judged())
+
+
+class Pairs(unittest.TestCase):
+    def test_interval(self):
+        # Of six values the extremes cover 1 - 2/64; of 20 the 6th and 15th 95.9 % (tables of the binomial).
+        self.assertEqual(median_interval([3, 1, 2, 6, 5, 4]), (1, 3.5, 6, 0.96875))
+        low, median, high, covers = median_interval(range(1, 21))
+        self.assertEqual((low, median, high), (6, 10.5, 15))
+        self.assertAlmostEqual(covers, 0.9586, places=4)
+        with self.assertRaises(ValueError):
+            median_interval([])
+
+    def test_cost(self):
+        self.assertTrue(passed(tracing_cost.judged([(1.01, 1), (1.03, 1), (1.0, 1)], judge=True)))
+        self.assertFalse(passed(tracing_cost.judged([(1.03, 1), (1.021, 1), (1.0, 1)], judge=True)))
+        self.assertTrue(passed(tracing_cost.judged([(1.5, 1)], judge=False)))
+
+
+class OtherParts(unittest.TestCase):
+    def test_losses_have_to_be_counted(self):
+        self.assertTrue(passed(many_kernels.judged(1000, 1000, {})))
+        self.assertTrue(passed(many_kernels.judged(1000, 990, {"cupti_dropped": 10})))
+        self.assertFalse(passed(many_kernels.judged(1000, 999, {})))
+        self.assertFalse(passed(many_kernels.judged(1000, 1001, {})))
+        self.assertFalse(passed(many_kernels.judged(1000, 980, {"cupti_dropped": 10, "unbalanced_ranges": 10})))
+
+    def test_batch(self):
+        self.assertTrue(batch_fit.judged(1.04, 1.0, 5).passed)
+        self.assertFalse(batch_fit.judged(1.06, 1.0, 5).passed)
+        self.assertFalse(batch_fit.judged(0.94, 1.0, 5).passed)
+        text = ("table,strategy,step_s\npredictions,ddp,0.1\n\n"
+                "table,strategy,changed_step_s,changed_step_low_s,changed_step_high_s\nwhat_if,ddp,0.2,0.15,0.25\n")
+        self.assertEqual(batch_fit.predicted_step(text), (0.2, 0.15, 0.25))
+        with self.assertRaises(RuntimeError):
+            batch_fit.predicted_step("table,strategy,step_s\npredictions,ddp,0.1\n")
+
+    def test_estimates(self):
+        self.assertEqual(nccl_simulation.median_error([(1.1, 1.0), (0.8, 1.0), (2.0, 1.0)]), 0.2)
+        self.assertIsNone(nccl_simulation.median_error([(-1.0, 1.0)]), "NCCL's word for none")
+
+    def test_bytes_of_nccl_s_calls(self):
+        process = type("Process", (), {})()
+        step = [Range(f"step {i}", 100 * i, 100 * i + 90, 1, None) for i in range(4)]
+        message = {"NCCL communicator ID": 77, "Message size [bytes]": 40, "Reduction operation": "Sum"}
+        process.named = lambda name: step
+        process.ranges = [Range("ncclCommInitRankConfig", 1, 2, 1, None)] + [
+            Range("ncclAllReduce", 100 * i + at, 100 * i + at + 2, 1, message) for i in range(4) for at in (10, 20)]
+        self.assertTrue(passed(one_rank.nccl_figures(process, {"gradient_bytes": 80})))
+        self.assertFalse(passed(one_rank.nccl_figures(process, {"gradient_bytes": 120})))
+        process.ranges.pop()
+        self.assertFalse(passed(one_rank.nccl_figures(process, {"gradient_bytes": 80})))
+
+
+if __name__ == "__main__":
+    unittest.main()
