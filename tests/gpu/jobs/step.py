@@ -37,6 +37,7 @@ def arguments():
     parser.add_argument("--copy", action="store_true", help="each step's batch comes from the host, on another stream")
     parser.add_argument("--profile", help="run torch.profiler over the timed steps and write its trace there")
     parser.add_argument("--pause-s", type=float, default=0, help="between two steps")
+    parser.add_argument("--ready", help="file to make once ten steps are done")
     parser.add_argument("--told", required=True)
     return parser.parse_args()
 
@@ -120,6 +121,8 @@ class Training:
                     self.counter.add_(1)
             self.synchronize()
         self.done += 1
+        if self.options.ready and self.done == 10:
+            open(self.options.ready, "w").close()
         if self.options.pause_s:
             time.sleep(self.options.pause_s)
         return time.monotonic_ns() - begin
