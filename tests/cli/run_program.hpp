@@ -1,4 +1,4 @@
-// Runs the real ddpprof and keeps what it said.
+// Runs real programs, ddpprof first of all, and keeps what they said.
 #pragma once
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 namespace ddpprof::test {
 
 struct Outcome {
-  int code = -1;  // exit code; 124 when it had to be stopped
+  int code = -1;  // exit code, 128 + the signal that ended it; 124 when it had to be stopped
   std::string out, messages;
 };
 
@@ -29,17 +29,17 @@ inline std::string shell_quoted(const std::string& word) {
 }
 
 // `standard_output`: a file to write to instead of a captured one, e.g. /dev/full.
-inline Outcome run_ddpprof(const std::vector<std::string>& arguments, const std::string& standard_output = "") {
+inline Outcome run_program(const std::vector<std::string>& words, const std::string& standard_output = "") {
   static int number = 0;
   const std::filesystem::path base = std::filesystem::temp_directory_path() /
                                      ("ddpprof_cli_test_" + std::to_string(getpid()) + "_" + std::to_string(number++));
   const std::string out = standard_output.empty() ? base.string() + ".out" : standard_output;
   const std::string messages = base.string() + ".err";
-  std::string command = "timeout 60 " + shell_quoted(DDPPROF_PROGRAM);
-  for (const std::string& argument : arguments) command += " " + shell_quoted(argument);
+  std::string command = "timeout 60";
+  for (const std::string& word : words) command += " " + shell_quoted(word);
   const int status = std::system((command + " >" + shell_quoted(out) + " 2>" + shell_quoted(messages)).c_str());
   Outcome outcome;
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (standard_output.empty()) {
     outcome.out = read_all(out);
     std::filesystem::remove(out);
@@ -47,6 +47,12 @@ inline Outcome run_ddpprof(const std::vector<std::string>& arguments, const std:
   outcome.messages = read_all(messages);
   std::filesystem::remove(messages);
   return outcome;
+}
+
+inline Outcome run_ddpprof(const std::vector<std::string>& arguments, const std::string& standard_output = "") {
+  std::vector<std::string> words = {DDPPROF_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_program(words, standard_output);
 }
 
 }  // namespace ddpprof::test

@@ -98,9 +98,33 @@ std::unique_ptr<ShardFile> ShardFile::create(const ShardOptions& options, std::s
   return shard;
 }
 
-ShardFile::~ShardFile() { close(descriptor_); }
+ShardFile::~ShardFile() {
+  if (is_own(descriptor_)) close(descriptor_);
+}
+
+bool ShardFile::is_own(int descriptor) const noexcept {
+  struct stat now {};
+  return descriptor >= 0 && fstat(descriptor, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
+}
+
+// Daemons close every descriptor, and the next file they open may get our number: growing must not touch that one.
+bool ShardFile::hold_descriptor() noexcept {
+  if (is_own(descriptor_)) return true;
+  descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  if (is_own(descriptor_)) return true;
+  if (descriptor_ >= 0) close(descriptor_);  // somebody made the path anew
+  descriptor_ = -1;
+  return false;
+}
 
 bool ShardFile::map(std::uint64_t max_bytes, std::string& error) {
+  struct stat own {};
+  if (fstat(descriptor_, &own) != 0) {
+    error = describe(path_, "look at", errno);
+    return false;
+  }
+  device_ = own.st_dev;
+  inode_ = own.st_ino;
   rlimit limit{};  // growing past RLIMIT_FSIZE would kill the process with SIGXFSZ
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     limited_ = limit.rlim_cur < max_bytes;
@@ -158,6 +182,9 @@ int ShardFile::reserve_chunks(std::uint64_t chunks) noexcept {
   const std::uint64_t old_chunks = reserved_chunks_.load(std::memory_order_relaxed);
   const off_t from = old_chunks == 0 ? 0 : static_cast<off_t>(shard_header_bytes + old_chunks * chunk_bytes);
   const off_t to = static_cast<off_t>(shard_header_bytes + chunks * chunk_bytes);
+  rlimit limit{};  // the program may have lowered it since
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && static_cast<rlim_t>(to) > limit.rlim_cur) return EFBIG;
+  if (!hold_descriptor()) return EBADF;
   int failure = 0;
   do {
     failure = posix_fallocate(descriptor_, from, to - from);

@@ -1,6 +1,8 @@
 // The shard as a file: creates it, grows it ahead of use, hands out chunks.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -43,10 +45,14 @@ class ShardFile {
   void fill_header();
   int reserve_chunks(std::uint64_t chunks) noexcept;  // errno value, 0 when done
   bool grow(std::uint64_t needed_chunks) noexcept;
+  bool is_own(int descriptor) const noexcept;  // refers to this shard's file
+  bool hold_descriptor() noexcept;             // with the path opened again where the program closed ours
 
   std::string path_;
   bool limited_ = false;  // RLIMIT_FSIZE lowered the cap
   int descriptor_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   char* base_ = nullptr;
   trace::ShardHeader* header_ = nullptr;
   std::atomic<std::uint64_t> reserved_chunks_{0};
