@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "analysis/fit/predictor.hpp"
@@ -194,14 +195,12 @@ PredictResult run(const Models& models, const PredictOptions& options) {
           note("warning", "what_if_none", strategy + ": " + no_change, "ask about another change for this strategy"));
     }
     bool any_beyond_one = false;
+    std::map<std::string, std::string> refused;  // the worker counts, by why
     for (const std::int64_t workers : counts) {
       const std::string refusal = predictor.refusal(workers);
       if (!refusal.empty()) {
-        result.notes.push_back(note("warning", "prediction_none",
-                                    strategy + " at N = " + std::to_string(workers) + " is not predicted: " + refusal,
-                                    advice_on_links(models,
-                                                    "measure this strategy at 2 workers and more, or run "
-                                                    "ddpprof bench-comm")));
+        std::string& listed = refused[refusal];
+        listed += (listed.empty() ? "" : ", ") + std::to_string(workers);
         continue;
       }
       std::vector<TermGain> gains = predictor.gains(workers);
@@ -225,6 +224,12 @@ PredictResult run(const Models& models, const PredictOptions& options) {
                                     "N = 1 was measured too slow (a cold start, another load): measure it again"));
       }
     }
+    for (const auto& [why, listed] : refused)
+      result.notes.push_back(note("warning", "prediction_none",
+                                  strategy + " at N = " + listed + " is not predicted: " + why,
+                                  advice_on_links(models,
+                                                  "measure this strategy at 2 workers and more, or run "
+                                                  "ddpprof bench-comm")));
     if (!result.predictions.empty() && result.predictions.back().strategy == strategy)
       advise(result, predictor, strategy, result.predictions.back().world_size, options.confidence);
     if (options.what_if.any() && no_change.empty() && !result.predictions.empty() &&
