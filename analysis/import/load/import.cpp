@@ -20,6 +20,7 @@
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/row_writer.hpp"
 #include "analysis/import/load/unlike.hpp"
+#include "analysis/import/load/warmup.hpp"
 #include "analysis/import/recorded/processes.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
 #include "tracer/store/inserter.hpp"
@@ -45,6 +46,8 @@ class Load {
     result_.world_size = cast.world_size;
     for (const Note& note : cast.notes) add(std::nullopt, note);
     make_shards(cast);
+    if (std::all_of(of_shard_.begin(), of_shard_.end(), [&](std::size_t file) { return files_[file].recorded; }))
+      if (const std::optional<Note> warmup = mark_warmup(shards_)) add(std::nullopt, *warmup);
     compare_ranks();
     write_measurement(cast);
     match(cast);

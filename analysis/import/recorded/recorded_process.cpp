@@ -7,6 +7,7 @@
 
 #include "analysis/import/nsight/nccl_calls.hpp"
 #include "analysis/import/nsight/nvtx_marks.hpp"
+#include "analysis/import/recorded/host_message.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
 #include "analysis/ingest/definitions.hpp"
 
@@ -69,6 +70,17 @@ class Filler final : public ingest::RawSink {
     trace_.saw_host(raw.start_ns, raw.end_ns);
     if (raw.mark) return;
     const Span time{raw.start_ns, raw.end_ns};
+    if (const std::optional<HostMessage> message = host_message(range.name, range.payload)) {
+      CollectiveRun run;
+      run.time = time;
+      run.launch_ns = time.start_ns;
+      run.op = message->op;
+      run.bytes = message->bytes;
+      run.on_host = true;
+      trace_.runs.push_back(run);
+      host_backend_ = message->backend;
+      return;
+    }
     if (!is_nccl_call(range.name)) {
       marks_.add(ranks_, range.tid, range.name, time);
       return;
@@ -136,7 +148,7 @@ class Filler final : public ingest::RawSink {
 
   StepFinder::Found conclude() {
     set_messages(trace_, nccl_.match());
-    if (!trace_.runs.empty()) trace_.backend = "nccl";
+    if (!trace_.runs.empty()) trace_.backend = host_backend_.empty() ? "nccl" : host_backend_;
     raw_.flush();
     return marks_.conclude(ranks_);
   }
@@ -154,6 +166,7 @@ class Filler final : public ingest::RawSink {
   std::vector<RankTrace*> ranks_;
   NvtxMarks marks_;
   NcclCalls nccl_;
+  std::string_view host_backend_;                        // of the messages that the job itself tells of
   const std::unordered_set<std::int64_t>& collectives_;  // correlations of NCCL's kernels
 };
 

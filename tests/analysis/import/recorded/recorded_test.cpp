@@ -107,6 +107,51 @@ TEST_F(Recorded, HostsAreTheirBootIds) {
             (std::vector<std::int64_t>{1}));
 }
 
+// Gloo annotates nothing: the job's own ranges tell of its messages, by payload or behind the name.
+TEST_F(Recorded, MessagesThatTheJobItselfTellsOf) {
+  std::vector<test::ShardBuilder> shards;
+  for (const std::int32_t rank : {0, 1}) {
+    test::ShardBuilder shard = training(rank, 2);
+    std::uint64_t id = 0;
+    const auto message = [&](std::string_view name, std::uint64_t bytes, std::int64_t start_ns, std::int64_t end_ns) {
+      trace::RangeStartRecord start{};
+      start.event = shard.event(start_ns, name);
+      start.event.payload_kind = bytes == 0 ? trace::PayloadKind::none : trace::PayloadKind::int64;
+      start.event.payload = bytes;
+      start.range_id = ++id;
+      shard.add(7, RecordType::range_start, start);
+      trace::RangeEndRecord end{};
+      end.header.time_ns = end_ns;
+      end.range_id = id;
+      shard.add(8, RecordType::range_end, end);  // Gloo's own thread
+    };
+    for (std::int64_t step = 0; step < 5; ++step) {
+      const std::int64_t t = second + 10 * ms * step;
+      message("gloo:all_reduce", 4096, t + 3 * ms + rank * ms, t + 5 * ms);
+      message("gloo:all_reduce 8192", 0, t + 4 * ms, t + 6 * ms);
+      message("gloo: thoughts of somebody", 1, t, t + ms);  // no collective
+    }
+    shards.push_back(std::move(shard));
+  }
+  const Imported imported = import_shards(std::move(shards));
+  ASSERT_EQ(imported.error, "");
+  EXPECT_EQ(column(*database_,
+                   "SELECT bytes FROM collective WHERE shard_id = 1 AND step_id IS NOT NULL ORDER BY "
+                   "sequence LIMIT 4"),
+            (std::vector<std::int64_t>{4096, 8192, 4096, 8192}));
+  EXPECT_EQ(column(*database_, "SELECT count(*) FROM collective WHERE op = 'all_reduce'"),
+            (std::vector<std::int64_t>{20}));
+  EXPECT_EQ(column(*database_, "SELECT count(*) FROM measurement WHERE backend = 'gloo' AND device = 'cpu'"),
+            (std::vector<std::int64_t>{1}));
+  // Rank 0 was a millisecond early with the first: what it waited for rank 1 is no transfer.
+  EXPECT_EQ(column(*database_, "SELECT DISTINCT transfer_ns FROM collective WHERE bytes = 4096"),
+            (std::vector<std::int64_t>{ms}));
+  EXPECT_EQ(column(*database_, "SELECT DISTINCT skew_ns FROM collective WHERE bytes = 4096 ORDER BY 1"),
+            (std::vector<std::int64_t>{0, ms}));
+  EXPECT_EQ(column(*database_, "SELECT DISTINCT communication_ns FROM step ORDER BY 1"),
+            (std::vector<std::int64_t>{2 * ms, 3 * ms}));
+}
+
 TEST_F(Recorded, DevicesAndTheMessagesThatNcclNames) {
   std::vector<test::ShardBuilder> shards;
   for (const std::int32_t rank : {0, 1}) {
