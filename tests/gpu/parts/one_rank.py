@@ -58,6 +58,11 @@ def measure(machine, folder):
         figure("worker: bytes all-reduced in a step", bytes_a_step(folder / "worker.db", 0), "bytes",
                equals=[gradient_bytes]),
     ]
+    if not machine.small:
+        done = machine.run([machine.program, "run", path, "--device", machine.device, "--set", "strategies=[ddp]", "--set",
+                            f"output.database={folder / 'run.db'}"], 60, ok=None)
+        figures.append(figure("ddpprof run, exit code", done.returncode, equals=0,
+                              note="" if done.returncode == 0 else done.stderr.strip()[-200:]))
     if machine.cuda:
         figures.append(figure("worker: kernels recorded",
                               trace.rows(folder / "worker.db", "SELECT count(*) FROM kernel")[0][0], at_least=steps))
