@@ -1,7 +1,10 @@
 // CUPTI's records, made in memory as its buffers hold them, against the records of the shard. No GPU.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "tracer/record/cupti_decode.hpp"
 
@@ -128,6 +131,8 @@ TEST(CuptiDecode, ApiCallsSayWhichApi) {
   EXPECT_EQ(out.return_value, 2u);
   in.kind = CUPTI_ACTIVITY_KIND_DRIVER;
   EXPECT_EQ(decoded<trace::ApiRecord>(in).domain, 1u);
+  in.cbid = CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion;
+  EXPECT_EQ(decoded<Heartbeat>(in).time_ns, 5);
 }
 
 TEST(CuptiDecode, MarkersCorrelationsOverheads) {
@@ -170,6 +175,24 @@ TEST(CuptiDecode, WhatItDoesNotKnowItSays) {
   EXPECT_EQ(decoded<UnknownActivity>(in).kind, 9999u);
   in.kind = CUPTI_ACTIVITY_KIND_KERNEL;  // both times 0: CUPTI could not collect them
   EXPECT_EQ(decoded<UntimedActivity>(in).kind, static_cast<std::uint32_t>(CUPTI_ACTIVITY_KIND_KERNEL));
+}
+
+// An older CUPTI's records end earlier; what is read has one place in all of them.
+TEST(CuptiDecode, OlderStructsReadAlike) {
+  CUpti_ActivityKernel5 kernel{};  // CUDA 11.0
+  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  kernel.start = 1000, kernel.end = 1500, kernel.correlationId = 42, kernel.graphNodeId = 5, kernel.name = "gemm";
+  EXPECT_LE(least_bytes(kernel.kind), sizeof kernel);
+  std::vector<std::byte> bytes(sizeof(CUpti_ActivityKernel8));
+  std::memcpy(bytes.data(), &kernel, sizeof kernel);
+  const DecodedActivity activity =
+      decode(*reinterpret_cast<const CUpti_Activity*>(bytes.data()), CuptiClock::identity());
+  EXPECT_EQ(std::get<trace::KernelRecord>(activity.record).correlation_id, 42u);
+  EXPECT_EQ(std::get<trace::KernelRecord>(activity.record).graph_node_id, 5u);
+  EXPECT_STREQ(activity.name, "gemm");
+  EXPECT_LE(least_bytes(CUPTI_ACTIVITY_KIND_MEMCPY), sizeof(CUpti_ActivityMemcpy4));
+  EXPECT_LE(least_bytes(CUPTI_ACTIVITY_KIND_MEMCPY2), sizeof(CUpti_ActivityMemcpyPtoP3));
+  EXPECT_LE(least_bytes(CUPTI_ACTIVITY_KIND_MEMSET), sizeof(CUpti_ActivityMemset3));
 }
 
 // Two pairs 10 s apart, CUPTI's clock 100 ppm slow against CLOCK_MONOTONIC.

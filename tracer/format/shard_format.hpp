@@ -198,6 +198,7 @@ enum class DiagnosticCode : std::uint32_t {
   shard_full,             // chunk_capacity reached
   payload_refused,        // extended payload with an unknown schema or over the size limit
   forked,                 // this shard continues in a child process
+  cupti_incomplete,       // some GPU activity is missing, for the reason in the detail
 };
 
 struct DiagnosticRecord {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "tracer/record/recorder.hpp"
@@ -30,11 +31,12 @@ void start_once() {
   static CuptiSession* session = nullptr;  // never destroyed: CUPTI's threads may call at any time
   session = new CuptiSession(std::move(api));
   CuptiSession::set_current(session);
-  // Registered while the driver starts, so it runs before the driver's own end.
-  if (session->start()) {
-    recorded.store(true, std::memory_order_relaxed);
-    std::atexit([] { session->flush(); });
-  }
+  const char* detaches = std::getenv("TEARDOWN_CUPTI");  // Kineto's
+  if (!session->start(detaches != nullptr && std::strcmp(detaches, "1") == 0)) return;
+  recorded.store(true, std::memory_order_relaxed);
+  // Registered while the driver starts, so they run before the driver's own end.
+  std::atexit([] { session->flush(); });
+  std::at_quick_exit([] { session->flush(); });
 #else
   recorder.diagnose(trace::DiagnosticCode::cupti_unavailable, 1,
                     "this build has no CUDA part: GPU activity is not recorded; configure with DDPPROF_CUDA=ON");

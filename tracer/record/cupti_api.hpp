@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace ddpprof::record {
@@ -27,11 +28,14 @@ class CuptiApi {
   virtual CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) = 0;
   virtual CUptiResult dropped_records(CUcontext context, std::uint32_t stream, std::size_t& count) = 0;
   virtual std::string message(CUptiResult result) = 0;
+  // cuDriverGetVersion of the driver that the process has loaded: the newest CUDA that it runs (major * 1000 +
+  // minor * 10); nothing without a driver. The call is one that CUPTI can record.
+  virtual std::optional<int> driver_version() = 0;
 };
 
 // The CUPTI that the process already has, else the one that fits the CUDA runtime it has, else the newest that can be
-// found. nullptr with `error` set when there is none. Functions that an older CUPTI lacks answer
-// CUPTI_ERROR_NOT_SUPPORTED.
+// found and that the driver can serve. nullptr with `error` set when there is none. Functions that an older CUPTI lacks
+// answer CUPTI_ERROR_NOT_SUPPORTED.
 std::unique_ptr<CuptiApi> open_cupti(std::string& error);
 
 }  // namespace ddpprof::record

@@ -6,8 +6,8 @@
 
 namespace ddpprof::record {
 
-// Where CUPTI takes its timestamps from our own callback, they are CLOCK_MONOTONIC already (`identity`). Elsewhere two
-// pairs of readings taken at the two ends of the time that a buffer covers give offset and rate.
+// Where CUPTI takes its timestamps from our own callback, they are CLOCK_MONOTONIC and a constant (`ahead`). Elsewhere
+// two pairs of readings taken at the two ends of the time that a buffer covers give offset and rate.
 class CuptiClock {
  public:
   struct Pair {
@@ -16,6 +16,11 @@ class CuptiClock {
   };
 
   static CuptiClock identity() { return {}; }
+  static CuptiClock ahead(std::int64_t ahead_ns) {  // of CLOCK_MONOTONIC
+    CuptiClock clock;
+    clock.origin_ = {ahead_ns, 0};
+    return clock;
+  }
   // `first` before `last`; with equal CUPTI times only the offset is used.
   static CuptiClock between(Pair first, Pair last) {
     CuptiClock clock;

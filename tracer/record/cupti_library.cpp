@@ -2,10 +2,13 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "tracer/format/cupti_versions.hpp"
 #include "tracer/record/cupti_api.hpp"
 
 namespace ddpprof::record {
@@ -13,6 +16,19 @@ namespace {
 
 // Declared here: the headers of CUPTI 11.8 and 12.1 lack it, and this compiles with them, too.
 using EnableDriverApi = CUptiResult(CUpti_CallbackId cbid, std::uint8_t enable);
+
+// The driver's function, of the driver that the process has loaded: it is not loaded for this.
+using DriverGetVersion = int(int* version);
+DriverGetVersion* find_driver_get_version() {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return driver == nullptr ? nullptr : reinterpret_cast<DriverGetVersion*>(dlsym(driver, "cuDriverGetVersion"));
+}
+
+std::optional<int> ask_driver(DriverGetVersion* get_version) {
+  int version = 0;
+  if (get_version == nullptr || get_version(&version) != 0 || version <= 0) return std::nullopt;
+  return version;
+}
 
 class CuptiLibrary final : public CuptiApi {
  public:
@@ -60,6 +76,7 @@ class CuptiLibrary final : public CuptiApi {
     if (call(result_string_, result, &text) != CUPTI_SUCCESS || text == nullptr) return "no description";
     return text;
   }
+  std::optional<int> driver_version() override { return ask_driver(driver_get_version_); }
 
  private:
   template <typename Function>
@@ -84,6 +101,7 @@ class CuptiLibrary final : public CuptiApi {
   decltype(cuptiActivityGetNextRecord)* next_record_;
   decltype(cuptiActivityGetNumDroppedRecords)* dropped_records_;
   decltype(cuptiGetResultString)* result_string_;
+  DriverGetVersion* driver_get_version_ = find_driver_get_version();
 };
 
 std::vector<std::string> loaded_libraries() {
@@ -115,23 +133,45 @@ std::vector<std::string> candidates() {
     out.push_back(folder + "../extras/CUPTI/lib64/libcupti.so." + major);  // the toolkit
     out.push_back("libcupti.so." + major);
   }
-  for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so",
-                           "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"}) {
-    out.emplace_back(name);
+  std::vector<std::string> names = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so",
+                                    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+  // A CUPTI of a later CUDA than the driver's finds no way to it: those come last.
+  if (const std::optional<int> driver = ask_driver(find_driver_get_version())) {
+    const std::uint32_t major = trace::cuda_of_driver(*driver).major;
+    const auto too_new = [&](const std::string& name) {
+      return (name == "libcupti.so.13" && major < 13) || (name == "libcupti.so.12" && major < 12);
+    };
+    std::stable_partition(names.begin(), names.end(), [&](const std::string& name) { return !too_new(name); });
   }
+  out.insert(out.end(), names.begin(), names.end());
   return out;
 }
+
+// What no session can do without.
+constexpr std::array needed = {"cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityFlushAll",
+                               "cuptiActivityGetNextRecord"};
 
 }  // namespace
 
 std::unique_ptr<CuptiApi> open_cupti(std::string& error) {
+  std::string absent, unusable;
   for (const std::string& candidate : candidates()) {
-    if (void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) {
-      return std::make_unique<CuptiLibrary>(handle);
+    void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      const char* said = dlerror();
+      const std::string reason = said == nullptr ? candidate + " cannot be loaded" : said;
+      // One that is there and does not load says more than the places where there is none.
+      std::string& first = reason.starts_with(candidate + ": cannot open") ? absent : unusable;
+      if (first.empty()) first = reason;
+      continue;
     }
-    const char* reason = dlerror();
-    if (error.empty() && reason != nullptr) error = reason;
+    const auto* missing =
+        std::find_if(needed.begin(), needed.end(), [&](const char* name) { return dlsym(handle, name) == nullptr; });
+    if (missing == needed.end()) return std::make_unique<CuptiLibrary>(handle);
+    if (unusable.empty()) unusable = candidate + " has no function " + *missing;
+    dlclose(handle);
   }
+  error = unusable.empty() ? absent : unusable;
   return nullptr;
 }
 

@@ -1,40 +1,45 @@
 #include "tracer/record/cupti_session.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string>
+#include <utility>
 
+#include "tracer/format/cupti_versions.hpp"
 #include "tracer/record/clock.hpp"
-#include "tracer/record/cupti_decode.hpp"
+#include "tracer/record/cupti_records.hpp"
 #include "tracer/record/recorder.hpp"
-#include "tracer/record/write.hpp"
 
 namespace ddpprof::record {
 namespace {
 
 using trace::DiagnosticCode;
 
-constexpr std::size_t buffer_bytes = 4 * 1024 * 1024;
-constexpr std::size_t buffer_alignment = 8;      // CUPTI's requirement
-constexpr std::uint32_t flush_period_ms = 1000;  // what a killed process may lose
+constexpr std::int64_t second_ns = 1'000'000'000;
+// Readings of two clocks and CUPTI's interpolation of the GPU's are off by far less; another clock by far more.
+constexpr std::int64_t clock_tolerance_ns = 60 * second_ns;
+constexpr std::int64_t beat_tolerance_ns = second_ns / 20;
+constexpr int beats_until_silent = 5;
 
 std::atomic<CuptiSession*> current{nullptr};
 
 void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
-  *size = *buffer == nullptr ? 0 : buffer_bytes;  // no memory: CUPTI drops, and counts it
+  CuptiSession* session = current.load(std::memory_order_acquire);
+  *size = 0;
+  *buffer = session == nullptr ? nullptr : session->request(*size);  // none: CUPTI drops, and counts it
   *max_records = 0;
 }
 
 void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
                                std::size_t valid_bytes) {
-  if (CuptiSession* session = current.load(std::memory_order_acquire); session != nullptr && buffer != nullptr) {
-    session->consume(context, stream, buffer, valid_bytes);
-  }
-  std::free(buffer);
+  if (CuptiSession* session = current.load(std::memory_order_acquire); session != nullptr && buffer != nullptr)
+    session->complete(context, stream, buffer, valid_bytes);
 }
 
-std::uint64_t CUPTIAPI timestamp() { return static_cast<std::uint64_t>(monotonic_ns()); }
+std::uint64_t CUPTIAPI timestamp() {
+  const CuptiSession* session = current.load(std::memory_order_acquire);
+  return session == nullptr ? static_cast<std::uint64_t>(realtime_ns()) : session->timestamp();
+}
 
 struct Kind {
   CUpti_ActivityKind kind;
@@ -50,9 +55,9 @@ constexpr std::array activity_kinds = {
     Kind{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "external correlation"},
     Kind{CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
 };
-constexpr std::size_t gpu_kinds = 4;  // the first ones: without them there is nothing to show
 
-// Of the driver's calls only launches: kernels that bypass the runtime (Triton, NVRTC) correlate with these.
+// Of the driver's calls only launches (kernels that bypass the runtime (Triton, NVRTC) correlate with these) and
+// the heartbeat.
 constexpr std::array launch_calls = {
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
@@ -62,62 +67,29 @@ constexpr std::array launch_calls = {
     CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
-};
-
-std::string advice(CUptiResult result) {
-  switch (static_cast<int>(result)) {
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return "GPU profiling is reserved to administrators here: load the nvidia module with "
-             "NVreg_RestrictProfilingToAdminUsers=0, run as root or with CAP_SYS_ADMIN";
-    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-      return "another profiler holds CUPTI in this process: switch torch.profiler or Nsight off for this run";
-    case CUPTI_ERROR_NOT_INITIALIZED:
-      return "the CUDA driver did not start: check that nvidia-smi lists a GPU";
-    case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:
-    case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
-      return "an older profiling interface is in use in this process, or this GPU is not supported by this CUPTI";
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
-      return "the virtual GPU's host does not allow profiling";
-    default:
-      return "check that CUPTI's version fits the driver (nvidia-smi shows the newest CUDA it can serve)";
-  }
-}
-
-// Counts of what a buffer held and could not be kept.
-struct Losses {
-  std::uint64_t unknown = 0, untimed = 0;
-  std::uint32_t unknown_kind = 0, untimed_kind = 0;
-};
-
-struct Writer {
-  ThreadLog& log;
-  Names& names;
-  const DecodedActivity& decoded;
-  Losses& losses;
-
-  std::uint32_t name() const { return decoded.name == nullptr ? 0 : names.intern(log, decoded.name); }
-  void operator()(const IgnoredActivity&) const {}
-  void operator()(const UnknownActivity& activity) const { ++losses.unknown, losses.unknown_kind = activity.kind; }
-  void operator()(const UntimedActivity& activity) const { ++losses.untimed, losses.untimed_kind = activity.kind; }
-  void operator()(trace::GpuMarkerRecord record) const {
-    record.domain_name_id = decoded.domain == nullptr ? 0 : names.intern(log, decoded.domain);
-    write_record(log, record.header.type, name(), record.header.time_ns, record);
-  }
-  template <typename Record>
-  void operator()(const Record& record) const {
-    write_record(log, record.header.type, name(), record.header.time_ns, record);
-  }
+    CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion,  // the heartbeat
 };
 
 }  // namespace
 
+CuptiSession::CuptiSession(std::unique_ptr<CuptiApi> api, CuptiTimes times) : api_(std::move(api)), times_(times) {}
+
 void CuptiSession::set_current(CuptiSession* session) { current.store(session, std::memory_order_release); }
 
-void CuptiSession::refused(const char* what, CUptiResult result) {
-  Recorder::instance().diagnose(DiagnosticCode::cupti_unavailable, 1,
+std::uint64_t CuptiSession::timestamp() const { return static_cast<std::uint64_t>(monotonic_ns() + ahead_ns_); }
+
+std::uint8_t* CuptiSession::request(std::size_t& size) {
+  std::uint8_t* buffer = buffers_.take(limited_);
+  size = buffer == nullptr ? 0 : CuptiBuffers::bytes;
+  return buffer;
+}
+
+void CuptiSession::refused(const char* what, CUptiResult result, DiagnosticCode code) {
+  const std::string versions = describe(versions_);
+  Recorder::instance().diagnose(code, 1,
                                 std::string("CUPTI refused ") + what + " (" + std::to_string(static_cast<int>(result)) +
-                                    ", " + api_->message(result) + "): " + advice(result));
+                                    ", " + api_->message(result) + (versions.empty() ? "" : "; " + versions) +
+                                    "): " + advice(result, versions_));
 }
 
 CuptiClock::Pair CuptiSession::read_pair() {
@@ -135,77 +107,171 @@ CuptiClock::Pair CuptiSession::read_pair() {
   return best;
 }
 
-bool CuptiSession::start() {
-  if (const CUptiResult result = api_->register_callbacks(buffer_requested, buffer_completed);
-      result != CUPTI_SUCCESS) {
-    refused("its activity buffers", result);
+CuptiClock CuptiSession::clock() {
+  if (own_clock_) return CuptiClock::ahead(ahead_ns_);
+  const CuptiClock::Pair now = read_pair();  // no lock of ours is held while CUPTI is called
+  const std::lock_guard lock(clock_mutex_);
+  return CuptiClock::between(std::exchange(last_pair_, now), now);
+}
+
+bool CuptiSession::start(bool flush_alone) {
+  flush_alone_ = flush_alone;
+  started_ns_ = monotonic_ns();
+  // What CUPTI's own clock reads: another profiler of the process that expects that one finds it.
+  ahead_ns_ = realtime_ns() - monotonic_ns();
+  std::uint32_t number = 0;
+  if (api_->get_version(number) == CUPTI_SUCCESS) versions_.cupti = number;
+  versions_.driver = api_->driver_version();
+  limited_ = versions_.cupti.value_or(0) >= trace::first_cupti_that_takes_no_for_an_answer;
+  if (versions_.cupti && *versions_.cupti < trace::oldest_cupti) {
+    Recorder::instance().diagnose(DiagnosticCode::cupti_unavailable, 1,
+                                  describe(versions_) +
+                                      " is too old, its records have another layout: put the CUPTI "
+                                      "of CUDA 11.0 or later first in LD_LIBRARY_PATH");
     return false;
   }
-  own_clock_ = api_->register_timestamp_callback(timestamp) == CUPTI_SUCCESS;  // CUPTI 11.6 and later
+  if (const CUptiResult result = api_->register_callbacks(buffer_requested, buffer_completed);
+      result != CUPTI_SUCCESS) {
+    refused("its activity buffers", result, DiagnosticCode::cupti_unavailable);
+    return false;
+  }
+  own_clock_ = api_->register_timestamp_callback(record::timestamp) == CUPTI_SUCCESS;  // CUPTI 11.6 and later
   if (!own_clock_) last_pair_ = read_pair();
   api_->use_system_thread_ids();  // older versions give the low half of pthread_self(): only the lanes' names suffer
-  std::size_t enabled_gpu_kinds = 0;
+  if (!enable()) return false;
+  api_->flush_period(static_cast<std::uint32_t>(times_.period.count()));
+  flusher_ = std::make_unique<CuptiFlusher>(
+      times_.period, [this] { tick(); }, [this] { last_flush(); });
+  return true;
+}
+
+bool CuptiSession::enable() {
   for (std::size_t i = 0; i < activity_kinds.size(); ++i) {
     const CUptiResult result = api_->enable(activity_kinds[i].kind);
-    if (result == CUPTI_SUCCESS) {
-      if (i < gpu_kinds) ++enabled_gpu_kinds;
-      continue;
-    }
-    refused(activity_kinds[i].name, result);
+    if (result == CUPTI_SUCCESS) continue;
+    refused(activity_kinds[i].name, result,
+            i == 0 ? DiagnosticCode::cupti_unavailable : DiagnosticCode::cupti_incomplete);
     if (i == 0) return false;  // the same reason would be told for each of the others
   }
   for (const CUpti_driver_api_trace_cbid call : launch_calls) {
     const CUptiResult result = api_->enable_driver_call(static_cast<CUpti_CallbackId>(call));
     if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_PARAMETER) continue;  // an older CUPTI
     if (result != CUPTI_SUCCESS) {
-      refused("the driver's launch calls", result);
+      refused("the driver's launch calls", result, DiagnosticCode::cupti_incomplete);
       break;
     }
   }
-  api_->flush_period(flush_period_ms);
-  return enabled_gpu_kinds > 0;
+  return true;
 }
 
-void CuptiSession::consume(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid_bytes) {
+void CuptiSession::count_dropped(CUcontext context, std::uint32_t stream) {
+  std::size_t dropped = 0;  // since the last question
+  if (api_->dropped_records(context, stream, dropped) != CUPTI_SUCCESS || dropped == 0) return;
+  dropped_.fetch_add(dropped, std::memory_order_relaxed);
+  Recorder::instance().count_dropped_cupti(dropped);
+  Recorder::instance().diagnose(DiagnosticCode::cupti_dropped, dropped, "CUPTI had no buffer space for these records");
+}
+
+void CuptiSession::complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid_bytes) {
   if (in_forked_child()) return;
-  std::size_t dropped = 0;
-  if (api_->dropped_records(context, stream, dropped) == CUPTI_SUCCESS && dropped != 0) {
-    Recorder::instance().count_dropped_cupti(dropped);
-    Recorder::instance().diagnose(DiagnosticCode::cupti_dropped, dropped,
-                                  "CUPTI had no buffer space for these records");
+  if (!buffers_.ours(buffer)) {
+    foreign_buffers_.fetch_add(1, std::memory_order_relaxed);
+    return;
   }
-  CuptiClock clock = CuptiClock::identity();
-  if (!own_clock_) {
-    const std::lock_guard lock(clock_mutex_);
-    const CuptiClock::Pair now = read_pair();
-    clock = CuptiClock::between(last_pair_, now);
-    last_pair_ = now;
-  }
-  Losses losses;
+  count_dropped(context, stream);
+  if (valid_bytes > 0) consume(buffer, std::min(valid_bytes, CuptiBuffers::bytes));
+  buffers_.give_back(buffer);
+}
+
+void CuptiSession::consume(std::uint8_t* buffer, std::size_t valid_bytes) {
+  const CuptiClock times = clock();
+  ReadBuffer found;
   {
     const Entry entry;
     if (!entry) return;
-    CUpti_Activity* activity = nullptr;
-    while (api_->next_record(buffer, valid_bytes, &activity) == CUPTI_SUCCESS) {
-      const DecodedActivity decoded = decode(*activity, clock);
-      std::visit(Writer{*entry, Recorder::instance().names(), decoded, losses}, decoded.record);
-    }
+    const Window window{started_ns_ - clock_tolerance_ns, monotonic_ns() + clock_tolerance_ns};
+    found = write_records(*api_, *entry, {buffer, valid_bytes}, times, window);
   }
-  if (losses.unknown != 0) {
-    Recorder::instance().diagnose(
-        DiagnosticCode::cupti_unknown_record, losses.unknown,
-        "records of a kind this build does not know, the last of kind " + std::to_string(losses.unknown_kind));
+  Recorder& recorder = Recorder::instance();
+  if (found.heartbeat_ns > beat_seen_ns_.load(std::memory_order_relaxed))
+    beat_seen_ns_.store(found.heartbeat_ns, std::memory_order_relaxed);
+  foreign_times_.fetch_add(found.other_clock, std::memory_order_relaxed);
+  if (found.result != CUPTI_ERROR_MAX_LIMIT_REACHED)
+    recorder.diagnose(DiagnosticCode::cupti_incomplete, 1,
+                      "a buffer could be read up to byte " + std::to_string(found.read_bytes) + " of " +
+                          std::to_string(valid_bytes) + " (" +
+                          (found.result == CUPTI_SUCCESS ? "a record is cut off" : api_->message(found.result)) +
+                          "): the records behind it are missing");
+  if (found.unknown != 0)
+    recorder.diagnose(DiagnosticCode::cupti_unknown_record, found.unknown,
+                      "records of a kind this build does not know, the last of kind " +
+                          std::to_string(found.unknown_kind) + "; " + describe(versions_));
+  if (found.whole_graphs != 0)
+    recorder.diagnose(DiagnosticCode::cupti_incomplete, found.whole_graphs,
+                      "CUDA graphs were recorded as a whole, without the kernels inside of them: something in this "
+                      "process asked CUPTI for that; switch it off");
+  if (found.untimed != 0) {
+    recorder.count_dropped_cupti(found.untimed);
+    recorder.diagnose(DiagnosticCode::cupti_dropped, found.untimed,
+                      "records without a start or an end (still running at the end, or CUPTI had no memory to time "
+                      "them), the last of kind " +
+                          std::to_string(found.untimed_kind));
   }
-  if (losses.untimed != 0) {
-    Recorder::instance().count_dropped_cupti(losses.untimed);
-    Recorder::instance().diagnose(
-        DiagnosticCode::cupti_dropped, losses.untimed,
-        "records to which CUPTI gave no times, the last of kind " + std::to_string(losses.untimed_kind));
+}
+
+// The call is CUPTI's to record; our own part is when it was made.
+bool CuptiSession::beat() {
+  const std::int64_t now_ns = monotonic_ns();
+  if (!api_->driver_version()) return false;
+  beat_sent_ns_.store(now_ns, std::memory_order_relaxed);
+  return true;
+}
+
+void CuptiSession::tick() {
+  if (in_forked_child()) return;
+  beat();
+  if (flush_alone_) return;
+  // Silent for long: another profiler has CUPTI now, and may detach it while we ask.
+  const std::int64_t seen_ns = beat_seen_ns_.load(std::memory_order_relaxed);
+  const std::int64_t silent_ns = beats_until_silent * std::chrono::nanoseconds(times_.period).count();
+  if (seen_ns == 0 || monotonic_ns() - seen_ns < silent_ns) api_->flush_all(0);
+}
+
+void CuptiSession::last_flush() {
+  if (in_forked_child()) return;
+  Recorder& recorder = Recorder::instance();
+  beat();
+  const CUptiResult result = api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (result != CUPTI_SUCCESS)
+    refused("to hand over what it still held at the end", result, DiagnosticCode::cupti_incomplete);
+  count_dropped(nullptr, 0);  // of what no buffer could be had for
+  const std::int64_t sent_ns = beat_sent_ns_, seen_ns = beat_seen_ns_;
+  if (seen_ns != 0 && seen_ns + beat_tolerance_ns < sent_ns && dropped_ == 0)
+    recorder.diagnose(DiagnosticCode::cupti_incomplete, 1,
+                      "CUPTI's records stopped coming " + std::to_string((seen_ns - started_ns_) / second_ns) +
+                          " s after the start, " + std::to_string((sent_ns - seen_ns) / second_ns) +
+                          " s before the end: another profiler in this process took CUPTI over or switched it off "
+                          "(torch.profiler does both); switch it off for this run");
+  if (foreign_buffers_ != 0)
+    recorder.diagnose(DiagnosticCode::cupti_incomplete, foreign_buffers_,
+                      "another profiler in this process used CUPTI before: buffers of its came here and were left "
+                      "alone; its records may be incomplete, switch it off for this run");
+  if (foreign_times_ != 0) {
+    recorder.count_dropped_cupti(foreign_times_);
+    recorder.diagnose(DiagnosticCode::cupti_dropped, foreign_times_,
+                      "records whose times are of another clock: another profiler in this process gave CUPTI one "
+                      "(torch.profiler does); switch it off for this run");
   }
 }
 
 void CuptiSession::flush() {
-  if (!in_forked_child()) api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (in_forked_child() || flusher_ == nullptr) return;
+  if (!flusher_->runs()) return last_flush();  // no thread could be had
+  if (flusher_->finish(times_.end)) return;
+  Recorder::instance().diagnose(DiagnosticCode::cupti_incomplete, 1,
+                                "CUPTI did not answer within " + std::to_string(times_.end.count() / 1000) +
+                                    " s as the process ended: what it still held is missing; a driver that hangs is "
+                                    "the usual reason (see the kernel's log, dmesg)");
 }
 
 }  // namespace ddpprof::record

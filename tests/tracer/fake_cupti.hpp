@@ -1,0 +1,154 @@
+// A CUPTI of the tests' making behind the session's interface: it answers as told, and hands over what it was given.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tracer/record/clock.hpp"
+#include "tracer/record/cupti_api.hpp"
+
+namespace ddpprof::record {
+
+class FakeCupti final : public CuptiApi {
+ public:
+  CUptiResult get_version(std::uint32_t& number) override { return number = version, version_result; }
+  CUptiResult get_timestamp(std::uint64_t& timestamp_ns) override {
+    timestamp_ns = static_cast<std::uint64_t>(monotonic_ns()) + clock_ahead_ns;
+    return CUPTI_SUCCESS;
+  }
+  CUptiResult register_callbacks(CUpti_BuffersCallbackRequestFunc request,
+                                 CUpti_BuffersCallbackCompleteFunc complete) override {
+    requested_ = request, completed_ = complete;
+    return callbacks_result;
+  }
+  CUptiResult register_timestamp_callback(CUpti_TimestampCallbackFunc function) override {
+    if (timestamp_result == CUPTI_SUCCESS) timestamp_ = function;
+    return timestamp_result;
+  }
+  CUptiResult use_system_thread_ids() override { return CUPTI_SUCCESS; }
+  CUptiResult enable(CUpti_ActivityKind kind) override {
+    const auto refused = refusals.find(kind);
+    if (refused != refusals.end()) return refused->second;
+    if (enable_result == CUPTI_SUCCESS) enabled.insert(kind);
+    return enable_result;
+  }
+  CUptiResult enable_driver_call(CUpti_CallbackId cbid) override { return driver_calls.insert(cbid), driver_result; }
+  CUptiResult flush_all(std::uint32_t flag) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++(flag == 0 ? plain_flushes_ : forced_flushes_);
+    }
+    if (before_flush) before_flush();
+    deliver();
+    return flush_result;
+  }
+  CUptiResult flush_period(std::uint32_t milliseconds) override { return period_ms = milliseconds, CUPTI_SUCCESS; }
+  // As CUPTI's: from one record to the next, a null record asks for the first.
+  CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) override {
+    std::size_t next = 0;
+    if (*record != nullptr) {
+      const auto at = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(*record) - buffer);
+      next = at + size_at_.at(at);
+    }
+    if (next < valid_bytes && size_at_.contains(next))
+      return *record = reinterpret_cast<CUpti_Activity*>(buffer + next), CUPTI_SUCCESS;
+    return end_of_buffer;
+  }
+  // A count for each queue, 0 again once it was asked for.
+  CUptiResult dropped_records(CUcontext queue, std::uint32_t stream, std::size_t& count) override {
+    count = std::exchange(dropped[{queue, stream}], 0);
+    return CUPTI_SUCCESS;
+  }
+  std::string message(CUptiResult result) override { return "fake message " + std::to_string(result); }
+  // The driver's call, recorded while it is enabled.
+  std::optional<int> driver_version() override {
+    if (driver != 0 && driver_calls.contains(CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) && records_calls) {
+      CUpti_ActivityAPI call{};
+      call.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+      call.cbid = CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion;
+      call.start = call.end = now();
+      append(call);
+    }
+    return driver == 0 ? std::nullopt : std::optional(driver);
+  }
+
+  // CUPTI's time as its records have it.
+  std::uint64_t now() const {
+    return timestamp_ != nullptr ? timestamp_() : static_cast<std::uint64_t>(monotonic_ns()) + clock_ahead_ns;
+  }
+  template <typename Activity>
+  void append(const Activity& activity) {
+    const std::lock_guard lock(mutex_);
+    pending_.append(reinterpret_cast<const char*>(&activity), sizeof activity);
+    sizes_.push_back(sizeof activity);
+  }
+  // Hands over what was appended, `cut` bytes less.
+  void deliver(std::size_t cut = 0) {
+    if (requested_ == nullptr) return;
+    std::string bytes;
+    {
+      const std::lock_guard lock(mutex_);
+      bytes = std::exchange(pending_, {});
+      size_at_.clear();
+      std::size_t at = 0;
+      for (const std::size_t size : std::exchange(sizes_, {})) size_at_[at] = size, at += size;
+    }
+    std::uint8_t* buffer = nullptr;
+    std::size_t size = 0, most = 0;
+    requested_(&buffer, &size, &most);
+    if (buffer == nullptr || size < bytes.size()) {
+      dropped[{nullptr, 0}] += size_at_.size();
+      return;
+    }
+    std::memcpy(buffer, bytes.data(), bytes.size());
+    completed_(context, 0, buffer, size, bytes.size() - cut);
+  }
+  // Another profiler of the process registers its callbacks: ours are forgotten.
+  void taken_over_by(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+    requested_ = request, completed_ = complete;
+  }
+  CUpti_BuffersCallbackRequestFunc requested() const { return requested_; }
+  CUpti_BuffersCallbackCompleteFunc completed() const { return completed_; }
+  int plain_flushes() {
+    const std::lock_guard lock(mutex_);
+    return plain_flushes_;
+  }
+  int forced_flushes() {
+    const std::lock_guard lock(mutex_);
+    return forced_flushes_;
+  }
+
+  std::uint32_t version = 130001;
+  int driver = 13000;  // 0: none
+  bool records_calls = true;
+  CUptiResult version_result = CUPTI_SUCCESS, callbacks_result = CUPTI_SUCCESS, timestamp_result = CUPTI_SUCCESS,
+              enable_result = CUPTI_SUCCESS, driver_result = CUPTI_SUCCESS, flush_result = CUPTI_SUCCESS,
+              end_of_buffer = CUPTI_ERROR_MAX_LIMIT_REACHED;
+  std::map<CUpti_ActivityKind, CUptiResult> refusals;
+  std::uint64_t clock_ahead_ns = 0;
+  std::map<std::pair<CUcontext, std::uint32_t>, std::size_t> dropped;
+  CUcontext context = nullptr;  // that buffers are said to belong to
+  std::function<void()> before_flush;
+  std::set<CUpti_ActivityKind> enabled;
+  std::set<CUpti_CallbackId> driver_calls;
+  std::uint32_t period_ms = 0;
+  CUpti_TimestampCallbackFunc timestamp_ = nullptr;
+
+ private:
+  CUpti_BuffersCallbackRequestFunc requested_ = nullptr;
+  CUpti_BuffersCallbackCompleteFunc completed_ = nullptr;
+  std::mutex mutex_;
+  int plain_flushes_ = 0, forced_flushes_ = 0;
+  std::string pending_;
+  std::vector<std::size_t> sizes_;
+  std::unordered_map<std::size_t, std::size_t> size_at_;  // of the buffer that is out
+};
+
+}  // namespace ddpprof::record
