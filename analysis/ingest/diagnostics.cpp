@@ -38,6 +38,9 @@ Text text_of(trace::DiagnosticCode code) {
     case payload_refused:
       return {Severity::warning, "payload_refused", "NVTX payloads were too large or of an unknown schema",
               "the ranges are kept, their payloads are not"};
+    case cupti_incomplete:
+      return {Severity::warning, "cupti_incomplete", "some GPU activity is missing",
+              "GPU times are too low where it is missing; measure again once the reason is gone"};
     case forked:
       return {Severity::info, "forked", "the process forked; the child has its own shard", "nothing"};
   }
@@ -48,6 +51,11 @@ Text text_of(trace::DiagnosticCode code) {
 const char* to_text(Severity severity) {
   return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "info";
 }
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+// CUPTI hands over once a second, and no kernel of a training lasts for seconds.
+constexpr std::int64_t silence_ns = 5 * second_ns;
+constexpr std::int64_t least_steps_without = 3;  // a last step may be empty, or end before its kernels began
 
 }  // namespace
 
@@ -140,6 +148,7 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
   if (trace.info.dropped_cupti_records > cupti_detailed)
     add_known(trace::DiagnosticCode::cupti_dropped, trace.info.dropped_cupti_records - cupti_detailed);
 
+  add_gpu(rank, trace);
   if (trace.unmatched_ends + trace.unended > 0)
     add(rank, trace.info.closed ? warning : info, "unbalanced_ranges", trace.unmatched_ends + trace.unended,
         fmt::format("{} ranges end without a start, {} start without an end", trace.unmatched_ends, trace.unended),
@@ -158,6 +167,31 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
   if (trace.open_steps > 0)
     add(rank, trace.info.closed ? warning : info, "steps_incomplete", trace.open_steps,
         "steps that began and never ended are not counted", "see why the process ended early");
+}
+
+void Diagnostics::add_gpu(std::optional<std::int64_t> rank, const ShardTrace& trace) {
+  if (trace.graph_collectives > 0)
+    add(rank, Severity::info, "graph_collectives", trace.graph_collectives,
+        "NCCL kernels of replayed CUDA graphs: a replay has no launch of its own, they belong to no collective",
+        "they count as communication; to see single collectives, measure without CUDA graphs");
+  if (trace.gpu.last_ns < trace.gpu.first_ns) return;
+  const std::int64_t silent_ns = trace.events.last_ns - trace.gpu.last_ns;
+  if (!trace.info.closed)
+    add(rank, Severity::warning, "gpu_tail_lost", 1,
+        fmt::format("the process ended without a last word of CUPTI's, which hands over once a second: the last GPU "
+                    "activity is of {:.3g} s before the last event, what came later is missing",
+                    static_cast<double>(std::max<std::int64_t>(silent_ns, 0)) / static_cast<double>(second_ns)),
+        "compare only steps before that; let the process end in order, not by _exit, abort or a signal");
+  if (!trace.info.closed && silent_ns < silence_ns) return;
+  const auto without = std::count_if(trace.steps.begin(), trace.steps.end(),
+                                     [&](const StepFact& step) { return step.time.start_ns > trace.gpu.last_ns; });
+  if (without >= least_steps_without && without < static_cast<std::int64_t>(trace.steps.size()))
+    add(rank, Severity::error, "gpu_stopped", without,
+        fmt::format("the last {} of {} steps have no GPU activity, though the earlier ones have: recording it stopped "
+                    "while the training went on",
+                    without, trace.steps.size()),
+        "another profiler in the process (torch.profiler) takes CUPTI's records for itself: switch it off for this "
+        "run; the times of these steps are not their GPU's");
 }
 
 void Diagnostics::add_unmatched(const UnmatchedCollectives& unmatched) {

@@ -25,6 +25,8 @@ class Diagnostics {
   std::vector<store::DiagnosticRow> rows(std::int64_t measurement_id) const;  // in the order they were added
 
  private:
+  void add_gpu(std::optional<std::int64_t> rank, const ShardTrace&);  // what is missing of its GPU
+
   std::vector<store::DiagnosticRow> rows_;
 };
 

@@ -326,8 +326,10 @@ void EventReader::on_kernel(const trace::KernelRecord& record) {
   // ncclKernel_* before NCCL 2.19, ncclDevKernel_* since.
   const bool nccl = name.find("nccl") != std::string_view::npos;
   const Interval time{record.header.time_ns, record.end_ns};
+  trace_.gpu.add(time.start_ns);
+  trace_.gpu.add(time.end_ns);
   if (nccl)
-    trace_.nccl_kernels.push_back({time, record.correlation_id});
+    trace_.nccl_kernels.push_back({time, record.correlation_id, record.graph_node_id != 0});
   else
     trace_.compute_kernels.push_back(time);
   if (sink_) sink_->kernel(record, name);
@@ -335,6 +337,8 @@ void EventReader::on_kernel(const trace::KernelRecord& record) {
 
 void EventReader::on_copy(const trace::CopyRecord& record) {
   if (!sound_interval(record.header.time_ns, record.end_ns)) return;
+  trace_.gpu.add(record.header.time_ns);
+  trace_.gpu.add(record.end_ns);
   constexpr std::uint32_t peer_to_peer = 10;  // CUPTI_ACTIVITY_MEMCPY_KIND_PTOP
   if (record.kind == peer_to_peer) trace_.peer_copies.push_back({record.header.time_ns, record.end_ns});
   if (sink_) sink_->copy(record);

@@ -129,8 +129,7 @@ class Load {
       diagnostics_.add(shard.rank, Severity::error, "gpu_not_measured", static_cast<std::int64_t>(trace.steps.size()),
                        "steps on a GPU without one recorded kernel: NCCL's communication, compute and their overlap "
                        "were not measured; their columns hold the host's launch times, or 0",
-                       "see cupti_unavailable and 'ddpprof doctor'; where profiling is reserved to administrators, "
-                       "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0");
+                       "see cupti_unavailable and 'ddpprof doctor'");
     std::int64_t diverged = 0;
     for (StepSummary& step : shard.summary.steps)
       if (step.row.loss && !std::isfinite(*step.row.loss)) {

@@ -17,6 +17,11 @@ void place_nccl_kernels(ShardTrace& trace) {
   const auto by_correlation = [](const ApiFact& a, const ApiFact& b) { return a.correlation < b.correlation; };
   std::stable_sort(trace.api_calls.begin(), trace.api_calls.end(), by_correlation);
   for (const NcclKernelFact& kernel : trace.nccl_kernels) {
+    // The marks were made once, when the graph was captured: the last one before a launch says nothing of it.
+    if (kernel.in_graph) {
+      ++trace.graph_collectives;
+      continue;
+    }
     const auto call = std::lower_bound(trace.api_calls.begin(), trace.api_calls.end(), ApiFact{kernel.correlation, 0},
                                        by_correlation);
     if (call == trace.api_calls.end() || call->correlation != kernel.correlation) continue;

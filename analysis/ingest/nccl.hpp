@@ -7,7 +7,8 @@ namespace ddpprof::ingest {
 
 // A kernel's name says nothing about which collective it is. Its correlation id leads to the call that launched it, and
 // the last `collective_launch` before that call is its collective. A collective that has a start from its backend's
-// thread is left as it is; kernels without a recorded call, or before the first launch, are not placed.
+// thread is left as it is; kernels without a recorded call, before the first launch, or in a
+// launched CUDA graph are not placed.
 void place_nccl_kernels(ShardTrace&);
 
 }  // namespace ddpprof::ingest

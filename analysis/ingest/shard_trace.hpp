@@ -76,6 +76,7 @@ struct CollectiveFact {
 struct NcclKernelFact {
   Interval time;
   std::uint32_t correlation = 0;
+  bool in_graph = false;  // of a launched CUDA graph
 };
 struct ApiFact {
   std::uint32_t correlation = 0;
@@ -97,6 +98,7 @@ struct ShardTrace {
   store::ShardTally tally;
   std::vector<StepFact> steps;              // ended ones, by start
   store::EventSpan events;                  // of every sound time
+  store::EventSpan gpu;                     // of kernels and copies
   std::int64_t open_steps = 0;              // begun, never ended
   std::vector<PhaseFact> phases;            // by start
   std::vector<GradFact> grads;              // by time
@@ -116,7 +118,8 @@ struct ShardTrace {
   std::int64_t impossible_times = 0;      // events before 0 or 9 years after boot, or ending before they start
   std::int64_t repeated_collectives = 0;  // records of a (communicator, sequence) seen before; the last one is kept
   std::int64_t gpu_markers = 0, correlations = 0, overheads = 0;  // read, and kept nowhere
-  std::int64_t bad_vocabulary = 0;  // ranges and marks of ours whose payload could not be read
+  std::int64_t graph_collectives = 0;  // NCCL's kernels in launched CUDA graphs: no collective is theirs
+  std::int64_t bad_vocabulary = 0;     // ranges and marks of ours whose payload could not be read
 };
 
 // Receives every event of a shard as it is read, names resolved. Views are valid during the call only.

@@ -70,6 +70,10 @@ constexpr std::array launch_calls = {
     CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion,  // the heartbeat
 };
 
+std::string seconds(std::int64_t ns) {
+  return std::to_string(ns / second_ns) + "." + std::to_string(ns % second_ns * 10 / second_ns);
+}
+
 }  // namespace
 
 CuptiSession::CuptiSession(std::unique_ptr<CuptiApi> api, CuptiTimes times) : api_(std::move(api)), times_(times) {}
@@ -248,8 +252,8 @@ void CuptiSession::last_flush() {
   const std::int64_t sent_ns = beat_sent_ns_, seen_ns = beat_seen_ns_;
   if (seen_ns != 0 && seen_ns + beat_tolerance_ns < sent_ns && dropped_ == 0)
     recorder.diagnose(DiagnosticCode::cupti_incomplete, 1,
-                      "CUPTI's records stopped coming " + std::to_string((seen_ns - started_ns_) / second_ns) +
-                          " s after the start, " + std::to_string((sent_ns - seen_ns) / second_ns) +
+                      "CUPTI's records stopped coming " + seconds(seen_ns - started_ns_) + " s after the start, " +
+                          seconds(sent_ns - seen_ns) +
                           " s before the end: another profiler in this process took CUPTI over or switched it off "
                           "(torch.profiler does both); switch it off for this run");
   if (foreign_buffers_ != 0)

@@ -31,6 +31,7 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
     shard.diagnostics = std::move(process.recorded.diagnostics);
     shard.unmatched_ends = process.recorded.unmatched_ends;
     shard.unended = process.recorded.unended;
+    shard.gpu = process.recorded.gpu;
     shard.impossible_times = process.recorded.impossible_times;
     if (process.steps_by_repetition)
       result.notes.push_back({ingest::Severity::info, "steps_by_repetition",

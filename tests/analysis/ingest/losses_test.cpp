@@ -42,6 +42,82 @@ TEST_F(Ingest, AGpuWithoutOneKernelIsAnError) {
   EXPECT_THAT(codes(), ElementsAre("error gpu_not_measured 1"));  // the earlier one: a CPU has no kernels
 }
 
+// Captured once, with a mark, and replayed in two steps: each replay's kernels are communication of their step, and
+// none is the captured collective's, which ran once, before.
+TEST_F(Ingest, CollectivesInReplayedGraphsAreNoneOfTheCapturedOnes) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 1000);
+  t.launch(0, 0, 40, 1100);
+  t.api(7, 1110, 1112);
+  t.kernel("ncclDevKernel_AllReduce", 1200, 1300, 7);
+  t.pop(2000);
+  t.launch(1, 0, 40, 2100);  // while the graph is captured: nothing runs
+  for (const std::int64_t start_ns : {3000, 4000}) {
+    t.begin_step(start_ns / 1000, start_ns);
+    t.api(8, start_ns + 10, start_ns + 20);  // cudaGraphLaunch
+    t.kernel("gemm", start_ns + 50, start_ns + 200, 8, 11);
+    t.kernel("ncclDevKernel_AllReduce", start_ns + 100, start_ns + 400, 8, 12);
+    t.pop(start_ns + 900);
+  }
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT communication_ns, overlapped_ns FROM step ORDER BY step"),
+              ElementsAre("100|0", "300|100", "300|100"));
+  EXPECT_THAT(rows("SELECT sequence, start_ns, end_ns FROM collective WHERE start_ns IS NOT NULL ORDER BY 1"),
+              ElementsAre("0|1200|1300"));
+  EXPECT_THAT(codes(), testing::Contains("info graph_collectives 2"));
+}
+
+// A killed process: CUPTI still held 0.4 s of work.
+TEST_F(Ingest, AKilledProcesssMissingGpuActivityIsTold) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 1'000'000'000);
+  t.kernel("gemm", 1'100'000'000, 1'500'000'000);
+  t.pop(1'900'000'000);
+  load({&t}, ddp(1));
+  EXPECT_THAT(codes(), IsEmpty());
+  t.shard.header.closed = false;
+  load({&t}, ddp(1));
+  EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1", "warning gpu_tail_lost 1"));
+  EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'gpu_tail_lost'")[0],
+              ::testing::HasSubstr("of 0.4 s before the last event"));
+  TrainingShard host_only(0, 1);
+  host_only.shard.header.closed = false;
+  host_only.begin_step(0, 100);
+  host_only.pop(200);
+  database.sql().exec("DELETE FROM diagnostic");
+  load({&host_only}, ddp(1));
+  EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1"));
+}
+
+TEST_F(Ingest, AGpuThatFallsSilentWhileStepsGoOnIsAnError) {
+  for (const int with : {2, 3, 6}) {
+    TrainingShard t(0, 1);
+    for (int step = 0; step < 6; ++step) {
+      t.begin_step(step, 1000 * (step + 1));
+      if (step < with) t.kernel("gemm", 1000 * (step + 1) + 100, 1000 * (step + 1) + 400);
+      t.pop(1000 * (step + 1) + 900);
+    }
+    database.sql().exec("DELETE FROM diagnostic");
+    load({&t}, ddp(1));
+    if (with == 6) {
+      EXPECT_THAT(codes(), IsEmpty());
+    } else {
+      EXPECT_THAT(codes(), ElementsAre("error gpu_stopped " + std::to_string(6 - with)));
+    }
+  }
+}
+
+// What the tracer tells of CUPTI keeps its reason.
+TEST_F(Ingest, WhatCuptiLeftOutIsAWarningWithTheReason) {
+  TrainingShard t(0, 1);
+  t.begin_step(0, 100);
+  t.pop(200);
+  add_diagnostic(t, trace::DiagnosticCode::cupti_incomplete, 1, "CUPTI refused markers (27)");
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT severity || ' ' || message FROM diagnostic"),
+              ElementsAre("warning some GPU activity is missing: CUPTI refused markers (27)"));
+}
+
 // Gloo on a GPU: 300-500 in flight as the backend's thread timed it; NCCL's kernel 450-600; compute 200-400.
 // Communication 300-600 = 300, of it in 300-400 while computing. The backward ended on the host at 480: Gloo's end was
 // late and is cut to it, NCCL's is not.

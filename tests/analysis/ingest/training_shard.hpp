@@ -104,9 +104,11 @@ class TrainingShard {
     launch(sequence, bucket, bytes, launch_ns);
     flight(sequence, bucket, bytes, start_ns, end_ns);
   }
-  void kernel(std::string_view name, std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation = 0) {
+  void kernel(std::string_view name, std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation = 0,
+              std::uint64_t graph_node = 0) {
     trace::KernelRecord record{};
     record.correlation_id = correlation;
+    record.graph_node_id = graph_node;
     record.header.name_id = shard.text(name);
     record.header.time_ns = start_ns;
     record.end_ns = end_ns;
