@@ -1,0 +1,167 @@
+// The whole way of a GPU's records in a process of its own: a driver that injects the tracer, a CUPTI that it opens, a
+// shard, the database, the report. Driver and CUPTI are fakes (tests/tracer/fake_gpu); all else is what users run.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "tests/tracer/run_program.hpp"
+
+namespace ddpprof::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class GpuProcess : public testing::Test {
+ protected:
+  // Records the fake training in `mode`; the database is there afterwards.
+  void record(const std::string& mode, Environment environment = {}, const std::string& cupti = FAKE_CUPTI_FOLDER) {
+    environment["LD_LIBRARY_PATH"] = cupti + ":" + FAKE_DRIVER_FOLDER;
+    database_ = folder_.path() / "job.db";
+    outcome_ = run_program(DDPPROF_PROGRAM, {"record", "--overwrite", "--out", database_, "--", FAKE_GPU_PROGRAM, mode},
+                           environment);
+    ASSERT_TRUE(std::filesystem::exists(database_)) << outcome_.err;
+  }
+  std::int64_t count(const std::string& sql) {
+    SQLite::Database database(database_);
+    return database.execAndGet(sql).getInt64();
+  }
+  std::int64_t kernels() { return count("SELECT count(*) FROM kernel"); }
+  std::map<std::string, std::string> told() {  // by code
+    SQLite::Database database(database_);
+    SQLite::Statement query(database, "SELECT code, message || ' -> ' || advice FROM diagnostic");
+    std::map<std::string, std::string> out;
+    while (query.executeStep()) out[query.getColumn(0).getString()] += query.getColumn(1).getString() + "\n";
+    return out;
+  }
+  int exit_code() const { return WIFEXITED(outcome_.status) ? WEXITSTATUS(outcome_.status) : -1; }
+  // What the host recorded is there whatever becomes of the GPU's part, and so is the job.
+  void expect_unaffected(std::int64_t steps = 5) {
+    EXPECT_EQ(exit_code(), 0) << outcome_.err;
+    EXPECT_EQ(outcome_.out, "the job ends\n");
+    EXPECT_EQ(count("SELECT count(*) FROM step"), steps);
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path database_;
+  Outcome outcome_;
+};
+
+TEST_F(GpuProcess, EveryKernelComesThroughToTheReport) {
+  record("");
+  expect_unaffected();
+  EXPECT_EQ(kernels(), 50);
+  EXPECT_EQ(count("SELECT count(*) FROM api_call"), 50);  // and none of the tracer's own
+  EXPECT_EQ(count("SELECT count(*) FROM kernel k JOIN api_call a USING (correlation) WHERE k.start_ns >= a.start_ns"),
+            50);
+  EXPECT_EQ(count("SELECT count(*) FROM kernel k JOIN range r ON k.start_ns BETWEEN r.start_ns AND r.end_ns"), 50)
+      << "one clock on the host and the GPU";
+  EXPECT_EQ(told().count("cupti_unavailable") + told().count("cupti_incomplete") + told().count("cupti_dropped"), 0u);
+  const Outcome report = run_program(DDPPROF_PROGRAM, {"report", database_}, {});
+  EXPECT_TRUE(report.exited_well()) << report.err;
+}
+
+TEST_F(GpuProcess, SeveralDevicesAndContextsStayApart) {
+  record("devices");
+  expect_unaffected();
+  EXPECT_EQ(kernels(), 50);
+  EXPECT_EQ(count("SELECT count(DISTINCT device) FROM kernel"), 2);
+  EXPECT_EQ(count("SELECT count(*) FROM kernel WHERE device = 1"), 25);
+}
+
+TEST_F(GpuProcess, AGraphsKernelsBelongToItsLaunchAndStep) {
+  record("graph");
+  expect_unaffected();
+  EXPECT_EQ(kernels(), 60);
+  // Both kernels of a graph bear the launch's number.
+  EXPECT_EQ(count("SELECT count(*) FROM (SELECT correlation FROM kernel GROUP BY 1 HAVING count(*) = 2)"), 5);
+  EXPECT_EQ(count("SELECT count(*) FROM step WHERE communication_ns > 0"), 5);
+  EXPECT_EQ(count("SELECT count(*) FROM api_call WHERE cbid = 311"), 5);
+}
+
+TEST_F(GpuProcess, RecordsOfALaterCuptiAreReadWhereTheyAreAlike) {
+  record("", {{"FAKE_CUPTI_GROWS", "40"}, {"FAKE_CUPTI_VERSION", "140200"}});
+  expect_unaffected();
+  EXPECT_EQ(kernels(), 50);
+  EXPECT_FALSE(told().contains("cupti_incomplete"));
+}
+
+TEST_F(GpuProcess, AnOlderCuptiLacksFunctionsAndRecords) {
+  record("", {{"FAKE_CUPTI_VERSION", "13"}, {"FAKE_DRIVER_VERSION", "11000"}}, OLD_CUPTI_FOLDER);
+  expect_unaffected();
+  EXPECT_EQ(kernels(), 50);
+  EXPECT_EQ(count("SELECT count(*) FROM kernel k JOIN range r ON k.start_ns BETWEEN r.start_ns AND r.end_ns"), 50)
+      << "without a timestamp callback the clocks are mapped";
+}
+
+TEST_F(GpuProcess, WhatCuptiRefusesIsToldWithTheWayOut) {
+  const std::tuple<std::string, std::string, std::string> cases[] = {{"39", "13000", "another profiler holds CUPTI"},
+                                                                     {"35", "13000", "administrators"},
+                                                                     {"40", "13000", "hypervisor"},
+                                                                     {"15", "12020", "driver is older than this CUPTI"},
+                                                                     {"43", "13000", "-mig 0"}};
+  for (const auto& [code, driver, words] : cases) {
+    record("", {{"FAKE_CUPTI_REFUSES", code}, {"FAKE_DRIVER_VERSION", driver}});
+    expect_unaffected();
+    EXPECT_EQ(kernels(), 0);
+    EXPECT_THAT(told()["cupti_unavailable"], AllOf(HasSubstr("FAKE_ERROR_" + code), HasSubstr(words)));
+  }
+}
+
+TEST_F(GpuProcess, ALibraryThatIsNoCuptiIsNamed) {
+  record("", {}, NO_CUPTI_FOLDER);
+  expect_unaffected();
+  // Another CUPTI may be installed; without one, what was found is said.
+  if (told().contains("cupti_unavailable")) {
+    EXPECT_THAT(told()["cupti_unavailable"], HasSubstr("libcupti.so.13 has no function cuptiActivity"));
+  }
+}
+
+TEST_F(GpuProcess, AProfilerInTheJobIsToldAndItsStepsToo) {
+  record("profiler");
+  EXPECT_EQ(exit_code(), 0) << outcome_.err;
+  EXPECT_EQ(outcome_.out, "the job ends\n");
+  EXPECT_EQ(kernels(), 50);  // of the first five steps
+  EXPECT_THAT(told()["cupti_incomplete"], AllOf(HasSubstr("records stopped coming"), HasSubstr("torch.profiler")));
+  EXPECT_EQ(count("SELECT count(*) FROM step"), 5);
+  EXPECT_EQ(count("SELECT count FROM diagnostic WHERE code = 'steps_without_work'"), 8);
+}
+
+TEST_F(GpuProcess, QuickExitFlushes) {
+  record("quick_exit");
+  EXPECT_EQ(exit_code(), 0);
+  EXPECT_EQ(kernels(), 50);
+}
+
+// The first five steps' kernels were handed over a second later; what came just before the end is lost, and told.
+TEST_F(GpuProcess, AnEndWithoutAFlushLosesOnlyTheLastSecond) {
+  for (const std::string mode : {"_exit", "abort", "kill"}) {
+    record(mode);
+    EXPECT_GE(kernels(), 50) << mode;
+    EXPECT_LE(kernels(), 100) << mode;
+    EXPECT_EQ(count("SELECT count(*) FROM range WHERE kind = 0"), 10) << mode << ": the host's are all there";
+    EXPECT_TRUE(told().contains("unclosed_shard")) << mode;
+    EXPECT_THAT(told()["gpu_tail_lost"], HasSubstr("once a second")) << mode;
+  }
+}
+
+TEST_F(GpuProcess, ACuptiThatHangsEndsWithTheJob) {
+  record("", {{"FAKE_CUPTI_HANGS", "1"}});
+  expect_unaffected();
+  EXPECT_THAT(told()["cupti_incomplete"], HasSubstr("did not answer within 10 s"));
+}
+
+TEST_F(GpuProcess, AMillionKernelsNoneLost) {
+  record("million");
+  EXPECT_EQ(exit_code(), 0) << outcome_.err;
+  EXPECT_EQ(kernels(), 1'000'000);
+  EXPECT_FALSE(told().contains("cupti_dropped"));
+  EXPECT_FALSE(told().contains("shard_full"));
+}
+
+}  // namespace
+}  // namespace ddpprof::test

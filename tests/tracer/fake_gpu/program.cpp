@@ -1,0 +1,102 @@
+// A training that uses a GPU, on the fake driver: steps in NVTX ranges, kernels in each, and an end of one's choice.
+#include <cupti.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <nvtx3/nvToolsExt.h>
+#include "tests/tracer/fake_gpu/driver.hpp"
+
+namespace {
+
+constexpr int kernels_a_step = 10;
+constexpr std::uint32_t cuda_launch_kernel = 211, cuda_graph_launch = 311;  // CUPTI_RUNTIME_TRACE_CBID_…
+
+decltype(fakeDriverLaunch)* launch_on_driver = nullptr;
+std::uint32_t correlation = 0;
+
+void launch(const char* name, std::uint32_t device = 0, std::uint32_t context = 1, std::uint32_t stream = 7) {
+  const ddpprof::test::Launch launch{name, device, context, stream, ++correlation, 0, cuda_launch_kernel};
+  launch_on_driver(&launch);
+}
+
+// Two kernels of one launch, told apart by their nodes only.
+void launch_graph() {
+  ++correlation;
+  const std::array<ddpprof::test::Launch, 2> nodes = {
+      {{"gemm", 0, 1, 7, correlation, 101, cuda_graph_launch},
+       {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", 0, 1, 8, correlation, 102, 0}}};
+  for (const auto& node : nodes) launch_on_driver(&node);
+}
+
+void step(int number, const std::string& mode, useconds_t lasts_us = 2000) {
+  nvtxRangePushA(("step " + std::to_string(number)).c_str());
+  for (int k = 0; k < kernels_a_step; ++k) {
+    if (mode == "devices")
+      launch("gemm", static_cast<std::uint32_t>(k % 2), static_cast<std::uint32_t>(1 + k % 3));
+    else
+      launch("gemm");
+  }
+  if (mode == "graph") launch_graph();
+  usleep(lasts_us);
+  nvtxRangePop();
+}
+
+// As torch.profiler does: callbacks of its own, the kinds it wants, and in the end all kinds off.
+std::uint8_t profilers_buffer[1 << 20];
+void profiler_request(std::uint8_t** buffer, std::size_t* size, std::size_t*) {
+  *buffer = profilers_buffer, *size = sizeof profilers_buffer;
+}
+void profiler_complete(CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {}
+bool profile_some_steps() {
+  void* cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (cupti == nullptr) return false;
+  const auto find = [&]<typename Function>(Function*, const char* name) {
+    return reinterpret_cast<Function*>(dlsym(cupti, name));
+  };
+  find(cuptiActivityRegisterCallbacks, "cuptiActivityRegisterCallbacks")(profiler_request, profiler_complete);
+  find(cuptiActivityEnable, "cuptiActivityEnable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  for (int i = 100; i < 103; ++i) step(i, "");
+  find(cuptiActivityFlushAll, "cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  find(cuptiActivityDisable, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  find(cuptiActivityDisable, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_DRIVER);
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  if (driver == nullptr) return std::fprintf(stderr, "%s\n", dlerror()), 2;
+  launch_on_driver = reinterpret_cast<decltype(fakeDriverLaunch)*>(dlsym(driver, "fakeDriverLaunch"));
+  const auto initialize = reinterpret_cast<decltype(cuInit)*>(dlsym(driver, "cuInit"));
+  if (launch_on_driver == nullptr || initialize(0) != CUDA_SUCCESS) return 3;
+  if (mode == "million") {
+    nvtxRangePushA("step 0");
+    for (int i = 0; i < 1'000'000; ++i) launch("gemm");
+    nvtxRangePop();
+    return 0;
+  }
+  for (int i = 0; i < 5; ++i) step(i, mode);
+  if (mode == "profiler") {
+    usleep(1'300'000);  // a heartbeat of the tracer's comes and goes
+    if (!profile_some_steps()) return 4;
+    for (int i = 5; i < 10; ++i) step(i, mode);
+  }
+  if (mode == "_exit" || mode == "abort" || mode == "kill") {
+    usleep(2'300'000);  // more than CUPTI's records are left with it
+    for (int i = 5; i < 10; ++i) step(i, mode);
+  }
+  if (mode == "_exit") _exit(0);
+  if (mode == "abort") std::abort();
+  if (mode == "kill") kill(getpid(), SIGKILL);
+  if (mode == "quick_exit") std::quick_exit(0);
+  std::printf("the job ends\n");
+  return 0;
+}
