@@ -1,6 +1,5 @@
 // What can be measured here, and what cannot for which reason.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -93,12 +92,8 @@ std::vector<Ability> abilities(const Facts& facts) {
   all.push_back(trace);
 
   Ability kernels{"GPU kernels and copies (CUPTI)", trace.can && no_gpu.empty(), no_gpu.empty() ? "" : no_gpu, ""};
-  const auto& restricted = facts.driver.profiling_for_administrators;
-  if (kernels.can && restricted && *restricted && geteuid() != 0) {
-    kernels.can = false;
-    kernels.detail = "the driver reserves profiling to administrators";
-    kernels.advice = "NVreg_RestrictProfilingToAdminUsers=0, or run as root";
-  }
+  if (kernels.can && facts.libraries.cupti.path.empty() && facts.libraries.problem.empty())
+    kernels.detail = "if the tracer finds a CUPTI: LibTorch brings none";
   all.push_back(kernels);
 
   const auto reachable = std::count_if(facts.interfaces.begin(), facts.interfaces.end(), [](const auto& one) {

@@ -31,9 +31,26 @@ constexpr Known known[] = {
     {"TORCH_NCCL_ENABLE_TIMING", Verdict::note, "it adds events around every collective"},
     {"TORCH_DISTRIBUTED_DEBUG", Verdict::bad, "it checks every collective on all ranks: steps take longer; unset it"},
     {"TORCH_NCCL_BLOCKING_WAIT", Verdict::note, "the host waits in every collective: less overlap"},
+    {"NCCL_ALGO", Verdict::note, "NCCL may use these algorithms only: keep it only if your training has it too"},
+    {"NCCL_PROTO", Verdict::note, "NCCL may use these protocols only: small and large messages differ by it"},
+    {"NCCL_P2P_DISABLE", Verdict::note,
+     "1 sends everything between GPUs of a host through its memory: several times slower; unset it unless P2P is "
+     "broken"},
+    {"NCCL_SHM_DISABLE", Verdict::note, "1 sends it over the network instead of shared memory; unset it"},
+    {"NCCL_IB_DISABLE", Verdict::note, "1 leaves InfiniBand and RoCE out: TCP between hosts; unset it to use them"},
+    {"NCCL_PROFILER_PLUGIN", Verdict::note, "NCCL loads this profiler, and not ddpprof's: unset it for what NCCL tells of itself"},
+    {"NCCL_TUNER_PLUGIN", Verdict::note, "it chooses NCCL's algorithms: keep it only if your training has it too"},
     {"NCCL_DEBUG", Verdict::note, "its output costs time from INFO on"},
     {"NCCL_*", Verdict::note, "it changes how NCCL communicates: keep it only if your training has it too"},
     {"LD_PRELOAD", Verdict::note, "these libraries run inside every rank; unset it unless your training has it too"},
+    {"TEARDOWN_CUPTI", Verdict::note,
+     "1 lets torch.profiler detach CUPTI: what ddpprof records of the GPU ends there; a killed process loses more"},
+    {"NSYS_*", Verdict::note, "Nsight Systems is set up here: CUPTI serves one profiler; run without it"},
+    {"QUADD_*", Verdict::note, "Nsight Systems is set up here: CUPTI serves one profiler; run without it"},
+    {"KINETO_*", Verdict::note,
+     "torch.profiler may start by itself (its daemon, its configuration): GPU records then go there; unset it"},
+    {"UCX_*", Verdict::note, "it changes how UCX communicates: keep it only if your training has it too"},
+    {"FI_*", Verdict::note, "it changes how libfabric communicates: keep it only if your training has it too"},
     {"MALLOC_*", Verdict::note, "it changes the allocator's speed"},
     {"NVTX_INJECTION64_PATH", Verdict::note, "ddpprof run replaces it with its own tracer; another profiler is lost"},
     {"CUDA_INJECTION64_PATH", Verdict::note, "ddpprof run replaces it with its own tracer; another profiler is lost"},
@@ -68,7 +85,8 @@ void check_environment(const Facts& facts, Checks& checks) {
       check.verdict = Verdict::good;
       check.advice.clear();
     }
-    if (name == "TORCH_DISTRIBUTED_DEBUG" && value == "OFF") {
+    if ((name == "TORCH_DISTRIBUTED_DEBUG" && value == "OFF") || (name == "TEARDOWN_CUPTI" && value == "0") ||
+        (value == "0" && name.starts_with("NCCL_") && name.ends_with("_DISABLE"))) {
       check.verdict = Verdict::good;
       check.advice.clear();
     }

@@ -1,8 +1,8 @@
-// NVIDIA's driver, the devices, and whether their activity can be recorded.
+// NVIDIA's driver, the devices and how they are joined.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/doctor/checks.hpp"
 
@@ -25,6 +25,8 @@ void device(const host::Gpu& gpu, std::size_t index, std::size_t devices, Checks
   check.found += ", PCIe " + (gpu.pcie ? *gpu.pcie : unreadable(gpu.pcie.why));
   check.found +=
       gpu.nvlinks ? fmt::format(", {} NVLinks active", *gpu.nvlinks) : ", NVLink: " + unreadable(gpu.nvlinks.why);
+  if (gpu.nvlink_version && gpu.nvlink_gb_per_s)
+    check.found += fmt::format(" (version {}, {:.0f} GB/s each way)", *gpu.nvlink_version, *gpu.nvlink_gb_per_s);
   const auto advise = [&](Verdict verdict, const std::string& advice) {
     check.verdict = std::max(check.verdict, verdict);
     check.advice += (check.advice.empty() ? "" : "; ") + advice;
@@ -43,6 +45,27 @@ void device(const host::Gpu& gpu, std::size_t index, std::size_t devices, Checks
     check.found += ", slowed by " + *gpu.slowed_by;
     advise(Verdict::note, "it runs below its clock; lock one that it can hold (nvidia-smi -lgc) to compare runs");
   }
+  if (gpu.pcie_narrow && *gpu.pcie_narrow)
+    advise(Verdict::note,
+           "its PCIe link has fewer lanes than the device could use: another slot, or reseat it; copies from the host "
+           "are slower by as much");
+  if (gpu.persistent && !*gpu.persistent) {
+    check.found += ", persistence off";
+    advise(Verdict::note, "each start of a program initialises it anew, for seconds: nvidia-smi -pm 1");
+  }
+  if (gpu.compute_mode && *gpu.compute_mode != "default") {
+    check.found += ", compute mode " + *gpu.compute_mode;
+    advise(*gpu.compute_mode == "prohibited" ? Verdict::bad : Verdict::note,
+           *gpu.compute_mode == "prohibited"
+               ? "nothing can compute on it: nvidia-smi -c DEFAULT"
+               : "one process at a time: a second rank on it fails (nvidia-smi -c DEFAULT)");
+  }
+  if (gpu.memory_errors && *gpu.memory_errors > 0) {
+    check.found += fmt::format(", {} memory errors that ECC could not correct", *gpu.memory_errors);
+    advise(Verdict::bad,
+           "the device may compute wrong numbers or end the job: reset it, and have it replaced if they "
+           "come again");
+  }
   if (gpu.processes && *gpu.processes > 0) {
     check.found += fmt::format(", {} other process{}", *gpu.processes, *gpu.processes == 1 ? "" : "es");
     advise(Verdict::bad, "end them, or choose another device with CUDA_VISIBLE_DEVICES");
@@ -53,6 +76,29 @@ void device(const host::Gpu& gpu, std::size_t index, std::size_t devices, Checks
     check.found += peers.empty() ? ", reaches no other device directly" : ", reaches directly: " + peers;
     if (gpu.peers.size() + 1 < devices)
       advise(Verdict::note, "NCCL goes through the host's memory where P2P is off: look at nvidia-smi topo -m");
+  }
+  checks.push_back(check);
+}
+
+// "NVLink between all", or each kind of way with its pairs.
+void pairs(const std::vector<host::Gpu>& gpus, Checks& checks) {
+  std::map<std::string, std::string> by_path;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    for (std::size_t j = i + 1; j < gpus[i].paths.size(); ++j, ++count)
+      by_path[gpus[i].paths[j]] += fmt::format("{}{}-{}", by_path[gpus[i].paths[j]].empty() ? "" : " ", i, j);
+  if (count == 0) return;
+  Check check{area, "ways between devices", "", Verdict::good, ""};
+  for (const auto& [path, which] : by_path)
+    check.found += (check.found.empty() ? "" : "; ") + path + (by_path.size() == 1 ? " between all" : ": " + which);
+  if (by_path.contains("SYS") || by_path.contains("NODE") || by_path.contains("PHB")) {
+    check.verdict = Verdict::note;
+    check.advice =
+        "PHB, NODE and SYS go through the host's bridges or between its sockets: an all-reduce over such a pair is as "
+        "slow as that; predictions hold for the same pairs only (see nvidia-smi topo -m)";
+  } else if (by_path.contains("NVLink") && by_path.size() > 1) {
+    check.verdict = Verdict::note;
+    check.advice = "not all pairs have NVLink: an all-reduce is as slow as its slowest link";
   }
   checks.push_back(check);
 }
@@ -81,6 +127,7 @@ void check_gpus(const Facts& facts, Checks& checks) {
   if (facts.nvml.gpus) {
     for (std::size_t i = 0; i < facts.nvml.gpus->size(); ++i)
       device((*facts.nvml.gpus)[i], i, facts.nvml.gpus->size(), checks);
+    pairs(*facts.nvml.gpus, checks);
   } else {
     checks.push_back(
         {area, "devices",
@@ -96,22 +143,6 @@ void check_gpus(const Facts& facts, Checks& checks) {
         facts.driver.devices, facts.worker.cuda);
   }
   checks.push_back(seen);
-
-  Check cupti{area, "profiling permission", "", Verdict::good, ""};
-  const auto& restricted = facts.driver.profiling_for_administrators;
-  if (!restricted) {
-    cupti.found = unreadable(restricted.why);
-    cupti.verdict = Verdict::note;
-  } else {
-    cupti.found = *restricted ? "administrators only (NVreg_RestrictProfilingToAdminUsers=1)" : "everyone";
-    if (*restricted && geteuid() != 0) {
-      cupti.verdict = Verdict::bad;
-      cupti.advice =
-          "CUPTI would record no kernels: load the nvidia module with "
-          "NVreg_RestrictProfilingToAdminUsers=0, or run as root";
-    }
-  }
-  checks.push_back(cupti);
 }
 
 }  // namespace ddpprof::cli

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/doctor/checks.hpp"
 
@@ -44,6 +45,26 @@ void name_check(const Facts& facts, Checks& checks) {
   checks.push_back(interface);
 }
 
+// Ports that are alike and well are one line: a host with a GPU per port has eight.
+void fabric(const Facts& facts, Checks& checks) {
+  std::map<std::string, std::string> alike;
+  for (const host::FabricPort& port : facts.fabric) {
+    const std::string found = port.state + ", " + port.rate + (port.layer.empty() ? "" : ", " + port.layer);
+    if (port.state == "ACTIVE") {
+      alike[found] += (alike[found].empty() ? "" : ", ") + port.name;
+      continue;
+    }
+    const std::string physical = port.physical.empty() ? "" : ", " + port.physical;
+    checks.push_back({area, "fabric " + port.name, found + physical, Verdict::note,
+                      port.state == "INIT"
+                          ? "the port waits for a subnet manager (opensm)"
+                          : "NCCL leaves it out: if it should be used, look at its cable and the switch"});
+  }
+  for (const auto& [found, names] : alike)
+    checks.push_back({area, "fabric " + names, found, alike.size() == 1 ? Verdict::good : Verdict::note,
+                      alike.size() == 1 ? "" : "ports of different rates: NCCL's channels are as fast as the slowest"});
+}
+
 }  // namespace
 
 void check_network(const Facts& facts, Checks& checks) {
@@ -60,6 +81,12 @@ void check_network(const Facts& facts, Checks& checks) {
     if (!one.addresses.empty()) check.found += ", " + joined(one.addresses);
     check.found += one.megabits_per_s ? fmt::format(", {} Mbit/s", *one.megabits_per_s)
                                       : ", speed " + unreadable(one.megabits_per_s.why);
+    if (one.mtu_bytes) check.found += fmt::format(", MTU {}", *one.mtu_bytes);
+    if (one.hardware && one.megabits_per_s && *one.megabits_per_s >= 25'000 && one.mtu_bytes &&
+        *one.mtu_bytes <= 1500) {
+      check.verdict = Verdict::note;
+      check.advice = "frames of 1500 bytes cost a fast link processor time: MTU 9000 on both ends and the switch";
+    }
     if (one.megabits_per_s && *one.megabits_per_s < 10'000 && up) {
       check.verdict = Verdict::note;
       check.advice = fmt::format("between hosts an all-reduce moves at most {:.3g} MB/s here",
@@ -73,9 +100,7 @@ void check_network(const Facts& facts, Checks& checks) {
     loopback.advice = "ranks of one host find each other over it: ip link set lo up";
   }
   checks.push_back(loopback);
-  for (const host::FabricPort& port : facts.fabric)
-    checks.push_back({area, "fabric " + port.name, port.state + ", " + port.rate,
-                      port.state == "ACTIVE" ? Verdict::good : Verdict::note, ""});
+  fabric(facts, checks);
   if (!any_up) checks.push_back({area, "other hosts", "no interface is up", Verdict::note, "one host only"});
   name_check(facts, checks);
 }

@@ -29,6 +29,7 @@ Checks make_checks(const Facts& facts) {
   check_activity(facts, checks);
   check_memory(facts, checks);
   check_gpus(facts, checks);
+  check_cuda(facts, checks);
   check_network(facts, checks);
   check_environment(facts, checks);
   return checks;

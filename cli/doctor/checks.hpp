@@ -28,6 +28,7 @@ void check_activity(const Facts& facts, Checks& checks);
 void check_memory(const Facts& facts, Checks& checks);
 void check_programs(const Facts& facts, Checks& checks);
 void check_gpus(const Facts& facts, Checks& checks);
+void check_cuda(const Facts& facts, Checks& checks);
 void check_network(const Facts& facts, Checks& checks);
 void check_environment(const Facts& facts, Checks& checks);
 

@@ -28,10 +28,12 @@ constexpr std::string_view exact[] = {"OMP_NUM_THREADS",
                                       "LD_PRELOAD",
                                       "LD_LIBRARY_PATH",
                                       "CUBLAS_WORKSPACE_CONFIG",
-                                      "CUDA_DEVICE_MAX_CONNECTIONS"};
-constexpr std::string_view prefixes[] = {"MKL_",     "KMP_",         "NCCL_",         "GLOO_",   "TORCH_",
-                                         "PYTORCH_", "ATEN_",        "DNNL_",         "ONEDNN_", "MALLOC_",
-                                         "DDPPROF_", "NVIDIA_TF32_", "GLIBC_TUNABLES"};
+                                      "CUDA_DEVICE_MAX_CONNECTIONS",
+                                      "TEARDOWN_CUPTI"};
+constexpr std::string_view prefixes[] = {"MKL_",     "KMP_",         "NCCL_",          "GLOO_",   "TORCH_",
+                                         "PYTORCH_", "ATEN_",        "DNNL_",          "ONEDNN_", "MALLOC_",
+                                         "DDPPROF_", "NVIDIA_TF32_", "GLIBC_TUNABLES", "NSYS_",   "KINETO_",
+                                         "CUPTI_",   "QUADD_",       "NVPROF_",        "UCX_",    "FI_"};
 
 // Drivers and file systems that hang are among what a doctor is asked about.
 constexpr auto disk_limit = std::chrono::seconds(3);
@@ -51,6 +53,7 @@ void mark_silent(Tracer& tracer, const std::string& why) {
   tracer.remedy = "look whether the disk with ddpprof hangs";
 }
 
+void mark_silent(Libraries& libraries, const std::string& why) { libraries.problem = why; }
 void mark_silent(Worker& worker, const std::string& why) {
   worker.problem = "gave " + why;
   worker.remedy = "look whether the disk with ddpprof hangs";
@@ -101,6 +104,7 @@ Facts recorded_facts(const host::Host& host) {
   facts.shared_memory = host::free_space(host, "/dev/shm");
   facts.disk = host::Reading<host::Space>::unknown("no folder was looked at");
   facts.driver = host::read_driver(host);
+  facts.rights = host::read_rights(host);
   facts.cuda = host::Reading<bool>::unknown("not looked for");
   facts.nvml.gpus = host::Reading<std::vector<host::Gpu>>::unknown("not looked for");
   facts.nvml.cuda_version = host::Reading<std::string>::unknown("not looked for");
@@ -150,6 +154,11 @@ Facts look(const LookOptions& options) {
   // It has a limit of its own once it runs; finding and starting it have none.
   limited(facts.worker, options.worker_limit + library_limit,
           [limit = options.worker_limit] { return look_at_worker(limit); });
+  if (facts.worker.problem.empty())
+    limited(facts.libraries, 2 * library_limit,
+            [worker = facts.worker.path] { return look_at_libraries(worker, library_limit); });
+  else
+    facts.libraries.problem = "the worker does not start";
   return facts;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/doctor/libraries.hpp"
 #include "runner/host/activity.hpp"
 #include "runner/host/cpu.hpp"
 #include "runner/host/gpu.hpp"
@@ -60,6 +61,7 @@ struct Facts {
   bool folder_writable = false;
   host::Limits limits;
   host::Driver driver;
+  host::Rights rights;
   host::Reading<bool> cuda;
   host::Nvml nvml;
   std::vector<host::Interface> interfaces;
@@ -69,6 +71,7 @@ struct Facts {
   std::map<std::string, std::string> environment;  // the variables that can change a measurement
   Worker worker;
   Tracer tracer;
+  Libraries libraries;
 };
 
 // What a root folder tells; without looking at this machine beside it (no window, no NVML, no programs, no addresses).

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <charconv>
 #include <sstream>
 
 namespace ddpprof::host {
@@ -29,6 +30,26 @@ Driver read_driver(const Host& host) {
         Reading<bool>::unknown(params ? "/proc/driver/nvidia/params has no RmProfilingAdminOnly" : params.why);
   }
   return driver;
+}
+
+Rights read_rights(const Host& host) {
+  Rights rights;
+  const Reading<std::string> status = host.text("/proc/self/status");
+  const auto missing = [&](const char* name) {
+    return status ? std::string("/proc/self/status has no ") + name : status.why;
+  };
+  const auto effective = status ? field(*status, "CapEff") : std::nullopt;
+  std::uint64_t bits = 0;
+  const bool known =
+      effective &&
+      std::from_chars(effective->data(), effective->data() + effective->size(), bits, 16).ec == std::errc();
+  constexpr unsigned sys_admin = 21;  // CAP_SYS_ADMIN, linux/capability.h
+  rights.administrator =
+      known ? Reading<bool>::of((bits >> sys_admin & 1) != 0) : Reading<bool>::unknown(missing("CapEff"));
+  const auto tracer = status ? field(*status, "TracerPid") : std::nullopt;
+  const auto pid = tracer ? leading_number(*tracer) : std::nullopt;
+  rights.tracer = pid ? Reading<std::int64_t>::of(*pid) : Reading<std::int64_t>::unknown(missing("TracerPid"));
+  return rights;
 }
 
 Reading<bool> cuda_loads(const std::string& library) {

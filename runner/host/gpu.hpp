@@ -12,9 +12,16 @@ namespace ddpprof::host {
 struct Driver {
   Reading<std::string> version;                // of the kernel module
   std::int64_t devices = 0;                    // folders in /proc/driver/nvidia/gpus
-  Reading<bool> profiling_for_administrators;  // CUPTI's activity needs CAP_SYS_ADMIN
+  Reading<bool> profiling_for_administrators;  // hardware counters need CAP_SYS_ADMIN
 };
 Driver read_driver(const Host& host);
+
+// What this process may do, and who watches it.
+struct Rights {
+  Reading<bool> administrator;   // CAP_SYS_ADMIN is in effect
+  Reading<std::int64_t> tracer;  // the process that traces this one (a debugger, strace); 0: none
+};
+Rights read_rights(const Host& host);
 
 struct Gpu {
   std::string name;
@@ -22,11 +29,18 @@ struct Gpu {
   Reading<std::int64_t> memory_bytes, memory_free_bytes;
   Reading<bool> mig;                       // cut into instances
   Reading<int> nvlinks;                    // active
+  Reading<std::string> nvlink_version;     // "4.0"
+  Reading<double> nvlink_gb_per_s;         // in each direction, over all active links; 10^9 bytes
   Reading<std::string> pcie;               // "gen 4 ×16 of gen 5 ×16"
+  Reading<bool> pcie_narrow;               // fewer lanes than it could have
   Reading<int> clock_mhz, most_clock_mhz;  // of the multiprocessors
   Reading<std::string> slowed_by;          // "" when nothing does
   Reading<int> processes;                  // that compute on it
+  Reading<bool> persistent;                // the driver keeps it initialised
+  Reading<std::string> compute_mode;       // "default", "exclusive process", "prohibited"
+  Reading<std::int64_t> memory_errors;     // that ECC could not correct, since the driver was loaded
   std::vector<int> peers;                  // devices that it reads directly (P2P)
+  std::vector<std::string> paths;  // to each device: "NVLink", or what lies between on PCIe as in nvidia-smi topo -m
 };
 
 struct Nvml {

@@ -65,6 +65,8 @@ std::vector<Interface> read_interfaces(const Host& host, bool live) {
     if (!state) continue;  // bonding_masters and its like are files
     found.state = *state;
     found.loopback = host.number(folder + "/type").value.value_or(0) == 772;  // ARPHRD_LOOPBACK
+    found.mtu_bytes = host.number(folder + "/mtu");
+    found.hardware = !host.names(folder + "/device").empty();
     found.megabits_per_s = host.number(folder + "/speed");
     if (found.megabits_per_s && *found.megabits_per_s <= 0)
       found.megabits_per_s =
@@ -80,10 +82,14 @@ std::vector<FabricPort> read_fabric(const Host& host) {
   for (const std::string& device : host.names("/sys/class/infiniband")) {
     for (const std::string& port : host.names("/sys/class/infiniband/" + device + "/ports")) {
       const std::string folder = "/sys/class/infiniband/" + device + "/ports/" + port;
-      const std::string state = host.line(folder + "/state").value.value_or("state not readable");
+      const auto behind_number = [](const std::string& text) {  // "4: ACTIVE"
+        return text.substr(text.find(' ') == std::string::npos ? 0 : text.find(' ') + 1);
+      };
       ports.push_back({device + "/" + port,
-                       state.substr(state.find(' ') == std::string::npos ? 0 : state.find(' ') + 1),
-                       host.line(folder + "/rate").value.value_or("rate not readable")});
+                       behind_number(host.line(folder + "/state").value.value_or("state not readable")),
+                       host.line(folder + "/rate").value.value_or("rate not readable"),
+                       host.line(folder + "/link_layer").value.value_or(""),
+                       behind_number(host.line(folder + "/phys_state").value.value_or(""))});
     }
   }
   return ports;

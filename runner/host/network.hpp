@@ -14,6 +14,8 @@ struct Interface {
   std::string name;
   std::string state;  // up, down, unknown (a virtual one): operstate
   bool loopback = false;
+  Reading<std::int64_t> mtu_bytes;
+  bool hardware = false;                 // a device is behind it; not a bridge, a tunnel or a container's end
   Reading<std::int64_t> megabits_per_s;  // what the driver says; virtual interfaces often say nothing
   std::vector<std::string> addresses;    // numeric, of the machine this runs on
 };
@@ -23,6 +25,8 @@ std::vector<Interface> read_interfaces(const Host& host, bool live);
 struct FabricPort {
   std::string name;  // "mlx5_0/1"
   std::string state, rate;
+  std::string layer;     // "InfiniBand", "Ethernet" (RoCE); "" where it is not told
+  std::string physical;  // "LinkUp", "Disabled", "Polling"; "" where it is not told
 };
 std::vector<FabricPort> read_fabric(const Host& host);  // InfiniBand and RoCE: /sys/class/infiniband
 

@@ -198,6 +198,38 @@ TEST(Nvml, DescribesDevicesAndSaysWhatItDoesNotKnow) {
   EXPECT_THAT(one.bus, IsEmpty());  // this NVML has no nvmlDeviceGetPciInfo_v3
 }
 
+TEST(Nvml, LinksAndPairsOfAHostOfEight) {
+  const Nvml nvml = read_nvml(DDPPROF_NVML_H100X8);
+  ASSERT_TRUE(nvml.gpus) << nvml.gpus.why;
+  ASSERT_EQ(nvml.gpus->size(), 8u);
+  const Gpu& one = (*nvml.gpus)[0];
+  const Gpu& last = (*nvml.gpus)[7];
+  EXPECT_EQ(*one.nvlinks, 18);
+  EXPECT_EQ(*one.nvlink_version, "4.0");
+  EXPECT_DOUBLE_EQ(*one.nvlink_gb_per_s, 450.0);  // NVIDIA: 900 GB/s in both directions together
+  EXPECT_FALSE(*one.pcie_narrow);
+  EXPECT_TRUE(*one.persistent);
+  EXPECT_EQ(*one.compute_mode, "default");
+  EXPECT_EQ(*one.memory_errors, 0);
+  EXPECT_THAT(one.paths, ElementsAre("", "NVLink", "NVLink", "NVLink", "NVLink", "NVLink", "NVLink", "SYS"));
+  EXPECT_EQ(*last.nvlinks, 0);
+  EXPECT_FALSE(last.nvlink_version);
+  EXPECT_TRUE(*last.pcie_narrow);
+  EXPECT_FALSE(*last.persistent);
+  EXPECT_EQ(*last.compute_mode, "exclusive process");
+  EXPECT_EQ(*last.memory_errors, 4);
+}
+
+TEST(Rights, CapabilitiesAndWhoTraces) {
+  const Rights root = read_rights(machine("h100x8"));
+  EXPECT_TRUE(*root.administrator);
+  EXPECT_EQ(*root.tracer, 0);
+  const Rights contained = read_rights(machine("container-gpu"));  // Docker's default set
+  EXPECT_FALSE(*contained.administrator);
+  EXPECT_EQ(*contained.tracer, 77);
+  EXPECT_THAT(read_rights(machine("gpu-node")).administrator.why, HasSubstr("no CapEff"));
+}
+
 TEST(Nvml, WithoutTheLibraryTheLoaderSaysWhy) {
   const Nvml nvml = read_nvml("libno-such-nvml.so.1");
   EXPECT_FALSE(nvml.gpus);
