@@ -29,6 +29,7 @@ def arguments():
     parser.add_argument("--ddp", choices=("nccl", "gloo"))
     parser.add_argument("--average", action="store_true",
                         help="all-reduces that average: alone in its world NCCL has a kernel for these only")
+    parser.add_argument("--tell", action="store_true", help="a range around each all-reduce that says its bytes")
     parser.add_argument("--one-gpu", action="store_true",
                         help="every rank on device 0; NCCL takes each for a host of its own")
     parser.add_argument("--bucket-mb", type=float)
@@ -64,6 +65,20 @@ def average(group, bucket):
     return work.get_future().then(lambda done: done.value()[0])
 
 
+def told(group, bucket):
+    """DDP's own all-reduce in a range that says its bytes: Gloo annotates nothing (docs/record.md)."""
+    import torch.distributed as dist
+    gradients = bucket.buffer().div_(dist.get_world_size(group))
+    under_way = nvtx.range_start(f"gloo:all_reduce {gradients.nbytes}")
+    work = dist.all_reduce(gradients, group=group, async_op=True)
+
+    def done(future):
+        nvtx.range_end(under_way)
+        return future.value()[0]
+
+    return work.get_future().then(done)
+
+
 class Training:
     def __init__(self, options):
         self.options, self.cuda = options, options.device == "cuda"
@@ -81,8 +96,8 @@ class Training:
                 parameter.register_post_accumulate_grad_hook(lambda _, index=index: nvtx.mark(f"gradient {index}"))
         if self.dist:
             self.model = torch.nn.parallel.DistributedDataParallel(self.bare, bucket_cap_mb=options.bucket_mb)
-            if options.average:
-                self.model.register_comm_hook(None, average)
+            if options.average or options.tell:
+                self.model.register_comm_hook(None, average if options.average else told)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
         self.counter = torch.zeros(1024, device=self.device)
         self.copies = torch.cuda.Stream() if self.cuda and options.copy else None

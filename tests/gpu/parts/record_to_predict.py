@@ -33,9 +33,11 @@ def measure(machine, folder):
     backend = "nccl" if machine.cuda else "gloo"
     steps, ranks = 12, 2
     job = machine.ranks(ranks, "step.py", "--device", machine.device, "--ddp", backend, "--one-gpu", "--steps", steps,
-                        "--width", 2048 if machine.cuda else 128, "--told", folder / "told.json")
+                        "--width", 2048 if machine.cuda else 128, *([] if machine.cuda else ["--tell"]), "--told",
+                        folder / "told.json")
     machine.record(folder / "job.db", job, 80)
-    every = steps + told(folder / "told.json")["warmup"]
+    known = told(folder / "told.json")
+    every = steps + known["warmup"]
     measured = trace.rows(folder / "job.db", "SELECT world_size, backend, device FROM measurement")
     predicted = machine.run([machine.program, "predict", folder / "job.db", "--workers", "8"], 60, ok=None)
     figures = [
@@ -45,9 +47,9 @@ def measure(machine, folder):
             folder / "job.db", "SELECT count(*) FROM step GROUP BY shard_id")], equals=[every] * ranks),
         figure("report, exit code", machine.run([machine.program, "report", folder / "job.db", "--report", "all"], 60,
                                                 ok=None).returncode, equals=0),
-        # A CPU backend's collectives show in no NVTX range (docs/record.md): predict has to say that it cannot.
-        figure("predict --workers 8, exit code", predicted.returncode, equals=0 if machine.cuda else 5,
-               note=predicted.stderr.strip()[:160])]
+        figure("bytes of the gradients", trace.rows(folder / "job.db", "SELECT parameter_bytes FROM measurement")[0][0],
+               "bytes", equals=known["gradient_bytes"]),
+        figure("predict --workers 8, exit code", predicted.returncode, equals=0, note=predicted.stderr.strip()[:160])]
     code, abilities = doctor(machine, folder)
     can = [name for name, able in abilities.items() if able]
     figures += [figure("doctor, exit code", code, equals=0),

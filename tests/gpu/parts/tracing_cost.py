@@ -14,7 +14,7 @@ LIMIT_S = 150
 def judged(pairs, judge):
     """`pairs` of (recorded, plain) step times in any unit; without `judge` the figures are told and have no goal."""
     low, median, high, covers = median_interval(recorded / plain for recorded, plain in pairs)
-    interval = f"{len(pairs)} pairs; {covers:.0%} interval {low:.4f} to {high:.4f}"
+    interval = f"{len(pairs)} pairs; {covers:.0%} interval {low:.4f} to {high:.4f}" if len(pairs) > 1 else "one pair"
     return [figure("step time, recorded over not, median of pairs", round(median, 4), note=interval,
                    **({"at_most": 1.02} if judge else {})),
             figure("interval's lower end", round(low, 4), **({"at_most": 1.02} if judge else {}))]
