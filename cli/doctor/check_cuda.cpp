@@ -34,8 +34,10 @@ void versions(const Facts& facts, Checks& checks) {
   const auto driver = driver_cuda(facts);
   const auto torch = parsed(facts.worker.cuda);
   Check check{area, "CUDA versions", "", Verdict::good, ""};
-  check.found = fmt::format("driver up to {}, LibTorch built for {}", driver ? driver->text() : "unknown",
-                            torch ? torch->text() : "none");
+  check.found = driver              ? "driver up to " + driver->text()
+                : has_driver(facts) ? "driver's unknown (" + facts.nvml.cuda_version.why + ")"
+                                    : "no driver";
+  check.found += torch ? ", LibTorch built for " + torch->text() : ", LibTorch built without CUDA";
   const Library& runtime = facts.libraries.cuda_runtime;
   if (runtime.number) check.found += ", runtime " + trace::cuda_of_driver(static_cast<int>(*runtime.number)).text();
   if (!driver || !torch) {

@@ -51,6 +51,7 @@ std::map<std::string, std::filesystem::path> parse_loaded(const std::string& lis
     found[line.substr(begin, arrow - begin)] =
         address == std::string::npos || address < path ? line.substr(path) : line.substr(path, address - path);
   }
+  for (auto& [name, path] : found) path = path.lexically_normal();  // LibTorch's wheels point to each other by "../.."
   std::erase_if(found, [](const auto& one) { return !one.second.is_absolute(); });  // "not found"
   return found;
 }

@@ -132,6 +132,7 @@ TEST(Container, WithoutPrivilegesKernelsCanStillBeRecorded) {
 TEST(Laptop, WithoutAGpuNothingIsMissing) {
   const Facts facts = facts_of("laptop");
   EXPECT_EQ(check_of(facts, "driver").verdict, Verdict::note);
+  EXPECT_EQ(check_of(facts, "CUDA versions").found, "no driver, LibTorch built for 13.0");
   for (const Check& check : make_checks(facts)) {
     if (check.area != "CUDA and profilers") continue;
     EXPECT_NE(check.what, "profiling permission");
@@ -151,7 +152,7 @@ TEST(Environment, SwitchesThatSlowNcclAreNamed) {
 TEST(Libraries, AreReadFromTheLoadersList) {
   const auto loaded = parse_loaded(
       "\tlinux-vdso.so.1 (0x00007ffd0c5f9000)\n"
-      "\tlibnccl.so.2 => /opt/a b/libnccl.so.2 (0x00007f4818e00000)\n"
+      "\tlibnccl.so.2 => /opt/torch/../a b/libnccl.so.2 (0x00007f4818e00000)\n"
       "\tlibcupti.so.13 => not found\n"
       "\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n"
       "\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n");
