@@ -25,7 +25,7 @@ class FakeCupti final : public CuptiApi {
   }
   CUptiResult register_callbacks(CUpti_BuffersCallbackRequestFunc request,
                                  CUpti_BuffersCallbackCompleteFunc complete) override {
-    requested_ = request, completed_ = complete;
+    taken_over_by(request, complete);
     return callbacks_result;
   }
   CUptiResult register_timestamp_callback(CUpti_TimestampCallbackFunc function) override {
@@ -91,10 +91,13 @@ class FakeCupti final : public CuptiApi {
   }
   // Hands over what was appended, `cut` bytes less.
   void deliver(std::size_t cut = 0) {
-    if (requested_ == nullptr) return;
     std::string bytes;
+    CUpti_BuffersCallbackRequestFunc request = nullptr;
+    CUpti_BuffersCallbackCompleteFunc complete = nullptr;
     {
       const std::lock_guard lock(mutex_);
+      request = requested_, complete = completed_;
+      if (request == nullptr) return;
       bytes = std::exchange(pending_, {});
       size_at_.clear();
       std::size_t at = 0;
@@ -102,16 +105,17 @@ class FakeCupti final : public CuptiApi {
     }
     std::uint8_t* buffer = nullptr;
     std::size_t size = 0, most = 0;
-    requested_(&buffer, &size, &most);
+    request(&buffer, &size, &most);
     if (buffer == nullptr || size < bytes.size()) {
       dropped[{nullptr, 0}] += size_at_.size();
       return;
     }
     std::memcpy(buffer, bytes.data(), bytes.size());
-    completed_(context, 0, buffer, size, bytes.size() - cut);
+    complete(context, 0, buffer, size, bytes.size() - cut);
   }
   // Another profiler of the process registers its callbacks: ours are forgotten.
   void taken_over_by(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+    const std::lock_guard lock(mutex_);
     requested_ = request, completed_ = complete;
   }
   CUpti_BuffersCallbackRequestFunc requested() const { return requested_; }

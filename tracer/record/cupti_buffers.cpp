@@ -10,6 +10,7 @@ constexpr std::size_t alignment = 8;  // CUPTI's requirement
 
 CuptiBuffers::~CuptiBuffers() {
   for (std::uint8_t* buffer : kept_) std::free(buffer);
+  for (std::uint8_t* buffer : out_) std::free(buffer);
 }
 
 std::uint8_t* CuptiBuffers::take(bool limited) {
@@ -28,7 +29,7 @@ std::uint8_t* CuptiBuffers::take(bool limited) {
   return buffer;
 }
 
-bool CuptiBuffers::ours(const std::uint8_t* buffer) {
+bool CuptiBuffers::ours(std::uint8_t* buffer) {
   const std::lock_guard lock(mutex_);
   return out_.contains(buffer);
 }
