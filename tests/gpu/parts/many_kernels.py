@@ -19,8 +19,8 @@ def judged(launched, recorded, diagnostics):
     return [figure("launched", launched),
             figure("recorded", recorded, at_most=launched, at_least=launched - said),
             figure("neither recorded nor counted as lost", max(0, launched - recorded - said), equals=0),
-            figure("counted as lost", said, note=str({code: count for code, count in diagnostics.items()
-                                                      if code in LOSSES}) if said else "")]
+            figure("counted as lost", said, note=", ".join(
+                f"{code} {count}" for code, count in diagnostics.items() if code in LOSSES or code.startswith("cupti")))]
 
 
 def measure(machine, folder):

@@ -64,10 +64,14 @@ def killed(machine, folder):
             process.kill()
             process.wait()
     said = trace.diagnostics(folder / "killed.db") if (folder / "killed.db").exists() else {}
-    steps = len(trace.processes(folder / "killed.db")[0].named("step ")) if said else None
+    process_kept = trace.processes(folder / "killed.db")[0] if said else None
+    steps = len(process_kept.named("step ")) if said else None
     heard = "; ".join(line for line in errors.splitlines() if "signal" in line)
     return [figure("killed: exit code", process.returncode, equals=128 + signal.SIGKILL, note=heard),
             figure("killed: steps kept", steps, at_least=10),
+            # CUPTI hands over once a second: what it still held goes with the process, which is said.
+            figure("killed: kernels kept", len(process_kept.kernels) if said else None,
+                   note=", ".join(f"{code} {count}" for code, count in said.items())),
             nothing_in("killed: not said", {"unclosed_shard"} - set(said)),
             figure("killed: database is sound", trace.sound(folder / "killed.db"), equals=True)]
 

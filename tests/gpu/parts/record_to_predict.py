@@ -55,6 +55,7 @@ def measure(machine, folder):
     figures += [figure("doctor, exit code", code, equals=0),
                 figure("doctor: abilities it knows", len(abilities), at_least=3, note="can: " + "; ".join(can))]
     if machine.cuda:
-        on_gpus = [name for name in can if "NCCL" in name or "GPU" in name]
-        figures.append(figure("doctor: abilities on GPUs that are there", len(on_gpus), at_least=1))
+        figures.append(figure("doctor: DDP over NCCL, kernels by CUPTI", [bool(able) for name, able in abilities.items()
+                                                                          if "NCCL" in name or "CUPTI" in name],
+                              equals=[True, True]))
     return figures
