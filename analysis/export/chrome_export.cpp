@@ -117,7 +117,8 @@ constexpr const char* collectives_query =
     "ROW_NUMBER() OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL "
     "ORDER BY aligned_start_ns, rank, shard_id) AS member, "
     "COUNT(*) OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL) AS members, "
-    "DENSE_RANK() OVER (ORDER BY measurement_id, communicator, sequence) AS flow, step_id "
+    "DENSE_RANK() OVER (ORDER BY measurement_id, communicator, sequence) AS flow, step_id, datatype, algorithm, "
+    "protocol, channels "
     "FROM aligned_collective ORDER BY shard_id, COALESCE(start_ns, launch_ns), sequence, communicator, bucket, op, "
     "bytes, launch_ns, end_ns, step_id";
 
@@ -135,6 +136,10 @@ Json collective_arguments(SQLite::Statement& row) {
   if (!row.getColumn(10).isNull()) arguments["transfer_ns"] = row.getColumn(10).getInt64();
   if (!row.getColumn(11).isNull()) arguments["skew_ns"] = row.getColumn(11).getInt64();
   if (!row.getColumn(15).isNull()) arguments["step_id"] = row.getColumn(15).getInt64();
+  if (!row.getColumn(16).isNull()) arguments["datatype"] = row.getColumn(16).getString();
+  if (!row.getColumn(17).isNull()) arguments["algorithm"] = row.getColumn(17).getString();
+  if (!row.getColumn(18).isNull()) arguments["protocol"] = row.getColumn(18).getString();
+  if (!row.getColumn(19).isNull()) arguments["channels"] = row.getColumn(19).getInt64();
   return arguments;
 }
 

@@ -354,6 +354,14 @@ void EventReader::on_diagnostic(const trace::DiagnosticRecord& record) {
   trace_.diagnostics.push_back({record.code, record.count, std::string(definitions_.text(record.header.name_id))});
 }
 
+void EventReader::on_nccl_operation(const trace::NcclOperationRecord& record) {
+  if (sound_time(record.header.time_ns)) nccl_.add(record, tid_);
+}
+
+void EventReader::on_nccl_channel(const trace::NcclChannelRecord& record) {
+  if (sound_time(record.header.time_ns)) nccl_.add(record);
+}
+
 void EventReader::finish() {
   const auto never_ended = [this](const Open& open, store::RangeKind kind) {
     ++trace_.unended;
@@ -370,6 +378,7 @@ void EventReader::finish() {
   for (const auto& [id, open] : started) never_ended(*open, store::RangeKind::start_end);
   trace_.unmatched_ends += static_cast<std::int64_t>(ended_early_.size());
   for (auto& [key, fact] : collectives_) trace_.collectives.push_back(fact);
+  trace_.nccl_operations = nccl_.finish(definitions_);
 
   const auto by_start = [](const auto& a, const auto& b) { return a.time.start_ns < b.time.start_ns; };
   const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };
@@ -389,6 +398,7 @@ ShardTrace read_shard_trace(const store::ShardReader& reader, RawSink* sink) {
   trace.tally = reader.visit(events);
   events.finish();
   place_nccl_kernels(trace);
+  place_nccl_operations(trace);
   trace.thread_names = definitions.thread_names();
   return trace;
 }

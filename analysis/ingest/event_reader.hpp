@@ -32,6 +32,9 @@ class EventReader : public store::ShardVisitor {
   void on_correlation(const trace::CorrelationRecord&) override { ++trace_.correlations; }
   void on_overhead(const trace::OverheadRecord&) override { ++trace_.overheads; }
   void on_diagnostic(const trace::DiagnosticRecord&) override;
+  void on_nccl_communicator(const trace::NcclCommunicatorRecord& record) override { nccl_.add(record); }
+  void on_nccl_operation(const trace::NcclOperationRecord&) override;
+  void on_nccl_channel(const trace::NcclChannelRecord&) override;
   void finish();  // what is still open; puts the facts in order
 
  private:
@@ -71,6 +74,7 @@ class EventReader : public store::ShardVisitor {
   std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<Open>> stacks_;  // by (thread, domain)
   std::vector<Open>* stack_ = nullptr;                                          // the last one used, and its domain
   std::uint64_t stack_domain_ = 0;
+  NcclOperations nccl_;
   std::unordered_map<std::uint64_t, Open> started_;
   std::unordered_map<std::uint64_t, std::int64_t> ended_early_;  // ends whose start stands in a later chunk
   std::unordered_map<std::uint64_t, Meaning> meanings_;          // by (domain, name)

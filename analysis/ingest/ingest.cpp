@@ -125,10 +125,23 @@ class Load {
       return static_cast<std::int64_t>(std::count_if(all.begin(), all.end(), holds));
     };
     const ShardTrace& trace = shard.trace;
+    if (trace.nccl_disagreements > 0)
+      diagnostics_.add(shard.rank, Severity::warning, "nccl_disagrees", trace.nccl_disagreements,
+                       "collectives after whose launch NCCL tells of another operation or size; what it chose for them "
+                       "is left out",
+                       "kernels that something else launches on the same process group make this");
+    if (trace.nccl_channel_times > 0)
+      diagnostics_.add(shard.rank, Severity::info, "nccl_channel_times", trace.nccl_channel_times,
+                       "collectives timed by NCCL itself, as CUPTI recorded no kernel: the GPU's own timer from the "
+                       "first channel's begin to the last one's end",
+                       "durations hold; where a collective lies may be late by the polling of NCCL's proxy thread");
     if (info_.device == "cuda" && !trace.steps.empty() && trace.compute_kernels.empty() && trace.nccl_kernels.empty())
       diagnostics_.add(shard.rank, Severity::error, "gpu_not_measured", static_cast<std::int64_t>(trace.steps.size()),
-                       "steps on a GPU without one recorded kernel: NCCL's communication, compute and their overlap "
-                       "were not measured; their columns hold the host's launch times, or 0",
+                       trace.nccl_channel_times > 0
+                           ? "steps on a GPU without one recorded kernel: compute and its overlap with communication "
+                             "were not measured; their columns hold the host's launch times, or 0"
+                           : "steps on a GPU without one recorded kernel: NCCL's communication, compute and their "
+                             "overlap were not measured; their columns hold the host's launch times, or 0",
                        "see cupti_unavailable and 'ddpprof doctor'");
     std::int64_t diverged = 0;
     for (StepSummary& step : shard.summary.steps)

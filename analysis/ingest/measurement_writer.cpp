@@ -141,6 +141,10 @@ void MeasurementWriter::write_collectives(const LoadedShard& shard, const std::v
     row.end_ns = fact.end_ns;
     row.transfer_ns = collective.transfer_ns;
     row.skew_ns = collective.skew_ns;
+    row.datatype = fact.choice.datatype;
+    row.algorithm = fact.choice.algorithm;
+    row.protocol = fact.choice.protocol;
+    row.channels = fact.choice.channels;
     rows.insert(row);
   }
 }

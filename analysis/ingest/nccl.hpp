@@ -11,4 +11,9 @@ namespace ddpprof::ingest {
 // launched CUDA graph are not placed.
 void place_nccl_kernels(ShardTrace&);
 
+// What NCCL's profiler plugin told of collectives: each of its operations is of the last `collective_launch` before it,
+// if it does the same to as many bytes; one that does not is counted as a disagreement, and nothing is taken from it. A
+// collective without a start gets that of its kernel's channels.
+void place_nccl_operations(ShardTrace&);
+
 }  // namespace ddpprof::ingest

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/ingest/intervals.hpp"
+#include "analysis/ingest/nccl_operations.hpp"
 #include "tracer/format/vocabulary.hpp"
 #include "tracer/store/clock.hpp"
 #include "tracer/store/raw_rows.hpp"
@@ -72,6 +73,7 @@ struct CollectiveFact {
   std::int32_t op = 0, bucket = -1;
   std::optional<std::int64_t> launch_ns, start_ns, end_ns;
   bool host_timed = false;  // start and end come from the backend's thread, not from NCCL's kernels
+  NcclChoice choice;
 };
 struct NcclKernelFact {
   Interval time;
@@ -109,8 +111,11 @@ struct ShardTrace {
   std::vector<store::ClockExchange> exchanges;
   std::vector<Interval> compute_kernels, peer_copies;
   std::vector<NcclKernelFact> nccl_kernels;
-  std::vector<StepTotals> totals;                    // one a step where set: kernels were added up while reading
-  std::vector<ApiFact> api_calls;                    // of shards that have NCCL kernels: who launched them when
+  std::vector<NcclOperationFact> nccl_operations;  // by time
+  std::int64_t nccl_disagreements = 0;  // collectives that NCCL's plugin tells of otherwise: its word is left out
+  std::int64_t nccl_channel_times = 0;  // collectives that NCCL's kernel channels timed, as CUPTI did not
+  std::vector<StepTotals> totals;       // one a step where set: kernels were added up while reading
+  std::vector<ApiFact> api_calls;       // of shards that have NCCL kernels: who launched them when
   std::map<std::int64_t, std::string> thread_names;  // by tid
   std::vector<RecordedDiagnostic> diagnostics;
   std::int64_t unmatched_ends = 0;        // pops and range ends without a start

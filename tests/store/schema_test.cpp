@@ -72,10 +72,12 @@ TEST(Inserter, FieldsStandInTheirColumns) {
       "AND data_wait_ns=8 AND host_to_device_ns=9 AND buffers_ns=10 AND forward_ns=11 AND backward_ns=12 AND "
       "optimizer_ns=13 AND copy_ns=14 AND compute_ns=15 AND communication_ns=16 AND overlapped_ns=17 AND "
       "exposed_ns=18 AND skew_ns=19 AND loss=0.5");
-  Inserter<CollectiveRow>(database).insert({1, 7, -3, 4, "broadcast", 5, 6, 7, 8, 9, 10, 11, 12});
+  Inserter<CollectiveRow>(database).insert(
+      {1, 7, -3, 4, "broadcast", 5, 6, 7, 8, 9, 10, 11, 12, "float32", "RING", "LL", 13});
   check(
       "collective WHERE shard_id=1 AND step_id=7 AND communicator=-3 AND sequence=4 AND op='broadcast' AND bucket=5 "
-      "AND bytes=6 AND ready_ns=7 AND launch_ns=8 AND start_ns=9 AND end_ns=10 AND transfer_ns=11 AND skew_ns=12");
+      "AND bytes=6 AND ready_ns=7 AND launch_ns=8 AND start_ns=9 AND end_ns=10 AND transfer_ns=11 AND skew_ns=12 "
+      "AND datatype='float32' AND algorithm='RING' AND protocol='LL' AND channels=13");
   Inserter<KernelRow>(database).insert({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   check(
       "kernel WHERE shard_id=1 AND name_id=2 AND device=3 AND stream=4 AND correlation=5 AND start_ns=6 AND end_ns=7 "

@@ -38,6 +38,11 @@ constexpr Migration all_migrations[] = {
      "REFERENCES string(id), \"kind\" TEXT NOT NULL, \"count\" INTEGER NOT NULL, \"total_ns\" INTEGER NOT NULL, "
      "\"minimum_ns\" INTEGER NOT NULL, \"maximum_ns\" INTEGER NOT NULL, PRIMARY KEY (shard_id, name_id, kind)); "
      "ALTER TABLE \"api_call\" ADD COLUMN \"name_id\" INTEGER REFERENCES string(id)"},
+    {5, "adds what NCCL chose to collective",
+     "ALTER TABLE \"collective\" ADD COLUMN \"datatype\" TEXT; "
+     "ALTER TABLE \"collective\" ADD COLUMN \"algorithm\" TEXT; "
+     "ALTER TABLE \"collective\" ADD COLUMN \"protocol\" TEXT; "
+     "ALTER TABLE \"collective\" ADD COLUMN \"channels\" INTEGER"},
 };
 
 }  // namespace

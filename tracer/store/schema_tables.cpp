@@ -185,6 +185,10 @@ constexpr std::array collective_columns = {
     Column{"transfer_ns", "INTEGER", "ns", "minimum of end - start over the ranks"},
     Column{"skew_ns", "INTEGER", "ns",
            "end - start - transfer_ns: waiting for slower ranks, taken to lie at the start"},
+    Column{"datatype", "TEXT", "", "of its elements, as NCCL names it, e.g. float32; NULL: not known"},
+    Column{"algorithm", "TEXT", "", "that NCCL chose, in its words: RING, TREE, NVLS, …; NULL: not known"},
+    Column{"protocol", "TEXT", "", "that NCCL chose: LL, LL128, SIMPLE; NULL: not known"},
+    Column{"channels", "INTEGER", "", "that NCCL used; NULL: not known"},
 };
 
 constexpr std::array device_time_columns = {

@@ -52,9 +52,11 @@ struct CollectiveRow {
   std::optional<std::int64_t> ready_ns;
   std::int64_t launch_ns = 0;
   std::optional<std::int64_t> start_ns, end_ns, transfer_ns, skew_ns;
+  std::optional<std::string> datatype = std::nullopt, algorithm = std::nullopt, protocol = std::nullopt;
+  std::optional<std::int64_t> channels = std::nullopt;
   auto fields() const {
     return std::tie(shard_id, step_id, communicator, sequence, op, bucket, bytes, ready_ns, launch_ns, start_ns, end_ns,
-                    transfer_ns, skew_ns);
+                    transfer_ns, skew_ns, datatype, algorithm, protocol, channels);
   }
 };
 

@@ -33,6 +33,20 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
     shard.unended = process.recorded.unended;
     shard.gpu = process.recorded.gpu;
     shard.impossible_times = process.recorded.impossible_times;
+    if (process.recorded.nccl_disagreements > 0)
+      result.notes.push_back(
+          {ingest::Severity::warning, "nccl_disagrees", process.recorded.nccl_disagreements,
+           "kernels whose NVTX range and NCCL's profiler plugin name another operation, communicator "
+           "or size; the plugin's word is kept",
+           "compare with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL if it matters which is right"});
+    if (process.recorded.nccl_channel_times > 0)
+      result.notes.push_back(
+          {ingest::Severity::info, "nccl_channel_times", process.recorded.nccl_channel_times,
+           "collectives timed by NCCL itself, as CUPTI recorded no kernel: the GPU's own timer from "
+           "the first channel's begin to the last one's end, laid onto the host's clock where NCCL's "
+           "proxy thread saw it soonest",
+           "durations hold; where a collective lies may be late by that thread's polling. See "
+           "cupti_unavailable for what keeps CUPTI from recording"});
     if (process.steps_by_repetition)
       result.notes.push_back({ingest::Severity::info, "steps_by_repetition",
                               static_cast<std::int64_t>(shard.steps.size()),

@@ -12,15 +12,18 @@ bool is_nccl_call(std::string_view name) {
   return name.size() > 4 && name.starts_with("nccl") && name[4] >= 'A' && name[4] <= 'Z';
 }
 
+std::string communicator_name(std::uint64_t hash) { return fmt::format("communicator {:016x}", hash); }
+
 void set_messages(RankTrace& trace, const std::unordered_map<std::int64_t, Message>& messages) {
   for (CollectiveRun& run : trace.runs) {
     const auto message = run.correlation ? messages.find(*run.correlation) : messages.end();
     if (message == messages.end()) continue;
     run.bytes = message->second.bytes;
     if (message->second.op != CollectiveOp::other) run.op = message->second.op;
-    if (message->second.communicator)
-      run.group = trace.names.intern(fmt::format("communicator {:016x}", *message->second.communicator));
+    if (message->second.communicator) run.group = trace.names.intern(communicator_name(*message->second.communicator));
     run.group_size = message->second.ranks;
+    run.sequence = message->second.sequence;
+    run.choice = message->second.choice;
   }
 }
 
@@ -91,6 +94,84 @@ void NcclCalls::match_group(const std::vector<const Range*>& calls, const std::v
   }
   if (kernels.size() != launches.size()) return;
   for (std::size_t i = 0; i < kernels.size(); ++i) messages[launches[i]->correlation] = sum(kernels[i].second);
+}
+
+Message message_of(const std::vector<const ingest::NcclOperationFact*>& operations) {
+  Message message;
+  std::int64_t sent = 0, received = 0;
+  for (const ingest::NcclOperationFact* operation : operations) {
+    const bool first = operation == operations.front();
+    const CollectiveOp op = collective_op(operation->function);
+    message.op = first || message.op == op ? op : CollectiveOp::other;
+    if (first) {
+      message.choice = operation->choice;
+      message.communicator = operation->communicator;
+      message.ranks = operation->ranks;
+      if (operation->number) message.sequence = static_cast<std::int64_t>(*operation->number);
+    } else {
+      message.choice.meet(operation->choice);
+    }
+    std::int64_t bytes = operation->bytes;
+    if (op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter)
+      bytes = product_of({bytes, std::max<std::int64_t>(1, operation->ranks)});
+    std::int64_t& side = op == CollectiveOp::receive ? received : sent;
+    side = sum_of(side, bytes);
+  }
+  message.bytes = std::max(sent, received);
+  if (message.bytes > most_bytes) message.bytes = 0;  // no message is that large
+  return message;
+}
+
+std::int64_t prefer(std::unordered_map<std::int64_t, Message>& told_by_ranges,
+                    const std::unordered_map<std::int64_t, Message>& told_by_plugin) {
+  std::int64_t differing = 0;
+  for (const auto& [correlation, message] : told_by_plugin) {
+    const auto [found, fresh] = told_by_ranges.try_emplace(correlation, message);
+    if (fresh) continue;
+    const Message& range = found->second;
+    const auto differ = [](const auto& a, const auto& b) { return a && b && *a != *b; };
+    const auto known = [](std::int64_t bytes) { return bytes > 0 ? std::optional(bytes) : std::nullopt; };
+    const bool scaled = message.op == CollectiveOp::all_gather || message.op == CollectiveOp::reduce_scatter;
+    // Where the number of ranks is not known to both, neither is how much all of them gather.
+    if ((range.op != message.op && range.op != CollectiveOp::other && message.op != CollectiveOp::other) ||
+        differ(range.communicator, message.communicator) ||
+        ((!scaled || range.ranks == message.ranks) && differ(known(range.bytes), known(message.bytes))))
+      ++differing;
+    const std::int64_t bytes = message.bytes > 0 ? message.bytes : range.bytes;
+    found->second = message;
+    found->second.bytes = bytes;
+  }
+  return differing;
+}
+
+std::unordered_map<std::int64_t, Message> NcclCalls::match(
+    const std::vector<ingest::NcclOperationFact>& operations) const {
+  std::map<std::int64_t, std::vector<std::vector<const ingest::NcclOperationFact*>>> groups;  // by thread, by time
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::size_t> place;
+  for (const ingest::NcclOperationFact& operation : operations) {
+    if (operation.captured) continue;  // its kernel runs later, and perhaps often
+    auto& of_thread = groups[operation.tid];
+    const auto [found, fresh] = place.try_emplace({operation.tid, operation.group}, of_thread.size());
+    if (fresh || operation.group == 0) {
+      found->second = of_thread.size();
+      of_thread.emplace_back();
+    }
+    of_thread[found->second].push_back(&operation);
+  }
+  std::unordered_map<std::int64_t, Message> messages;
+  for (const auto& [tid, thread] : threads_) {
+    const auto told = groups.find(tid);
+    if (told == groups.end()) continue;
+    auto group = told->second.begin();
+    for (std::size_t i = 0; i < thread.launches.size(); ++i) {
+      const std::int64_t from_ns = thread.launches[i].time.start_ns;
+      while (group != told->second.end() && group->front()->time_ns < from_ns) ++group;
+      if (group == told->second.end()) break;
+      if (i + 1 < thread.launches.size() && group->front()->time_ns >= thread.launches[i + 1].time.start_ns) continue;
+      messages[thread.launches[i].correlation] = message_of(*group);
+    }
+  }
+  return messages;
 }
 
 std::unordered_map<std::int64_t, Message> NcclCalls::match() {

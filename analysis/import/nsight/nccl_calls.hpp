@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -22,10 +23,22 @@ struct Message {
   std::int64_t bytes = 0;  // 0: not known
   std::optional<std::uint64_t> communicator;
   std::int64_t ranks = 0;  // of the communicator; 0: not known
+  std::optional<std::int64_t> sequence;
+  ingest::NcclChoice choice;
 };
 
 // NCCL's own ranges ("ncclAllReduce"); PyTorch's around them are called "nccl:all_reduce".
 bool is_nccl_call(std::string_view name);
+
+// What operations of one kernel carry together.
+Message message_of(const std::vector<const ingest::NcclOperationFact*>&);
+
+// Puts what the plugin told in the place of what ranges told; how many kernels the two tell different things of.
+std::int64_t prefer(std::unordered_map<std::int64_t, Message>& told_by_ranges,
+                    const std::unordered_map<std::int64_t, Message>& told_by_plugin);
+
+// A communicator as a group's name.
+std::string communicator_name(std::uint64_t hash);
 
 // Gives the runs of a rank what `messages` say that they carried.
 void set_messages(RankTrace&, const std::unordered_map<std::int64_t, Message>& messages);
@@ -38,6 +51,9 @@ class NcclCalls {
 
   // By the launches' correlation; launches whose call is not known are missing. Once.
   std::unordered_map<std::int64_t, Message> match();
+  // The same by what NCCL's profiler plugin recorded, by time: NCCL tells of the operations of a kernel on the thread
+  // that launched it, directly after that. After match().
+  std::unordered_map<std::int64_t, Message> match(const std::vector<ingest::NcclOperationFact>&) const;
 
  private:
   enum class Kind : std::uint8_t { call, group_begin, group_end };

@@ -43,6 +43,13 @@ struct ChromeRows::Now {
     return *value;
   }
 
+  std::optional<std::string> text(std::string_view key) const {
+    const ChromeEvent::Argument* argument = event.find(key);
+    if (!argument) return std::nullopt;
+    if (!argument->quoted) fail("argument " + std::string(key) + " is no text");
+    return std::string(argument->text);
+  }
+
   bool has_own(const char* key) const { return own.is_object() && own.contains(key); }
   std::optional<std::int64_t> own_whole(const char* key) const {
     if (!has_own(key) || own.at(key).is_null()) return std::nullopt;

@@ -189,6 +189,10 @@ void ChromeRows::collective(const Now& now) {
   row.bytes = now.needed("bytes");
   row.transfer_ns = now.whole("transfer_ns");
   row.skew_ns = now.whole("skew_ns");
+  row.datatype = now.text("datatype");
+  row.algorithm = now.text("algorithm");
+  row.protocol = now.text("protocol");
+  row.channels = now.whole("channels");
 
   std::string op = now.name;
   if (now.event.phase == 'X') {

@@ -41,6 +41,8 @@ struct LastEvent final : store::ShardVisitor {
   void on_kernel(const trace::KernelRecord& record) override { see(record.header); }
   void on_copy(const trace::CopyRecord& record) override { see(record.header); }
   void on_api(const trace::ApiRecord& record) override { see(record.header); }
+  void on_nccl_operation(const trace::NcclOperationRecord& record) override { see(record.header); }
+  void on_nccl_channel(const trace::NcclChannelRecord& record) override { see(record.header); }
   std::int64_t last_ns = 0;
 };
 

@@ -1,9 +1,13 @@
 #include "analysis/import/recorded/recorded_process.hpp"
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "analysis/import/nsight/nccl_calls.hpp"
 #include "analysis/import/nsight/nvtx_marks.hpp"
@@ -146,8 +150,11 @@ class Filler final : public ingest::RawSink {
     if (collectives_.contains(raw.correlation)) nccl_.add_launch(raw.tid, {raw.start_ns, raw.end_ns}, raw.correlation);
   }
 
-  StepFinder::Found conclude() {
-    set_messages(trace_, nccl_.match());
+  StepFinder::Found conclude(ingest::ShardTrace& recorded) {
+    std::unordered_map<std::int64_t, Message> messages = nccl_.match();
+    recorded.nccl_disagreements = prefer(messages, nccl_.match(recorded.nccl_operations));
+    set_messages(trace_, messages);
+    if (trace_.runs.empty()) add_timed_operations(recorded);
     if (!trace_.runs.empty()) trace_.backend = host_backend_.empty() ? "nccl" : host_backend_;
     raw_.flush();
     return marks_.conclude(ranks_);
@@ -159,6 +166,33 @@ class Filler final : public ingest::RawSink {
     for (const std::int32_t side : sides)
       if (side < 0 || __builtin_mul_overflow(product, std::int64_t{side}, &product)) return 0;
     return product;
+  }
+
+  // Where CUPTI recorded no kernel: those that NCCL timed itself, a group for a kernel.
+  void add_timed_operations(ingest::ShardTrace& recorded) {
+    std::map<std::uint64_t, std::vector<const ingest::NcclOperationFact*>> groups;
+    for (const ingest::NcclOperationFact& operation : recorded.nccl_operations)
+      if (operation.run) groups[operation.group].push_back(&operation);
+    for (const auto& [group, operations] : groups) {
+      if (group == 0) continue;
+      CollectiveRun run;
+      run.time = {operations.front()->run->start_ns, operations.front()->run->end_ns};
+      for (const ingest::NcclOperationFact* operation : operations) {
+        run.time.start_ns = std::min(run.time.start_ns, operation->run->start_ns);
+        run.time.end_ns = std::max(run.time.end_ns, operation->run->end_ns);
+      }
+      const Message message = message_of(operations);
+      run.launch_ns = std::min(operations.front()->time_ns, run.time.start_ns);
+      run.op = message.op;
+      run.bytes = message.bytes;
+      run.sequence = message.sequence;
+      run.choice = message.choice;
+      if (message.communicator) run.group = trace_.names.intern(communicator_name(*message.communicator));
+      run.group_size = message.ranks;
+      trace_.runs.push_back(run);
+      trace_.saw_host(run.launch_ns, run.time.end_ns);
+      ++recorded.nccl_channel_times;
+    }
   }
 
   RankTrace& trace_;
@@ -179,7 +213,7 @@ RecordedProcess read_recorded(const std::filesystem::path& path, const SortOptio
   const std::unordered_set<std::int64_t> collectives = nccl_correlations(reader);
   Filler filler(process.trace, collectives, sink, source);
   process.recorded = ingest::read_shard_trace(reader, &filler);
-  const StepFinder::Found found = filler.conclude();
+  const StepFinder::Found found = filler.conclude(process.recorded);
   process.steps_by_repetition = found.by_repetition;
   process.step_name = found.name;
   const store::ShardInfo& info = process.recorded.info;

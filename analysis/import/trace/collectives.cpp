@@ -111,8 +111,9 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
     collective.bytes = run.bytes;
     collective.run = run.time;
     collective.stream = run.stream;
-    collective.launch_ns = run.time.start_ns;
+    collective.launch_ns = run.launch_ns > 0 ? run.launch_ns : run.time.start_ns;
     collective.recorded_sequence = run.sequence;
+    collective.choice = run.choice;
     std::uint32_t group = run.group;
     if (const auto call = run.external_id ? by_id.find(*run.external_id) : by_id.end(); call != by_id.end()) {
       if (collective.bytes == 0) collective.bytes = call->second->bytes;

@@ -21,7 +21,8 @@ struct Collective {
   std::int64_t stream = 0;
   std::optional<std::int64_t> recorded_sequence;
   std::int64_t group_size = 0;  // 0: not recorded
-  bool gradient = false;        // reduces a bucket of gradients (gradient_group.hpp)
+  ingest::NcclChoice choice;
+  bool gradient = false;  // reduces a bucket of gradients (gradient_group.hpp)
 };
 
 // Whether each one's number was recorded, and none twice.

@@ -297,6 +297,7 @@ class Model {
         fact.launch_ns = std::min(*fact.launch_ns, *fact.start_ns);
       }
       fact.host_timed = collective.on_host;
+      fact.choice = collective.choice;
       facts_.collectives.push_back(fact);
     }
     std::stable_sort(facts_.collectives.begin(), facts_.collectives.end(),

@@ -12,6 +12,7 @@
 
 #include "analysis/import/sort/external_sorter.hpp"
 #include "analysis/import/trace/slice_store.hpp"
+#include "analysis/ingest/nccl_operations.hpp"
 
 namespace ddpprof::import {
 
@@ -110,6 +111,7 @@ struct CollectiveRun {
   std::int64_t stream = 0;
   bool on_host = false;
   bool unfinished = false;  // the profiler stopped before it was told of its end
+  ingest::NcclChoice choice;
 };
 
 struct RankTrace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/analysis/ingest/ingest_fixture.hpp"
+#include "tests/store/nccl_records.hpp"
 
 namespace ddpprof::ingest {
 namespace {
@@ -289,6 +290,32 @@ TEST_F(Ingest, NcclKernelsGiveCollectivesTheirTimes) {
   EXPECT_THAT(rows("SELECT communication_ns FROM step"), ElementsAre("280"));  // 20 + 100 + 150 + 10
   EXPECT_THAT(rows("SELECT count(*), min(domain), sum(correlation) FROM api_call"), ElementsAre("4|runtime|29"));
   EXPECT_THAT(codes(), IsEmpty());
+}
+
+// NCCL's plugin tells of operations after each launch: of 10 floats after the first, of other bytes than it has after
+// the second, of an all-gather after the third. Without a kernel of CUPTI's, channels say when the first ran.
+TEST_F(Ingest, NcclsPluginTellsWhatWasChosen) {
+  TrainingShard t(0, 1);
+  test::add_communicator(t.shard, 1, 0xabc, 2);
+  t.begin_step(0, 1000);
+  for (int i = 0; i < 3; ++i) {
+    t.launch(static_cast<std::uint64_t>(i), i, 40, 1100 + 100 * i);
+    test::add_operation(t.shard, {.tid = TrainingShard::main_tid,
+                                  .time_ns = 1110 + 100 * i,
+                                  .operation = static_cast<std::uint64_t>(i + 1),
+                                  .group = static_cast<std::uint64_t>(i + 1),
+                                  .sequence = static_cast<std::uint64_t>(i),
+                                  .count = i == 1 ? 11u : 10u,
+                                  .function = i == 2 ? "AllGather" : "AllReduce"});
+  }
+  test::add_channel(t.shard, 1, 1, 500, 550, 1200, 1250);
+  t.pop(1700);
+  load({&t}, ddp(1), RawPolicy::none);
+  EXPECT_THAT(
+      rows("SELECT sequence, datatype, algorithm, protocol, channels, start_ns, end_ns FROM collective ORDER BY 1"),
+      ElementsAre("0|float32|RING|LL|8|1200|1250", "1|-|-|-|-|-|-",
+                  "2|-|-|-|-|-|-"));
+  EXPECT_THAT(codes(), testing::IsSupersetOf({"warning nccl_disagrees 2", "info nccl_channel_times 1"}));
 }
 
 // In flight 150-900 as recorded, but the backward that waited for it ended at 400 (the backend's thread was preempted

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -407,6 +409,36 @@ TEST(ReportDerived, WithOneWorkerAnAllReduceIsLocal) {
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0]["op"], "local all_reduce");
   EXPECT_TRUE(rows[0]["algbw_bytes_per_s"].is_null());
+}
+
+// Where NCCL told what it chose, collectives are shown by it; else the table has no such columns.
+TEST(ReportDerived, CollectivesAreShownByWhatNcclChose) {
+  const auto path = std::filesystem::path(testing::TempDir()) / ("chosen_" + std::to_string(getpid()) + ".db");
+  const auto columns_and_rows = [&](const std::string& change) {
+    test::SyntheticRun run(path);
+    run.fill();
+    if (!change.empty()) run.database.sql().exec(change);
+    std::ostringstream out;
+    render(report::build_report(run.database, "collectives"), Format::json, out);
+    return nlohmann::json::parse(out.str())["tables"][0]["rows"];
+  };
+  const auto plain = columns_and_rows("");
+  EXPECT_FALSE(plain[0].contains("algorithm"));
+  std::filesystem::remove(path);
+  const auto chosen = columns_and_rows(
+      "UPDATE collective SET datatype = 'float32', channels = 2 + 2 * (sequence % 2), protocol = 'LL', algorithm = "
+      "CASE "
+      "WHEN sequence < (SELECT max(sequence) FROM collective) THEN 'RING' ELSE 'TREE' END");
+  std::filesystem::remove(path);
+  EXPECT_GT(chosen.size(), plain.size());  // one bucket in two regimes is two rows
+  std::set<std::string> algorithms;
+  for (const auto& row : chosen) {
+    algorithms.insert(row["algorithm"].get<std::string>());
+    EXPECT_EQ(row["protocol"], "LL");
+    EXPECT_EQ(row["datatype"], "float32");
+    EXPECT_TRUE(row["channels"] == "2" || row["channels"] == "4" || row["channels"] == "2–4") << row["channels"];
+  }
+  EXPECT_EQ(algorithms, (std::set<std::string>{"RING", "TREE"}));
 }
 
 // A forked data loader has a shard of rank 0 too, a helper process one of rank -1: neither makes a step incomplete. A

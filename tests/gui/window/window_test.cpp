@@ -137,6 +137,8 @@ TEST(MainWindow, AnOlderFileIsBroughtUpToDate) {
           "DROP VIEW aligned_step; DROP VIEW aligned_collective; ALTER TABLE measurement DROP COLUMN machines;"
           "ALTER TABLE comm_point DROP COLUMN processor_ns; DROP TABLE host_condition; DROP TABLE memory;"
           "DROP TABLE device_time; DROP TABLE kernel_summary; ALTER TABLE api_call DROP COLUMN name_id;"
+          "ALTER TABLE collective DROP COLUMN datatype; ALTER TABLE collective DROP COLUMN algorithm;"
+          "ALTER TABLE collective DROP COLUMN protocol; ALTER TABLE collective DROP COLUMN channels;"
           "PRAGMA user_version = 1");
   MainWindow window;
   EXPECT_EQ(opened(window, folder / "old.db"), "");

@@ -54,6 +54,15 @@ TEST_F(ChromeRoundTrip, OfARunWithRawEventsOfEveryKindAndClocksThatDrift) {
   EXPECT_NE(text.find("\"args\":{\"ddpprof\":{\"end_ns\":"), std::string::npos) << "no end that is ambiguous";
 }
 
+TEST_F(ChromeRoundTrip, OfWhatNcclChose) {
+  SyntheticRun run(folder_ / "run.db");
+  run.fill();
+  run.database.sql().exec(
+      "UPDATE collective SET datatype = 'float32', algorithm = 'RING', protocol = 'LL128', channels = 24 "
+      "WHERE sequence % 2 = 0");
+  go_round(run.database);
+}
+
 TEST_F(ChromeRoundTrip, OfRawEventsThatAShardSaysItHasNot) {
   store::Database database = filled(folder_ / "run.db");
   database.sql().exec("UPDATE shard SET raw_kept = 0");

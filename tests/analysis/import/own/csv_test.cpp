@@ -47,6 +47,15 @@ TEST_F(CsvRoundTrip, OfARunWithRawEventsOfEveryKind) {
     EXPECT_FALSE(tables.at(std::string(table.name)).empty()) << table.name << " was not put to the test";
 }
 
+TEST_F(CsvRoundTrip, OfWhatNcclChose) {
+  SyntheticRun run(folder_ / "run.db");
+  run.fill();
+  run.database.sql().exec(
+      "UPDATE collective SET datatype = 'float32', algorithm = 'RING', protocol = 'LL128', channels = 24 "
+      "WHERE sequence % 2 = 0");
+  go_round(run.database);
+}
+
 TEST_F(CsvRoundTrip, OfAnImportOfAnA100sTrace) { go_round_imported("a100_ddp_rank0of2.json.gz"); }
 TEST_F(CsvRoundTrip, OfAnImportOfAV100sTrace) { go_round_imported("v100_ddp_rank1of2.json.gz"); }
 TEST_F(CsvRoundTrip, OfAnImportOfAnNsightExport) { go_round_imported("two_gpus_nsys.sqlite"); }
