@@ -136,9 +136,9 @@ Json collective_arguments(SQLite::Statement& row) {
   if (!row.getColumn(10).isNull()) arguments["transfer_ns"] = row.getColumn(10).getInt64();
   if (!row.getColumn(11).isNull()) arguments["skew_ns"] = row.getColumn(11).getInt64();
   if (!row.getColumn(15).isNull()) arguments["step_id"] = row.getColumn(15).getInt64();
-  if (!row.getColumn(16).isNull()) arguments["datatype"] = row.getColumn(16).getString();
-  if (!row.getColumn(17).isNull()) arguments["algorithm"] = row.getColumn(17).getString();
-  if (!row.getColumn(18).isNull()) arguments["protocol"] = row.getColumn(18).getString();
+  if (!row.getColumn(16).isNull()) arguments["datatype"] = cell(row.getColumn(16).getString());
+  if (!row.getColumn(17).isNull()) arguments["algorithm"] = cell(row.getColumn(17).getString());
+  if (!row.getColumn(18).isNull()) arguments["protocol"] = cell(row.getColumn(18).getString());
   if (!row.getColumn(19).isNull()) arguments["channels"] = row.getColumn(19).getInt64();
   return arguments;
 }

@@ -46,8 +46,10 @@ struct ChromeRows::Now {
   std::optional<std::string> text(std::string_view key) const {
     const ChromeEvent::Argument* argument = event.find(key);
     if (!argument) return std::nullopt;
-    if (!argument->quoted) fail("argument " + std::string(key) + " is no text");
-    return std::string(argument->text);
+    if (argument->quoted) return std::string(argument->text);
+    std::optional<std::string> bytes = export_::text_of(export_::Json::parse(argument->json, nullptr, false));
+    if (!bytes) fail("argument " + std::string(key) + " is no text");
+    return bytes;
   }
 
   bool has_own(const char* key) const { return own.is_object() && own.contains(key); }

@@ -120,8 +120,9 @@ inline void add_other_rows(SyntheticRun& run) {
   db.exec("INSERT INTO kernel_summary VALUES (2,500,'compute',1,2,2,2)");
   db.exec(
       "INSERT INTO collective VALUES (2,NULL,9223372036854775807,0,'barrier',-1,0,NULL,1000000100,NULL,NULL,NULL,"
-      "NULL),(2,NULL,5,1,'all_reduce',2,8,1000000050,1000000100,1000000160,NULL,NULL,NULL),"
-      "(2,NULL,5,2,'odd \xff',0,8,NULL,1000000100,NULL,1000000170,3,NULL)");
+      "NULL,NULL,NULL,NULL,NULL),(2,NULL,5,1,'all_reduce',2,8,1000000050,1000000100,1000000160,NULL,NULL,NULL,"
+      "'float32','RING','LL128',24),"
+      "(2,NULL,5,2,'odd \xff',0,8,NULL,1000000100,NULL,1000000170,3,NULL,NULL,'odd \xfe','',-1)");
   db.exec(
       "UPDATE step SET loss = 2.5, data_wait_ns = 11, host_to_device_ns = 12, buffers_ns = 13, forward_ns = 14, "
       "backward_ns = 15, optimizer_ns = 16, copy_ns = 17 WHERE id = 4");
