@@ -118,8 +118,8 @@ TEST_F(DamagedChrome, ATracksNameWasTakenOut) {
 }
 
 TEST_F(DamagedChrome, AnotherVersionsExport) {
-  replace("{\"format\":1,\"schema\":5}", "{\"format\":1,\"schema\":6}");
-  EXPECT_THAT(said(), AllOf(HasSubstr("schema version 6 (expected format 1 and schema version 5)"),
+  replace("{\"format\":1,\"schema\":6}", "{\"format\":1,\"schema\":7}");
+  EXPECT_THAT(said(), AllOf(HasSubstr("schema version 7 (expected format 1 and schema version 6)"),
                             HasSubstr("export the database again")));
 }
 
