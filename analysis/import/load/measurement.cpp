@@ -114,7 +114,8 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.kind = "import";
   row.strategy = strategy_of(ranks, notes);
   row.world_size = cast.world_size;
-  row.device = training.on_device ? "cuda" : "cpu";
+  const bool on_gpu = training.on_device || training.shard.nccl_channel_times > 0;  // though no kernel was recorded
+  row.device = on_gpu ? "cuda" : "cpu";
   row.backend = !file.backend.empty() ? file.backend : training.on_device ? "nccl" : "gloo";
   row.model = options.model.empty() ? model_name(file.file) : options.model;
   row.parameter_count = training.parameter_count;

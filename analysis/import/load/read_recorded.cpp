@@ -33,6 +33,7 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
     shard.unended = process.recorded.unended;
     shard.gpu = process.recorded.gpu;
     shard.impossible_times = process.recorded.impossible_times;
+    shard.nccl_channel_times = process.recorded.nccl_channel_times;
     if (process.recorded.nccl_disagreements > 0)
       result.notes.push_back(
           {ingest::Severity::warning, "nccl_disagrees", process.recorded.nccl_disagreements,

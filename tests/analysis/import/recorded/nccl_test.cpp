@@ -234,6 +234,7 @@ TEST_F(RecordedNccl, WithoutCuptiChannelsTellTheTimes) {
   EXPECT_THAT(texts("SELECT min(start_ns) FROM collective"), ElementsAre(std::to_string(step_at(0) + 4 * ms + 5 * us)));
   EXPECT_THAT(texts("SELECT DISTINCT launch_ns < start_ns FROM collective"), ElementsAre("1"));
   EXPECT_THAT(texts("SELECT count FROM diagnostic WHERE code = 'nccl_channel_times'"), ElementsAre("5"));
+  EXPECT_THAT(texts("SELECT device || ' ' || backend FROM measurement"), ElementsAre("cuda nccl"));
 }
 
 class RecordedByTheDriver : public RecordedNccl, public testing::WithParamInterface<int> {};
