@@ -1,4 +1,5 @@
 // NCCL's profiler plugin as NCCL meets it: opened by path in a process of its own, each version of its interface.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include "tests/tracer/run_program.hpp"
@@ -184,6 +185,26 @@ TEST_P(NcclPlugin, AFullShardLosesRecordsAndCountsThem) {
   const std::size_t kept = operations(shard, "AllReduce").size();
   EXPECT_GT(kept, 10'000u);  // a MiB holds 13 thousand of 80 bytes
   EXPECT_EQ(kept + shard.dropped, 20'000u);
+}
+
+// The library of NCCL that is installed here holds the names that it looks up; the newest is what it takes.
+TEST(NcclItself, FindsTheNewestTableThatItLooksFor) {
+  const std::string nccl = NCCL_LIBRARY;
+  if (nccl.empty() || !std::filesystem::exists(nccl)) GTEST_SKIP() << "no libnccl.so.2 is installed";
+  std::ifstream file(nccl, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string stem = "ncclProfiler_v";
+  int newest = 0;
+  for (std::size_t at = bytes.find(stem); at != std::string::npos; at = bytes.find(stem, at + 1)) {
+    const char digit = bytes.at(at + stem.size());
+    if (digit > '0' && digit <= '9' && bytes.at(at + stem.size() + 1) == '\0') newest = std::max(newest, digit - '0');
+  }
+  if (newest == 0) GTEST_SKIP() << nccl << " is older than its profiler plugins (2.23)";
+  void* nccl_itself = dlopen(nccl.c_str(), RTLD_NOW | RTLD_LOCAL);  // the two go together in one process
+  if (nccl_itself == nullptr) GTEST_SKIP() << dlerror();
+  void* plugin = dlopen(TRACER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(plugin, nullptr) << dlerror();
+  EXPECT_NE(dlsym(plugin, (stem + std::to_string(newest)).c_str()), nullptr) << "version " << newest;
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, NcclPlugin, testing::Range(1, 7),
