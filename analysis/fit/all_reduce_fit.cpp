@@ -131,7 +131,7 @@ Problem make_problem(const Form& form, const std::vector<CollectivePoint>& point
   return problem;
 }
 
-std::optional<double> held_out_error(const Form& form, const std::vector<CollectivePoint>& points, bool nccl) {
+std::optional<double> held_out_error(Form form, const std::vector<CollectivePoint>& points, bool nccl) {
   std::int64_t largest = 0;
   for (const CollectivePoint& point : points) largest = std::max(largest, point.machine.workers);
   std::vector<CollectivePoint> kept, held;
@@ -148,6 +148,17 @@ std::optional<double> held_out_error(const Form& form, const std::vector<Collect
   const auto crowded = [](const CollectivePoint& point) { return ranks_per_core(point.machine) > 1.0; };
   if (std::any_of(held.begin(), held.end(), crowded) && std::none_of(kept.begin(), kept.end(), crowded))
     return std::nullopt;
+  if (form.regimes) {
+    // Nor do measured regimes tell of others, or ranks of one node of links between nodes.
+    const auto unseen = [&](const CollectivePoint& point) {
+      return std::none_of(kept.begin(), kept.end(), [&](const CollectivePoint& seen) {
+        return seen.regime == point.regime && (seen.machine.nodes > 1 || point.machine.nodes == 1);
+      });
+    };
+    if (std::any_of(held.begin(), held.end(), unseen)) return std::nullopt;
+    form.regimes = Regimes::fitted(kept);
+    if (!form.regimes) return std::nullopt;
+  }
   const Solution solution = solve(make_problem(form, kept, nccl));
   if (!solution.converged) return std::nullopt;
   const Problem test = make_problem(form, held, nccl);
@@ -257,6 +268,17 @@ void judge(AllReduceFit& fit) {
     fit.status += "; reduction is not separable from the transfer that hides it: an assumed " +
                   rate_text(std::exp(-picked.problem.parameters[gamma].prior)) + " within a factor of ten";
   }
+  if (picked.form.regimes) {
+    std::string regimes;
+    for (const Regime& regime : picked.form.regimes->all())
+      regimes += (regimes.empty() ? "" : ", ") + regime.name + " (" + std::to_string(regime.points) + " point" +
+                 (regime.points == 1 ? "" : "s") + ", hop × " + number_text(regime.latency_factor) + ", byte × " +
+                 number_text(regime.bandwidth_factor) + ")";
+    fit.status += "; a line for each regime that NCCL chose: " + regimes;
+    for (const std::int64_t workers : counts)
+      fit.notes.push_back("NCCL's regimes at N = " + std::to_string(workers) + ": " +
+                          picked.form.regimes->ladder_text(workers));
+  }
   if (!picked.form.segmented) fit.status += "; reduction folded into bandwidth (in a ring the two are proportional)";
 }
 
@@ -360,6 +382,11 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
                        });
   using enum HostSharing;
   std::vector<Form> forms;  // the backend's own first
+  if (nccl)
+    if (std::shared_ptr<const Regimes> regimes = Regimes::fitted(fit.points)) {
+      forms.push_back({});
+      forms.back().regimes = std::move(regimes);
+    }
   if (loopback) forms.push_back({true, time_shared});
   if (loopback && crowded) forms.push_back({true, proportional});
   if (!nccl && (!loopback || crowded)) forms.push_back({true, none});

@@ -19,6 +19,7 @@ const collective::Curve& nearest_curve(const std::vector<collective::Curve>& cur
 
 std::string Form::name() const {
   if (curves) return "measured-curve";
+  if (regimes) return "nccl-regimes";
   const std::string base = segmented ? "gloo-segmented-ring" : "ring";
   switch (sharing) {
     case HostSharing::proportional:
@@ -31,9 +32,15 @@ std::string Form::name() const {
   return base;
 }
 
-double Form::hop_unit_s(std::int64_t workers) const { return curves ? nearest_curve(*curves, workers).hop_s() : 1.0; }
+double Form::hop_unit_s(std::int64_t workers) const {
+  if (regimes) return regimes->hop_unit(workers);
+  return curves ? nearest_curve(*curves, workers).hop_s() : 1.0;
+}
 
-double Form::byte_unit_s(std::int64_t workers) const { return curves ? nearest_curve(*curves, workers).byte_s() : 1.0; }
+double Form::byte_unit_s(std::int64_t workers) const {
+  if (regimes) return regimes->byte_unit(workers);
+  return curves ? nearest_curve(*curves, workers).byte_s() : 1.0;
+}
 
 collective::Link Form::shared(const collective::Link& link, const Crowd& crowd) const {
   collective::Link shared = link;
@@ -55,6 +62,7 @@ collective::Hops Form::hops(std::int64_t workers, std::int64_t bytes) const {
     const double count = std::max(cost.latency_s, 1e-30);
     return {count, cost.bandwidth_s / count};
   }
+  if (regimes) return regimes->hops(workers, bytes);
   return segmented ? collective::gloo_segmented_ring_hops(workers, bytes)
                    : collective::ring_hops(workers, static_cast<double>(bytes));
 }
@@ -68,6 +76,10 @@ collective::Cost Form::over(std::int64_t workers, std::int64_t bytes, const coll
   if (curves) {
     const collective::Cost cost = nearest_curve(*curves, workers).cost(static_cast<double>(bytes), workers);
     return {link.latency_s * cost.latency_s, link.bandwidth_s_per_byte * cost.bandwidth_s, 0.0};
+  }
+  if (regimes) {
+    const collective::Hops hops = regimes->hops(workers, bytes);
+    return {hops.count * link.latency_s, hops.count * hops.bytes * link.bandwidth_s_per_byte, 0.0};
   }
   return segmented ? collective::gloo_segmented_ring(workers, bytes, link)
                    : collective::ring(workers, static_cast<double>(bytes), link);

@@ -7,7 +7,7 @@
 //   (docs/design/ranks-that-share-cores.md has what was measured);
 // - `-shared-cores`: every term times max(1, r/c).
 // Or `measured-curve`: what nccl-tests measured elsewhere, by size, carried to other N as a ring; alpha and beta are
-// factors then.
+// factors then. Or `nccl-regimes`: what each of NCCL's algorithms and protocols was measured to cost (regimes.hpp).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/fit/measured.hpp"
+#include "analysis/fit/regimes.hpp"
 #include "simulator/collective/all_reduce.hpp"
 #include "simulator/collective/curve.hpp"
 
@@ -35,6 +36,7 @@ struct Form {
   bool segmented = false;  // Gloo's segmented ring, else the textbook ring
   HostSharing sharing = HostSharing::none;
   std::shared_ptr<const std::vector<collective::Curve>> curves = nullptr;  // of a measured curve, else null
+  std::shared_ptr<const Regimes> regimes = nullptr;                        // of NCCL's regimes, else null
 
   std::string name() const;
   // What alpha and beta are counted in: 1, or of a curve what a small message's hop and a large one's byte take.

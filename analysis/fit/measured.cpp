@@ -22,8 +22,9 @@ struct CopyPool {
 };
 
 // Workers, bytes, bench, and of a training's bucket how much of its all-reduce usually ran beside compute, in quarters:
-// buckets of one size are different points when one is reduced beside the backward and another after it.
-using PointKey = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t>;
+// buckets of one size are different points when one is reduced beside the backward and another after it. Last, NCCL's
+// regime where it is known.
+using PointKey = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t, std::string>;
 struct PointPool {
   Machine machine;
   std::map<std::int64_t, std::vector<double>> transfer_s;  // by measurement: repeats
@@ -83,7 +84,8 @@ void add_collectives(std::map<PointKey, PointPool>& points, const MeasurementInf
   }
   for (const auto& [key, i] : fastest) {
     const double usual = stats::median(beside.at(collectives[i].bucket));
-    PointPool& pool = points[{info.machine.workers, collectives[i].bytes, false, std::llround(4.0 * usual)}];
+    PointPool& pool =
+        points[{info.machine.workers, collectives[i].bytes, false, std::llround(4.0 * usual), collectives[i].regime}];
     pool.machine = info.machine;
     pool.transfer_s[info.id].push_back(seconds(std::max<std::int64_t>(1, duration(i) - unseen(i))));
     pool.concurrency.push_back(concurrency[i]);
@@ -170,7 +172,7 @@ void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
     }
     for (const CommInfo& point : read_comm_points(sql, info.id)) {
       if (point.duration_ns <= 0) continue;
-      PointPool& pool = points[{info.machine.workers, point.bytes, true, 0}];
+      PointPool& pool = points[{info.machine.workers, point.bytes, true, 0, {}}];
       pool.machine = info.machine;
       pool.transfer_s[info.id].push_back(seconds(point.duration_ns));
       if (point.processor_ns)
@@ -293,7 +295,8 @@ Measured load(store::Database& database) {
     const Summary transfer = usual_mean(repeats);
     measured.collectives.push_back({pool.machine, std::get<1>(key), stats::median(pool.concurrency),
                                     median_or(pool.beside_compute, 0.0), transfer.median,
-                                    median_or(pool.core_share, 0.0), transfer.relative_error, count, std::get<2>(key)});
+                                    median_or(pool.core_share, 0.0), transfer.relative_error, count, std::get<2>(key),
+                                    std::get<4>(key)});
   }
   return measured;
 }

@@ -110,7 +110,8 @@ struct CollectivePoint {
   double core_share = 0.0;      // of one core, that a rank keeps busy meanwhile; 0 when not taken
   double noise = 0.0;           // relative standard error of it
   std::int64_t count = 0;
-  bool bench = false;  // bench-comm rather than a training step
+  bool bench = false;       // bench-comm rather than a training step
+  std::string regime = {};  // NCCL's algorithm and protocol, "RING/LL128"; empty: not known
 };
 
 // Forward and backward of one micro-batch, at one N and batch.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "analysis/fit/text.hpp"
 #include "simulator/stats/interval.hpp"
@@ -253,6 +255,20 @@ double Predictor::largest_correction() const {
   return largest;
 }
 
+// Which of NCCL's regimes each size of the model's buckets falls into there.
+std::string Predictor::regimes_text(const Regimes& regimes, std::int64_t workers) const {
+  std::map<std::string, std::set<std::int64_t>> sizes;
+  for (const Bucket& bucket : case_at(workers).buckets)
+    sizes[regimes.at(workers, bucket.bytes).name].insert(bucket.bytes);
+  std::string text = "NCCL: ";
+  for (const auto& [name, of] : sizes) {
+    if (text.size() > 6) text += ", ";
+    text += name + " for buckets of " + bytes_text(*of.begin());
+    if (of.size() > 1) text += " to " + bytes_text(*of.rbegin());
+  }
+  return sizes.empty() ? "NCCL: " + regimes.ladder_text(workers) : text;
+}
+
 std::string Predictor::note(std::int64_t workers) const {
   std::string text;
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
@@ -280,6 +296,8 @@ std::string Predictor::note(std::int64_t workers) const {
   if (strategy_ == "ddp" && first_hosts && workers > 1 && !curves) {
     add("links between hosts were not measured: they are taken to be as fast as this host's own");
   }
+  if (strategy_ == "ddp" && workers > 1 && !models_.all_reduce.forms.empty())
+    if (const auto& regimes = models_.all_reduce.picked().form.regimes) add(regimes_text(*regimes, workers));
   if (calibrations_.empty()) {
     add("no measured step is on such a machine: not calibrated");
   } else if (std::abs(used.waiting) >= 0.005 || std::abs(used.step) >= 0.005) {

@@ -245,6 +245,7 @@ class Predictor {
   // The low end of what fewer ranks took on a machine no harder than this one.
   double least_s(const Machine&) const;
   std::string note(std::int64_t workers) const;
+  std::string regimes_text(const Regimes&, std::int64_t workers) const;
 
   const Models& models_;
   std::string strategy_;

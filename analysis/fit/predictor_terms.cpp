@@ -1,5 +1,6 @@
 // The model behind a prediction: how a profile, a compute scale and a machine become a step's terms.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "analysis/fit/gradients.hpp"
@@ -301,17 +302,21 @@ Terms Predictor::ddp_terms(const Case& at, const Draw& draw) const {
 
 std::vector<Terms> Predictor::ddp_terms_at_once(const Case& at, std::span<const Draw* const> draws) const {
   // Draws of one algorithm go together: its hops are the same for all of them.
-  const auto segmented = [](const Draw* draw) { return draw->form != nullptr && draw->form->form.segmented; };
-  std::vector<const Draw*> some[2];
-  for (const Draw* draw : draws) some[segmented(draw) ? 1 : 0].push_back(draw);
-  for (const bool only : {false, true})
-    if (some[only ? 0 : 1].empty()) return ddp_terms_of_algorithm(at, some[only ? 1 : 0]);
-  const std::vector<Terms> found[2] = {ddp_terms_of_algorithm(at, some[0]), ddp_terms_of_algorithm(at, some[1])};
-  std::size_t next[2] = {0, 0};
+  constexpr std::size_t kinds = 3;
+  const auto kind_of = [](const Draw* draw) -> std::size_t {
+    if (draw->form == nullptr) return 0;
+    return draw->form->form.regimes ? 2 : draw->form->form.segmented ? 1 : 0;
+  };
+  std::array<std::vector<const Draw*>, kinds> some;
+  for (const Draw* draw : draws) some[kind_of(draw)].push_back(draw);
+  std::array<std::vector<Terms>, kinds> found;
+  for (std::size_t kind = 0; kind < kinds; ++kind)
+    if (!some[kind].empty()) found[kind] = ddp_terms_of_algorithm(at, some[kind]);
+  std::array<std::size_t, kinds> next{};
   std::vector<Terms> all;
   for (const Draw* draw : draws) {
-    const std::size_t which = segmented(draw) ? 1 : 0;
-    all.push_back(found[which][next[which]++]);
+    const std::size_t kind = kind_of(draw);
+    all.push_back(found[kind][next[kind]++]);
   }
   return all;
 }

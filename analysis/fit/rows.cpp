@@ -116,7 +116,8 @@ std::vector<StepInfo> read_steps(SQLite::Database& sql, std::int64_t measurement
 std::vector<CollectiveInfo> read_collectives(SQLite::Database& sql, std::int64_t measurement) {
   SQLite::Statement query(sql,
                           "SELECT c.step_id, c.shard_id, c.communicator, c.sequence, c.bucket, c.bytes, c.ready_ns, "
-                          "c.launch_ns, c.start_ns, c.end_ns, COALESCE(c.skew_ns, 0) "
+                          "c.launch_ns, c.start_ns, c.end_ns, COALESCE(c.skew_ns, 0), "
+                          "COALESCE(c.algorithm || '/' || c.protocol, '') "
                           "FROM collective c JOIN shard sh ON sh.id = c.shard_id JOIN step st ON st.id = c.step_id "
                           "WHERE sh.measurement_id = ? AND st.kind = 'measured' AND c.op = 'all_reduce' "
                           "AND c.bucket >= 0 ORDER BY c.shard_id, c.start_ns, c.sequence");
@@ -135,6 +136,7 @@ std::vector<CollectiveInfo> read_collectives(SQLite::Database& sql, std::int64_t
     row.start_ns = optional_ns(query, 8);
     row.end_ns = optional_ns(query, 9);
     row.skew_ns = query.getColumn(10).getInt64();
+    row.regime = query.getColumn(11).getString();
     rows.push_back(row);
   }
   return rows;

@@ -44,6 +44,7 @@ struct CollectiveInfo {
   std::int64_t launch_ns = 0;
   std::optional<std::int64_t> start_ns, end_ns;
   std::int64_t skew_ns = 0;  // longer than the fastest rank's: waiting for the others
+  std::string regime;        // "RING/LL128"; empty: not known
 };
 
 struct CopyInfo {

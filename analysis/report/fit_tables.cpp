@@ -103,6 +103,9 @@ Table all_reduce_points_table(const fit::AllReduceFit& all) {
                    share("beside_compute", "beside compute")};
   table.columns[8].scale_with = "algbw_bytes_per_s";
   table.key_columns = 3;
+  const bool regimes = std::any_of(all.points.begin(), all.points.end(),
+                                   [](const fit::CollectivePoint& point) { return !point.regime.empty(); });
+  if (regimes) table.columns.push_back(text("regime", "NCCL's regime", true));
   const bool fitted = !all.forms.empty() && all.picked().solution.fitted.size() == all.points.size();
   for (std::size_t i = 0; i < all.points.size(); ++i) {
     const fit::CollectivePoint& point = all.points[i];
@@ -112,6 +115,7 @@ Table all_reduce_points_table(const fit::AllReduceFit& all) {
         {std::string(point.bench ? "bench-comm" : "step"), point.machine.workers, point.bytes, point.count,
          point.transfer_s, fitted ? Cell(model_s) : Cell(), fitted ? Cell(model_s / point.transfer_s - 1.0) : Cell(),
          algbw, algbw * bus_factor("all_reduce", point.machine.workers), point.concurrency, point.beside_compute});
+    if (regimes) table.rows.back().emplace_back(point.regime);
   }
   return table;
 }

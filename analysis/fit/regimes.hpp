@@ -1,0 +1,69 @@
+// NCCL's regimes, its pairs of an algorithm and a protocol, as measured: what each costs, and which one a size falls
+// into at an N.
+//
+// A regime costs a factor of the common hop's latency for each of its hops and a factor of the common inverse bandwidth
+// for each byte it moves, and a number of hops more, whatever N. Hops and bytes are those by which NCCL reckons
+// (src/graph/tuning.cc), over n nodes: a ring's 2(N-1) hops, 2n of them between nodes where there are several, move
+// 2(N-1)/N S; a tree's 2 (N/n - 1) and 2 log2 n between nodes move 2 S; NVLink SHARP's 2 and 2 log2 n between nodes
+// move 2 S. A hop between nodes takes a factor more, the same for all. Factors are fitted together with what they have
+// in common: a regime with few points is drawn to the others.
+//
+// Which regime: at a measured N the measured one, changing over in the geometric middle between the sizes measured on
+// either side; at another N as at the nearest, the size of change moved as far as NCCL's own estimate moves it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/measured.hpp"
+#include "simulator/collective/all_reduce.hpp"
+
+namespace ddpprof::fit {
+
+struct Regime {
+  std::string name;  // "RING/LL128"
+  double latency_factor = 1.0, bandwidth_factor = 1.0;
+  double base_hops = 0.0;  // what it takes whatever N, as hops
+  std::size_t points = 0;
+};
+
+// From `up_to_bytes` of the rung before on, up to and including its own.
+struct Rung {
+  double up_to_bytes = 0.0;  // of the last: infinite
+  std::size_t regime = 0;
+};
+
+class Regimes {
+ public:
+  // nullptr where the points were not measured in two known regimes or more, or no fit converged.
+  static std::shared_ptr<const Regimes> fitted(const std::vector<CollectivePoint>&);
+
+  const Regime& at(std::int64_t workers, std::int64_t bytes) const;
+  // Latencies of the common hop that an all-reduce takes, and bytes that move at the common bandwidth, as Hops are
+  // counted: `count` latencies, `bytes` of each.
+  collective::Hops hops(std::int64_t workers, std::int64_t bytes) const;
+  const std::vector<Regime>& all() const { return regimes_; }
+  // "RING/LL up to 64 KiB, then RING/SIMPLE"
+  std::string ladder_text(std::int64_t workers) const;
+  // Factors at the small and the large end: of a small message's hop and a large one's byte.
+  double hop_unit(std::int64_t workers) const;
+  double byte_unit(std::int64_t workers) const;
+
+ private:
+  std::vector<Rung> ladder(std::int64_t workers) const;
+  std::vector<Rung> moved_ladder(std::int64_t workers) const;
+  std::int64_t nodes(std::int64_t workers) const;
+
+  std::vector<Regime> regimes_;
+  std::map<std::int64_t, std::vector<Rung>> measured_;  // by N
+  std::int64_t ranks_per_node_ = 0;                     // 0: one node was measured
+  double across_ = 1.0;                                 // a hop between nodes over one inside
+  mutable std::mutex mutex_;                            // several threads predict at once
+  mutable std::map<std::int64_t, std::vector<Rung>> moved_;
+};
+
+}  // namespace ddpprof::fit
