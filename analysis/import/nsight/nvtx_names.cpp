@@ -3,35 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <set>
 #include <span>
-#include <vector>
-
-#include "analysis/import/trace/checked.hpp"
+#include <string>
 
 namespace ddpprof::import {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-
-// Words in small letters and whole numbers; everything else separates.
-std::vector<std::string> tokens_of(std::string_view text) {
-  std::vector<std::string> tokens;
-  for (std::size_t i = 0; i < text.size();) {
-    if (!is_letter(text[i]) && !is_digit(text[i])) {
-      ++i;
-      continue;
-    }
-    const bool digits = is_digit(text[i]);
-    std::string token;
-    for (; i < text.size() && (digits ? is_digit(text[i]) : is_letter(text[i])); ++i)
-      token += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
-    tokens.push_back(std::move(token));
-  }
-  return tokens;
-}
 
 bool one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -43,7 +22,7 @@ std::string core_of(std::string_view name) {
                                                             "phase", "the",  "ddp",     "run",   "training",
                                                             "time",  "of",   "nvtx",    "range", "loss"};
   std::string core;
-  for (const std::string& token : tokens_of(name))
+  for (const std::string& token : vocabulary::words_of(name))
     if (!is_digit(token.front()) && !one_of(token, fillers)) core += (core.empty() ? "" : " ") + token;
   return core;
 }
@@ -79,15 +58,11 @@ bool is_autograd_node(std::string_view name) {
 }  // namespace
 
 NvtxName parse_emitted(std::string_view text) {
-  NvtxName result{text, {}};
-  static constexpr std::array<std::string_view, 4> keys{", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "};
-  std::size_t end = std::string_view::npos;
-  for (const std::string_view key : keys) end = std::min(end, text.find(key));
-  if (end == std::string_view::npos) return result;
-  result.name = text.substr(0, end);
-  if (const std::size_t sizes = text.find(keys[2], end); sizes != std::string_view::npos) {
-    result.sizes = text.substr(sizes + keys[2].size());
-    result.sizes = result.sizes.substr(0, result.sizes.find(keys[3]));
+  NvtxName result{vocabulary::without_details(text), {}};
+  static constexpr std::string_view sizes_key = ", sizes = ", ids_key = ", input_op_ids = ";
+  if (const std::size_t sizes = text.find(sizes_key, result.name.size()); sizes != std::string_view::npos) {
+    result.sizes = text.substr(sizes + sizes_key.size());
+    result.sizes = result.sizes.substr(0, result.sizes.find(ids_key));
   }
   return result;
 }
@@ -100,65 +75,12 @@ NvtxMeaning meaning_of(std::string_view name) {
   // Operations are most of a trace: none of them is a phase.
   if (name.find("::") != std::string_view::npos || name.size() > 128) return NvtxMeaning::none;
   if (is_autograd_node(name)) return NvtxMeaning::backward_op;
-  // Lightning: "[pl][profile][_TrainingEpochLoop].train_dataloader_next".
-  if (name.starts_with('['))
-    if (const std::size_t last = name.rfind(']'); last != std::string_view::npos) name.remove_prefix(last + 1);
-  if (name.starts_with('.')) name.remove_prefix(1);
-  if (const std::size_t dot = name.rfind('.'); dot != std::string_view::npos) {
-    // A module's own forward is not the model's; these wrap the model, or are called by these names in every script.
-    static constexpr std::array<std::string_view, 7> wrappers{"DistributedDataParallel",
-                                                              "FullyShardedDataParallel",
-                                                              "DeepSpeedEngine",
-                                                              "Strategy",
-                                                              "loss",
-                                                              "optimizer",
-                                                              "model"};
-    const std::string_view owner = name.substr(0, dot), method = name.substr(dot + 1);
-    if (std::none_of(wrappers.begin(), wrappers.end(), [&](std::string_view w) { return owner.ends_with(w); }))
-      return NvtxMeaning::none;
-    if (method == "step" && (owner.ends_with("DeepSpeedEngine") || owner.ends_with("optimizer")))
-      return NvtxMeaning::optimizer;
-    name = method;
-  }
-  static const std::set<std::string, std::less<>> steps{
-      "step",      "train step", "training step",   "iteration",          "iter",
-      "trainstep", "train iter", "train iteration", "training iteration", "run training batch"};
-  std::string words;
-  for (const std::string& token : tokens_of(name))
-    if (!is_digit(token.front())) words += (words.empty() ? "" : " ") + token;
-  return steps.contains(words) ? NvtxMeaning::step : by_core(core_of(name));
-}
-
-std::optional<NumberedStep> numbered_step(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> keywords{"iteration", "iter",      "step",  "profilerstep",
-                                                            "trainstep", "trainiter", "batch", "globalstep"};
-  static constexpr std::array<std::string_view, 8> others{"micro",     "mini",  "microbatch", "minibatch",
-                                                          "optimizer", "optim", "substep",    "validation"};
-  constexpr std::size_t longest = 96;
-  if (name.size() > longest || name.empty() || name.find("::") != std::string_view::npos) return std::nullopt;
-  if (std::none_of(name.begin(), name.end(), is_digit)) return std::nullopt;
-  const std::vector<std::string> tokens = tokens_of(name);
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (is_digit(tokens[i].front()) || !is_digit(tokens[i + 1].front())) {
-      if (one_of(tokens[i], others)) return std::nullopt;
-      continue;
-    }
-    if (one_of(tokens[i], others)) return std::nullopt;
-    if (!one_of(tokens[i], keywords)) continue;
-    // Behind the number at most how many there are: "3/100", "3 of 100".
-    std::size_t next = i + 2;
-    if (next < tokens.size() && tokens[next] == "of") ++next;
-    if (next < tokens.size() && is_digit(tokens[next].front())) ++next;
-    if (next != tokens.size()) return std::nullopt;
-    NumberedStep step;
-    const std::string& digits = tokens[i + 1];
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step.number);
-    if (error != std::errc{} || step.number >= most_steps) return std::nullopt;
-    for (std::size_t k = 0; k <= i; ++k)
-      step.pattern += (k == 0 ? "" : " ") + (is_digit(tokens[k].front()) ? std::string("N") : tokens[k]);
-    return step;
-  }
-  return std::nullopt;
+  if (vocabulary::is_plain_step(name)) return NvtxMeaning::step;
+  const std::optional<vocabulary::Method> method = vocabulary::method_of(name);
+  if (!method) return NvtxMeaning::none;
+  if (method->name == "step" && (method->owner.ends_with("DeepSpeedEngine") || method->owner.ends_with("optimizer")))
+    return NvtxMeaning::optimizer;
+  return by_core(core_of(method->name));
 }
 
 }  // namespace ddpprof::import

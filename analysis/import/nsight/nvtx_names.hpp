@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "tracer/format/step_name.hpp"
+
 namespace ddpprof::import {
 
 // "aten::addmm, seq = 7, op_id = 12, sizes = [[64, 784], …]", as torch.autograd.profiler.emit_nvtx writes it.
@@ -27,11 +29,7 @@ enum class NvtxMeaning {
 };
 NvtxMeaning meaning_of(std::string_view name);
 
-// "iteration 5", "step 3", "ProfilerStep#4", "iter7", "train_step: 9", "Iteration-12", "epoch 2, step 40/100".
-struct NumberedStep {
-  std::string pattern;  // equal for the steps of one loop
-  std::int64_t number = 0;
-};
-std::optional<NumberedStep> numbered_step(std::string_view name);
+using vocabulary::numbered_step;
+using vocabulary::NumberedStep;
 
 }  // namespace ddpprof::import

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "tracer/format/step_name.hpp"
+
 namespace ddpprof::import {
 
 // Times from here on are damage (the year 2112, as nanoseconds since 1970), as are lengths of more than two years: so
@@ -18,7 +20,7 @@ inline bool sound_time(std::int64_t start_ns, std::int64_t end_ns) {
 }
 
 inline constexpr std::int64_t most_ranks_of_a_job = std::int64_t{1} << 24;  // beyond any cluster
-inline constexpr std::int64_t most_steps = std::int64_t{1} << 40;           // a step's number
+using vocabulary::most_steps;                                               // a step's number
 inline constexpr std::int64_t most_samples = std::int64_t{1} << 31;         // of one micro-batch
 inline constexpr std::int64_t most_bytes = std::int64_t{1} << 50;           // of one message: a petabyte
 
