@@ -15,6 +15,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include "tests/tracer/annotated_bounds.hpp"
 #include "tests/tracer/annotated_payloads.hpp"
 
 namespace {
@@ -231,6 +232,7 @@ int main(int argc, char** argv) {
   if (mode == "payloads") return ddpprof::test::annotate_payloads();
   if (mode == "threads") return threads(static_cast<int>(number(2)), static_cast<int>(number(3)));
   if (mode == "fork") return forked();
+  if (mode == "bounds") return ddpprof::test::annotate_while_toggled();
   if (mode == "until-killed") return until_killed(static_cast<int>(number(2)));
   if (mode == "killed-after") return killed_after(number(2));
   if (mode == "modules") return modules(argv[2]);

@@ -142,7 +142,8 @@ inline Shard walk(const std::filesystem::path& path) {
 
 inline std::vector<Shard> walk_all(const std::filesystem::path& directory) {
   std::vector<Shard> out;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) out.push_back(walk(entry.path()));
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().extension() == ".ddps") out.push_back(walk(entry.path()));
   return out;
 }
 

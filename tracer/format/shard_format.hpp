@@ -19,6 +19,21 @@ inline constexpr std::uint32_t chunk_magic = 0x4b4e4843;  // "CHNK"
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
 inline constexpr std::uint64_t largest_cap_mib = 1 << 20;  // that DDPPROF_TRACE_MAX_MB may say
 
+// What `ddpprof record` was asked to keep (control_page.hpp), and what that left out. All zero: everything was kept.
+struct ShardBounds {
+  std::uint32_t asked;  // 1: there are bounds
+  std::uint32_t watches_steps;
+  std::atomic<std::uint32_t> opened;  // 1: recording was on at some time
+  std::uint32_t reserved;
+  std::int64_t first_step, last_step;                   // of steps that were asked for: no_first_step, no_last_step
+  std::atomic<std::uint64_t> left_out_events;           // ranges and marks
+  std::atomic<std::uint64_t> left_out_activities;       // of CUPTI
+  std::atomic<std::uint64_t> steps_seen;                // recorded or not, until the last one that was asked for
+  std::atomic<std::int64_t> lowest_step, highest_step;  // of those
+  char step_range[128];                                 // what steps are called, as asked or as found
+  char names_seen[256];                                 // of the first ranges that are no step, a line each
+};
+
 struct ShardHeader {
   char magic[8];
   std::uint32_t version;
@@ -42,6 +57,7 @@ struct ShardHeader {
   std::atomic<std::int32_t> growth_error;  // errno of a refused growth (the disk, a file size limit); 0: none
   std::atomic<std::int64_t>
       closed_monotonic_ns;  // when the process ended in order; 0: it did not, or an older tracer's
+  ShardBounds bounds;
 };
 static_assert(sizeof(ShardHeader) <= shard_header_bytes);
 
@@ -74,6 +90,9 @@ enum class RecordType : std::uint16_t {
   nccl_communicator,  // NcclCommunicatorRecord (NCCL's profiler plugin)
   nccl_operation,     // NcclOperationRecord    (NCCL's profiler plugin)
   nccl_channel,       // NcclChannelRecord      (NCCL's profiler plugin)
+  spell_begin,        // RecordHeader: recording goes on (shards with bounds only)
+  spell_end,          // RecordHeader: recording pauses
+  step,               // StepRecord: the range that the thread began at this time is a step (where steps were asked for)
 };
 
 struct RecordHeader {
@@ -188,6 +207,11 @@ struct OverheadRecord {
   RecordHeader header;
   std::int64_t end_ns;
   std::uint32_t kind, object_id;
+};
+
+struct StepRecord {
+  RecordHeader header;
+  std::int64_t number;
 };
 
 enum class DiagnosticCode : std::uint32_t {

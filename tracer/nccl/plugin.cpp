@@ -9,6 +9,7 @@
 #include "tracer/nccl/interface.hpp"
 #include "tracer/record/clock.hpp"
 #include "tracer/record/cuda_injection.hpp"
+#include "tracer/record/range.hpp"
 #include "tracer/record/recorder.hpp"
 #include "tracer/record/write.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 using namespace ddpprof::record;
 using trace::RecordType;
 
-enum class Kind : std::uint64_t { group = 1, operation = 2, channel = 3, captured_call = 4 };
+enum class Kind : std::uint64_t { group = 1, operation = 2, channel = 3, captured_call = 4, left_out = 5 };
 constexpr unsigned kind_bits = 3;
 
 std::atomic<std::uint64_t> last_id{0};
@@ -125,6 +126,7 @@ void* start_operation(void* context, const OperationInfo& info) noexcept {
   try {
     const Entry entry;
     if (!entry) return handle;
+    if (!keeps_mark(*entry, time_ns)) return handle_of(Kind::left_out, 1);  // and so are its channels
     auto& communicator = *static_cast<Communicator*>(context);
     if (!communicator.described.load(std::memory_order_acquire)) describe(*entry, communicator, &info);
     trace::NcclOperationRecord record{};

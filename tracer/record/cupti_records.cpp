@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "tracer/record/activity_filter.hpp"
 #include "tracer/record/cupti_decode.hpp"
 #include "tracer/record/recorder.hpp"
 #include "tracer/record/write.hpp"
@@ -49,6 +50,7 @@ struct Writer {
 ReadBuffer write_records(CuptiApi& api, ThreadLog& log, std::span<std::uint8_t> buffer, const CuptiClock& clock,
                          const Window& window) {
   ReadBuffer found;
+  ActivityFilter filter(log);
   CUpti_Activity* activity = nullptr;
   while ((found.result = api.next_record(buffer.data(), buffer.size(), &activity)) == CUPTI_SUCCESS) {
     if (activity == nullptr) break;
@@ -56,7 +58,8 @@ ReadBuffer write_records(CuptiApi& api, ThreadLog& log, std::span<std::uint8_t> 
     const bool forward = at >= found.read_bytes && at + sizeof(CUpti_ActivityKind) <= buffer.size();
     if (!forward || at + least_bytes(activity->kind) > buffer.size()) break;
     const DecodedActivity decoded = decode(*activity, clock);
-    std::visit(Writer{log, Recorder::instance().names(), decoded, window, found}, decoded.record);
+    if (filter.keeps(decoded))
+      std::visit(Writer{log, Recorder::instance().names(), decoded, window, found}, decoded.record);
     found.read_bytes = at + least_bytes(activity->kind);
   }
   return found;

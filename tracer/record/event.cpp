@@ -118,6 +118,8 @@ void take_payloads(ThreadLog& log, Names& names, const nvtxPayloadData_t* payloa
   }
 }
 
+}  // namespace
+
 trace::EventRecord record_of(const Event& event) {
   trace::EventRecord record{};
   record.header.name_id = event.name_id;
@@ -128,7 +130,22 @@ trace::EventRecord record_of(const Event& event) {
   return record;
 }
 
-}  // namespace
+std::string_view message_of(const nvtxEventAttributes_t* attributes, std::string& buffer) {
+  if (attributes == nullptr || attributes->size < sizeof(nvtxEventAttributes_t)) return {};
+  const auto& message = attributes->message;
+  switch (attributes->messageType) {
+    case NVTX_MESSAGE_TYPE_REGISTERED:
+      return message.registered == nullptr ? std::string_view()
+                                           : reinterpret_cast<const InternedString*>(message.registered)->view();
+    case NVTX_MESSAGE_TYPE_ASCII:
+      return message.ascii == nullptr ? std::string_view() : std::string_view(message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE:
+      if (message.unicode != nullptr) buffer = utf8(message.unicode);
+      return buffer;
+    default:
+      return {};
+  }
+}
 
 Event read_payloads(ThreadLog& log, std::uint16_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
   Event event;
@@ -198,48 +215,9 @@ bool write_event(ThreadLog& log, RecordType type, const Event& event, std::int64
   trace::EventRecord record = record_of(event);
   record.header.type = type;
   record.header.size_bytes = sizeof record;
-  record.header.time_ns = time_ns < 0 ? monotonic_ns() : time_ns;
+  record.header.time_ns = time_ns;
   if (event.kind == PayloadKind::extended) return write_with_tail(log, record, event.bytes, event.byte_count, true);
   return write_with_tail(log, record, nullptr, 0, false);
-}
-
-std::uint64_t write_range_start(ThreadLog& log, const Event& event) {
-  trace::RangeStartRecord record{};
-  record.event = record_of(event);
-  record.event.header.type = RecordType::range_start;
-  record.event.header.size_bytes = sizeof record;
-  record.range_id = log.next_range_id();
-  record.event.header.time_ns = monotonic_ns();
-  const bool extended = event.kind == PayloadKind::extended;
-  write_with_tail(log, record, event.bytes, event.byte_count, extended);
-  return record.range_id;
-}
-
-int write_push(ThreadLog& log, const Event& event) {
-  ThreadLog::Depth& depth = log.depth(event.domain);
-  write_event(log, RecordType::push, event);
-  return depth.inherited + depth.open++;
-}
-
-int write_pop(ThreadLog& log, std::uint16_t domain, std::int64_t time_ns) {
-  ThreadLog::Depth& depth = log.depth(domain);
-  if (depth.open == 0) [[unlikely]] {
-    if (depth.inherited > 0) return --depth.inherited;  // opened before fork(): the parent's shard has it
-    const std::uint32_t detail = Recorder::instance().names().intern(log, "pop without a push");
-    write_diagnostic(log, trace::DiagnosticCode::unbalanced_pop, 1, detail, time_ns);
-    return NVTX_NO_PUSH_POP_TRACKING;
-  }
-  trace::PopRecord record{};
-  record.domain = domain;
-  write_record(log, RecordType::pop, 0, time_ns, record);
-  return --depth.open;
-}
-
-void write_range_end(ThreadLog& log, std::uint64_t range_id, std::int64_t time_ns) {
-  if (range_id == 0) return;  // started while nothing was recorded
-  trace::RangeEndRecord record{};
-  record.range_id = range_id;
-  write_record(log, RecordType::range_end, 0, time_ns, record);
 }
 
 }  // namespace ddpprof::record

@@ -7,6 +7,8 @@
 #undef NVTX_NO_IMPL
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "tracer/format/shard_format.hpp"
 #include "tracer/record/names.hpp"
@@ -33,14 +35,13 @@ struct Event {
 Event read_event(ThreadLog& log, std::uint16_t domain, const nvtxEventAttributes_t* attributes);
 Event read_payloads(ThreadLog& log, std::uint16_t domain, const nvtxPayloadData_t* payloads, std::size_t count);
 
-// push and mark (`time_ns` < 0: now, read last so that the tracer's own time stays outside the range).
-bool write_event(ThreadLog& log, trace::RecordType type, const Event& event, std::int64_t time_ns = -1);
-std::uint64_t write_range_start(ThreadLog& log, const Event& event);  // the range's id
+// push and mark.
+bool write_event(ThreadLog& log, trace::RecordType type, const Event& event, std::int64_t time_ns);
+trace::EventRecord record_of(const Event& event);  // without type, size and time
 
-// NVTX's return values: the level of the range, -2 when it is not tracked.
-int write_push(ThreadLog& log, const Event& event);
-int write_pop(ThreadLog& log, std::uint16_t domain, std::int64_t time_ns);
-void write_range_end(ThreadLog& log, std::uint64_t range_id, std::int64_t time_ns);
+// The text that `attributes` name the event with, none interned; `buffer` holds it where it must be made. Empty where
+// there is none, or a payload carries it.
+std::string_view message_of(const nvtxEventAttributes_t* attributes, std::string& buffer);
 
 // A schema as the shard keeps it: nested schemas and small fixed arrays are spread into "outer.inner" and "name[i]"
 // fields; what has no fixed place or no plain type (text, pointers) keeps its name with type 0.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tracer/record/clock.hpp"
+#include "tracer/record/range.hpp"
 #include "tracer/record/recorder.hpp"
 
 namespace ddpprof::record {
@@ -29,7 +30,8 @@ nvtxEventAttributes_t with_message(const wchar_t* text) {
 
 void mark_at(std::int64_t time_ns, nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
   const Entry entry;
-  if (entry) write_event(*entry, RecordType::mark, read_event(*entry, domain_id(domain), attributes), time_ns);
+  if (entry && keeps_mark(*entry, time_ns))
+    write_event(*entry, RecordType::mark, read_event(*entry, domain_id(domain), attributes), time_ns);
 }
 void NVTX_API domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
   mark_at(monotonic_ns(), domain, attributes);
@@ -42,9 +44,20 @@ void NVTX_API mark_text(const Char* text) {
   mark_at(time_ns, nullptr, &attributes);
 }
 
+// A message that a payload carries is found only by reading that.
+std::string_view name_of(ThreadLog& log, nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes,
+                         std::string& buffer) {
+  const std::string_view name = message_of(attributes, buffer);
+  const bool in_payload = name.empty() && attributes != nullptr && attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT;
+  return in_payload ? names().text(read_event(log, domain_id(domain), attributes).name_id) : name;
+}
+
 nvtxRangeId_t NVTX_API domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
   const Entry entry;
-  return entry ? write_range_start(*entry, read_event(*entry, domain_id(domain), attributes)) : 0;
+  if (!entry) return 0;
+  return begin_start(
+      *entry, [&] { return read_event(*entry, domain_id(domain), attributes); },
+      [&](std::string& buffer) { return name_of(*entry, domain, attributes, buffer); });
 }
 nvtxRangeId_t NVTX_API start(const nvtxEventAttributes_t* attributes) { return domain_start(nullptr, attributes); }
 template <typename Char>
@@ -52,17 +65,19 @@ nvtxRangeId_t NVTX_API start_text(const Char* text) {
   const nvtxEventAttributes_t attributes = with_message(text);
   return domain_start(nullptr, &attributes);
 }
-void NVTX_API end(nvtxRangeId_t id) {
+void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id) {
   const std::int64_t time_ns = monotonic_ns();  // first, so that the tracer's own time stays outside the range
   const Entry entry;
-  if (entry) write_range_end(*entry, id, time_ns);
+  if (entry) write_range_end(*entry, domain_id(domain), id, time_ns);
 }
-void NVTX_API domain_end(nvtxDomainHandle_t, nvtxRangeId_t id) { end(id); }
+void NVTX_API end(nvtxRangeId_t id) { domain_end(nullptr, id); }
 
 int NVTX_API domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
   const Entry entry;
   if (!entry) return NVTX_NO_PUSH_POP_TRACKING;
-  return write_push(*entry, read_event(*entry, domain_id(domain), attributes));
+  return begin_push(
+      *entry, domain_id(domain), [&] { return read_event(*entry, domain_id(domain), attributes); },
+      [&](std::string& buffer) { return name_of(*entry, domain, attributes, buffer); });
 }
 int NVTX_API push(const nvtxEventAttributes_t* attributes) { return domain_push(nullptr, attributes); }
 template <typename Char>

@@ -3,6 +3,7 @@
 
 #include "tracer/record/clock.hpp"
 #include "tracer/record/nvtx_callbacks.hpp"
+#include "tracer/record/range.hpp"
 #include "tracer/record/recorder.hpp"
 #include "tracer/record/write.hpp"
 
@@ -24,44 +25,42 @@ std::uint64_t NVTX_API enum_register(nvtxDomainHandle_t domain, const nvtxPayloa
 void NVTX_API mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
   const std::int64_t time_ns = monotonic_ns();
   const Entry entry;
-  if (entry) write_event(*entry, RecordType::mark, read_payloads(*entry, domain_id(domain), payloads, count), time_ns);
+  if (entry && keeps_mark(*entry, time_ns))
+    write_event(*entry, RecordType::mark, read_payloads(*entry, domain_id(domain), payloads, count), time_ns);
+}
+
+std::string_view name_in(ThreadLog& log, nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads,
+                         std::size_t count) {
+  return Recorder::instance().names().text(read_payloads(log, domain_id(domain), payloads, count).name_id);
 }
 
 int NVTX_API push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
   const Entry entry;
   if (!entry) return NVTX_NO_PUSH_POP_TRACKING;
-  return write_push(*entry, read_payloads(*entry, domain_id(domain), payloads, count));
-}
-
-// The end of a range has no place for a payload: a mark of the same time, still inside the range, carries it.
-void keep_end_payload(ThreadLog& log, nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count,
-                      std::int64_t time_ns) {
-  if (count == 0) return;
-  Event event = read_payloads(log, domain_id(domain), payloads, count);
-  if (event.name_id == 0) event.name_id = Recorder::instance().names().intern(log, "nvtx.end_payload");
-  write_event(log, RecordType::mark, event, time_ns);
+  return begin_push(
+      *entry, domain_id(domain), [&] { return read_payloads(*entry, domain_id(domain), payloads, count); },
+      [&](std::string&) { return name_in(*entry, domain, payloads, count); });
 }
 
 int NVTX_API pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
   const std::int64_t time_ns = monotonic_ns();
   const Entry entry;
-  if (!entry) return NVTX_NO_PUSH_POP_TRACKING;
-  keep_end_payload(*entry, domain, payloads, count, time_ns);
-  return write_pop(*entry, domain_id(domain), time_ns);
+  return entry ? write_pop(*entry, domain_id(domain), time_ns, {payloads, count}) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 nvtxRangeId_t NVTX_API start_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* payloads, std::size_t count) {
   const Entry entry;
-  return entry ? write_range_start(*entry, read_payloads(*entry, domain_id(domain), payloads, count)) : 0;
+  if (!entry) return 0;
+  return begin_start(
+      *entry, [&] { return read_payloads(*entry, domain_id(domain), payloads, count); },
+      [&](std::string&) { return name_in(*entry, domain, payloads, count); });
 }
 
 void NVTX_API end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id, const nvtxPayloadData_t* payloads,
                           std::size_t count) {
   const std::int64_t time_ns = monotonic_ns();
   const Entry entry;
-  if (!entry) return;
-  keep_end_payload(*entry, domain, payloads, count, time_ns);
-  write_range_end(*entry, id, time_ns);
+  if (entry) write_range_end(*entry, domain_id(domain), id, time_ns, {payloads, count});
 }
 
 std::uint8_t NVTX_API domain_is_enabled(nvtxDomainHandle_t) { return 1; }

@@ -71,6 +71,7 @@ bool Recorder::activate() {
   const char* directory = std::getenv("DDPPROF_TRACE_DIR");
   if (directory == nullptr || *directory == '\0') return false;
   options_ = {directory, max_bytes_from_environment()};
+  gate_.open(options_.directory);
   if (!open_shard()) return false;
   if (pthread_key_create(&log_key, end_thread) != 0) {
     std::fprintf(stderr, "ddpprof tracer: the process has no thread-specific key left; nothing is recorded\n");
@@ -87,7 +88,10 @@ bool Recorder::activate() {
 bool Recorder::open_shard() {
   std::string error;
   shard_ = ShardFile::create(options_, error);
-  if (shard_ != nullptr) return true;
+  if (shard_ != nullptr) {
+    gate_.describe(shard_->header().bounds);
+    return true;
+  }
   std::fprintf(stderr,
                "ddpprof tracer: %s. Nothing is recorded in process %d; it goes on. Set DDPPROF_TRACE_DIR to a folder "
                "that can be written to and has space.\n",
@@ -155,6 +159,10 @@ void Recorder::name_thread(ThreadLog& log, std::int64_t os_tid, std::uint32_t na
 }
 
 void Recorder::mark_closed() {
+  if (gate_.bounded() && current_log != nullptr) {
+    const Entry entry;
+    if (entry) gate_.settle_at(*entry, monotonic_ns());
+  }
   const std::lock_guard lock(lifecycle_);
   if (shard_ == nullptr) return;
   shard_->header().closed_monotonic_ns.store(monotonic_ns(), std::memory_order_relaxed);
@@ -164,6 +172,7 @@ void Recorder::mark_closed() {
 // Locks in the order in which they nest, so that the child inherits no half-done work of another thread.
 void Recorder::before_fork() {
   lifecycle_.lock();
+  gate_.lock();
   names_.lock();
   forking_pid_ = getpid();
   if (shard_ != nullptr) shard_->lock_growth();
@@ -172,6 +181,7 @@ void Recorder::before_fork() {
 void Recorder::after_fork_in_parent() {
   if (shard_ != nullptr) shard_->unlock_growth();
   names_.unlock();
+  gate_.unlock();
   lifecycle_.unlock();
 }
 
@@ -184,11 +194,14 @@ void Recorder::after_fork_in_child() {
   forked_ = state_ == State::recording;
   if (current_log != nullptr) {
     inherited_ = current_log->depths();
-    for (ThreadLog::Depth& depth : inherited_) depth = {0, depth.open + depth.inherited};  // not open in its own shard
+    for (ThreadLog::Depth& depth : inherited_)  // not open in its own shard
+      depth = {.inherited = depth.open + depth.inherited, .left_out = {}};
     pthread_setspecific(log_key, nullptr);
     current_log = nullptr;  // its memory stays: freeing it is not safe in every forked child
   }
   names_.unlock();
+  gate_.after_fork_in_child();
+  gate_.unlock();
   lifecycle_.unlock();
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tracer/record/gate.hpp"
 #include "tracer/record/names.hpp"
 #include "tracer/record/shard_file.hpp"
 #include "tracer/record/thread_log.hpp"
@@ -31,6 +32,7 @@ class Recorder {
   ThreadLog* attach_thread();
 
   Names& names() noexcept { return names_; }
+  Gate& gate() noexcept { return gate_; }
 
   // A diagnostic of the process, with its detail as text.
   void diagnose(trace::DiagnosticCode code, std::uint64_t count, const std::string& detail);
@@ -55,6 +57,7 @@ class Recorder {
   ShardOptions options_;
   std::unique_ptr<ShardFile> shard_;
   Names names_;
+  Gate gate_;
   bool forked_ = false;  // in a child whose shard is not open yet
   std::int64_t forking_pid_ = 0;
   std::vector<ThreadLog::Depth> inherited_;  // ranges that the forking thread had open

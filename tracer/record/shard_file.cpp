@@ -72,6 +72,8 @@ std::string describe(const std::string& path, const char* what, int error) {
 
 }  // namespace
 
+void read_boot_id(char* out, std::size_t capacity) { read_line("/proc/sys/kernel/random/boot_id", out, capacity); }
+
 std::unique_ptr<ShardFile> ShardFile::create(const ShardOptions& options, std::string& error) {
   mkdir(options.directory.c_str(), 0777);  // an error shows when the file is opened
   const std::int32_t rank = own_place().rank;
@@ -168,7 +170,7 @@ void ShardFile::fill_header() {
   const std::int64_t before_ns = monotonic_ns();
   header.opened_realtime_ns = realtime_ns();
   header.opened_monotonic_ns = before_ns + (monotonic_ns() - before_ns) / 2;
-  read_line("/proc/sys/kernel/random/boot_id", header.boot_id, sizeof header.boot_id);
+  read_boot_id(header.boot_id, sizeof header.boot_id);
   if (gethostname(header.host, sizeof header.host - 1) != 0) header.host[0] = '\0';
   read_line("/proc/self/comm", header.process, sizeof header.process);
   // Last, in one store: a file with the magic has a whole header.

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,9 @@ struct ShardOptions {
   std::string directory;        // made when its parent exists
   std::uint64_t max_bytes = 0;  // the file never grows beyond this
 };
+
+// /proc/sys/kernel/random/boot_id, always terminated: hosts and starts of them tell each other apart by it.
+void read_boot_id(char* out, std::size_t capacity);
 
 class ShardFile {
  public:

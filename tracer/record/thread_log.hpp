@@ -14,6 +14,7 @@ namespace ddpprof::record {
 
 class ShardFile;
 struct Schema;
+struct StepLoop;
 
 struct InternedString {
   std::uint32_t id;
@@ -50,10 +51,18 @@ class ThreadLog {
     return range_id_++;
   }
 
-  // Ranges pushed and not popped, by domain id. `inherited` are those a parent process opened before fork().
+  // Ranges pushed and not popped, by domain id. `inherited` are those a parent process opened before fork(); `floor`:
+  // a pop is nothing special while more than so many are open.
   struct Depth {
+    struct Run {
+      std::int32_t first, last;  // levels, `last` excluded
+    };
     std::int32_t open = 0;
     std::int32_t inherited = 0;
+    std::int32_t floor = 0;
+    std::vector<Run> left_out;  // pushes that were not recorded, from the lowest level on
+
+    bool top_left_out() const noexcept { return !left_out.empty() && left_out.back().last == open; }
   };
   Depth& depth(std::uint16_t domain) {
     if (domain >= depths_.size()) [[unlikely]]
@@ -61,6 +70,19 @@ class ThreadLog {
     return depths_[domain];
   }
   std::vector<Depth>& depths() noexcept { return depths_; }
+
+  // The step that this thread's push began, where steps are watched for; `loop` nullptr: none.
+  struct Step {
+    StepLoop* loop = nullptr;
+    std::int64_t number = 0;
+    std::uint16_t domain = 0;
+    std::int32_t level = 0;
+  };
+  Step& step() noexcept { return step_; }
+  const Step& step() const noexcept { return step_; }
+
+  // Where a name's hash stands once it is known not to be a step's.
+  std::uint64_t& no_step_slot(std::uint64_t hash) noexcept { return no_steps_[hash >> 32 & (no_steps_.size() - 1)]; }
 
   struct StringSlot {
     std::uint64_t hash = 0;
@@ -93,6 +115,8 @@ class ThreadLog {
   std::vector<Depth> depths_ = std::vector<Depth>(8);
   std::array<StringSlot, 512> strings_;
   std::array<SchemaSlot, 16> schemas_;
+  Step step_;
+  std::array<std::uint64_t, 256> no_steps_{};
 };
 
 }  // namespace ddpprof::record

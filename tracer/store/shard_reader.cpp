@@ -55,6 +55,8 @@ std::size_t fixed_bytes(RecordType type) {
     case RecordType::string:
       return sizeof(StringRecord);
     case RecordType::thread_name:
+    case RecordType::spell_begin:
+    case RecordType::spell_end:
       return sizeof(RecordHeader);
     case RecordType::domain:
       return sizeof(DomainRecord);
@@ -91,6 +93,8 @@ std::size_t fixed_bytes(RecordType type) {
       return sizeof(NcclOperationRecord);
     case RecordType::nccl_channel:
       return sizeof(NcclChannelRecord);
+    case RecordType::step:
+      return sizeof(StepRecord);
   }
   return 0;
 }
@@ -196,8 +200,35 @@ bool dispatch(std::span<const std::byte> record, RecordType type, ShardVisitor& 
     case RecordType::nccl_channel:
       visitor.on_nccl_channel(load<NcclChannelRecord>(record, 0));
       return true;
+    case RecordType::spell_begin:
+      visitor.on_spell_begin(load<RecordHeader>(record, 0));
+      return true;
+    case RecordType::spell_end:
+      visitor.on_spell_end(load<RecordHeader>(record, 0));
+      return true;
+    case RecordType::step:
+      visitor.on_step(load<StepRecord>(record, 0));
+      return true;
   }
   return false;
+}
+
+BoundsInfo bounds_in(std::span<const std::byte> header) {
+  constexpr std::size_t at = offsetof(ShardHeader, bounds);
+  BoundsInfo bounds;
+  bounds.asked = load<std::uint32_t>(header, at + offsetof(ShardBounds, asked)) == 1;
+  bounds.watches_steps = load<std::uint32_t>(header, at + offsetof(ShardBounds, watches_steps)) == 1;
+  bounds.opened = load<std::uint32_t>(header, at + offsetof(ShardBounds, opened)) == 1;
+  bounds.first_step = load<std::int64_t>(header, at + offsetof(ShardBounds, first_step));
+  bounds.last_step = load<std::int64_t>(header, at + offsetof(ShardBounds, last_step));
+  bounds.left_out_events = load<std::uint64_t>(header, at + offsetof(ShardBounds, left_out_events));
+  bounds.left_out_activities = load<std::uint64_t>(header, at + offsetof(ShardBounds, left_out_activities));
+  bounds.steps_seen = load<std::uint64_t>(header, at + offsetof(ShardBounds, steps_seen));
+  bounds.lowest_step = load<std::int64_t>(header, at + offsetof(ShardBounds, lowest_step));
+  bounds.highest_step = load<std::int64_t>(header, at + offsetof(ShardBounds, highest_step));
+  bounds.step_range = text_field(header, at + offsetof(ShardBounds, step_range), sizeof(ShardBounds::step_range));
+  bounds.names_seen = text_field(header, at + offsetof(ShardBounds, names_seen), sizeof(ShardBounds::names_seen));
+  return bounds;
 }
 
 class ChunkWalk {
@@ -329,6 +360,7 @@ ShardReader::ShardReader(const std::filesystem::path& path)
   info_.boot_id = text_field(bytes, offsetof(ShardHeader, boot_id), sizeof(ShardHeader::boot_id));
   info_.host = text_field(bytes, offsetof(ShardHeader, host), sizeof(ShardHeader::host));
   info_.process = text_field(bytes, offsetof(ShardHeader, process), sizeof(ShardHeader::process));
+  info_.bounds = bounds_in(bytes);
   // /proc/sys ends its line with one.
   while (!info_.boot_id.empty() && info_.boot_id.back() == '\n') info_.boot_id.pop_back();
 }

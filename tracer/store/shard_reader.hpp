@@ -21,6 +21,15 @@ class ShardError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What was asked to be kept and what that left out; see trace::ShardBounds.
+struct BoundsInfo {
+  bool asked = false, watches_steps = false, opened = false;
+  std::int64_t first_step = 0, last_step = 0;
+  std::uint64_t left_out_events = 0, left_out_activities = 0, steps_seen = 0;
+  std::int64_t lowest_step = 0, highest_step = 0;
+  std::string step_range, names_seen;
+};
+
 // The header's fields, as plain values; texts are valid UTF-8.
 struct ShardInfo {
   std::uint64_t chunk_bytes = 0, chunk_capacity = 0, chunks_used = 0;
@@ -32,6 +41,7 @@ struct ShardInfo {
   std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;
   std::int64_t closed_monotonic_ns = 0;  // 0: not known
   std::string boot_id, host, process;
+  BoundsInfo bounds;
 };
 
 // What one pass over the chunks found.
@@ -82,6 +92,9 @@ class ShardVisitor {
   virtual void on_nccl_communicator(const trace::NcclCommunicatorRecord&) {}
   virtual void on_nccl_operation(const trace::NcclOperationRecord&) {}
   virtual void on_nccl_channel(const trace::NcclChannelRecord&) {}
+  virtual void on_spell_begin(const trace::RecordHeader&) {}
+  virtual void on_spell_end(const trace::RecordHeader&) {}
+  virtual void on_step(const trace::StepRecord&) {}
 };
 
 class ShardReader {
