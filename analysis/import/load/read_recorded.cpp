@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analysis/import/load/read_rank.hpp"
+#include "analysis/import/recorded/bounds.hpp"
 #include "analysis/import/recorded/recorded_process.hpp"
 
 namespace ddpprof::import {
@@ -13,6 +14,9 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
   try {
     RecordedProcess process = read_recorded(path, options.sort, sink, source);
     RankTrace& trace = process.trace;
+    if (trace.events == 0 && process.bounds)
+      throw ImportError(fmt::format("{}: nothing was kept of process {} ({}): {}", name, trace.pid, trace.process,
+                                    why_nothing_was_kept(process.recorded.info.bounds)));
     if (trace.events == 0)
       throw ImportError(fmt::format("{}: process {} ({}) recorded no event (expected NVTX ranges or work of a GPU)",
                                     name, trace.pid, trace.process));
@@ -48,6 +52,7 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
            "proxy thread saw it soonest",
            "durations hold; where a collective lies may be late by that thread's polling. See "
            "cupti_unavailable for what keeps CUPTI from recording"});
+    if (process.bounds) result.notes.push_back(*process.bounds);
     if (process.steps_by_repetition)
       result.notes.push_back({ingest::Severity::info, "steps_by_repetition",
                               static_cast<std::int64_t>(shard.steps.size()),

@@ -19,6 +19,8 @@ class NvtxMarks {
  public:
   // `ranks`: what a process drives, a device each; its ranges are every one's.
   void add(std::span<RankTrace* const> ranks, std::int64_t tid, std::string_view text, Span time);
+  // A range of which whoever recorded it says that it is a step, and which one.
+  void add_step(std::string_view name, std::int64_t number, Span time) { steps_.add_known(name, number, time); }
 
   // Sets the ranks' steps and batch, which only all ranges together tell. Returns how the steps were found.
   StepFinder::Found conclude(std::span<RankTrace* const> ranks) const;

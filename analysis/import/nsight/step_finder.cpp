@@ -67,6 +67,15 @@ const StepFinder::Candidates::value_type* StepFinder::widest(const Candidates& c
 
 StepFinder::Found StepFinder::find(Span traced) const {
   Found found;
+  if (!known_.empty()) {
+    found.name = known_.front().name;
+    found.steps = known_;
+    follow_each_other(found.steps);
+    // A name that does not tell steps apart is no name.
+    for (StepMark& step : found.steps)
+      if (step.name == found.name && found.steps.size() > 1) step.name += " " + std::to_string(step.number);
+    return found;
+  }
   const Candidates::value_type* best = widest(numbered_, 1, 0);
   const bool numbers = best != nullptr;
   if (!best) best = widest(called_, 2, 0);

@@ -22,6 +22,11 @@ class StepFinder {
   // … and only so many names are.
   static constexpr std::size_t most_names = 4096;
 
+  // A range that is known to be a step, and which: then nothing else is.
+  void add_known(std::string_view name, std::int64_t number, Span time) {
+    known_.push_back({number, std::string(name), time});
+  }
+
   // Ranges in any order, of the default domain or a user's.
   void add(std::int64_t tid, std::string_view name, NvtxMeaning, Span time);
 
@@ -43,6 +48,7 @@ class StepFinder {
   static const Candidates::value_type* widest(const Candidates&, std::size_t least, std::int64_t least_ns);
 
   Candidates numbered_, called_, repeated_;
+  std::vector<StepMark> known_;
 };
 
 }  // namespace ddpprof::import

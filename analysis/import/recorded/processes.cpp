@@ -70,9 +70,15 @@ std::vector<Processes> attempts_of(const Processes& all) {
   return attempts;
 }
 
+// Definitions are recorded whatever was asked for: without a spell there is nothing else.
+std::uint64_t recorded_chunks(const Process& process) {
+  const store::BoundsInfo& bounds = process.info.bounds;
+  return bounds.asked && !bounds.opened ? 0 : process.info.chunks_used;
+}
+
 std::uint64_t recorded(const Processes& attempt) {
   std::uint64_t chunks = 0;
-  for (const Process* process : attempt) chunks += process->info.chunks_used;
+  for (const Process* process : attempt) chunks += recorded_chunks(*process);
   return chunks;
 }
 
@@ -176,7 +182,7 @@ RecordedJob ranks_of_job(const std::vector<fs::path>& shards) {
   if (unranked.empty()) return job;
   // Without ranks the process that recorded most is the job.
   const auto most = std::max_element(unranked.begin(), unranked.end(), [](const Process& a, const Process& b) {
-    return std::pair(a.info.chunks_used, b.opened_ns) < std::pair(b.info.chunks_used, a.opened_ns);
+    return std::pair(recorded_chunks(a), b.opened_ns) < std::pair(recorded_chunks(b), a.opened_ns);
   });
   job.ranks.push_back(most->path);
   if (unranked.size() > 1)

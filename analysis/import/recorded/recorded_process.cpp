@@ -11,6 +11,7 @@
 
 #include "analysis/import/nsight/nccl_calls.hpp"
 #include "analysis/import/nsight/nvtx_marks.hpp"
+#include "analysis/import/recorded/bounds.hpp"
 #include "analysis/import/recorded/host_message.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
 #include "analysis/ingest/definitions.hpp"
@@ -39,8 +40,13 @@ std::string_view copy_name(std::uint32_t kind) {
   }
 }
 
-// Calls may come before the kernels that they launched: which of those are NCCL's is found first.
-std::unordered_set<std::int64_t> nccl_correlations(const store::ShardReader& reader) {
+// What must be known before events are read. Calls may come before the kernels that they launched: which of those are
+// NCCL's. Spells stand where they were noticed.
+struct Ahead {
+  std::unordered_set<std::int64_t> nccl_correlations;
+  RecordedBounds bounds;
+};
+Ahead read_ahead(const store::ShardReader& reader) {
   struct Kernels final : store::ShardVisitor {
     void on_kernel(const trace::KernelRecord& record) override {
       if (is_collective_kernel(definitions.text(record.header.name_id))) found.insert(record.correlation_id);
@@ -51,17 +57,22 @@ std::unordered_set<std::int64_t> nccl_correlations(const store::ShardReader& rea
   reader.visit(kernels.definitions);
   kernels.definitions.finish();
   reader.visit(kernels);
-  return std::move(kernels.found);
+  Ahead ahead;
+  ahead.nccl_correlations = std::move(kernels.found);
+  if (reader.info().bounds.asked) reader.visit(ahead.bounds);
+  ahead.bounds.finish();
+  return ahead;
 }
 
 class Filler final : public ingest::RawSink {
  public:
-  Filler(RankTrace& trace, const std::unordered_set<std::int64_t>& collectives, import::RawSink* sink,
-         std::size_t source)
-      : trace_(trace), raw_(trace.names, sink, source), ranks_{&trace}, collectives_(collectives) {}
+  Filler(RankTrace& trace, const Ahead& ahead, bool bounded, import::RawSink* sink, std::size_t source)
+      : trace_(trace), raw_(trace.names, sink, source), ranks_{&trace}, ahead_(ahead), bounded_(bounded) {}
 
   void range(const Range& range) override {
     if (!range.end_ns) return;  // counted by the shard's reader
+    // A thread may notice a moment late that recording began or stopped.
+    if (bounded_ && !ahead_.bounds.kept(range.start_ns)) return;
     RawRange raw;
     raw.tid = range.tid;
     raw.start_ns = range.start_ns;
@@ -74,6 +85,10 @@ class Filler final : public ingest::RawSink {
     trace_.saw_host(raw.start_ns, raw.end_ns);
     if (raw.mark) return;
     const Span time{raw.start_ns, raw.end_ns};
+    if (const std::optional<std::int64_t> step = ahead_.bounds.step_number(range.tid, range.start_ns)) {
+      marks_.add_step(range.name, *step, time);
+      return;
+    }
     if (const std::optional<HostMessage> message = host_message(range.name, range.payload)) {
       CollectiveRun run;
       run.time = time;
@@ -147,7 +162,8 @@ class Filler final : public ingest::RawSink {
     ++trace_.events;
     trace_.slices.add_call(raw.correlation, raw.start_ns);
     trace_.saw_host(raw.start_ns, raw.end_ns);
-    if (collectives_.contains(raw.correlation)) nccl_.add_launch(raw.tid, {raw.start_ns, raw.end_ns}, raw.correlation);
+    if (ahead_.nccl_correlations.contains(raw.correlation))
+      nccl_.add_launch(raw.tid, {raw.start_ns, raw.end_ns}, raw.correlation);
   }
 
   StepFinder::Found conclude(ingest::ShardTrace& recorded) {
@@ -200,8 +216,9 @@ class Filler final : public ingest::RawSink {
   std::vector<RankTrace*> ranks_;
   NvtxMarks marks_;
   NcclCalls nccl_;
-  std::string_view host_backend_;                        // of the messages that the job itself tells of
-  const std::unordered_set<std::int64_t>& collectives_;  // correlations of NCCL's kernels
+  std::string_view host_backend_;  // of the messages that the job itself tells of
+  const Ahead& ahead_;
+  bool bounded_;
 };
 
 }  // namespace
@@ -210,13 +227,16 @@ RecordedProcess read_recorded(const std::filesystem::path& path, const SortOptio
                               std::size_t source) {
   const store::ShardReader reader(path);
   RecordedProcess process(sort);
-  const std::unordered_set<std::int64_t> collectives = nccl_correlations(reader);
-  Filler filler(process.trace, collectives, sink, source);
+  const Ahead ahead = read_ahead(reader);
+  const bool bounded = reader.info().bounds.asked;
+  Filler filler(process.trace, ahead, bounded, sink, source);
+  process.trace.kept = ahead.bounds.spells();
   process.recorded = ingest::read_shard_trace(reader, &filler);
   const StepFinder::Found found = filler.conclude(process.recorded);
   process.steps_by_repetition = found.by_repetition;
   process.step_name = found.name;
   const store::ShardInfo& info = process.recorded.info;
+  if (bounded) process.bounds = note_of_bounds(info.bounds, ahead.bounds.spells(), process.recorded.events.last_ns);
   RankTrace& trace = process.trace;
   if (info.rank >= 0) trace.rank = info.rank;
   if (info.world_size > 0) trace.world_size = info.world_size;

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "analysis/import/sort/external_sorter.hpp"
 #include "analysis/import/trace/rank_trace.hpp"
 #include "analysis/import/trace/raw_events.hpp"
+#include "analysis/import/trace/training.hpp"
 #include "analysis/ingest/shard_trace.hpp"
 #include "tracer/store/shard_reader.hpp"
 
@@ -19,7 +22,8 @@ struct RecordedProcess {
   RankTrace trace;
   ingest::ShardTrace recorded;  // what the shard says of itself: who it was, what was lost
   bool steps_by_repetition = false;
-  std::string step_name;  // what the ranges are called that were taken for steps
+  std::string step_name;       // what the ranges are called that were taken for steps
+  std::optional<Note> bounds;  // what was left out, where not everything was asked for
 };
 
 // Raw events go to `sink`, where there is one, as `source`. Throws store::ShardError.

@@ -130,6 +130,8 @@ struct RankTrace {
   Names names;  // 0 is the empty text
   SliceStore slices;
 
+  std::vector<Span> kept;  // when recording was on; none: all the time
+
   std::vector<StepMark> steps;
   std::vector<Span> forwards;    // DistributedDataParallel's
   std::vector<Span> backwards;   // where somebody annotated them

@@ -286,6 +286,9 @@ class Conclusion {
     if (host_.left_out > 0)
       note(Severity::warning, "steps_overlap", host_.left_out, "steps whose annotation overlaps the one before",
            "they are left out; a schedule's steps follow each other");
+    if (host_.cut > 0)
+      note(Severity::info, "steps_cut", host_.cut, "steps that were under way when recording began or stopped",
+           "they are left out: what was recorded of them is not the whole");
     if (empty_steps_ > 0)
       note(Severity::info, "steps_without_work", empty_steps_, "annotated steps in which the device did nothing",
            "they are left out");

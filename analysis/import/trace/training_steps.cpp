@@ -66,6 +66,16 @@ HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const 
   return found;
 }
 
+// A step is whole or none: half of one has too short a time, and one over a pause too long a time.
+void leave_out_cut(const std::vector<Span>& kept, HostSteps& found) {
+  if (kept.empty()) return;
+  found.cut = static_cast<std::int64_t>(std::erase_if(found.steps, [&](const HostStep& step) {
+    return std::none_of(kept.begin(), kept.end(), [&](const Span& spell) {
+      return step.time.start_ns >= spell.start_ns && step.time.end_ns <= spell.end_ns;
+    });
+  }));
+}
+
 HostStep* step_at(std::vector<HostStep>& steps, std::int64_t time_ns) {
   const auto after = std::upper_bound(steps.begin(), steps.end(), time_ns,
                                       [](std::int64_t t, const HostStep& step) { return t < step.time.start_ns; });
@@ -102,6 +112,7 @@ HostSteps find_steps(RankTrace& rank) {
   const std::vector<Span> optimizers = outermost(std::move(rank.optimizers));
   const std::vector<Span> waits = outermost(std::move(rank.data_waits));
   HostSteps found = bounds_of(rank, optimizers, forwards);
+  leave_out_cut(rank.kept, found);
   const std::vector<Span> backwards =
       rank.backwards.empty() ? find_backwards(rank, forwards, found.steps) : outermost(std::move(rank.backwards));
   for (const Span& wait : waits)

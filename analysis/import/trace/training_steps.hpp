@@ -34,6 +34,7 @@ struct HostSteps {
   StepSource source = StepSource::none;
   std::vector<HostStep> steps;  // in order, none overlapping
   std::int64_t left_out = 0;    // marks that overlap the one before
+  std::int64_t cut = 0;         // steps, left out as well, through which recording began or stopped
 };
 
 // Takes the rank's marks; its gradients are in order of time, its sorters finished.

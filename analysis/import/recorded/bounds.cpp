@@ -1,0 +1,91 @@
+#include "analysis/import/recorded/bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tracer/format/control_page.hpp"
+
+namespace ddpprof::import {
+namespace {
+
+std::string asked_steps(const store::BoundsInfo& bounds) {
+  if (bounds.first_step == trace::no_first_step) return fmt::format("steps to {}", bounds.last_step);
+  if (bounds.last_step == trace::no_last_step) return fmt::format("steps from {} on", bounds.first_step);
+  return fmt::format("steps {} to {}", bounds.first_step, bounds.last_step);
+}
+
+std::string several(std::uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string joined_lines(std::string lines) {
+  while (!lines.empty() && lines.back() == '\n') lines.pop_back();
+  std::string joined;
+  for (const char c : lines) joined += c == '\n' ? std::string("\", \"") : std::string(1, c);
+  return joined;
+}
+
+}  // namespace
+
+void RecordedBounds::finish() {
+  std::sort(begins_.begin(), begins_.end());
+  std::sort(ends_.begin(), ends_.end());
+  for (std::size_t i = 0; i < begins_.size(); ++i) {
+    const auto end = std::lower_bound(ends_.begin(), ends_.end(), begins_[i]);
+    const std::int64_t next_ns = i + 1 < begins_.size() ? begins_[i + 1] : INT64_MAX;
+    spells_.push_back({begins_[i], end == ends_.end() ? next_ns : std::min(*end, next_ns)});
+  }
+}
+
+bool RecordedBounds::kept(std::int64_t time_ns) const {
+  const auto after = std::upper_bound(spells_.begin(), spells_.end(), time_ns,
+                                      [](std::int64_t t, const Span& spell) { return t < spell.start_ns; });
+  return after != spells_.begin() && time_ns < std::prev(after)->end_ns;
+}
+
+std::optional<std::int64_t> RecordedBounds::step_number(std::int64_t tid, std::int64_t start_ns) const {
+  const auto found = steps_.find({tid, start_ns});
+  return found == steps_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Note note_of_bounds(const store::BoundsInfo& bounds, const std::vector<Span>& spells, std::int64_t until_ns) {
+  std::string kept = several(spells.size(), "spell");
+  if (bounds.watches_steps) kept = asked_steps(bounds) + fmt::format(" (\"{}\" is one), ", bounds.step_range) + kept;
+  std::string seen;
+  if (bounds.watches_steps && bounds.steps_seen > 0 && bounds.highest_step < bounds.last_step &&
+      bounds.last_step != trace::no_last_step)
+    seen = fmt::format("; the last step that came was {}", bounds.highest_step);
+  std::int64_t total_ns = 0;
+  for (const Span& spell : spells)
+    total_ns += std::max<std::int64_t>(0, std::min(spell.end_ns, until_ns) - spell.start_ns);
+  // A spell from the process's beginning on has none of its own.
+  if (!spells.empty() && spells.front().start_ns > 0)
+    kept += fmt::format(" of {:.3f} s", static_cast<double>(total_ns) * 1e-9);
+  return {ingest::Severity::warning, "recording_bounded",
+          static_cast<std::int64_t>(bounds.left_out_events + bounds.left_out_activities),
+          fmt::format("recorded as asked: {}{}; left out: {} ranges and marks, {} records of a GPU", kept, seen,
+                      bounds.left_out_events, bounds.left_out_activities),
+          "times and counts are of what was kept; record without bounds for the whole job"};
+}
+
+std::string why_nothing_was_kept(const store::BoundsInfo& bounds) {
+  if (!bounds.watches_steps)
+    return fmt::format(
+        "recording was off all the time ({} ranges and marks came): it ended before --delay, or no --toggle-signal "
+        "came",
+        bounds.left_out_events);
+  if (bounds.steps_seen > 0)
+    return fmt::format(
+        "{} were asked for, and {} came: {} to {}, \"{}\" the first (or recording was off when they did)",
+        asked_steps(bounds), several(bounds.steps_seen, "step"), bounds.lowest_step, bounds.highest_step,
+        bounds.step_range);
+  const std::string seen =
+      bounds.names_seen.empty() ? "no range" : fmt::format("ranges called \"{}\"", joined_lines(bounds.names_seen));
+  const std::string wanted = bounds.step_range.empty() ? "no range is called a step"
+                                                       : fmt::format("no range is called \"{}\"", bounds.step_range);
+  return fmt::format("{} were asked for, and {}: there came {}; --step-range names a step's range", asked_steps(bounds),
+                     wanted, seen);
+}
+
+}  // namespace ddpprof::import

@@ -1,0 +1,44 @@
+// What of a process was asked to be recorded, and what became of that.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/import/trace/rank_trace.hpp"
+#include "analysis/import/trace/training.hpp"
+#include "tracer/store/shard_reader.hpp"
+
+namespace ddpprof::import {
+
+// The spells in which recording was on, and the steps that the tracer followed, by thread and start.
+class RecordedBounds final : public store::ShardVisitor {
+ public:
+  void on_chunk(std::int64_t os_tid) override { tid_ = os_tid; }
+  void on_spell_begin(const trace::RecordHeader& header) override { begins_.push_back(header.time_ns); }
+  void on_spell_end(const trace::RecordHeader& header) override { ends_.push_back(header.time_ns); }
+  void on_step(const trace::StepRecord& record) override { steps_[{tid_, record.header.time_ns}] = record.number; }
+  void finish();  // after the pass
+
+  // In order; one that did not end lasts to INT64_MAX.
+  const std::vector<Span>& spells() const { return spells_; }
+  bool kept(std::int64_t time_ns) const;
+  std::optional<std::int64_t> step_number(std::int64_t tid, std::int64_t start_ns) const;
+
+ private:
+  std::int64_t tid_ = 0;
+  std::vector<std::int64_t> begins_, ends_;
+  std::vector<Span> spells_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> steps_;
+};
+
+// What the bounds left out, for the database. `until_ns`: of the last event.
+Note note_of_bounds(const store::BoundsInfo&, const std::vector<Span>& spells, std::int64_t until_ns);
+
+// Why a process of which nothing was kept has nothing: what was asked for, and what was seen.
+std::string why_nothing_was_kept(const store::BoundsInfo&);
+
+}  // namespace ddpprof::import
