@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <csignal>
@@ -20,6 +21,7 @@
 #include "cli/import_traces.hpp"
 #include "cli/installation.hpp"
 #include "cli/output_format.hpp"
+#include "cli/record_bounds.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/foreground.hpp"
 #include "runner/launcher/rendezvous.hpp"
@@ -47,6 +49,14 @@ std::vector<std::string> shards_in(const fs::path& folder) {
   return shards;
 }
 
+// But perhaps the page of bounds.
+bool holds_nothing(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename() != trace::control_page_name) return false;
+  return true;
+}
+
 // Of the processes that recorded into the folder: how many live here and have not closed their shard.
 std::size_t writing(const fs::path& folder) {
   std::size_t running = 0;
@@ -57,6 +67,12 @@ std::size_t writing(const fs::path& folder) {
       continue;  // the import tells of it
     }
   return running;
+}
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 class Record : public Subcommand {
@@ -78,6 +94,7 @@ class Record : public Subcommand {
     app.add_option("--model", model_, "Name of the model (default: the database's)");
     app.add_option("--max-mb", max_mb_, "MiB that a process may record (1024)")
         ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(trace::largest_cap_mib)));
+    given_.declare(app);
     app.add_flag("--keep-shards", keep_shards_, "Keep what each process recorded, in FILE.db.recording");
     app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
   }
@@ -85,6 +102,7 @@ class Record : public Subcommand {
   // Once the job has run, its exit code is this program's, whatever becomes of the database.
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
+    const CheckedBounds bounds = checked(given_);
     const fs::path tracer = find_tracer();
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
     const fs::path shards = prepare();
@@ -97,7 +115,7 @@ class Record : public Subcommand {
           << "ddpprof record: NCCL_PROFILER_PLUGIN is " << *plugin
           << " here and stays: NCCL's algorithms and protocols are not recorded; unset it to record them\n";
     context.messages.flush();  // before the job says anything
-    const launcher::ForegroundEnd end = launcher::run_foreground(command_, environment(tracer, shards));
+    const launcher::ForegroundEnd end = run_job(bounds, tracer, shards, context);
     std::signal(SIGPIPE, SIG_IGN);  // who read our words may be gone with the job: its exit code is still ours
     if (end.start_error != 0) {
       std::error_code ignored;
@@ -123,7 +141,7 @@ class Record : public Subcommand {
           "ddpprof record: {} process{} of the job still run{}: what they record from now on "
           "is not in the database\n",
           running, running == 1 ? "" : "es", running == 1 ? "s" : "");
-    if (running == 0 && ((made && !keep_shards_) || fs::is_empty(shards, ignored)))
+    if (running == 0 && ((made && !keep_shards_) || holds_nothing(shards)))
       fs::remove_all(shards, ignored);
     else if (!made || !context.quiet)
       context.messages << "ddpprof record: what the processes recorded lies in " << shards.string()
@@ -145,7 +163,7 @@ class Record : public Subcommand {
                     "make it first");
     const fs::path shards = shard_folder();
     // What an ended one left goes where the user asked for it, or where there is nothing in it.
-    if (fs::is_directory(shards, error) && (overwrite_ || fs::is_empty(shards, error)) && writing(shards) == 0)
+    if (fs::is_directory(shards, error) && (overwrite_ || holds_nothing(shards)) && writing(shards) == 0)
       fs::remove_all(shards, error);
     if (!fs::create_directory(shards, error))
       throw Failure(error ? ExitCode::failed : ExitCode::usage,
@@ -162,6 +180,29 @@ class Record : public Subcommand {
     std::map<std::string, std::string> variables = launcher::tracer_environment(tracer, shards);
     if (max_mb_) variables["DDPPROF_TRACE_MAX_MB"] = std::to_string(*max_mb_);
     return variables;
+  }
+
+  launcher::ForegroundEnd run_job(const CheckedBounds& bounds, const fs::path& tracer, const fs::path& shards,
+                                  Context& context) const {
+    if (!given_.any()) return launcher::run_foreground(command_, environment(tracer, shards));
+    std::optional<ControlPageFile> page;
+    try {
+      page.emplace(shards, bounds);
+    } catch (const Failure&) {
+      std::error_code ignored;
+      fs::remove_all(shards, ignored);
+      throw;
+    }
+    const auto toggle = [&] {
+      const std::optional<bool> on = page->toggle(now_ns());
+      if (!on)
+        context.messages << "ddpprof record: recording was started and stopped too often: it stays as it is\n";
+      else if (!context.quiet)
+        context.messages << (*on ? "ddpprof record: recording is on\n" : "ddpprof record: recording is off\n");
+      context.messages.flush();
+    };
+    page->start(now_ns());
+    return launcher::run_foreground(command_, environment(tracer, shards), {bounds.toggle_signal, toggle});
   }
 
   // Whether there is a database now.
@@ -188,6 +229,7 @@ class Record : public Subcommand {
   }
 
   std::vector<std::string> command_;
+  RecordBounds given_;
   std::string out_, format_ = "table", model_;
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
   bool overwrite_ = false, no_raw_ = false, keep_shards_ = false;

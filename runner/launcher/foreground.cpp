@@ -20,8 +20,9 @@ constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIG
 // Signals that are waited for instead of being delivered, for as long as the command runs.
 class WaitedSignals {
  public:
-  WaitedSignals() {
+  explicit WaitedSignals(int own) {
     sigemptyset(&set_);
+    if (own != 0) sigaddset(&set_, own);
     for (const int signal : passed_on) sigaddset(&set_, signal);
     sigaddset(&set_, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
@@ -144,13 +145,13 @@ int ForegroundEnd::shell_code() const {
 }
 
 ForegroundEnd run_foreground(const std::vector<std::string>& argv,
-                             const std::map<std::string, std::string>& environment) {
+                             const std::map<std::string, std::string>& environment, const OwnSignal& own) {
   ForegroundEnd end;
   if (argv.empty()) {
     end.start_error = ENOENT;
     return end;
   }
-  const WaitedSignals signals;
+  const WaitedSignals signals(own.number);
   const Witness witness(signals.set());
   const Started started = start(argv, environment, signals);
   if (started.pid < 0) {
@@ -170,7 +171,10 @@ ForegroundEnd run_foreground(const std::vector<std::string>& argv,
       return end;
     }
     const int signal = signals.wait();
-    if (signal > 0 && signal != SIGCHLD && !witness.saw(signal)) kill(started.pid, signal);
+    if (signal > 0 && signal == own.number)
+      own.act();
+    else if (signal > 0 && signal != SIGCHLD && !witness.saw(signal))
+      kill(started.pid, signal);
   }
 }
 

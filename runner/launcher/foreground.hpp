@@ -1,6 +1,7 @@
 // Runs somebody's own command in the foreground as if it stood alone: its terminal, its streams, its signals, its end.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,12 +18,18 @@ struct ForegroundEnd {
   int shell_code() const;
 };
 
+// A signal that is ours, not the command's: it is not passed on, `act` is called instead, on the calling thread.
+struct OwnSignal {
+  int number = 0;  // 0: none
+  std::function<void()> act;
+};
+
 // `argv[0]`: a path, or a name to look up in PATH. `environment`: added to ours. The command stays in this process's
 // group, so that what reaches the group (a terminal's Ctrl-C and Ctrl-Z, what timeout(1) sends) reaches it by itself;
 // signals that are sent to this process alone (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT) are passed
-// on to it. Returns once it has ended; what it started and left running goes on, and that it stopped is not told. The
-// calling thread must be the only one that waits for children.
+// on to it, unless one is `own`. Returns once it has ended; what it started and left running goes on, and that it
+// stopped is not told. The calling thread must be the only one that waits for children.
 ForegroundEnd run_foreground(const std::vector<std::string>& argv,
-                             const std::map<std::string, std::string>& environment);
+                             const std::map<std::string, std::string>& environment, const OwnSignal& own = {});
 
 }  // namespace ddpprof::launcher

@@ -1,14 +1,22 @@
-// Somebody's own program, annotated with NVTX, as `ddpprof record` finds it: `recorded_job STEPS [EXIT_CODE] [fork]`.
+// Somebody's own program, annotated with NVTX, as `ddpprof record` finds it: `recorded_job STEPS [EXIT_CODE] [WORD…]`,
+// WORD: fork (a child that annotates, too), thread (another one that annotates all the time), plain (steps without a
+// number), signals (each SIGUSR2 it gets is said).
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace {
+
+std::atomic<bool> ended{false};
 
 void range(const char* name, useconds_t us) {
   nvtxRangePushA(name);
@@ -16,18 +24,34 @@ void range(const char* name, useconds_t us) {
   nvtxRangePop();
 }
 
+void say_signal(int) {
+  constexpr char said[] = "a signal\n";
+  [[maybe_unused]] const ssize_t written = write(1, said, sizeof said - 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 3;
+  const std::vector<std::string> words(argv + std::min(argc, 3), argv + argc);
+  const auto asked = [&](const char* word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  if (asked("signals")) std::signal(SIGUSR2, say_signal);
+  std::thread beside;
+  if (asked("thread"))
+    beside = std::thread([] {
+      while (!ended) range("beside", 100);
+    });
   for (int step = 0; step < steps; ++step) {
-    nvtxRangePushA(("step " + std::to_string(step)).c_str());
+    nvtxRangePushA(asked("plain") ? "train_step" : ("step " + std::to_string(step)).c_str());
     range("forward", 1000);
     range("backward", 2000);
     range("optimizer", 500);
     nvtxRangePop();
+    range("between", 200);
   }
-  if (argc > 3 && std::strcmp(argv[3], "fork") == 0) {  // as a data loader's worker: it inherits RANK
+  ended = true;
+  if (beside.joinable()) beside.join();
+  if (asked("fork")) {  // as a data loader's worker: it inherits RANK
     const pid_t child = fork();
     if (child == 0) {
       for (int i = 0; i < 50; ++i) range("load", 100);

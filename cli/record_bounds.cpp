@@ -1,0 +1,177 @@
+#include "cli/record_bounds.hpp"
+
+#include <fmt/format.h>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "cli/subcommand.hpp"
+
+namespace ddpprof::cli {
+namespace {
+
+using trace::ControlPage;
+
+constexpr double longest_s = 366.0 * 24 * 3600;
+
+std::int64_t nanoseconds(double seconds, const char* option, bool zero) {
+  if (!std::isfinite(seconds) || seconds < 0 || (seconds == 0 && !zero) || seconds > longest_s)
+    throw Failure(ExitCode::usage, fmt::format("{} {}", option, seconds),
+                  fmt::format("seconds, {} 0 and at most {:.0f}", zero ? "at least" : "more than", longest_s));
+  return std::llround(seconds * 1e9);
+}
+
+std::optional<std::int64_t> whole(std::string_view digits) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size() || digits.front() == '-' ||
+      number >= vocabulary::most_steps)
+    return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+void RecordBounds::declare(CLI::App& app) {
+  app.add_option("--delay", delay_s, "Record from so many seconds after the command's start on");
+  app.add_option("--duration", duration_s, "Record for so many seconds; the job goes on to its own end");
+  app.add_option("--steps", steps, "Record steps A to B of each process only: A-B, A-, -B or A");
+  app.add_option("--step-range", step_range, "With --steps: what the NVTX ranges of steps are called, before a number");
+  app.add_option("--toggle-signal", toggle_signal,
+                 "A signal to ddpprof record that starts and stops recording: USR1, USR2, RTMIN+N");
+  app.add_flag("--paused", paused, "With --toggle-signal: record nothing until the first one");
+}
+
+bool RecordBounds::any() const {
+  return delay_s || duration_s || paused || !steps.empty() || !step_range.empty() || !toggle_signal.empty();
+}
+
+void parse_steps(const std::string& text, CheckedBounds& bounds) {
+  const auto refuse = [&] {
+    throw Failure(ExitCode::usage, "--steps " + text, "A-B, A-, -B or A: numbers of steps from 0 on, A at most B");
+  };
+  const std::size_t dash = text.find('-');
+  const std::string first = text.substr(0, dash), last = dash == std::string::npos ? first : text.substr(dash + 1);
+  if (first.empty() && last.empty()) refuse();
+  if (!first.empty()) {
+    const std::optional<std::int64_t> number = whole(first);
+    if (!number) refuse();
+    bounds.first_step = *number;
+  }
+  if (!last.empty()) {
+    const std::optional<std::int64_t> number = whole(last);
+    if (!number) refuse();
+    bounds.last_step = *number;
+  }
+  if (bounds.first_step > bounds.last_step) refuse();
+  bounds.watches_steps = true;
+}
+
+int parse_signal(const std::string& text) {
+  std::string_view name = text;
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  if (name == "USR1") return SIGUSR1;
+  if (name == "USR2") return SIGUSR2;
+  if (name == "RTMIN") return SIGRTMIN;
+  if (name.starts_with("RTMIN+") && name.size() > 6)
+    if (const std::optional<std::int64_t> offset = whole(name.substr(6)); offset && *offset <= SIGRTMAX - SIGRTMIN)
+      return SIGRTMIN + static_cast<int>(*offset);
+  throw Failure(ExitCode::usage, "--toggle-signal " + text,
+                fmt::format("USR1, USR2, RTMIN or RTMIN+1 to RTMIN+{}", SIGRTMAX - SIGRTMIN),
+                "other signals end or stop jobs");
+}
+
+CheckedBounds checked(const RecordBounds& given) {
+  CheckedBounds bounds;
+  if (given.delay_s) bounds.delay_ns = nanoseconds(*given.delay_s, "--delay", true);
+  if (given.duration_s) bounds.duration_ns = nanoseconds(*given.duration_s, "--duration", false);
+  if (!given.steps.empty()) parse_steps(given.steps, bounds);
+  if (!given.toggle_signal.empty()) bounds.toggle_signal = parse_signal(given.toggle_signal);
+  bounds.paused = given.paused;
+  bounds.step_range = given.step_range;
+  if (given.paused && given.toggle_signal.empty())
+    throw Failure(ExitCode::usage, "--paused without --toggle-signal: nothing would ever be recorded", "",
+                  "name the signal that starts it, or give --delay");
+  if (given.paused && given.delay_s)
+    throw Failure(ExitCode::usage, "--paused and --delay contradict each other", "one of them",
+                  "--paused waits for a signal, --delay for a time; a signal during the delay ends it");
+  if (!given.step_range.empty() && given.steps.empty())
+    throw Failure(ExitCode::usage, "--step-range without --steps", "both", "--steps says which of its ranges are kept");
+  if (given.step_range.size() > vocabulary::longest_step_range)
+    throw Failure(ExitCode::usage, fmt::format("--step-range of {} bytes", given.step_range.size()),
+                  fmt::format("at most {}", vocabulary::longest_step_range));
+  return bounds;
+}
+
+ControlPageFile::ControlPageFile(const std::filesystem::path& folder, const CheckedBounds& bounds) : bounds_(bounds) {
+  const std::filesystem::path path = folder / trace::control_page_name;
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  // Reserved, not only sized: writing to it must never find the disk full.
+  const int refused =
+      descriptor < 0 ? errno : posix_fallocate(descriptor, 0, static_cast<off_t>(trace::control_page_bytes));
+  void* base = MAP_FAILED;
+  if (refused == 0) base = mmap(nullptr, trace::control_page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  const int error = refused != 0 ? refused : errno;
+  if (descriptor >= 0) close(descriptor);
+  if (base == MAP_FAILED)
+    throw Failure(ExitCode::failed, "cannot make " + path.string() + ": " + std::strerror(error), "",
+                  "give --out in a folder that can be written to and has space");
+  page_ = static_cast<ControlPage*>(base);
+  page_->version = trace::control_version;
+  page_->page_bytes = trace::control_page_bytes;
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  boot.getline(page_->boot_id, sizeof page_->boot_id);
+  page_->watches_steps = bounds.watches_steps ? 1 : 0;
+  page_->may_change = bounds.toggle_signal != 0 ? 1 : 0;
+  page_->first_step = bounds.first_step;
+  page_->last_step = bounds.last_step;
+  // With steps the time counts from where each process began to record, else from where all of them do.
+  page_->step_limit_ns = bounds.watches_steps ? bounds.duration_ns : 0;
+  bounds.step_range.copy(page_->step_range, sizeof page_->step_range - 1);
+  std::memcpy(page_->magic, trace::control_magic, sizeof page_->magic);
+}
+
+ControlPageFile::~ControlPageFile() { munmap(page_, trace::control_page_bytes); }
+
+// Edges from `index` on are of no account any more.
+void ControlPageFile::set(std::uint32_t index, std::int64_t time_ns) {
+  page_->edges_ns[index].store(time_ns, std::memory_order_relaxed);
+  edges_ = index + 1;
+  page_->edge_count.store(edges_, std::memory_order_release);
+}
+
+void ControlPageFile::start(std::int64_t now_ns) {
+  if (bounds_.paused) return;
+  set(0, bounds_.delay_ns > 0 || bounds_.duration_ns > 0 ? now_ns + bounds_.delay_ns : 0);
+  if (bounds_.duration_ns > 0 && !bounds_.watches_steps) set(1, now_ns + bounds_.delay_ns + bounds_.duration_ns);
+}
+
+std::optional<bool> ControlPageFile::toggle(std::int64_t now_ns) {
+  const std::int64_t at_ns = now_ns + trace::control_notice_ns;
+  // Edges that every process may have seen stay; a delay's or a duration's end that is still to come is overruled.
+  std::uint32_t kept = edges_;
+  while (kept > 0 && page_->edges_ns[kept - 1].load(std::memory_order_relaxed) > at_ns) --kept;
+  const bool on = kept % 2 == 0;
+  const bool timed = on && bounds_.duration_ns > 0 && !bounds_.watches_steps;
+  if (kept + (timed ? 2 : 1) > trace::most_edges) return std::nullopt;
+  const std::int64_t before_ns = kept > 0 ? page_->edges_ns[kept - 1].load(std::memory_order_relaxed) : 0;
+  const std::int64_t edge_ns = std::max(at_ns, before_ns + 1);
+  // An edge that is overruled is moved: at no moment does a reader see fewer of them than are in force.
+  set(kept, edge_ns);
+  if (timed) set(kept + 1, edge_ns + bounds_.duration_ns);
+  return on;
+}
+
+}  // namespace ddpprof::cli
