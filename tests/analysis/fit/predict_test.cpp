@@ -53,6 +53,30 @@ TEST(Predict, ARingsTruthIsFoundFromOneTwoAndFour) {
   }
 }
 
+// Where NCCL told its regimes they are fitted, and predictions name those of the model's buckets (1, 8 and 4 MiB), if
+// they cost differently: here the small ones take three times what the large ones' ring would. If not, one ring stays.
+TEST(Predict, NcclsRegimesAreFittedAndNamedByBucketWhereTheyDiffer) {
+  Truth truth;
+  truth.nccl = true;
+  TemporaryDatabase database("regimes");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4, 8}, 1);
+  database.get().sql().exec(
+      "UPDATE collective SET algorithm = 'RING', protocol = CASE WHEN bytes < 2000000 THEN 'LL' ELSE 'SIMPLE' END");
+  EXPECT_EQ(fit_named(fit_database(database.get()), "all_reduce").form, "ring");
+  database.get().sql().exec("UPDATE collective SET end_ns = start_ns + 3 * (end_ns - start_ns) WHERE protocol = 'LL'");
+  const FitSummary summary = fit_database(database.get());
+  const store::FitRow& fit = fit_named(summary, "all_reduce");
+  EXPECT_TRUE(fit.usable) << fit.status;
+  EXPECT_EQ(fit.form, "nccl-regimes") << fit.status;
+  EXPECT_THAT(fit.status, testing::HasSubstr("RING/SIMPLE ("));
+  const std::vector<Prediction> rows = predict(database.get(), options_for({16, 32}));
+  EXPECT_THAT(rows[0].note,
+              testing::HasSubstr("NCCL: RING/LL for buckets of 1 MiB, RING/SIMPLE for buckets of 4 MiB to 8 MiB"));
+  // NCCL's own estimate keeps to LL up to larger messages, the more ranks there are.
+  EXPECT_THAT(rows[1].note,
+              testing::HasSubstr("NCCL: RING/LL for buckets of 1 MiB to 4 MiB, RING/SIMPLE for buckets of 8 MiB"));
+}
+
 TEST(Predict, CrowdedCoresSlowComputeAndLoopback) {
   Truth truth;
   truth.cores = 2;
