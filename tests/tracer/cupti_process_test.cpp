@@ -65,6 +65,18 @@ TEST_F(GpuProcess, EveryKernelComesThroughToTheReport) {
   EXPECT_TRUE(report.exited_well()) << report.err;
 }
 
+// The fake GPU runs ten kernels in each of five steps.
+TEST_F(GpuProcess, OfTheGpuOnlyWhatTheBoundsLetThroughIsKept) {
+  database_ = folder_.path() / "job.db";
+  outcome_ = run_program(DDPPROF_PROGRAM, {"record", "--steps", "1-2", "--out", database_, "--", FAKE_GPU_PROGRAM, ""},
+                         {{"LD_LIBRARY_PATH", std::string(FAKE_CUPTI_FOLDER) + ":" + FAKE_DRIVER_FOLDER}});
+  ASSERT_TRUE(std::filesystem::exists(database_)) << outcome_.err;
+  expect_unaffected(2);
+  EXPECT_EQ(kernels(), 20);
+  EXPECT_EQ(count("SELECT count(*) FROM api_call"), 20);
+  EXPECT_THAT(told()["recording_bounded"], HasSubstr("60 records of a GPU"));
+}
+
 TEST_F(GpuProcess, SeveralDevicesAndContextsStayApart) {
   record("devices");
   expect_unaffected();
