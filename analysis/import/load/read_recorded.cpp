@@ -60,6 +60,11 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
                                           "the time, so its ranges are taken for the steps",
                                           process.step_name),
                               "annotate steps with their number: nvtx.push_range(f\"step {i}\")"});
+    if (process.phases_by_threads > 0)
+      result.notes.push_back({ingest::Severity::info, "phases_by_threads", process.phases_by_threads,
+                              "no range tells the phases: backward is what autograd's thread launched, the optimizer "
+                              "what the main thread launched behind it, forward the rest",
+                              "annotate forward, backward and optimizer for exact bounds"});
     return result;
   } catch (const store::ShardError& error) {
     throw ImportError(error.what());

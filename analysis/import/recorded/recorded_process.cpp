@@ -13,6 +13,8 @@
 #include "analysis/import/nsight/nvtx_marks.hpp"
 #include "analysis/import/recorded/bounds.hpp"
 #include "analysis/import/recorded/host_message.hpp"
+#include "analysis/import/recorded/launch_reader.hpp"
+#include "analysis/import/recorded/launching_threads.hpp"
 #include "analysis/import/trace/raw_collector.hpp"
 #include "analysis/ingest/definitions.hpp"
 
@@ -126,6 +128,7 @@ class Filler final : public ingest::RawSink {
     trace_.slices.add(raw.slice, raw.correlation);
     raw_.slice(raw);
     ++trace_.events;
+    saw_kernels_ = true;
     if (!collective) return;
     CollectiveRun run;
     run.time = {raw.slice.start_ns, raw.slice.end_ns};
@@ -165,6 +168,8 @@ class Filler final : public ingest::RawSink {
     if (ahead_.nccl_correlations.contains(raw.correlation))
       nccl_.add_launch(raw.tid, {raw.start_ns, raw.end_ns}, raw.correlation);
   }
+
+  bool saw_kernels() const { return saw_kernels_; }
 
   StepFinder::Found conclude(ingest::ShardTrace& recorded) {
     std::unordered_map<std::int64_t, Message> messages = nccl_.match();
@@ -216,6 +221,7 @@ class Filler final : public ingest::RawSink {
   std::vector<RankTrace*> ranks_;
   NvtxMarks marks_;
   NcclCalls nccl_;
+  bool saw_kernels_ = false;
   std::string_view host_backend_;  // of the messages that the job itself tells of
   const Ahead& ahead_;
   bool bounded_;
@@ -235,6 +241,12 @@ RecordedProcess read_recorded(const std::filesystem::path& path, const SortOptio
   const StepFinder::Found found = filler.conclude(process.recorded);
   process.steps_by_repetition = found.by_repetition;
   process.step_name = found.name;
+  if (filler.saw_kernels() && process.trace.backwards.empty() && process.trace.backward_ops.size() == 0) {
+    LaunchedPhases phases = phases_of(launches_in(reader), process.recorded.info.pid);
+    process.phases_by_threads = static_cast<std::int64_t>(phases.backwards.size());
+    process.trace.backwards = std::move(phases.backwards);
+    if (process.trace.optimizers.empty()) process.trace.optimizers = std::move(phases.optimizers);
+  }
   const store::ShardInfo& info = process.recorded.info;
   if (bounded) process.bounds = note_of_bounds(info.bounds, ahead.bounds.spells(), process.recorded.events.last_ns);
   RankTrace& trace = process.trace;

@@ -22,8 +22,9 @@ struct RecordedProcess {
   RankTrace trace;
   ingest::ShardTrace recorded;  // what the shard says of itself: who it was, what was lost
   bool steps_by_repetition = false;
-  std::string step_name;       // what the ranges are called that were taken for steps
-  std::optional<Note> bounds;  // what was left out, where not everything was asked for
+  std::string step_name;               // what the ranges are called that were taken for steps
+  std::optional<Note> bounds;          // what was left out, where not everything was asked for
+  std::int64_t phases_by_threads = 0;  // backwards that only the launching threads told
 };
 
 // Raw events go to `sink`, where there is one, as `source`. Throws store::ShardError.
