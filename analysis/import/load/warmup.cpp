@@ -57,6 +57,10 @@ std::optional<Note> mark_warmup(std::span<LoadedShard> shards) {
       numbers.push_back(number);
       times_s.push_back(step.sum_s / static_cast<double>(step.ranks));
     }
+  // Whoever had recording begin later chose what counts.
+  const bool bounded =
+      std::any_of(shards.begin(), shards.end(), [](const LoadedShard& shard) { return shard.trace.info.bounds.asked; });
+  if (bounded && !numbers.empty() && numbers.front() > 0) return std::nullopt;
   const std::size_t most = numbers.size() / 2;
   const stats::WarmupEnd end = times_s.size() < 2 ? stats::WarmupEnd{} : stats::warmup_end(times_s);
   std::size_t cut = end.settled ? end.steps : 0;

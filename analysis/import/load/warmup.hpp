@@ -13,7 +13,8 @@ namespace ddpprof::import {
 // Sets the kind of the steps, on every rank alike: until the ranks' mean step time has settled (stats::warmup_end, from
 // ten steps on), and until a step sends the messages that the last one sends (DDP reduces everything at once in its
 // first step, and rebuilds its buckets after it). Never more than half of the steps that all ranks have; when it would
-// be more, none. Returns what was found, as a note; nothing when there is no warm-up.
+// be more, none; nor where bounds had the recording begin after the first step. Returns what was found, as a note;
+// nothing when there is no warm-up.
 std::optional<Note> mark_warmup(std::span<ingest::LoadedShard> shards);
 
 }  // namespace ddpprof::import

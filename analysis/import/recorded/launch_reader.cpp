@@ -36,10 +36,10 @@ std::vector<Launch> launches_in(const store::ShardReader& reader) {
     ingest::Definitions definitions;
     std::unordered_map<std::uint32_t, Launch::Work> by_name;
     std::unordered_map<std::uint32_t, Launch::Work> by_correlation;
-  } works;
-  reader.visit(works.definitions);
-  works.definitions.finish();
-  reader.visit(works);
+  } work_by_call;
+  reader.visit(work_by_call.definitions);
+  work_by_call.definitions.finish();
+  reader.visit(work_by_call);
 
   struct Calls final : store::ShardVisitor {
     explicit Calls(const Works& what) : works(what) {}
@@ -50,7 +50,7 @@ std::vector<Launch> launches_in(const store::ShardReader& reader) {
     }
     const Works& works;
     std::vector<Launch> launches;
-  } calls(works);
+  } calls(work_by_call);
   reader.visit(calls);
   return std::move(calls.launches);
 }
