@@ -96,6 +96,17 @@ std::vector<Ability> abilities(const Facts& facts) {
     kernels.detail = "if the tracer finds a CUPTI: LibTorch brings none";
   all.push_back(kernels);
 
+  // Needs no worker of ours.
+  Ability record{"a job of your own (ddpprof record)", facts.tracer.problem.empty() && facts.folder_writable, "", ""};
+  if (record.can)
+    record.detail = facts.driver.version ? "NVTX ranges, GPU kernels and copies, NCCL's collectives, of Python or not"
+                                         : "NVTX ranges, of Python or not";
+  else if (!facts.tracer.problem.empty())
+    record.detail = "the tracer " + facts.tracer.problem, record.advice = facts.tracer.remedy;
+  else
+    record.detail = "no database can be written to " + facts.database_folder;
+  all.push_back(record);
+
   const auto reachable = std::count_if(facts.interfaces.begin(), facts.interfaces.end(), [](const auto& one) {
     return !one.loopback && one.state != "down" && !one.addresses.empty();
   });

@@ -22,8 +22,10 @@ void check_version(Program& program, const std::string& version) {
   program.remedy = rebuild;
 }
 
-void not_found(Program& program, const Failure& failure) {
+// A problem is told behind the program's name: the failure's own naming of it goes.
+void not_found(Program& program, std::string_view name, const Failure& failure) {
   program.problem = failure.text();
+  if (program.problem.starts_with(std::string(name) + " ")) program.problem.erase(0, name.size() + 1);
   program.remedy = rebuild;
 }
 
@@ -51,7 +53,7 @@ Tracer look_at_tracer() {
   try {
     tracer.path = find_tracer();
   } catch (const Failure& failure) {
-    not_found(tracer, failure);
+    not_found(tracer, "libddpprof-tracer.so", failure);
     return tracer;
   }
   // Loading it starts nothing: it records once NVTX or CUDA calls its entry points.
@@ -79,7 +81,7 @@ Worker look_at_worker(std::chrono::milliseconds limit) {
   try {
     worker.path = find_worker();
   } catch (const Failure& failure) {
-    not_found(worker, failure);
+    not_found(worker, "ddpprof-worker", failure);
     return worker;
   }
   const CommandOutcome outcome = run_command({worker.path.string(), "--about"}, limit);

@@ -120,9 +120,20 @@ TEST(Abilities, WhatCanAndWhatCannotBeMeasured) {
   facts.tracer.problem = "is of version 9, this ddpprof is 1";
   EXPECT_FALSE(ability_of(facts, "phases").can);
   EXPECT_TRUE(can_measure(facts));  // step times alone can
+  EXPECT_EQ(ability_of(facts, "a job of your own").detail, "the tracer is of version 9, this ddpprof is 1");
   facts.worker.problem = "did not answer within 20 s";
   EXPECT_FALSE(can_measure(facts));
   for (const Ability& ability : abilities(facts)) EXPECT_FALSE(ability.can) << ability.what;
+}
+
+TEST(Abilities, RecordingNeedsNoWorker) {
+  Facts facts = facts_of("container-v2");
+  facts.worker.problem = "not found";
+  EXPECT_EQ(ability_of(facts, "a job of your own").detail, "NVTX ranges, of Python or not");
+  EXPECT_TRUE(ability_of(facts, "a job of your own").can);
+  EXPECT_THAT(ability_of(facts_of("gpu-node"), "a job of your own").detail, HasSubstr("NCCL's collectives"));
+  facts.folder_writable = false;
+  EXPECT_FALSE(ability_of(facts, "a job of your own").can);
 }
 
 TEST(Abilities, NothingCanBeMeasuredWithoutMemoryOrAFolder) {
