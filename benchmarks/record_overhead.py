@@ -2,12 +2,15 @@
 """What `ddpprof record` costs a two-process Python training, taken two ways.
 
     benchmarks/record_overhead.py [--build build/dev] [--python PYTHON] [--widths 256,1024] [--pairs 20] [--seconds 60]
+                                  [--ranks alone,ddp]
 
-Steps in turn: one recorded job in which of each two neighbouring steps one is annotated and recorded and the other not,
-so that both see the same moment of the machine: what annotations and their recording cost together. Whole runs: the
-annotated job with and without `ddpprof record` in turn; the median step of each.
+Steps in turn: one job in which of each two neighbouring steps one is annotated and the other not, so that both see the
+same moment of the machine; recorded it tells what annotations and their recording cost together, unrecorded what the
+package nvtx costs by itself. Whole runs: the annotated job with and without `ddpprof record` in turn; the median step of
+each. Ranks that train alone wait for nobody: their steps vary least.
 
-Printed: the median ratio recorded / not and its 95 % interval (order statistics of the pairs' ratios).
+Printed: the median ratio annotated / not, of whole runs recorded / not, and its 95 % interval (order statistics of the
+pairs' ratios).
 """
 import argparse
 import json
@@ -24,11 +27,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PAIR_STEPS = 150  # of a whole run
 
 
-def train(arguments, folder, steps, width, which, recorded):
+def train(arguments, folder, steps, width, which, ranks, recorded):
     """Rank 0's steps in ns."""
     times = folder / "times.json"
     job = [arguments.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-           ROOT / "benchmarks" / "recorded_training.py", times, steps, width, which]
+           ROOT / "benchmarks" / "recorded_training.py", times, steps, width, which, ranks]
     database = folder / "job.db"
     if recorded:
         job = [arguments.build / "bin" / "ddpprof", "record", "-q", "--overwrite", "--no-raw", "--out", database, "--", *job]
@@ -39,29 +42,35 @@ def train(arguments, folder, steps, width, which, recorded):
     return json.loads(times.read_text())
 
 
-def row(arguments, width):
+def in_turn(times):
+    """Ratios annotated / plain of neighbouring steps, and the plain steps."""
+    ratios, plain = [], []
+    for first in range(0, len(times) - 1, 2):
+        on, off = (first, first + 1) if first % 4 == 0 else (first + 1, first)
+        ratios.append(times[on] / times[off])
+        plain.append(times[off])
+    return ratios, plain
+
+
+def row(arguments, width, ranks):
     runs = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for pair in range(arguments.pairs + 1):  # the first warms the caches and is not counted
             step = {}
             for recorded in ((True, False) if pair % 2 else (False, True)):
-                step[recorded] = statistics.median(train(arguments, folder, PAIR_STEPS, width, "all", recorded))
+                step[recorded] = statistics.median(train(arguments, folder, PAIR_STEPS, width, "all", ranks, recorded))
             if pair > 0:
                 runs.append(step[True] / step[False])
         steps = int(min(40000, max(400, arguments.seconds * 1e9 / step[False]))) // 4 * 4
-        times = train(arguments, folder, steps, width, "turn", True)
-    turn, plain = [], []
-    for first in range(0, len(times) - 1, 2):
-        on, off = (first, first + 1) if first % 4 == 0 else (first + 1, first)
-        turn.append(times[on] / times[off])
-        plain.append(times[off])
+        recorded, plain = in_turn(train(arguments, folder, steps, width, "turn", ranks, True))
+        bare, _ = in_turn(train(arguments, folder, steps, width, "turn", ranks, False))
 
     def cell(ratios):
         low, middle, high = median_interval(ratios)
         return f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)})" if ratios else ""
 
-    print(f"| {width} | {statistics.median(plain) / 1e6:.2f} ms | {cell(turn)} | {cell(runs)} |", flush=True)
+    print(f"| {ranks} | {width} | {statistics.median(plain) / 1e6:.2f} ms | {cell(recorded)} | {cell(bare)} | {cell(runs)} |", flush=True)
 
 
 def main():
@@ -69,13 +78,15 @@ def main():
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev")
     parser.add_argument("--python", default=os.environ.get("DDPPROF_TORCH_PYTHON", sys.executable))
     parser.add_argument("--widths", default="256,1024")
+    parser.add_argument("--ranks", default="alone,ddp")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60)
     arguments = parser.parse_args()
-    print("| width of the layers | step | steps in turn: recorded / not (95 % interval, pairs) | "
-          "whole runs: recorded / not (95 % interval, pairs) |\n|---|---|---|---|")
-    for width in map(int, arguments.widths.split(",")):
-        row(arguments, width)
+    print("| ranks | width of the layers | step | steps in turn: annotated and recorded / not (95 % interval, pairs) | "
+          "annotated, not recorded / not | whole runs: recorded / not (95 % interval, pairs) |\n|---|---|---|---|---|---|")
+    for ranks in arguments.ranks.split(","):
+        for width in map(int, arguments.widths.split(",")):
+            row(arguments, width, ranks)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """A two-process training annotated with the package nvtx, for record_overhead.py. Writes rank 0's step times.
 
-    recorded_training.py OUT.json STEPS WIDTH all|turn
+    recorded_training.py OUT.json STEPS WIDTH all|turn ddp|alone
 
-turn: of each two neighbouring steps one is annotated, the other not: 0, 3, 4, 7, … are.
+alone: each process trains for itself, so that nobody waits for anybody. turn: of each two neighbouring steps one is annotated, the other not: 0, 3, 4, 7, … are.
 """
 import contextlib
 import json
@@ -14,13 +14,13 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-out, steps, width, which = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+out, steps, width, which, ranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]
 WARMUP = 8
 torch.set_num_threads(1)
 dist.init_process_group("gloo")
 torch.manual_seed(0)
-model = DistributedDataParallel(torch.nn.Sequential(*[
-    layer for _ in range(4) for layer in (torch.nn.Linear(width, width), torch.nn.ReLU())], torch.nn.Linear(width, 10)))
+model = torch.nn.Sequential(*[layer for _ in range(4) for layer in (torch.nn.Linear(width, width), torch.nn.ReLU())],
+                            torch.nn.Linear(width, 10))
 annotated = True
 
 
@@ -41,7 +41,9 @@ def told_all_reduce(group, bucket):
     return reduced.then(done)
 
 
-model.register_comm_hook(None, told_all_reduce)
+if ranks == "ddp":
+    model = DistributedDataParallel(model)
+    model.register_comm_hook(None, told_all_reduce)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 images, labels = torch.randn(64, width), torch.randint(10, (64,))
 took_ns = []
