@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -127,6 +128,25 @@ void many_threads(const Plugin& plugin) {
   plugin.finalize(c.context);
 }
 
+// NCCL has one mask, which each communicator's init gets while other communicators' threads read it.
+void one_mask(const Plugin& plugin) {
+  Communicator first{"x", 1, 1, 2, 0};
+  plugin.init(first);
+  const int wanted = first.mask;
+  const std::atomic_ref<int> mask(first.mask);
+  std::atomic<bool> ended{false};
+  std::atomic<std::uint64_t> reads{0};
+  std::uint64_t without = 0;
+  std::thread reader([&] {
+    for (; !ended.load(std::memory_order_relaxed); reads.fetch_add(1, std::memory_order_relaxed))
+      without += mask.load(std::memory_order_relaxed) != wanted;
+  });
+  for (std::uint64_t i = 0; i < 20'000 || reads == 0; ++i) plugin.init(first);
+  ended = true;
+  reader.join();
+  std::cout << "without events " << without;
+}
+
 // A training of four steps in a process whose GPU is not traced: three buckets a step, the last one another algorithm.
 void train(const Plugin& plugin) {
   const char* rank = std::getenv("RANK");
@@ -169,6 +189,7 @@ int main(int argc, char** argv) {
   if (mode == "everything") everything(plugin);
   if (mode == "abuse") abuse(plugin);
   if (mode == "threads") many_threads(plugin);
+  if (mode == "mask") one_mask(plugin);
   if (mode == "train") train(plugin);
   if (mode == "flood") {
     Communicator c{"x", 1, 1, 2, 0};

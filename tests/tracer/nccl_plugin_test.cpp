@@ -142,6 +142,13 @@ TEST_P(NcclPlugin, DeclinesWhereNothingIsRecorded) {
   EXPECT_EQ(outcome.out, "mask 0 no context");
 }
 
+// NCCL up to 2.30.7 hands each init the address of its only mask (src/plugin/profiler.cc, ncclProfilerEventMask).
+TEST_P(NcclPlugin, ANewCommunicatorSwitchesNoOtherOneOff) {
+  const Outcome outcome = run("mask");
+  EXPECT_TRUE(outcome.exited_well()) << outcome.err;
+  EXPECT_EQ(outcome.out, "without events 0");
+}
+
 TEST_P(NcclPlugin, OutlivesAbuse) {
   const Outcome outcome = run("abuse");
   ASSERT_TRUE(outcome.exited_well()) << outcome.err;

@@ -86,12 +86,20 @@ void write_channel(const trace::NcclChannelRecord& record) {
   if (entry) write_record(*entry, RecordType::nccl_channel, 0, time_ns, record);
 }
 
+// Other threads of NCCL read it meanwhile.
+void set(int* mask, std::uint64_t events) {
+  std::atomic_ref<int>(*mask).store(static_cast<int>(events), std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void* open_communicator(const CommunicatorInfo& info, int* mask) noexcept {
-  if (mask != nullptr) *mask = 0;
+  if (mask == nullptr) return nullptr;
   try {
-    if (mask == nullptr || !Recorder::instance().activate()) return nullptr;
+    if (!Recorder::instance().activate()) {
+      set(mask, 0);
+      return nullptr;
+    }
     Communicator* communicator = nullptr;
     {
       Communicators& kept = communicators();
@@ -107,10 +115,9 @@ void* open_communicator(const CommunicatorInfo& info, int* mask) noexcept {
     // Channels' times cost NCCL a proxy operation for each channel of each kernel: only where CUPTI does not time the
     // kernels, and only of versions whose times are the GPU's own.
     const bool channels = info.version >= 4 && !gpu_activity_is_recorded();
-    *mask = static_cast<int>(event_collective | event_point_to_point | (channels ? event_kernel_channel : 0));
+    set(mask, event_collective | event_point_to_point | (channels ? event_kernel_channel : 0));
     return communicator;
-  } catch (...) {  // no memory: the job goes on unrecorded
-    *mask = 0;
+  } catch (...) {  // no memory: this communicator goes on unrecorded
     return nullptr;
   }
 }

@@ -29,8 +29,9 @@ struct OperationInfo {
   int rank = -1;
 };
 
-// The context that NCCL keeps for the communicator and, in `mask`, the events that are wanted of it. nullptr and 0:
-// nothing is recorded, and NCCL calls no more.
+// The context that NCCL keeps for the communicator and, in `mask`, the events that are wanted. The mask is NCCL's only
+// one, read by all of its threads: it is written once, as it stays, or where another communicator's collectives run
+// meanwhile they would be lost. nullptr and 0: nothing is recorded, and NCCL calls no more.
 void* open_communicator(const CommunicatorInfo&, int* mask) noexcept;
 
 void* start_group() noexcept;
