@@ -43,7 +43,8 @@ struct Layout {
 report::Table ability_table(const Facts& facts, const Layout& layout) {
   report::Table table;
   table.name = "abilities";
-  table.title = can_measure(facts) ? "What can be measured here" : "Nothing can be measured here yet";
+  table.title =
+      can_measure(facts) ? "What can be measured here" : "No training of ddpprof's own can be measured here yet";
   table.columns = {flag("can", "can"), text("what", "what")};
   layout.add_columns(table, "detail", "how far, or why not");
   table.key_columns = 2;
