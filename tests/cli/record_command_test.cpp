@@ -166,6 +166,14 @@ TEST_F(RecordCommand, WhatWasThereIsReplacedWhenThereIsSomethingNew) {
   EXPECT_THAT(again.messages, HasSubstr("3 steps"));
 }
 
+// The lowest free number is what open() gives: without care the shard would be the job's standard error.
+TEST_F(RecordCommand, AClosedStreamStaysClosed) {
+  const Outcome outcome = record({"sh", "-c", job_ + " 3 0 streams <&- 2>&-"});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_EQ(outcome.out, "standard error is closed\nstandard input is closed\nthe job's own words\n");
+  EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"}));
+}
+
 TEST_F(RecordCommand, TheJobNeverFailsBecauseOfUs) {
   // The job removes the folder that its processes would have recorded into.
   const Outcome outcome =

@@ -1,12 +1,14 @@
 // Somebody's own program, annotated with NVTX, as `ddpprof record` finds it: `recorded_job STEPS [EXIT_CODE] [WORD…]`,
 // WORD: fork (a child that annotates, too), thread (another one that annotates all the time), plain (steps without a
-// number), signals (each SIGUSR2 it gets is said).
+// number), signals (each SIGUSR2 it gets is said), streams (writes to standard error, reads standard input, and says
+// which of them is closed).
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +31,13 @@ void say_signal(int) {
   [[maybe_unused]] const ssize_t written = write(1, said, sizeof said - 1);
 }
 
+void use_streams() {
+  const std::string words(256, 'x');
+  if (write(STDERR_FILENO, words.data(), words.size()) < 0 && errno == EBADF) std::puts("standard error is closed");
+  char byte = 0;
+  if (read(STDIN_FILENO, &byte, 1) < 0 && errno == EBADF) std::puts("standard input is closed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -49,6 +58,7 @@ int main(int argc, char** argv) {
     nvtxRangePop();
     range("between", 200);
   }
+  if (asked("streams")) use_streams();
   ended = true;
   if (beside.joinable()) beside.join();
   if (asked("fork")) {  // as a data loader's worker: it inherits RANK

@@ -66,6 +66,18 @@ void read_line(const char* path, char* out, std::size_t capacity) {
   out[std::strcspn(out, "\n")] = '\0';
 }
 
+// Never one of the numbers 0 to 2: a program that was started without a standard stream would read the shard as its
+// input, or write its words into it.
+int open_beyond_standard(const char* path, int flags) {
+  const int descriptor = open(path, flags | O_CLOEXEC, 0644);
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int error = errno;
+  close(descriptor);
+  errno = error;
+  return moved;
+}
+
 std::string describe(const std::string& path, const char* what, int error) {
   return "cannot " + std::string(what) + " " + path + ": " + std::strerror(error);
 }
@@ -83,7 +95,7 @@ std::unique_ptr<ShardFile> ShardFile::create(const ShardOptions& options, std::s
   int descriptor = -1;
   // O_EXCL: a process id may come back, and hosts that share the folder may use the same one.
   for (int attempt = 1; attempt < 1000; ++attempt) {
-    descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    descriptor = open_beyond_standard(path.c_str(), O_RDWR | O_CREAT | O_EXCL);
     if (descriptor >= 0 || errno != EEXIST) break;
     path = stem + "-" + std::to_string(attempt) + ".ddps";
   }
@@ -112,7 +124,7 @@ bool ShardFile::is_own(int descriptor) const noexcept {
 // Daemons close every descriptor, and the next file they open may get our number: growing must not touch that one.
 bool ShardFile::hold_descriptor() noexcept {
   if (is_own(descriptor_)) return true;
-  descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  descriptor_ = open_beyond_standard(path_.c_str(), O_RDWR);
   if (is_own(descriptor_)) return true;
   if (descriptor_ >= 0) close(descriptor_);  // somebody made the path anew
   descriptor_ = -1;
