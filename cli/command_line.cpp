@@ -4,6 +4,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <ostream>
 
 #include "cli/subcommand.hpp"
@@ -96,9 +97,17 @@ int run_command_line(const std::vector<std::string>& arguments, Context& context
         std::none_of(apps.begin(), apps.end(), [&](CLI::App* app) { return app->get_name() == arguments.front(); })) {
       throw unknown_subcommand(arguments.front(), subcommands);
     }
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+    std::vector<std::string>* verbatim = nullptr;
+    if (arguments.end() - dashes > 1)
+      for (const auto& subcommand : subcommands)
+        if (subcommand->name() == arguments.front()) verbatim = subcommand->verbatim();
+    // The first of them stands for all.
+    const auto end = verbatim == nullptr ? arguments.end() : dashes + 2;
+    std::vector<std::string> reversed(std::make_reverse_iterator(end), arguments.rend());  // as CLI11 takes them
     try {
       root.parse(std::move(reversed));
+      if (verbatim != nullptr) verbatim->assign(dashes + 1, arguments.end());
       if (root.get_subcommands().empty()) {
         throw Failure(ExitCode::usage, "no subcommand", "", help_hint(nullptr));
       }

@@ -99,6 +99,8 @@ class Record : public Subcommand {
     app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
   }
 
+  std::vector<std::string>* verbatim() override { return &command_; }
+
   // Once the job has run, its exit code is this program's, whatever becomes of the database.
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);

@@ -55,6 +55,9 @@ class Subcommand {
   virtual std::string_view summary() const = 0;  // its line in `ddpprof --help`
   virtual void declare(CLI::App& app) = 0;       // adds its options, bound to its members; -q and --help are there
   virtual ExitCode run(Context& context) = 0;    // options are parsed; may throw Failure
+  // Where the words behind "--" go as they are; nullptr: they are arguments like others. CLI11 would take "[1,2]" for
+  // two of them and "[]" for none.
+  virtual std::vector<std::string>* verbatim() { return nullptr; }
 };
 
 // Every subcommand that works, in the order of the help.

@@ -73,6 +73,14 @@ TEST_F(RecordCommand, TheJobsEndIsOurs) {
   EXPECT_FALSE(left(".recording"));
 }
 
+TEST_F(RecordCommand, TheJobsWordsAreItsOwn) {
+  const Outcome outcome =
+      record({"printf", "<%s>", "[1,2]", "[]", "", "--", "--out", "-h", "[a]", "{b,c}", "%", "\"q\"", "command"});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_EQ(outcome.out, "<[1,2]><[]><><--><--out><-h><[a]><{b,c}><%><\"q\"><command>");
+  EXPECT_EQ(run_ddpprof({"record", "--out", out_, "--"}).code, 2);
+}
+
 TEST_F(RecordCommand, AJobWithoutAnnotationsRunsAllTheSame) {
   const Outcome outcome = record({"sh", "-c", "echo fine; exit 3"});
   EXPECT_EQ(outcome.code, 3);
