@@ -119,6 +119,9 @@ class Record : public Subcommand {
     context.messages.flush();  // before the job says anything
     const launcher::ForegroundEnd end = run_job(bounds, tracer, shards, context);
     std::signal(SIGPIPE, SIG_IGN);  // who read our words may be gone with the job: its exit code is still ours
+    // What comes for the job after its end is nobody's, and must not cost the database.
+    for (const int late : {SIGUSR1, SIGUSR2, bounds.toggle_signal})
+      if (late != 0) std::signal(late, SIG_IGN);
     if (end.start_error != 0) {
       std::error_code ignored;
       fs::remove_all(shards, ignored);

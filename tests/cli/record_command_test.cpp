@@ -161,6 +161,13 @@ TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
   EXPECT_EQ(run_ddpprof({"record"}).code, 2);
 }
 
+TEST_F(RecordCommand, ASignalThatComesAfterTheJobCostsNothing) {
+  const std::string late = "(while kill -USR1 $PPID 2> /dev/null; do sleep 0.001; done) > /dev/null 2>&1 &";
+  const Outcome outcome = record({"sh", "-c", "trap '' USR1; " + job_ + " 300; " + late + " sleep 0.1"});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_TRUE(left(""));
+}
+
 TEST_F(RecordCommand, WhatWasThereIsReplacedWhenThereIsSomethingNew) {
   file("job.db", test::read_all(database_));
   EXPECT_EQ(record({"true"}, {"--overwrite"}).code, 0);
