@@ -57,12 +57,22 @@ bool holds_nothing(const fs::path& folder) {
   return true;
 }
 
+// Not one that has ended and that nobody has waited for, as in containers whose first process does not.
+bool runs(std::int64_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(") ");  // the name before it may hold anything
+  return name_end != std::string::npos && name_end + 2 < line.size() && line[name_end + 2] != 'Z' &&
+         line[name_end + 2] != 'X';
+}
+
 // Of the processes that recorded into the folder: how many live here and have not closed their shard.
 std::size_t writing(const fs::path& folder) {
   std::size_t running = 0;
   for (const std::string& path : shards_in(folder)) try {
       const store::ShardInfo info = store::ShardReader(path).info();
-      running += !info.closed && info.boot_id == own_boot_id() && kill(static_cast<pid_t>(info.pid), 0) == 0 ? 1 : 0;
+      running += !info.closed && info.boot_id == own_boot_id() && runs(info.pid) ? 1 : 0;
     } catch (const store::ShardError&) {
       continue;  // the import tells of it
     }

@@ -168,6 +168,23 @@ TEST_F(RecordCommand, ASignalThatComesAfterTheJobCostsNothing) {
   EXPECT_TRUE(left(""));
 }
 
+// Its parent lives on and never waits for it: a zombie.
+TEST_F(RecordCommand, AProcessThatHasEndedDoesNotStillRun) {
+  const std::string killed = (folder_ / "killed").string();
+  fs::remove(killed);
+  const std::string parent =
+      "import subprocess, sys, time; helper = subprocess.Popen([sys.argv[1], '2000']); time.sleep(0.5); helper.kill(); "
+      "time.sleep(0.2); open(sys.argv[2], 'w').close(); time.sleep(5)";
+  const Outcome outcome = record({"sh", "-c",
+                                  "python3 -c \"$0\" \"$1\" \"$2\" > /dev/null 2>&1 & "
+                                  "for i in $(seq 500); do [ -e \"$2\" ] && break; sleep 0.02; done; \"$1\" 3",
+                                  parent, job_, killed});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_TRUE(fs::exists(killed));
+  EXPECT_THAT(outcome.messages, Not(HasSubstr("still run")));
+  EXPECT_FALSE(left(".recording"));
+}
+
 TEST_F(RecordCommand, WhatWasThereIsReplacedWhenThereIsSomethingNew) {
   file("job.db", test::read_all(database_));
   EXPECT_EQ(record({"true"}, {"--overwrite"}).code, 0);
