@@ -5,15 +5,21 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <ostream>
 #include <thread>
 
@@ -56,6 +62,33 @@ bool holds_nothing(const fs::path& folder) {
     if (entry.path().filename() != trace::control_page_name) return false;
   return true;
 }
+
+// Holds a folder for this ddpprof record alone, for as long as it lives: no other one takes it for left behind while
+// the job has not written into it yet. Where the file system has no locks of folders, nothing is held.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        others_(descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {}
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  // Another one has it, or has replaced it between its making and our lock.
+  bool taken(const fs::path& folder) const {
+    struct stat held {
+    }, now{};
+    if (others_ || descriptor_ < 0) return others_;
+    return fstat(descriptor_, &held) != 0 || stat(folder.c_str(), &now) != 0 || held.st_dev != now.st_dev ||
+           held.st_ino != now.st_ino;
+  }
+
+ private:
+  int descriptor_;
+  bool others_;
+};
 
 // Not one that has ended and that nobody has waited for, as in containers whose first process does not.
 bool runs(std::int64_t pid) {
@@ -117,7 +150,8 @@ class Record : public Subcommand {
     const CheckedBounds bounds = checked(given_);
     const fs::path tracer = find_tracer();
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
-    const fs::path shards = prepare();
+    std::optional<FolderLock> held;
+    const fs::path shards = prepare(held);
     for (const char* name : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"})
       if (const char* other = std::getenv(name); other != nullptr && *other != '\0' && !context.quiet)
         context.messages << "ddpprof record: " << name << " is " << other
@@ -166,7 +200,7 @@ class Record : public Subcommand {
 
  private:
   // The folder of the shards, made before the job so that nothing is found wrong after it.
-  fs::path prepare() const {
+  fs::path prepare(std::optional<FolderLock>& held) const {
     std::error_code error;
     if (!overwrite_ && fs::exists(out_, error))
       throw Failure(ExitCode::usage, out_ + " exists", "a new file", "give --overwrite, or another file with --out");
@@ -177,15 +211,22 @@ class Record : public Subcommand {
       throw Failure(ExitCode::usage, out.parent_path().string() + " is no folder", "an existing folder for --out",
                     "make it first");
     const fs::path shards = shard_folder();
+    const auto refuse_taken = [&] {
+      if (held.emplace(shards).taken(shards))
+        throw Failure(ExitCode::usage, shards.string() + " is in use: another ddpprof record is at work", "",
+                      "give another --out, or wait for its end");
+    };
+    if (fs::is_directory(shards, error)) refuse_taken();
     // What an ended one left goes where the user asked for it, or where there is nothing in it.
     if (fs::is_directory(shards, error) && (overwrite_ || holds_nothing(shards)) && writing(shards) == 0)
       fs::remove_all(shards, error);
     if (!fs::create_directory(shards, error))
       throw Failure(error ? ExitCode::failed : ExitCode::usage,
                     error ? "cannot make the folder " + shards.string() + ": " + error.message()
-                          : shards.string() + " exists: another ddpprof record is at work, or was ended",
+                          : shards.string() + " exists: what another ddpprof record left, or its job still writes",
                     "",
                     error ? "" : "'ddpprof import' reads the shards in it; --overwrite removes it if nobody writes");
+    refuse_taken();
     return shards;
   }
 

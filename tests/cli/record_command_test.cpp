@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/cli/command_line.hpp"
 
@@ -152,13 +157,34 @@ TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
   fs::remove(out_);
   fs::create_directory(out_ + ".recording");
   std::ofstream(out_ + ".recording/of-somebody") << "text";
-  refused({}, "another ddpprof record is at work");
+  refused({}, "what another ddpprof record left");
   fs::remove_all(out_ + ".recording");
   refused({"--max-mb", "2000000"}, "--max-mb");
   refused({"--format", "nonsense"}, "--format");
   out_ = (folder_ / "no-such-folder" / "job.db").string();
   refused({}, "is no folder");
   EXPECT_EQ(run_ddpprof({"record"}).code, 2);
+}
+
+// A job that has not annotated yet has nothing in its folder, which must not pass for one that was left behind.
+TEST_F(RecordCommand, TwoAtOnceDoNotShareAFolder) {
+  const std::string go = (folder_ / "go").string();
+  fs::remove(go);
+  const std::string waits = "for i in $(seq 500); do [ -e " + go + " ] && break; sleep 0.02; done; " + job_ + " 4";
+  Outcome first;
+  std::thread other([&] { first = record({"sh", "-c", waits}); });
+  for (int i = 0; i < 500 && !left(".recording"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--overwrite"}}) {
+    const Outcome second = record({job_, "2"}, options);
+    EXPECT_EQ(second.code, 2) << second.messages;
+    EXPECT_THAT(second.messages, HasSubstr("is in use: another ddpprof record is at work"));
+    EXPECT_EQ(second.out, "");
+  }
+  std::ofstream{go};
+  other.join();
+  EXPECT_EQ(first.code, 0) << first.messages;
+  EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"4"}));
+  EXPECT_FALSE(left(".recording"));
 }
 
 TEST_F(RecordCommand, ASignalThatComesAfterTheJobCostsNothing) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +31,7 @@ inline std::string shell_quoted(const std::string& word) {
 
 // `standard_output`: a file to write to instead of a captured one, e.g. /dev/full.
 inline Outcome run_program(const std::vector<std::string>& words, const std::string& standard_output = "") {
-  static int number = 0;
+  static std::atomic<int> number{0};
   const std::filesystem::path base = std::filesystem::temp_directory_path() /
                                      ("ddpprof_cli_test_" + std::to_string(getpid()) + "_" + std::to_string(number++));
   const std::string out = standard_output.empty() ? base.string() + ".out" : standard_output;
