@@ -342,6 +342,7 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
   one.problem.parameters[turn].fixed = true;  // it is a hop's, and a curve knows no hops
   one.solution = solve(one.problem);
   one.weight = 1.0;
+  one.beyond_error = one.solution.median_relative_error;
   AllReduceFit fit;
   fit.points = std::move(points);
   fit.usable = one.solution.converged;
@@ -400,6 +401,13 @@ AllReduceFit fit_all_reduce(const std::vector<CollectivePoint>& all_points,
     one.held_out_error = held_out_error(form, fit.points, nccl);
     fit.forms.push_back(std::move(one));
   }
+  double others = 0.0;
+  for (FormFit& one : fit.forms) {
+    one.beyond_error = one.held_out_error.value_or(one.solution.median_relative_error);
+    if (!one.form.regimes && one.solution.converged) others = std::max(others, one.beyond_error);
+  }
+  for (FormFit& one : fit.forms)
+    if (one.form.regimes && !one.held_out_error) one.beyond_error = std::max(one.beyond_error, others);
   const bool all_held = std::all_of(fit.forms.begin(), fit.forms.end(),
                                     [](const FormFit& one) { return one.held_out_error.has_value(); });
   for (FormFit& one : fit.forms) {

@@ -25,8 +25,12 @@ struct FormFit {
   Problem problem;
   Solution solution;
   std::optional<double> held_out_error;  // median relative error at the largest N, fitted on the smaller ones
-  double score = 0.0;                    // held-out error, or the fit's own where nothing can be held out
-  double weight = 0.0;                   // share of the Monte Carlo draws
+  // By how much it may be off a doubling of N beyond the measured ones: the error of its own at a held-out N, though
+  // other forms had none to compare with; else the fit's. Of regimes that were not held out, what the other forms
+  // missed if that is more: as many factors as they have fit any points.
+  double beyond_error = 0.0;
+  double score = 0.0;   // held-out error, or the fit's own where nothing can be held out
+  double weight = 0.0;  // share of the Monte Carlo draws
 
   // Of a link: one hop of a small message, and one byte. 0 where a measured curve does not tell.
   double hop_s(std::span<const double> values, std::int64_t workers) const;

@@ -116,9 +116,7 @@ Predictor::Drift Predictor::drift(const Machine& machine) const {
   if (strategy_ == "dp") {
     drift.a_doubling = std::max(drift.a_doubling, std::log1p(models_.copies.solution.median_relative_error));
   } else if (!models_.all_reduce.forms.empty()) {
-    const FormFit& picked = models_.all_reduce.picked();
-    drift.a_doubling =
-        std::max(drift.a_doubling, std::log1p(picked.held_out_error.value_or(picked.solution.median_relative_error)));
+    drift.a_doubling = std::max(drift.a_doubling, std::log1p(models_.all_reduce.picked().beyond_error));
   }
   const auto doublings_beyond = [&](std::int64_t workers) {
     return std::max(0.0, log2_of(static_cast<double>(machine.workers) / static_cast<double>(workers)));

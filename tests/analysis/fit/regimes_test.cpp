@@ -106,6 +106,35 @@ TEST(Regimes, PredictNcclsPiecewiseCostBetterThanOneLine) {
   EXPECT_LT(stats::median(with), 0.8 * stats::median(without));
 }
 
+// Trees came with the largest N, so that no fit of the smaller ones tells of them and nothing is held out. As many
+// factors as points fit to 1 or 2 %, and are off by 25 % in the median at 32 and 64 ranks: what is allowed for each
+// doubling beyond 16 ranks is what one line missed where it was held out. 34 of these 40 truths lie within 90 % of it,
+// and 2 within that of the fit's own error.
+TEST(Regimes, AreNotHeldForSureWhereNoneCouldBeHeldOut) {
+  const std::vector<std::int64_t> sizes = {40 * kib, 600 * kib, 4 * mib, 25 * mib};
+  std::int64_t inside = 0, all = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const std::vector<CollectivePoint> points = measured({2, 4, 8, 16}, sizes, 0.03, seed);
+    const AllReduceFit regimes = fit_all_reduce(points), line = fit_all_reduce(without_regimes(points));
+    const FormFit& picked = regimes.picked();
+    ASSERT_EQ(picked.form.name(), "nccl-regimes");
+    ASSERT_FALSE(picked.held_out_error);
+    ASSERT_TRUE(line.picked().held_out_error);
+    EXPECT_LT(picked.solution.median_relative_error, 0.04);
+    EXPECT_GE(picked.beyond_error, *line.picked().held_out_error);
+    EXPECT_EQ(line.picked().beyond_error, *line.picked().held_out_error);
+    for (const std::int64_t workers : {32, 64})
+      for (const std::int64_t bytes : sizes) {
+        const CollectivePoint point = truth(workers, bytes);
+        const double said = picked.cost(point.machine, bytes, picked.solution.values).total_s();
+        const double sd = std::log1p(picked.beyond_error) * std::log2(static_cast<double>(workers) / 16.0);
+        ++all;
+        inside += std::abs(std::log(said / point.transfer_s)) <= 1.645 * sd;
+      }
+  }
+  EXPECT_GE(100 * inside, 80 * all) << inside << " of " << all;
+}
+
 TEST(Regimes, SayWhichSizeFallsIntoWhich) {
   const std::vector<CollectivePoint> points = measured({2, 4, 8, 16}, ladder_sizes, 0.0, 1);
   const std::shared_ptr<const Regimes> regimes = Regimes::fitted(points);
