@@ -28,7 +28,7 @@ PAIR_STEPS = 150  # of a whole run
 
 
 def train(arguments, folder, steps, width, which, ranks, recorded):
-    """Rank 0's steps in ns."""
+    """Rank 0's steps: pairs of wall and processor time in ns."""
     times = folder / "times.json"
     job = [arguments.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
            ROOT / "benchmarks" / "recorded_training.py", times, steps, width, which, ranks]
@@ -42,8 +42,9 @@ def train(arguments, folder, steps, width, which, ranks, recorded):
     return json.loads(times.read_text())
 
 
-def in_turn(times):
-    """Ratios annotated / plain of neighbouring steps, and the plain steps."""
+def in_turn(steps, which):
+    """Ratios annotated / plain of neighbouring steps' times (0: wall, 1: processor), and the plain steps."""
+    times = [step[which] for step in steps]
     ratios, plain = [], []
     for first in range(0, len(times) - 1, 2):
         on, off = (first, first + 1) if first % 4 == 0 else (first + 1, first)
@@ -59,18 +60,21 @@ def row(arguments, width, ranks):
         for pair in range(arguments.pairs + 1):  # the first warms the caches and is not counted
             step = {}
             for recorded in ((True, False) if pair % 2 else (False, True)):
-                step[recorded] = statistics.median(train(arguments, folder, PAIR_STEPS, width, "all", ranks, recorded))
+                took = train(arguments, folder, PAIR_STEPS, width, "all", ranks, recorded)
+                step[recorded] = statistics.median(wall for wall, _ in took)
             if pair > 0:
                 runs.append(step[True] / step[False])
         steps = int(min(40000, max(400, arguments.seconds * 1e9 / step[False]))) // 4 * 4
-        recorded, plain = in_turn(train(arguments, folder, steps, width, "turn", ranks, True))
-        bare, _ = in_turn(train(arguments, folder, steps, width, "turn", ranks, False))
+        recorded = train(arguments, folder, steps, width, "turn", ranks, True)
+        bare = train(arguments, folder, steps, width, "turn", ranks, False)
+    wall, plain = in_turn(recorded, 0)
 
     def cell(ratios):
         low, middle, high = median_interval(ratios)
         return f"{middle:.4f} ({low:.4f} to {high:.4f}, {len(ratios)})" if ratios else ""
 
-    print(f"| {ranks} | {width} | {statistics.median(plain) / 1e6:.2f} ms | {cell(recorded)} | {cell(bare)} | {cell(runs)} |", flush=True)
+    print(f"| {ranks} | {width} | {statistics.median(plain) / 1e6:.2f} ms | {cell(wall)} | {cell(in_turn(recorded, 1)[0])} | "
+          f"{cell(in_turn(bare, 1)[0])} | {cell(runs)} |", flush=True)
 
 
 def main():
@@ -83,7 +87,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     arguments = parser.parse_args()
     print("| ranks | width of the layers | step | steps in turn: annotated and recorded / not (95 % interval, pairs) | "
-          "annotated, not recorded / not | whole runs: recorded / not (95 % interval, pairs) |\n|---|---|---|---|---|---|")
+          "… processor time | annotated, not recorded / not: processor time | whole runs: recorded / not |\n"
+          "|---|---|---|---|---|---|---|")
     for ranks in arguments.ranks.split(","):
         for width in map(int, arguments.widths.split(",")):
             row(arguments, width, ranks)
