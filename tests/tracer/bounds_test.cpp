@@ -56,6 +56,19 @@ TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
   EXPECT_EQ(child.diagnostics(trace::DiagnosticCode::unbalanced_pop), 0u);
 }
 
+// What another thread does between the two would begin before the step that let it through.
+TEST(Bounds, AStepAndItsSpellBeginTogether) {
+  TemporaryFolder folder;
+  PageOfBounds page(folder.path());
+  page.steps(3, 8, "thread 0 name").edge(0);
+  ASSERT_TRUE(run_annotated({"threads", "1", "17"}, folder.path()).exited_well());
+  const std::vector<Shard> shards = walk_all(folder.path());
+  ASSERT_THAT(shards, SizeIs(1));
+  ASSERT_THAT(shards[0].of(RecordType::push), SizeIs(6));
+  ASSERT_THAT(shards[0].of(RecordType::spell_begin), SizeIs(1));
+  EXPECT_EQ(shards[0].of(RecordType::push)[0].time_ns, shards[0].of(RecordType::spell_begin)[0].time_ns);
+}
+
 // Nothing may be lost between threads that notice an edge at different moments, nor crash.
 TEST(Bounds, EveryThreadObeys) {
   TemporaryFolder folder;

@@ -58,6 +58,7 @@ class Gate {
     bool kept = true;
     StepLoop* loop = nullptr;  // none: not a step
     std::int64_t number = 0;
+    std::int64_t time_ns = 0;  // of a step: when it begins, and the spell with it
   };
   // A range called `name` begins on the log's thread; its name is of no account once steps are not watched any more.
   Beginning range_begins(ThreadLog& log, std::string_view name, std::int64_t time_ns);

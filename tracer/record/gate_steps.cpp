@@ -99,6 +99,7 @@ Gate::Beginning Gate::range_begins(ThreadLog& log, std::string_view name, std::i
       if (StepLoop* loop = loop_of(log.os_tid(), step->pattern, numbered)) {
         if (numbered && *step->number <= loop->last) loop->counted = true;
         beginning.loop = loop;
+        beginning.time_ns = time_ns;
         beginning.number = loop->last = numbered && !loop->counted ? *step->number : loop->last + 1;
         note_step(*loop, beginning.number, name);
         follow(log, *loop, beginning.number, time_ns);

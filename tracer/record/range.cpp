@@ -39,6 +39,11 @@ void remember_step(ThreadLog& log, std::uint16_t domain, ThreadLog::Depth& depth
   depth.floor = depth.open;
 }
 
+// A step and the spell that it opens begin together: what other threads do from then on lies within it.
+std::int64_t begin_ns(const Gate::Beginning& beginning) {
+  return beginning.loop != nullptr ? beginning.time_ns : monotonic_ns();
+}
+
 void keep_payloads(ThreadLog& log, std::uint16_t domain, EndPayloads payloads, std::int64_t time_ns) {
   if (payloads.count == 0) return;
   Event event = read_payloads(log, domain, payloads.data, payloads.count);
@@ -108,7 +113,7 @@ int write_push(ThreadLog& log, const Event& event, std::int64_t kept_ns) {
 
 int push_kept(ThreadLog& log, const Event& event, const Gate::Beginning& beginning) {
   ThreadLog::Depth& depth = log.depth(event.domain);
-  const std::int64_t time_ns = monotonic_ns();
+  const std::int64_t time_ns = begin_ns(beginning);
   write_event(log, RecordType::push, event, time_ns);
   const std::int32_t level = depth.open++;
   if (beginning.loop != nullptr) {
@@ -146,7 +151,7 @@ std::uint64_t start_kept(ThreadLog& log, const Event& event, const Gate::Beginni
   const std::uint64_t range_id = log.next_range_id() | (beginning.loop != nullptr ? step_bit : 0);
   if (beginning.loop != nullptr) gate().remember_step_range(range_id, beginning.loop, beginning.number);
   trace::RangeStartRecord record = start_of(event, range_id);
-  const std::int64_t time_ns = record.event.header.time_ns = monotonic_ns();
+  const std::int64_t time_ns = record.event.header.time_ns = begin_ns(beginning);
   write_with_tail(log, record, event.bytes, event.byte_count, event.kind == trace::PayloadKind::extended);
   if (beginning.loop != nullptr) write_step(log, beginning.number, time_ns);
   return range_id;
