@@ -50,7 +50,8 @@ std::vector<std::string> shards_in(const fs::path& folder) {
   std::vector<std::string> shards;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".ddps") shards.push_back(entry.path().string());
+    if (entry.path().extension() == ".ddps" && !import::is_shard_not_begun(entry.path()))
+      shards.push_back(entry.path().string());
   std::sort(shards.begin(), shards.end());
   return shards;
 }

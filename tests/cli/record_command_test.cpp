@@ -194,6 +194,15 @@ TEST_F(RecordCommand, ASignalThatComesAfterTheJobCostsNothing) {
   EXPECT_TRUE(left(""));
 }
 
+// As it lies there when its process is killed before the header is written, or has come that far as the job ends.
+TEST_F(RecordCommand, AShardThatWasNotBegunCostsNothing) {
+  const Outcome outcome =
+      record({"sh", "-c", "truncate -s 1048576 \"$DDPPROF_TRACE_DIR/shard-0-1.ddps\"; " + job_ + " 3"});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_TRUE(left("")) << outcome.messages;
+  EXPECT_FALSE(left(".recording"));
+}
+
 // Its parent lives on and never waits for it: a zombie.
 TEST_F(RecordCommand, AProcessThatHasEndedDoesNotStillRun) {
   const std::string killed = (folder_ / "killed").string();

@@ -87,6 +87,14 @@ FileKind kind_of(const fs::path& path) {
   return bytes[first] == '{' || bytes[first] == '[' ? FileKind::json : FileKind::text;
 }
 
+bool is_shard_not_begun(const fs::path& path) {
+  std::array<char, sizeof trace::shard_magic> head{};
+  std::ifstream file(path, std::ios::binary);
+  if (path.extension() != ".ddps" || !file) return false;
+  file.read(head.data(), head.size());
+  return std::all_of(head.begin(), head.end(), [](char byte) { return byte == 0; });
+}
+
 std::vector<fs::path> expand_inputs(const std::vector<std::string>& names) {
   std::vector<fs::path> files;
   std::set<fs::path> seen;
@@ -101,7 +109,8 @@ std::vector<fs::path> expand_inputs(const std::vector<std::string>& names) {
     if (fs::is_directory(name, error)) {
       std::vector<fs::path> found;
       for (const auto& entry : fs::directory_iterator(name, error))
-        if (entry.is_regular_file(error) && looks_like_a_trace(entry.path())) found.push_back(entry.path());
+        if (entry.is_regular_file(error) && looks_like_a_trace(entry.path()) && !is_shard_not_begun(entry.path()))
+          found.push_back(entry.path());
       if (found.empty())
         throw ImportError(
             fmt::format("{}: no trace in this folder (expected *.json, *.json.gz, *.json.zst or *.sqlite, "

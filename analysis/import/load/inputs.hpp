@@ -17,9 +17,12 @@ enum class FileKind {
 };
 FileKind kind_of(const std::filesystem::path&);
 
-// Folders give their traces, in the order of their names (*.json, *.json.gz, *.json.zst, *.sqlite, *.ddps); patterns
-// with * ? [ that name no file as they stand give what they match. Numbers in names count as numbers: rank2 comes
-// before rank10. Throws ImportError where a name gives nothing, or a file is given twice.
+// A shard whose process was ended, or is still, between making the file and its header: no event comes before that.
+bool is_shard_not_begun(const std::filesystem::path&);
+
+// Folders give their traces, in the order of their names (*.json, *.json.gz, *.json.zst, *.sqlite, *.ddps but for those
+// not begun); patterns with * ? [ that name no file as they stand give what they match. Numbers in names count as
+// numbers: rank2 comes before rank10. Throws ImportError where a name gives nothing, or a file is given twice.
 std::vector<std::filesystem::path> expand_inputs(const std::vector<std::string>& names);
 
 }  // namespace ddpprof::import

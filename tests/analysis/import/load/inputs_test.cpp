@@ -51,6 +51,14 @@ std::string refusal(const std::vector<std::string>& names) {
   return "";
 }
 
+TEST(Inputs, AFolderGivesNoShardThatWasNotBegun) {
+  const Folder folder;
+  folder.write("shard-0-1.ddps", "");
+  folder.write("shard-0-2.ddps", std::string(4096, '\0'));
+  folder.write("shard-0-3.ddps", "damaged" + std::string(4096, '\0'));
+  EXPECT_THAT(expanded({folder.path().string()}), ElementsAre("shard-0-3.ddps")) << "its reader tells of it";
+}
+
 TEST(Inputs, AFolderGivesItsTracesInNaturalOrder) {
   const Folder folder;
   for (const char* name : {"rank10.json", "rank2.json", "rank1.json.gz", "rank01.json.zst", "notes.txt", "x.sqlite",
