@@ -33,6 +33,14 @@ constexpr std::array datatypes = {Datatype{"ncclInt8", "int8", 1},
                                   Datatype{"ncclFloat8e4m3", "float8e4m3", 1},
                                   Datatype{"ncclFloat8e5m2", "float8e5m2", 1}};
 
+// In a number from this bit on; all-reduces', of which there are the most, read as NCCL counts them.
+constexpr unsigned function_bit = 48;
+constexpr std::array<std::string_view, 9> functions = {
+    "AllReduce", "Broadcast", "Reduce", "AllGather", "ReduceScatter", "SendRecv", "AlltoAll", "Scatter", "Gather"};
+std::uint64_t code_of(std::string_view function) {
+  return static_cast<std::uint64_t>(std::ranges::find(functions, function) - functions.begin());
+}
+
 std::optional<std::string> known(std::string_view text) {
   if (text.empty() || text == nameless) return std::nullopt;
   return std::string(text);
@@ -96,12 +104,8 @@ std::vector<NcclOperationFact> NcclOperations::finish(const Definitions& definit
 }
 
 void NcclOperations::number(std::vector<NcclOperationFact>& facts) const {
-  struct Function {
-    std::uint64_t first = 0, next = 0;
-    bool seen = false;
-  };
   struct Counts {
-    std::map<std::string_view, Function> functions;
+    std::map<std::string_view, std::uint64_t> next;  // by function
     bool sound = true;
   };
   std::map<std::uint64_t, Counts> all;
@@ -110,22 +114,13 @@ void NcclOperations::number(std::vector<NcclOperationFact>& facts) const {
     if (!counted(facts[i])) continue;
     Counts& counts = all[*facts[i].communicator];
     const std::uint64_t sequence = operations_[i].record.sequence;
-    const auto [found, fresh] = counts.functions.try_emplace(facts[i].function, Function{sequence, sequence});
-    if (facts[i].captured || (!fresh && sequence < found->second.next)) counts.sound = false;
-    found->second.next = sequence + 1;
+    const auto [next, fresh] = counts.next.try_emplace(facts[i].function, sequence);
+    if (facts[i].captured || sequence < next->second || sequence >> function_bit != 0) counts.sound = false;
+    next->second = sequence + 1;
   }
-  for (auto& [communicator, counts] : all)
-    for (auto& [name, function] : counts.functions) function.next = function.first;
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    if (!counted(facts[i])) continue;
-    Counts& counts = all[*facts[i].communicator];
-    if (!counts.sound) continue;
-    counts.functions[facts[i].function].next = operations_[i].record.sequence;
-    std::uint64_t number = 0;
-    for (const auto& [name, function] : counts.functions) number += function.next;
-    facts[i].number = number;
-    ++counts.functions[facts[i].function].next;
-  }
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    if (counted(facts[i]) && all[*facts[i].communicator].sound)
+      facts[i].number = code_of(facts[i].function) << function_bit | operations_[i].record.sequence;
 }
 
 void NcclOperations::place(std::vector<NcclOperationFact>& facts) const {

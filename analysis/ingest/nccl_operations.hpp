@@ -48,9 +48,9 @@ class NcclOperations {
 
   // By time. Once.
   //
-  // Numbers: NCCL counts each function of a communicator by itself. An operation's number is its own count plus that of
-  // each other function before it (of one that comes only later, what NCCL had counted before the first recorded one).
-  // None on a communicator where a count comes twice, as a CUDA graph's do.
+  // Numbers: NCCL counts each function of a communicator by itself. An operation's number is that count, with the
+  // function above it, so that it is equal on all ranks whatever else each of them saw. None on a communicator where a
+  // count comes twice, as a CUDA graph's do.
   //
   // Runs: from the first begin to the last end of the kernel's channels on the GPU's timer, so long as the GPU says.
   // The host saw each begin and end a little late; the least late of them places the run on the host's clock.

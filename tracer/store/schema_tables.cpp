@@ -173,7 +173,10 @@ constexpr std::array collective_columns = {
     Column{"step_id", "INTEGER REFERENCES step(id)", "", "NULL outside of a step"},
     Column{"communicator", "INTEGER NOT NULL", "",
            "hash of the group's name, as a signed 64-bit number; equal on every rank"},
-    Column{"sequence", "INTEGER NOT NULL", "", "0-based per communicator, equal on every rank"},
+    Column{
+        "sequence", "INTEGER NOT NULL", "",
+        "0-based per communicator, equal on every rank; NCCL's own numbers count each function, which from bit 48 on "
+        "tells all but all-reduces apart"},
     Column{"op", "TEXT NOT NULL", "", "all_reduce, broadcast, all_gather, reduce_scatter, barrier, other"},
     Column{"bucket", "INTEGER NOT NULL", "", "DDP's bucket, -1 when it is none"},
     Column{"bytes", "INTEGER NOT NULL", "bytes", ""},

@@ -27,11 +27,14 @@ std::vector<CollectiveFact*> of_communicator(LoadedShard& shard, std::uint64_t c
   return facts;
 }
 
+std::int64_t begun_ns(const CollectiveFact& fact) {
+  return fact.launch_ns ? *fact.launch_ns : fact.start_ns.value_or(0);
+}
+
 // Which step of the shard a collective began in; none: before the first.
 std::optional<std::int64_t> step_of(const LoadedShard& shard, const CollectiveFact& fact) {
   const std::vector<ingest::StepFact>& steps = shard.trace.steps;
-  const std::int64_t begun_ns = fact.launch_ns ? *fact.launch_ns : fact.start_ns.value_or(0);
-  const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns,
+  const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns(fact),
                                       [](std::int64_t t, const ingest::StepFact& s) { return t < s.time.start_ns; });
   return after == steps.begin() ? std::nullopt : std::optional(std::prev(after)->step);
 }
@@ -58,13 +61,15 @@ bool agree(const std::vector<Member>& members, bool recorded) {
          });
 }
 
-void number_by_step(const LoadedShard& shard, const std::vector<CollectiveFact*>& facts) {
+void number_by_step(const LoadedShard& shard, std::vector<CollectiveFact*> facts) {
+  // NCCL's own numbers go by function: one rank may have them and another its count by time.
+  std::stable_sort(facts.begin(), facts.end(),
+                   [](const CollectiveFact* a, const CollectiveFact* b) { return begun_ns(*a) < begun_ns(*b); });
   const std::vector<ingest::StepFact>& steps = shard.trace.steps;
   constexpr std::uint64_t places = std::uint64_t{1} << 24;  // collectives of one step
   std::map<std::uint64_t, std::uint64_t> next;
   for (CollectiveFact* fact : facts) {
-    const std::int64_t begun_ns = fact->launch_ns ? *fact->launch_ns : *fact->start_ns;
-    const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns,
+    const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns(*fact),
                                         [](std::int64_t t, const ingest::StepFact& s) { return t < s.time.start_ns; });
     // Before the first step the numbers count from 0, so that nothing is confused with a step's.
     const std::uint64_t step =

@@ -144,6 +144,56 @@ TEST_F(RecordedNccl, RanksMeetByNcclsNumbers) {
       ElementsAre("1"));
 }
 
+// Rank 0 kept two broadcasts that rank 1, whose recording began a step late, did not and that never come again: as many
+// as a step has all-reduces.
+TEST_F(RecordedNccl, RanksMeetThoughOneSawWhatTheOtherNeverDid) {
+  std::vector<test::ShardBuilder> shards{training(0), training(1)};
+  const std::int64_t before = second - 5 * ms;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const std::int64_t launch_ns = before + i * ms;
+    add_kernel(shards[0], "ncclDevKernel_Broadcast_RING_LL(x)", launch_ns, launch_ns + 100 * us, launch_ns + 200 * us,
+               900 + i);
+    test::add_operation(shards[0], {.time_ns = launch_ns + 20 * us,
+                                    .operation = 900 + i,
+                                    .group = 900 + i,
+                                    .sequence = i,
+                                    .count = 64,
+                                    .function = "Broadcast"});
+  }
+  for (std::int64_t step = 0; step < steps; ++step) add_step(shards[0], step);
+  for (std::int64_t step = 1; step < steps; ++step) add_step(shards[1], step);
+  ASSERT_EQ(import_shards(shards).error, "");
+  EXPECT_THAT(
+      texts("SELECT max(abs(a.start_ns - b.start_ns)) || ' ' || count(*) FROM collective a JOIN collective b ON "
+            "a.shard_id = 1 AND b.shard_id = 2 AND a.communicator = b.communicator AND a.sequence = b.sequence"),
+      ElementsAre("0 8"));
+}
+
+// Rank 1's numbers are not NCCL's, as a count came twice: both ranks are numbered by step, in the order of time.
+TEST_F(RecordedNccl, RanksOfWhichOneHasNoNumbersMeetByTheirSteps) {
+  std::vector<test::ShardBuilder> shards{training(0), training(1)};
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const auto id = static_cast<std::uint32_t>(900 + step);
+      const std::int64_t launch_ns = step_at(step) + ms;  // before the step's all-reduces
+      add_kernel(shards[rank], "ncclDevKernel_Broadcast_RING_LL(x)", launch_ns, launch_ns + 100 * us,
+                 launch_ns + 200 * us, id);
+      test::add_operation(shards[rank], {.time_ns = launch_ns + 20 * us,
+                                         .operation = id,
+                                         .group = id,
+                                         .sequence = rank == 0 ? static_cast<std::uint64_t>(step) : 0,
+                                         .count = 64,
+                                         .function = "Broadcast"});
+      add_step(shards[rank], step);
+    }
+  ASSERT_EQ(import_shards(shards).error, "");
+  EXPECT_THAT(
+      texts("SELECT max(abs(a.start_ns - b.start_ns)) || ' ' || count(*) FROM collective a JOIN collective b ON "
+            "a.shard_id = 1 AND b.shard_id = 2 AND a.communicator = b.communicator AND a.sequence = b.sequence"),
+      ElementsAre("0 15"));
+  EXPECT_THAT(codes(), Not(Contains("collectives_unlike")));
+}
+
 // Functions count by themselves; a group's operations travel in one kernel and keep what they have in common.
 TEST_F(RecordedNccl, GroupsAndSeveralFunctionsAreToldApart) {
   test::ShardBuilder shard = training(0);
