@@ -134,8 +134,9 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
   if (dropped > 0 && shard.growth_error != 0)
     add(rank, error, "shard_full", whole(dropped),
         fmt::format("the shard could not grow ({}) and later records were dropped", std::strerror(shard.growth_error)),
-        shard.growth_error == EFBIG
-            ? "raise the limit on file sizes (ulimit -f), or measure fewer steps"
+        shard.growth_error == EFBIG ? "raise the limit on file sizes (ulimit -f), or measure fewer steps"
+        : shard.growth_error == ENOMEM
+            ? "raise the limit on memory (ulimit -v), of which a shard takes a sixteenth, or measure fewer steps"
             : "free space on the disk that holds the shards (DDPPROF_TRACE_DIR), or measure fewer steps");
   else if (full || (dropped > 0 && shard.chunks_used >= shard.chunk_capacity))
     add(rank, error, "shard_full", whole(dropped),

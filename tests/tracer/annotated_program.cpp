@@ -195,6 +195,15 @@ int disk_full(int events) {
   return threads(1, events);
 }
 
+// 256 MiB of memory, half of which is the program's own.
+int little_memory(int events) {
+  const rlimit limit{256 << 20, RLIM_INFINITY};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) return fail("setrlimit");
+  nvtxMarkA("before");
+  const std::vector<char> own(128 << 20);
+  return own.back() + threads(1, events);
+}
+
 // Calls what the CUDA driver would call, twice, and annotates.
 int cuda_injection(const char* tracer) {
   void* library = dlopen(tracer, RTLD_NOW);
@@ -236,6 +245,7 @@ int main(int argc, char** argv) {
   if (mode == "until-killed") return until_killed(static_cast<int>(number(2)));
   if (mode == "killed-after") return killed_after(number(2));
   if (mode == "modules") return modules(argv[2]);
+  if (mode == "little-memory") return little_memory(static_cast<int>(number(2)));
   if (mode == "disk-full") return disk_full(static_cast<int>(number(2)));
   if (mode == "cuda") return cuda_injection(argv[2]);
   if (mode == "signals") return signals();

@@ -290,6 +290,20 @@ TEST_F(Tracer, ADiskThatFillsUpCostsRecordsNotTheProgram) {
   for (const Record& push : shard.of(RecordType::push)) ASSERT_EQ(push.as<trace::EventRecord>().payload, next++);
 }
 
+// As batch systems set it (ulimit -v): the mapping of the whole cap is memory that the program would lack.
+TEST_F(Tracer, ALimitOfMemoryLowersTheCap) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's shadow takes more";
+#endif
+  constexpr std::uint64_t events = 300'000;
+  const Shard shard = record({"little-memory", std::to_string(events)});
+  const std::uint64_t kept = shard.of(RecordType::push).size() + shard.of(RecordType::pop).size();
+  EXPECT_GT(kept, 0u);
+  EXPECT_EQ(kept + shard.dropped, 2 * events);
+  EXPECT_LE(std::filesystem::file_size(shard.path), 16u << 20);
+  EXPECT_EQ(shard.growth_error, ENOMEM);
+}
+
 // A limit on file sizes that is there from the start lowers the cap: growing beyond it would raise SIGXFSZ.
 TEST_F(Tracer, AFileSizeLimitLowersTheCap) {
   rlimit before{};

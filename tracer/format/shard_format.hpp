@@ -54,7 +54,7 @@ struct ShardHeader {
   char boot_id[40];                 // /proc/sys/kernel/random/boot_id: equal ids share one CLOCK_MONOTONIC
   char host[256];
   char process[256];                       // /proc/self/comm
-  std::atomic<std::int32_t> growth_error;  // errno of a refused growth (the disk, a file size limit); 0: none
+  std::atomic<std::int32_t> growth_error;  // errno of a refused growth (the disk, a limit of files or memory); 0: none
   std::atomic<std::int64_t>
       closed_monotonic_ns;  // when the process ended in order; 0: it did not, or an older tracer's
   ShardBounds bounds;

@@ -24,6 +24,7 @@ using trace::ShardHeader;
 
 constexpr std::uint64_t first_growth_chunks = 16;     // 1 MiB: a short process leaves a small file
 constexpr std::uint64_t largest_growth_chunks = 256;  // 16 MiB
+constexpr std::uint64_t share_of_address_space = 16;  // where it is limited (ulimit -v), a shard takes 1 / 16 at most
 
 std::int32_t environment_number(const char* name) {
   const char* text = std::getenv(name);
@@ -141,8 +142,12 @@ bool ShardFile::map(std::uint64_t max_bytes, std::string& error) {
   inode_ = own.st_ino;
   rlimit limit{};  // growing past RLIMIT_FSIZE would kill the process with SIGXFSZ
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    limited_ = limit.rlim_cur < max_bytes;
-    max_bytes = std::min<std::uint64_t>(max_bytes, limit.rlim_cur);
+    if (limit.rlim_cur < max_bytes) max_bytes = limit.rlim_cur, limited_by_ = EFBIG;
+  }
+  // The mapping counts as the program's memory, which must not run out for it.
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    const std::uint64_t share = limit.rlim_cur / share_of_address_space;
+    if (share < max_bytes) max_bytes = share, limited_by_ = ENOMEM;
   }
   if (max_bytes < shard_header_bytes + chunk_bytes) {
     error = path_ + ": a shard needs at least " + std::to_string(shard_header_bytes + chunk_bytes) +
@@ -223,7 +228,7 @@ ChunkHeader* ShardFile::claim(std::int64_t os_tid) noexcept {
   std::uint64_t index = header_->chunks_used.load(std::memory_order_relaxed);
   do {
     if (index >= header_->chunk_capacity) {
-      if (limited_) header_->growth_error.store(EFBIG, std::memory_order_relaxed);
+      if (limited_by_ != 0) header_->growth_error.store(limited_by_, std::memory_order_relaxed);
       return nullptr;
     }
     if (index >= reserved_chunks_.load(std::memory_order_acquire) && !grow(index + 1)) return nullptr;

@@ -53,7 +53,7 @@ class ShardFile {
   bool hold_descriptor() noexcept;             // with the path opened again where the program closed ours
 
   std::string path_;
-  bool limited_ = false;  // RLIMIT_FSIZE lowered the cap
+  int limited_by_ = 0;  // what lowered the cap: EFBIG, RLIMIT_FSIZE; ENOMEM, RLIMIT_AS; 0: nothing
   int descriptor_;
   dev_t device_ = 0;
   ino_t inode_ = 0;

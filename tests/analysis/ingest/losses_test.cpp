@@ -192,6 +192,8 @@ TEST_F(Ingest, AFullShardSaysWhy) {
   EXPECT_THAT(said(), testing::AllOf(testing::HasSubstr("No space left on device"), testing::HasSubstr("free space")));
   t.shard.header.growth_error = EFBIG;
   EXPECT_THAT(said(), testing::HasSubstr("ulimit -f"));
+  t.shard.header.growth_error = ENOMEM;
+  EXPECT_THAT(said(), testing::HasSubstr("ulimit -v"));
   t.shard.header.growth_error = 0;
   t.shard.header.chunk_capacity = 2;
   EXPECT_THAT(said(), testing::AllOf(testing::HasSubstr("cap of 1 MiB"), testing::HasSubstr("DDPPROF_TRACE_MAX_MB")));
