@@ -56,11 +56,23 @@ std::vector<std::string> shards_in(const fs::path& folder) {
   return shards;
 }
 
-// But perhaps the page of bounds.
+// Whether recording never came on in this process: the bounds let nothing through.
+bool kept_nothing(const fs::path& shard) {
+  try {
+    const store::BoundsInfo bounds = store::ShardReader(shard).info().bounds;
+    return bounds.asked && !bounds.opened;
+  } catch (const store::ShardError&) {
+    return false;
+  }
+}
+
+// But perhaps the page of bounds, and shards that they kept empty.
 bool holds_nothing(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().filename() != trace::control_page_name) return false;
+    if (entry.path().filename() != trace::control_page_name &&
+        !(entry.path().extension() == ".ddps" && kept_nothing(entry.path())))
+      return false;
   return true;
 }
 

@@ -64,6 +64,18 @@ class RecordBounds : public CommandLine {
   std::string job_ = DDPPROF_RECORDED_JOB;
 };
 
+// Whose numbers were wrong corrects them and goes on: nothing of the first time is in the way.
+TEST_F(RecordBounds, WhatKeptNothingLeavesNothing) {
+  const Outcome none = record({"--steps", "50-60"}, {job_, "3"});
+  EXPECT_EQ(none.code, 0) << none.messages;
+  EXPECT_THAT(none.messages, HasSubstr("3 steps came: 0 to 2"));
+  EXPECT_FALSE(left(".recording")) << none.messages;
+  EXPECT_THAT(none.messages, Not(HasSubstr(".recording")));
+  const Outcome some = record({"--steps", "1-2"}, {job_, "3"});
+  EXPECT_EQ(some.code, 0) << some.messages;
+  EXPECT_EQ(value("SELECT count(*) FROM step"), "2");
+}
+
 TEST_F(RecordBounds, StepsAreThoseAskedForOnEveryRank) {
   const std::string script =
       "RANK=0 WORLD_SIZE=2 " + job_ + " 20 0 thread fork & RANK=1 WORLD_SIZE=2 " + job_ + " 20 0 thread & wait";
