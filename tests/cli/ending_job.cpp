@@ -80,6 +80,7 @@ int child_goes_on(bool daemon_like) {
     if (fork() != 0) _exit(0);
     for (int file = 0; file < 64; ++file) close(file);
   }
+  usleep(20'000);  // so that its parent has ended before it annotates for the first time
   for (int i = 0; i < 20; ++i) range("afterwards", 1'000);
   _exit(0);
 }

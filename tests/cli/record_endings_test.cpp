@@ -66,6 +66,26 @@ TEST_P(RecordEndings, CodeWordsAndWhatWasRecordedStay) {
   EXPECT_EQ(report.code, 0) << report.messages;
 }
 
+// A child that annotates for the first time once its parent has ended did not take its rank's place.
+TEST(RecordEndingsOfParents, AChildThatGoesOnIsAHelper) {
+  for (const std::string way : {"child-goes-on", "daemon"}) {
+    const fs::path database = fs::temp_directory_path() / ("ddpprof_child_" + std::to_string(getpid()) + way + ".db");
+    const Outcome outcome = test::run_ddpprof({"record", "--out", database.string(), "--", "sh", "-c",
+                                               "RANK=0 WORLD_SIZE=1 " DDPPROF_ENDING_JOB " " + way + "; sleep 0.5"});
+    ASSERT_TRUE(fs::exists(database)) << outcome.messages;
+    {
+      store::Database opened = store::Database::open_read(database);
+      SQLite::Statement steps(opened.sql(), "SELECT count(*) FROM step");
+      ASSERT_TRUE(steps.executeStep());
+      EXPECT_EQ(steps.getColumn(0).getInt(), 5) << way << outcome.messages;
+      SQLite::Statement helpers(opened.sql(), "SELECT count FROM diagnostic WHERE code = 'helpers_left_out'");
+      EXPECT_TRUE(helpers.executeStep()) << way;
+    }
+    fs::remove(database);
+    fs::remove_all(database.string() + ".recording");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Ways, RecordEndings,
     testing::Values(Ending{"return", true}, Ending{"code", true}, Ending{"_exit", false}, Ending{"quick_exit", false},

@@ -109,7 +109,10 @@ ThreadLog* Recorder::attach_thread() {
     const bool was_forked = forked_;
     if (state_ == State::recording && forked_) {
       forked_ = false;
-      if (!open_shard()) state_ = State::off;
+      if (!open_shard())
+        state_ = State::off;
+      else
+        shard_->header().parent_pid = forking_pid_;  // which may have ended since, or forked twice
     }
     if (state_ == State::recording) {
       log = new ThreadLog(*shard_, gettid());
@@ -174,8 +177,9 @@ void Recorder::before_fork() {
   lifecycle_.lock();
   gate_.lock();
   names_.lock();
+  if (shard_ == nullptr) return;
   forking_pid_ = getpid();
-  if (shard_ != nullptr) shard_->lock_growth();
+  shard_->lock_growth();
 }
 
 void Recorder::after_fork_in_parent() {

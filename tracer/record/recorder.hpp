@@ -59,7 +59,7 @@ class Recorder {
   Names names_;
   Gate gate_;
   bool forked_ = false;  // in a child whose shard is not open yet
-  std::int64_t forking_pid_ = 0;
+  std::int64_t forking_pid_ = 0;  // the nearest ancestor with a shard
   std::vector<ThreadLog::Depth> inherited_;  // ranges that the forking thread had open
 };
 

@@ -56,6 +56,16 @@ void find_ends(std::vector<Process>& processes) {
   }
 }
 
+// A child that was forked while its parent ran and annotated only after the parent's end is none that started anew: it
+// counts as one that began in time. The parent's shard is named by the child's, whoever is the child's parent by then.
+void place_children(std::vector<Process>& processes) {
+  for (Process& child : processes)
+    for (const Process& parent : processes)
+      if (child.info.parent_pid == parent.info.pid && child.info.boot_id == parent.info.boot_id &&
+          child.info.rank == parent.info.rank && parent.opened_ns < child.opened_ns)
+        child.opened_ns = std::min(child.opened_ns, parent.ended_ns);
+}
+
 using Processes = std::vector<const Process*>;  // in the order in which they began
 
 // Attempts of the whole job: one has ended before the next one's first process begins.
@@ -134,7 +144,10 @@ Processes one_attempt(std::vector<Process>& processes, RecordedJob& job) {
     world_sizes.insert(process.info.world_size);
   }
   const bool plain = ranks.size() == processes.size() && world_sizes.size() == 1;
-  if (!plain) find_ends(processes);
+  if (!plain) {
+    find_ends(processes);
+    place_children(processes);
+  }
   std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
     return std::pair(a.opened_ns, a.info.pid) < std::pair(b.opened_ns, b.info.pid);
   });
