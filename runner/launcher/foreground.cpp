@@ -7,10 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <system_error>
+#include <vector>
 
 namespace ddpprof::launcher {
 namespace {
@@ -66,8 +70,8 @@ class Witness {
       for (;;) {
         const int signal = sigwaitinfo(&signals, nullptr);
         if (signal <= 0 || signal == SIGCHLD) continue;
-        const auto number = static_cast<unsigned char>(signal);
-        if (write(ends[1], &number, 1) < 0 && errno == EPIPE) _exit(0);
+        const Note note{now_ns(), signal};  // short enough to be written in one piece
+        if (write(ends[1], &note, sizeof note) < 0 && errno == EPIPE) _exit(0);
       }
     }
     close(ends[1]);
@@ -82,17 +86,42 @@ class Witness {
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  // Waits a moment: both were told at once, but it may have to wait for a processor.
-  bool saw(int signal) const {
-    constexpr int patience_ms = 200;
-    pollfd ready{seen_, POLLIN, 0};
-    unsigned char number = 0;
-    while (pid_ > 0 && poll(&ready, 1, patience_ms) > 0 && read(seen_, &number, 1) == 1)
-      if (number == signal) return true;
-    return false;
+  // Waits a moment: both were told at once, but it may have to wait for a processor. Notes of other signals are kept,
+  // as two may be told to us in another order; old ones go: several of one signal may have become one for us.
+  bool saw(int signal) {
+    constexpr std::int64_t patience_ns = 200'000'000, kept_ns = 1'000'000'000;
+    const std::int64_t begin_ns = now_ns();
+    for (;;) {
+      Note note;
+      ssize_t got = 0;
+      while (pid_ > 0 && (got = read(seen_, &note, sizeof note)) == static_cast<ssize_t>(sizeof note))
+        notes_.push_back(note);
+      std::erase_if(notes_, [&](const Note& one) { return one.time_ns < begin_ns - kept_ns; });
+      const auto own =
+          std::find_if(notes_.begin(), notes_.end(), [&](const Note& one) { return one.signal == signal; });
+      if (own != notes_.end()) {
+        notes_.erase(own);
+        return true;
+      }
+      const std::int64_t left_ns = begin_ns + patience_ns - now_ns();
+      pollfd ready{seen_, POLLIN, 0};
+      const bool gone = pid_ <= 0 || got == 0;
+      if (gone || left_ns <= 0 || poll(&ready, 1, static_cast<int>(left_ns / 1'000'000) + 1) < 0) return false;
+    }
   }
 
  private:
+  struct Note {
+    std::int64_t time_ns = 0;
+    std::int64_t signal = 0;
+  };
+  static std::int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+  }
+
+  std::vector<Note> notes_;  // not yet ours
   pid_t pid_ = -1;
   int seen_ = -1;
 };
@@ -152,7 +181,7 @@ ForegroundEnd run_foreground(const std::vector<std::string>& argv,
     return end;
   }
   const WaitedSignals signals(own.number);
-  const Witness witness(signals.set());
+  Witness witness(signals.set());
   const Started started = start(argv, environment, signals);
   if (started.pid < 0) {
     end.start_error = started.error;

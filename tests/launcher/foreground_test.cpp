@@ -96,6 +96,24 @@ TEST_F(Foreground, SignalsToTheGroupReachItOnce) {
   EXPECT_EQ(written(), "usr1\nusr2\n") << "what one of the group sends to us alone is passed on";
 }
 
+// While we cannot run, signals become one, and are told to us by number instead of by time.
+TEST_F(Foreground, SignalsToTheGroupReachItOnceInWhateverOrderWeAreTold) {
+  const pid_t alone = fork();
+  if (alone == 0) {
+    setpgid(0, 0);
+    const std::string note = path_.string(), us = std::to_string(getpid());
+    _exit(shell("trap 'echo usr1 >> " + note + "' USR1; trap 'echo usr2 >> " + note + "' USR2; kill -STOP " + us +
+                "; kill -USR2 0; " + until(path_, 1) + "kill -USR1 0; " + until(path_, 2) + "kill -USR1 0; " +
+                until(path_, 3) + "kill -CONT " + us + "; sleep 1.5; " + send("USR1", inside) + until(path_, 4) +
+                "sleep 0.5; exit 5")
+              .shell_code());
+  }
+  int status = 0;
+  waitpid(alone, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_EQ(written(), "usr2\nusr1\nusr1\nusr1\n") << "each once, and the last, sent to us alone, passed on";
+}
+
 TEST_F(Foreground, ASignalThatItDoesNotHandleEndsItAndNotUs) {
   const ForegroundEnd end = shell(send("TERM", outside) + until(path_, 1));
   EXPECT_EQ(end.signal, SIGTERM);
