@@ -157,13 +157,22 @@ def accepted(rows, knees):
 
 def quick():
     """Whether it all works: hosts, ranks, import, prediction. A single short run is no measure of accuracy."""
-    with tempfile.TemporaryDirectory(prefix="ddpprof-cluster-") as folder:
-        case = Case("mlp-400", pathlib.Path(folder), ["measure.steps=12", "measure.warmup_steps=3"])
-        case.measure((1, 2, 4), {1: 1, 2: 1, 4: 1}, timeout_s=120)
-        rows, _ = case.evaluate((4,))
-        report(rows)
-        # A busy machine may blur a run this short; a wrong unit or a lost rank is off by far more.
-        return 0 if len(rows) == 1 and -0.6 < rows[0].error < 1.5 else 1
+    for attempt in (1, 2):
+        with tempfile.TemporaryDirectory(prefix="ddpprof-cluster-") as folder:
+            case = Case("mlp-400", pathlib.Path(folder), ["measure.steps=12", "measure.warmup_steps=3"])
+            case.measure((1, 2, 4), {1: 1, 2: 1, 4: 1}, timeout_s=120)
+            try:
+                rows, _ = case.evaluate((4,))
+            except measure.Failed as failure:
+                # Of steps that a busy machine blurred no fit is made, and nothing is predicted: rightly.
+                if attempt == 2 or "is not predicted" not in str(failure):
+                    raise
+                print(f"{failure}: measured again", file=sys.stderr, flush=True)
+                continue
+            report(rows)
+            # A busy machine may blur a run this short; a wrong unit or a lost rank is off by far more.
+            return 0 if len(rows) == 1 and -0.6 < rows[0].error < 1.5 else 1
+    return 1
 
 
 def main():
