@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tracer/record/clock.hpp"
 #include "tracer/record/write.hpp"
@@ -201,7 +202,9 @@ void Recorder::after_fork_in_child() {
     for (ThreadLog::Depth& depth : inherited_)  // not open in its own shard
       depth = {.inherited = depth.open + depth.inherited, .left_out = {}};
     pthread_setspecific(log_key, nullptr);
-    current_log = nullptr;  // its memory stays: freeing it is not safe in every forked child
+    // Its memory stays, and stays known: freeing it is not safe in every forked child.
+    current_log->left_behind = left_behind_;
+    left_behind_ = std::exchange(current_log, nullptr);
   }
   names_.unlock();
   gate_.after_fork_in_child();

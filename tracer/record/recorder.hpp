@@ -58,9 +58,10 @@ class Recorder {
   std::unique_ptr<ShardFile> shard_;
   Names names_;
   Gate gate_;
-  bool forked_ = false;  // in a child whose shard is not open yet
-  std::int64_t forking_pid_ = 0;  // the nearest ancestor with a shard
+  bool forked_ = false;                      // in a child whose shard is not open yet
+  std::int64_t forking_pid_ = 0;             // the nearest ancestor with a shard
   std::vector<ThreadLog::Depth> inherited_;  // ranges that the forking thread had open
+  ThreadLog* left_behind_ = nullptr;         // the forking threads' logs
 };
 
 extern thread_local constinit ThreadLog* current_log;

@@ -100,6 +100,8 @@ class ThreadLog {
   // Set while the thread is inside the tracer: a signal handler that annotates must not write into a half-made record.
   bool entered = false;
 
+  ThreadLog* left_behind = nullptr;  // of a forked child: what its parents' threads had, never used again
+
  private:
   bool next_chunk() noexcept;
   void take_range_ids() noexcept;
