@@ -176,9 +176,6 @@ class Record : public Subcommand {
     context.messages.flush();  // before the job says anything
     const launcher::ForegroundEnd end = run_job(bounds, tracer, shards, context);
     std::signal(SIGPIPE, SIG_IGN);  // who read our words may be gone with the job: its exit code is still ours
-    // What comes for the job after its end is nobody's, and must not cost the database.
-    for (const int late : {SIGUSR1, SIGUSR2, bounds.toggle_signal})
-      if (late != 0) std::signal(late, SIG_IGN);
     if (end.start_error != 0) {
       std::error_code ignored;
       fs::remove_all(shards, ignored);
@@ -253,7 +250,12 @@ class Record : public Subcommand {
 
   launcher::ForegroundEnd run_job(const CheckedBounds& bounds, const fs::path& tracer, const fs::path& shards,
                                   Context& context) const {
-    if (!given_.any()) return launcher::run_foreground(command_, environment(tracer, shards));
+    // What comes for the job after its end is nobody's, and must not cost the database.
+    const auto ended = [&] {
+      for (const int late : {SIGUSR1, SIGUSR2, bounds.toggle_signal})
+        if (late != 0) std::signal(late, SIG_IGN);
+    };
+    if (!given_.any()) return launcher::run_foreground(command_, environment(tracer, shards), {0, {}, ended});
     std::optional<ControlPageFile> page;
     try {
       page.emplace(shards, bounds);
@@ -271,7 +273,7 @@ class Record : public Subcommand {
       context.messages.flush();
     };
     page->start(now_ns());
-    return launcher::run_foreground(command_, environment(tracer, shards), {bounds.toggle_signal, toggle});
+    return launcher::run_foreground(command_, environment(tracer, shards), {bounds.toggle_signal, toggle, ended});
   }
 
   // Whether there is a database now.

@@ -181,6 +181,12 @@ ForegroundEnd run_foreground(const std::vector<std::string>& argv,
     return end;
   }
   const WaitedSignals signals(own.number);
+  struct AtEnd {
+    const OwnSignal& own;
+    ~AtEnd() {
+      if (own.ended) own.ended();
+    }
+  } const at_end{own};
   Witness witness(signals.set());
   const Started started = start(argv, environment, signals);
   if (started.pid < 0) {

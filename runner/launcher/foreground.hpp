@@ -22,6 +22,9 @@ struct ForegroundEnd {
 struct OwnSignal {
   int number = 0;  // 0: none
   std::function<void()> act;
+  // Called once the command has ended or could not be started, while signals still wait: where to say what becomes of
+  // those that come later. May be empty.
+  std::function<void()> ended;
 };
 
 // `argv[0]`: a path, or a name to look up in PATH. `environment`: added to ours. The command stays in this process's
