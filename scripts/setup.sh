@@ -19,7 +19,10 @@ debian_packages=(
   libsqlite3-dev libsqlitecpp-dev libceres-dev libeigen3-dev zlib1g-dev libzstd-dev libsimdjson-dev libcsv-dev
   libgloo-dev libgtest-dev libgmock-dev libbenchmark-dev
   qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-dejavu-core
+  openmpi-bin hostname munge slurm-client slurmctld slurmd
 )
+# Of these, what apt would start, now and at every boot: the tests start their own.
+services=(munge slurmctld slurmd)
 
 install_debian_packages() {
   command -v dpkg-query >/dev/null || {
@@ -38,7 +41,28 @@ install_debian_packages() {
   fi
   say "installing Debian packages: ${missing[*]}"
   "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  install_without_starting "${missing[@]}"
+}
+
+# install_without_starting PACKAGE…: no service among them runs afterwards, or is enabled; those that were there stay so.
+install_without_starting() {
+  local service new=() status=0
+  for service in "${services[@]}"; do
+    [[ " $* " != *" $service "* ]] || new+=("$service")
+  done
+  (
+    policy=/usr/sbin/policy-rc.d
+    if [ ${#new[@]} -gt 0 ] && [ ! -e "$policy" ]; then
+      trap '"${as_root[@]}" rm -f "$policy"' EXIT
+      # Debian's way to forbid it: 101 stands for what a package's installation may not start.
+      printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+    fi
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+  ) || status=$?
+  for service in "${new[@]}"; do
+    "${as_root[@]}" systemctl disable --quiet "$service" 2>/dev/null || "${as_root[@]}" update-rc.d "$service" disable || true
+  done
+  [ "$status" -eq 0 ] || die "apt-get could not install: $*"
 }
 
 install_python_packages() {
