@@ -1,0 +1,79 @@
+// What a larger batch is worth to a training: its gain, its efficiency, steps to the same result, and where the linear
+// rule stops holding.
+//
+// With the gradient noise scale phi = tr(Sigma) / |G|^2 in samples (noise_scale.hpp), a batch B and the base batch B0:
+//   gain        r(B) = kappa (phi + B0) / (phi + B), kappa = B / B0: steps at B0 that one step at B replaces. 1 without
+//               noise, kappa where noise is all there is (AdaScale: Johnson et al. 2020, section 3, equation for r_t)
+//   efficiency  r(B) / kappa = (phi + B0) / (phi + B): worth of a sample, beside one at B0 (Pollux: Qiao et al. 2021,
+//               "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning", section 3.1)
+//   steps       S(B) = S(B0) / r(B), the same as S_min (1 + phi / B) with phi as the critical batch; examples S(B) B
+//               (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", sections 2.2 and 2.3)
+// phi may be infinite (noise that nothing bounds): then r = kappa. All of it assumes a rate that suits each batch, and
+// a noise scale that stands for the whole training, which grows while training goes on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "simulator/stats/interval.hpp"
+
+namespace ddpprof::learning_rate {
+
+// Throw std::invalid_argument on a noise scale below 0 or a batch that is not above 0 and finite.
+double scaling_gain(double noise_scale_samples, double base_batch, double batch);
+double statistical_efficiency(double noise_scale_samples, double base_batch, double batch);
+
+// Steps that `base_steps` at the base batch become. A larger noise scale means fewer steps at a larger batch.
+double steps_at_batch(double base_steps, double noise_scale_samples, double base_batch, double batch);
+stats::Interval steps_at_batch(double base_steps, const stats::Interval& noise_scale_samples, double base_batch,
+                               double batch);
+
+// … over a training whose noise scale moves: parts of it with the steps each took at the base batch.
+struct Stretch {
+  double base_steps = 0.0;
+  double noise_scale_samples = 0.0;
+};
+double steps_at_batch(std::span<const Stretch>, double base_batch, double batch);
+
+// The batch at which the efficiency has fallen to `efficiency`, in (0, 1]: (phi + B0) / e - phi; infinite for an
+// infinite noise scale below 1.
+double batch_at_efficiency(double noise_scale_samples, double base_batch, double efficiency);
+
+// Where the linear rule is expected to stop holding. Its rate is 1 / efficiency times the one that the gain allows. On
+// a quadratic bowl a rate of x times the best one takes 2x - x^2 of the loss that the best takes (McCandlish et al.
+// 2018, section 2.2, equation 2.5): at 1.25 it is 94 %, at 2 nothing is left. That is for a base rate that was the best
+// of its batch, so the thresholds are where to begin to look, not a proof.
+inline constexpr double amber_efficiency = 0.8;  // from here the linear rate is 1.25 times too high
+inline constexpr double red_efficiency = 0.5;    // … twice too high, at the critical batch B = phi + 2 B0
+enum class Light { green, amber, red };
+const char* to_string(Light);
+Light linear_rule_light(double noise_scale_samples, double base_batch, double batch);
+
+// The largest number of workers whose global batch keeps the efficiency at `efficiency` or above, for each end of the
+// interval; 0 where one worker's batch is past it already, `most_workers` where it never gets there.
+struct WorkerLimits {
+  std::int64_t low = 0, mid = 0, high = 0;
+  bool operator==(const WorkerLimits&) const = default;
+};
+inline constexpr std::int64_t most_workers = 1'000'000'000;
+WorkerLimits workers_at_efficiency(const stats::Interval& noise_scale_samples, double base_batch,
+                                   double samples_per_worker, double efficiency);
+
+// S_min and the critical batch from trainings to one target at several batches: least squares of S = S_min + S_min
+// B_crit / B, relative to each S. Two batches give them exactly.
+struct StepsAtBatch {
+  double batch = 0.0, steps = 0.0;
+};
+struct CriticalBatch {
+  double least_steps = 0.0;     // S_min: with a batch without end
+  double critical_batch = 0.0;  // in samples; S = 2 S_min there, and E = 2 E_min
+  double least_examples() const { return least_steps * critical_batch; }  // E_min: with a batch near 0
+  double steps(double batch) const { return least_steps * (1.0 + critical_batch / batch); }
+};
+// Nothing where the points do not have that shape: fewer than two batches, steps that do not fall with the batch (a
+// critical batch of 0), or fall faster than in proportion (S_min of 0). Throws std::invalid_argument on a batch or
+// steps that are not above 0 and finite.
+std::optional<CriticalBatch> fit_critical_batch(std::span<const StepsAtBatch>);
+
+}  // namespace ddpprof::learning_rate
