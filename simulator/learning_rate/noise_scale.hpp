@@ -1,0 +1,51 @@
+// The gradient noise scale: how much a gradient differs from sample to sample, against how long it is.
+//
+// phi = tr(Sigma) / |G|^2 in samples, with G the true gradient and Sigma the covariance of one sample's. A gradient of
+// B samples has E|g_B|^2 = |G|^2 + tr(Sigma) / B, so two batches b < B tell both (McCandlish et al. 2018, appendix
+// A.1):
+//   |G|^2 = (B |g_B|^2 - b |g_b|^2) / (B - b),   tr(Sigma) = (|g_b|^2 - |g_B|^2) / (1 / b - 1 / B).
+// Each is unbiased, their ratio is not: average both, then divide. Of one step either can be negative.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace ddpprof::learning_rate {
+
+struct NoiseSample {
+  double gradient_sqr = 0.0;  // |G|^2, in the gradient's unit squared
+  double trace = 0.0;         // tr(Sigma), the same times samples
+};
+
+// Of two gradients of the same weights. Throws std::invalid_argument unless 0 < small_batch < large_batch, and on a
+// squared norm that is negative or not finite.
+NoiseSample noise_of_batches(double small_batch, double small_norm_sqr, double large_batch, double large_norm_sqr);
+
+// Of one data-parallel step: the squared norm of each rank's gradient before the all-reduce, of `samples_per_rank`
+// samples each, and that of the mean after it. Throws as noise_of_batches, and on fewer than two ranks: one gradient
+// shows no difference (with accumulation, its micro-batches take the ranks' place).
+NoiseSample noise_of_ranks(std::span<const double> rank_norms_sqr, double mean_norm_sqr, double samples_per_rank);
+
+// Exponential moving averages of both, each corrected for its beginning at 0 (as Adam's moments are), and their ratio.
+class MovingNoiseScale {
+ public:
+  // Weight of what was before, in [0, 1): 0.99 remembers about 100 steps. Throws std::invalid_argument outside.
+  explicit MovingNoiseScale(double keep);
+
+  void add(const NoiseSample&);
+
+  // Nothing before the first sample.
+  std::optional<NoiseSample> average() const;
+  // tr(Sigma) / |G|^2 of the averages, in samples; nothing where they do not allow one: none yet, or either is not
+  // above 0, which says that the gradient is too small, or its noise, to be seen over so few steps.
+  std::optional<double> noise_scale_samples() const;
+
+ private:
+  double keep_;
+  double missing_ = 1.0;  // keep^n: the weight that is still at the zeros of the beginning
+  NoiseSample sum_;
+};
+
+}  // namespace ddpprof::learning_rate
