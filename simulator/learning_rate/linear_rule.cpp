@@ -1,98 +1,14 @@
 #include "simulator/learning_rate/linear_rule.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <stdexcept>
-#include <string>
-
 namespace ddpprof::learning_rate {
-namespace {
-
-void positive(double value, const char* name) {
-  if (!(value > 0.0) || !std::isfinite(value)) {
-    throw std::invalid_argument("linear_rule: " + std::string(name) + " is " + std::to_string(value) +
-                                ", expected more than 0");
-  }
-}
-
-// The product as a count; above most_counted neither it nor what is made of it would be exact.
-std::int64_t counted(double a, double b, const std::string& what) {
-  if (a * b > most_counted)
-    throw std::invalid_argument(what + " is more than can be counted: expected at most 2^53 = 9007199254740992");
-  return std::llround(a * b);
-}
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
-}  // namespace
-
-const char* explain(Doubt doubt) {
-  switch (doubt) {
-    case Doubt::adaptive_optimizer:
-      return "the linear rule was shown for SGD; for Adam and other adaptive optimizers a square-root rule is usual";
-    case Doubt::beyond_validated_batch:
-      return "the global batch exceeds 8192, the largest for which the linear rule was shown to keep the accuracy";
-    case Doubt::warmup_exceeds_training:
-      return "the warm-up lasts longer than the training: the target rate is never reached";
-    case Doubt::below_base_batch:
-      return "the global batch is below the base batch: the rate is lowered, and no warm-up is needed";
-    case Doubt::sgd_prefers_linear:
-      return "for SGD the square root keeps the update's noise, but trails the linear rule in accuracy at a fixed "
-             "number "
-             "of epochs while that rule holds";
-  }
-  return "unknown";
-}
-
-double Schedule::lr_at(std::int64_t step) const {
-  if (step < 0) throw std::invalid_argument("lr_at: step " + std::to_string(step) + ", expected 0 or more");
-  if (step >= warmup_steps) return target_lr;
-  return base_lr + (target_lr - base_lr) * (static_cast<double>(step) / static_cast<double>(warmup_steps));
-}
-
-std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker,
-                             bool drop_last) {
-  positive(static_cast<double>(samples), "samples");
-  positive(static_cast<double>(workers), "workers");
-  positive(static_cast<double>(batch_per_worker), "batch_per_worker");
-  const bool dropped = drop_last && samples % workers != 0;
-  const std::int64_t mine = divide_up(std::max<std::int64_t>(0, dropped ? samples - workers : samples), workers);
-  return std::max<std::int64_t>(1, divide_up(mine, batch_per_worker));
-}
-
-std::int64_t global_batch(std::int64_t workers, std::int64_t samples_per_worker) {
-  return counted(static_cast<double>(workers), static_cast<double>(samples_per_worker),
-                 "a global batch of " + std::to_string(workers) + " workers with " +
-                     std::to_string(samples_per_worker) + " samples each");
-}
 
 Schedule linear_rule(const Plan& plan) {
-  positive(static_cast<double>(plan.base_batch), "base_batch");
-  positive(plan.base_lr, "base_lr");
-  positive(static_cast<double>(plan.epochs), "epochs");
-  if (!(plan.warmup_epochs >= 0.0) || !std::isfinite(plan.warmup_epochs)) {
-    throw std::invalid_argument("linear_rule: warmup_epochs is " + std::to_string(plan.warmup_epochs) +
-                                ", expected 0 or more");
-  }
-  Schedule schedule;
-  schedule.workers = plan.workers;
-  schedule.steps_per_epoch = steps_per_epoch(plan.samples, plan.workers, plan.batch_per_worker, plan.drop_last);
-  schedule.global_batch = global_batch(plan.workers, plan.batch_per_worker);
-  schedule.kappa = static_cast<double>(schedule.global_batch) / static_cast<double>(plan.base_batch);
-  schedule.base_lr = plan.base_lr;
+  Schedule schedule = unscaled(plan);
   schedule.target_lr = schedule.kappa * plan.base_lr;
-  schedule.total_steps = counted(static_cast<double>(plan.epochs), static_cast<double>(schedule.steps_per_epoch),
-                                 "a training of " + std::to_string(plan.epochs) + " epochs of " +
-                                     std::to_string(schedule.steps_per_epoch) + " steps");
-  if (schedule.kappa > 1.0) {
-    schedule.warmup_steps = counted(plan.warmup_epochs, static_cast<double>(schedule.steps_per_epoch),
-                                    "a warm-up of " + std::to_string(plan.warmup_epochs) + " epochs of " +
-                                        std::to_string(schedule.steps_per_epoch) + " steps");
-  }
+  if (schedule.kappa > 1.0) schedule.warmup_steps = warmup_steps_of(plan, schedule.steps_per_epoch);
   if (plan.adaptive_optimizer && schedule.kappa != 1.0) schedule.doubts.push_back(Doubt::adaptive_optimizer);
   if (schedule.global_batch > largest_validated_batch) schedule.doubts.push_back(Doubt::beyond_validated_batch);
-  if (schedule.warmup_steps > schedule.total_steps) schedule.doubts.push_back(Doubt::warmup_exceeds_training);
-  if (schedule.kappa < 1.0) schedule.doubts.push_back(Doubt::below_base_batch);
+  add_common_doubts(schedule);
   return schedule;
 }
 

@@ -16,10 +16,6 @@ namespace ddpprof::learning_rate {
 // below_base_batch); none that speaks of the linear rule. Throws as linear_rule.
 Schedule square_root_rule(const Plan&);
 
-struct AdamSettings {
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-};
-
 struct ScaledAdam {
   AdamSettings settings;
   bool valid = true;  // false from kappa (1 - beta1) >= 1 on: no beta1 averages over less than one step
