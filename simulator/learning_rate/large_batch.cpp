@@ -63,6 +63,11 @@ double steps_at_batch(std::span<const Stretch> training, double base_batch, doub
   return steps;
 }
 
+stats::Interval critical_batch(const stats::Interval& noise) {
+  return {least_critical_share * noise.low, middle_critical_share * noise.mid, most_critical_share * noise.high,
+          noise.achieved_confidence};
+}
+
 double batch_at_efficiency(double noise_scale_samples, double base_batch, double efficiency) {
   check(noise_scale_samples);
   above_zero(base_batch, "the base batch");

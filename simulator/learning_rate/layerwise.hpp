@@ -1,6 +1,6 @@
 // Layerwise rates: what LARS and LAMB make of the global rate for one layer, from that layer's norms.
 //
-// LARS (You, Gitman, Ginsburg 2017, equation 6): the layer's update is momentum over
+// LARS (You, Gitman, Ginsburg 2017, section 4): the layer's update is momentum over
 //   rate * eta |w| / (|g| + lambda |w|) * (g + lambda w),
 // so that a layer moves by at most eta times its own size, whatever the size of its gradient.
 // LAMB (You et al. 2020, algorithm 2): Adam's step u = m_hat / (sqrt(v_hat) + epsilon) + lambda w, and

@@ -56,6 +56,15 @@ TEST(LargeBatch, StepsFollowTheCriticalBatch) {
   EXPECT_DOUBLE_EQ(steps_at_batch(training, 100.0, 400.0), 600.0 + 100.0);
 }
 
+TEST(LargeBatch, TheCriticalBatchIsWiderThanTheNoiseScale) {
+  const stats::Interval critical = critical_batch(band(100.0, 200.0, 300.0));
+  EXPECT_DOUBLE_EQ(critical.low, 100.0);
+  EXPECT_NEAR(critical.mid * critical.mid, 3.0 * 200.0 * 200.0, 1e-6);
+  EXPECT_DOUBLE_EQ(critical.high, 900.0);
+  EXPECT_EQ(critical.achieved_confidence, 0.9);
+  EXPECT_EQ(critical_batch(band(100.0, 200.0, infinite)).high, infinite);
+}
+
 TEST(LargeBatch, TheCriticalBatchIsFoundAgain) {
   const CriticalBatch law{1234.0, 777.0};
   const StepsAtBatch two[] = {{64.0, law.steps(64.0)}, {2048.0, law.steps(2048.0)}};

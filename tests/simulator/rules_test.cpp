@@ -223,7 +223,7 @@ TEST(Decay, RefusesWhatCannotBe) {
   EXPECT_THROW(check(wrong), std::invalid_argument);
 }
 
-// You et al. 2017, table 2: AlexNet-BN's first layer after its first iteration has |w| / |g| = 0.098 / 0.017 = 5.76.
+// You et al. 2017, table 2: AlexNet-BN's first layer at its first iteration has |w| / |g| = 0.098 / 0.017 = 5.76.
 TEST(Layerwise, LarsIsTheRatioOfTheNorms) {
   EXPECT_NEAR(lars_local_rate(0.098, 0.017, {1.0, 0.0}), 5.76, 0.005);
   EXPECT_DOUBLE_EQ(lars_local_rate(2.0, 3.0, {0.001, 0.5}), 0.001 * 2.0 / 4.0);
