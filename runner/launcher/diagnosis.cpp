@@ -101,7 +101,7 @@ int failed_rank(std::span<const Observation> ranks) {
   int blamed = -1;
   const auto key = [&](int rank) {
     const Observation& seen = ranks[static_cast<std::size_t>(rank)];
-    return std::tuple(tells_of_lost_connection(seen), !seen.signal.has_value());
+    return std::tuple(tells_of_lost_connection(seen), !seen.signal.has_value(), seen.status.step);
   };
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
     if (!ended_badly(ranks[static_cast<std::size_t>(rank)])) continue;
@@ -144,7 +144,8 @@ std::string hang_message(std::span<const Observation> ranks, int rank, double li
                      place(blamed.status), others, limit, kept);
 }
 
-std::string failure_message(std::span<const Observation> ranks, int rank, const std::filesystem::path& log) {
+std::string failure_message(std::span<const Observation> ranks, int rank, const std::filesystem::path& log,
+                            const std::string& killer) {
   const Observation& blamed = ranks[static_cast<std::size_t>(rank)];
   std::string how;
   if (blamed.signal) {
@@ -155,7 +156,8 @@ std::string failure_message(std::span<const Observation> ranks, int rank, const 
     how = fmt::format("ended with exit code {}", *blamed.exit_code);
   }
   std::string message = fmt::format("Rank {} {} in {}.", rank, how, place(blamed.status));
-  if (blamed.signal == SIGKILL) message += " If nobody killed it, the machine may have run out of memory.";
+  if (blamed.signal == SIGKILL)
+    message += " " + (killer.empty() ? "If nobody killed it, the machine may have run out of memory." : killer);
   std::vector<int> others;
   for (int other = 0; other < static_cast<int>(ranks.size()); ++other) {
     if (other != rank && ranks[static_cast<std::size_t>(other)].running) others.push_back(other);

@@ -32,13 +32,15 @@ bool ended_badly(const Observation&);
 int hung_rank(std::span<const Observation>, double limit_s);
 
 // Of those that ended badly, the one that did so by itself: a signal before an exit code, and those whose last lines
-// tell of a lost connection, which is what the others' deaths look like, last. -1: none.
+// tell of a lost connection, which is what the others' deaths look like, last; of those the earliest step. -1: none.
 int failed_rank(std::span<const Observation>);
 
 std::string place(const Status&);     // "step 17 of 55 (forward)", "before its first step (starting)"
 std::string signal_name(int signal);  // "SIGSEGV"
 std::string hang_message(std::span<const Observation>, int rank, double limit_s, const std::filesystem::path& log);
-std::string failure_message(std::span<const Observation>, int rank, const std::filesystem::path& log);
+// `killer`: a sentence on who ended a rank that SIGKILL ended, "" where nobody knows.
+std::string failure_message(std::span<const Observation>, int rank, const std::filesystem::path& log,
+                            const std::string& killer = "");
 
 // At most 20 lines from the end of a log, each cut to 400 bytes, control characters made visible as '?'.
 std::vector<std::string> last_lines(const std::filesystem::path& log);

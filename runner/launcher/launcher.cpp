@@ -173,7 +173,9 @@ class Launch {
     for (std::size_t rank = 0; rank < seen.size(); ++rank) seen[rank].last_lines = last_lines(file(rank, ".log"));
     const int blamed = failed_rank(seen);
     blame(seen, blamed, LaunchResult::Outcome::rank_failed);
-    result_.message = failure_message(seen, blamed, file(static_cast<std::size_t>(blamed), ".log"));
+    const bool killed = seen[static_cast<std::size_t>(blamed)].signal == SIGKILL;
+    result_.message = failure_message(seen, blamed, file(static_cast<std::size_t>(blamed), ".log"),
+                                      killed && options_.who_kills ? options_.who_kills() : "");
     return true;
   }
 

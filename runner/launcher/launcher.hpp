@@ -42,6 +42,7 @@ struct LaunchOptions {
   double grace_s = 5;                   // between SIGTERM and SIGKILL
   ListeningSocket* listener = nullptr;  // goes to rank 0 as DDPPROF_MASTER_FD; closed here once rank 0 runs
   std::function<void(const Progress&)> on_progress = {};  // about 5 times a second
+  std::function<std::string()> who_kills = {};            // asked once a rank was killed: a sentence, "" for unknown
   std::function<bool()> interrupted = {};                 // true: end all ranks; asked at least 10 times a second
 };
 

@@ -72,6 +72,16 @@ TEST(FailedRank, ASignalBeforeACodeBeforeALostConnection) {
   EXPECT_EQ(failed_rank(std::vector{ended(0, Activity::done)}), -1);
 }
 
+TEST(FailedRank, TheEarlierStepOfTwoThatEndedAlike) {
+  const auto at_step = [](std::int64_t step) {
+    Observation rank = ended(4, Activity::optimizer, {"the loss is nan"});
+    rank.status.step = step;
+    return rank;
+  };
+  EXPECT_EQ(failed_rank(std::vector{at_step(11), at_step(10), at_step(11)}), 1);
+  EXPECT_EQ(failed_rank(std::vector{at_step(10), at_step(10)}), 0);
+}
+
 TEST(FailedRank, CodeZeroNeedsToHaveReportedDone) {
   EXPECT_FALSE(ended_badly(ended(0, Activity::done)));
   EXPECT_TRUE(ended_badly(ended(0, Activity::finishing)));
@@ -81,6 +91,17 @@ TEST(FailedRank, CodeZeroNeedsToHaveReportedDone) {
 TEST(Messages, NameSignals) {
   EXPECT_EQ(signal_name(SIGSEGV), "SIGSEGV");
   EXPECT_EQ(signal_name(SIGKILL), "SIGKILL");
+}
+
+TEST(Messages, SayWhoKilledARankWhereThatIsKnown) {
+  Observation killed = ended(0, Activity::forward);
+  killed.exit_code.reset();
+  killed.signal = SIGKILL;
+  const std::vector<Observation> ranks = {killed};
+  EXPECT_THAT(failure_message(ranks, 0, "x.log"), testing::HasSubstr("may have run out of memory."));
+  const std::string told = failure_message(ranks, 0, "x.log", "The killer did.");
+  EXPECT_THAT(told, testing::HasSubstr("). The killer did. Its output is in x.log."));
+  EXPECT_THAT(told, testing::Not(testing::HasSubstr("may have")));
 }
 
 TEST(Messages, ListEveryPlaceTheOthersWaitIn) {
