@@ -57,7 +57,8 @@ class BenchComm : public Subcommand {
     options.overwrite = overwrite_;
     options.mode = WorkerMode::bench_comm;
     options.progress = checked_progress("auto", context.messages_is_terminal, context.quiet);
-    store::Database database = create_database(options);
+    SweepTarget target = create_database(options);
+    store::Database& database = target.database;
     const SweepResult swept = sweep(database, scenario, plan, options, context);
     if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
     render(report::build_report(database, "comm"), format, context.out, context.width);

@@ -88,7 +88,8 @@ class Import : public Subcommand {
     options.source = start.value("scenario_source", "");
     options.scenario_path = start.value("scenario_file", "");
     check_apart(options.database);
-    store::Database database = create_database(options);
+    SweepTarget target = create_database(options);
+    store::Database& database = target.database;
     const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
     std::map<std::tuple<WorkerMode, scenario::Strategy, std::int64_t>, std::int64_t> repeats;
     for (const RankRun& run : runs) {

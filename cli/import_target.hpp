@@ -43,7 +43,7 @@ store::Database imported_database(const std::string& file, bool overwrite, const
     SweepOptions create;
     create.database = target;
     create.overwrite = overwrite;
-    store::Database database = create_database(create);
+    store::Database database = create_database(create).database;
     std::filesystem::remove_all(side_folder(target), ignored);  // for shards and logs: there are none
     try {
       fill(database);

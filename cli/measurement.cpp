@@ -14,6 +14,7 @@
 #include "cli/host_conditions.hpp"
 #include "cli/rank_results.hpp"
 #include "cli/subcommand.hpp"
+#include "runner/host/out_of_memory.hpp"
 #include "runner/launcher/launcher.hpp"
 #include "runner/launcher/rendezvous.hpp"
 #include "runner/scenario/read.hpp"
@@ -254,6 +255,10 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
   options.run_directory = job.folder;
   options.timeout_s = job.scenario.measure.timeout_s;
   options.interrupted = interrupted;
+  const host::Host here;
+  options.who_kills = [&here, before = host::read_out_of_memory_kills(here)] {
+    return host::describe_kills(before, host::read_out_of_memory_kills(here));
+  };
   options.on_progress = [&](const launcher::Progress& now) { show(progress, now); };
   Recorded recorded;
   recorded.started_utc_ns = utc_ns();
@@ -291,8 +296,9 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
   row.started_utc_ns = recorded.started_utc_ns;
   row.wall_ns = recorded.wall_ns;
   describe(results, row);
-  row.status = recorded.ok ? "ok" : "partial";
-  row.message = recorded.message;
+  // "ok" only in the last transaction: who is killed between the two leaves nothing that looks whole.
+  row.status = "partial";
+  row.message = recorded.ok ? "this program was ended while it loaded what was measured" : recorded.message;
   const ingest::IngestResult ingested =
       ingest::ingest_measurement(database, row, recorded.shards, raw_policy(job.scenario.output.raw));
 
@@ -300,11 +306,11 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
   const bool timed = std::any_of(results.by_rank.begin(), results.by_rank.end(), [](const auto& entry) {
     return !entry.second.value("samples", nlohmann::json::array()).empty();
   });
-  if (!recorded.ok && ingested.steps == 0 && !timed) {
-    SQLite::Statement update(database.sql(), "UPDATE measurement SET status = 'failed' WHERE id = ?");
-    update.bind(1, ingested.measurement_id);
-    update.exec();
-  }
+  SQLite::Statement judge(database.sql(), "UPDATE measurement SET status = ?, message = ? WHERE id = ?");
+  judge.bind(1, recorded.ok ? "ok" : ingested.steps == 0 && !timed ? "failed" : "partial");
+  judge.bind(2, recorded.message);
+  judge.bind(3, ingested.measurement_id);
+  judge.exec();
   for (store::HostConditionRow& condition : host_conditions(results)) {
     condition.measurement_id = ingested.measurement_id;
     store::Inserter<store::HostConditionRow>(database).insert(condition);

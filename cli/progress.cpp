@@ -56,7 +56,8 @@ void ProgressLine::begin(const Configuration& configuration) {
 
 double ProgressLine::remaining_s_now(std::int64_t step, std::int64_t steps_planned) const {
   const double elapsed_s = std::chrono::duration<double>(Clock::now() - begun_).count();
-  return remaining_s(elapsed_s, step, steps_planned, finished_total_s_, finished_, configurations_ - finished_ - 1);
+  return remaining_s(elapsed_s, step, steps_planned, finished_total_s_, finished_ - skipped_,
+                     configurations_ - finished_ - 1);
 }
 
 void ProgressLine::update(const std::string& activity, std::int64_t step, std::int64_t steps_planned) {
@@ -89,6 +90,11 @@ void ProgressLine::update(const std::string& activity, std::int64_t step, std::i
 
 void ProgressLine::end() {
   finished_total_s_ += std::chrono::duration<double>(Clock::now() - begun_).count();
+  ++finished_;
+}
+
+void ProgressLine::skip() {
+  ++skipped_;
   ++finished_;
 }
 

@@ -31,6 +31,7 @@ class ProgressLine {
   void begin(const Configuration& configuration);
   void update(const std::string& activity, std::int64_t step, std::int64_t steps_planned);
   void end();       // the configuration is measured
+  void skip();      // … or was measured by an earlier run
   void clear();     // before another message is printed
   void conclude();  // all are measured: what follows is fitting and reporting
 
@@ -41,7 +42,7 @@ class ProgressLine {
   std::ostream& out_;
   ProgressForm form_;
   std::int64_t configurations_;
-  std::int64_t finished_ = 0;
+  std::int64_t finished_ = 0, skipped_ = 0;  // skipped: among the finished
   double finished_total_s_ = 0;
   Configuration current_;
   Clock::time_point begun_;

@@ -4,12 +4,15 @@
 #include <CLI/Formatter.hpp>
 #include <filesystem>
 #include <ostream>
+#include <system_error>
+#include <utility>
 
 #include "cli/conclusions.hpp"
 #include "cli/output_format.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan.hpp"
 #include "cli/progress.hpp"
+#include "cli/resume.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "cli/sweep.hpp"
@@ -26,6 +29,20 @@ void check_inputs(const scenario::Scenario& scenario) {
   }
 }
 
+// Whether there is a database. A run that was killed while it made one leaves a file of which nothing remains once
+// SQLite has undone what was under way: that file is removed.
+bool was_begun(const std::filesystem::path& database) {
+  std::error_code error;
+  if (!std::filesystem::exists(database, error)) return false;
+  try {
+    store::Database::open_write(database);
+  } catch (const store::DatabaseError&) {  // said when it is opened to be continued
+  }
+  if (!std::filesystem::is_regular_file(database, error) || std::filesystem::file_size(database, error) > 0)
+    return true;
+  return !std::filesystem::remove(database, error);
+}
+
 class Run : public Subcommand {
  public:
   std::string_view name() const override { return "run"; }
@@ -39,6 +56,7 @@ class Run : public Subcommand {
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     app.add_option("--format", format_, format_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
+    app.add_flag("--resume", resume_, "Go on with the database of an earlier run that did not get to its end");
     app.add_option("--progress", progress_,
                    "auto: one line on a terminal; json-lines: a line of JSON each on standard error; none")
         ->type_name("FORM")
@@ -47,6 +65,10 @@ class Run : public Subcommand {
   }
 
   ExitCode run(Context& context) override {
+    if (resume_ && overwrite_) {
+      throw Failure(ExitCode::usage, "--resume and --overwrite contradict each other", "one of them",
+                    "--resume keeps what was measured, --overwrite throws it away");
+    }
     if (!workers_.empty()) {
       std::string list;
       for (const long long workers : parse_worker_list(workers_, "--workers")) {
@@ -78,7 +100,9 @@ class Run : public Subcommand {
       return ExitCode::done;
     }
     options.installation = find_installation();
-    store::Database database = create_database(options);
+    options.resumable = true;
+    SweepTarget target = resume_ ? resumed(options, read.scenario, plan, context) : create_database(options);
+    store::Database& database = target.database;
     if (!context.quiet) context.messages << plan_heading(read.scenario, plan) << std::flush;
     const SweepResult swept = sweep(database, read.scenario, plan, options, context);
     if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
@@ -86,9 +110,27 @@ class Run : public Subcommand {
   }
 
  private:
+  static SweepTarget resumed(SweepOptions& options, const scenario::Scenario& scenario, const Plan& plan,
+                             const Context& context) {
+    const std::string name = options.database.string();
+    if (!was_begun(options.database)) {
+      if (!context.quiet) context.messages << "There is no " << name << " to resume: measuring from the start.\n";
+      return create_database(options);
+    }
+    Resumption resumption = resume_database(options, scenario, plan);
+    options.scenario_id = resumption.scenario_id;
+    options.measured = std::move(resumption.measured);
+    if (!context.quiet) {
+      context.messages << "Resuming " << name << ": " << options.measured.size() << " of " << plan.configurations.size()
+                       << " configurations are measured and kept.\n";
+      for (const std::string& removed : resumption.removed) context.messages << "Measured anew: " << removed << '\n';
+    }
+    return std::move(resumption.target);
+  }
+
   std::string scenario_file_, out_, workers_, device_, format_ = "table", progress_ = "auto";
   std::vector<std::string> overrides_;
-  bool overwrite_ = false, dry_run_ = false;
+  bool overwrite_ = false, resume_ = false, dry_run_ = false;
 };
 
 }  // namespace

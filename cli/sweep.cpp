@@ -1,9 +1,8 @@
 #include "cli/sweep.hpp"
 
 #include <ctime>
-#include <fstream>
 #include <ostream>
-#include <system_error>
+#include <utility>
 
 #include "cli/interruption.hpp"
 #include "runner/scenario/read.hpp"
@@ -46,55 +45,26 @@ std::optional<std::int64_t> record_scenario(store::Database& database, const sce
   return id;
 }
 
-fs::path side_folder(const fs::path& database) {
-  fs::path folder = database;
-  folder += ".d";
-  return folder;
-}
-
-namespace {
-
-constexpr const char* marker_name = "made-by-ddpprof";
-
-// Only what an earlier run of ours left beside the database may be replaced.
-void check_side_folder(const fs::path& folder, bool overwrite) {
-  if (fs::exists(folder)) {
-    if (!overwrite) {
-      throw Failure(ExitCode::usage, folder.string() + " exists", "a new folder beside the database",
-                    "give --overwrite, or another file with --out");
-    }
-    if (!fs::exists(folder / marker_name)) {
-      throw Failure(ExitCode::usage, folder.string() + " was not made by ddpprof and is left alone",
-                    "a folder with the file " + std::string(marker_name), "move it, or give another file with --out");
-    }
-  }
-}
-
-void make_side_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::remove_all(folder, error);
-  if (!error) fs::create_directories(folder, error);
-  if (!error && !std::ofstream(folder / marker_name)) error = std::make_error_code(std::errc::io_error);
-  if (error) throw Failure(ExitCode::failed, "cannot make the folder " + folder.string() + ": " + error.message());
-}
-
-}  // namespace
-
-store::Database create_database(const SweepOptions& options) {
+SweepTarget create_database(const SweepOptions& options) {
   if (!options.overwrite && fs::exists(options.database)) {
     throw Failure(ExitCode::usage, options.database.string() + " exists", "a new file",
+                  std::string(options.resumable ? "give --resume to go on with it, or " : "give ") +
+                      "--overwrite to replace it, or another file with --out");
+  }
+  if (const fs::path parent = options.database.parent_path(); !parent.empty() && !fs::is_directory(parent)) {
+    throw Failure(ExitCode::usage, parent.string() + " is no folder", "an existing folder for --out", "make it first");
+  }
+  SideFolder folder(side_folder(options.database));
+  if (folder.found() == SideFolder::Found::ours && !options.overwrite) {
+    throw Failure(ExitCode::usage, folder.path().string() + " exists", "a new folder beside the database",
                   "give --overwrite, or another file with --out");
   }
-  if (const fs::path folder = options.database.parent_path(); !folder.empty() && !fs::is_directory(folder)) {
-    throw Failure(ExitCode::usage, folder.string() + " is no folder", "an existing folder for --out", "make it first");
-  }
-  const fs::path folder = side_folder(options.database);
-  check_side_folder(folder, options.overwrite);
   try {
     store::Database database =
         store::Database::create(options.database, options.overwrite ? store::Replace::yes : store::Replace::no);
-    make_side_folder(folder);  // only after the database was taken: a stranger's file is refused with nothing touched
-    return database;
+    folder.make();  // only after the database was taken: a stranger's file is refused with nothing touched
+    folder.clear();
+    return {std::move(database), std::move(folder)};
   } catch (const store::DatabaseError& error) {
     // A name that cannot be taken is the command line's fault; anything else is the system's.
     const bool theirs = error.kind() == store::ErrorKind::not_sqlite || error.kind() == store::ErrorKind::foreign ||
@@ -105,13 +75,19 @@ store::Database create_database(const SweepOptions& options) {
 
 SweepResult sweep(store::Database& database, const scenario::Scenario& scenario, const Plan& plan,
                   const SweepOptions& options, Context& context) {
-  const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
+  const std::optional<std::int64_t> scenario_id =
+      options.scenario_id ? options.scenario_id : record_scenario(database, scenario, options);
   const InterruptionGuard guard;
   SweepResult result;
   {
     ProgressLine progress(context.messages, options.progress, static_cast<std::int64_t>(plan.configurations.size()));
     for (const Configuration& configuration : plan.configurations) {
       if (InterruptionGuard::interrupted()) break;
+      if (options.measured.contains(configuration_name(configuration))) {
+        progress.skip();
+        ++result.measured;
+        continue;
+      }
       MeasurementJob job;
       job.scenario = scenario;
       job.configuration = configuration;
@@ -145,6 +121,7 @@ Failure sweep_failure(const SweepResult& result, const Plan& plan, const SweepOp
                  result.failure + (result.failure.ends_with('\n') ? "" : "\n") + std::to_string(result.measured) +
                      " of " + std::to_string(plan.configurations.size()) +
                      " configurations were measured and are kept: ddpprof report " + options.database.string() +
+                     (options.resumable ? "; the same command with --resume measures the rest" : "") +
                      "\nThe ranks' logs are in " + side_folder(options.database).string());
 }
 

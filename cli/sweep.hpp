@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cli/measurement.hpp"
 #include "cli/progress.hpp"
+#include "cli/side_folder.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/database.hpp"
 
@@ -21,21 +23,28 @@ struct SweepOptions {
   WorkerMode mode = WorkerMode::train;
   ProgressForm progress = ProgressForm::none;
   Installation installation;  // found before the database is made, so that a missing part costs nothing
+  bool resumable = false;     // the command takes --resume
+  // Of a database that is continued:
+  std::optional<std::int64_t> scenario_id;
+  std::set<std::string> measured;  // configuration_name() of what is in it
+};
+
+// Where a sweep goes, taken for as long as this lives.
+struct SweepTarget {
+  store::Database database;
+  SideFolder folder;
 };
 
 struct SweepResult {
-  std::int64_t measured = 0;
+  std::int64_t measured = 0;    // with those that were in the database already
   std::string failure;          // empty: every configuration was measured
   bool machine_lacks = false;   // the failure is something that this machine does not have
   bool scenario_wrong = false;  // or that the scenario cannot mean
 };
 
-// Where the shards of `database` that are not inside it are kept.
-std::filesystem::path side_folder(const std::filesystem::path& database);
-
 // Creates the database (throws Failure (usage) when it exists and must not be overwritten). What was measured before
 // a failure stays in it.
-store::Database create_database(const SweepOptions& options);
+SweepTarget create_database(const SweepOptions& options);
 
 // Writes what the file is and, where there is one, the scenario it was measured with; returns the scenario's id.
 std::optional<std::int64_t> record_scenario(store::Database& database, const scenario::Scenario& scenario,

@@ -1,0 +1,161 @@
+// ddpprof run --resume: what it refuses, and that it then changes nothing. tests/faults/test_resume.py measures for
+// real.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "runner/scenario/read.hpp"
+#include "tests/cli/run_program.hpp"
+#include "tests/store/shard_builder.hpp"
+#include "tracer/store/inserter.hpp"
+
+namespace ddpprof::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Threads and device are said, so that the plan is the same on every machine; the cores are this machine's.
+constexpr const char* text =
+    "name: resumed\n"
+    "workload:\n"
+    "  model: {kind: mlp, widths: [8, 4]}\n"
+    "strategies: [ddp]\n"
+    "workers: [1, 2]\n"
+    "device: cpu\n"
+    "measure: {repeats: 1, threads_per_rank: 1}\n";
+
+class ResumeCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    // Refusals come before any rank is started: a worker that only answers what it is will do.
+    write("worker",
+          "#!/bin/sh\n"
+          "echo '{\"program_version\": \"" DDPPROF_VERSION
+          "\", \"torch_version\": \"2.11.0\", \"cuda_version\": \"none\", \"backends\": [\"gloo\"], \"cuda_devices\": "
+          "0}'\n");
+    std::filesystem::permissions(folder_ / "worker", std::filesystem::perms::owner_all);
+    write("tracer.so", "");
+    setenv("DDPPROF_WORKER_PROGRAM", (folder_ / "worker").c_str(), 1);
+    setenv("DDPPROF_TRACER_LIBRARY", (folder_ / "tracer.so").c_str(), 1);
+    write("scenario.yaml", text);
+    cores_ = plan_cores();
+  }
+  void TearDown() override {
+    unsetenv("DDPPROF_WORKER_PROGRAM");
+    unsetenv("DDPPROF_TRACER_LIBRARY");
+  }
+
+  void write(const std::string& name, const std::string& content) { std::ofstream(folder_ / name) << content; }
+
+  Outcome run(std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"run", (folder_ / "scenario.yaml").string(), "--out",
+                                      (folder_ / "run.db").string(), "--resume"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_ddpprof(words);
+  }
+
+  // "… gloo on cpu (2 cores)" in the plan's heading.
+  std::int64_t plan_cores() {
+    const std::string heading = run({"--dry-run"}).out;
+    const std::size_t at = heading.rfind(" cores)");
+    return at == std::string::npos ? 0 : std::stoll(heading.substr(heading.rfind('(', at) + 1));
+  }
+
+  // As an earlier run of `text` would have left it, with N = 1 measured.
+  store::MeasurementRow measured() const {
+    store::MeasurementRow row;
+    row.scenario_id = 1;
+    row.cores = cores_;
+    row.versions = R"({"ddpprof":")" DDPPROF_VERSION R"(","torch":"2.11.0"})";
+    return row;
+  }
+  void make_database(const store::MeasurementRow& row, const std::string& version = DDPPROF_VERSION) {
+    std::filesystem::remove(folder_ / "run.db");
+    store::Database database = store::Database::create(folder_ / "run.db");
+    store::Inserter<store::MetaRow>(database).insert({"program_version", version});
+    const auto read = scenario::read_text(text, "scenario.yaml");
+    ASSERT_TRUE(read.problems.empty());
+    store::Inserter<store::ScenarioRow>(database).insert(
+        {1, "resumed", "scenario.yaml", text, scenario::to_yaml(read.scenario)});
+    store::Inserter<store::MeasurementRow>(database).insert(row);
+  }
+
+  void expect_refused(const std::vector<std::string>& more, const std::string& message, int code = 2) {
+    const std::string before = read_all(folder_ / "run.db");
+    const Outcome outcome = run(more);
+    EXPECT_EQ(outcome.code, code) << outcome.messages;
+    EXPECT_THAT(outcome.messages, HasSubstr(message));
+    EXPECT_EQ(read_all(folder_ / "run.db"), before);
+  }
+
+  TemporaryFolder folder_;
+  std::int64_t cores_ = 0;
+};
+
+TEST_F(ResumeCommand, RefusesToBeBoth) {
+  make_database(measured());
+  expect_refused({"--overwrite"}, "--resume and --overwrite contradict each other");
+}
+
+TEST_F(ResumeCommand, NamesTheFirstKeyThatDiffers) {
+  make_database(measured());
+  expect_refused({"--set", "measure.steps=7", "--set", "workload.seed=3"}, "workload.seed: 1 and 3");
+  expect_refused({"--workers", "1,2,4"}, "workers: ");
+}
+
+TEST_F(ResumeCommand, RefusesWhatWasMeasuredOtherwise) {
+  make_database(measured(), "0.0.1");
+  expect_refused({}, "version of ddpprof: 0.0.1 there and " DDPPROF_VERSION " here");
+  store::MeasurementRow row = measured();
+  row.device = "cuda";
+  make_database(row);
+  expect_refused({}, "device: cuda there and cpu here");
+  row = measured();
+  row.cores = cores_ + 3;
+  make_database(row);
+  expect_refused({}, "cores: " + std::to_string(cores_ + 3) + " there and " + std::to_string(cores_) + " here");
+  row = measured();
+  row.versions = R"({"torch":"1.0"})";
+  make_database(row);
+  expect_refused({}, "version of LibTorch: 1.0 there and 2.11.0 here");
+  row = measured();
+  row.world_size = 8;
+  make_database(row);
+  expect_refused({}, "ddp-n8-r0 (train) is none of this scenario's measurements");
+}
+
+TEST_F(ResumeCommand, RefusesWhatIsNoRunsDatabase) {
+  {
+    store::Database database = store::Database::create(folder_ / "run.db");
+    store::Inserter<store::MetaRow>(database).insert({"program_version", DDPPROF_VERSION});
+  }
+  expect_refused({}, "it holds no scenario");
+  write("run.db", "somebody's notes");
+  expect_refused({}, "not an SQLite database", 5);
+}
+
+TEST_F(ResumeCommand, RefusesWhileAnotherRunMeasures) {
+  make_database(measured());
+  std::filesystem::create_directory(folder_ / "run.db.d");
+  write("run.db.d/made-by-ddpprof", "");
+  const int marker = open((folder_ / "run.db.d/made-by-ddpprof").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(marker, 0);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  ASSERT_EQ(fcntl(marker, F_SETLK, &whole), 0);
+  const std::string holder = "(process " + std::to_string(getpid()) + ")";
+  expect_refused({}, "another run is measuring into " + (folder_ / "run.db.d").string() + " " + holder);
+  const Outcome replaced =
+      run_ddpprof({"run", (folder_ / "scenario.yaml").string(), "--out", (folder_ / "run.db").string(), "--overwrite"});
+  EXPECT_EQ(replaced.code, 2) << replaced.messages;
+  EXPECT_THAT(replaced.messages, HasSubstr(holder));
+  close(marker);
+}
+
+}  // namespace
+}  // namespace ddpprof::test
