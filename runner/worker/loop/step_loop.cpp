@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -113,6 +115,11 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
   // On a GPU this waits for the device, so the step ends when its work has ended.
   losses_.push_back(loss.item<double>());
   annotate::loss(losses_.back());
+  // From here on every parameter is lost, on every rank: what is measured after is no training.
+  if (!std::isfinite(losses_.back()))
+    throw std::runtime_error("the loss is " + std::to_string(losses_.back()) +
+                             ": expected a number; lower learning_rate.base, or look for values in the data of this "
+                             "step that are none");
 }
 
 }  // namespace ddpprof::worker
