@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,9 @@ using trace::ShardHeader;
 
 constexpr std::uint64_t first_growth_chunks = 16;     // 1 MiB: a short process leaves a small file
 constexpr std::uint64_t largest_growth_chunks = 256;  // 16 MiB
+// The job's results and checkpoints go to the same disk, often: so much of it, and at most that much, is left to them.
+constexpr std::uint64_t share_of_disk_left = 16;
+constexpr std::uint64_t most_left_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t share_of_address_space = 16;  // where it is limited (ulimit -v), a shard takes 1 / 16 at most
 
 std::int32_t environment_number(const char* name) {
@@ -65,6 +69,14 @@ void read_line(const char* path, char* out, std::size_t capacity) {
   close(descriptor);
   out[std::max<ssize_t>(count, 0)] = '\0';
   out[std::strcspn(out, "\n")] = '\0';
+}
+
+bool leaves_room(int descriptor, std::uint64_t bytes) {
+  struct statvfs disk {};
+  if (fstatvfs(descriptor, &disk) != 0 || disk.f_blocks == 0) return true;  // it does not say
+  const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
+  const std::uint64_t available = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  return available >= bytes + std::min(size / share_of_disk_left, most_left_bytes);
 }
 
 // Never one of the numbers 0 to 2: a program that was started without a standard stream would read the shard as its
@@ -204,6 +216,7 @@ int ShardFile::reserve_chunks(std::uint64_t chunks) noexcept {
   rlimit limit{};  // the program may have lowered it since
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && static_cast<rlim_t>(to) > limit.rlim_cur) return EFBIG;
   if (!hold_descriptor()) return EBADF;
+  if (old_chunks != 0 && !leaves_room(descriptor_, static_cast<std::uint64_t>(to - from))) return ENOSPC;
   int failure = 0;
   do {
     failure = posix_fallocate(descriptor_, from, to - from);

@@ -32,8 +32,9 @@ class ShardFile {
   ShardFile(const ShardFile&) = delete;
   ShardFile& operator=(const ShardFile&) = delete;
 
-  // The next chunk, its header filled in for thread `os_tid`. nullptr when the cap is reached or the disk is full;
-  // its pages are reserved on disk beforehand, so that writing to it can never raise SIGBUS. Any thread.
+  // The next chunk, its header filled in for thread `os_tid`. nullptr when the cap is reached or the disk is full but
+  // for a rest that is the job's; its pages are reserved on disk beforehand, so that writing to it can never raise
+  // SIGBUS. Any thread.
   trace::ChunkHeader* claim(std::int64_t os_tid) noexcept;
 
   trace::ShardHeader& header() noexcept { return *header_; }
