@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/ingest/matching.hpp"
 #include "analysis/ingest/shard_trace.hpp"
-#include "analysis/ingest/summary.hpp"
 #include "tracer/store/run_rows.hpp"
 
 namespace ddpprof::ingest {

@@ -6,14 +6,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/ingest/busy.hpp"
 #include "analysis/ingest/diagnostics.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
+#include "analysis/ingest/rank_merge.hpp"
 #include "analysis/ingest/raw_writer.hpp"
 #include "analysis/ingest/shard_trace.hpp"
 #include "analysis/ingest/summary.hpp"
@@ -33,14 +36,26 @@ class Load {
   IngestResult run(std::span<const fs::path> shards) {
     info_.id.reset();
     result_.measurement_id = store::Inserter<store::MeasurementRow>(database_).insert(info_);
-    RawWriter raw(database_);
-    for (const fs::path& path : shards) read(path, raw);
-    check_ranks();
-    match();
     MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
+    RankMerge ranks(database_, writer);
+    RawWriter raw(database_);
+    for (const fs::path& path : by_rank(shards)) {
+      std::optional<LoadedShard> shard = read(path, raw);
+      if (!shard) continue;
+      check(*shard);
+      if (shard->rank >= 0) ranks.write(*shard);
+      result_.steps += shard->steps;
+      keep(std::move(*shard));
+    }
+    check_ranks();
+    diagnostics_.add_unmatched(ranks.match(ranks_expected_));
+    if (info_.oversubscription > 1.0)
+      diagnostics_.add(std::nullopt, Severity::warning, "oversubscribed", 1,
+                       fmt::format("{:.3g} compute threads per core: ranks slow each other", info_.oversubscription),
+                       "compute time here is that of shared cores; use fewer workers or fewer threads per rank to "
+                       "measure a rank that has its own");
     writer.write_shards(shards_);
     writer.write_model(shards_);
-    result_.steps = writer.write_steps(shards_);
     write_diagnostics();
     return result_;
   }
@@ -48,7 +63,25 @@ class Load {
  private:
   bool one_process() const { return info_.strategy == "dp" || info_.world_size == 1; }
 
-  void read(const fs::path& path, RawWriter& raw) {
+  // Ascending ranks, as matching wants them; processes without one come last, and so does what cannot be read, which
+  // says why when its turn comes.
+  static std::vector<fs::path> by_rank(std::span<const fs::path> shards) {
+    std::vector<std::pair<std::int64_t, fs::path>> order;
+    for (const fs::path& path : shards) {
+      std::int64_t rank = std::numeric_limits<std::int64_t>::max();
+      try {
+        if (const std::int64_t said = store::ShardReader(path).info().rank; said >= 0) rank = said;
+      } catch (const store::ShardError&) {
+      }
+      order.emplace_back(rank, path);
+    }
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<fs::path> paths;
+    for (auto& [rank, path] : order) paths.push_back(std::move(path));
+    return paths;
+  }
+
+  std::optional<LoadedShard> read(const fs::path& path, RawWriter& raw) {
     const std::int64_t shard_id = next_shard_id_;
     try {
       const store::ShardReader reader(path);
@@ -62,7 +95,7 @@ class Load {
       if (loaded.rank < 0 && one_process() && !loaded.trace.steps.empty()) loaded.rank = 0;
       result_.events += static_cast<std::int64_t>(loaded.trace.tally.records);
       ++next_shard_id_;
-      shards_.push_back(std::move(loaded));
+      return loaded;
     } catch (const store::ShardError& error) {
       // Reading may fail half-way (a disk, a network mount): no raw event stays without its shard.
       for (const char* table : {"range", "kernel", "memcpy", "api_call"})
@@ -70,32 +103,51 @@ class Load {
       diagnostics_.add(std::nullopt, Severity::error, "shard_unreadable", 1, error.what(),
                        "the process died before it recorded anything, or the file is not a shard");
     }
+    return std::nullopt;
   }
 
   bool is_rank0(const store::ShardInfo& info) const { return info.rank == 0 || (info.rank < 0 && one_process()); }
 
-  void check_ranks() {
-    for (LoadedShard& shard : shards_) {
-      diagnostics_.add_shard(shard.rank, shard.trace);
-      if (shard.rank >= 0) {
-        if (const std::int64_t late = cut_late_ends(shard.trace); late > 0)
-          diagnostics_.add(shard.rank, Severity::info, "collective_end_late", late,
-                           "collectives whose end was recorded after the backward that waited for them",
-                           "their ends are cut to that backward's; more compute threads than cores make this common");
-        shard.summary = summarise(shard.trace);
-        check_times(shard);
-      } else if (!shard.trace.steps.empty()) {
-        diagnostics_.add(std::nullopt, Severity::warning, "steps_without_rank",
-                         static_cast<std::int64_t>(shard.trace.steps.size()),
-                         fmt::format("process {} trained without a RANK in its environment; its steps are left out",
-                                     shard.trace.info.pid),
-                         "start every rank with RANK and WORLD_SIZE set, as torchrun does");
-      }
+  void check(LoadedShard& shard) {
+    diagnostics_.add_shard(shard.rank, shard.trace);
+    if (shard.rank >= 0) {
+      if (const std::int64_t late = cut_late_ends(shard.trace); late > 0)
+        diagnostics_.add(shard.rank, Severity::info, "collective_end_late", late,
+                         "collectives whose end was recorded after the backward that waited for them",
+                         "their ends are cut to that backward's; more compute threads than cores make this common");
+      shard.summary = summarise(shard.trace);
+      check_times(shard);
+    } else if (!shard.trace.steps.empty()) {
+      diagnostics_.add(std::nullopt, Severity::warning, "steps_without_rank",
+                       static_cast<std::int64_t>(shard.trace.steps.size()),
+                       fmt::format("process {} trained without a RANK in its environment; its steps are left out",
+                                   shard.trace.info.pid),
+                       "start every rank with RANK and WORLD_SIZE set, as torchrun does");
     }
+  }
+
+  // What the measurement's other rows need of a shard whose steps are written; the rest would add up over the ranks.
+  void keep(LoadedShard shard) {
+    ShardTrace kept;
+    kept.info = std::move(shard.trace.info);
+    kept.events = shard.trace.events;
+    kept.exchanges = std::move(shard.trace.exchanges);
+    kept.thread_names = std::move(shard.trace.thread_names);
+    // Parameters and buckets are taken from the lowest rank that has them, which comes first.
+    if (shard.rank >= 0 && !std::exchange(have_parameters_, have_parameters_ || !shard.trace.parameters.empty()))
+      kept.parameters = std::move(shard.trace.parameters);
+    if (shard.rank >= 0 && !std::exchange(have_members_, have_members_ || !shard.trace.members.empty()))
+      kept.members = std::move(shard.trace.members);
+    shard.trace = std::move(kept);
+    shard.summary = {};
+    shards_.push_back(std::move(shard));
+  }
+
+  void check_ranks() {
     if (info_.kind == "import") return;
     std::map<std::int64_t, std::int64_t> steps;
     for (const LoadedShard& shard : shards_)
-      if (shard.rank >= 0) steps[shard.rank] += static_cast<std::int64_t>(shard.summary.steps.size());
+      if (shard.rank >= 0) steps[shard.rank] += shard.steps;
     const std::int64_t ranks = info_.strategy == "dp" ? 1 : info_.world_size;
     std::vector<std::int64_t> missing;
     for (std::int64_t rank = 0; rank < ranks; ++rank)
@@ -161,18 +213,6 @@ class Load {
                        "their queueing time reads 0; dropped records are the usual reason");
   }
 
-  void match() {
-    std::vector<RankCollectives> ranks;
-    for (LoadedShard& shard : shards_)
-      if (shard.rank >= 0) ranks.push_back({shard.rank, &shard.summary});
-    diagnostics_.add_unmatched(match_collectives(ranks, ranks_expected_));
-    if (info_.oversubscription > 1.0)
-      diagnostics_.add(std::nullopt, Severity::warning, "oversubscribed", 1,
-                       fmt::format("{:.3g} compute threads per core: ranks slow each other", info_.oversubscription),
-                       "compute time here is that of shared cores; use fewer workers or fewer threads per rank to "
-                       "measure a rank that has its own");
-  }
-
   void write_diagnostics() {
     store::Inserter<store::DiagnosticRow> rows(database_);
     for (const store::DiagnosticRow& row : diagnostics_.rows(result_.measurement_id)) {
@@ -186,7 +226,8 @@ class Load {
   RawPolicy policy_;
   IngestResult result_;
   std::int64_t next_shard_id_ = next_id(database_, "shard");
-  std::vector<LoadedShard> shards_;
+  std::vector<LoadedShard> shards_;  // without what is written already
+  bool have_parameters_ = false, have_members_ = false;
   std::vector<std::int64_t> ranks_expected_;
   Diagnostics diagnostics_;
 };

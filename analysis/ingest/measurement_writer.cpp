@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "tracer/store/inserter.hpp"
@@ -23,21 +24,28 @@ std::vector<store::ClockExchange> exchanges_of(const LoadedShard& shard, std::sp
   return all;
 }
 
+std::string_view why_unknown(const LoadedShard* reference, const LoadedShard& shard) {
+  if (!reference) return "rank 0 recorded nothing";
+  if (shard.clock) return "their common collectives are too few, or contradict each other";
+  return "its host is another one, or started anew, and recorded no exchange with rank 0";
+}
+
 }  // namespace
 
-std::int64_t next_id(store::Database& database, const char* table) {
-  SQLite::Statement query(database.sql(), fmt::format("SELECT coalesce(max(id), 0) + 1 FROM \"{}\"", table));
+std::int64_t last_row(store::Database& database, const char* table) {
+  SQLite::Statement query(database.sql(), fmt::format("SELECT coalesce(max(rowid), 0) FROM \"{}\"", table));
   query.executeStep();
   return query.getColumn(0).getInt64();
 }
+
+std::int64_t next_id(store::Database& database, const char* table) { return last_row(database, table) + 1; }
 
 void MeasurementWriter::write_shards(std::span<const LoadedShard> shards) {
   store::Inserter<store::ShardRow> rows(database_);
   store::Inserter<store::ThreadRow> threads(database_);
   const LoadedShard* reference = nullptr;
   for (const LoadedShard& shard : shards)
-    if (shard.rank == 0 && (!reference || (reference->summary.steps.empty() && !shard.summary.steps.empty())))
-      reference = &shard;
+    if (shard.rank == 0 && (!reference || (reference->steps == 0 && shard.steps > 0))) reference = &shard;
   for (const LoadedShard& shard : shards) {
     const store::ShardInfo& info = shard.trace.info;
     const bool same_boot =
@@ -46,8 +54,11 @@ void MeasurementWriter::write_shards(std::span<const LoadedShard> shards) {
         shard.clock ? *shard.clock : store::align_clock(exchanges_of(shard, shards), same_boot, shard.trace.events);
     if (clock.reference == store::ClockReference::unknown)
       diagnostics_.add(shard.rank, Severity::warning, "clock_unknown", 1,
-                       fmt::format("the clock of {} has no known relation to rank 0's",
-                                   info.host.empty() ? fmt::format("rank {}", shard.rank) : info.host),
+                       fmt::format("the clock of {} has no known relation to rank 0's: {}",
+                                   info.host.empty() ? fmt::format("rank {}", shard.rank)
+                                   : shard.rank >= 0 ? fmt::format("rank {} ({})", shard.rank, info.host)
+                                                     : info.host,
+                                   why_unknown(reference, shard)),
                        "times of this rank cannot be laid beside other ranks'; durations and skew are not affected");
     store::ShardRow row;
     row.id = shard.shard_id;
@@ -117,7 +128,8 @@ std::int64_t MeasurementWriter::write_steps(std::span<LoadedShard> shards) {
         grads.insert(grad);
       }
     }
-    count += static_cast<std::int64_t>(step_ids.size());
+    shard.steps = static_cast<std::int64_t>(step_ids.size());
+    count += shard.steps;
     write_collectives(shard, step_ids);
   }
   return count;

@@ -21,6 +21,7 @@ struct LoadedShard {
   bool raw_kept = false;
   ShardTrace trace;
   ShardSummary summary;
+  std::int64_t steps = 0;                      // rows of `step` that it has, once they are written
   std::optional<store::ClockAlignment> clock;  // none: from the exchanges that it recorded
 };
 
@@ -29,7 +30,7 @@ class MeasurementWriter {
   MeasurementWriter(store::Database& database, std::int64_t measurement_id, Diagnostics& diagnostics)
       : database_(database), measurement_id_(measurement_id), diagnostics_(diagnostics) {}
 
-  // A clock without a known relation to rank 0's becomes a diagnostic.
+  // After their steps. A clock without a known relation to rank 0's becomes a diagnostic.
   void write_shards(std::span<const LoadedShard>);
   // Parameters and buckets are the same on every rank: the lowest that recorded them speaks for all.
   void write_model(std::span<const LoadedShard>);
@@ -44,6 +45,8 @@ class MeasurementWriter {
   Diagnostics& diagnostics_;
 };
 
+// The largest rowid of a table, which is its id where it has one; 0: it has no row.
+std::int64_t last_row(store::Database&, const char* table);
 // The next free id of a table with one.
 std::int64_t next_id(store::Database&, const char* table);
 

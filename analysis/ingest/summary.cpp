@@ -1,9 +1,7 @@
 #include "analysis/ingest/summary.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
-#include <set>
 
 #include "analysis/ingest/busy.hpp"
 
@@ -202,54 +200,6 @@ ShardSummary summarise(const ShardTrace& trace) {
     if (losses[i].second > 0) summary.steps.back().row.loss = losses[i].first / static_cast<double>(losses[i].second);
   }
   return summary;
-}
-
-UnmatchedCollectives match_collectives(std::span<const RankCollectives> ranks,
-                                       std::span<const std::int64_t> ranks_expected) {
-  using Key = std::pair<std::uint64_t, std::uint64_t>;
-  std::map<std::uint64_t, std::set<std::int64_t>> members;
-  std::map<Key, std::vector<std::pair<std::int64_t, CollectiveSummary*>>> records;
-  for (const RankCollectives& part : ranks)
-    for (CollectiveSummary& collective : part.summary->collectives) {
-      members[collective.fact.communicator].insert(part.rank);
-      records[{collective.fact.communicator, collective.fact.sequence}].emplace_back(part.rank, &collective);
-    }
-  for (auto& [communicator, present] : members) present.insert(ranks_expected.begin(), ranks_expected.end());
-
-  UnmatchedCollectives unmatched;
-  for (auto& [key, found] : records) {
-    std::set<std::int64_t> missing = members[key.first];
-    std::int64_t shortest_ns = std::numeric_limits<std::int64_t>::max();
-    for (const auto& [rank, collective] : found)
-      if (const auto duration_ns = collective->duration_ns()) {
-        missing.erase(rank);
-        shortest_ns = std::min(shortest_ns, *duration_ns);
-      }
-    if (!missing.empty()) {
-      if (unmatched.count++ == 0) {
-        unmatched.first_communicator = key.first;
-        unmatched.first_sequence = key.second;
-        unmatched.first_missing.assign(missing.begin(), missing.end());
-      }
-      continue;
-    }
-    for (const auto& [rank, collective] : found)
-      if (const auto duration_ns = collective->duration_ns()) {
-        collective->transfer_ns = shortest_ns;
-        collective->skew_ns = *duration_ns - shortest_ns;
-      }
-  }
-  for (const RankCollectives& part : ranks) {
-    std::map<std::size_t, std::vector<Interval>> waits;
-    for (const CollectiveSummary& collective : part.summary->collectives)
-      if (collective.step && collective.skew_ns)
-        waits[*collective.step].push_back({*collective.fact.start_ns, *collective.fact.start_ns + *collective.skew_ns});
-    for (auto& [step, intervals] : waits) {
-      store::StepRow& row = part.summary->steps[step].row;
-      row.skew_ns = total_ns(clip(unite(std::move(intervals)), {row.start_ns, row.start_ns + row.duration_ns}));
-    }
-  }
-  return unmatched;
 }
 
 }  // namespace ddpprof::ingest

@@ -203,10 +203,13 @@ Database Database::open_write(const fs::path& path, const OpenOptions& options) 
 
 void Database::finish_load() {
   try {
+    // An index is sorted in as much memory as the cache has, and in files beyond it: a load's rows may be larger than
+    // the machine's memory. SQLite puts the files into SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp.
+    sql_->exec("PRAGMA temp_store = FILE; PRAGMA cache_size = -8192");
     SQLite::Transaction transaction(*sql_, SQLite::TransactionBehavior::IMMEDIATE);
     sql_->exec(create_indexes_sql());
     transaction.commit();
-    sql_->exec("PRAGMA optimize");
+    sql_->exec("PRAGMA optimize; PRAGMA cache_size = -2000");
   } catch (const SQLite::Exception& failure) {
     throw translate(failure, path_);
   }
@@ -223,7 +226,7 @@ void Database::check() {
 
 BulkLoad::BulkLoad(Database& database) : database_(database) {
   try {
-    database_.sql().exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY");
+    database_.sql().exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -8192");
     transaction_.emplace(database_.sql(), SQLite::TransactionBehavior::IMMEDIATE);
   } catch (const SQLite::Exception& failure) {
     restore();

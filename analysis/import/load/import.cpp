@@ -22,6 +22,7 @@
 #include "analysis/import/load/unlike.hpp"
 #include "analysis/import/load/warmup.hpp"
 #include "analysis/import/recorded/processes.hpp"
+#include "analysis/ingest/matching.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
 #include "tracer/store/inserter.hpp"
 
@@ -52,9 +53,9 @@ class Load {
     write_measurement(cast);
     match(cast);
     ingest::MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
-    writer.write_shards(shards_);
     writer.write_model(shards_);
     result_.steps = writer.write_steps(shards_);
+    writer.write_shards(shards_);
     write_device_rows(database_, result_.measurement_id, ranks());
     store::Inserter<store::DiagnosticRow> rows(database_);
     for (const store::DiagnosticRow& row : diagnostics_.rows(result_.measurement_id)) rows.insert(row);

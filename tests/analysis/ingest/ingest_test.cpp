@@ -313,8 +313,7 @@ TEST_F(Ingest, NcclsPluginTellsWhatWasChosen) {
   load({&t}, ddp(1), RawPolicy::none);
   EXPECT_THAT(
       rows("SELECT sequence, datatype, algorithm, protocol, channels, start_ns, end_ns FROM collective ORDER BY 1"),
-      ElementsAre("0|float32|RING|LL|8|1200|1250", "1|-|-|-|-|-|-",
-                  "2|-|-|-|-|-|-"));
+      ElementsAre("0|float32|RING|LL|8|1200|1250", "1|-|-|-|-|-|-", "2|-|-|-|-|-|-"));
   EXPECT_THAT(codes(), testing::IsSupersetOf({"warning nccl_disagrees 2", "info nccl_channel_times 1"}));
 }
 
@@ -380,8 +379,8 @@ TEST_F(Ingest, ClocksOfThreeHosts) {
   load({&zero, &one, &two, &child}, ddp(3));
   EXPECT_THAT(rows("SELECT rank, clock_reference, clock_offset_ns, clock_uncertainty_ns, measured_offset_ns FROM shard "
                    "ORDER BY id"),
-              ElementsAre("0|same-clock|0|0|3", "1|exchange|7999|6|7999", "2|unknown|0|-|-",
-                          "1|exchange|7999|6|7999"));  // the child shares its parent's clock
+              ElementsAre("0|same-clock|0|0|3", "1|exchange|7999|6|7999", "1|exchange|7999|6|7999",
+                          "2|unknown|0|-|-"));  // rank 1's child shares its parent's clock
   EXPECT_THAT(codes(), ElementsAre("warning clock_unknown 1"));
 }
 

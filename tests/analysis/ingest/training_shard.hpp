@@ -15,7 +15,8 @@ class TrainingShard {
   static constexpr std::uint16_t domain = 1;
   ShardBuilder shard;
 
-  explicit TrainingShard(std::int32_t rank, std::int32_t world_size = 2) {
+  explicit TrainingShard(std::int32_t rank, std::int32_t world_size = 2, std::size_t chunk_bytes = trace::chunk_bytes)
+      : shard(chunk_bytes) {
     shard.header.rank = rank;
     shard.header.world_size = world_size;
     shard.header.pid = 100 + rank;

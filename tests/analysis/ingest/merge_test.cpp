@@ -1,0 +1,105 @@
+// Many ranks in one database: the memory that it takes, and their clocks.
+#include <SQLiteCpp/Statement.h>
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "analysis/ingest/matching.hpp"
+#include "tests/analysis/ingest/ingest_fixture.hpp"
+#include "tests/analysis/ingest/simulated_ranks.hpp"
+
+namespace ddpprof::ingest {
+namespace {
+
+using test::Ingest;
+using test::SimulatedTraining;
+using test::TrainingShard;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Merged {
+  long long steps = 0;
+  long peak_kib = 0;
+};
+
+Merged merge(const test::TemporaryFolder& folder, int ranks) {
+  const std::filesystem::path shards = folder / ("shards-" + std::to_string(ranks));
+  std::filesystem::create_directory(shards);
+  const std::string program = DDPPROF_MERGE_SHARDS, file = (folder / "merged.db").string();
+  const std::string make = program + " make " + shards.string() + " " + std::to_string(ranks) + " 20";
+  EXPECT_EQ(std::system(make.c_str()), 0);
+  // Address sanitizer keeps what was freed, so that the peak would be all that was ever used.
+  const std::string command =
+      "ASAN_OPTIONS=\"$ASAN_OPTIONS:quarantine_size_mb=4\" " + program + " merge " + shards.string() + " " + file;
+  Merged merged;
+  double seconds = 0;
+  std::FILE* output = popen(command.c_str(), "r");
+  EXPECT_EQ(std::fscanf(output, "%lld %lf %ld", &merged.steps, &seconds, &merged.peak_kib), 3);
+  EXPECT_EQ(pclose(output), 0);
+  std::filesystem::remove_all(shards);
+  std::filesystem::remove(file);
+  return merged;
+}
+
+// Four times as many ranks of the same length. What is kept of a rank after its steps are written is a few hundred
+// bytes; the rest of the difference (16 and 25 MB) is what sorting the larger file's indexes may take, which is
+// bounded, too. Kept in memory until the end, the 680 rows of each rank took four times as much.
+TEST(Merge, MemoryDoesNotGrowWithTheNumberOfRanks) {
+  const test::TemporaryFolder folder;
+  const Merged few = merge(folder, 250), many = merge(folder, 1000);
+  EXPECT_EQ(few.steps, 20 * 250);
+  EXPECT_EQ(many.steps, 20 * 1000);
+  EXPECT_LT(many.peak_kib, 2 * few.peak_kib + 8192) << "with 250 ranks: " << few.peak_kib << " KiB";
+}
+
+// Hosts' clocks run apart by up to 40 ppm and start 3 s apart; exchanges before and after the training of at least
+// 40 µs tell the offset to half of that, and the drift: every step begins on all ranks at the time that rank 0's clock
+// showed, within the uncertainty that the file gives.
+TEST_F(Ingest, StepsOfManyHostsMeetOnRankZerosClock) {
+  SimulatedTraining training;
+  training.ranks = 12;
+  training.ranks_per_host = 2;
+  std::vector<TrainingShard> made;
+  for (std::int32_t rank = 0; rank < training.ranks; ++rank) made.push_back(training.shard(rank));
+  std::vector<TrainingShard*> all;
+  for (TrainingShard& shard : made) all.push_back(&shard);
+  load(all, ddp(training.ranks));
+  EXPECT_THAT(codes(), IsEmpty());
+  EXPECT_THAT(rows("SELECT clock_uncertainty_ns, count(*) FROM shard GROUP BY 1"), ElementsAre("0|2", "20000|10"));
+  EXPECT_THAT(rows("SELECT count(*) FROM aligned_step a JOIN shard sh ON sh.id = a.shard_id WHERE "
+                   "abs(a.aligned_start_ns - (1000000000000 + 100000000 * a.step)) > sh.clock_uncertainty_ns"),
+              ElementsAre("0"));
+  // Closed form: rank r starts each bucket r µs after rank 0, and all end together. Rank 11's clock is 40 ppm slow,
+  // which takes 0.16 µs off its 4 ms.
+  EXPECT_THAT(rows("SELECT sh.rank, min(c.skew_ns) / 1000, max(c.skew_ns) / 1000 FROM collective c JOIN shard sh ON "
+                   "sh.id = c.shard_id WHERE sh.rank IN (0, 11) GROUP BY 1"),
+              ElementsAre("0|11|11", "11|0|0"));
+}
+
+// What one round over all records in memory gives, ranks in any order; a rank's second shard does not count twice.
+TEST_F(Ingest, RanksThatComeInAnyOrderAreMatched) {
+  TrainingShard a(0, 3), b(1, 3), c(2, 3), again(1, 3);
+  for (TrainingShard* t : {&a, &b, &c}) {
+    t->begin_step(0, 1000);
+    t->pop(9000);
+  }
+  a.collective(1, 0, 64, 1100, 1200, 2000);
+  b.collective(1, 0, 64, 1100, 1500, 2000);
+  again.collective(1, 0, 64, 1100, 1600, 2000);
+  a.collective(2, 1, 64, 2100, 2200, 3000);
+  b.collective(2, 1, 64, 2100, 2200, 3000);
+  c.collective(2, 1, 64, 2100, 2250, 3000);
+  load({&c, &again, &b, &a}, ddp(3));
+  EXPECT_THAT(rows("SELECT sh.rank, c.sequence, c.transfer_ns, c.skew_ns FROM collective c JOIN shard sh ON sh.id = "
+                   "c.shard_id ORDER BY c.sequence, sh.rank, sh.id"),
+              ElementsAre("0|1|-|-", "1|1|-|-", "1|1|-|-", "0|2|750|50", "1|2|750|50", "2|2|750|0"));
+  EXPECT_THAT(rows("SELECT sh.rank, st.skew_ns FROM step st JOIN shard sh ON sh.id = st.shard_id ORDER BY 1"),
+              ElementsAre("0|50", "1|50", "2|0"));
+  EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'collective_unmatched'"),
+              ElementsAre(::testing::HasSubstr("missing rank 2")));
+}
+
+}  // namespace
+}  // namespace ddpprof::ingest
