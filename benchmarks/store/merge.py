@@ -4,7 +4,7 @@
     merge.py [--build build/dev] [--ranks 64,250,1000] [--steps 20,400] [--folder FOLDER]
 
 Shards are made first, by tests/analysis/ingest/simulated_ranks.hpp: 10 buckets, 20 gradients and 4 phases a step, hosts of
-8 ranks whose clocks differ. Needs about 9 GB of disk for 1,000 ranks of 400 steps. Prints a table in Markdown.
+8 ranks whose clocks differ. Needs about 1.5 GB of disk for 1,000 ranks of 400 steps. Prints a table in Markdown.
 """
 import argparse
 import shutil
