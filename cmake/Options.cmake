@@ -1,4 +1,5 @@
 option(DDPPROF_TESTS "Build the tests" ON)
+option(DDPPROF_TESTS_OF_THREADS "Of the tests only those of code that has threads (target tests_of_threads)" OFF)
 option(DDPPROF_BENCHMARKS "Build the benchmarks" ON)
 option(DDPPROF_WORKER "Build the training worker (needs LibTorch)" ON)
 option(DDPPROF_GUI "Build the desktop program (needs Qt 6 and QCustomPlot)" ON)

@@ -19,13 +19,24 @@ function(ddpprof_executable name)
   ddpprof_target_defaults(${name})
 endfunction()
 
-# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s]): a GoogleTest program, one ctest entry a test.
+# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [THREADS]): a GoogleTest program, one ctest entry a
+# test. THREADS: what it tests has threads of its own, so that the thread sanitizer looks at it, too.
 function(ddpprof_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   ddpprof_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main GTest::gmock)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(DDPPROF_TESTS_OF_THREADS)
+    if(NOT arg_THREADS)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+      return()
+    endif()
+    if(NOT TARGET tests_of_threads)
+      add_custom_target(tests_of_threads)
+    endif()
+    add_dependencies(tests_of_threads ${name})
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")

@@ -90,7 +90,9 @@ install_python_packages() {
   touch "$environment/complete"
 }
 
-# build_ddpprof PRESET [CMAKE OPTION]…: configures when needed and builds.
+# build_ddpprof PRESET [CMAKE OPTION]…: configures when needed and builds; fixed_addresses: what starts the build, which
+# runs test programs to list their tests.
+fixed_addresses=()
 build_ddpprof() {
   local preset=$1
   shift
@@ -98,7 +100,7 @@ build_ddpprof() {
     cd "$DDPPROF_ROOT"
     mkdir -p build
     say "configuring and building (preset $preset; log: build/$preset.log)"
-    { cmake --preset "$preset" "$@" && cmake --build --preset "$preset"; } >"build/$preset.log" 2>&1 || {
+    { cmake --preset "$preset" "$@" && "${fixed_addresses[@]}" cmake --build --preset "$preset"; } >"build/$preset.log" 2>&1 || {
       tail -n 60 "build/$preset.log" >&2
       die "the build failed (whole log: build/$preset.log)"
     }
