@@ -26,6 +26,7 @@ constexpr Names open_mpi_names = {Starter::mpirun, "OMPI_COMM_WORLD_RANK", "OMPI
                                   "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
 // MPICH, Intel MPI and what is built on them.
 constexpr Names mpich_names = {Starter::mpirun, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+constexpr Names pod_names = {Starter::kubernetes, "RANK", "WORLD_SIZE", "", ""};
 constexpr Names slurm_names = {Starter::srun, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", ""};
 
 class Reader {
@@ -33,15 +34,22 @@ class Reader {
   explicit Reader(const Variables& variables) : variables_(variables) {}
 
   Start read() {
-    if (any({"RANK", "WORLD_SIZE", "LOCAL_RANK"})) return by_torchruns_names();
+    Start start = by_first_names();
+    if (const auto given = text(run_id_variable)) start.run_id = *given;
+    return start;
+  }
+
+ private:
+  Start by_first_names() const {
+    if (any({"RANK", "WORLD_SIZE", "LOCAL_RANK"})) return in_pod() ? by_pod() : by_torchruns_names();
     if (set(open_mpi_names.rank)) return by_mpi(open_mpi_names);
     if (set(slurm_names.rank)) return by_slurm();  // before PMI's, which srun may set, too
     if (set(mpich_names.rank)) return by_mpi(mpich_names);
+    refuse_elastic_pod();
     if (any({"MASTER_ADDR", "MASTER_PORT"})) return by_torchruns_names();  // which says what is missing
     return {};
   }
 
- private:
   std::optional<std::string> text(const std::string& name) const {
     if (name.empty()) return std::nullopt;
     std::optional<std::string> value = variables_(name);
@@ -84,8 +92,9 @@ class Reader {
     if (start.rank >= start.world_size)
       throw StartError(fmt::format("environment variable {}={}: expected less than {}={}, since ranks count from 0",
                                    names.rank, start.rank, size, start.world_size));
-    start.local_rank = start.world_size == 1 ? number(names.local_rank, 0, most_ranks).value_or(0)
-                                             : need(names.local_rank, 0, most_ranks);
+    const bool alone_here = start.world_size == 1 || names.starter == Starter::kubernetes;
+    start.local_rank =
+        alone_here ? number(names.local_rank, 0, most_ranks).value_or(0) : need(names.local_rank, 0, most_ranks);
     start.local_world_size = number(names.local_size, 1, most_ranks).value_or(0);
     if (start.local_world_size > 0 && start.local_rank >= start.local_world_size)
       throw StartError(fmt::format("environment variable {}={}: expected less than {}={}", names.local_rank,
@@ -98,16 +107,48 @@ class Reader {
     if (const auto port = number("MASTER_PORT", 1, 65535)) start.master_port = static_cast<std::uint16_t>(*port);
   }
 
+  // The training operator speaks to torchrun (PET_*), and to one process a pod: RANK and WORLD_SIZE, no LOCAL_RANK.
+  // Without either sign LOCAL_RANK was forgotten: two ranks of one host would take the same GPU.
+  bool in_pod() const {
+    return !set("LOCAL_RANK") && set("RANK") && set("WORLD_SIZE") &&
+           any({"KUBERNETES_SERVICE_HOST", "PET_NODE_RANK", "PET_NNODES", "PET_MASTER_ADDR"});
+  }
+
+  Start by_pod() const {
+    const auto in_a_pod = text("PET_NPROC_PER_NODE");
+    if (in_a_pod && *in_a_pod != "1" && *in_a_pod != "auto")
+      throw StartError(
+          fmt::format("environment variable PET_NPROC_PER_NODE={} asks for that many ranks in this pod, but LOCAL_RANK "
+                      "is not set, so this process was started by itself: expected torchrun to start them, as in "
+                      "torchrun --no-python ddpprof worker SCENARIO.yaml --out DIR",
+                      *in_a_pod));
+    check_five(false);
+    Start start = place(pod_names);
+    start.local_world_size = 1;
+    read_master(start);
+    return start;
+  }
+
+  // An elastic job's pods know where to meet and not which rank they are. Each would train alone, without a word.
+  void refuse_elastic_pod() const {
+    for (const char* name : {"PET_RDZV_ENDPOINT", "PET_NNODES"})
+      if (set(name))
+        throw StartError(
+            fmt::format("environment variable {} is set, but RANK and WORLD_SIZE are not: expected torchrun to start "
+                        "the ranks of this pod, as in torchrun --no-python ddpprof worker SCENARIO.yaml --out DIR",
+                        name));
+  }
+
   // One rank alone needs no place to meet; several need all five.
-  void check_five() const {
+  void check_five(bool needs_local_rank) const {
     const bool alone = text("WORLD_SIZE") == "1";
     std::vector<std::string> missing, present;
-    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"}) {
-      const bool wanted = !alone || std::string(name) == "RANK";
+    for (const std::string name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"}) {
+      const bool wanted = alone ? name == "RANK" : name != "LOCAL_RANK" || needs_local_rank;
       if (set(name)) {
-        present.emplace_back(name);
+        present.push_back(name);
       } else if (wanted) {
-        missing.emplace_back(name);
+        missing.push_back(name);
       }
     }
     if (missing.empty()) return;
@@ -119,7 +160,7 @@ class Reader {
   }
 
   Start by_torchruns_names() const {
-    check_five();
+    check_five(true);
     Start start = place(torchrun_names);
     const auto run_id = text("TORCHELASTIC_RUN_ID");
     start.starter = run_id ? Starter::torchrun : Starter::hand;
@@ -132,6 +173,7 @@ class Reader {
 
   Start by_mpi(const Names& names) const {
     Start start = place(names);
+    start.run_id = text("PMIX_NAMESPACE").value_or("");
     read_master(start);
     if (start.world_size == 1) return start;
     if (!set("MASTER_ADDR")) {
@@ -152,6 +194,15 @@ class Reader {
           "environment variable SLURM_NTASKS is not set, but SLURM_PROCID is: expected both, as srun sets them; start "
           "the ranks with srun, or unset SLURM_PROCID for one process without DDP");
     Start start = place(slurm_names);
+    // srun sets the step's variables; a batch script runs once, as task 0 of tasks that nobody has started.
+    if (start.world_size > 1 && !any({"SLURM_STEP_ID", "SLURM_STEPID", "SLURM_STEP_NUM_TASKS"}))
+      throw StartError(fmt::format(
+          "environment variable SLURM_NTASKS={}, but neither SLURM_STEP_ID nor SLURM_STEP_NUM_TASKS is set: "
+          "this is the batch script's own process, and no other rank was started; expected srun before "
+          "ddpprof worker in the batch script",
+          start.world_size));
+    if (const auto job = text("SLURM_JOB_ID"))
+      start.run_id = fmt::format("{}.{}", *job, text("SLURM_STEP_ID").value_or("0"));
     read_master(start);
     if (start.world_size == 1) return start;
     if (!set("MASTER_ADDR")) slurm_address(start);
@@ -185,6 +236,11 @@ class Reader {
   const Variables& variables_;
 };
 
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 }  // namespace
 
 const char* to_string(Starter starter) {
@@ -199,18 +255,23 @@ const char* to_string(Starter starter) {
       return "srun";
     case Starter::mpirun:
       return "mpirun";
+    case Starter::kubernetes:
+      return "kubernetes";
   }
   return "unknown";
 }
 
 Start read_start(const Variables& variables) { return Reader(variables).read(); }
 
-Start read_start() {
-  return read_start([](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  });
+Start read_start() { return read_start(variable); }
+
+std::string torchrun_agent(const Variables& variables) {
+  const std::string error_file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
+  const std::size_t attempt = error_file.rfind("/attempt_");  // made anew at every restart, in the agent's own folder
+  return attempt == std::string::npos ? "" : error_file.substr(0, attempt);
 }
+
+std::string torchrun_agent() { return torchrun_agent(variable); }
 
 std::string first_host(const std::string& node_list) {
   std::string host;

@@ -75,6 +75,27 @@ TEST(Start, TorchrunIsKnownByItsRun) {
   EXPECT_TRUE(start.store_elsewhere);
 }
 
+TEST(Start, TorchrunsAgentIsKnownByItsLogs) {
+  const auto agent_of = [](const std::string& error_file) {
+    return torchrun_agent([&](const std::string& name) -> std::optional<std::string> {
+      return name == "TORCHELASTIC_ERROR_FILE" ? std::optional(error_file) : std::nullopt;
+    });
+  };
+  EXPECT_EQ(agent_of("/tmp/torchelastic_ab/job7_cd/attempt_0/1/error.json"), "/tmp/torchelastic_ab/job7_cd");
+  EXPECT_EQ(agent_of("/tmp/torchelastic_ab/job7_cd/attempt_1/0/error.json"), "/tmp/torchelastic_ab/job7_cd");
+  EXPECT_EQ(agent_of("/dev/null"), "");
+  EXPECT_EQ(agent_of(""), "");
+}
+
+TEST(Start, TheNameThatIsGivenOutweighsTheStarters) {
+  EXPECT_EQ(start_of(five).run_id, "");
+  EXPECT_EQ(start_of(with(five, "DDPPROF_RUN_ID", "night-3")).run_id, "night-3");
+  Set torchrun = with(five, "TORCHELASTIC_RUN_ID", "none");
+  torchrun["DDPPROF_RUN_ID"] = "night-3";
+  EXPECT_EQ(start_of(torchrun).run_id, "night-3");
+  EXPECT_EQ(start_of(torchrun).starter, Starter::torchrun);
+}
+
 TEST(Start, OneRankAloneNeedsNoPlaceToMeet) {
   const Start start = start_of({{"RANK", "0"}, {"WORLD_SIZE", "1"}});
   EXPECT_EQ(start.starter, Starter::hand);
@@ -135,6 +156,7 @@ TEST(Slurm, IsMappedToTorchrunsNames) {
   EXPECT_EQ(start.master_address, "gpu03");
   EXPECT_EQ(start.master_source, "first host of SLURM_STEP_NODELIST");
   EXPECT_EQ(start.master_port, 20000 + 4711 + 2);
+  EXPECT_EQ(start.run_id, "4711.2");
   EXPECT_EQ(describe(start), "rank 3 of 4, started by srun");
 }
 
@@ -155,7 +177,7 @@ TEST(Slurm, MasterAddrAndPortWin) {
 }
 
 TEST(Slurm, TheLaunchingHostIsTheLastResort) {
-  Set bare = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "0"}};
+  Set bare = {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_LOCALID", "0"}};
   EXPECT_THAT(error_of(bare), HasSubstr("MASTER_ADDR is not set, and neither SLURM_STEP_NODELIST"));
   bare["SLURM_LAUNCH_NODE_IPADDR"] = "10.0.0.1";
   EXPECT_EQ(start_of(bare).master_address, "10.0.0.1");
@@ -169,6 +191,13 @@ TEST(Slurm, AStepSmallerThanItsJob) {
 
 TEST(Slurm, ABatchScriptWithoutSrun) {
   EXPECT_THAT(error_of({{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}}), HasSubstr("start the ranks with srun"));
+  // As the batch step of Slurm 22.05 sets them for a job of two tasks: it is task 0 itself, and there is no task 1.
+  Set batch = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"},   {"SLURM_LOCALID", "0"},
+               {"SLURM_JOB_ID", "4"}, {"SLURM_NODELIST", "a"}, {"SLURM_JOB_NODELIST", "a"}};
+  EXPECT_THAT(error_of(batch), HasSubstr("SLURM_NTASKS=2, but neither SLURM_STEP_ID nor SLURM_STEP_NUM_TASKS is set"));
+  EXPECT_THAT(error_of(batch), HasSubstr("expected srun before ddpprof worker in the batch script"));
+  EXPECT_EQ(start_of(with(batch, "SLURM_NTASKS", "1")).world_size, 1);
+  EXPECT_EQ(start_of(with(batch, "SLURM_STEP_ID", "0")).world_size, 2);
 }
 
 TEST(Slurm, NodeListsInBrackets) {
@@ -196,6 +225,7 @@ TEST(OpenMpi, OnOneHostMeetsThere) {
   EXPECT_EQ(start.local_world_size, 2);
   EXPECT_EQ(start.master_address, "127.0.0.1");
   EXPECT_EQ(start.master_port, 29500);
+  EXPECT_EQ(start_of(with(open_mpi, "PMIX_NAMESPACE", "789446657")).run_id, "789446657");
 }
 
 TEST(OpenMpi, OnSeveralHostsNeedsAnAddress) {
@@ -220,6 +250,53 @@ TEST(Mpich, UnderSrunSlurmsOwnNamesHold) {
   Set all = slurm;
   all.insert(mpich.begin(), mpich.end());
   EXPECT_EQ(start_of(all).starter, Starter::srun);
+}
+
+// As the training operator sets them in the second pod of a PyTorchJob of four.
+const Set pod = {{"MASTER_ADDR", "job-master-0"},
+                 {"MASTER_PORT", "23456"},
+                 {"PET_MASTER_ADDR", "job-master-0"},
+                 {"PET_MASTER_PORT", "23456"},
+                 {"WORLD_SIZE", "4"},
+                 {"RANK", "1"},
+                 {"PET_NODE_RANK", "1"},
+                 {"PET_NPROC_PER_NODE", "auto"},
+                 {"PET_NNODES", "4"}};
+
+TEST(Pod, WithoutALocalRankIsOneRank) {
+  const Start start = start_of(pod);
+  EXPECT_EQ(start.starter, Starter::kubernetes);
+  EXPECT_EQ(start.rank, 1);
+  EXPECT_EQ(start.world_size, 4);
+  EXPECT_EQ(start.local_rank, 0);
+  EXPECT_EQ(start.local_world_size, 1);
+  EXPECT_EQ(start.master_address, "job-master-0");
+  EXPECT_EQ(start.master_port, 23456);
+  EXPECT_EQ(describe(start), "rank 1 of 4, started by kubernetes");
+  // Any pod knows where its cluster is; the five by hand without LOCAL_RANK are a mistake elsewhere.
+  const Set bare = without(five, "LOCAL_RANK");
+  EXPECT_THAT(error_of(bare), HasSubstr("LOCAL_RANK is not set"));
+  EXPECT_EQ(start_of(with(bare, "KUBERNETES_SERVICE_HOST", "10.96.0.1")).starter, Starter::kubernetes);
+}
+
+TEST(Pod, WhatIsMissingIsNamed) {
+  EXPECT_THAT(error_of(without(pod, "MASTER_PORT")),
+              HasSubstr("environment variable MASTER_PORT is not set, but RANK"));
+  EXPECT_THAT(error_of(with(pod, "RANK", "4")), HasSubstr("RANK=4: expected less than WORLD_SIZE=4"));
+}
+
+TEST(Pod, OfSeveralRanksNeedsTorchrun) {
+  const Set several = with(with(pod, "PET_NPROC_PER_NODE", "2"), "WORLD_SIZE", "8");
+  EXPECT_THAT(error_of(several), HasSubstr("PET_NPROC_PER_NODE=2 asks for that many ranks in this pod"));
+  EXPECT_THAT(error_of(several), HasSubstr("torchrun --no-python ddpprof worker"));
+  EXPECT_EQ(start_of(with(several, "LOCAL_RANK", "0")).world_size, 8);  // that torchrun started
+}
+
+TEST(Pod, OfAnElasticJobNeedsTorchrun) {
+  const Set elastic = {
+      {"PET_RDZV_BACKEND", "c10d"}, {"PET_RDZV_ENDPOINT", "job-worker-0:23456"}, {"PET_NNODES", "1:4"}};
+  EXPECT_THAT(error_of(elastic), HasSubstr("PET_RDZV_ENDPOINT is set, but RANK and WORLD_SIZE are not"));
+  EXPECT_THAT(error_of(without(elastic, "PET_RDZV_ENDPOINT")), HasSubstr("PET_NNODES is set"));
 }
 
 TEST(Order, TorchrunsNamesThenOpenMpisThenSlurms) {
