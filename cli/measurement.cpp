@@ -108,6 +108,8 @@ store::MeasurementRow measurement_row(const MeasurementJob& job) {
   options["optimizer"] = to_string(workload.optimizer.kind);
   options["learning_rate"] = job.scenario.learning_rate.base;
   options["seed"] = workload.seed;
+  if (!job.started_by.empty()) options["started_by"] = job.started_by;
+  if (!job.job.empty()) options["job"] = job.job;
   row.options = options.dump();
   return row;
 }

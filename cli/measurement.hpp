@@ -27,6 +27,7 @@ struct MeasurementJob {
   std::int64_t cores = 1;
   std::string device, backend;
   std::optional<std::int64_t> scenario_id;
+  std::string started_by, job;   // of ranks that somebody else started: torchrun, srun, …, and what the run is called
   std::filesystem::path folder;  // logs, results and shards of this measurement; made when missing
   Installation installation;
 };

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
@@ -87,6 +91,35 @@ RankFiles files_in(const fs::path& folder, int rank) {
   return files;
 }
 
+bool runs(const std::string& host, std::int64_t pid) {
+  return host == host::host_name() && pid != getpid() && launcher::program_of(pid).starts_with("ddpprof");
+}
+
+// Whether torchrun's agent on this host has started ranks here before, which have ended: this one is then started anew.
+// Its own count does not say so: an agent counts what failed at itself, not what it starts anew for the others' sake.
+bool started_anew(const fs::path& folder, const std::string& agent) {
+  if (agent.empty()) return false;
+  for (const int attempt : attempts_in(folder)) {
+    for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
+      std::ifstream file(rank_files(folder, attempt, rank).start);
+      const nlohmann::json start = nlohmann::json::parse(file, nullptr, false);
+      const auto is = [&](const char* key, const std::string& value) {
+        return start.contains(key) && start[key] == value;
+      };
+      if (!start.is_object() || !is("agent", agent) || !is("host", host::host_name())) continue;
+      const bool known = start.contains("pid") && start["pid"].is_number_integer();
+      if (known && !runs(host::host_name(), start["pid"].get<std::int64_t>())) return true;
+    }
+  }
+  return false;
+}
+
+int free_attempt(const fs::path& folder, const launcher::Start& start) {
+  int attempt = start.attempt;
+  while (fs::exists(rank_files(folder, attempt, start.rank).start)) ++attempt;
+  return attempt;
+}
+
 struct Owner {
   std::string text;    // "process 71 on gpu03"
   bool alive = false;  // a process of this host, and it is one of ours
@@ -101,7 +134,7 @@ Owner owner_of(const RankFiles& files, const launcher::Start& own) {
   const std::string host = start.value("host", "?");
   const auto pid = start.value("pid", std::int64_t{0});
   owner.text = fmt::format("process {} on {}", pid, host);
-  owner.alive = host == host::host_name() && pid != getpid() && launcher::program_of(pid).starts_with("ddpprof");
+  owner.alive = runs(host, pid);
   owner.meets = own.world_size > 1 && start.value("world_size", 0) == own.world_size &&
                 start.value("meeting", "") == meeting_place(own);
   return owner;
@@ -142,7 +175,8 @@ void check_start(const nlohmann::json& start, const fs::path& path, int rank) {
     if (!start.contains(key) || !start[key].is_number_integer()) refuse(fmt::format("'{}' is no whole number", key));
   for (const char* key : {"host", "strategy", "trained_with", "scenario_source", "scenario_file"})
     if (!start.contains(key) || !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
-  if (start.contains("mode") && !start["mode"].is_string()) refuse("'mode' is no text");
+  for (const char* key : {"mode", "started_by", "job"})
+    if (start.contains(key) && !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
   const auto world_size = start["world_size"].get<std::int64_t>(), workers = start["workers"].get<std::int64_t>();
   if (world_size < 1 || world_size > most_ranks || workers < 1 || workers > most_ranks)
     refuse(fmt::format("expected a world_size and workers from 1 to {}", most_ranks));
@@ -166,6 +200,40 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
   return record;
 }
 
+RankFiles made(const RankFiles& files) {
+  std::error_code error;
+  fs::create_directories(files.trace, error);
+  if (error) throw Failure(ExitCode::failed, "cannot make the folder " + files.trace.string() + ": " + error.message());
+  return files;
+}
+
+// What the folder holds of the run that was started last. Agents of torchrun count their attempts each for itself: the
+// ranks of one run may be of different attempts, and ranks of one attempt of different runs. `older`: attempts of which
+// nothing is taken.
+std::vector<RankRecord> last_run(std::vector<RankRecord>& found, int& older) {
+  const auto age = [](const RankRecord& record) {
+    return std::pair(record.start.value("started_utc_ns", std::int64_t{0}), record.attempt);
+  };
+  const auto last = std::ranges::max_element(found, {}, age);
+  std::set<int> attempts, taken;
+  std::map<int, std::int64_t> met;  // rank: when it started
+  for (const RankRecord& record : found) {
+    attempts.insert(record.attempt);
+    if (!last->run.empty() && record.run == last->run) met[record.rank] = age(record).first;
+  }
+  const auto belongs = [&](const RankRecord& record) {
+    if (last->run.empty()) return record.attempt == last->attempt;
+    if (!record.run.empty()) return record.run == last->run;
+    const auto place = met.find(record.rank);  // a rank that never met the others, unless it was started anew
+    return record.attempt == last->attempt && (place == met.end() || place->second < age(record).first);
+  };
+  std::vector<RankRecord> records;
+  std::ranges::copy_if(found, std::back_inserter(records), belongs);
+  for (const RankRecord& record : records) taken.insert(record.attempt);
+  older = static_cast<int>(attempts.size() - taken.size());
+  return records;
+}
+
 }  // namespace
 
 std::string meeting_place(const launcher::Start& start) {
@@ -176,13 +244,15 @@ RankFiles rank_files(const fs::path& folder, int attempt, int rank) {
   return files_in(folder / fmt::format("attempt-{}", attempt), rank);
 }
 
-RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start, bool overwrite) {
+RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start, const std::string& agent,
+                           bool overwrite) {
   make_folder(folder);
   RankFiles files = rank_files(folder, start.attempt, start.rank);
   for (const int attempt : attempts_in(folder)) {
     if (attempt < start.attempt) continue;  // torchrun started this one anew: what it is to follow stays
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
       if (rank != start.rank && rank < start.world_size) continue;  // that rank sees to its own
+      if (started_anew(folder, agent)) return made(rank_files(folder, free_attempt(folder, start), start.rank));
       const Owner owner = owner_of(rank_files(folder, attempt, rank), start);
       if (owner.alive && owner.meets && rank == start.rank && attempt == start.attempt) {
         files = files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);
@@ -198,10 +268,7 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
       remove_rank(folder, attempt, rank);
     }
   }
-  std::error_code error;
-  fs::create_directories(files.trace, error);
-  if (error) throw Failure(ExitCode::failed, "cannot make the folder " + files.trace.string() + ": " + error.message());
-  return files;
+  return made(files);
 }
 
 std::string RankRecord::place() const {
@@ -218,17 +285,11 @@ std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
   if (!fs::is_directory(folder))
     throw Failure(ExitCode::usage, folder.string() + (fs::exists(folder) ? " is no folder" : ": no such folder"),
                   "a folder that ddpprof worker wrote with --out", "see docs/starting.md");
-  const std::vector<int> attempts = attempts_in(folder);
-  std::vector<RankRecord> records;
-  older = 0;
-  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
-    const std::vector<int> ranks = ranks_in(folder / fmt::format("attempt-{}", *attempt));
-    if (records.empty()) {
-      for (const int rank : ranks) records.push_back(read_record(folder, *attempt, rank));
-    } else if (!ranks.empty()) {
-      ++older;
-    }
-  }
+  std::vector<RankRecord> found;
+  for (const int attempt : attempts_in(folder))
+    for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt)))
+      found.push_back(read_record(folder, attempt, rank));
+  std::vector<RankRecord> records = last_run(found, older);
   if (records.empty())
     throw Failure(ExitCode::usage, folder.string() + " holds no rank's results",
                   "a folder that ddpprof worker wrote with --out", "see docs/starting.md");

@@ -1,7 +1,7 @@
 // The folder that ranks started by somebody else leave their results in: each writes its own files, nobody else's.
 //
 //   DIR/made-by-ddpprof-worker        marks the folder as ours
-//   DIR/attempt-<k>/rank-<r>.json     what the rank was started as; k: torchrun's restarts, 0 without
+//   DIR/attempt-<k>/rank-<r>.json     what the rank was started as; k: how often torchrun has started it anew, else 0
 //   DIR/attempt-<k>/scenario-<r>.yaml what it trains, every default filled in
 //   DIR/attempt-<k>/run-<r>.json      the run's name, once every rank had come
 //   DIR/attempt-<k>/result-<r>.json   what it found; missing when it did not get to its end
@@ -29,10 +29,12 @@ std::string meeting_place(const launcher::Start& start);  // where its ranks fin
 RankFiles rank_files(const std::filesystem::path& folder, int attempt, int rank);
 
 // Makes the folder and this rank's place in it. What an earlier run left of this rank, or of ranks that this run does
-// not have, is refused, or removed with `overwrite`. Where a process of this host is that very rank of the same meeting
-// now, its files stay and this one gets a place beside them: the roll-call tells both. Throws Failure: usage when the
-// folder is not ours or holds an earlier run, failed when the file system refuses.
-RankFiles claim_rank_files(const std::filesystem::path& folder, const launcher::Start& start, bool overwrite);
+// not have, is refused, or removed with `overwrite`, but what `agent` (launcher::torchrun_agent) has started before
+// stays: this rank gets an attempt of its own. Where a process of this host is that very rank of the same meeting now,
+// its files stay and this one gets a place beside them: the roll-call tells both. Throws Failure: usage when the folder
+// is not ours or holds an earlier run, failed when the file system refuses.
+RankFiles claim_rank_files(const std::filesystem::path& folder, const launcher::Start& start, const std::string& agent,
+                           bool overwrite);
 
 // One rank as its files tell.
 struct RankRecord {
@@ -52,8 +54,8 @@ struct RankRecord {
 // Whether `ddpprof worker` made the folder.
 bool is_rank_folder(const std::filesystem::path& folder);
 
-// Every rank of the folder's last attempt, by rank; `older` counts the attempts left out. Throws Failure: usage when
-// it is no such folder, data when a file in it cannot be read.
+// Every rank of the run in the folder that was started last; `older` counts the attempts left out. Throws Failure:
+// usage when it is no such folder, data when a file in it cannot be read.
 std::vector<RankRecord> read_rank_records(const std::filesystem::path& folder, int& older);
 
 }  // namespace ddpprof::cli

@@ -209,6 +209,8 @@ MeasurementJob job_of(const RankRun& run, const Scenario& common) {
   job.configuration.strategy = strategy_of(run);
   job.configuration.workers = run.workers();
   job.mode = run.bench_comm() ? WorkerMode::bench_comm : WorkerMode::train;
+  job.started_by = run.ranks.front().start.value("started_by", "");
+  job.job = run.ranks.front().start.value("job", "");
   job.device = "cpu";
   job.backend = "gloo";
   for (const RankRecord& rank : run.ranks) {

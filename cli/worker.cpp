@@ -81,7 +81,7 @@ class Worker : public Subcommand {
     const std::int64_t workers = dp ? replicas() : start.world_size;
     const scenario::ReadResult read = read_for(context, workers);
     const Installation installation = find_installation();
-    const RankFiles files = claim_rank_files(out_, start, overwrite_);
+    const RankFiles files = claim_rank_files(out_, start, launcher::torchrun_agent(), overwrite_);
     write_whole(files.scenario, scenario::to_yaml(read.scenario));
     write_whole(files.start, described(start, workers, read.source).dump() + "\n");
     if (!context.quiet) say_what(context, start, read.scenario);
@@ -133,6 +133,8 @@ class Worker : public Subcommand {
             {"trained_with", start.starter == Starter::nobody && strategy_ == "ddp" ? "none" : strategy_},
             {"started_by", launcher::to_string(start.starter)},
             {"attempt", start.attempt},
+            {"agent", launcher::torchrun_agent()},
+            {"job", start.run_id},
             {"meeting", meeting_place(start)},
             {"host", host::host_name()},
             {"pid", getpid()},
@@ -186,6 +188,8 @@ class Worker : public Subcommand {
                                                       {"LOCAL_RANK", std::to_string(start.local_rank)},
                                                       {"MASTER_ADDR", start.master_address}};
     if (start.local_world_size > 0) environment["LOCAL_WORLD_SIZE"] = std::to_string(start.local_world_size);
+    // The names above make the worker think that it was started by hand; its job's name would be lost.
+    if (!start.run_id.empty()) environment[launcher::run_id_variable] = start.run_id;
     if (start.master_port > 0) environment["MASTER_PORT"] = std::to_string(start.master_port);
     // Absolute: a rank may be started in a folder of its own, and the tracer opens its shard when it likes.
     // A sweep's figures are the worker's own: thousands of ranges would add nothing.

@@ -43,8 +43,10 @@ constexpr std::array measurement_columns = {
            "compute threads of all local ranks / cores; above 1 ranks share cores"},
     Column{"nodes", "INTEGER NOT NULL", "hosts", "distinct hosts"},
     Column{"versions", "TEXT NOT NULL", "", "JSON: ddpprof, torch, cuda, nccl, compiler"},
-    Column{"options", "TEXT NOT NULL", "",
-           "JSON: bucket caps, gradient_as_bucket_view, optimizer, learning rate, seed"},
+    Column{
+        "options", "TEXT NOT NULL", "",
+        "JSON: bucket caps, gradient_as_bucket_view, optimizer, learning rate, seed; started_by and job of ranks that "
+        "somebody else started"},
     Column{"started_utc_ns", "INTEGER NOT NULL", "ns", "since 1970, CLOCK_REALTIME"},
     Column{"wall_ns", "INTEGER NOT NULL", "ns", "launch to last exit"},
     Column{"status", "TEXT NOT NULL", "", "ok, failed or partial"},
