@@ -26,7 +26,8 @@ predict: {workers: [8]}
 SLOW_DAY_S = 90
 LONG_S = 300  # a --rendezvous-timeout that a test must not come near
 
-STARTERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_", "OMPI_", "TORCHELASTIC_")
+STARTERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_", "OMPI_", "PMI",
+            "TORCHELASTIC_", "PET_", "KUBERNETES_SERVICE_", "DDPPROF_RUN_ID")
 
 
 def clean_environment():
