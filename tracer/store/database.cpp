@@ -11,6 +11,9 @@
 #include <fstream>
 #include <system_error>
 
+#include "tracer/store/seal.hpp"
+#include "tracer/store/sealed_files.hpp"
+
 namespace ddpprof::store {
 namespace {
 
@@ -22,6 +25,7 @@ struct FileHeader {
   bool empty = false;
   bool sqlite = false;
   bool ours = false;
+  std::size_t reserved_bytes = 0;    // of each page
   std::uint64_t expected_bytes = 0;  // 0: the header does not say
   std::uint64_t file_bytes = 0;
 };
@@ -53,6 +57,7 @@ FileHeader read_header(const fs::path& path) {
   header.empty = got == 0;
   header.sqlite = got >= 16 && std::memcmp(bytes.data(), "SQLite format 3", 16) == 0;
   if (header.sqlite && got == bytes.size()) {
+    header.reserved_bytes = bytes[20];
     header.ours = big_endian(&bytes[68]) == static_cast<std::uint32_t>(application_id);
     const std::uint32_t stored = std::uint32_t{bytes[16]} << 8 | bytes[17];
     const std::uint64_t page_bytes = stored == 1 ? 65536 : stored;
@@ -80,6 +85,11 @@ void require_ours(const fs::path& path, const FileHeader& header) {
         fmt::format("{}: an SQLite database, but not ddpprof's (application_id is not 0x{:08x}); another "
                     "tool's trace is read with 'ddpprof import'",
                     file, application_id));
+  if (header.reserved_bytes != 0 && header.reserved_bytes != seal_bytes)
+    throw DatabaseError(ErrorKind::corrupt, path,
+                        fmt::format("{}: the database is damaged (its header reserves {} bytes of each page, expected "
+                                    "{} or none); measure again, or restore a copy",
+                                    file, header.reserved_bytes, seal_bytes));
   // With a journal beside it the file is in the middle of a change and SQLite repairs it first.
   std::error_code error;
   if (header.file_bytes < header.expected_bytes && !fs::exists(journal_of(path), error))
@@ -90,7 +100,8 @@ void require_ours(const fs::path& path, const FileHeader& header) {
 }
 
 std::unique_ptr<SQLite::Database> open_sql(const fs::path& path, int flags, const OpenOptions& options) {
-  auto sql = std::make_unique<SQLite::Database>(path.string(), flags, static_cast<int>(options.busy_timeout.count()));
+  auto sql = std::make_unique<SQLite::Database>(path.string(), flags, static_cast<int>(options.busy_timeout.count()),
+                                                sealed_files());
   sqlite3_extended_result_codes(sql->getHandle(), 1);
   return sql;
 }
@@ -149,6 +160,7 @@ Database Database::create(const fs::path& path, Replace replace, const OpenOptio
         fmt::format("{}: the folder {} does not exist; create it first", path.string(), folder.string()));
   try {
     auto sql = open_sql(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, options);
+    begin_sealed(*sql);
     // One transaction: a kill leaves an empty file or a whole database, never one without our id.
     SQLite::Transaction transaction(*sql, SQLite::TransactionBehavior::IMMEDIATE);
     sql->exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id, schema_version));

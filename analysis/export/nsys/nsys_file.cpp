@@ -8,6 +8,7 @@
 
 #include "analysis/export/nsys/nsys_names.hpp"
 #include "tracer/store/kernel_name.hpp"
+#include "tracer/store/sealed_files.hpp"
 #include "tracer/store/utf8.hpp"
 
 namespace ddpprof::export_ {
@@ -62,7 +63,8 @@ void define(SQLite::Database& sql, const char* name, void (*function)(sqlite3_co
 }  // namespace
 
 NsysFile::NsysFile(const fs::path& path, const fs::path& source) : file_(path) {
-  sql_ = std::make_unique<SQLite::Database>(file_.path().string(), SQLite::OPEN_READWRITE, 5000);
+  sql_ = std::make_unique<SQLite::Database>(file_.path().string(), SQLite::OPEN_READWRITE, 5000,
+                                            store::sealed_files());  // for the source, which is attached
   // Nobody reads the file before it has its name, and what fails is thrown away: no journal, no waiting for the disk.
   sql_->exec(
       "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "

@@ -132,7 +132,8 @@ TEST(MainWindow, ALockedFileIsNamedAndTheWindowAnswersMeanwhile) {
 TEST(MainWindow, AnOlderFileIsBroughtUpToDate) {
   const Folder folder;
   test::write_sound(folder / "old.db");
-  SQLite::Database((folder / "old.db").string(), SQLite::OPEN_READWRITE)
+  store::Database::open_write(folder / "old.db")
+      .sql()
       .exec(
           "DROP VIEW aligned_step; DROP VIEW aligned_collective; ALTER TABLE measurement DROP COLUMN machines;"
           "ALTER TABLE comm_point DROP COLUMN processor_ns; DROP TABLE host_condition; DROP TABLE memory;"
@@ -172,7 +173,8 @@ TEST(OpenedFile, SaysWhenThePathNamesAnotherFile) {
 TEST(OpenedFile, AStoredScenarioThatIsDamagedIsNamedNotThrown) {
   const Folder folder;
   test::write_sound(folder / "run.db");
-  SQLite::Database((folder / "run.db").string(), SQLite::OPEN_READWRITE)
+  store::Database::open_write(folder / "run.db")
+      .sql()
       .exec("INSERT INTO scenario(name, path, source, resolved) VALUES ('odd', 'odd.yaml', '', 'workers: [many')");
   const auto file = open_file(folder / "run.db");
   EXPECT_FALSE(file->scenario);

@@ -1,0 +1,244 @@
+// Seals: what is damaged or edited is refused, what is sound reads alike, and the file stays plain SQLite.
+#include "tracer/store/seal.hpp"
+
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/store/shard_builder.hpp"
+#include "tracer/store/database.hpp"
+#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows.hpp"
+#include "tracer/store/sealed_files.hpp"
+
+namespace ddpprof::store {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+constexpr std::size_t page_bytes = 4096;
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+// Rows that need long texts' extra pages, and indexes.
+void fill(const fs::path& path) {
+  Database database = Database::create(path);
+  {
+    BulkLoad load(database);
+    Inserter<MetaRow> meta(database);
+    for (int i = 0; i < 300; ++i)
+      meta.insert({"key" + std::to_string(i), std::string(static_cast<std::size_t>(20 + 31 * (i % 7)), 'v')});
+    meta.insert({"long", std::string(40'000, 'w')});
+    load.commit();
+  }
+  database.finish_load();
+}
+
+// All rows of all tables, in order.
+std::string contents(Database& database) {
+  std::string all;
+  try {
+    for (const Table& table : tables()) {
+      SQLite::Statement query(database.sql(), "SELECT * FROM \"" + std::string(table.name) + "\"");
+      while (query.executeStep())
+        for (int i = 0; i < query.getColumnCount(); ++i) all += query.getColumn(i).getString() + "|";
+    }
+  } catch (const SQLite::Exception& error) {
+    throw translate(error, database.path());
+  }
+  return all;
+}
+
+std::string contents(const fs::path& path) {
+  Database database = Database::open_read(path);
+  return contents(database);
+}
+
+// What is said of a file that cannot be read whole; "" where it can.
+std::string refusal(const fs::path& path, ErrorKind kind = ErrorKind::corrupt) {
+  try {
+    contents(path);
+  } catch (const DatabaseError& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Seal, EveryBitAndTheNumberCount) {
+  std::mt19937_64 random(7);
+  std::vector<unsigned char> page(512);
+  for (unsigned char& byte : page) byte = static_cast<unsigned char>(random());
+  const std::uint64_t sum = seal_of(page, 3);
+  EXPECT_NE(seal_of(page, 4), sum);
+  for (std::size_t bit = 0; bit < 8 * (page.size() - seal_bytes); ++bit) {
+    page[bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
+    ASSERT_NE(seal_of(page, 3), sum) << bit;
+    page[bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
+  }
+  seal(page, 3);
+  EXPECT_TRUE(is_sealed(page, 3));
+  EXPECT_FALSE(is_sealed(page, 2));
+  page[page.size() - 1] ^= 1;
+  EXPECT_FALSE(is_sealed(page, 3));
+}
+
+TEST(SealedFiles, EveryPageOfANewDatabaseIsSealed) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  const std::string bytes = bytes_of(folder / "a.db");
+  ASSERT_EQ(bytes.size() % page_bytes, 0U);
+  ASSERT_GT(bytes.size(), 30 * page_bytes);
+  for (std::size_t at = 0; at < bytes.size(); at += page_bytes)
+    EXPECT_TRUE(is_sealed({reinterpret_cast<const unsigned char*>(&bytes[at]), page_bytes}, at / page_bytes + 1)) << at;
+}
+
+// At least 200 flips, as the project's goal has it; a flip in a page that nobody reads changes nothing.
+TEST(SealedFiles, AFlippedBitIsFoundOrChangesNothing) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  const std::string sound = bytes_of(folder / "a.db"), expected = contents(folder / "a.db");
+  std::mt19937_64 random(1);
+  int refused = 0;
+  const auto look = [&](std::size_t bit) {
+    std::string bytes = sound;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+    write(folder / "b.db", bytes);
+    try {
+      ASSERT_EQ(contents(folder / "b.db"), expected) << "bit " << bit;
+    } catch (const DatabaseError& error) {
+      ++refused;
+      ASSERT_TRUE(error.kind() == ErrorKind::corrupt || error.kind() == ErrorKind::not_sqlite ||
+                  error.kind() == ErrorKind::foreign)
+          << error.what();
+    }
+  };
+  for (int i = 0; i < 400; ++i) look(random() % (8 * sound.size()));
+  EXPECT_GT(refused, 200) << "most pages are read";
+  refused = 0;
+  for (std::size_t bit = 0; bit < 8 * 100; ++bit) look(bit);  // each of the header's
+  EXPECT_EQ(refused, 8 * 100);
+}
+
+TEST(SealedFiles, ZeroedSwappedAndForeignPagesAreFound) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  const std::string sound = bytes_of(folder / "a.db"), expected = contents(folder / "a.db");
+  const auto page = [&](std::size_t number) { return sound.substr(number * page_bytes, page_bytes); };
+  int zeroed = 0, swapped = 0;
+  for (std::size_t number = 0; number < sound.size() / page_bytes; ++number) {
+    std::string bytes = sound;
+    bytes.replace(number * page_bytes, page_bytes, std::string(page_bytes, '\0'));
+    write(folder / "b.db", bytes);
+    zeroed += !refusal(folder / "b.db", number == 0 ? ErrorKind::not_sqlite : ErrorKind::corrupt).empty();
+    const std::size_t other = number + 1 < sound.size() / page_bytes ? number + 1 : 1;
+    if (number == 0 || page(number) == page(other)) continue;
+    bytes = sound;
+    bytes.replace(number * page_bytes, page_bytes, page(other));
+    write(folder / "b.db", bytes);
+    const bool found = !refusal(folder / "b.db").empty();
+    swapped += found;
+    if (!found) {
+      EXPECT_EQ(contents(folder / "b.db"), expected) << number;
+    }
+  }
+  EXPECT_GT(zeroed, 30);
+  EXPECT_GT(swapped, 30);
+}
+
+TEST(SealedFiles, StaysPlainSqlite) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  SQLite::Database plain((folder / "a.db").string());
+  EXPECT_EQ(plain.execAndGet("PRAGMA integrity_check").getString(), "ok");
+  EXPECT_EQ(plain.execAndGet("SELECT count(*) FROM meta").getInt(), 301);
+  EXPECT_EQ(plain.execAndGet("SELECT length(value) FROM meta WHERE key = 'long'").getInt(), 40'000);
+}
+
+TEST(SealedFiles, RowsThatAnotherProgramEditedAreRefusedUntilAskedFor) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  SQLite::Database((folder / "a.db").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE meta SET value = 'edited' WHERE key = 'key7'");
+  EXPECT_THAT(refusal(folder / "a.db"), testing::AllOf(HasSubstr("edited"), HasSubstr("DDPPROF_SEALS=ignore")));
+  ASSERT_EQ(setenv(seals_variable, "ignore", 1), 0);
+  EXPECT_THAT(contents(folder / "a.db"), HasSubstr("|edited|"));
+  ASSERT_EQ(unsetenv(seals_variable), 0);
+  // Written anew by this program, the file is sealed as it stands.
+  ASSERT_EQ(setenv(seals_variable, "ignore", 1), 0);
+  Database::open_write(folder / "a.db").sql().exec("VACUUM");
+  ASSERT_EQ(unsetenv(seals_variable), 0);
+  EXPECT_THAT(contents(folder / "a.db"), HasSubstr("|edited|"));
+}
+
+// As programs before the seals wrote them.
+TEST(SealedFiles, AFileWithoutSealsIsReadAsItIs) {
+  TemporaryFolder folder;
+  {
+    SQLite::Database plain((folder / "a.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    plain.exec("PRAGMA application_id = " + std::to_string(application_id) +
+               "; PRAGMA user_version = " + std::to_string(schema_version));
+    plain.exec(create_tables_sql());
+    plain.exec("INSERT INTO meta VALUES ('written by', 'an older program')");
+  }
+  EXPECT_EQ(contents(folder / "a.db"), "written by|an older program|");
+  Database::open_write(folder / "a.db").sql().exec("INSERT INTO meta VALUES ('changed by', 'this one')");
+  EXPECT_THAT(contents(folder / "a.db"), HasSubstr("this one"));
+  SQLite::Database((folder / "a.db").string(), SQLite::OPEN_READWRITE).exec("DELETE FROM meta");
+  EXPECT_EQ(contents(folder / "a.db"), "");
+}
+
+TEST(SealedFiles, OurOwnChangesKeepTheSeals) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  {
+    Database database = Database::open_write(folder / "a.db");
+    database.sql().exec("DELETE FROM meta WHERE key LIKE 'key1%'; VACUUM");
+    database.sql().exec("BEGIN; PRAGMA cache_size = 4; UPDATE meta SET value = value || 'x'; ROLLBACK");
+    database.sql().exec("UPDATE meta SET value = value || 'y'");
+  }
+  EXPECT_THAT(contents(folder / "a.db"), HasSubstr("vy|"));
+  Database::open_read(folder / "a.db").check();
+  const std::string bytes = bytes_of(folder / "a.db");
+  for (std::size_t at = 0; at < bytes.size(); at += page_bytes)
+    EXPECT_TRUE(is_sealed({reinterpret_cast<const unsigned char*>(&bytes[at]), page_bytes}, at / page_bytes + 1)) << at;
+}
+
+// The timeline reads mapped pages.
+TEST(SealedFiles, MappedPagesAreCheckedToo) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  std::string bytes = bytes_of(folder / "a.db");
+  const auto mapped = [&] {
+    Database database = Database::open_read(folder / "a.db");
+    database.sql().exec("PRAGMA mmap_size = 1073741824");
+    return contents(database);
+  };
+  EXPECT_EQ(mapped(), contents(folder / "a.db"));
+  const std::size_t at = bytes.find(std::string(100, 'w'));
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = 'W';
+  write(folder / "a.db", bytes);
+  EXPECT_THROW(mapped(), DatabaseError);
+}
+
+}  // namespace
+}  // namespace ddpprof::store
