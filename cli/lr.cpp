@@ -1,4 +1,5 @@
 // ddpprof lr: the learning rate and its warm-up for each worker count, and how long the training takes with it.
+#include <SQLiteCpp/Exception.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -12,6 +13,7 @@
 #include "runner/questions/options.hpp"
 #include "runner/questions/stored_scenario.hpp"
 #include "simulator/learning_rate/linear_rule.hpp"
+#include "tracer/store/error.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -90,6 +92,8 @@ class LearningRateSubcommand final : public Subcommand {
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
+    } catch (const SQLite::Exception& error) {
+      throw failure_of(store::translate(error, file_));
     } catch (const fit::NotSupported& error) {
       throw Failure(ExitCode::data, error.reason(), "", error.advice());
     } catch (const std::invalid_argument& error) {

@@ -1,6 +1,7 @@
 // ddpprof predict: what N workers would do, from the measurements of a trace database.
 #include "analysis/fit/predict.hpp"
 
+#include <SQLiteCpp/Exception.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -16,6 +17,7 @@
 #include "cli/predict_table.hpp"
 #include "runner/questions/options.hpp"
 #include "runner/questions/stored_scenario.hpp"
+#include "tracer/store/error.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -108,6 +110,8 @@ class PredictSubcommand final : public Subcommand {
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
+    } catch (const SQLite::Exception& error) {
+      throw failure_of(store::translate(error, file_));
     } catch (const fit::NotSupported& error) {
       throw Failure(ExitCode::data, error.reason(), "", error.advice());
     } catch (const std::invalid_argument& error) {
