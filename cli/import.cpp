@@ -21,7 +21,6 @@
 #include "cli/import_own.hpp"
 #include "cli/import_traces.hpp"
 #include "cli/output_format.hpp"
-#include "cli/output_path.hpp"
 #include "cli/rank_folder.hpp"
 #include "cli/rank_runs.hpp"
 #include "cli/subcommand.hpp"
@@ -76,9 +75,8 @@ class Import : public Subcommand {
                                 context);
     std::vector<std::string> notes;
     const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);
-    const scenario::Scenario scenario = common_scenario(runs);
-    check_output_path("output.csv", scenario.output.csv, OutputKind::folder, out_);
-    check_output_path("output.chrome", scenario.output.chrome, OutputKind::file, out_);
+    scenario::Scenario scenario = common_scenario(runs);
+    leave_paths_out(scenario, notes);
     for (const std::string& note : notes) context.messages << "ddpprof import: " << note << '\n';
 
     SweepOptions options;
@@ -109,6 +107,20 @@ class Import : public Subcommand {
   }
 
  private:
+  // The folders may come from another host: nothing is written where their scenario says, only to --out.
+  static void leave_paths_out(scenario::Scenario& scenario, std::vector<std::string>& notes) {
+    const auto leave_out = [&](const char* key, std::string& path, const char* format) {
+      if (path.empty()) return;
+      notes.push_back(
+          fmt::format("{}: {} of the ranks' scenario is not written to; ddpprof export FILE.db --format {} "
+                      "--out PATH does it",
+                      key, path, format));
+      path.clear();
+    };
+    leave_out("output.csv", scenario.output.csv, "csv");
+    leave_out("output.chrome", scenario.output.chrome, "chrome");
+  }
+
   bool any_rank_folder() const {
     return std::any_of(folders_.begin(), folders_.end(), [](const std::string& name) { return is_rank_folder(name); });
   }

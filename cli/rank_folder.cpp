@@ -4,14 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
-#include <iterator>
-#include <map>
-#include <set>
 #include <system_error>
 #include <utility>
 
+#include "cli/foreign_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
 #include "runner/launcher/master.hpp"
@@ -20,75 +17,19 @@ namespace ddpprof::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using launcher::attempts_in;
+using launcher::ranks_in;
 
-constexpr std::int64_t most_ranks = 1 << 20;
+constexpr std::uint64_t largest_start_bytes = 16u << 20;       // a thousand times what there is
 constexpr const char* marker_name = "made-by-ddpprof-worker";  // not a database's folder, which --overwrite removes
 
-// The number in "rank-12.json" after `prefix` and before `suffix`; -1 when the name is another one.
-int number_in(const std::string& name, std::string_view prefix, std::string_view suffix) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return -1;
-  int number = -1;
-  const char* begin = name.data() + prefix.size();
-  const char* end = name.data() + name.size() - suffix.size();
-  const auto [stop, error] = std::from_chars(begin, end, number);
-  return error == std::errc() && stop == end && number >= 0 ? number : -1;
-}
-
-std::vector<int> attempts_in(const fs::path& folder) {
-  std::vector<int> attempts;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const int attempt = number_in(entry.path().filename().string(), "attempt-", "");
-    if (attempt >= 0) attempts.push_back(attempt);
-  }
-  std::sort(attempts.begin(), attempts.end());
-  return attempts;
-}
-
-std::vector<int> ranks_in(const fs::path& attempt_folder) {
-  std::vector<int> ranks;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(attempt_folder, error)) {
-    const int rank = number_in(entry.path().filename().string(), "rank-", ".json");
-    if (rank >= 0) ranks.push_back(rank);
-  }
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
-
-std::vector<fs::path> shards_of(const fs::path& trace, int rank) {
-  std::vector<fs::path> shards;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(trace, error)) {
-    if (entry.path().extension() == ".ddps" &&
-        entry.path().filename().string().starts_with(fmt::format("shard-{}-", rank)))
-      shards.push_back(entry.path());
-  }
-  std::sort(shards.begin(), shards.end());
-  return shards;
-}
-
 void remove_rank(const fs::path& folder, int attempt, int rank) {
-  const RankFiles files = rank_files(folder, attempt, rank);
-  std::vector<fs::path> old = shards_of(files.trace, rank);
-  // The start file last: as long as it is there, the rank counts as there.
-  old.insert(old.end(), {files.scenario, files.run, files.result, files.start});
-  for (const fs::path& path : old) {
-    std::error_code error;
-    fs::remove(path, error);
-    if (error) throw Failure(ExitCode::failed, "cannot remove " + path.string() + ": " + error.message());
+  try {
+    launcher::remove_rank_files(rank_files(folder, attempt, rank), rank);
+  } catch (const fs::filesystem_error& error) {
+    throw Failure(ExitCode::failed,
+                  fmt::format("cannot remove {}: {}", error.path1().string(), error.code().message()));
   }
-}
-
-RankFiles files_in(const fs::path& folder, int rank) {
-  RankFiles files;
-  files.folder = folder;
-  files.start = folder / fmt::format("rank-{}.json", rank);
-  files.scenario = folder / fmt::format("scenario-{}.yaml", rank);
-  files.run = folder / fmt::format("run-{}.json", rank);
-  files.result = folder / fmt::format("result-{}.json", rank);
-  files.trace = folder / "trace";
-  return files;
 }
 
 bool runs(const std::string& host, std::int64_t pid) {
@@ -101,8 +42,9 @@ bool started_anew(const fs::path& folder, const std::string& agent) {
   if (agent.empty()) return false;
   for (const int attempt : attempts_in(folder)) {
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
-      std::ifstream file(rank_files(folder, attempt, rank).start);
-      const nlohmann::json start = nlohmann::json::parse(file, nullptr, false);
+      const fs::path path = rank_files(folder, attempt, rank).start;
+      const nlohmann::json start =
+          nlohmann::json::parse(read_foreign_file(path, largest_start_bytes).value_or(""), nullptr, false);
       const auto is = [&](const char* key, const std::string& value) {
         return start.contains(key) && start[key] == value;
       };
@@ -127,16 +69,20 @@ struct Owner {
 };
 
 Owner owner_of(const RankFiles& files, const launcher::Start& own) {
-  std::ifstream file(files.start);
-  const nlohmann::json start = nlohmann::json::parse(file, nullptr, false);
-  if (!start.is_object()) return {"a process that left no word", false};
+  const nlohmann::json start =
+      nlohmann::json::parse(read_foreign_file(files.start, largest_start_bytes).value_or(""), nullptr, false);
+  const auto host_found = start.find("host"), pid_found = start.find("pid");  // the end of what is no object, too
+  if (host_found == start.end() || !host_found->is_string() || pid_found == start.end() || !pid_found->is_number())
+    return {"a process that left no word", false};
   Owner owner;
-  const std::string host = start.value("host", "?");
-  const auto pid = start.value("pid", std::int64_t{0});
+  const auto host = host_found->get<std::string>();
+  const auto pid = pid_found->get<std::int64_t>();
   owner.text = fmt::format("process {} on {}", pid, host);
   owner.alive = runs(host, pid);
-  owner.meets = own.world_size > 1 && start.value("world_size", 0) == own.world_size &&
-                start.value("meeting", "") == meeting_place(own);
+  const auto is = [&](const char* key, const nlohmann::json& expected) {
+    return start.contains(key) && start[key] == expected;
+  };
+  owner.meets = own.world_size > 1 && is("world_size", own.world_size) && is("meeting", meeting_place(own));
   return owner;
 }
 
@@ -157,49 +103,6 @@ void make_folder(const fs::path& folder) {
     throw Failure(ExitCode::failed, "cannot write " + marker.string(), "", "may this user write there?");
 }
 
-nlohmann::json read_json(const fs::path& path) {
-  std::ifstream file(path);
-  const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, false);
-  if (!parsed.is_object())
-    throw Failure(ExitCode::data, path.string() + " cannot be read", "what ddpprof worker wrote",
-                  "start that rank again");
-  return parsed;
-}
-
-// Files of other hosts: nothing in them is taken for granted. Throws Failure (data).
-void check_start(const nlohmann::json& start, const fs::path& path, int rank) {
-  const auto refuse = [&](const std::string& what) {
-    throw Failure(ExitCode::data, path.string() + ": " + what, "what ddpprof worker wrote", "start that rank again");
-  };
-  for (const char* key : {"rank", "world_size", "workers", "pid", "started_utc_ns"})
-    if (!start.contains(key) || !start[key].is_number_integer()) refuse(fmt::format("'{}' is no whole number", key));
-  for (const char* key : {"host", "strategy", "trained_with", "scenario_source", "scenario_file"})
-    if (!start.contains(key) || !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
-  for (const char* key : {"mode", "started_by", "job"})
-    if (start.contains(key) && !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
-  const auto world_size = start["world_size"].get<std::int64_t>(), workers = start["workers"].get<std::int64_t>();
-  if (world_size < 1 || world_size > most_ranks || workers < 1 || workers > most_ranks)
-    refuse(fmt::format("expected a world_size and workers from 1 to {}", most_ranks));
-  if (start["rank"].get<std::int64_t>() != rank || rank >= world_size)
-    refuse(fmt::format("is of rank {} of {}, its name says {}", start["rank"].get<std::int64_t>(), world_size, rank));
-}
-
-RankRecord read_record(const fs::path& folder, int attempt, int rank) {
-  const RankFiles files = rank_files(folder, attempt, rank);
-  RankRecord record;
-  record.folder = folder;
-  record.attempt = attempt;
-  record.rank = rank;
-  record.start = read_json(files.start);
-  check_start(record.start, files.start, rank);
-  std::ifstream scenario(files.scenario);
-  record.scenario.assign(std::istreambuf_iterator<char>(scenario), {});
-  if (fs::exists(files.run)) record.run = read_json(files.run).value("run", "");
-  if (fs::exists(files.result)) record.result = read_json(files.result);
-  record.shards = shards_of(files.trace, rank);
-  return record;
-}
-
 RankFiles made(const RankFiles& files) {
   std::error_code error;
   fs::create_directories(files.trace, error);
@@ -207,41 +110,10 @@ RankFiles made(const RankFiles& files) {
   return files;
 }
 
-// What the folder holds of the run that was started last. Agents of torchrun count their attempts each for itself: the
-// ranks of one run may be of different attempts, and ranks of one attempt of different runs. `older`: attempts of which
-// nothing is taken.
-std::vector<RankRecord> last_run(std::vector<RankRecord>& found, int& older) {
-  const auto age = [](const RankRecord& record) {
-    return std::pair(record.start.value("started_utc_ns", std::int64_t{0}), record.attempt);
-  };
-  const auto last = std::ranges::max_element(found, {}, age);
-  std::set<int> attempts, taken;
-  std::map<int, std::int64_t> met;  // rank: when it started
-  for (const RankRecord& record : found) {
-    attempts.insert(record.attempt);
-    if (!last->run.empty() && record.run == last->run) met[record.rank] = age(record).first;
-  }
-  const auto belongs = [&](const RankRecord& record) {
-    if (last->run.empty()) return record.attempt == last->attempt;
-    if (!record.run.empty()) return record.run == last->run;
-    const auto place = met.find(record.rank);  // a rank that never met the others, unless it was started anew
-    return record.attempt == last->attempt && (place == met.end() || place->second < age(record).first);
-  };
-  std::vector<RankRecord> records;
-  std::ranges::copy_if(found, std::back_inserter(records), belongs);
-  for (const RankRecord& record : records) taken.insert(record.attempt);
-  older = static_cast<int>(attempts.size() - taken.size());
-  return records;
-}
-
 }  // namespace
 
 std::string meeting_place(const launcher::Start& start) {
   return fmt::format("{}:{}/{}", start.master_address, start.master_port, start.run_id);
-}
-
-RankFiles rank_files(const fs::path& folder, int attempt, int rank) {
-  return files_in(folder / fmt::format("attempt-{}", attempt), rank);
 }
 
 RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start, const std::string& agent,
@@ -255,7 +127,7 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
       if (started_anew(folder, agent)) return made(rank_files(folder, free_attempt(folder, start), start.rank));
       const Owner owner = owner_of(rank_files(folder, attempt, rank), start);
       if (owner.alive && owner.meets && rank == start.rank && attempt == start.attempt) {
-        files = files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);
+        files = launcher::rank_files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);
         continue;
       }
       if (!overwrite || owner.alive)
@@ -271,29 +143,10 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
   return made(files);
 }
 
-std::string RankRecord::place() const {
-  return fmt::format("rank {} (process {} on {})", rank, start.value("pid", std::int64_t{0}), start.value("host", "?"));
-}
-
 bool is_rank_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / marker_name, error)) return true;
   return fs::is_directory(folder, error) && !attempts_in(folder).empty();
-}
-
-std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
-  if (!fs::is_directory(folder))
-    throw Failure(ExitCode::usage, folder.string() + (fs::exists(folder) ? " is no folder" : ": no such folder"),
-                  "a folder that ddpprof worker wrote with --out", "see docs/starting.md");
-  std::vector<RankRecord> found;
-  for (const int attempt : attempts_in(folder))
-    for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt)))
-      found.push_back(read_record(folder, attempt, rank));
-  std::vector<RankRecord> records = last_run(found, older);
-  if (records.empty())
-    throw Failure(ExitCode::usage, folder.string() + " holds no rank's results",
-                  "a folder that ddpprof worker wrote with --out", "see docs/starting.md");
-  return records;
 }
 
 }  // namespace ddpprof::cli

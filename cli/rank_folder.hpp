@@ -17,16 +17,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runner/launcher/rank_files.hpp"
 #include "runner/launcher/start.hpp"
 
 namespace ddpprof::cli {
 
-struct RankFiles {
-  std::filesystem::path folder;  // DIR/attempt-<k>
-  std::filesystem::path start, scenario, run, result, trace;
-};
+using launcher::rank_files;
+using launcher::RankFiles;
+
 std::string meeting_place(const launcher::Start& start);  // where its ranks find each other; equal on all of them
-RankFiles rank_files(const std::filesystem::path& folder, int attempt, int rank);
 
 // Makes the folder and this rank's place in it. What an earlier run left of this rank, or of ranks that this run does
 // not have, is refused, or removed with `overwrite`, but what `agent` (launcher::torchrun_agent) has started before

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/ingest/busy.hpp"
+#include "analysis/ingest/copies.hpp"
 #include "analysis/ingest/diagnostics.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
 #include "analysis/ingest/rank_merge.hpp"
@@ -39,7 +40,7 @@ class Load {
     MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
     RankMerge ranks(database_, writer);
     RawWriter raw(database_);
-    for (const fs::path& path : by_rank(shards)) {
+    for (const fs::path& path : by_rank(once_each(shards))) {
       std::optional<LoadedShard> shard = read(path, raw);
       if (!shard) continue;
       check(*shard);
@@ -62,6 +63,16 @@ class Load {
 
  private:
   bool one_process() const { return info_.strategy == "dp" || info_.world_size == 1; }
+
+  std::vector<fs::path> once_each(std::span<const fs::path> shards) {
+    std::vector<Copy> copies;
+    std::vector<fs::path> kept = without_copies(shards, copies);
+    for (const Copy& copy : copies)
+      diagnostics_.add(std::nullopt, Severity::warning, "shard_twice", 1,
+                       fmt::format("{} is a copy of {} and is left out", copy.left_out.string(), copy.kept.string()),
+                       "remove the copy; the other one counts");
+    return kept;
+  }
 
   // Ascending ranks, as matching wants them; processes without one come last, and so does what cannot be read, which
   // says why when its turn comes.
