@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <ostream>
 
 #include "cli/installation.hpp"
@@ -24,6 +26,7 @@
 #include "runner/launcher/rendezvous.hpp"
 #include "runner/launcher/start.hpp"
 #include "runner/launcher/status_page.hpp"
+#include "runner/launcher/token.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -63,6 +66,13 @@ class Worker : public Subcommand {
     app.add_option("--rendezvous-timeout", timeout_s_,
                    "Seconds to reach rank 0, and again for every rank to come (default 120)")
         ->check(CLI::Range(0.1, 86400.0));
+    app.add_option("--listen", listen_,
+                   "Rank 0: this host's address to listen on, where MASTER_ADDR is not one (address translation,\n"
+                   "a service's name); 0.0.0.0 or :: for all of them. The other ranks do without");
+    app.add_option(
+        "--token-file", token_file_,
+        "File (mode 0600) or pipe with the run's token, which every rank must know; else DDPPROF_TOKEN_FILE\n"
+        "names it (docs/network.md)");
     app.add_flag("--overwrite", overwrite_, "Remove what an earlier run of this rank left in the folder");
   }
 
@@ -78,14 +88,18 @@ class Worker : public Subcommand {
     if (bench_comm_ && (dp || start.world_size < 2))
       throw Failure(ExitCode::usage, "--bench-comm times what ranks send each other, and there is one process",
                     "two ranks or more", "docs/starting.md has a command for each way to start them");
+    if (!listen_.empty() && start.rank == 0 && start.store_elsewhere)
+      throw Failure(ExitCode::usage, "--listen is for rank 0's socket, but torchrun's agent serves the ranks' store",
+                    "no --listen under torchrun", "docs/network.md says where torchrun listens");
     const std::int64_t workers = dp ? replicas() : start.world_size;
     const scenario::ReadResult read = read_for(context, workers);
+    const std::optional<launcher::Token> token = read_token();
     const Installation installation = find_installation();
     const RankFiles files = claim_rank_files(out_, start, launcher::torchrun_agent(), overwrite_);
     write_whole(files.scenario, scenario::to_yaml(read.scenario));
     write_whole(files.start, described(start, workers, read.source).dump() + "\n");
     if (!context.quiet) say_what(context, start, read.scenario);
-    become_worker(context, start, workers, read.scenario, installation, files);
+    become_worker(context, start, workers, read.scenario, installation, files, token);
   }
 
  private:
@@ -94,6 +108,17 @@ class Worker : public Subcommand {
       return launcher::read_start();
     } catch (const launcher::StartError& error) {
       throw Failure(ExitCode::failed, error.what(), "", "docs/starting.md has a command for each way to start");
+    }
+  }
+
+  std::optional<launcher::Token> read_token() const {
+    const char* variable = std::getenv(launcher::token_file_variable);
+    const std::string file = !token_file_.empty() ? token_file_ : variable != nullptr ? variable : "";
+    if (file.empty()) return std::nullopt;
+    try {
+      return launcher::read_token(file);
+    } catch (const launcher::TokenError& error) {
+      throw Failure(ExitCode::usage, error.what());
     }
   }
 
@@ -162,7 +187,7 @@ class Worker : public Subcommand {
 
   [[noreturn]] void become_worker(Context& context, const Start& start, std::int64_t workers,
                                   const scenario::Scenario& scenario, const Installation& installation,
-                                  const RankFiles& files) const {
+                                  const RankFiles& files, const std::optional<launcher::Token>& token) const {
     std::vector<std::string> arguments = {installation.worker.string(),
                                           "--scenario",
                                           files.scenario.string(),
@@ -182,6 +207,8 @@ class Worker : public Subcommand {
       arguments.emplace_back("--without-ddp");
     }
     if (!context.quiet) arguments.emplace_back("--closing-line");
+    if (!listen_.empty()) arguments.insert(arguments.end(), {"--listen", listen_});
+    if (token) arguments.insert(arguments.end(), {"--token-pipe", std::to_string(token->to_pipe())});
 
     std::map<std::string, std::string> environment = {{"RANK", std::to_string(start.rank)},
                                                       {"WORLD_SIZE", std::to_string(start.world_size)},
@@ -209,7 +236,7 @@ class Worker : public Subcommand {
     throw Failure(ExitCode::machine, fmt::format("cannot start {}: {}", argv[0], std::strerror(errno)));
   }
 
-  std::string scenario_file_, out_, strategy_ = "ddp";
+  std::string scenario_file_, out_, strategy_ = "ddp", listen_, token_file_;
   std::vector<std::string> overrides_;
   std::int64_t replicas_ = 0;
   double timeout_s_ = 120;

@@ -4,6 +4,7 @@ find_package(SQLiteCpp REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(Ceres REQUIRED)
 find_path(DDPPROF_CSV_INCLUDE csv.h REQUIRED)  # libcsv has no package file
 find_library(DDPPROF_CSV_LIBRARY csv REQUIRED)

@@ -15,7 +15,7 @@ die() { printf 'set-up: %s\n' "$*" >&2; exit 3; }
 
 debian_packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-venv iproute2
-  libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
+  libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libssl-dev
   libsqlite3-dev libsqlitecpp-dev libceres-dev libeigen3-dev zlib1g-dev libzstd-dev libsimdjson-dev libcsv-dev
   libgloo-dev libgtest-dev libgmock-dev libbenchmark-dev
   qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-dejavu-core

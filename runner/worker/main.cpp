@@ -16,6 +16,7 @@
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/train.hpp"
 #include "runner/worker/memory/counting_allocator.hpp"
+#include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/result.hpp"
 #include "runner/worker/status.hpp"
 
@@ -28,13 +29,19 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-Context read_arguments(int argc, char** argv) {
+// What is this process's own, beside what every mode of the worker needs.
+struct Arguments {
+  Context context;
+  Entrance entrance;
+};
+
+Arguments read_arguments(int argc, char** argv) {
   std::int64_t dump_steps = 3, dump_gradients = -1;
   bool annotate_in_turn = false, without_ddp = false, closing = false;
   double rendezvous_timeout_s = 0;
   std::string run_file;
-  std::string scenario_file, strategy = "ddp", mode = "train", result, dump;
-  int replicas = 0;
+  std::string scenario_file, strategy = "ddp", mode = "train", result, dump, listen;
+  int replicas = 0, token_pipe = -1;
   CLI::App app(
       "One rank of a ddpprof measurement. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which.",
       "ddpprof-worker");
@@ -46,6 +53,8 @@ Context read_arguments(int argc, char** argv) {
   app.add_flag("--without-ddp", without_ddp, "one process, trained without process group and Reducer (ddp only)");
   app.add_option("--rendezvous-timeout", rendezvous_timeout_s, "seconds to reach rank 0, and again for all to come")
       ->check(CLI::Range(0.1, 86400.0));
+  app.add_option("--listen", listen, "rank 0: this host's address to listen on, where MASTER_ADDR is not one");
+  app.add_option("--token-pipe", token_pipe, "the number of an open pipe that holds the run's token");
   app.add_option("--run-file", run_file, "where to write the run's name once every rank has come (JSON)");
   app.add_flag("--closing-line", closing, "say on standard error what was measured");
   app.add_option("--dump", dump, "folder for weights, batches, gradients and buckets (for tests)");
@@ -70,7 +79,9 @@ Context read_arguments(int argc, char** argv) {
     for (const auto& problem : read.problems) text += (text.empty() ? "" : "\n") + problem.text();
     throw UsageError(text);
   }
-  Context context;
+  Arguments arguments;
+  arguments.entrance.listen = listen;
+  Context& context = arguments.context;
   context.scenario = read.scenario;
   context.strategy = strategy == "dp" ? scenario::Strategy::dp : scenario::Strategy::ddp;
   context.mode = mode == "train" ? Mode::train : Mode::bench_comm;
@@ -85,7 +96,10 @@ Context read_arguments(int argc, char** argv) {
   if (rendezvous_timeout_s > 0) context.own_rendezvous_timeout_s = rendezvous_timeout_s;
   try {
     context.environment = read_rank_environment();
+    if (token_pipe >= 0) arguments.entrance.token = launcher::take_token(token_pipe);
   } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  } catch (const launcher::TokenError& error) {
     throw UsageError(error.what());
   }
   if (context.strategy == scenario::Strategy::dp) {
@@ -99,10 +113,11 @@ Context read_arguments(int argc, char** argv) {
   } else if (replicas > 1) {
     throw UsageError("--replicas is DataParallel's: expected --strategy dp, or WORLD_SIZE for DDP");
   }
-  return context;
+  return arguments;
 }
 
-void run(Context& context, std::int64_t began_ns) {
+void run(Arguments& arguments, std::int64_t began_ns) {
+  Context& context = arguments.context;
   memory::start_counting();
   choose_resources(context);
   if (context.device.is_cuda()) {
@@ -118,7 +133,7 @@ void run(Context& context, std::int64_t began_ns) {
     options.timeout = context.timeout();
     options.rendezvous_timeout = context.rendezvous_timeout();
     options.card = describe_rank(context);
-    group = join_group(context.environment, options);
+    group = join_group(context.environment, options, arguments.entrance);
     context.run = group->run;
     share_threads(context, share_cores(*group->store, context.environment.rank, context.environment.world_size));
   }
@@ -142,15 +157,14 @@ void run(Context& context, std::int64_t began_ns) {
 
 int guarded_main(int argc, char** argv) {
   const std::int64_t began_ns = monotonic_ns();
-  Context context;
   std::string who = "ddpprof-worker";
   try {
-    context = read_arguments(argc, argv);
-    who += ": rank " + std::to_string(context.environment.rank);
+    Arguments arguments = read_arguments(argc, argv);
+    who += ": rank " + std::to_string(arguments.context.environment.rank);
     status::open();
     annotate::initialize();
     annotate::name_thread("main");
-    run(context, began_ns);
+    run(arguments, began_ns);
     return done;
   } catch (const UsageError& error) {
     leave(usage, who + ": " + error.what());

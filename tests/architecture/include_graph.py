@@ -60,6 +60,7 @@ THIRD_PARTY = {
     r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/import/load", "analysis/import/nsight", "analysis/import/own", "analysis/import/tables", "analysis/fit", "analysis/report", "analysis/export", "analysis/timeline",
                                "runner/questions", "cli"],
     r"zlib\.h$": ["analysis/import/bytes", "runner/worker"],
+    r"openssl/": ["runner/launcher"],
     r"zstd": ["analysis/import/bytes"],
     r"simdjson": ["analysis/import/json", "analysis/import/own"],
     r"ceres/": ["analysis/fit"],

@@ -36,25 +36,62 @@ using test::connects;
 
 std::uint16_t free_port() { return open_loopback_listener().port(); }
 
-TEST(OpenMaster, OnLoopbackServesLoopbackAlone) {
-  const std::uint16_t port = free_port();
-  const ListeningSocket own = open_master("127.0.0.1", port);
-  EXPECT_EQ(own.port(), port);
-  EXPECT_TRUE(connects("127.0.0.1", port));
-  EXPECT_FALSE(connects("127.0.0.2", port));  // which a socket on every address would answer
+Master open_at(const std::string& address, std::uint16_t port, const std::string& listen = "") {
+  return open_master({address, port, listen, false, milliseconds(300)});
 }
 
-TEST(OpenMaster, OtherwiseServesEveryAddress) {
-  const ListeningSocket own = open_master("some-host", free_port());
-  EXPECT_TRUE(connects("127.0.0.1", own.port()));
-  EXPECT_TRUE(connects("127.0.0.2", own.port()));
+TEST(OpenMaster, ServesTheGivenAddressAlone) {
+  for (const char* address : {"127.0.0.1", "127.0.0.2", "127.1.2.3"}) {
+    const Master own = open_at(address, 0);
+    EXPECT_EQ(own.address, address);
+    EXPECT_EQ(own.note, "");
+    for (const char* other : {"127.0.0.1", "127.0.0.2", "127.1.2.3"})
+      EXPECT_EQ(connects(other, own.socket.port()), std::string(other) == address) << address << " and " << other;
+  }
+}
+
+TEST(OpenMaster, LoopbackInEverySpelling) {
+  for (const char* address : {"localhost", "::ffff:127.0.0.1", "127.1", "0x7f000001"}) {
+    const Master own = open_at(address, 0);
+    EXPECT_EQ(own.address, "127.0.0.1") << address;
+    EXPECT_TRUE(connects("127.0.0.1", own.socket.port())) << address;
+    EXPECT_FALSE(connects("127.0.0.2", own.socket.port())) << address;
+  }
+}
+
+TEST(OpenMaster, ListensElsewhereWhereOneSaysSo) {
+  // An address for documentation (RFC 5737): no host has it.
+  const Master everywhere = open_at("192.0.2.7", 0, "0.0.0.0");
+  EXPECT_EQ(everywhere.reach, "127.0.0.1");
+  EXPECT_TRUE(connects("127.0.0.1", everywhere.socket.port()));
+  EXPECT_TRUE(connects("127.0.0.2", everywhere.socket.port()));
+  const Master one = open_at("192.0.2.7", 0, "127.0.0.2");
+  EXPECT_TRUE(connects("127.0.0.2", one.socket.port()));
+  EXPECT_FALSE(connects("127.0.0.1", one.socket.port()));
+}
+
+TEST(OpenMaster, AnotherHostsAddressIsRefusedAtOnce) {
+  const std::string error = error_of([] { open_at("192.0.2.7", free_port()); });
+  EXPECT_THAT(error, HasSubstr("MASTER_ADDR=192.0.2.7 is another host's"));
+  EXPECT_THAT(error, HasSubstr("--listen ADDRESS"));
+  EXPECT_THAT(error_of([] { open_at("127.0.0.1", free_port(), "192.0.2.7"); }),
+              HasSubstr("--listen 192.0.2.7 is no address of this host"));
+  EXPECT_THAT(error_of([] { open_at("127.0.0.1", free_port(), "nowhere.invalid"); }),
+              HasSubstr("--listen=nowhere.invalid does not resolve ("));
+}
+
+TEST(OpenMaster, LoopbackCannotServeOtherHosts) {
+  const std::string error = error_of([] { open_master({"localhost", free_port(), "", true, milliseconds(300)}); });
+  EXPECT_THAT(error,
+              HasSubstr("MASTER_ADDR=localhost is 127.0.0.1 on this host, which no other host reaches, and ranks "
+                        "of other hosts are to come"));
 }
 
 TEST(OpenMaster, SaysWhoHoldsThePort) {
   const ListeningSocket other = open_loopback_listener();
   const std::string process = "process " + std::to_string(getpid()) + " (launcher_test)";
-  for (const char* address : {"127.0.0.1", "localhost", "some-host"}) {
-    const std::string error = error_of([&] { open_master(address, other.port()); });
+  for (const char* address : {"127.0.0.1", "localhost", "::ffff:127.0.0.1"}) {
+    const std::string error = error_of([&] { open_at(address, other.port()); });
     EXPECT_THAT(error, HasSubstr("port " + std::to_string(other.port()) + " is in use by " + process)) << address;
     EXPECT_THAT(error, HasSubstr("another rank 0 may be there already")) << address;
   }
@@ -63,7 +100,7 @@ TEST(OpenMaster, SaysWhoHoldsThePort) {
 TEST(OpenMaster, APortIsFreeAgainAtOnce) {
   const std::uint16_t port = free_port();
   for (int round = 0; round < 3; ++round) {
-    const ListeningSocket own = open_master("127.0.0.1", port);
+    const Master own = open_at("127.0.0.1", port);
     EXPECT_TRUE(connects("127.0.0.1", port));
   }
 }
@@ -74,10 +111,10 @@ TEST(ReachMaster, ReturnsOnceSomebodyListens) {
   const std::uint16_t port = free_port();
   std::thread late([&] {
     std::this_thread::sleep_for(milliseconds(200));
-    const ListeningSocket own = open_master("127.0.0.1", port);
+    const Master own = open_at("127.0.0.1", port);
     std::this_thread::sleep_for(milliseconds(5'000));
   });
-  EXPECT_EQ(error_of([&] { reach_master("localhost", port, milliseconds(60'000), false); }), "no error");
+  EXPECT_EQ(error_of([&] { reach_master("localhost", port, milliseconds(60'000)); }), "no error");
   late.join();
 }
 
@@ -85,19 +122,16 @@ TEST(ReachMaster, RefusedUntilTheTimeIsOver) {
   const std::uint16_t port = free_port();
   const auto begin = steady_clock::now();
   EXPECT_THAT(
-      error_of([&] { reach_master("127.0.0.1", port, milliseconds(700), false); }),
+      error_of([&] { reach_master("127.0.0.1", port, milliseconds(700)); }),
       HasSubstr("nothing listens at 127.0.0.1:" + std::to_string(port) + ": the connection was refused for 0.7"));
   EXPECT_GE(steady_clock::now() - begin, milliseconds(700));
 }
 
-TEST(ReachMaster, ARankThatServesIsToldAtOnceThatTheAddressIsAnothers) {
-  EXPECT_THAT(error_of([&] { reach_master("127.0.0.2", free_port(), milliseconds(60'000), true); }),
-              HasSubstr("MASTER_ADDR is another host's"));
-}
-
 TEST(ReachMaster, ANameThatDoesNotResolve) {
   // ".invalid" never resolves (RFC 6761).
-  EXPECT_THAT(error_of([&] { reach_master("nowhere.invalid", 29500, milliseconds(300), false); }),
+  EXPECT_THAT(error_of([&] { reach_master("nowhere.invalid", 29500, milliseconds(300)); }),
+              HasSubstr("MASTER_ADDR=nowhere.invalid does not resolve ("));
+  EXPECT_THAT(error_of([] { open_at("nowhere.invalid", 29500); }),
               HasSubstr("MASTER_ADDR=nowhere.invalid does not resolve ("));
 }
 
@@ -116,7 +150,7 @@ TEST(ReachMaster, NoAnswer) {
     queued.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     connect(queued.back(), reinterpret_cast<const sockaddr*>(&place), sizeof place);
   }
-  EXPECT_THAT(error_of([&] { reach_master("127.0.0.1", ntohs(place.sin_port), milliseconds(1'000), false); }),
+  EXPECT_THAT(error_of([&] { reach_master("127.0.0.1", ntohs(place.sin_port), milliseconds(1'000)); }),
               HasSubstr("no answer from 127.0.0.1:" + std::to_string(ntohs(place.sin_port)) + " for 1"));
   for (const int one : queued) close(one);
   close(full);

@@ -180,7 +180,7 @@ class Mistakes(StartedRanks):
                     five(0, 2, 29500, "10.9.8.7"))
         self.ranks.append(rank)
         self.expect("MASTER_ADDR of another host on rank 0", rank, 4,
-                    "rank 0 listens on port 29500 here, but 10.9.8.7:29500 refuses: MASTER_ADDR is another host's")
+                    "MASTER_ADDR=10.9.8.7 is another host's: rank 0 can only listen on an address of its own host")
 
     def foreign_server(self, answer):
         """Somebody who accepts everything on a port and answers each connection with `answer`."""

@@ -3,18 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <stdexcept>
 #include <string>
 
 #include "runner/launcher/roll_call.hpp"
+#include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/process_group.hpp"
+#include "runner/worker/process_group/roll.hpp"
 
 namespace ddpprof::worker {
-
-// The ranks did not come together. One line that names the mistake.
-struct MeetingError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 struct Meeting {
   c10::intrusive_ptr<c10d::Store> store;  // of this run and this attempt alone
@@ -26,6 +22,7 @@ struct Meeting {
 // until every rank has come; a mistake that shows earlier ends it at once. `own`: rank, world size, host, process and
 // nonce are filled in here. Throws MeetingError; ends the process with code 4 where c10d itself does not come back
 // within a quarter of a minute more.
-Meeting meet(const RankEnvironment& environment, launcher::Card own, std::chrono::milliseconds timeout);
+Meeting meet(const RankEnvironment& environment, launcher::Card own, const Entrance& entrance,
+             std::chrono::milliseconds timeout);
 
 }  // namespace ddpprof::worker

@@ -16,6 +16,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "runner/launcher/rendezvous.hpp"
+#include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/meeting.hpp"
 
 namespace ddpprof::worker {
@@ -84,12 +85,20 @@ std::string address_towards(const std::string& host, std::uint16_t port) {
 }
 
 Group join_group(const RankEnvironment& environment, const GroupOptions& options) {
+  return join_group(environment, options, Entrance());
+}
+
+Group join_group(const RankEnvironment& environment, const GroupOptions& options, const Entrance& entrance) {
   Group group;
-  Meeting meeting = meet(environment, options.card, options.rendezvous_timeout);
+  Meeting meeting = meet(environment, options.card, entrance, options.rendezvous_timeout);
   group.store = std::move(meeting.store);
   group.run = std::move(meeting.run);
-  group.address =
-      environment.world_size == 1 ? "127.0.0.1" : address_towards(environment.master_address, environment.master_port);
+  // Where MASTER_ADDR leads here through somebody else's address, the route to it says nothing of rank 0's own.
+  const bool own_address =
+      environment.rank == 0 && !entrance.listen.empty() && entrance.listen != "0.0.0.0" && entrance.listen != "::";
+  group.address = environment.world_size == 1 ? "127.0.0.1"
+                  : own_address               ? entrance.listen
+                                              : address_towards(environment.master_address, environment.master_port);
 
   group.process_group = build_group(environment, options, options.backend, options.name, group);
   if (options.backend == BackendKind::gloo) {

@@ -1,0 +1,239 @@
+#include "runner/worker/process_group/roll.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "runner/launcher/digest.hpp"
+
+namespace ddpprof::worker {
+namespace {
+
+using launcher::Card;
+using launcher::RollCall;
+using launcher::Verdict;
+using std::chrono::milliseconds;
+
+constexpr milliseconds until_all_heard{2'000};  // that rank 0 goes on serving a verdict nobody can go on with
+constexpr milliseconds between_looks{5}, between_proofs{20};
+constexpr milliseconds longest_pause{250};      // between two looks for the verdict
+constexpr std::int64_t most_strangers = 1'000;  // beyond the ranks; those that come later are not heard
+constexpr int challenge_bytes = 32;
+constexpr const char* card_purpose = "card";
+constexpr const char* verdict_purpose = "verdict";
+
+double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+std::string numbered(const char* what, std::int64_t number) { return what + ("/" + std::to_string(number)); }
+std::string arrival(std::int64_t number) { return numbered("arrival", number); }
+
+Verdict against(const std::string& message) {
+  Verdict verdict;
+  verdict.message = message;
+  return verdict;
+}
+
+// What a stranger says of itself goes to a terminal and into logs.
+std::string printable(std::string text) {
+  constexpr std::size_t longest = 200;
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  std::ranges::replace_if(
+      text, [](unsigned char letter) { return letter < ' ' || letter == 127; }, '?');
+  return text;
+}
+
+}  // namespace
+
+std::string Roll::call() {
+  number_ = store_.add("arrivals", 1);
+  if (token_) store_.set(numbered("guarded", number_), std::string("1"));
+  store_.set(arrival(number_), launcher::to_text(own_));
+  const bool keeps_list = own_.rank == 0 && store_.add("rank 0", 1) == 1;
+  const Verdict verdict = !keeps_list ? listen() : token_ ? judge_proved() : judge();
+  if (!verdict.ok) {
+    if (!keeps_list) store_.add("heard", 1);
+    throw MeetingError((keeps_list ? "" : "rank 0's store at " + place_ + " was reached, but ") + verdict.message);
+  }
+  const auto place = verdict.accepted.find(own_.rank);
+  if (place == verdict.accepted.end() || place->second != own_.nonce)
+    throw MeetingError(RollCall::too_late(own_, holder(verdict), verdict.accepted.size()));
+  return verdict.run;
+}
+
+void Roll::wait_until_heard() {
+  const auto end = Clock::now() + until_all_heard;
+  while (Clock::now() < end && store_.add("heard", 0) < store_.add("arrivals", 0) - 1)
+    std::this_thread::sleep_for(between_looks);
+}
+
+bool Roll::wait_for(const std::string& key, Clock::time_point end) {
+  const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+  try {
+    store_.wait({key}, std::max(left, milliseconds{1}));
+    return true;
+  } catch (const c10::DistStoreError&) {  // the time is over
+    return false;
+  }
+}
+
+// What is wrong with the n-th card, or "".
+std::string Roll::enter(RollCall& roll, std::int64_t number) {
+  const auto card = launcher::card_from_text(store_.get_to_str(arrival(number)));
+  if (!card)
+    return "somebody who is no ddpprof-worker of this version came to " + place_ +
+           "; give this run a port "
+           "of its own";
+  if (card->nonce == own_.nonce) return "";
+  if (!token_ && store_.check({numbered("guarded", number)}))
+    return launcher::name_of(*card) + " was given a token (--token-file), and " + launcher::name_of(own_) +
+           " none; every rank of a run must be given the same";
+  return roll.enter(*card);
+}
+
+Verdict Roll::judge() {
+  const auto end = Clock::now() + timeout_;
+  RollCall roll(own_);
+  for (std::int64_t number = 1; !roll.complete(); ++number) {
+    if (!wait_for(arrival(number), end)) return publish(against(roll.absence(seconds(timeout_))));
+    if (const std::string wrong = enter(roll, number); !wrong.empty()) return publish(against(wrong));
+  }
+  return publish(roll.accepted());
+}
+
+// Only who knows the token counts, also with what is wrong about him: a stranger's card ends nothing.
+Verdict Roll::judge_proved() {
+  const auto end = Clock::now() + timeout_;
+  RollCall roll(own_);
+  challenge_ = launcher::random_digits(challenge_bytes);
+  store_.set("challenge", challenge_);
+  std::vector<std::int64_t> open;  // arrivals that have not proved anything yet
+  std::int64_t seen = 0;
+  while (true) {
+    const std::int64_t came = std::min(store_.add("arrivals", 0), own_.world_size + most_strangers);
+    while (seen < came) open.push_back(++seen);
+    std::string wrong;
+    std::erase_if(open, [&](std::int64_t number) {
+      return wrong.empty() && !roll.complete() && admit(roll, number, wrong) == Entry::done;
+    });
+    if (!wrong.empty()) return publish(against(wrong));
+    if (roll.complete()) return publish(roll.accepted());
+    if (Clock::now() >= end) break;
+    std::this_thread::sleep_for(between_proofs);
+  }
+  std::string text = roll.absence(seconds(timeout_));
+  if (!refused_.empty()) text += "; refused: " + launcher::ranks_text(refused_);
+  return publish(against(text));
+}
+
+Roll::Entry Roll::admit(RollCall& roll, std::int64_t number, std::string& wrong) {
+  if (!store_.check({arrival(number)})) return Entry::undecided;  // counted, and about to leave its card
+  const std::string text = store_.get_to_str(arrival(number));
+  const auto card = launcher::card_from_text(text);
+  if (card && card->nonce == own_.nonce) return Entry::done;
+  if (!card) {
+    refuse(number, "somebody", "is no ddpprof-worker of this version");
+    return Entry::done;
+  }
+  const std::string who = printable(launcher::process_of(*card)) + ", which came as rank " + std::to_string(card->rank);
+  if (!store_.check({numbered("guarded", number)})) {
+    refuse(number, who, "was started without this run's token (--token-file)");
+    return Entry::done;
+  }
+  const std::string proof = numbered("proof", number);
+  if (!store_.check({proof})) return Entry::undecided;
+  if (token_->proves(card_purpose, challenge_ + text, store_.get_to_str(proof))) {
+    wrong = roll.enter(*card);
+  } else {
+    refuse(number, who, "has another token than rank 0");
+  }
+  return Entry::done;
+}
+
+void Roll::refuse(std::int64_t number, const std::string& who, const std::string& why) {
+  store_.set(numbered("refused", number), why);
+  refused_.push_back(who + ", which " + why);
+  std::cerr << "ddpprof-worker: rank 0 refuses " << who << ": it " << why << "; the run goes on without it"
+            << std::endl;
+}
+
+// With a token, once rank 0's challenge is there. False: not yet.
+bool Roll::answer_challenge() {
+  if (!store_.check({"challenge"})) return false;
+  const std::string challenge = store_.get_to_str("challenge");
+  store_.set(numbered("proof", number_), token_->prove(card_purpose, challenge + launcher::to_text(own_)));
+  return true;
+}
+
+Verdict Roll::listen() {
+  const milliseconds patience = timeout_ + rank_0_first;
+  const auto end = Clock::now() + patience;
+  const std::string refused = numbered("refused", number_);
+  bool answered = !token_;
+  // Looks again and again: a wait for several keys is a wait for all of them, and one that ends too soon warns.
+  const auto begin = Clock::now();
+  do {
+    if (store_.check({"verdict is there"})) return parse(store_.get_to_str("verdict"));
+    if (store_.check({refused}))
+      throw MeetingError("rank 0's store at " + place_ + " was reached, and refused this process: it " +
+                         printable(store_.get_to_str(refused)) +
+                         "; give every rank of a run the same token (docs/network.md)");
+    if (!answered) answered = answer_challenge();
+    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    std::this_thread::sleep_for(std::clamp(waited / 20, between_looks, longest_pause));
+  } while (Clock::now() < end);
+  // Rank 0 has not come, or is stuck: what is there says the rest.
+  RollCall roll(own_);
+  std::string wrong;
+  const std::int64_t came = std::min(store_.add("arrivals", 0), own_.world_size + most_strangers);
+  for (std::int64_t number = 1; number <= came && wrong.empty(); ++number)
+    if (store_.check({arrival(number)})) wrong = enter(roll, number);
+  if (wrong.empty() || token_)  // with a token, cards that nobody proved accuse nobody
+    wrong = roll.complete() ? "rank 0 did not read the roll within " + std::to_string(patience.count()) + " ms"
+                            : roll.absence(seconds(patience));
+  return publish(against(wrong));
+}
+
+// The first verdict holds, whoever gives it.
+Verdict Roll::publish(const Verdict& verdict) {
+  std::string text = launcher::to_text(verdict);
+  if (token_) text = nlohmann::json{{"verdict", text}, {"proof", token_->prove(verdict_purpose, text)}}.dump();
+  const std::string held = store_.compareSet("verdict", std::string(), text);
+  if (held == text) store_.set("verdict is there", std::string("1"));
+  return parse(held);
+}
+
+Verdict Roll::parse(const std::string& text) const {
+  const auto envelope = nlohmann::json::parse(text, nullptr, false);
+  const bool proved = envelope.is_object() && envelope.contains("proof");
+  if (!token_ && proved)
+    throw MeetingError("the run that meets at " + place_ +
+                       " has a token, and this rank was given none: start it with the run's --token-file");
+  std::string inner = text;
+  if (token_) {
+    const bool whole =
+        proved && envelope["proof"].is_string() && envelope.contains("verdict") && envelope["verdict"].is_string();
+    if (whole) inner = envelope["verdict"].get<std::string>();
+    if (!whole || !token_->proves(verdict_purpose, inner, envelope["proof"].get_ref<const std::string&>()))
+      throw MeetingError("whoever serves " + place_ +
+                         (proved ? " has another token than this rank" : " has no token, which this rank has") +
+                         ": either it is not this run's rank 0, or rank 0 was not given the same --token-file");
+  }
+  const auto verdict = launcher::verdict_from_text(inner);
+  if (!verdict) throw MeetingError("rank 0 of another version serves " + place_ + ": its verdict cannot be read");
+  return *verdict;
+}
+
+// The card of the process that the run accepted for our rank.
+std::optional<Card> Roll::holder(const Verdict& verdict) {
+  const auto place = verdict.accepted.find(own_.rank);
+  const std::int64_t came = store_.add("arrivals", 0);
+  for (std::int64_t number = 1; number <= came && place != verdict.accepted.end(); ++number) {
+    if (!store_.check({arrival(number)})) continue;
+    auto card = launcher::card_from_text(store_.get_to_str(arrival(number)));
+    if (card && card->nonce == place->second) return card;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ddpprof::worker

@@ -1,0 +1,68 @@
+// The roll-call over a c10d store: the ranks' cards, with a token their proofs, and the verdict that all read.
+//
+// Keys: "arrivals" counts, "arrival/<n>" is the n-th card, "verdict" is set once, "verdict is there" after it, "heard"
+// counts those that read a verdict against going on. With a token: "challenge" is rank 0's, new in each run;
+// "proof/<n>" is over challenge and n-th card; "refused/<n>" says why the n-th arrival is not of this run; the verdict
+// bears a proof, too, and is fresh by the nonces in it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runner/launcher/roll_call.hpp"
+#include "runner/launcher/token.hpp"
+#include "runner/worker/torch.hpp"
+
+namespace ddpprof::worker {
+
+// The ranks did not come together. One line that names the mistake.
+struct MeetingError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::chrono::milliseconds rank_0_first{2'000};  // the others give rank 0 this long to speak first
+
+class Roll {
+ public:
+  // `place` is what messages call the store.
+  Roll(c10d::Store& store, const launcher::Card& own, const std::optional<launcher::Token>& token,
+       const std::string& place, std::chrono::milliseconds timeout)
+      : store_(store), own_(own), token_(token), place_(place), timeout_(timeout) {}
+
+  // Returns the run's name. Throws MeetingError.
+  std::string call();
+
+  // After a verdict against going on: the store must not vanish before the others have read it.
+  void wait_until_heard();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Entry { undecided, done };
+
+  bool wait_for(const std::string& key, Clock::time_point end);
+  std::string enter(launcher::RollCall& roll, std::int64_t number);
+  launcher::Verdict judge();
+  launcher::Verdict judge_proved();
+  Entry admit(launcher::RollCall& roll, std::int64_t number, std::string& wrong);
+  void refuse(std::int64_t number, const std::string& who, const std::string& why);
+  launcher::Verdict listen();
+  bool answer_challenge();
+  launcher::Verdict publish(const launcher::Verdict& verdict);
+  launcher::Verdict parse(const std::string& text) const;
+  std::optional<launcher::Card> holder(const launcher::Verdict& verdict);
+
+  c10d::Store& store_;
+  const launcher::Card& own_;
+  const std::optional<launcher::Token>& token_;
+  const std::string place_;
+  const std::chrono::milliseconds timeout_;
+  std::int64_t number_ = 0;  // of the own arrival
+  std::string challenge_;
+  std::vector<std::string> refused_;  // on rank 0
+};
+
+}  // namespace ddpprof::worker
