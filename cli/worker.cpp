@@ -73,6 +73,7 @@ class Worker : public Subcommand {
         "--token-file", token_file_,
         "File (mode 0600) or pipe with the run's token, which every rank must know; else DDPPROF_TOKEN_FILE\n"
         "names it (docs/network.md)");
+    app.add_flag("--gather", gather_, "At the end every rank's files go to rank 0's folder, for hosts that share none");
     app.add_flag("--overwrite", overwrite_, "Remove what an earlier run of this rank left in the folder");
   }
 
@@ -207,6 +208,8 @@ class Worker : public Subcommand {
       arguments.emplace_back("--without-ddp");
     }
     if (!context.quiet) arguments.emplace_back("--closing-line");
+    if (gather_ && start.world_size > 1)
+      arguments.insert(arguments.end(), {"--gather", fs::absolute(files.folder).string()});
     if (!listen_.empty()) arguments.insert(arguments.end(), {"--listen", listen_});
     if (token) arguments.insert(arguments.end(), {"--token-pipe", std::to_string(token->to_pipe())});
 
@@ -240,7 +243,7 @@ class Worker : public Subcommand {
   std::vector<std::string> overrides_;
   std::int64_t replicas_ = 0;
   double timeout_s_ = 120;
-  bool overwrite_ = false, bench_comm_ = false;
+  bool overwrite_ = false, bench_comm_ = false, gather_ = false;
 };
 
 }  // namespace

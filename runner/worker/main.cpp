@@ -17,6 +17,7 @@
 #include "runner/worker/loop/train.hpp"
 #include "runner/worker/memory/counting_allocator.hpp"
 #include "runner/worker/process_group/entrance.hpp"
+#include "runner/worker/process_group/gathering.hpp"
 #include "runner/worker/result.hpp"
 #include "runner/worker/status.hpp"
 
@@ -33,6 +34,7 @@ struct UsageError : std::runtime_error {
 struct Arguments {
   Context context;
   Entrance entrance;
+  std::filesystem::path gather;  // this rank's folder, when its files go to rank 0; empty: they stay
 };
 
 Arguments read_arguments(int argc, char** argv) {
@@ -40,7 +42,7 @@ Arguments read_arguments(int argc, char** argv) {
   bool annotate_in_turn = false, without_ddp = false, closing = false;
   double rendezvous_timeout_s = 0;
   std::string run_file;
-  std::string scenario_file, strategy = "ddp", mode = "train", result, dump, listen;
+  std::string scenario_file, strategy = "ddp", mode = "train", result, dump, listen, gather;
   int replicas = 0, token_pipe = -1;
   CLI::App app(
       "One rank of a ddpprof measurement. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which.",
@@ -55,6 +57,7 @@ Arguments read_arguments(int argc, char** argv) {
       ->check(CLI::Range(0.1, 86400.0));
   app.add_option("--listen", listen, "rank 0: this host's address to listen on, where MASTER_ADDR is not one");
   app.add_option("--token-pipe", token_pipe, "the number of an open pipe that holds the run's token");
+  app.add_option("--gather", gather, "this rank's folder, whose files go to rank 0's at the end");
   app.add_option("--run-file", run_file, "where to write the run's name once every rank has come (JSON)");
   app.add_flag("--closing-line", closing, "say on standard error what was measured");
   app.add_option("--dump", dump, "folder for weights, batches, gradients and buckets (for tests)");
@@ -81,6 +84,7 @@ Arguments read_arguments(int argc, char** argv) {
   }
   Arguments arguments;
   arguments.entrance.listen = listen;
+  arguments.gather = gather;
   Context& context = arguments.context;
   context.scenario = read.scenario;
   context.strategy = strategy == "dp" ? scenario::Strategy::dp : scenario::Strategy::ddp;
@@ -133,6 +137,7 @@ void run(Arguments& arguments, std::int64_t began_ns) {
     options.timeout = context.timeout();
     options.rendezvous_timeout = context.rendezvous_timeout();
     options.card = describe_rank(context);
+    if (!arguments.gather.empty()) options.card.strategy += " with --gather";  // or rank 0 would wait in vain
     group = join_group(context.environment, options, arguments.entrance);
     context.run = group->run;
     share_threads(context, share_cores(*group->store, context.environment.rank, context.environment.world_size));
@@ -143,7 +148,12 @@ void run(Arguments& arguments, std::int64_t began_ns) {
   status::set(status::Activity::finishing);
   const auto result = describe_run(context, std::move(found), began_ns);
   write_result(context.result, result);
-  if (group) group->control->barrier()->wait();  // rank 0 serves the store: it leaves last
+  // Rank 0 serves the store: it leaves last.
+  if (group && !arguments.gather.empty()) {
+    gather_files(context, arguments.gather, arguments.entrance.token, *group->store);
+  } else if (group) {
+    group->control->barrier()->wait();
+  }
   status::set(status::Activity::done);
   if (context.closing_line) std::cerr << closing_line(context, result) << std::endl;
 }

@@ -29,6 +29,13 @@ DDPPROF_EXPORT int InitializeInjection() {
   return 1;
 }
 
+// For a process that hands its shard on before it ends: what was recorded is in the file, and the shard counts as
+// closed.
+DDPPROF_EXPORT void ddpprof_tracer_finish() {
+  ddpprof::record::finish_cuda_tracing();
+  ddpprof::record::Recorder::instance().mark_closed();
+}
+
 // For `ddpprof doctor`: whether this library belongs to the program that would inject it.
 DDPPROF_EXPORT const char* ddpprof_tracer_version() { return DDPPROF_VERSION; }
 }

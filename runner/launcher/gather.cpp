@@ -1,0 +1,261 @@
+#include "runner/launcher/gather.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runner/launcher/digest.hpp"
+
+namespace ddpprof::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// What ddpprof import reads, and no more.
+constexpr std::uint64_t largest_bytes[] = {16u << 20, 16u << 20, 1u << 20, 256u << 20, 1ull << 40};
+constexpr std::size_t most_files = 64;
+constexpr std::uint64_t kept_free_bytes = 64u << 20;  // on rank 0's disk
+
+// A rank's files stay where they are; the message says why.
+struct Lost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct Silent : Lost {  // it may be gone
+  using Lost::Lost;
+};
+// And so do the later ranks'.
+struct NoRoom : Lost {
+  using Lost::Lost;
+};
+
+struct Offered {
+  FileKind kind;
+  std::uint64_t bytes;
+};
+
+struct Offer {
+  std::vector<Offered> files;
+  std::string start_digits;
+};
+
+Offer read_offer(const std::string& text) {
+  const auto parsed = nlohmann::json::parse(text, nullptr, false);
+  Offer offer;
+  try {
+    std::size_t singles[4] = {};
+    std::uint64_t all_bytes = 0;
+    for (const auto& file : parsed.at("files")) {
+      const auto kind = std::ranges::find(kind_names, file.at(0).get<std::string>());
+      if (kind == std::end(kind_names)) throw Lost("it offers a kind of file that there is not");
+      const auto index = static_cast<std::size_t>(kind - std::begin(kind_names));
+      const auto bytes = file.at(1).get<std::uint64_t>();
+      if (bytes > largest_bytes[index])
+        throw Lost(
+            fmt::format("its {} has {} bytes, more than the {} that one may have", *kind, bytes, largest_bytes[index]));
+      if (index < 4 && ++singles[index] > 1) throw Lost(fmt::format("it offers its {} twice", *kind));
+      offer.files.push_back({static_cast<FileKind>(index), bytes});
+      all_bytes += bytes;
+    }
+    if (offer.files.size() > most_files)
+      throw Lost(
+          fmt::format("it offers {} files, more than the {} that a rank may have", offer.files.size(), most_files));
+    if (singles[0] != 1) throw Lost("it does not offer what it was started as");
+    parsed.at("start_sha256").get_to(offer.start_digits);
+  } catch (const nlohmann::json::exception&) {
+    throw Lost("its offer cannot be read");
+  }
+  return offer;
+}
+
+// One file as it comes: beside its name until the whole rank has come.
+class Incoming {
+ public:
+  Incoming(fs::path path) : path_(std::move(path)) {
+    partial_ = path_;
+    partial_ += ".partial";
+    unlink(partial_.c_str());
+    descriptor_ = open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) fail();
+  }
+  Incoming(Incoming&& other) noexcept
+      : path_(std::move(other.path_)),
+        partial_(std::exchange(other.partial_, {})),
+        descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Incoming& operator=(Incoming&&) = delete;
+  ~Incoming() {
+    if (descriptor_ >= 0) close(descriptor_);
+    if (!partial_.empty()) unlink(partial_.c_str());
+  }
+
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) fail();
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  void finish() {
+    if (close(std::exchange(descriptor_, -1)) != 0) fail();
+  }
+  void take_its_name() {
+    if (rename(partial_.c_str(), path_.c_str()) != 0) fail();
+    partial_.clear();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw NoRoom(fmt::format("rank 0 cannot write {}: {}", path_.string(), std::strerror(errno)));
+  }
+
+  fs::path path_, partial_;
+  int descriptor_ = -1;
+};
+
+class Fetcher {
+ public:
+  Fetcher(Mailbox& mailbox, const GatherJob& job) : mailbox_(mailbox), job_(job) {}
+
+  Gathered run() {
+    const auto offers_end = Clock::now() + job_.patience;  // all ranks come here together
+    std::vector<int> answering;
+    std::string no_room;
+    for (int rank = 1; rank < job_.world_size; ++rank) {
+      number_ = 0;
+      try {
+        if (!no_room.empty()) throw Lost(no_room);
+        fetch(rank, offers_end);
+        mailbox_.put(gather_key(rank, "next", number_), "done");
+        answering.push_back(rank);
+      } catch (const Lost& why) {
+        if (dynamic_cast<const NoRoom*>(&why) != nullptr) no_room = why.what();
+        if (dynamic_cast<const Silent*>(&why) == nullptr) answering.push_back(rank);
+        gathered_.lost.push_back(fmt::format("rank {}: {}", rank, why.what()));
+        mailbox_.put(gather_key(rank, "next", number_), fmt::format("stop: {}", why.what()));
+      }
+      advance();
+    }
+    mailbox_.put("gather/over", "1");
+    // The mailbox may be in this process: it stays until those that still answered have read that all is over.
+    const auto end = Clock::now() + job_.patience;
+    for (const int rank : answering) {
+      const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+      if (left.count() <= 0 || !mailbox_.wait(gather_key(rank, "left"), left)) break;
+    }
+    return std::move(gathered_);
+  }
+
+ private:
+  void advance() { mailbox_.put("gather/progress", std::to_string(++progress_)); }
+
+  std::string sealed(int rank, std::int64_t number, const std::optional<std::string>& value) const {
+    if (!value) throw Silent(fmt::format("nothing came from it within {:.3g} s", seconds()));
+    const std::string_view text = *value;
+    if (text.size() < seal_digits ||
+        !equal_in_constant_time(text.substr(0, seal_digits), seal_of(job_, rank, number, text.substr(seal_digits))))
+      throw Lost(number < 0 ? "its offer bears a wrong seal" : fmt::format("its piece {} bears a wrong seal", number));
+    return value->substr(seal_digits);
+  }
+
+  double seconds() const { return std::chrono::duration<double>(job_.patience).count(); }
+
+  std::string piece(int rank) {
+    const std::int64_t number = number_++;  // a word of stopping goes before the next one: this one is asked for
+    mailbox_.put(gather_key(rank, "next", number), "send");
+    const std::string key = gather_key(rank, "piece", number);
+    std::string bytes = sealed(rank, number, mailbox_.wait(key, job_.patience));
+    mailbox_.remove(key);
+    mailbox_.remove(gather_key(rank, "next", number));
+    advance();
+    return bytes;
+  }
+
+  bool is_here(const RankFiles& files, const Offer& offer) const {
+    std::ifstream in(files.start, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    if (text.empty()) return false;
+    Sha256 digest;
+    digest.add(text);
+    return digest.digits() == offer.start_digits;
+  }
+
+  void fetch(int rank, Clock::time_point offers_end) {
+    const auto left = std::chrono::duration_cast<milliseconds>(offers_end - Clock::now());
+    const Offer offer =
+        read_offer(sealed(rank, -1, mailbox_.wait(gather_key(rank, "offer"), std::max(left, milliseconds(100)))));
+    const RankFiles files = rank_files_in(job_.folder, rank);
+    if (is_here(files, offer)) {
+      ++gathered_.here;
+      return;
+    }
+    std::uint64_t all_bytes = 0;
+    for (const Offered& file : offer.files) all_bytes += file.bytes;
+    std::error_code error;
+    const fs::space_info space = fs::space(job_.folder, error);
+    if (!error && (space.available < kept_free_bytes || all_bytes > space.available - kept_free_bytes))
+      throw Lost(fmt::format("its files have {} bytes, and rank 0's disk has {} free", all_bytes, space.available));
+    try {
+      remove_rank_files(files, rank);  // an earlier run's, which rank 0 was told to overwrite
+      fs::create_directories(files.trace);
+    } catch (const fs::filesystem_error& failed) {
+      throw NoRoom(fmt::format("rank 0 cannot change {}: {}", failed.path1().string(), failed.code().message()));
+    }
+    std::vector<Incoming> incoming;
+    std::size_t start = 0;
+    int shards = 0;
+    for (const Offered& file : offer.files) {
+      if (file.kind == FileKind::start) start = incoming.size();
+      const fs::path paths[] = {files.start, files.scenario, files.run, files.result,
+                                files.trace / fmt::format("shard-{}-{}.ddps", rank, shards + 1)};
+      shards += file.kind == FileKind::shard ? 1 : 0;
+      Incoming& own = incoming.emplace_back(paths[static_cast<int>(file.kind)]);
+      for (std::uint64_t got = 0; got < file.bytes;) {
+        const std::string bytes = piece(rank);
+        if (bytes.size() != std::min<std::uint64_t>(piece_bytes, file.bytes - got))
+          throw Lost(fmt::format("its piece {} has {} bytes, not what it offered", number_ - 1, bytes.size()));
+        own.write(bytes);
+        got += bytes.size();
+      }
+      own.finish();
+    }
+    for (std::size_t i = 0; i < incoming.size(); ++i)
+      if (i != start) incoming[i].take_its_name();
+    incoming[start].take_its_name();  // last: with it the rank is there
+    ++gathered_.came;
+    gathered_.bytes += all_bytes;
+  }
+
+  Mailbox& mailbox_;
+  const GatherJob& job_;
+  Gathered gathered_;
+  std::int64_t number_ = 0;  // of the piece, counted through a rank's files
+  std::int64_t progress_ = 0;
+};
+
+}  // namespace
+
+std::string seal_of(const GatherJob& job, int sender, std::int64_t number, std::string_view piece) {
+  Sha256 digest;
+  digest.add(fmt::format("{} {} {}\n", job.run, sender, number));
+  digest.add(piece);
+  const std::string digits = digest.digits();
+  return job.token != nullptr ? job.token->prove("piece", digits) : digits;
+}
+
+std::string gather_key(int rank, const char* what) { return fmt::format("gather/{}/{}", rank, what); }
+std::string gather_key(int rank, const char* what, std::int64_t number) {
+  return fmt::format("gather/{}/{}/{}", rank, what, number);
+}
+
+Gathered fetch_files(Mailbox& mailbox, const GatherJob& job) { return Fetcher(mailbox, job).run(); }
+
+}  // namespace ddpprof::launcher
