@@ -91,8 +91,8 @@ class Pods(EngineTest):
         scenario = documents("pytorchjob.yaml")[0]["data"]["scenario.yaml"]
         self.scenario.write_text(scenario)
 
-    def start_pods(self, job, **overrides):
-        """Each pod's command as a process of this machine; its mounts are this test's folders, the master is here."""
+    def start_pods(self, job, *more, **overrides):
+        """Each pod's command, and `more`, as a process of this machine; its mounts are this test's folders."""
         port = str(free_port())
         here = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "PET_MASTER_ADDR": "127.0.0.1", "PET_MASTER_PORT": port}
         for pod, variables in pods_of(job):
@@ -102,7 +102,7 @@ class Pods(EngineTest):
             command = [re.sub("^(/scenario|/results)", lambda found: places[found[0]], word)
                        for word in pod["containers"][0]["command"]]
             environment = self.environment(**{**variables, **here, **overrides})
-            self.ranks.append(Rank(["env", *command], environment))
+            self.ranks.append(Rank(["env", *command, *more], environment))
         return self.ranks
 
     def expect_pods(self, world_size, started_by, job):
@@ -114,7 +114,8 @@ class Pods(EngineTest):
         self.expect_run(world_size, started_by, job=job, folders=[self.path / "run"])
 
     def test_one_rank_a_pod(self):
-        self.start_pods(job_of("pytorchjob.yaml"))
+        # Pods are hosts of their own, to which loopback would not lead: only here it does.
+        self.start_pods(job_of("pytorchjob.yaml"), "--listen", "127.0.0.1")
         self.expect_pods(4, "kubernetes", "ddpprof")
         starts = [json.loads(path.read_text()) for path in (self.path / "run").glob("attempt-0/rank-*.json")]
         self.assertEqual([start["local_rank"] for start in starts], [0] * 4)
