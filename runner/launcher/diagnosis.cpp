@@ -44,6 +44,8 @@ std::string others_text(std::span<const Observation> ranks, int blamed) {
   return text;
 }
 
+}  // namespace
+
 bool tells_of_lost_connection(const Observation& rank) {
   static constexpr std::string_view signs[] = {
       "onnection closed by peer",    "onnection reset by peer", "Broken pipe",
@@ -52,8 +54,6 @@ bool tells_of_lost_connection(const Observation& rank) {
     return std::ranges::any_of(signs, [&](std::string_view sign) { return line.find(sign) != std::string::npos; });
   });
 }
-
-}  // namespace
 
 bool waits_for_others(Activity activity) {
   switch (activity) {

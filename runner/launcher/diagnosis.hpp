@@ -27,6 +27,10 @@ bool waits_for_others(Activity);
 // An exit that leaves the others waiting: a signal, a code other than 0, or code 0 without having reported `done`.
 bool ended_badly(const Observation&);
 
+// Its last lines tell that another rank's connection was lost: that one may end a moment later, and is the one to
+// blame.
+bool tells_of_lost_connection(const Observation&);
+
 // The rank that has hung, or -1 when none has. A rank that waits for others has hung only when nobody moves. Of
 // several: a stopped one, else the one that is furthest behind, else the one that stands still longest.
 int hung_rank(std::span<const Observation>, double limit_s);

@@ -22,6 +22,7 @@ constexpr std::int64_t poll_ns = 50'000'000;
 constexpr std::int64_t progress_ns = 200'000'000;
 // A gap this long between two looks means that we ourselves were stopped: the ranks' silence proves nothing then.
 constexpr std::int64_t own_gap_ns = 2'000'000'000;
+constexpr std::int64_t culprit_wait_ns = 2'000'000'000;  // for the rank whose lost connection ended another
 constexpr std::int64_t killed_wait_ns = 10'000'000'000;  // for a process in an uninterruptible wait
 
 struct Rank {
@@ -172,6 +173,13 @@ class Launch {
     if (std::ranges::none_of(seen, ended_badly)) return false;
     for (std::size_t rank = 0; rank < seen.size(); ++rank) seen[rank].last_lines = last_lines(file(rank, ".log"));
     const int blamed = failed_rank(seen);
+    const std::int64_t now = monotonic_ns();
+    if (first_end_ns_ == 0) first_end_ns_ = now;
+    // Whose connections are closed may still be ending, and has more to say than those that noticed.
+    const bool more_to_come = std::ranges::any_of(seen, [](const Observation& rank) { return rank.running; });
+    if (more_to_come && tells_of_lost_connection(seen[static_cast<std::size_t>(blamed)]) &&
+        now - first_end_ns_ < culprit_wait_ns)
+      return false;
     blame(seen, blamed, LaunchResult::Outcome::rank_failed);
     const bool killed = seen[static_cast<std::size_t>(blamed)].signal == SIGKILL;
     result_.message = failure_message(seen, blamed, file(static_cast<std::size_t>(blamed), ".log"),
@@ -261,6 +269,7 @@ class Launch {
 
   const LaunchOptions& options_;
   std::int64_t started_ns_;
+  std::int64_t first_end_ns_ = 0;     // when a rank was first seen to have ended badly
   std::int64_t excused_ns_ = 0;       // no rank counts as idle from before
   std::optional<Guardian> guardian_;  // outlives ranks_, which it watches
   std::vector<Rank> ranks_;

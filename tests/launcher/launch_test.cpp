@@ -123,6 +123,20 @@ TEST_F(Launcher, FineRanksEndFine) {
   EXPECT_EQ(log(1), "rank 1 of 2\n");
 }
 
+TEST_F(Launcher, WhoseConnectionWasLostFirstIsNotTheOneToBlame) {
+  const LaunchResult result = launch(options({"loses-a-connection", "exits-3-late"}));
+  EXPECT_EQ(result.outcome, Outcome::rank_failed);
+  EXPECT_EQ(result.rank, 1);
+  EXPECT_EQ(result.exit_code, 3);
+}
+
+TEST_F(Launcher, ALostConnectionThatNobodyExplainsIsBlamedAllTheSame) {
+  const LaunchResult result = launch(options({"loses-a-connection", "waits"}));
+  EXPECT_EQ(result.outcome, Outcome::rank_failed);
+  EXPECT_EQ(result.rank, 0);
+  EXPECT_EQ(result.exit_code, 4);
+}
+
 TEST_F(Launcher, AnExitCodeIsSaidWithRankStepAndLastLines) {
   const LaunchResult result = launch(options({"waits", "exits-3"}));
   EXPECT_EQ(result.outcome, Outcome::rank_failed);

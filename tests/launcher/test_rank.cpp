@@ -115,6 +115,15 @@ int run(const std::string& behaviour, const std::string& folder) {
         std::fprintf(stderr, "something is wrong in step %d\n", step);
         return 3;
       }
+      if (behaviour == "loses-a-connection") {
+        std::fprintf(stderr, "Connection closed by peer\n");
+        return 4;
+      }
+      if (behaviour == "exits-3-late") {  // as one whose connections close before it has ended
+        usleep(300'000);
+        std::fprintf(stderr, "something is wrong in step %d\n", step);
+        return 3;
+      }
       if (behaviour == "ends-early") return 0;
       if (behaviour == "segfaults") {
         signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn it into an exit code
