@@ -379,8 +379,8 @@ TEST_F(Tracer, ExportsItsEntryPointsAndNothingElse) {
   EXPECT_EQ(pclose(nm), 0);
   EXPECT_THAT(symbols,
               ElementsAre("InitializeInjection", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension",
-                          "ddpprof_tracer_version", "ncclProfiler_v1", "ncclProfiler_v2", "ncclProfiler_v3",
-                          "ncclProfiler_v4", "ncclProfiler_v5", "ncclProfiler_v6"));
+                          "ddpprof_tracer_finish", "ddpprof_tracer_version", "ncclProfiler_v1", "ncclProfiler_v2",
+                          "ncclProfiler_v3", "ncclProfiler_v4", "ncclProfiler_v5", "ncclProfiler_v6"));
 }
 
 }  // namespace
