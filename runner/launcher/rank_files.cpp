@@ -24,6 +24,18 @@ int number_in(const std::string& name, std::string_view prefix, std::string_view
   return error == std::errc() && stop == end && number >= 0 ? number : -1;
 }
 
+// The numbers of all that is named so in a folder, in order; none when there is no such folder.
+std::vector<int> numbers_in(const fs::path& folder, std::string_view prefix, std::string_view suffix) {
+  std::vector<int> numbers;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const int number = number_in(entry.path().filename().string(), prefix, suffix);
+    if (number >= 0) numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
 }  // namespace
 
 RankFiles rank_files_in(const fs::path& attempt_folder, int rank) {
@@ -41,27 +53,9 @@ RankFiles rank_files(const fs::path& folder, int attempt, int rank) {
   return rank_files_in(folder / fmt::format("attempt-{}", attempt), rank);
 }
 
-std::vector<int> attempts_in(const fs::path& folder) {
-  std::vector<int> attempts;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const int attempt = number_in(entry.path().filename().string(), "attempt-", "");
-    if (attempt >= 0) attempts.push_back(attempt);
-  }
-  std::sort(attempts.begin(), attempts.end());
-  return attempts;
-}
+std::vector<int> attempts_in(const fs::path& folder) { return numbers_in(folder, "attempt-", ""); }
 
-std::vector<int> ranks_in(const fs::path& attempt_folder) {
-  std::vector<int> ranks;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(attempt_folder, error)) {
-    const int rank = number_in(entry.path().filename().string(), "rank-", ".json");
-    if (rank >= 0) ranks.push_back(rank);
-  }
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
+std::vector<int> ranks_in(const fs::path& attempt_folder) { return numbers_in(attempt_folder, "rank-", ".json"); }
 
 std::vector<fs::path> shards_of(const fs::path& trace, int rank) {
   std::vector<fs::path> shards;
