@@ -21,6 +21,8 @@ endfunction()
 
 # ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [THREADS]): a GoogleTest program, one ctest entry a
 # test. THREADS: what it tests has threads of its own, so that the thread sanitizer looks at it, too.
+# A path of the build or the source tree is defined for the one file that needs it, never for the target: a compiler
+# cache serves the other files in a clone of any name.
 function(ddpprof_test name)
   cmake_parse_arguments(arg "THREADS" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   ddpprof_executable(${name} ${arg_SOURCES})

@@ -329,7 +329,7 @@ TEST_F(CommandLine, GuiBecomesTheDesktopProgramWithTheFile) {
   // The shell says its process's number, becomes ddpprof, and that becomes the program: still the same process.
   const std::string said = (folder_ / "number").string();
   const std::string inner =
-      "echo \"$$: \"; exec " + test::shell_quoted(DDPPROF_PROGRAM) + " gui >>" + test::shell_quoted(said);
+      "echo \"$$: \"; exec " + test::shell_quoted(test::built_program()) + " gui >>" + test::shell_quoted(said);
   const std::string outer = "sh -c " + test::shell_quoted(inner) + " >" + test::shell_quoted(said);
   EXPECT_NE(std::system(outer.c_str()), 0) << "it ends with 7";
   std::istringstream lines(test::read_all(said));

@@ -127,7 +127,7 @@ TEST_F(RecordCommand, ABatchScriptsVariablesAreNoRank) {
 }
 
 TEST_F(RecordCommand, ItsReadersEndIsNotTheJobs) {
-  const std::string script = "exec 2> >(exit 0); sleep 0.2; exec timeout 60 " + test::shell_quoted(DDPPROF_PROGRAM) +
+  const std::string script = "exec 2> >(exit 0); sleep 0.2; exec timeout 60 " + test::shell_quoted(test::built_program()) +
                              " record --out " + out_ + " -- sh -c '" + job_ + " 3 0; sleep 0.2; exit 3'";
   const int status = std::system(("bash -c " + test::shell_quoted(script) + " > /dev/null").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 3);

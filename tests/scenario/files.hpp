@@ -10,9 +10,8 @@
 
 namespace ddpprof::scenario::test {
 
-inline std::filesystem::path source_path(const std::string& relative) {
-  return std::filesystem::path(DDPPROF_SOURCE_DIR) / relative;
-}
+// A file or folder of the source tree.
+std::filesystem::path source_path(const std::string& relative);
 
 inline std::string read_bytes(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
