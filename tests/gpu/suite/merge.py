@@ -1,6 +1,7 @@
 """Puts the measurements of several databases of one version into the first (docs/schema.md), without raw events.
 
-`ddpprof import` keeps one batch size to a database; the fit over several reads them from one.
+`ddpprof import` keeps one batch size to a database; the fit over several reads them from one. What Python writes has
+no seal: our program reads it with DDPPROF_SEALS=ignore.
 """
 
 import sqlite3
