@@ -1,0 +1,131 @@
+// Nsight Systems exports whose tables are sound and whose rows say anything: each input is rows for them.
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/fuzz/nsight_checks.hpp"
+
+using namespace ddpprof;
+
+namespace {
+
+// As a version of 2023 or later makes them.
+constexpr std::array tables{
+    "StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
+    "CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId "
+    "INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER, gridX INTEGER, blockX INTEGER, graphNodeId "
+    "INTEGER)",
+    "CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId "
+    "INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER)",
+    "CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId "
+    "INTEGER)",
+    "NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, rangeId INTEGER, text TEXT, globalTid INTEGER, "
+    "endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, jsonTextId INTEGER, jsonText TEXT, binaryData TEXT)",
+    "NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId INTEGER, schemaId INTEGER, idx INTEGER, flags INTEGER, type INTEGER, name "
+    "TEXT, description TEXT, arrayOrUnionDetail INTEGER, offset INTEGER)",
+    "NVTX_PAYLOAD_SCHEMAS (domainId INTEGER, schemaId INTEGER, name TEXT, type INTEGER, flags INTEGER)"};
+
+class Bytes {
+ public:
+  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
+  bool empty() const { return left_ == 0; }
+  std::uint8_t byte() {
+    if (left_ == 0) return 0;
+    --left_;
+    return *data_++;
+  }
+  std::string_view take(std::size_t count) {
+    count = std::min(count, left_);
+    const std::string_view taken = fuzz::text_of(data_, count);
+    data_ += count;
+    left_ -= count;
+    return taken;
+  }
+  std::int64_t whole(std::size_t width) {
+    std::int64_t value = 0;
+    const std::string_view bytes = take(width);
+    std::memcpy(&value, bytes.data(), bytes.size());
+    return value;
+  }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t left_;
+};
+
+// A byte says what the value is, its bytes follow.
+void bind(SQLite::Statement& insert, int at, Bytes& bytes) {
+  switch (const std::uint8_t kind = bytes.byte(); kind % 8) {
+    case 0:
+      break;  // NULL
+    case 1:
+      insert.bind(at, static_cast<std::int64_t>(bytes.byte()));
+      break;
+    case 2:
+      insert.bind(at, bytes.whole(2) * 1000);
+      break;
+    case 3:
+      insert.bind(at, bytes.whole(8));
+      break;
+    case 4:
+      insert.bind(at, (std::int64_t{kind >> 3} + 1) << 24);  // a process, serialised
+      break;
+    case 5: {
+      const std::string_view blob = bytes.take(bytes.byte());
+      insert.bind(at, blob.data(), static_cast<int>(blob.size()));
+      break;
+    }
+    case 6:
+      insert.bind(at, static_cast<double>(bytes.whole(4)) / 7);
+      break;
+    default: {
+      const std::string_view text = bytes.take(bytes.byte());
+      insert.bind(at, std::string(text));
+    }
+  }
+}
+
+}  // namespace
+
+// A record: which table, how many rows, then its rows' values.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const fuzz::Folder folder;
+  static const std::filesystem::path path = folder.path() / "export.sqlite";
+  // For as long as the process: what the statements belong to must not end before them.
+  static SQLite::Database& sql = *new SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  static std::vector<SQLite::Statement>& inserts = *[] {
+    auto* statements = new std::vector<SQLite::Statement>;  // NOLINT: as long as the process
+    sql.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 1024");
+    for (const char* table : tables) {
+      sql.exec(std::string("CREATE TABLE ") + table);
+      const std::string columns = std::string(table);
+      const auto count = std::count(columns.begin(), columns.end(), ',') + 1;
+      std::string values = "?";
+      for (std::ptrdiff_t i = 1; i < count; ++i) values += ", ?";
+      statements->emplace_back(
+          sql, "INSERT OR IGNORE INTO " + columns.substr(0, columns.find(' ')) + " VALUES (" + values + ")");
+    }
+    return statements;
+  }();
+  std::string clear;
+  for (const std::string table : tables) clear += "DELETE FROM " + table.substr(0, table.find(' ')) + ";";
+  sql.exec("BEGIN;" + clear);
+  for (Bytes bytes(data, size); !bytes.empty();) {
+    SQLite::Statement& insert = inserts[bytes.byte() % tables.size()];
+    for (int rows = 1 + bytes.byte() % 16; rows > 0 && !bytes.empty(); --rows) {
+      insert.reset();
+      insert.clearBindings();
+      for (int at = 1; at <= insert.getBindParameterCount(); ++at) bind(insert, at, bytes);
+      insert.exec();
+    }
+  }
+  for (SQLite::Statement& insert : inserts) insert.reset();
+  sql.exec("COMMIT");
+  fuzz::read_nsight(path, folder);
+  return 0;
+}
