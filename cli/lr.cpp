@@ -3,9 +3,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "analysis/report/model_tables.hpp"
+#include "analysis/report/schedule_tables.hpp"
 #include "analysis/report/time_to_target.hpp"
 #include "analysis/report/training_times.hpp"
 #include "cli/database_file.hpp"
@@ -47,6 +50,24 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--target-loss", target_loss_,
                    "Loss that the training is to reach (default: the lowest that every measured configuration reached)")
         ->type_name("LOSS");
+    app.add_option("--rule", rules_,
+                   "Show the schedules of these rules: none, linear, sqrt, lars, lamb, adascale or all")
+        ->type_name("RULE,…")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    app.add_option("--decay", decay_, "How the rate falls after the warm-up: constant, step, cosine or polynomial")
+        ->type_name("KIND");
+    app.add_option("--decay-epochs", decay_epochs_, "Of --decay step, ascending (default: 30,60,80)")
+        ->type_name("X,…")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    app.add_option("--decay-factor", decay_factor_, "Of --decay step: of the rate at each of them (default: 0.1)")
+        ->type_name("X");
+    app.add_option("--decay-power", decay_power_, "Of --decay polynomial: (1 - p)^power (default: 1)")->type_name("X");
+    app.add_option("--noise-scale", noise_scale_, "The gradient's noise scale, or its low, middle and high estimate")
+        ->type_name("SAMPLES[,…]")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -61,6 +82,9 @@ class LearningRateSubcommand final : public Subcommand {
     if (target_loss_ && !std::isfinite(*target_loss_))
       throw Failure(ExitCode::usage, "--target-loss: the value is not finite", "e.g. 0.5");
     if (!optimizer_.empty()) check_word("--optimizer", optimizer_, {"sgd", "adaptive"});
+    const std::vector<learning_rate::Rule> rules = asked_rules();
+    const learning_rate::Decay decay = asked_decay();
+    const std::optional<stats::Interval> noise_scale = asked_noise_scale();
     store::Database database = open_database(file_);
     try {
       const auto scenario = questions::stored_scenario(database);
@@ -89,6 +113,9 @@ class LearningRateSubcommand final : public Subcommand {
       if (!why.empty()) report.tables.back().empty = why;
       report.tables.push_back(
           report::time_to_target_table(options, report::loss_curves(database), times, target_loss_));
+      const auto middle = noise_scale ? std::optional(noise_scale->mid) : std::nullopt;
+      if (!rules.empty()) report.tables.push_back(report::schedules_table(options, rules, decay, middle));
+      if (noise_scale) report.tables.push_back(report::large_batches_table(options, *noise_scale));
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
@@ -105,6 +132,70 @@ class LearningRateSubcommand final : public Subcommand {
  private:
   static constexpr std::int64_t most = 100'000'000;
 
+  // Those of --rule; all where a decay or a noise scale is asked about without one.
+  std::vector<learning_rate::Rule> asked_rules() const {
+    using learning_rate::Rule;
+    static constexpr std::array<std::pair<std::string_view, Rule>, 6> names = {{{"none", Rule::none},
+                                                                                {"linear", Rule::linear},
+                                                                                {"sqrt", Rule::square_root},
+                                                                                {"lars", Rule::lars},
+                                                                                {"lamb", Rule::lamb},
+                                                                                {"adascale", Rule::adascale}}};
+    std::vector<std::string> known;
+    for (const auto& [name, rule] : names) known.emplace_back(name);
+    known.emplace_back("all");
+    bool all = rules_.empty() && (!decay_.empty() || !noise_scale_.empty());
+    for (const std::string& word : rules_) {
+      check_word("--rule", word, known);
+      all = all || word == "all";
+    }
+    std::vector<Rule> rules;
+    for (const auto& [name, rule] : names)
+      if (all || std::ranges::find(rules_, name) != rules_.end()) rules.push_back(rule);
+    return rules;
+  }
+
+  learning_rate::Decay asked_decay() const {
+    using learning_rate::DecayKind;
+    learning_rate::Decay decay;
+    if (!decay_.empty()) {
+      std::vector<std::string> known;
+      for (const DecayKind kind : {DecayKind::constant, DecayKind::step, DecayKind::cosine, DecayKind::polynomial}) {
+        known.emplace_back(learning_rate::to_string(kind));
+        if (decay_ == known.back()) decay.kind = kind;
+      }
+      check_word("--decay", decay_, known);
+    }
+    const auto belongs = [&](const char* option, bool given, DecayKind kind) {
+      if (given && decay.kind != kind)
+        throw Failure(ExitCode::usage, std::string(option) + " belongs to --decay " + learning_rate::to_string(kind));
+    };
+    belongs("--decay-epochs", !decay_epochs_.empty(), DecayKind::step);
+    belongs("--decay-factor", decay_factor_.has_value(), DecayKind::step);
+    belongs("--decay-power", decay_power_.has_value(), DecayKind::polynomial);
+    if (!decay_epochs_.empty()) decay.at_epochs = decay_epochs_;
+    decay.factor = decay_factor_.value_or(decay.factor);
+    decay.power = decay_power_.value_or(decay.power);
+    try {
+      learning_rate::check(decay);
+    } catch (const std::invalid_argument& error) {
+      throw Failure(ExitCode::usage, error.what());
+    }
+    return decay;
+  }
+
+  std::optional<stats::Interval> asked_noise_scale() const {
+    if (noise_scale_.empty()) return std::nullopt;
+    const bool three = noise_scale_.size() == 3;
+    if ((noise_scale_.size() != 1 && !three) || !std::ranges::is_sorted(noise_scale_) ||
+        !std::ranges::all_of(noise_scale_, [](double samples) { return samples >= 0.0 && std::isfinite(samples); }))
+      throw Failure(
+          ExitCode::usage,
+          "--noise-scale: expected one number of samples, or three that ascend: low, middle, high; none below 0",
+          "e.g. 800 or 500,800,2000");
+    return stats::Interval{noise_scale_.front(), noise_scale_[three ? 1 : 0], noise_scale_.back()};
+  }
+
   // … and why there are none.
   static std::pair<std::vector<report::TrainingTime>, std::string> training_times(
       store::Database& database, const fit::PredictOptions& predict, const fit::LearningRateOptions& options,
@@ -116,8 +207,10 @@ class LearningRateSubcommand final : public Subcommand {
     }
   }
 
-  std::string file_, workers_, optimizer_, format_ = "table";
-  std::optional<double> base_, warmup_epochs_, target_loss_;
+  std::string file_, workers_, optimizer_, decay_, format_ = "table";
+  std::vector<std::string> rules_;
+  std::vector<double> decay_epochs_, noise_scale_;
+  std::optional<double> base_, warmup_epochs_, target_loss_, decay_factor_, decay_power_;
   std::optional<std::int64_t> base_workers_, batch_, accumulation_, epochs_;
 };
 

@@ -109,6 +109,37 @@ TEST_F(CommandLine, LrSaysWhatATargetNeedsWhereTheLossesAreTooFew) {
   EXPECT_THAT(outcome.out, HasSubstr("measure.steps"));
 }
 
+// 10,000 samples over 8 workers in steps of 32 each: 40 steps an epoch, 90 epochs; base rate 0.01 at one worker.
+TEST_F(CommandLine, LrShowsTheSchedulesOfTheRulesAskedFor) {
+  const auto plain = tables_of(run_ddpprof({"lr", database_, "--workers", "8", "--format", "json"}));
+  EXPECT_EQ(plain.count("learning_rate_schedules"), 0U);
+  EXPECT_EQ(plain.count("large_batches"), 0U);
+  const auto tables =
+      tables_of(run_ddpprof({"lr", "--rule", "sqrt,linear", database_, "--workers", "8", "--decay", "step",
+                             "--decay-epochs", "45", "--decay-factor", "0.5", "--format", "json"}));
+  const auto& rows = tables.at("learning_rate_schedules")["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["rule"], "linear");
+  EXPECT_DOUBLE_EQ(rows[0]["target_lr"], 0.08);
+  EXPECT_DOUBLE_EQ(rows[0]["quarter_lr"], 0.08);
+  EXPECT_DOUBLE_EQ(rows[0]["half_lr"], 0.04) << "from epoch 45 of 90 on";
+  EXPECT_EQ(rows[0]["total_steps"], 3600);
+  EXPECT_EQ(rows[1]["rule"], "square root");
+  EXPECT_EQ(tables.count("large_batches"), 0U);
+}
+
+// B = 256, B0 = 32; critical batch sqrt(3) 1000: kappa 8 times (1732.05 + 32) / (1732.05 + 256) is 7.0986.
+TEST_F(CommandLine, LrSaysWhatANoiseScaleMakesOfALargerBatch) {
+  const auto tables =
+      tables_of(run_ddpprof({"lr", database_, "--workers", "8", "--noise-scale", "500,1000,2000", "--format", "json"}));
+  EXPECT_EQ(tables.at("learning_rate_schedules")["rows"].size(), 6U) << "every rule";
+  const auto& row = tables.at("large_batches")["rows"].at(0);
+  EXPECT_NEAR(row["gain"], 7.0986, 1e-4);
+  EXPECT_LT(row["gain_low"], row["gain"]);
+  EXPECT_GT(row["gain_high"], row["gain"]);
+  EXPECT_EQ(row["linear_rule"], "green");
+}
+
 TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
   const std::pair<std::vector<std::string>, const char*> all[] = {
       {{"--optimizer", "adaptiv"}, "did you mean 'adaptive'?"},
@@ -118,6 +149,12 @@ TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
       {{"--batch-per-worker", "0"}, "--batch-per-worker"},
       {{"--accumulation", "100001"}, "--accumulation"},
       {{"--base-workers", "0"}, "--base-workers"},
+      {{"--rule", "linear,adascal"}, "did you mean 'adascale'?"},
+      {{"--decay", "cosin"}, "did you mean 'cosine'?"},
+      {{"--decay-power", "2"}, "--decay-power belongs to --decay polynomial"},
+      {{"--decay", "step", "--decay-epochs", "60,30"}, "no less than the one before it"},
+      {{"--noise-scale", "3,2,1"}, "three that ascend"},
+      {{"--noise-scale", "1,inf,inf"}, "three that ascend"},
   };
   for (const auto& [wrong, said] : all) {
     std::vector<std::string> arguments = {"lr", database_, "--workers", "8"};
