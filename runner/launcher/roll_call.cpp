@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
@@ -15,36 +16,102 @@ using nlohmann::json;
 constexpr std::size_t most_named = 8;
 constexpr int card_format = 2;
 
+// Cards and verdicts lie where anybody can write who reaches the store: what a rank of ours does not say makes none.
+struct NotOurs {};
+
+constexpr std::size_t most_name_bytes = 1024;         // of a host, a version; far more than one has
+constexpr std::size_t most_scenario_bytes = 1 << 20;  // a hundred times what a long one has
+
 std::optional<json> parse_object(std::string_view text) {
   json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object()) return std::nullopt;
   return parsed;
 }
 
-// Of to_yaml's output: block maps by indentation, one key a line; lists and texts stand on their key's line.
-std::vector<std::pair<std::string, std::string>> yaml_values(const std::string& yaml) {
-  std::vector<std::pair<std::string, std::string>> values;
-  std::vector<std::string> groups;
+const json& member(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw NotOurs{};
+  return *found;
+}
+
+template <class Whole>
+Whole whole(const json& value) {
+  if (!value.is_number_integer()) throw NotOurs{};
+  const bool fits = value.is_number_unsigned() ? std::in_range<Whole>(value.get<std::uint64_t>())
+                                               : std::in_range<Whole>(value.get<std::int64_t>());
+  if (!fits) throw NotOurs{};
+  return value.get<Whole>();
+}
+
+std::string text_in(const json& value, std::size_t most_bytes) {
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > most_bytes) throw NotOurs{};
+  return value.get<std::string>();
+}
+
+// Stands in messages, on other hosts' terminals.
+std::string name_in(const json& value) {
+  std::string read = text_in(value, most_name_bytes);
+  if (std::ranges::any_of(read, [](unsigned char letter) { return letter < ' ' || letter == 127; })) throw NotOurs{};
+  return read;
+}
+
+int rank_of(const std::string& digits) {
+  int rank = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+  if (error != std::errc() || end != digits.data() + digits.size() || rank < 0) throw NotOurs{};
+  return rank;
+}
+
+struct YamlValue {
+  std::string key;
+  std::string_view value;
+};
+
+// Of to_yaml's output: block maps by indentation, one key a line; lists and texts stand on their key's line. The other
+// rank's text may be anything: a key longer than any of ours is passed over, so that memory stays near the text's size.
+std::vector<YamlValue> yaml_values(std::string_view yaml) {
+  constexpr std::size_t longest_key = 128, deepest = 8;
+  std::vector<YamlValue> values;
+  std::vector<std::string_view> groups;
   std::size_t begin = 0;
   while (begin < yaml.size()) {
     const std::size_t end = std::min(yaml.find('\n', begin), yaml.size());
-    const std::string line = yaml.substr(begin, end - begin);
+    const std::string_view line = yaml.substr(begin, end - begin);
     begin = end + 1;
     const std::size_t indent = line.find_first_not_of(' ');
     const std::size_t colon = line.find(':');
-    if (indent == std::string::npos || colon == std::string::npos) continue;
+    if (indent == std::string_view::npos || colon == std::string_view::npos) continue;
     groups.resize(std::min(groups.size(), indent / 2));
-    std::string key;
-    for (const std::string& group : groups) key += group + ".";
-    const std::string name = line.substr(indent, colon - indent);
-    const std::string value = colon + 2 <= line.size() ? line.substr(colon + 2) : "";
+    const std::string_view name = line.substr(indent, colon < indent ? 0 : colon - indent);
+    const std::string_view value = colon + 2 <= line.size() ? line.substr(colon + 2) : "";
     if (value.empty()) {
-      groups.push_back(name);
-    } else {
-      values.emplace_back(key + name, value);
+      if (groups.size() < deepest) groups.push_back(name);
+      continue;
     }
+    std::size_t bytes = name.size();
+    for (const std::string_view group : groups) bytes += group.size() + 1;
+    if (bytes > longest_key) continue;
+    std::string key;
+    for (const std::string_view group : groups) key.append(group) += '.';
+    values.push_back({key.append(name), value});
   }
   return values;
+}
+
+// Values may be long, and another rank's text anything: what shows the difference fits a line.
+std::string printable(std::string_view text) {
+  constexpr std::size_t longest = 256;
+  std::string line(text.substr(0, longest));
+  std::ranges::replace_if(
+      line, [](unsigned char letter) { return letter < ' ' || letter == 127; }, '?');
+  return text.size() > longest ? line + "…" : line;
+}
+
+// By key; of one that stands twice the first.
+std::map<std::string_view, std::string_view> by_key(const std::vector<YamlValue>& values) {
+  std::map<std::string_view, std::string_view> sorted;
+  for (const YamlValue& one : values) sorted.emplace(one.key, one.value);
+  return sorted;
 }
 
 }  // namespace
@@ -61,19 +128,19 @@ std::optional<Card> card_from_text(std::string_view text) {
   const auto parsed = parse_object(text);
   if (!parsed) return std::nullopt;
   try {
-    if (parsed->at("format").get<int>() != card_format) return std::nullopt;
+    if (whole<int>(member(*parsed, "format")) != card_format) return std::nullopt;
     Card card;
-    parsed->at("rank").get_to(card.rank);
-    parsed->at("world_size").get_to(card.world_size);
-    parsed->at("host").get_to(card.host);
-    parsed->at("pid").get_to(card.pid);
-    parsed->at("nonce").get_to(card.nonce);
-    parsed->at("version").get_to(card.version);
-    parsed->at("strategy").get_to(card.strategy);
-    parsed->at("devices").get_to(card.devices);
-    parsed->at("scenario").get_to(card.scenario);
+    card.rank = whole<int>(member(*parsed, "rank"));
+    card.world_size = whole<int>(member(*parsed, "world_size"));
+    card.host = name_in(member(*parsed, "host"));
+    card.pid = whole<std::int64_t>(member(*parsed, "pid"));
+    card.nonce = name_in(member(*parsed, "nonce"));
+    card.version = name_in(member(*parsed, "version"));
+    card.strategy = name_in(member(*parsed, "strategy"));
+    card.devices = name_in(member(*parsed, "devices"));
+    card.scenario = text_in(member(*parsed, "scenario"), most_scenario_bytes);
     return card;
-  } catch (const json::exception&) {
+  } catch (const NotOurs&) {
     return std::nullopt;
   }
 }
@@ -100,14 +167,15 @@ std::string draw_nonce() {
 std::string first_difference(const std::string& yaml, const std::string& other) {
   if (yaml == other) return "";
   const auto ours = yaml_values(yaml), theirs = yaml_values(other);
-  const auto value_in = [](const auto& values, const std::string& key) -> std::string {
-    const auto found = std::ranges::find(values, key, [](const auto& entry) { return entry.first; });
+  const auto ours_by_key = by_key(ours), theirs_by_key = by_key(theirs);
+  const auto value_in = [](const auto& values, std::string_view key) -> std::string_view {
+    const auto found = values.find(key);
     return found == values.end() ? "absent" : found->second;
   };
   for (const auto* values : {&ours, &theirs}) {
-    for (const auto& [key, value] : *values) {
-      const std::string here = value_in(ours, key), there = value_in(theirs, key);
-      if (here != there) return fmt::format("{}: {} and {}", key, here, there);
+    for (const YamlValue& one : *values) {
+      const std::string_view here = value_in(ours_by_key, one.key), there = value_in(theirs_by_key, one.key);
+      if (here != there) return fmt::format("{}: {} and {}", printable(one.key), printable(here), printable(there));
     }
   }
   return "the text";
@@ -126,13 +194,16 @@ std::optional<Verdict> verdict_from_text(std::string_view text) {
   if (!parsed) return std::nullopt;
   try {
     Verdict verdict;
-    parsed->at("ok").get_to(verdict.ok);
-    parsed->at("run").get_to(verdict.run);
-    parsed->at("message").get_to(verdict.message);
-    for (const auto& [rank, nonce] : parsed->at("accepted").items())
-      verdict.accepted.emplace(std::stoi(rank), nonce.template get<std::string>());
+    const json& ok = member(*parsed, "ok");
+    if (!ok.is_boolean()) return std::nullopt;
+    verdict.ok = ok.get<bool>();
+    verdict.run = name_in(member(*parsed, "run"));
+    verdict.message = text_in(member(*parsed, "message"), most_scenario_bytes);
+    const json& accepted = member(*parsed, "accepted");
+    if (!accepted.is_object()) return std::nullopt;
+    for (const auto& [rank, nonce] : accepted.items()) verdict.accepted.emplace(rank_of(rank), name_in(nonce));
     return verdict;
-  } catch (const std::exception&) {  // json's, or stoi's
+  } catch (const NotOurs&) {
     return std::nullopt;
   }
 }

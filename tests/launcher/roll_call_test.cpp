@@ -112,8 +112,10 @@ TEST(Differences, AreNamedByTheirKey) {
 
 TEST(Cards, SurviveTheStore) {
   Card odd = card(1);
-  odd.host = "h\"\\\n";
+  odd.host = "h\"\\";
   EXPECT_EQ(card_from_text(to_text(odd)), odd);
+  odd.host = "h\n\x1b[2J";  // would write over other lines of a terminal
+  EXPECT_FALSE(card_from_text(to_text(odd)));
   for (const char* text :
        {"", "{}", "[1]", "{\"format\":1}", "{\"format\":2,\"rank\":0}", "garbage", "{\"format\":\"1\"}"})
     EXPECT_FALSE(card_from_text(text)) << text;
@@ -121,12 +123,42 @@ TEST(Cards, SurviveTheStore) {
   EXPECT_TRUE(card_from_text(to_text(odd)));
 }
 
+// 4294967298 is 2 in 32 bits: such a rank would have been taken for another one.
+TEST(Cards, WithNumbersThatAreNoneOrDoNotFitAreNone) {
+  const std::string sound = to_text(card(2));
+  ASSERT_TRUE(card_from_text(sound));
+  for (const char* number : {"4294967298", "-4294967294", "2.0", "2e0", "1e300", "true", "\"2\"", "null", "[2]",
+                             "18446744073709551615", "99999999999999999999"}) {
+    std::string text = sound;
+    const std::string rank = "\"rank\":2";
+    text.replace(text.find(rank), rank.size(), "\"rank\":" + std::string(number));
+    EXPECT_FALSE(card_from_text(text)) << number;
+  }
+}
+
+// Each value's key would hold the group's name again: four mebibytes of it, and the rest values, are terabytes.
+TEST(Cards, WhateverTheirScenarioHoldsTheDifferenceFitsALine) {
+  Card other = card(1);
+  other.scenario += std::string(10'000, 'g') + ":\n  k: 1\n";
+  EXPECT_THAT(RollCall(card(0)).enter(other), HasSubstr("have different scenarios"));
+  EXPECT_LT(RollCall(card(0)).enter(other).size(), 1000u);
+  other.scenario = card(1).scenario + "k: " + std::string(10'000, 'v') + "\x1b\n";
+  EXPECT_LT(RollCall(card(0)).enter(other).size(), 1000u);
+  other.scenario = card(1).scenario + "k: \x1b[2J\n";
+  EXPECT_THAT(RollCall(card(0)).enter(other), HasSubstr("k: absent and ?[2J"));
+  other.scenario.assign(2 << 20, 'x');
+  EXPECT_FALSE(card_from_text(to_text(other))) << "no scenario has two mebibytes";
+}
+
 TEST(Verdicts, SurviveTheStore) {
   RollCall roll(card(0));
   const auto read = verdict_from_text(to_text(roll.accepted()));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->accepted.at(0), "nonce-0");
-  for (const char* text : {"", "{}", "1", "{\"ok\":true,\"run\":\"\",\"message\":\"\",\"accepted\":{\"x\":\"y\"}}"})
+  for (const char* text : {"", "{}", "1", "{\"ok\":true,\"run\":\"\",\"message\":\"\",\"accepted\":{\"x\":\"y\"}}",
+                           "{\"ok\":true,\"run\":\"\",\"message\":\"\",\"accepted\":{\"1x\":\"y\"}}",
+                           "{\"ok\":true,\"run\":\"\",\"message\":\"\",\"accepted\":{\"-1\":\"y\"}}",
+                           "{\"ok\":1,\"run\":\"\",\"message\":\"\",\"accepted\":{}}"})
     EXPECT_FALSE(verdict_from_text(text)) << text;
 }
 
