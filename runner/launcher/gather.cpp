@@ -57,6 +57,7 @@ Offer read_offer(const std::string& text) {
       const auto kind = std::ranges::find(kind_names, file.at(0).get<std::string>());
       if (kind == std::end(kind_names)) throw Lost("it offers a kind of file that there is not");
       const auto index = static_cast<std::size_t>(kind - std::begin(kind_names));
+      if (!file.at(1).is_number_unsigned()) throw Lost("its offer cannot be read");
       const auto bytes = file.at(1).get<std::uint64_t>();
       if (bytes > largest_bytes[index])
         throw Lost(

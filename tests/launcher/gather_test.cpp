@@ -244,7 +244,9 @@ TEST_F(Gather, WhatALiarOffersIsRefusedAndHeIsTold) {
       {R"({"files": [["start", 3], ["start", 3]], "start_sha256": ""})", "it offers its start twice"},
       {R"({"files": [["shard", 3]], "start_sha256": ""})", "it does not offer what it was started as"},
       {R"({"files": [["start", 3], ["shard", 1099511627776]], "start_sha256": ""})", "and rank 0's disk has"},
-      {R"({"files": [["start", -3]], "start_sha256": ""})", ""},
+      {R"({"files": [["start", -3]], "start_sha256": ""})", "its offer cannot be read"},
+      {R"({"files": [["start", 3.0]], "start_sha256": ""})", "its offer cannot be read"},
+      {R"({"files": [["start", true]], "start_sha256": ""})", "its offer cannot be read"},
       {"garbage", "its offer cannot be read"},
   };
   for (const auto& lie : lies) {
