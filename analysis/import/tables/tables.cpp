@@ -10,6 +10,7 @@
 #include "tracer/store/error.hpp"
 #include "tracer/store/inserter.hpp"
 #include "tracer/store/rows.hpp"
+#include "tracer/store/utf8.hpp"
 
 namespace ddpprof::import {
 namespace {
@@ -145,7 +146,10 @@ std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog&
       throw LogError(file.string() + ": " + std::to_string(*ranks) + " ranks cannot be on " +
                      std::to_string(sweep.nodes) + " hosts; correct --nodes");
     sweep.cores = (*ranks + sweep.nodes - 1) / sweep.nodes;
-    sweep.options = nlohmann::json{{"source", "nccl-tests"}, {"type", log.type}, {"operation", log.operation}}.dump();
+    sweep.options = nlohmann::json{{"source", "nccl-tests"},
+                                   {"type", store::to_valid_utf8(log.type)},
+                                   {"operation", store::to_valid_utf8(log.operation)}}
+                        .dump();
     const std::int64_t id = store::Inserter<store::MeasurementRow>(database).insert(sweep);
     const std::int64_t shard = only_shard(database, id, "nccl-tests");
     store::Inserter<store::CommPointRow> points(database);

@@ -152,5 +152,13 @@ TEST_F(NcclLog, PredictionsTakeItsTimes) {
   EXPECT_TRUE(told);
 }
 
+// A name of bytes that are no UTF-8 would not go into the measurement's options.
+TEST_F(NcclLog, NamesOfAnyBytes) {
+  store::Database database = make_database();
+  EXPECT_EQ(import_log(database, ranks_of_two + std::string("1024 256 \xff\xdf s\xffm -1 20.00 0.05 0.05 0\n")), 2);
+  EXPECT_EQ(database.sql().execAndGet("SELECT options FROM measurement").getString(),
+            R"({"operation":"s�m","source":"nccl-tests","type":"��"})");
+}
+
 }  // namespace
 }  // namespace ddpprof::import
