@@ -138,7 +138,8 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   nlohmann::json versions = nlohmann::json::object();
   for (const auto& [name, version] : file.versions) versions[name] = version;
   if (!file.devices.empty()) versions["device"] = file.devices.front();
-  row.versions = versions.dump();
+  // SQLite exports hold texts of any bytes.
+  row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   row.options = "{}";
   row.started_utc_ns = file.base_ns;
   const store::EventSpan& events = ranks.front().shard->trace.events;
