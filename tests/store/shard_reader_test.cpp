@@ -312,6 +312,20 @@ TEST(ShardReader, SaysWhatIsWrong) {
   }
 }
 
+TEST(ShardReader, ATimeThatNoClockShowsIsNotKnown) {
+  TemporaryFolder folder;
+  for (const std::int64_t damaged : {std::int64_t{-1}, INT64_MIN, INT64_MAX, std::int64_t{1} << 62}) {
+    ShardBuilder shard = every_type();
+    shard.header.opened_monotonic_ns = shard.header.closed_monotonic_ns = damaged;
+    shard.header.opened_realtime_ns = 1'700'000'000'000'000'000;
+    shard.write(folder / "d.shard");
+    const ShardReader reader(folder / "d.shard");
+    EXPECT_EQ(reader.info().opened_monotonic_ns, 0);
+    EXPECT_EQ(reader.info().closed_monotonic_ns, 0);
+    EXPECT_EQ(reader.info().opened_realtime_ns, 1'700'000'000'000'000'000);
+  }
+}
+
 TEST(Utf8, KeepsWhatIsWellFormed) {
   const std::string good = "a \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80";  // é, €, an emoji
   EXPECT_EQ(to_valid_utf8(good), good);

@@ -29,6 +29,13 @@ T load(std::span<const std::byte> bytes, std::size_t offset) {
   return value;
 }
 
+// What no clock shows, before its zero or centuries later, is damage: as good as not known, and differences of two that
+// are known are numbers.
+std::int64_t clock_ns(std::int64_t stored_ns) {
+  constexpr std::int64_t latest_ns = std::int64_t{1} << 62;  // the year 2116
+  return stored_ns >= 0 && stored_ns < latest_ns ? stored_ns : 0;
+}
+
 std::string text_field(std::span<const std::byte> bytes, std::size_t offset, std::size_t size) {
   const char* begin = reinterpret_cast<const char*>(bytes.data()) + offset;
   return to_valid_utf8({begin, strnlen(begin, size)});
@@ -354,9 +361,9 @@ ShardReader::ShardReader(const std::filesystem::path& path)
   info_.local_rank = load<std::int32_t>(bytes, offsetof(ShardHeader, local_rank));
   info_.pid = load<std::int64_t>(bytes, offsetof(ShardHeader, pid));
   info_.parent_pid = load<std::int64_t>(bytes, offsetof(ShardHeader, parent_pid));
-  info_.opened_monotonic_ns = load<std::int64_t>(bytes, offsetof(ShardHeader, opened_monotonic_ns));
-  info_.opened_realtime_ns = load<std::int64_t>(bytes, offsetof(ShardHeader, opened_realtime_ns));
-  info_.closed_monotonic_ns = load<std::int64_t>(bytes, offsetof(ShardHeader, closed_monotonic_ns));
+  info_.opened_monotonic_ns = clock_ns(load<std::int64_t>(bytes, offsetof(ShardHeader, opened_monotonic_ns)));
+  info_.opened_realtime_ns = clock_ns(load<std::int64_t>(bytes, offsetof(ShardHeader, opened_realtime_ns)));
+  info_.closed_monotonic_ns = clock_ns(load<std::int64_t>(bytes, offsetof(ShardHeader, closed_monotonic_ns)));
   info_.boot_id = text_field(bytes, offsetof(ShardHeader, boot_id), sizeof(ShardHeader::boot_id));
   info_.host = text_field(bytes, offsetof(ShardHeader, host), sizeof(ShardHeader::host));
   info_.process = text_field(bytes, offsetof(ShardHeader, process), sizeof(ShardHeader::process));

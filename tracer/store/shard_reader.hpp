@@ -38,8 +38,8 @@ struct ShardInfo {
   bool closed = false;
   std::int32_t rank = -1, world_size = -1, local_rank = -1;
   std::int64_t pid = 0, parent_pid = 0;
-  std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;
-  std::int64_t closed_monotonic_ns = 0;  // 0: not known
+  std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;  // 0: not known, or what no clock shows
+  std::int64_t closed_monotonic_ns = 0;                          // likewise
   std::string boot_id, host, process;
   BoundsInfo bounds;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/import/trace/checked.hpp"
 #include "tracer/store/shard_reader.hpp"
 
 namespace ddpprof::import {
@@ -52,7 +53,8 @@ void find_ends(std::vector<Process>& processes) {
     LastEvent last;
     last.last_ns = process.info.closed_monotonic_ns;
     if (last.last_ns == 0) store::ShardReader(process.path).visit(last);
-    process.ended_ns = std::max(process.opened_ns, last.last_ns + process.opened_ns - process.info.opened_monotonic_ns);
+    const std::int64_t lived_ns = last.last_ns - process.info.opened_monotonic_ns;
+    process.ended_ns = process.opened_ns + std::clamp(lived_ns, std::int64_t{0}, longest_ns);
   }
 }
 
