@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fit::looks_like_csv(path);
   try {
     const std::vector<fit::StepRow> rows = fit::read_step_csv(path);
-    fuzz::require(!rows.empty(), "a table that is given has rows");
+    if (rows.empty()) return 0;  // headings alone: whoever asked for rows says so
     for (const fit::StepRow& row : rows)
       fuzz::require(row.workers > 0 && row.nodes > 0 && row.batch_per_worker > 0 && row.step_s > 0 &&
                         std::isfinite(row.step_s) && row.devices() > 0,
