@@ -11,7 +11,7 @@ constexpr double shortest_window_ns = 1e9;  // of processor time: 100 ticks, so 
 
 struct OneHost {
   store::HostConditionRow row;
-  std::int64_t cpu_ns = 0;
+  double cpu_ns = 0.0;
   nlohmann::json machine;  // what the rank that speaks for the host saw
 };
 
@@ -30,7 +30,7 @@ std::optional<std::int64_t> grown(const nlohmann::json& machine, const char* nam
 void add_rank(OneHost& host, const nlohmann::json& conditions) {
   store::HostConditionRow& row = host.row;
   ++row.ranks;
-  host.cpu_ns += conditions.value("cpu_ns", std::int64_t{0});
+  host.cpu_ns += conditions.value("cpu_ns", 0.0);
   const auto add = [&](std::optional<std::int64_t>& sum, const char* name) {
     if (conditions.contains(name)) sum = sum.value_or(0) + conditions.value(name, std::int64_t{0});
   };
@@ -50,12 +50,12 @@ void add_shares(OneHost& host) {
   const auto spent = [&](const char* name) { return machine["spent_ns"].value(name, 0.0); };
   const double total = spent("user") + spent("system") + spent("interrupt") + spent("idle") + spent("steal");
   if (!(total > 0.0)) return;
-  row.ranks_share = std::min(1.0, static_cast<double>(host.cpu_ns) / total);
+  row.ranks_share = std::min(1.0, host.cpu_ns / total);
   row.interrupt_share = spent("interrupt") / total;
   row.steal_share = spent("steal") / total;
   if (total >= shortest_window_ns) {
     const double busy = spent("user") + spent("system");
-    row.others_share = std::max(0.0, busy - static_cast<double>(host.cpu_ns)) / total;
+    row.others_share = std::max(0.0, busy - host.cpu_ns) / total;
   }
 }
 

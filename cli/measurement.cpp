@@ -147,7 +147,7 @@ MeasurementOutcome measure(store::Database& database, const MeasurementJob& job,
 
   recorded.ok = outcome.ok;
   recorded.message = outcome.message;
-  recorded.results = read_rank_results(job.folder, job.configuration.processes());
+  recorded.results = read_rank_results(job.folder, job.configuration.processes(), job.mode == WorkerMode::train);
   recorded.shards = shard_files(trace_folder);
   if (!outcome.ok) {
     store::DiagnosticRow failed;

@@ -54,7 +54,7 @@ struct RankRecord {
 bool is_rank_folder(const std::filesystem::path& folder);
 
 // Every rank of the run in the folder that was started last; `older` counts the attempts left out. Throws Failure:
-// usage when it is no such folder, data when a file in it cannot be read.
+// usage when it is no such folder, data when a file in it cannot be read or holds what no rank writes.
 std::vector<RankRecord> read_rank_records(const std::filesystem::path& folder, int& older);
 
 }  // namespace ddpprof::cli

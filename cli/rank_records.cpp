@@ -11,6 +11,7 @@
 
 #include "cli/foreign_file.hpp"
 #include "cli/rank_folder.hpp"
+#include "cli/result_facts.hpp"
 #include "cli/subcommand.hpp"
 #include "tracer/store/shard_reader.hpp"
 
@@ -82,6 +83,11 @@ void check_start(const nlohmann::json& start, const fs::path& path, int rank) {
     refuse(fmt::format("is of rank {} of {}, its name says {}", start["rank"].get<std::int64_t>(), world_size, rank));
 }
 
+void check_result(const nlohmann::json& result, const fs::path& path, bool trained) {
+  if (const std::optional<WrongFact> wrong = wrong_fact(result, trained))
+    throw Failure(ExitCode::data, path.string() + ": " + wrong->found, wrong->expected, "start that rank again");
+}
+
 RankRecord read_record(const fs::path& folder, int attempt, int rank) {
   const RankFiles files = rank_files(folder, attempt, rank);
   RankRecord record;
@@ -93,6 +99,7 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
   record.scenario = read_foreign_file(files.scenario, largest_scenario_bytes).value_or("");
   record.run = read_run_name(files.run);
   record.result = read_json(files.result);
+  if (record.result) check_result(*record.result, files.result, record.start.value("mode", "train") != "bench-comm");
   record.shards = read_shards(files.trace, rank);
   return record;
 }

@@ -7,16 +7,23 @@
 #include <set>
 #include <utility>
 
+#include "cli/result_facts.hpp"
+
 namespace ddpprof::cli {
 
-RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t processes) {
+RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t processes, bool trained) {
   RankResults results;
   for (std::int64_t rank = 0; rank < processes; ++rank) {
     const std::filesystem::path path = folder / fmt::format("result-{}.json", rank);
     std::ifstream file(path);
     if (!file) continue;
     try {
-      results.by_rank.emplace(rank, nlohmann::json::parse(file));
+      nlohmann::json result = nlohmann::json::parse(file);
+      if (const std::optional<WrongFact> wrong = wrong_fact(result, trained))
+        results.problems.push_back(
+            fmt::format("{}: {} (expected {})", path.filename().string(), wrong->found, wrong->expected));
+      else
+        results.by_rank.emplace(rank, std::move(result));
     } catch (const nlohmann::json::exception& error) {
       results.problems.push_back(fmt::format("{}: {}", path.filename().string(), error.what()));
     }

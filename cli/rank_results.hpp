@@ -18,7 +18,8 @@ struct RankResults {
   std::vector<std::string> problems;               // a file that is there and cannot be read
 };
 
-RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t processes);
+// `trained`: or timed all-reduces. Every result that is given holds what wrong_fact (result_facts.hpp) asks for.
+RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t processes, bool trained);
 
 // Model size, versions and backend as the ranks found them; left alone where no rank ended.
 void describe(const RankResults& results, store::MeasurementRow& row);

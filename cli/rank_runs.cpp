@@ -66,7 +66,7 @@ std::string name_of(const RankRun& run) {
 }
 
 void find_lacking(RankRun& run) {
-  std::vector<std::int64_t> absent;
+  std::vector<std::string> absent;
   std::size_t at = 0;
   for (std::int64_t rank = 0; rank < run.processes(); ++rank) {
     if (at < run.ranks.size() && run.ranks[at].rank == rank) {
@@ -76,12 +76,12 @@ void find_lacking(RankRun& run) {
                               "own output says why");
       ++at;
     } else {
-      absent.push_back(rank);
+      absent.push_back(std::to_string(rank));
     }
   }
   if (!absent.empty())
     run.lacking.push_back(fmt::format("rank{} {} of {} {} not there: the folder of another host is not given",
-                                      absent.size() == 1 ? "" : "s", fmt::join(absent, ", "), run.processes(),
+                                      absent.size() == 1 ? "" : "s", launcher::ranks_text(absent), run.processes(),
                                       absent.size() == 1 ? "is" : "are"));
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "cli/rank_runs.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
 
@@ -110,6 +111,116 @@ TEST_F(RankFolder, ARankThatIsStartedAnewAndNeverMeetsIsNotPassedOver) {
   leave("b", start(1, 1), "", 2);
   int older = -1;
   EXPECT_THAT(read(older), ElementsAre("1@1"));  // the last attempt did not come together
+}
+
+// A whole result as ddpprof-worker writes it, without what nothing reads.
+nlohmann::json sound_result() {
+  return nlohmann::json::parse(R"({
+    "program_version": "0.1.0", "torch_version": "2.11.0", "cuda_version": "none", "host": "gpu00", "pool": "gpu00",
+    "device": "cpu", "backend": "gloo", "parameter_hash": "00ff", "traced": false, "final_loss": null,
+    "parameter_count": 10, "parameter_bytes": 40, "data_samples": 100, "samples_per_step": 32, "peak_rss_bytes": 4096,
+    "threads": 1, "cores": 2, "host_cores": 2, "pool_cores": 2, "pid": 71, "wall_ns": 1000000,
+    "step_ns": {"warmup": [5], "measured": [4, 4], "unwrapped": []}, "warmup": {"steps": 1, "settled": true},
+    "samples": [[1024, 0, 500, 400], [1024, 1, 500]],
+    "warnings": [{"code": "c", "message": "m", "advice": "a"}],
+    "memory": [{"device": 0, "held_bytes": 1, "peak_bytes": 2}],
+    "conditions": {"window_ns": 9, "cpu_ns": 8, "voluntary_switches": 1, "involuntary_switches": 0, "major_faults": 0,
+                   "host": {"cpus": 2, "spent_ns": {"user": 5, "system": 1, "interrupt": 0, "idle": -1, "steal": 0},
+                            "frequency_hz": [1e9, 2e9], "load": [0.5, 1.5], "thermal_throttles": [0, 1]}}})");
+}
+
+TEST_F(RankFolder, AResultIsLookedAtBeforeItIsRead) {
+  const struct {
+    const char *place, *value, *found, *expected;
+  } wrong[] = {
+      {"/wall_ns", "\"long\"", "'wall_ns' is a text", "a whole number from 0 to 72057594037927936"},
+      {"/wall_ns", "-1", "'wall_ns' is -1", "a whole number from 0"},
+      {"/wall_ns", "18446744073709551615", "'wall_ns' is 18446744073709551615", "a whole number from 0"},
+      {"/wall_ns", "1.5", "'wall_ns' is 1.5", "a whole number from 0"},
+      {"/host", "5", "'host' is 5", "a text"},
+      {"/pool", "null", "'pool' is null", "a text"},
+      {"/device", "[]", "'device' is a list", "a text"},
+      {"/traced", "1", "'traced' is 1", "true or false"},
+      {"/pool_cores", "\"2\"", "'pool_cores' is a text", "a whole number from 0 to 1048576"},
+      {"/threads", "4611686018427387904", "'threads' is 4611686018427387904", "a whole number from 0 to 1048576"},
+      {"/step_ns", "[1]", "'step_ns' is a list", "an object"},
+      {"/step_ns/measured", "7", "'step_ns.measured' is 7", "a list of whole numbers"},
+      {"/step_ns/measured/1", "\"4\"", "'step_ns.measured' is a text", "a list of whole numbers"},
+      {"/samples/0", "{}", "'samples' is an object", "lists of bytes, iteration, ns"},
+      {"/samples/0", "[1, 2]", "'samples' is a list", "lists of bytes, iteration, ns"},
+      {"/samples/1/2", "true", "'samples' is true or false", "whole numbers: lists of bytes, iteration, ns"},
+      {"/warmup", "true", "'warmup' is true or false", "an object"},
+      {"/warmup/settled", "\"yes\"", "'warmup.settled' is a text", "true or false"},
+      {"/warnings", "{}", "'warnings' is an object", "a list of objects"},
+      {"/warnings/0", "\"w\"", "'warnings' is a text", "objects with code, message and advice"},
+      {"/warnings/0/code", "1", "'warnings.code' is 1", "a text"},
+      {"/memory/0/peak_bytes", "\"1\"", "'memory.peak_bytes' is a text", "a whole number from 0"},
+      {"/conditions", "\"busy\"", "'conditions' is a text", "an object"},
+      {"/conditions/cpu_ns", "[]", "'conditions.cpu_ns' is a list", "a whole number from 0"},
+      {"/conditions/host/load", "[1]", "'conditions.host.load' is a list", "two numbers from 0"},
+      {"/conditions/host/thermal_throttles/1", "1e300", "'conditions.host.thermal_throttles' is 1e+300", "two numbers"},
+      {"/conditions/host/spent_ns", "3", "'conditions.host.spent_ns' is 3", "an object"},
+      {"/conditions/host/spent_ns/user", "null", "'conditions.host.spent_ns.user' is null", "a number from -"},
+  };
+  leave("a", start(0), "first", 1);
+  const fs::path path = rank_files(folder_, 0, 0).result;
+  int older = 0;
+  std::ofstream(path) << sound_result();
+  EXPECT_NO_THROW(read_rank_records(folder_, older));
+  for (const auto& one : wrong) {
+    nlohmann::json result = sound_result();
+    result[nlohmann::json::json_pointer(one.place)] = nlohmann::json::parse(one.value);
+    std::ofstream(path) << result;
+    try {
+      read_rank_records(folder_, older);
+      ADD_FAILURE() << one.place << ": " << one.value;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::data);
+      EXPECT_THAT(failure.text(), testing::HasSubstr(path.string() + ": " + one.found + " (expected " + one.expected));
+    }
+  }
+}
+
+TEST_F(RankFolder, ARankThatWasNotTracedSaysHowLongItsStepsTook) {
+  leave("a", start(0), "first", 1);
+  nlohmann::json result = sound_result();
+  result.erase("step_ns");
+  std::ofstream(rank_files(folder_, 0, 0).result) << result;
+  int older = 0;
+  try {
+    read_rank_records(folder_, older);
+    ADD_FAILURE() << "was taken";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.text(), testing::HasSubstr("'step_ns' is missing (expected how long each step took"));
+  }
+  result["traced"] = true;
+  std::ofstream(rank_files(folder_, 0, 0).result) << result;
+  EXPECT_NO_THROW(read_rank_records(folder_, older));
+}
+
+TEST_F(RankFolder, AHundredYearsOfStepsAreNone) {
+  leave("a", start(0), "first", 1);
+  nlohmann::json result = sound_result();
+  result["step_ns"]["measured"] = std::vector<std::int64_t>(100, std::int64_t{1} << 56);
+  std::ofstream(rank_files(folder_, 0, 0).result) << result;
+  int older = 0;
+  EXPECT_THROW(read_rank_records(folder_, older), Failure);
+}
+
+TEST_F(RankFolder, OfAMillionRanksThatAreMissingEightAreNamed) {
+  Start alone = start(0);
+  alone.world_size = 1 << 20;
+  leave("a", alone, "first", 1);
+  std::ofstream(rank_files(folder_, 0, 0).scenario) << "name: x\nworkload:\n  model: {kind: linear, in: 10, out: 2}\n";
+  int older = 0;
+  std::vector<std::string> notes;
+  try {
+    group_runs(read_rank_records(folder_, older), false, notes);
+    ADD_FAILURE() << "was taken";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.text(), testing::HasSubstr("ranks 1, 2, 3, 4, 5, 6, 7, 8 and 1048567 more of 1048576"));
+    EXPECT_LT(failure.text().size(), 1000u);
+  }
 }
 
 }  // namespace
