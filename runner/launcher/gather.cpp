@@ -52,7 +52,6 @@ Offer read_offer(const std::string& text) {
   Offer offer;
   try {
     std::size_t singles[4] = {};
-    std::uint64_t all_bytes = 0;
     for (const auto& file : parsed.at("files")) {
       const auto kind = std::ranges::find(kind_names, file.at(0).get<std::string>());
       if (kind == std::end(kind_names)) throw Lost("it offers a kind of file that there is not");
@@ -64,7 +63,6 @@ Offer read_offer(const std::string& text) {
             fmt::format("its {} has {} bytes, more than the {} that one may have", *kind, bytes, largest_bytes[index]));
       if (index < 4 && ++singles[index] > 1) throw Lost(fmt::format("it offers its {} twice", *kind));
       offer.files.push_back({static_cast<FileKind>(index), bytes});
-      all_bytes += bytes;
     }
     if (offer.files.size() > most_files)
       throw Lost(
