@@ -1,0 +1,34 @@
+// All that a trace database holds, as one text to compare.
+#pragma once
+
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
+
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::fuzz {
+
+// Every row of every table, in the order in which they lie there, each value with its type.
+inline std::string all_rows(store::Database& database) {
+  std::string all;
+  for (const store::Table& table : store::tables()) {
+    all += std::string(table.name) + '\n';
+    SQLite::Statement query(database.sql(), "SELECT * FROM \"" + std::string(table.name) + "\" ORDER BY rowid");
+    while (query.executeStep()) {
+      for (int at = 0; at < query.getColumnCount(); ++at) {
+        const SQLite::Column value = query.getColumn(at);
+        all += static_cast<char>('0' + value.getType());
+        all += value.isFloat() ? std::to_string(std::bit_cast<std::uint64_t>(value.getDouble())) : value.getString();
+        all += '\x1f';
+      }
+      all += '\n';
+    }
+  }
+  return all;
+}
+
+}  // namespace ddpprof::fuzz
