@@ -50,6 +50,24 @@ TEST(Database, CreatesWhatItOpens) {
   EXPECT_NO_THROW(read.check());
 }
 
+// A journal that says the file had no page: who made it was killed before the first commit (its layout: section 3 of
+// https://www.sqlite.org/fileformat.html).
+TEST(Database, OneThatWasNeverWholeIsEmpty) {
+  for (const bool write : {true, false}) {
+    TemporaryFolder folder;
+    Database::create(folder / "a.db");
+    std::string journal("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
+    for (const int number : {0, 1, 0, 512, 4096})  // records, nonce, pages, bytes of a sector, of a page
+      for (const int shift : {24, 16, 8, 0}) journal += static_cast<char>(number >> shift);
+    journal.resize(512, '\0');
+    write_text(folder / "a.db-journal", journal);
+    std::string message;
+    const auto open = [&] { write ? Database::open_write(folder / "a.db") : Database::open_read(folder / "a.db"); };
+    EXPECT_EQ(kind_of(open, &message), ErrorKind::not_sqlite);
+    EXPECT_THAT(message, HasSubstr("the file is empty"));
+  }
+}
+
 TEST(Database, CreateRefusesAndReplaces) {
   TemporaryFolder folder;
   {

@@ -188,6 +188,7 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
       sql = open_sql(path, SQLite::OPEN_READONLY, options);
       version = pragma(*sql, "user_version");
     }
+    if (version == 0) require_ours(path, read_header(path));  // rolled back to before it was made: it is empty now
     if (version > schema_version)
       throw DatabaseError(ErrorKind::newer_version, path,
                           fmt::format("{}: schema version {}, this program knows up to {}; use the newer ddpprof that "
