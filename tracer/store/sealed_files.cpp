@@ -25,6 +25,7 @@ constexpr std::size_t reserved_at = 20, smallest_page = 512;
 struct File : sqlite3_file {
   bool sealed = false;  // as its first page says
   bool ignored = false;
+  bool rolls_back = false;  // a journal that somebody left: pages as they were, whose seals say whether they still are
   sqlite3_file* below = nullptr;
 };
 
@@ -89,7 +90,7 @@ int write(sqlite3_file* raw, const void* from, int bytes, sqlite3_int64 offset) 
     const std::span<unsigned char> page(static_cast<unsigned char*>(const_cast<void*>(from)),
                                         static_cast<std::size_t>(bytes));
     if (offset == 0 && page_size(page) == page.size()) file.sealed = page[reserved_at] == seal_bytes;
-    if (file.sealed) seal(page, number_of(bytes, offset));
+    if (file.sealed && !file.rolls_back) seal(page, number_of(bytes, offset));
   }
   return file.below->pMethods->xWrite(file.below, from, bytes, offset);
 }
@@ -103,6 +104,12 @@ int fetch(sqlite3_file* raw, sqlite3_int64 offset, int bytes, void** page) {
   const int released = file.below->pMethods->xUnfetch(file.below, offset, *page);
   *page = nullptr;
   return released;
+}
+
+int unlock(sqlite3_file* raw, int lock) {
+  File& file = file_of(raw);
+  file.rolls_back = false;  // SQLite holds the file alone until the journal is played back
+  return file.below->pMethods->xUnlock(file.below, lock);
 }
 
 int control(sqlite3_file* raw, int operation, void* argument) {
@@ -137,7 +144,7 @@ constexpr sqlite3_io_methods methods_of(int version) {
           pass<&M::xSync, int>,
           pass<&M::xFileSize, sqlite3_int64*>,
           pass<&M::xLock, int>,
-          pass<&M::xUnlock, int>,
+          unlock,
           pass<&M::xCheckReservedLock, int*>,
           control,
           pass<&M::xSectorSize>,
@@ -153,7 +160,10 @@ constexpr sqlite3_io_methods methods_of(int version) {
 constexpr sqlite3_io_methods methods[] = {methods_of(1), methods_of(2), methods_of(3)};
 
 int open(sqlite3_vfs* files, const char* name, sqlite3_file* raw, int flags, int* flags_out) {
-  // Journals and temporary files have no pages of their own.
+  // Journals and temporary files have no pages of their own. SQLite makes the journal of its own changes anew, and
+  // opens one that it finds to write its pages back.
+  if ((flags & SQLITE_OPEN_MAIN_JOURNAL) != 0 && (flags & SQLITE_OPEN_READWRITE) != 0)
+    file_of(sqlite3_database_file_object(name)).rolls_back = (flags & SQLITE_OPEN_CREATE) == 0;
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return below(files)->xOpen(below(files), name, raw, flags, flags_out);
   File& file = *new (raw) File;
   file.pMethods = nullptr;
