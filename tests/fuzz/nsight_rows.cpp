@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (Bytes bytes(data, size); !bytes.empty();) {
     SQLite::Statement& insert = inserts[bytes.byte() % tables.size()];
     for (int rows = 1 + bytes.byte() % 16; rows > 0 && !bytes.empty(); --rows) {
-      insert.reset();
+      insert.tryReset();  // which says again what was wrong with the last row
       insert.clearBindings();
       for (int at = 1; at <= insert.getBindParameterCount(); ++at) bind(insert, at, bytes);
       const int code = insert.tryExecuteStep();
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                     "a row is inserted, or its table does not take such values");
     }
   }
-  for (SQLite::Statement& insert : inserts) insert.reset();
+  for (SQLite::Statement& insert : inserts) insert.tryReset();
   sql.exec("COMMIT");
   fuzz::read_nsight(path, folder);
   return 0;
