@@ -4,7 +4,8 @@
 // The file stays plain SQLite: a seal lies in bytes that the file's header reserves (at its byte 20), which other
 // programs keep and do not read. A file that reserves none has no seals and is read as it is. What another program
 // writes into a sealed file has no seal, and those pages are refused: it cannot be told from damage. Pages that a
-// journal brings back, left by somebody who was killed, bear the seals they had: damage to them is found like any other.
+// journal brings back, left by somebody who was killed, bear the seals they had: damage to them is found like any
+// other.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
