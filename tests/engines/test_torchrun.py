@@ -1,9 +1,12 @@
 """Ranks under the wheel's torchrun across hosts (network namespaces): static and elastic rendezvous."""
 
+import json
+import os
+import signal
 import unittest
 
 import engine_runs
-from engine_runs import LIMIT_S, EngineTest, page_commands
+from engine_runs import LIMIT_S, EngineTest, page_commands, wait_until
 from hosts import Hosts, why_not
 
 HOSTS = 3
@@ -69,6 +72,27 @@ class AcrossHosts(EngineTest):
         said = self.expect_ended_well(self.on_hosts(HOSTS, self.commands["elastic"], 29501, JOB="night-3"))
         self.assertIn("of 3, started by torchrun", said[2])
         self.expect_run(3, "torchrun", hosts=HOSTS, job="night-3")
+
+    def test_ranks_meet_again_after_a_failure_on_one_host(self):
+        """Only that host's agent counts the attempt; ranks on the others have TORCHELASTIC_RESTART_COUNT=0 again."""
+        for fails in (0, 1):  # the host with the store, and another
+            with self.subTest(host=fails):
+                folder = self.path / f"fails{fails}"
+                # The first attempt has no end of its own; `failed` is there before the second begins.
+                command = self.commands["elastic"].replace("--nnodes 3", "--nnodes 2").replace(
+                    "ddpprof worker scenario.yaml --out results",
+                    f"bash -c 'exec ddpprof worker scenario.yaml --out {folder} "
+                    f"--set measure.steps=$(test -e {folder}/failed && echo {engine_runs.MEASURED_STEPS} || echo 1000000)'")
+                agents = self.on_hosts(2, command, 29510 + fails, JOB=f"again-{fails}")
+                met = [folder / "attempt-0" / f"run-{rank}.json" for rank in range(2)]
+                wait_until(lambda: all(path.exists() for path in met), "both ranks met", watched=agents)
+                starts = [json.loads((folder / "attempt-0" / f"rank-{rank}.json").read_text()) for rank in range(2)]
+                (folder / "failed").touch()
+                os.kill(next(start["pid"] for start in starts if start["host"] == f"host{fails}"), signal.SIGKILL)
+                said = self.expect_ended_well(agents)
+                self.assertIn("rank 0 of 2, started by torchrun", "".join(said))
+                _, imported = self.expect_run(2, "torchrun", hosts=2, folders=[folder])
+                self.assertIn("left out", imported.stderr + imported.stdout)
 
     def test_one_folder_a_host(self):
         command = self.commands["static"].replace("--out results", "--out host$NODE_RANK/results")

@@ -80,6 +80,50 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
   }
 }
 
+constexpr const char* calls = "calls";  // how many rank 0 has opened
+
+c10::intrusive_ptr<c10d::Store> store_of_call(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number) {
+  return c10::make_intrusive<c10d::PrefixStore>("call-" + std::to_string(number), base);
+}
+
+// Of a call before, which may have been this attempt's own when this rank was late: "" where it was sound or none.
+std::string last_verdict(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number) {
+  const auto store = store_of_call(base, number);
+  if (number < 1 || !Roll::closed(*store)) return "";
+  const auto verdict = launcher::verdict_from_text(store->get_to_str("verdict"));  // with a token it is wrapped: none
+  return !verdict || verdict->ok ? "" : "; the attempt before ended with: " + verdict->message;
+}
+
+// An agent's store outlives an attempt, and agents of several hosts count attempts differently, so rank 0 opens a call
+// with a number of its own for each. The others come to the one that is open, or to be opened next where a verdict was
+// given in the last; when rank 0 opens another before the verdict, the one they are in was left by a failed attempt.
+Meeting meet_in_calls(const c10::intrusive_ptr<c10d::Store>& base, const Card& own, const Entrance& entrance,
+                      const std::string& place, milliseconds timeout) {
+  Meeting meeting;
+  if (own.rank == 0) {
+    meeting.store = store_of_call(base, base->add(calls, 1));
+    meeting.run = Roll(*meeting.store, own, entrance.token, place, timeout).call().value();
+    return meeting;
+  }
+  const auto end = Clock::now() + timeout;
+  while (true) {
+    std::int64_t number = std::max<std::int64_t>(1, base->add(calls, 0));
+    meeting.store = store_of_call(base, number);
+    if (Roll::closed(*meeting.store)) meeting.store = store_of_call(base, ++number);
+    const auto superseded = [&base, number] { return base->add(calls, 0) > number; };
+    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    Roll roll(*meeting.store, own, entrance.token, place, std::max(left, milliseconds{1}), superseded);
+    try {
+      if (const auto run = roll.call()) {
+        meeting.run = *run;
+        return meeting;
+      }
+    } catch (const MeetingError& error) {
+      throw MeetingError(error.what() + last_verdict(base, number - 1));
+    }
+  }
+}
+
 }  // namespace
 
 Meeting meet(const RankEnvironment& environment, Card own, const Entrance& entrance, milliseconds timeout) {
@@ -93,27 +137,29 @@ Meeting meet(const RankEnvironment& environment, Card own, const Entrance& entra
   if (alone) {  // alone: any free port of this host will do
     where.master_address = "127.0.0.1";
     where.master_port = 0;
-    where.store_elsewhere = false;
+    where.store_elsewhere = where.starts_anew = false;
   }
   const bool serves = where.rank == 0 && !where.store_elsewhere;
   std::string place;
   Meeting meeting;
   try {
     const auto shared = reach_store(where, serves, alone ? std::string() : entrance.listen, timeout, place);
-    // An agent's store outlives a failed attempt: without its number the attempt's cards would be found again.
-    meeting.store = c10::make_intrusive<c10d::PrefixStore>(
-        "ddpprof/" + where.run_id + "/attempt-" + std::to_string(where.attempt), shared);
+    const std::string attempt = where.starts_anew ? "" : "/attempt-" + std::to_string(where.attempt);
+    meeting.store = c10::make_intrusive<c10d::PrefixStore>("ddpprof/" + where.run_id + attempt, shared);
   } catch (const launcher::MasterError& error) {
     throw MeetingError(error.what());
   }
   const Guard guard(where.rank, "rank 0's store at " + place + " stopped answering: is rank 0's process stopped?",
                     timeout + rank_0_first + beyond_c10d);
-  Roll roll(*meeting.store, own, entrance.token, place, timeout);
   try {
-    meeting.run = roll.call();
-  } catch (const MeetingError&) {
-    if (serves) roll.wait_until_heard();
-    throw;
+    if (where.starts_anew) return meet_in_calls(meeting.store, own, entrance, place, timeout);
+    Roll roll(*meeting.store, own, entrance.token, place, timeout);
+    try {
+      meeting.run = roll.call().value();
+    } catch (const MeetingError&) {
+      if (serves) roll.wait_until_heard();
+      throw;
+    }
   } catch (const c10::DistError& error) {
     throw MeetingError("the connection to rank 0's store at " + place + " was lost (" + first_line(error.what()) +
                        "): rank 0 has ended, and its output says why");

@@ -45,6 +45,8 @@ c10::intrusive_ptr<c10d::ProcessGroup> build_group(const RankEnvironment& enviro
 
 RankEnvironment read_rank_environment() {
   RankEnvironment environment{launcher::read_start(), std::nullopt};
+  const char* restarts = std::getenv("TORCHELASTIC_MAX_RESTARTS");
+  environment.starts_anew = environment.store_elsewhere && restarts && std::strcmp(restarts, "0") != 0;
   const char* socket = std::getenv(launcher::master_fd_variable);
   if (environment.rank != 0 || !socket || !*socket) return environment;
   int number = 0;

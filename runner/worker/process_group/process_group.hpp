@@ -14,6 +14,7 @@ namespace ddpprof::worker {
 
 struct RankEnvironment : launcher::Start {
   std::optional<int> master_listen_socket;  // DDPPROF_MASTER_FD, rank 0: a bound, listening socket to take over
+  bool starts_anew = false;  // TORCHELASTIC_MAX_RESTARTS: more attempts of this run may meet at the same store
 };
 
 // This process's place, as launcher::read_start finds it, and DDPPROF_MASTER_FD. Throws std::invalid_argument that

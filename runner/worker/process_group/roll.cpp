@@ -22,6 +22,7 @@ constexpr std::int64_t most_strangers = 1'000;  // beyond the ranks; those that 
 constexpr int challenge_bytes = 32;
 constexpr const char* card_purpose = "card";
 constexpr const char* verdict_purpose = "verdict";
+constexpr const char* verdict_is_there = "verdict is there";
 
 double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -45,12 +46,16 @@ std::string printable(std::string text) {
 
 }  // namespace
 
-std::string Roll::call() {
+bool Roll::closed(c10d::Store& store) { return store.check({verdict_is_there}); }
+
+std::optional<std::string> Roll::call() {
   number_ = store_.add("arrivals", 1);
   if (token_) store_.set(numbered("guarded", number_), std::string("1"));
   store_.set(arrival(number_), launcher::to_text(own_));
   const bool keeps_list = own_.rank == 0 && store_.add("rank 0", 1) == 1;
-  const Verdict verdict = !keeps_list ? listen() : token_ ? judge_proved() : judge();
+  const std::optional<Verdict> given = !keeps_list ? listen() : token_ ? judge_proved() : judge();
+  if (!given) return std::nullopt;
+  const Verdict& verdict = *given;
   if (!verdict.ok) {
     if (!keeps_list) store_.add("heard", 1);
     throw MeetingError((keeps_list ? "" : "rank 0's store at " + place_ + " was reached, but ") + verdict.message);
@@ -165,7 +170,7 @@ bool Roll::answer_challenge() {
   return true;
 }
 
-Verdict Roll::listen() {
+std::optional<Verdict> Roll::listen() {
   const milliseconds patience = timeout_ + rank_0_first;
   const auto end = Clock::now() + patience;
   const std::string refused = numbered("refused", number_);
@@ -173,7 +178,8 @@ Verdict Roll::listen() {
   // Looks again and again: a wait for several keys is a wait for all of them, and one that ends too soon warns.
   const auto begin = Clock::now();
   do {
-    if (store_.check({"verdict is there"})) return parse(store_.get_to_str("verdict"));
+    if (closed(store_)) return parse(store_.get_to_str("verdict"));
+    if (superseded_ && superseded_()) return std::nullopt;
     if (store_.check({refused}))
       throw MeetingError("rank 0's store at " + place_ + " was reached, and refused this process: it " +
                          printable(store_.get_to_str(refused)) +
@@ -199,7 +205,7 @@ Verdict Roll::publish(const Verdict& verdict) {
   std::string text = launcher::to_text(verdict);
   if (token_) text = nlohmann::json{{"verdict", text}, {"proof", token_->prove(verdict_purpose, text)}}.dump();
   const std::string held = store_.compareSet("verdict", std::string(), text);
-  if (held == text) store_.set("verdict is there", std::string("1"));
+  if (held == text) store_.set(verdict_is_there, std::string("1"));
   return parse(held);
 }
 

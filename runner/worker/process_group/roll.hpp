@@ -1,16 +1,18 @@
 // The roll-call over a c10d store: the ranks' cards, with a token their proofs, and the verdict that all read.
 //
-// Keys: "arrivals" counts, "arrival/<n>" is the n-th card, "verdict" is set once, "verdict is there" after it, "heard"
-// counts those that read a verdict against going on. With a token: "challenge" is rank 0's, new in each run;
-// "proof/<n>" is over challenge and n-th card; "refused/<n>" says why the n-th arrival is not of this run; the verdict
-// bears a proof, too, and is fresh by the nonces in it.
+// Keys of one call (meeting.cpp opens it): "arrivals" counts, "arrival/<n>" is the n-th card, "verdict" is set once,
+// "verdict is there" after it, "heard" counts those that read a verdict against going on. With a token: "challenge" is
+// rank 0's, new in each run; "proof/<n>" is over challenge and n-th card; "refused/<n>" says why the n-th arrival is
+// not of this run; the verdict bears a proof, too, and is fresh by the nonces in it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/launcher/roll_call.hpp"
@@ -28,13 +30,18 @@ inline constexpr std::chrono::milliseconds rank_0_first{2'000};  // the others g
 
 class Roll {
  public:
-  // `place` is what messages call the store.
+  // `place` is what messages call the store. `superseded`: whether rank 0 has opened a later call, elsewhere in the
+  // store; empty where there is only one.
   Roll(c10d::Store& store, const launcher::Card& own, const std::optional<launcher::Token>& token,
-       const std::string& place, std::chrono::milliseconds timeout)
-      : store_(store), own_(own), token_(token), place_(place), timeout_(timeout) {}
+       const std::string& place, std::chrono::milliseconds timeout, std::function<bool()> superseded = {})
+      : store_(store), own_(own), token_(token), place_(place), timeout_(timeout), superseded_(std::move(superseded)) {}
 
-  // Returns the run's name. Throws MeetingError.
-  std::string call();
+  // Returns the run's name; nullopt on a rank but 0 where the call is superseded before its verdict. Throws
+  // MeetingError.
+  std::optional<std::string> call();
+
+  // Whether a verdict was given in this store: who comes now comes to the next call.
+  static bool closed(c10d::Store& store);
 
   // After a verdict against going on: the store must not vanish before the others have read it.
   void wait_until_heard();
@@ -49,7 +56,7 @@ class Roll {
   launcher::Verdict judge_proved();
   Entry admit(launcher::RollCall& roll, std::int64_t number, std::string& wrong);
   void refuse(std::int64_t number, const std::string& who, const std::string& why);
-  launcher::Verdict listen();
+  std::optional<launcher::Verdict> listen();
   bool answer_challenge();
   launcher::Verdict publish(const launcher::Verdict& verdict);
   launcher::Verdict parse(const std::string& text) const;
@@ -60,6 +67,7 @@ class Roll {
   const std::optional<launcher::Token>& token_;
   const std::string place_;
   const std::chrono::milliseconds timeout_;
+  const std::function<bool()> superseded_;
   std::int64_t number_ = 0;  // of the own arrival
   std::string challenge_;
   std::vector<std::string> refused_;  // on rank 0
