@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/conclusions.hpp"
+#include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan.hpp"
@@ -104,9 +105,15 @@ class Run : public Subcommand {
     SweepTarget target = resume_ ? resumed(options, read.scenario, plan, context) : create_database(options);
     store::Database& database = target.database;
     if (!context.quiet) context.messages << plan_heading(read.scenario, plan) << std::flush;
-    const SweepResult swept = sweep(database, read.scenario, plan, options, context);
-    if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
-    return conclude(database, read.scenario, format, "run", context);
+    try {
+      const SweepResult swept = sweep(database, read.scenario, plan, options, context);
+      if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
+      return conclude(database, read.scenario, format, "run", context);
+    } catch (const store::DatabaseError& error) {
+      const bool sound = error.kind() == store::ErrorKind::io || error.kind() == store::ErrorKind::locked;
+      throw Failure(failure_of(error).code(), error.what(), "",
+                    sound ? "configurations that were measured are kept: --resume goes on with them" : "");
+    }
   }
 
  private:

@@ -89,7 +89,7 @@ class Disk(FaultTest):
         code, messages, _ = self.finish(run)
         seconds = time.monotonic() - begin
         self.assertEqual(code, 4, messages)
-        self.assertRegex(messages, r"run\.db: the disk is full .*free space|No space left")
+        self.assertRegex(messages, r"(?s)(run\.db: the disk is full .*free space|No space left).*--resume")
         self.expect_nobody_left()
         self.assertEqual(self.query("PRAGMA integrity_check"), [("ok",)])
         self.assertNotIn(("ok",), self.query("SELECT status FROM measurement"))
