@@ -6,6 +6,7 @@
 #include <bit>
 #include <set>
 
+#include "tests/sanitizers.hpp"
 #include "tests/tracer/run_program.hpp"
 
 namespace ddpprof::test {
@@ -292,9 +293,9 @@ TEST_F(Tracer, ADiskThatFillsUpCostsRecordsNotTheProgram) {
 
 // As batch systems set it (ulimit -v): the mapping of the whole cap is memory that the program would lack.
 TEST_F(Tracer, ALimitOfMemoryLowersTheCap) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's shadow takes more";
-#endif
+  if (test::under_address_sanitizer() || test::under_thread_sanitizer()) {
+    GTEST_SKIP() << "a sanitizer's shadow takes more";
+  }
   constexpr std::uint64_t events = 300'000;
   const Shard shard = record({"little-memory", std::to_string(events)});
   const std::uint64_t kept = shard.of(RecordType::push).size() + shard.of(RecordType::pop).size();

@@ -10,12 +10,7 @@
 #include "gui/models/jobs.hpp"
 #include "gui/window/main_window.hpp"
 #include "tests/gui/window/files.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool counts_memory = false;  // the sanitizer's allocator answers no mallinfo2; it finds leaks itself
-#else
-constexpr bool counts_memory = true;
-#endif
+#include "tests/sanitizers.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -51,7 +46,7 @@ TEST(Soak, TwoHundredFilesLeaveNothingBehind) {
   const std::size_t before = bytes_in_use();
   rounds(160);
   const std::size_t after = bytes_in_use();
-  if (!counts_memory) return;
+  if (ddpprof::test::under_address_sanitizer()) return;  // its allocator answers no mallinfo2; it finds leaks itself
   EXPECT_LT(static_cast<double>(after) - static_cast<double>(before), 2e6)
       << "bytes kept by 160 files: " << after - before << "; one file's rows and fits take more than that together";
 }
