@@ -233,6 +233,28 @@ TEST(SealedFiles, RowsThatAnotherProgramEditedAreRefusedUntilAskedFor) {
   EXPECT_THAT(contents(folder / "a.db"), HasSubstr("|edited|"));
 }
 
+// The first page's own seal does not tell any more.
+TEST(SealedFiles, AHeaderThatDeniesItsSealsIsFound) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  std::string bytes = bytes_of(folder / "a.db");
+  bytes[20] = '\0';    // bytes that each page reserves
+  bytes[47] = '\x7f';  // schema format
+  bytes[60] = '\xfe';  // user_version, below zero
+  write(folder / "b.db", bytes);
+  EXPECT_THAT(refusal(folder / "b.db"), HasSubstr("no seals"));
+}
+
+TEST(SealedFiles, AFileOfLessThanAPageIsCutOffWhateverItsCountersSay) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  std::string bytes = bytes_of(folder / "a.db").substr(0, 116);
+  bytes[92] = static_cast<char>(bytes[92] ^ 1);  // the count of pages does not hold any more
+  bytes[47] = '\x7f';
+  write(folder / "b.db", bytes);
+  EXPECT_THAT(refusal(folder / "b.db"), HasSubstr("truncated"));
+}
+
 // As programs before the seals wrote them.
 TEST(SealedFiles, AFileWithoutSealsIsReadAsItIs) {
   TemporaryFolder folder;

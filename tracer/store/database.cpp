@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -26,7 +27,7 @@ struct FileHeader {
   bool sqlite = false;
   bool ours = false;
   std::size_t reserved_bytes = 0;    // of each page
-  std::uint64_t expected_bytes = 0;  // 0: the header does not say
+  std::uint64_t expected_bytes = 0;  // one page at least
   std::uint64_t file_bytes = 0;
 };
 
@@ -61,8 +62,10 @@ FileHeader read_header(const fs::path& path) {
     header.ours = big_endian(&bytes[68]) == static_cast<std::uint32_t>(application_id);
     const std::uint32_t stored = std::uint32_t{bytes[16]} << 8 | bytes[17];
     const std::uint64_t page_bytes = stored == 1 ? 65536 : stored;
+    header.expected_bytes = page_bytes;
     // The page count is meaningful when the change counter (24) equals the version-valid-for number (92).
-    if (big_endian(&bytes[24]) == big_endian(&bytes[92])) header.expected_bytes = page_bytes * big_endian(&bytes[28]);
+    if (big_endian(&bytes[24]) == big_endian(&bytes[92]))
+      header.expected_bytes = page_bytes * std::max(1U, big_endian(&bytes[28]));
   }
   return header;
 }
@@ -90,6 +93,12 @@ void require_ours(const fs::path& path, const FileHeader& header) {
                         fmt::format("{}: the database is damaged (its header reserves {} bytes of each page, expected "
                                     "{} or none); measure again, or restore a copy",
                                     file, header.reserved_bytes, seal_bytes));
+  if (header.reserved_bytes == 0 && has_sealed_page(path))
+    throw DatabaseError(
+        ErrorKind::corrupt, path,
+        fmt::format("{}: the database is damaged (its header says that its pages have no seals, and they "
+                    "have); measure again, or restore a copy",
+                    file));
   // With a journal beside it the file is in the middle of a change and SQLite repairs it first.
   std::error_code error;
   if (header.file_bytes < header.expected_bytes && !fs::exists(journal_of(path), error))

@@ -3,8 +3,11 @@
 #include <SQLiteCpp/Exception.h>
 #include <sqlite3.h>
 
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <span>
@@ -33,6 +36,11 @@ constexpr std::size_t aligned_file_bytes = (sizeof(File) + 15) / 16 * 16;
 
 File& file_of(sqlite3_file* raw) { return *static_cast<File*>(raw); }
 sqlite3_vfs* below(sqlite3_vfs* files) { return static_cast<sqlite3_vfs*>(files->pAppData); }
+
+bool are_seals_ignored() {
+  const char* seals = std::getenv(seals_variable);
+  return seals != nullptr && std::string_view(seals) == "ignore";
+}
 
 // Whole pages alone are sealed and checked: SQLite also looks at the header's first bytes by themselves.
 bool is_page(int bytes, sqlite3_int64 offset) {
@@ -169,8 +177,7 @@ int open(sqlite3_vfs* files, const char* name, sqlite3_file* raw, int flags, int
   file.pMethods = nullptr;
   file.below = reinterpret_cast<sqlite3_file*>(reinterpret_cast<unsigned char*>(raw) + aligned_file_bytes);
   file.below->pMethods = nullptr;
-  const char* seals = std::getenv(seals_variable);
-  file.ignored = seals != nullptr && std::string_view(seals) == "ignore";
+  file.ignored = are_seals_ignored();
   const int result = below(files)->xOpen(below(files), name, file.below, flags, flags_out);
   if (result != SQLITE_OK) {
     if (file.below->pMethods != nullptr) file.below->pMethods->xClose(file.below);
@@ -224,6 +231,20 @@ const char* sealed_files() {
   }();
   if (result != SQLITE_OK) throw SQLite::Exception("SQLite takes no files of ours", result);
   return name_of_files;
+}
+
+bool has_sealed_page(const std::filesystem::path& path) {
+  if (are_seals_ignored()) return false;
+  // SQLite's own size of pages, which this program leaves as it is: what the header says of it may be damaged, too.
+  constexpr std::size_t page_bytes = 4096;
+  constexpr std::uint64_t looked_at = 64;  // damage that spares none of so many is left to SQLite's own checks
+  std::ifstream file(path, std::ios::binary);
+  std::array<unsigned char, page_bytes> page{};
+  for (std::uint64_t number = 1; number <= looked_at; ++number) {
+    if (!file.read(reinterpret_cast<char*>(page.data()), page.size())) return false;
+    if (is_sealed(page, number)) return true;
+  }
+  return false;
 }
 
 void begin_sealed(SQLite::Database& database) {

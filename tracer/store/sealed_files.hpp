@@ -10,6 +10,8 @@
 
 #include <SQLiteCpp/Database.h>
 
+#include <filesystem>
+
 namespace ddpprof::store {
 
 // The name that SQLite::Database takes as its last argument. Registers it with SQLite the first time; throws
@@ -18,6 +20,10 @@ const char* sealed_files();
 
 // A new database's pages shall be sealed: to be called before anything is written. Throws SQLite::Exception.
 void begin_sealed(SQLite::Database&);
+
+// Whether one of the file's first pages bears a seal, whatever its header says; false where it cannot be read, and where
+// seals are not to be looked at.
+bool has_sealed_page(const std::filesystem::path&);
 
 // The environment variable that, set to "ignore", has pages read whose seals do not match.
 inline constexpr const char* seals_variable = "DDPPROF_SEALS";
