@@ -5,6 +5,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,12 +13,19 @@
 
 namespace ddpprof::fuzz {
 
-// Every row of every table, in the order in which they lie there, each value with its type.
-inline std::string all_rows(store::Database& database) {
+enum class RowOrder { as_they_lie, by_value };
+
+// Every row of every table, each value with its type.
+inline std::string all_rows(store::Database& database, RowOrder order = RowOrder::as_they_lie) {
   std::string all;
   for (const store::Table& table : store::tables()) {
     all += std::string(table.name) + '\n';
-    SQLite::Statement query(database.sql(), "SELECT * FROM \"" + std::string(table.name) + "\" ORDER BY rowid");
+    std::string by = "rowid";
+    if (order == RowOrder::by_value) {
+      by = "1";
+      for (std::size_t column = 2; column <= table.columns.size(); ++column) by += ", " + std::to_string(column);
+    }
+    SQLite::Statement query(database.sql(), "SELECT * FROM \"" + std::string(table.name) + "\" ORDER BY " + by);
     while (query.executeStep()) {
       for (int at = 0; at < query.getColumnCount(); ++at) {
         const SQLite::Column value = query.getColumn(at);
