@@ -81,9 +81,18 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
                   fmt::format("{} workers on device cuda need {} GPUs and {} are visible", most, most, gpus),
                   "a GPU a worker", "measure fewer workers, or set device: cpu");
   }
+  const bool mpi = scenario.backend == BackendChoice::mpi;
+  const auto& strategies = scenario.strategies;
+  if (mpi && std::find(strategies.begin(), strategies.end(), scenario::Strategy::ddp) != strategies.end()) {
+    throw Failure(ExitCode::usage, "backend mpi needs ranks that mpirun started, and these would be started by ddpprof",
+                  "backend auto or gloo",
+                  fmt::format("mpirun -np {} ddpprof worker SCENARIO --out FOLDER, then ddpprof import FOLDER --out "
+                              "FILE.db (docs/backends.md)",
+                              most));
+  }
   const bool on_gpu =
       scenario.device == DeviceChoice::cuda ||
-      (scenario.device == DeviceChoice::automatic && gpus >= most && scenario.backend != BackendChoice::gloo);
+      (scenario.device == DeviceChoice::automatic && gpus >= most && !mpi && scenario.backend != BackendChoice::gloo);
   plan.device = on_gpu ? "cuda" : "cpu";
   if (scenario.backend == BackendChoice::nccl && !on_gpu) {
     throw Failure(ExitCode::machine, "backend nccl needs a GPU and this run is on the CPU", "backend auto or gloo",

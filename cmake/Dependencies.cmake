@@ -31,3 +31,4 @@ if(DDPPROF_BENCHMARKS)
 endif()
 
 include(Torch)  # ddpprof::torch, DDPPROF_TORCH_FOUND, and NVIDIA's headers: ddpprof::nvtx, ddpprof::cuda_headers
+include(Mpi)    # DDPPROF_WITH_MPI

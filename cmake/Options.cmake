@@ -6,6 +6,8 @@ option(DDPPROF_GUI "Build the desktop program (needs Qt 6 and QCustomPlot)" ON)
 option(DDPPROF_WERROR "Treat warnings in our own code as errors" ON)
 set(DDPPROF_CUDA AUTO CACHE STRING "CUDA, NCCL and CUPTI code: AUTO (when the headers are found), ON, OFF")
 set_property(CACHE DDPPROF_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(DDPPROF_MPI AUTO CACHE STRING "The worker's backend mpi: AUTO (when MPI is found), ON, OFF")
+set_property(CACHE DDPPROF_MPI PROPERTY STRINGS AUTO ON OFF)
 set(DDPPROF_SANITIZE "" CACHE STRING "Sanitizers for our own code, e.g. address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -19,7 +19,7 @@ debian_packages=(
   libsqlite3-dev libsqlitecpp-dev libceres-dev libeigen3-dev zlib1g-dev libzstd-dev libsimdjson-dev libcsv-dev
   libgloo-dev libgtest-dev libgmock-dev libbenchmark-dev
   qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-dejavu-core
-  openmpi-bin hostname munge slurm-client slurmctld slurmd
+  openmpi-bin libopenmpi-dev hostname munge slurm-client slurmctld slurmd
 )
 # Of these, what apt would start, now and at every boot: the tests start their own.
 services=(munge slurmctld slurmd)

@@ -67,6 +67,14 @@ std::vector<Ability> abilities(const Facts& facts) {
     gloo.detail = "this worker was built without Gloo";
   }
   all.push_back(gloo);
+  Ability mpi = cpu_ability(facts, "DDP over MPI on the CPU", "ranks", true);
+  if (mpi.can && !has_backend(facts.worker, "mpi")) {
+    mpi.can = false;
+    mpi.detail = "this worker was built without MPI";
+    mpi.advice = "build it where Open MPI's headers are (Debian: libopenmpi-dev), or measure with backend: gloo";
+  }
+  if (mpi.can) mpi.detail += "; mpirun starts them";
+  all.push_back(mpi);
   all.push_back(cpu_ability(facts, "DataParallel on the CPU", "replicas", false));
 
   const auto [no_gpu, no_gpu_advice] = gpu_hindrance(facts);

@@ -344,8 +344,10 @@ class Checks {
 
   void backend() {
     if (!sound({"backend", "device"})) return;
-    if (scenario_.backend != BackendChoice::nccl || scenario_.device != DeviceChoice::cpu) return;
-    tree_.complain_at({"backend"}, "nccl moves data between GPUs only; with 'device: cpu' expected 'gloo' or 'auto'");
+    if (scenario_.backend == BackendChoice::nccl && scenario_.device == DeviceChoice::cpu)
+      tree_.complain_at({"backend"}, "nccl moves data between GPUs only; with 'device: cpu' expected 'gloo' or 'auto'");
+    if (scenario_.backend == BackendChoice::mpi && scenario_.device == DeviceChoice::cuda)
+      tree_.complain_at({"backend"}, "mpi moves the CPU's memory only; with 'device: cuda' expected 'nccl' or 'auto'");
   }
 
   void measure() {

@@ -241,11 +241,13 @@ std::vector<KeySpec> make_specs() {
                                     .unit = "workers",
                                     .limits = {.least = 1, .most = 1024, .entries = 1, .ascending = true},
                                     .doc = "World sizes to measure. Include 1 to get speedup and efficiency."}));
-  add(bound<S, &Scenario::backend>({.key = "backend",
-                                    .type = choice,
-                                    .unit = "",
-                                    .choices = names_of<BackendChoice>(),
-                                    .doc = "Who moves DDP's gradients; `auto`: `nccl` on GPUs, `gloo` on CPUs."}));
+  add(bound<S, &Scenario::backend>(
+      {.key = "backend",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<BackendChoice>(),
+       .doc = "Who moves DDP's gradients; `auto`: `nccl` on GPUs, `gloo` on CPUs. `mpi`: CPUs, ranks that "
+              "mpirun started (docs/backends.md)."}));
   add(bound<S, &Scenario::device>(
       {.key = "device",
        .type = choice,

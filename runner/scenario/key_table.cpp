@@ -20,7 +20,8 @@ constexpr Group groups[] = {
     {"measure", "How a run is measured."},
     {"predict", "What is predicted from the measurements."},
     {"learning_rate", "The learning rate's table and schedule."},
-    {"checkpoint", "What a training leaves to go on from, and what it goes on from ([checkpoints.md](checkpoints.md))."},
+    {"checkpoint",
+     "What a training leaves to go on from, and what it goes on from ([checkpoints.md](checkpoints.md))."},
     {"output", "Where the results go."},
 };
 

@@ -61,7 +61,7 @@ constexpr std::string_view whole_rules = R"(
 - `measure.until_ci_percent` needs `measure.steps` of 6 or more: below that a median has no distribution-free 95 %
   interval.
 - `workload.accumulation` over 1 is measured with `ddp` only.
-- `momentum` belongs to `sgd`; `nccl` does not go with `device: cpu`.
+- `momentum` belongs to `sgd`; `nccl` does not go with `device: cpu`, nor `mpi` with `device: cuda`.
 - `learning_rate.warmup_epochs` is at most `learning_rate.epochs`; the paths in `output` differ from each other and
   from `checkpoint.folder`, which `checkpoint.every_steps` needs.
 - workers × batch × accumulation is at most 2147483647 samples.

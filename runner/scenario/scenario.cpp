@@ -46,6 +46,8 @@ const char* to_string(BackendChoice backend) {
       return "auto";
     case BackendChoice::gloo:
       return "gloo";
+    case BackendChoice::mpi:
+      return "mpi";
     case BackendChoice::nccl:
       return "nccl";
   }

@@ -11,7 +11,7 @@
 namespace ddpprof::scenario {
 
 enum class Strategy { ddp, dp };
-enum class BackendChoice { automatic, gloo, nccl };
+enum class BackendChoice { automatic, gloo, mpi, nccl };
 enum class DeviceChoice { automatic, cpu, cuda };
 enum class OptimizerKind { sgd, adam, adamw };
 enum class Precision { fp32, bf16 };  // bf16: parameters stay fp32, forward and loss run under autocast

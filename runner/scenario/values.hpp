@@ -25,7 +25,7 @@ template <>
 inline constexpr std::array values_of<Strategy> = {Strategy::ddp, Strategy::dp};
 template <>
 inline constexpr std::array values_of<BackendChoice> = {BackendChoice::automatic, BackendChoice::gloo,
-                                                        BackendChoice::nccl};
+                                                        BackendChoice::mpi, BackendChoice::nccl};
 template <>
 inline constexpr std::array values_of<DeviceChoice> = {DeviceChoice::automatic, DeviceChoice::cpu, DeviceChoice::cuda};
 template <>

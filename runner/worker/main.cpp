@@ -16,6 +16,7 @@
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/train.hpp"
 #include "runner/worker/memory/counting_allocator.hpp"
+#include "runner/worker/mpi/library.hpp"
 #include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/gathering.hpp"
 #include "runner/worker/result.hpp"
@@ -181,6 +182,8 @@ int guarded_main(int argc, char** argv) {
   } catch (const scenario::DataError& error) {
     leave(usage, who + ": " + error.what());
   } catch (const MissingAbility& error) {
+    leave(missing, who + ": " + error.what());
+  } catch (const mpi::LibraryError& error) {
     leave(missing, who + ": " + error.what());
   } catch (const std::exception& error) {
     leave(failed, who + " failed while " + launcher::to_string(status::activity()) +

@@ -13,6 +13,7 @@
 #include "runner/host/network.hpp"
 #include "runner/scenario/read.hpp"
 #include "runner/worker/annotate.hpp"
+#include "runner/worker/mpi/library.hpp"
 #include "simulator/stats/summary.hpp"
 
 #ifdef USE_CUDA
@@ -40,6 +41,7 @@ std::int64_t peak_resident_bytes() {
 
 nlohmann::json describe_program() {
   nlohmann::json backends = {"gloo"};
+  if (mpi::is_installed()) backends.push_back("mpi");
 #ifdef USE_C10D_NCCL
   backends.push_back("nccl");
 #endif
@@ -58,9 +60,7 @@ nlohmann::json describe_run(const Context& context, nlohmann::json found, std::i
   found["strategy"] = context.without_ddp ? "none" : scenario::to_string(context.strategy);
   found["run"] = context.run;
   found["model"] = context.scenario.workload.model.label();
-  found["backend"] = context.strategy == scenario::Strategy::dp ? "none"
-                     : context.backend == BackendKind::nccl     ? "nccl"
-                                                                : "gloo";
+  found["backend"] = context.strategy == scenario::Strategy::dp ? "none" : to_string(context.backend);
   found["device"] = context.device.str();
   found["rank"] = context.environment.rank;
   found["world_size"] = context.environment.world_size;
@@ -82,8 +82,7 @@ launcher::Card describe_rank(const Context& context) {
   launcher::Card card;
   card.version = "ddpprof " DDPPROF_VERSION ", torch " TORCH_VERSION;
   card.strategy = context.mode == Mode::train ? scenario::to_string(context.strategy) : "bench-comm";
-  card.devices = std::string(context.device.is_cuda() ? "cuda" : "cpu") + " over " +
-                 (context.backend == BackendKind::nccl ? "nccl" : "gloo");
+  card.devices = std::string(context.device.is_cuda() ? "cuda" : "cpu") + " over " + to_string(context.backend);
   scenario::Scenario scenario = context.scenario;
   scenario.output = {};  // where files go may differ from host to host
   scenario.checkpoint.folder.clear();

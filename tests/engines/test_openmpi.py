@@ -1,4 +1,4 @@
-"""Ranks under Debian's Open MPI: the page's commands as they stand, and a rank that dies."""
+"""Ranks under Debian's Open MPI: the page's commands as they stand, a rank that dies, and gradients over MPI itself."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import signal
 import unittest
 
 from engine_runs import LIMIT_S, EngineTest, need_programs, page_commands, wait_until
-from started_ranks import Rank, free_port
+from started_ranks import SLOW_DAY_S, Rank, five, free_port
 
 # What the page has a container's root set, and a machine with fewer cores than ranks.
 CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -52,6 +52,73 @@ class OpenMpi(EngineTest):
         code, messages = job.finish(LIMIT_S)
         self.assertNotEqual(code, 0, messages)
         self.expect_no_process()
+
+    def test_over_mpi(self):
+        done = self.shell(self.commands["over-mpi"], **self.place)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        database, _ = self.expect_run(2, "mpirun")
+        self.assertEqual(self.query(database, "SELECT backend, device FROM measurement"), [("mpi", "cpu")])
+        self.assertGreater(self.query(database, "SELECT count(*) FROM collective WHERE bucket >= 0 AND end_ns > start_ns")[0][0], 0)
+
+    def trained(self, ranks, backend):
+        """Hashes of the parameters, and the measured steps' losses on rank 0."""
+        out = self.path / f"{backend}-{ranks}"
+        code, messages = self.mpirun(ranks, "--set", f"backend={backend}", out=out).finish(LIMIT_S)
+        self.assertEqual(code, 0, messages)
+        results = [json.loads((out / "attempt-0" / f"result-{rank}.json").read_text()) for rank in range(ranks)]
+        self.assertEqual({result["backend"] for result in results}, {backend})
+        database = self.path / f"{backend}-{ranks}.db"
+        imported = self.ddpprof("import", out, "--out", database, timeout=LIMIT_S)
+        self.assertEqual(imported.returncode, 0, imported.stderr)
+        losses = self.query(database, "SELECT st.loss FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE sh.rank = 0 "
+                                      "AND st.kind = 'measured' ORDER BY st.step")
+        return {result["parameter_hash"] for result in results}, [loss for (loss,) in losses]
+
+    def test_training_over_mpi_is_training_over_gloo(self):
+        # A sum of two is the same in either order: bit for bit. Of three it is a float's rounding apart.
+        gloo, mpi = self.trained(2, "gloo"), self.trained(2, "mpi")
+        self.assertEqual(gloo, mpi)
+        self.assertEqual(len(mpi[0]), 1)
+        gloo, mpi = self.trained(3, "gloo"), self.trained(3, "mpi")
+        self.assertEqual(len(mpi[0]), 1, "all ranks end with the same parameters")
+        self.assertEqual(len(gloo[1]), len(mpi[1]))
+        for one, other in zip(gloo[1], mpi[1]):
+            self.assertAlmostEqual(one, other, delta=1e-5 * abs(one))
+
+    def endless_over_mpi(self, timeout_s):
+        """Two ranks that train over MPI, and the process of rank 1."""
+        job = self.mpirun(2, "--set", "backend=mpi", "--set", "measure.steps=1000000", "--set", f"measure.timeout_s={timeout_s}")
+        begun = self.results / "attempt-0" / "run-1.json"
+        wait_until(begun.exists, "rank 1 met the others", watched=[job])
+        return job, json.loads((self.results / "attempt-0" / "rank-1.json").read_text())["pid"]
+
+    def test_a_killed_rank_over_mpi_ends_all(self):
+        job, rank = self.endless_over_mpi(60)
+        os.kill(rank, signal.SIGKILL)
+        code, messages = job.finish(LIMIT_S)
+        self.assertNotEqual(code, 0, messages)
+        self.expect_no_process()
+
+    def test_a_stopped_rank_over_mpi_is_a_timeout(self):
+        job, rank = self.endless_over_mpi(5)
+        os.kill(rank, signal.SIGSTOP)
+        code, messages = job.finish(5 + SLOW_DAY_S)
+        self.assertNotEqual(code, 0, messages)
+        self.assertRegex(messages, r"mpi: all-reduce of \d+ bytes \(number \d+ of this rank\) did not end within 5")
+        self.expect_no_process()
+
+    def test_ranks_that_are_no_mpi_job_are_told_so(self):
+        port = free_port()
+        ranks = [self.start({**CONTAINER, **five(rank, 2, port)}, "--set", "backend=mpi") for rank in range(2)]
+        for rank in ranks:
+            code, messages = rank.finish(LIMIT_S)
+            self.assertEqual(code, 4, messages)
+            self.assertRegex(messages, r"MPI counts this process as rank 0 of 1, the run as rank [01] of 2: .*mpirun -np 2")
+
+    def test_run_says_that_mpirun_has_to_start_the_ranks(self):
+        done = self.ddpprof("run", self.scenario, "--set", "backend=mpi", "--set", "workers=[2]")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("mpirun -np 2 ddpprof worker", done.stderr)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ constexpr std::array measurement_columns = {
            "ddp or dp; of imports that are not predicted sharded or other; none for bench-comm"},
     Column{"world_size", "INTEGER NOT NULL", "workers", "N: ranks of DDP, replicas of DataParallel"},
     Column{"repeat", "INTEGER NOT NULL", "", "0-based repetition of the same configuration"},
-    Column{"backend", "TEXT NOT NULL", "", "gloo, nccl, or threads (DataParallel on a CPU)"},
+    Column{"backend", "TEXT NOT NULL", "", "gloo, mpi, nccl, or threads (DataParallel on a CPU)"},
     Column{"device", "TEXT NOT NULL", "", "cpu or cuda"},
     Column{"model", "TEXT NOT NULL", "", "the model as the scenario names it, e.g. resnet18 or mlp-784-10-10-10"},
     Column{"parameter_count", "INTEGER NOT NULL", "", "trained scalars"},

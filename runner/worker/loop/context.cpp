@@ -45,12 +45,15 @@ void choose_resources(Context& context) {
   if (wanted == DeviceChoice::cuda && gpus == 0)
     throw MissingAbility(
         "device: cuda, but no CUDA device is visible (driver, CUDA_VISIBLE_DEVICES?); use device: cpu");
-  const bool cuda = wanted == DeviceChoice::cuda || (wanted == DeviceChoice::automatic && gpus > 0);
   const auto backend = context.scenario.backend;
+  const bool mpi = backend == BackendChoice::mpi;
+  if (mpi && wanted == DeviceChoice::cuda)
+    throw MissingAbility("backend: mpi moves the CPU's memory only, but this run has device: cuda; use device: cpu");
+  const bool cuda = !mpi && (wanted == DeviceChoice::cuda || (wanted == DeviceChoice::automatic && gpus > 0));
   if (backend == BackendChoice::nccl && !cuda)
     throw MissingAbility("backend: nccl needs CUDA devices, but this run is on the CPU; use backend: gloo");
-  context.backend = backend == BackendChoice::nccl || (backend == BackendChoice::automatic && cuda) ? BackendKind::nccl
-                                                                                                    : BackendKind::gloo;
+  const bool nccl = backend == BackendChoice::nccl || (backend == BackendChoice::automatic && cuda);
+  context.backend = nccl ? BackendKind::nccl : mpi ? BackendKind::mpi : BackendKind::gloo;
   if (cuda) {
     const bool dp = context.strategy == scenario::Strategy::dp;
     // Slurm's --gpus-per-task shows each task its own GPU alone.

@@ -18,6 +18,7 @@
 #include "runner/launcher/rendezvous.hpp"
 #include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/meeting.hpp"
+#include "runner/worker/process_group/mpi_backend.hpp"
 
 namespace ddpprof::worker {
 namespace {
@@ -27,21 +28,44 @@ c10::intrusive_ptr<c10d::ProcessGroup> build_group(const RankEnvironment& enviro
                                                    BackendKind backend, const std::string& name, Group& group) {
   const bool nccl = backend == BackendKind::nccl;
   const auto prefixed = c10::make_intrusive<c10d::PrefixStore>(name, group.store);
-  auto inner = nccl ? make_nccl_backend(prefixed, environment.rank, environment.world_size, options)
-                    : make_gloo_backend(prefixed, environment.rank, environment.world_size, group.address, options);
+  c10::intrusive_ptr<c10d::Backend> inner;
+  switch (backend) {
+    case BackendKind::gloo:
+      inner = make_gloo_backend(prefixed, environment.rank, environment.world_size, group.address, options);
+      break;
+    case BackendKind::mpi:
+      inner = c10::make_intrusive<MpiBackend>(environment.rank, environment.world_size, options.timeout,
+                                              options.rendezvous_timeout);
+      break;
+    case BackendKind::nccl:
+      inner = make_nccl_backend(prefixed, environment.rank, environment.world_size, options);
+      break;
+  }
   group.backend = c10::make_intrusive<TracedBackend>(std::move(inner), name, !nccl);
   using PG = c10d::ProcessGroup;
   // CUSTOM, since c10d::Logger casts the backend of a group that calls itself GLOO to ProcessGroupGloo.
   const auto kind = PG::BackendType::CUSTOM;
   auto process_group = c10::make_intrusive<PG>(prefixed, environment.rank, environment.world_size);
   if (!nccl) process_group->setBackend(c10::DeviceType::CPU, kind, group.backend);
-  process_group->setBackend(c10::DeviceType::CUDA, kind, group.backend);
+  if (backend != BackendKind::mpi) process_group->setBackend(c10::DeviceType::CUDA, kind, group.backend);
   process_group->setDefaultBackend(kind);
   process_group->setGroupName(name);
   return process_group;
 }
 
 }  // namespace
+
+const char* to_string(BackendKind backend) {
+  switch (backend) {
+    case BackendKind::gloo:
+      return "gloo";
+    case BackendKind::mpi:
+      return "mpi";
+    case BackendKind::nccl:
+      return "nccl";
+  }
+  return "";
+}
 
 RankEnvironment read_rank_environment() {
   RankEnvironment environment{launcher::read_start(), std::nullopt};

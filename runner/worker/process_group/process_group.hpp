@@ -1,4 +1,4 @@
-// Brings the ranks together: torchrun's environment variables, a TCP store, and a Gloo or NCCL process group.
+// Brings the ranks together: torchrun's environment variables, a TCP store, and a process group over Gloo, NCCL or MPI.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,8 @@ struct RankEnvironment : launcher::Start {
 // names the variable.
 RankEnvironment read_rank_environment();
 
-enum class BackendKind { gloo, nccl };
+enum class BackendKind { gloo, mpi, nccl };
+const char* to_string(BackendKind);
 
 struct Group {
   c10::intrusive_ptr<c10d::Store> store;
