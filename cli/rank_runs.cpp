@@ -46,6 +46,18 @@ std::string comparable(Scenario scenario) {
   return scenario::to_yaml(scenario);
 }
 
+// Device and backend of a run of which no rank lived to write what `auto` came to: as its scenario asks for them.
+void asked_for(MeasurementJob& job, const Scenario& scenario) {
+  const bool cuda =
+      scenario.device == scenario::DeviceChoice::cuda || scenario.backend == scenario::BackendChoice::nccl;
+  job.device = cuda ? "cuda" : "cpu";
+  const bool chosen = scenario.backend != scenario::BackendChoice::automatic;
+  job.backend = job.configuration.strategy == Strategy::dp ? "none"
+                : chosen                                   ? to_string(scenario.backend)
+                : cuda                                     ? "nccl"
+                                                           : "gloo";
+}
+
 std::string versions_of(const RankRun& run) {
   for (const RankRecord& rank : run.ranks)
     if (rank.result)
@@ -211,8 +223,7 @@ MeasurementJob job_of(const RankRun& run, const Scenario& common) {
   job.mode = run.bench_comm() ? WorkerMode::bench_comm : WorkerMode::train;
   job.started_by = run.ranks.front().start.value("started_by", "");
   job.job = run.ranks.front().start.value("job", "");
-  job.device = "cpu";
-  job.backend = "gloo";
+  asked_for(job, run.scenario);
   for (const RankRecord& rank : run.ranks) {
     if (!rank.result) continue;
     const std::string device = rank.result->value("device", "cpu");

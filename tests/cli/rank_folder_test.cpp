@@ -223,5 +223,27 @@ TEST_F(RankFolder, OfAMillionRanksThatAreMissingEightAreNamed) {
   }
 }
 
+TEST_F(RankFolder, ARunOfWhichNoRankLivedIsOfTheBackendItAskedFor) {
+  const struct {
+    const char *keys, *device, *backend;
+  } asked[] = {{"", "cpu", "gloo"},
+               {"backend: mpi\n", "cpu", "mpi"},
+               {"device: cuda\n", "cuda", "nccl"},
+               {"device: cuda\nbackend: gloo\n", "cuda", "gloo"},
+               {"backend: nccl\n", "cuda", "nccl"}};
+  leave("a", start(0), "first", 1);
+  for (const auto& one : asked) {
+    std::ofstream(rank_files(folder_, 0, 0).scenario)
+        << one.keys << "name: x\nworkload:\n  model: {kind: linear, in: 10, out: 2}\n";
+    int older = 0;
+    std::vector<std::string> notes;
+    const std::vector<RankRun> runs = group_runs(read_rank_records(folder_, older), true, notes);
+    ASSERT_EQ(runs.size(), 1u);
+    const MeasurementJob job = job_of(runs.front(), common_scenario(runs));
+    EXPECT_EQ(job.device, one.device) << one.keys;
+    EXPECT_EQ(job.backend, one.backend) << one.keys;
+  }
+}
+
 }  // namespace
 }  // namespace ddpprof::cli
