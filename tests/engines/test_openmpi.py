@@ -6,7 +6,7 @@ import signal
 import unittest
 
 from engine_runs import LIMIT_S, EngineTest, need_programs, page_commands, wait_until
-from started_ranks import SLOW_DAY_S, Rank, five, free_port
+from started_ranks import Rank, five, free_port
 
 # What the page has a container's root set, and a machine with fewer cores than ranks.
 CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -84,28 +84,6 @@ class OpenMpi(EngineTest):
         self.assertEqual(len(gloo[1]), len(mpi[1]))
         for one, other in zip(gloo[1], mpi[1]):
             self.assertAlmostEqual(one, other, delta=1e-5 * abs(one))
-
-    def endless_over_mpi(self, timeout_s):
-        """Two ranks that train over MPI, and the process of rank 1."""
-        job = self.mpirun(2, "--set", "backend=mpi", "--set", "measure.steps=1000000", "--set", f"measure.timeout_s={timeout_s}")
-        begun = self.results / "attempt-0" / "run-1.json"
-        wait_until(begun.exists, "rank 1 met the others", watched=[job])
-        return job, json.loads((self.results / "attempt-0" / "rank-1.json").read_text())["pid"]
-
-    def test_a_killed_rank_over_mpi_ends_all(self):
-        job, rank = self.endless_over_mpi(60)
-        os.kill(rank, signal.SIGKILL)
-        code, messages = job.finish(LIMIT_S)
-        self.assertNotEqual(code, 0, messages)
-        self.expect_no_process()
-
-    def test_a_stopped_rank_over_mpi_is_a_timeout(self):
-        job, rank = self.endless_over_mpi(5)
-        os.kill(rank, signal.SIGSTOP)
-        code, messages = job.finish(5 + SLOW_DAY_S)
-        self.assertNotEqual(code, 0, messages)
-        self.assertRegex(messages, r"mpi: all-reduce of \d+ bytes \(number \d+ of this rank\) did not end within 5")
-        self.expect_no_process()
 
     def test_ranks_that_are_no_mpi_job_are_told_so(self):
         port = free_port()
