@@ -30,8 +30,8 @@ void add_own(Json& arguments, Json own) {
 
 constexpr const char* steps_query =
     "SELECT id, step, kind, start_ns, duration_ns, samples, compute_ns, communication_ns, overlapped_ns, exposed_ns, "
-    "skew_ns, data_wait_ns, host_to_device_ns, buffers_ns, forward_ns, backward_ns, optimizer_ns, copy_ns, loss "
-    "FROM step WHERE shard_id = ? ORDER BY start_ns, id";
+    "skew_ns, data_wait_ns, host_to_device_ns, buffers_ns, forward_ns, backward_ns, optimizer_ns, copy_ns, loss, "
+    "learning_rate, local_gradient_sqr, gradient_sqr FROM step WHERE shard_id = ? ORDER BY start_ns, id";
 
 void write_step(ChromeWriter& writer, const ShardClock& shard, SQLite::Statement& row) {
   const std::int64_t start = row.getColumn(3).getInt64();
@@ -43,7 +43,10 @@ void write_step(ChromeWriter& writer, const ShardClock& shard, SQLite::Statement
                            "host_to_device_ns", "buffers_ns", "forward_ns", "backward_ns", "optimizer_ns", "copy_ns"}) {
     arguments[name] = row.getColumn(i++).getInt64();
   }
-  if (!row.getColumn(i).isNull()) arguments["loss"] = cell(row.getColumn(i).getDouble());
+  for (const char* name : step_numbers) {
+    if (!row.getColumn(i).isNull()) arguments[name] = cell(row.getColumn(i).getDouble());
+    ++i;
+  }
   arguments["id"] = row.getColumn(0).getInt64();
   Json own;
   if (!is_text(kind)) own["kind"] = cell(kind);
@@ -110,13 +113,14 @@ void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& s
 }
 
 // Members of one collective, numbered in the order in which its ranks start: the arrows follow time. Ranks' records
-// are matched by (communicator, sequence) within a measurement.
+// are matched by (communicator, sequence) within a measurement; one whose clock is unknown has no place in the order.
 constexpr const char* collectives_query =
     "SELECT shard_id, op, bucket, bytes, communicator, sequence, launch_ns, start_ns, end_ns, ready_ns, transfer_ns, "
     "skew_ns, "
-    "ROW_NUMBER() OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL "
+    "ROW_NUMBER() OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL, aligned_start_ns IS NULL "
     "ORDER BY aligned_start_ns, rank, shard_id) AS member, "
-    "COUNT(*) OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL) AS members, "
+    "COUNT(aligned_start_ns) OVER (PARTITION BY measurement_id, communicator, sequence, end_ns IS NULL, "
+    "aligned_start_ns IS NULL) AS members, "
     "DENSE_RANK() OVER (ORDER BY measurement_id, communicator, sequence) AS flow, step_id, datatype, algorithm, "
     "protocol, channels "
     "FROM aligned_collective ORDER BY shard_id, COALESCE(start_ns, launch_ns), sequence, communicator, bucket, op, "

@@ -28,6 +28,10 @@ enum class EventTable : std::uint8_t { step, phase, grad_ready, collective, rang
 inline constexpr std::array<std::string_view, 8> event_tables = {"step",  "phase",  "grad_ready", "collective",
                                                                  "range", "kernel", "memcpy",     "api_call"};
 
+// Numbers of a step that may be missing: an event's arguments as the table's columns.
+inline constexpr std::array<const char*, 4> step_numbers = {"loss", "learning_rate", "local_gradient_sqr",
+                                                            "gradient_sqr"};
+
 // Track numbers (tid) within a process; docs/report.md documents them.
 inline constexpr std::int64_t step_track = 1;
 inline constexpr std::int64_t gradient_track = 2;

@@ -31,6 +31,13 @@ constexpr std::array<std::pair<const char*, PhaseName>, 13> phase_names = {{
     {vocabulary::replica_backward, PhaseName::replica_backward},
 }};
 
+constexpr std::array<std::pair<const char*, StepNumber>, step_numbers> number_names = {{
+    {vocabulary::loss, StepNumber::loss},
+    {vocabulary::learning_rate, StepNumber::learning_rate},
+    {vocabulary::local_gradient_sqr, StepNumber::local_gradient_sqr},
+    {vocabulary::gradient_sqr, StepNumber::gradient_sqr},
+}};
+
 // The named fields as integers, in order; false when the schema or one of them is not what we expect. Fields are found
 // by name, so a shard of a program whose struct has grown stays readable.
 bool read_fields(const store::PayloadDecoder& payloads, std::uint32_t domain, const store::ExtendedPayload& payload,
@@ -104,14 +111,15 @@ EventReader::Meaning EventReader::meaning(const trace::EventRecord& event) {
   if (event.domain == 0 || definitions_.domain_name(event.domain) != vocabulary::domain_name) return meaning;
   const std::string_view name = definitions_.text(event.header.name_id);
   for (const auto& [text, phase] : phase_names)
-    if (name == text) meaning = {true, Word::phase, phase};
+    if (name == text) meaning = {true, Word::phase, phase, {}};
   if (name == vocabulary::step) meaning.word = Word::step;
   if (name == vocabulary::collective) meaning.word = Word::collective;
   if (name == vocabulary::collective_launch) meaning.word = Word::launch;
   if (name == vocabulary::grad_ready) meaning.word = Word::grad_ready;
   if (name == vocabulary::bucket_member) meaning.word = Word::member;
   if (name == vocabulary::clock_sample) meaning.word = Word::clock;
-  if (name == vocabulary::loss) meaning.word = Word::loss;
+  for (const auto& [text, number] : number_names)
+    if (name == text) meaning = {true, Word::number, PhaseName::none, number};
   return meaning;
 }
 
@@ -289,9 +297,9 @@ void EventReader::mark(const Open& point, const trace::EventRecord& event, const
       if (need(event.payload_kind == PayloadKind::int64))
         trace_.grads.push_back({std::bit_cast<std::int64_t>(event.payload), time_ns});
       return;
-    case Word::loss:
+    case Word::number:
       if (need(event.payload_kind == PayloadKind::float64))
-        trace_.losses.push_back({time_ns, std::bit_cast<double>(event.payload)});
+        trace_.numbers.push_back({point.meaning.number, time_ns, std::bit_cast<double>(event.payload)});
       return;
     case Word::launch:
       if (need(point.readable)) {
@@ -385,7 +393,7 @@ void EventReader::finish() {
   std::stable_sort(trace_.steps.begin(), trace_.steps.end(), by_start);
   std::stable_sort(trace_.phases.begin(), trace_.phases.end(), by_start);
   std::stable_sort(trace_.grads.begin(), trace_.grads.end(), by_time);
-  std::stable_sort(trace_.losses.begin(), trace_.losses.end(), by_time);
+  std::stable_sort(trace_.numbers.begin(), trace_.numbers.end(), by_time);
 }
 
 ShardTrace read_shard_trace(const store::ShardReader& reader, RawSink* sink) {

@@ -39,11 +39,12 @@ class EventReader : public store::ShardVisitor {
 
  private:
   // What a name means when it stands in our domain.
-  enum class Word : std::uint8_t { other, step, phase, collective, launch, grad_ready, member, clock, loss };
+  enum class Word : std::uint8_t { other, step, phase, collective, launch, grad_ready, member, clock, number };
   struct Meaning {
     bool known = false;
     Word word = Word::other;
     PhaseName phase = PhaseName::none;
+    StepNumber number = StepNumber::loss;
   };
   struct Open {
     std::uint32_t name_id = 0;

@@ -206,12 +206,24 @@ class Load {
                            : "steps on a GPU without one recorded kernel: NCCL's communication, compute and their "
                              "overlap were not measured; their columns hold the host's launch times, or 0",
                        "see cupti_unavailable and 'ddpprof doctor'");
-    std::int64_t diverged = 0;
-    for (StepSummary& step : shard.summary.steps)
+    std::int64_t diverged = 0, overflown = 0;
+    for (StepSummary& step : shard.summary.steps) {
       if (step.row.loss && !std::isfinite(*step.row.loss)) {
         step.row.loss.reset();
         ++diverged;
       }
+      if (step.row.learning_rate && !std::isfinite(*step.row.learning_rate)) step.row.learning_rate.reset();
+      auto &local = step.row.local_gradient_sqr, &whole = step.row.gradient_sqr;
+      if ((local && !std::isfinite(*local)) || (whole && !std::isfinite(*whole))) {
+        local.reset();
+        whole.reset();
+        ++overflown;
+      }
+    }
+    if (overflown > 0)
+      diagnostics_.add(shard.rank, Severity::warning, "gradient_not_finite", overflown,
+                       "steps whose gradient's norm is infinite or not a number (stored as NULL)",
+                       "the noise scale rests on the others; under fp16 a gradient can overflow on its way");
     if (diverged > 0)
       diagnostics_.add(shard.rank, Severity::warning, "loss_not_finite", diverged,
                        "steps whose loss is infinite or not a number (stored as NULL)",

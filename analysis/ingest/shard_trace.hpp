@@ -63,7 +63,11 @@ struct ParameterFact {
   std::string name;
   std::int64_t numel = 0, bytes = 0;
 };
-struct LossFact {
+// A number that a mark said of the step it lies in.
+enum class StepNumber : std::uint8_t { loss, learning_rate, local_gradient_sqr, gradient_sqr };
+inline constexpr std::size_t step_numbers = 4;
+struct NumberFact {
+  StepNumber what = StepNumber::loss;
   std::int64_t time_ns = 0;
   double value = 0.0;
 };
@@ -106,7 +110,7 @@ struct ShardTrace {
   std::vector<GradFact> grads;              // by time
   std::vector<MemberFact> members;          // as recorded
   std::vector<ParameterFact> parameters;    // as recorded
-  std::vector<LossFact> losses;             // by time
+  std::vector<NumberFact> numbers;          // by time
   std::vector<CollectiveFact> collectives;  // by (communicator, sequence)
   std::vector<store::ClockExchange> exchanges;
   std::vector<Interval> compute_kernels, peer_copies;

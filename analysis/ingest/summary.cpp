@@ -1,6 +1,7 @@
 #include "analysis/ingest/summary.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "analysis/ingest/busy.hpp"
@@ -153,7 +154,7 @@ std::string_view collective_op_text(std::int32_t op) {
 ShardSummary summarise(const ShardTrace& trace) {
   std::vector<StepFacts> facts(trace.steps.size());
   std::vector<std::map<std::int64_t, std::int64_t>> last_grads(trace.steps.size());
-  std::vector<std::pair<double, std::int64_t>> losses(trace.steps.size());
+  std::vector<std::array<std::pair<double, std::int64_t>, step_numbers>> numbers(trace.steps.size());  // sum, count
   for (std::size_t i = 0; i < facts.size(); ++i) facts[i].time = trace.steps[i].time;
   for (const PhaseFact& phase : trace.phases)
     if (const auto at = step_at(trace.steps, phase.time.start_ns)) {
@@ -167,10 +168,11 @@ ShardSummary summarise(const ShardTrace& trace) {
       facts[*at].grads.push_back(grad);
       last_grads[*at][grad.parameter] = grad.time_ns;
     }
-  for (const LossFact& loss : trace.losses)
-    if (const auto at = step_at(trace.steps, loss.time_ns)) {
-      losses[*at].first += loss.value;
-      ++losses[*at].second;
+  for (const NumberFact& number : trace.numbers)
+    if (const auto at = step_at(trace.steps, number.time_ns)) {
+      auto& [sum, count] = numbers[*at][static_cast<std::size_t>(number.what)];
+      sum += number.value;
+      ++count;
     }
 
   ShardSummary summary;
@@ -197,7 +199,15 @@ ShardSummary summarise(const ShardTrace& trace) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     summary.steps.push_back(summarise_step(trace.steps[i], facts[i], activity, last_grads[i]));
     if (!trace.totals.empty()) use(trace.totals.at(i), summary.steps.back().row);
-    if (losses[i].second > 0) summary.steps.back().row.loss = losses[i].first / static_cast<double>(losses[i].second);
+    const auto mean = [&](StepNumber what) -> std::optional<double> {
+      const auto& [sum, count] = numbers[i][static_cast<std::size_t>(what)];
+      return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+    };
+    store::StepRow& row = summary.steps.back().row;
+    row.loss = mean(StepNumber::loss);
+    row.learning_rate = mean(StepNumber::learning_rate);
+    row.local_gradient_sqr = mean(StepNumber::local_gradient_sqr);
+    row.gradient_sqr = mean(StepNumber::gradient_sqr);
   }
   return summary;
 }

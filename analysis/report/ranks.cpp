@@ -35,7 +35,8 @@ void read_head(SQLite::Database& db, RankTimes& times) {
 void read_steps(SQLite::Database& db, RankTimes& times) {
   SQLite::Statement query(
       db,
-      "SELECT st.rank, st.step, st.kind, st.aligned_start_ns, st.duration_ns, st.compute_ns, st.communication_ns, "
+      "SELECT st.rank, st.step, st.kind, COALESCE(st.aligned_start_ns, st.start_ns + sh.clock_offset_ns), "
+      "st.duration_ns, st.compute_ns, st.communication_ns, "
       "st.overlapped_ns, st.exposed_ns, st.skew_ns, st.data_wait_ns + st.host_to_device_ns, sh.host "
       "FROM aligned_step st JOIN shard sh ON sh.id = st.shard_id WHERE st.measurement_id = ? ORDER BY st.step, "
       "st.rank");

@@ -25,6 +25,7 @@ void add_step(std::vector<Detail>& out, const Step& step) {
   out.push_back({"exposed", seconds(step.exposed_ns), "s"});
   out.push_back({"skew", seconds(step.skew_ns), "s"});
   if (step.loss) out.push_back({"loss", *step.loss, ""});
+  if (step.learning_rate) out.push_back({"learning rate", *step.learning_rate, ""});
 }
 
 void add_collective(std::vector<Detail>& out, const Timeline& timeline, const Collective& c) {
@@ -36,6 +37,7 @@ void add_collective(std::vector<Detail>& out, const Timeline& timeline, const Co
   if (c.start_ns) out.push_back({"launch to start", seconds(*c.start_ns - c.launch_ns), "s"});
   if (c.transfer_ns) out.push_back({"transfer", seconds(*c.transfer_ns), "s"});
   if (c.skew_ns) out.push_back({"waited for slower ranks", seconds(*c.skew_ns), "s"});
+  if (!timeline.ranks[c.rank].clock_known) return out.push_back({"other ranks", timeline.ranks[c.rank].clock, ""});
   const Group& group = timeline.groups[c.group];
   const FlowFacts facts = flow_facts(timeline, group);
   out.push_back({"ranks", static_cast<std::int64_t>(group.members.size()), ""});

@@ -46,7 +46,8 @@ class Reader {
       rank.pid = row.getColumn(2).getInt64();
       rank.host = row.getColumn(3).getString();
       const auto uncertainty_ns = integer(row, 5);
-      if (row.getColumn(4).getString() == "unknown")
+      rank.clock_known = row.getColumn(4).getString() != "unknown";
+      if (!rank.clock_known)
         rank.clock = "clock not aligned with rank 0's";
       else if (uncertainty_ns && *uncertainty_ns > 0)
         rank.clock = fmt::format("clock ± {:.3g} µs", static_cast<double>(*uncertainty_ns) * 1e-3);
@@ -86,9 +87,12 @@ class Reader {
   }
 
   void groups() {
-    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::uint32_t>> members;
-    for (std::uint32_t i = 0; i < all_.collectives.size(); ++i)
-      members[{all_.collectives[i].communicator, all_.collectives[i].sequence}].push_back(i);
+    // Communicator, sequence, and the rank (index) where it cannot be laid beside the others; else -1.
+    std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<std::uint32_t>> members;
+    for (std::uint32_t i = 0; i < all_.collectives.size(); ++i) {
+      const Collective& c = all_.collectives[i];
+      members[{c.communicator, c.sequence, all_.ranks[c.rank].clock_known ? -1 : std::int64_t{c.rank}}].push_back(i);
+    }
     for (auto& [key, list] : members) {
       Group group;
       group.members = std::move(list);
@@ -125,7 +129,7 @@ class Reader {
   void steps(EventChunks& gradients) {
     Statement row(db_,
                   "SELECT id, step, kind, start_ns, duration_ns, samples, compute_ns, communication_ns, overlapped_ns, "
-                  "exposed_ns, skew_ns, loss FROM step WHERE shard_id = ? ORDER BY start_ns, id");
+                  "exposed_ns, skew_ns, loss, learning_rate FROM step WHERE shard_id = ? ORDER BY start_ns, id");
     Statement phases(db_,
                      "SELECT name, lane, start_ns, duration_ns, bytes FROM phase WHERE step_id = ? ORDER BY rowid");
     Statement ready(db_, "SELECT ready_ns, parameter FROM grad_ready WHERE step_id = ? ORDER BY ready_ns, parameter");
@@ -145,6 +149,7 @@ class Reader {
       step.exposed_ns = row.getColumn(9).getInt64();
       step.skew_ns = row.getColumn(10).getInt64();
       if (!row.getColumn(11).isNull()) step.loss = row.getColumn(11).getDouble();
+      if (!row.getColumn(12).isNull()) step.learning_rate = row.getColumn(12).getDouble();
       lanes_[0].add({step.start_ns, step.duration_ns,
                      all_.names.intern(fmt::format("step {}", step.step), Category::step),
                      static_cast<std::uint32_t>(all_.steps.size())});

@@ -68,7 +68,7 @@ struct Step {
   std::int64_t step = 0, samples = 0, start_ns = 0, duration_ns = 0;
   std::string kind;
   std::int64_t compute_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0;
-  std::optional<double> loss;
+  std::optional<double> loss, learning_rate;
 };
 
 struct Collective {
@@ -79,7 +79,7 @@ struct Collective {
   bool finished() const { return start_ns && end_ns; }
 };
 
-// One collective over its ranks.
+// One collective over its ranks; of a rank whose clock is unknown, over that rank alone.
 struct Group {
   std::vector<std::uint32_t> members;      // into Timeline::collectives, by start; those that never started last
   std::int64_t first_ns = 0, last_ns = 0;  // from the first start (or launch) to the last end
@@ -93,6 +93,7 @@ struct RankTime {
 struct Rank {
   std::int64_t shard = 0, rank = 0, pid = 0;
   std::string host, clock;  // clock: what is doubtful about it; "" for nothing
+  bool clock_known = true;  // false: its times say nothing about when other ranks did something
   bool raw_kept = false;
   store::ClockAlignment alignment;
   std::uint32_t first_track = 0, tracks = 0;

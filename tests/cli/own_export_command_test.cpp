@@ -128,7 +128,7 @@ TEST_F(OwnExportCommand, AnExportBesideADatabaseThatItWouldReplaceIsLeftAlone) {
 
 TEST_F(OwnExportCommand, WithoutItsMarkerATraceIsReadAsAnybodys) {
   std::string text = read_all(exported("chrome", "marked.json"));
-  const std::string marker = "\"ddpprof\":{\"format\":1,\"schema\":6},";
+  const std::string marker = "\"ddpprof\":{\"format\":1,\"schema\":7},";
   const std::size_t at = text.find(marker);
   ASSERT_NE(at, std::string::npos);
   const Outcome outcome =

@@ -1,11 +1,17 @@
 #include "tracer/store/clock.hpp"
 
-#include <gtest/gtest.h>
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
+#include <gmock/gmock.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/store/shard_builder.hpp"
 #include "tracer/store/database.hpp"
+#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows.hpp"
 
 namespace ddpprof::store {
 namespace {
@@ -92,10 +98,47 @@ TEST(Clock, ViewsAgree) {
       "batch_per_worker,accumulation,precision,threads_per_rank,cores,oversubscription,nodes,versions,options,"
       "started_utc_ns,wall_ns,status,message) VALUES(1,'','',1,0,'','','',0,0,0,1,'',1,1,0,1,'','',0,0,'','');"
       "INSERT INTO shard VALUES(1,1,0,'','',1,'',1,'exchange',5000000000,-12345.5,7000,1,2,0);"
-      "INSERT INTO step VALUES(1,1,0,'measured',1,90000000123,1,0,0,0,0,0,0,0,0,0,0,0,0,NULL)");
+      "INSERT INTO step VALUES(1,1,0,'measured',1,90000000123,1,0,0,0,0,0,0,0,0,0,0,0,0,NULL,NULL,NULL,NULL)");
   const ClockAlignment alignment{ClockReference::exchange, 5 * second_ns, -12345.5, 7000, 1, 2};
   EXPECT_EQ(database.sql().execAndGet("SELECT aligned_start_ns FROM aligned_step").getInt64(),
             to_reference_ns(alignment, 90'000'000'123));
+}
+
+// A clock without a known relation to rank 0's has no time on rank 0's clock, and so no order beside other ranks.
+TEST(Clock, ViewsHaveNoTimeOfAnUnknownClock) {
+  test::TemporaryFolder folder;
+  Database database = Database::create(folder / "a.db");
+  Inserter<MeasurementRow>(database).insert({});
+  Inserter<ShardRow> shards(database);
+  for (const auto& [id, reference] : {std::pair{1, "same-clock"}, {2, "unknown"}}) {
+    ShardRow shard;
+    shard.id = id;
+    shard.measurement_id = 1;
+    shard.clock_reference = reference;
+    shards.insert(shard);
+    StepRow step;
+    step.shard_id = id;
+    step.start_ns = 1000;
+    step.duration_ns = 10;
+    Inserter<StepRow>(database).insert(step);
+    CollectiveRow collective;
+    collective.shard_id = id;
+    collective.launch_ns = 1001;
+    collective.start_ns = 1002;
+    collective.end_ns = 1005;
+    Inserter<CollectiveRow>(database).insert(collective);
+  }
+  const auto of = [&](const char* query) {
+    std::vector<std::string> found;
+    SQLite::Statement row(database.sql(), query);
+    while (row.executeStep()) found.push_back(row.getColumn(0).isNull() ? "none" : row.getColumn(0).getString());
+    return found;
+  };
+  EXPECT_THAT(of("SELECT aligned_start_ns FROM aligned_step ORDER BY shard_id"), testing::ElementsAre("1000", "none"));
+  EXPECT_THAT(of("SELECT aligned_start_ns FROM aligned_collective ORDER BY shard_id"),
+              testing::ElementsAre("1002", "none"));
+  EXPECT_THAT(of("SELECT aligned_end_ns FROM aligned_collective ORDER BY shard_id"),
+              testing::ElementsAre("1005", "none"));
 }
 
 }  // namespace

@@ -61,6 +61,9 @@ TEST(Inserter, FieldsStandInTheirColumns) {
   step.exposed_ns = 18;
   step.skew_ns = 19;
   step.loss = 0.5;
+  step.learning_rate = 0.25;
+  step.local_gradient_sqr = 6.5;
+  step.gradient_sqr = 3.5;
   EXPECT_EQ(Inserter<StepRow>(database).insert(step), 7);
   const auto check = [&](const char* where) {
     SQLite::Statement query(database.sql(), std::string("SELECT count(*) FROM ") + where);
@@ -71,7 +74,8 @@ TEST(Inserter, FieldsStandInTheirColumns) {
       "step WHERE id=7 AND shard_id=1 AND step=2 AND kind='unwrapped' AND samples=4 AND start_ns=5 AND duration_ns=6 "
       "AND data_wait_ns=8 AND host_to_device_ns=9 AND buffers_ns=10 AND forward_ns=11 AND backward_ns=12 AND "
       "optimizer_ns=13 AND copy_ns=14 AND compute_ns=15 AND communication_ns=16 AND overlapped_ns=17 AND "
-      "exposed_ns=18 AND skew_ns=19 AND loss=0.5");
+      "exposed_ns=18 AND skew_ns=19 AND loss=0.5 AND learning_rate=0.25 AND local_gradient_sqr=6.5 AND "
+      "gradient_sqr=3.5");
   Inserter<CollectiveRow>(database).insert(
       {1, 7, -3, 4, "broadcast", 5, 6, 7, 8, 9, 10, 11, 12, "float32", "RING", "LL", 13});
   check(

@@ -38,6 +38,11 @@ inline constexpr const char* grad_ready = "grad_ready";                // int64 
 inline constexpr const char* collective_launch = "collective_launch";  // CollectiveInfo, on the launching thread
 inline constexpr const char* clock_sample = "clock_sample";            // ClockSample
 inline constexpr const char* loss = "loss";                            // float64 payload, inside its step
+inline constexpr const char* learning_rate = "learning_rate";          // float64 payload, inside its step
+// float64 payloads, both inside their step or neither: squared norms of the rank's own gradient before the all-reduce
+// (on one rank the mean of its micro-batches' own), and of the gradient that the optimizer steps with.
+inline constexpr const char* local_gradient_sqr = "local_gradient_sqr";
+inline constexpr const char* gradient_sqr = "gradient_sqr";
 
 // Start/end range (may end on another thread): one collective in flight, on the backend's own worker thread.
 inline constexpr const char* collective = "collective";  // CollectiveInfo

@@ -43,6 +43,19 @@ constexpr Migration all_migrations[] = {
      "ALTER TABLE \"collective\" ADD COLUMN \"algorithm\" TEXT; "
      "ALTER TABLE \"collective\" ADD COLUMN \"protocol\" TEXT; "
      "ALTER TABLE \"collective\" ADD COLUMN \"channels\" INTEGER"},
+    {6, "adds learning_rate and squared gradients to step; the views have no time where a rank's clock is unknown",
+     "ALTER TABLE \"step\" ADD COLUMN \"learning_rate\" REAL; "
+     "ALTER TABLE \"step\" ADD COLUMN \"local_gradient_sqr\" REAL; "
+     "ALTER TABLE \"step\" ADD COLUMN \"gradient_sqr\" REAL; "
+     "DROP VIEW IF EXISTS \"aligned_step\"; DROP VIEW IF EXISTS \"aligned_collective\"; "
+     "CREATE VIEW \"aligned_step\" AS SELECT st.*, sh.measurement_id, sh.rank, CASE WHEN sh.clock_reference <> "
+     "'unknown' THEN st.start_ns + sh.clock_offset_ns + CAST((st.start_ns - sh.clock_at_ns) * 1e-9 * "
+     "sh.clock_drift_ppb AS INTEGER) END AS aligned_start_ns FROM step st JOIN shard sh ON sh.id = st.shard_id; "
+     "CREATE VIEW \"aligned_collective\" AS SELECT c.*, sh.measurement_id, sh.rank, CASE WHEN sh.clock_reference <> "
+     "'unknown' THEN c.start_ns + sh.clock_offset_ns + CAST((c.start_ns - sh.clock_at_ns) * 1e-9 * "
+     "sh.clock_drift_ppb AS INTEGER) END AS aligned_start_ns, CASE WHEN sh.clock_reference <> 'unknown' THEN "
+     "c.end_ns + sh.clock_offset_ns + CAST((c.end_ns - sh.clock_at_ns) * 1e-9 * sh.clock_drift_ppb AS INTEGER) END AS "
+     "aligned_end_ns FROM collective c JOIN shard sh ON sh.id = c.shard_id"},
 };
 
 }  // namespace

@@ -152,6 +152,12 @@ constexpr std::array step_columns = {
     Column{"skew_ns", "INTEGER NOT NULL", "ns",
            "waiting for slower ranks: union over its collectives of [start, start + skew_ns], inside the step"},
     Column{"loss", "REAL", "", "NULL when not recorded or not a number (see diagnostic loss_not_finite)"},
+    Column{"learning_rate", "REAL", "", "that the optimizer stepped with; NULL: not recorded"},
+    Column{
+        "local_gradient_sqr", "REAL", "",
+        "squared norm of this rank's own gradient before the all-reduce; on one rank the mean over its micro-batches "
+        "of theirs; NULL: not taken in this step"},
+    Column{"gradient_sqr", "REAL", "", "squared norm of the gradient that the optimizer stepped with; NULL: not taken"},
 };
 
 constexpr std::array phase_columns = {
@@ -397,16 +403,18 @@ constexpr std::array all_tables = {
 };
 
 constexpr std::array all_views = {
-    View{"aligned_step", "step with start_ns on rank 0's clock.",
-         "SELECT st.*, sh.measurement_id, sh.rank, st.start_ns + sh.clock_offset_ns + "
-         "CAST((st.start_ns - sh.clock_at_ns) * 1e-9 * sh.clock_drift_ppb AS INTEGER) AS aligned_start_ns "
+    View{"aligned_step", "step with start_ns on rank 0's clock; NULL where the rank's clock is unknown.",
+         "SELECT st.*, sh.measurement_id, sh.rank, CASE WHEN sh.clock_reference <> 'unknown' THEN st.start_ns + "
+         "sh.clock_offset_ns + CAST((st.start_ns - sh.clock_at_ns) * 1e-9 * sh.clock_drift_ppb AS INTEGER) END "
+         "AS aligned_start_ns "
          "FROM step st JOIN shard sh ON sh.id = st.shard_id"},
-    View{"aligned_collective", "collective with start and end on rank 0's clock.",
-         "SELECT c.*, sh.measurement_id, sh.rank, "
+    View{"aligned_collective",
+         "collective with start and end on rank 0's clock; NULL where the rank's clock is unknown.",
+         "SELECT c.*, sh.measurement_id, sh.rank, CASE WHEN sh.clock_reference <> 'unknown' THEN "
          "c.start_ns + sh.clock_offset_ns + CAST((c.start_ns - sh.clock_at_ns) * 1e-9 * sh.clock_drift_ppb AS INTEGER) "
-         "AS aligned_start_ns, "
+         "END AS aligned_start_ns, CASE WHEN sh.clock_reference <> 'unknown' THEN "
          "c.end_ns + sh.clock_offset_ns + CAST((c.end_ns - sh.clock_at_ns) * 1e-9 * sh.clock_drift_ppb AS INTEGER) "
-         "AS aligned_end_ns "
+         "END AS aligned_end_ns "
          "FROM collective c JOIN shard sh ON sh.id = c.shard_id"},
 };
 

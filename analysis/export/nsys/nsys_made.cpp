@@ -26,8 +26,8 @@ std::int64_t write_steps(NsysFile& file) {
       "SELECT {}, {}, {}, 'step ' || st.step, p.global_pid | p.pid, {}, st.step, json_object('step', st.step, 'kind', "
       "valid_utf8(st.kind), 'samples', st.samples, 'compute_ns', st.compute_ns, 'communication_ns', "
       "st.communication_ns, 'overlapped_ns', st.overlapped_ns, 'exposed_ns', st.exposed_ns, 'skew_ns', st.skew_ns, "
-      "'loss', CASE WHEN ABS(st.loss) < 9e999 THEN st.loss END) FROM source.step st CROSS JOIN place p ON p.shard_id = "
-      "st.shard_id WHERE p.ranges = 0 "
+      "'loss', CASE WHEN ABS(st.loss) < 9e999 THEN st.loss END, 'learning_rate', st.learning_rate) "
+      "FROM source.step st CROSS JOIN place p ON p.shard_id = st.shard_id WHERE p.ranges = 0 "
       "ORDER BY st.id",
       on_clock("st.start_ns"), on_clock("(st.start_ns + st.duration_ns)"), static_cast<int>(nvtx_push_pop),
       made_domain)));

@@ -4,6 +4,8 @@
 #include <SQLiteCpp/Statement.h>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 #include <utility>
 
 #include "analysis/import/own/chrome_now.hpp"
@@ -138,9 +140,13 @@ void ChromeRows::step(const Now& now) {
   row.overlapped_ns = now.needed("overlapped_ns");
   row.exposed_ns = now.needed("exposed_ns");
   row.skew_ns = now.needed("skew_ns");
-  if (const ChromeEvent::Argument* loss = now.event.find("loss")) {
-    row.loss = export_::real_of(export_::Json::parse(loss->json, nullptr, false));
-    if (!row.loss) now.fail("argument loss is no number");
+  const std::array fields = {&row.loss, &row.learning_rate, &row.local_gradient_sqr, &row.gradient_sqr};
+  static_assert(std::tuple_size_v<decltype(fields)> == export_::step_numbers.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const ChromeEvent::Argument* number = now.event.find(export_::step_numbers[i]);
+    if (!number) continue;
+    *fields[i] = export_::real_of(export_::Json::parse(number->json, nullptr, false));
+    if (!*fields[i]) now.fail("argument " + std::string(export_::step_numbers[i]) + " is no number");
   }
   if (!step_starts_ns_.emplace(*row.id, row.start_ns).second)
     now.fail("step id " + std::to_string(*row.id) + " is there already");

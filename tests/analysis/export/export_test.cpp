@@ -159,6 +159,13 @@ TEST_F(ExportTest, OverlappingCollectivesGetTracksOfTheirOwnAndArrowsJoinTheRank
   }
 }
 
+// Arrows say who was earlier: of a clock without a relation to rank 0's nobody knows.
+TEST_F(ExportTest, NoArrowLeadsToARankWhoseClockIsUnknown) {
+  database_->sql().exec("UPDATE shard SET clock_reference = 'unknown' WHERE measurement_id = 2 AND rank = 1");
+  const json document = chrome();
+  for (const json& event : document["traceEvents"]) EXPECT_NE(event.value("cat", ""), "flow");
+}
+
 TEST_F(ExportTest, GradientsReplicasAndRawEventsAreThere) {
   const json document = chrome();
   std::map<std::string, int> categories;

@@ -255,6 +255,25 @@ TEST_F(Ingest, ALossThatIsNoNumberIsSaid) {
   EXPECT_THAT(codes(), ElementsAre("warning loss_not_finite 2"));
 }
 
+// Two marks of a step are averaged, as losses are; a pair of norms of which one is none is no pair.
+TEST_F(Ingest, RatesAndNormsBelongToTheirStep) {
+  TrainingShard t(0, 1);
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double norms[3][2] = {{6.5, 3.5}, {infinite, 1.0}, {2.0, 0.0}};
+  for (int i = 0; i < 3; ++i) {
+    t.begin_step(i, 100 * i);
+    t.number(vocabulary::learning_rate, 0.1 * (i + 1), 100 * i + 40);
+    t.number(vocabulary::local_gradient_sqr, norms[i][0], 100 * i + 50);
+    t.number(vocabulary::gradient_sqr, norms[i][1], 100 * i + 60);
+    t.pop(100 * i + 100);
+  }
+  t.number(vocabulary::learning_rate, 9.0, 1000);  // in no step
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT learning_rate, local_gradient_sqr, gradient_sqr FROM step ORDER BY step"),
+              ElementsAre("0.1|6.5|3.5", "0.2|-|-", "0.3|2.0|0.0"));
+  EXPECT_THAT(codes(), ElementsAre("warning gradient_not_finite 1"));
+}
+
 // One exchange, 10 s before the rank's last event: 100 ppm of 10 s are 1 ms on top of half a trip.
 TEST_F(Ingest, AClockWithoutDriftGrowsUncertain) {
   TrainingShard zero(0), one(1);

@@ -68,8 +68,9 @@ class TrainingShard {
     event.payload = std::bit_cast<std::uint64_t>(parameter);
     shard.add(main_tid, trace::RecordType::mark, event);
   }
-  void loss(double value, std::int64_t time_ns) {
-    auto event = shard.event(time_ns, vocabulary::loss, domain);
+  void loss(double value, std::int64_t time_ns) { number(vocabulary::loss, value, time_ns); }
+  void number(std::string_view name, double value, std::int64_t time_ns) {
+    auto event = shard.event(time_ns, name, domain);
     event.payload_kind = trace::PayloadKind::float64;
     event.payload = std::bit_cast<std::uint64_t>(value);
     shard.add(main_tid, trace::RecordType::mark, event);

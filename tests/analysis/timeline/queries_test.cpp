@@ -1,6 +1,8 @@
 // Statistics of a range, search and flows, with values worked out by hand from the synthetic run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analysis/timeline/details.hpp"
 #include "analysis/timeline/flows.hpp"
 #include "analysis/timeline/load.hpp"
@@ -129,6 +131,23 @@ TEST_F(TimelineQueries, TheLastToStartIsTheSlowest) {
   const FlowFacts third = flow_facts(*all_, all_->groups[2]);
   EXPECT_EQ(third.skew_ns, 10 * ms - 5000);
   EXPECT_EQ(all_->collectives[*third.slowest].rank, 0U);
+}
+
+// Where a rank's clock is unknown nobody knows who was last: its collectives lie in no group with the others'.
+TEST(TimelineClocks, ARankWhoseClockIsUnknownIsNotLaidBesideTheOthers) {
+  const test::TracedFile file;
+  store::Database::open_write(file.path).sql().exec("UPDATE shard SET clock_reference = 'unknown' WHERE id = 3");
+  const auto all = load(file.path, test::traced_measurement);
+  ASSERT_EQ(all->ranks.size(), 2U);
+  EXPECT_TRUE(all->ranks[0].clock_known);
+  EXPECT_FALSE(all->ranks[1].clock_known);
+  ASSERT_EQ(all->groups.size(), 16U) << "8 collectives of each rank";
+  for (const Group& group : all->groups) EXPECT_EQ(group.members.size(), 1U);
+  for (const Collective& c : all->collectives) {
+    const auto said = details(*all, {c.row, c.event});
+    const bool apart = std::ranges::any_of(said, [](const Detail& one) { return one.name == "starts apart"; });
+    EXPECT_EQ(apart, c.rank == 0) << "rank " << c.rank;
+  }
 }
 
 TEST_F(TimelineQueries, AGroupWithAMemberThatNeverEndedSaysSo) {

@@ -140,6 +140,8 @@ TEST(MainWindow, AnOlderFileIsBroughtUpToDate) {
           "DROP TABLE device_time; DROP TABLE kernel_summary; ALTER TABLE api_call DROP COLUMN name_id;"
           "ALTER TABLE collective DROP COLUMN datatype; ALTER TABLE collective DROP COLUMN algorithm;"
           "ALTER TABLE collective DROP COLUMN protocol; ALTER TABLE collective DROP COLUMN channels;"
+          "ALTER TABLE step DROP COLUMN learning_rate; ALTER TABLE step DROP COLUMN local_gradient_sqr;"
+          "ALTER TABLE step DROP COLUMN gradient_sqr;"
           "PRAGMA user_version = 1");
   MainWindow window;
   EXPECT_EQ(opened(window, folder / "old.db"), "");

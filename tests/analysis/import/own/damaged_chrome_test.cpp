@@ -118,8 +118,8 @@ TEST_F(DamagedChrome, ATracksNameWasTakenOut) {
 }
 
 TEST_F(DamagedChrome, AnotherVersionsExport) {
-  replace("{\"format\":1,\"schema\":6}", "{\"format\":1,\"schema\":7}");
-  EXPECT_THAT(said(), AllOf(HasSubstr("schema version 7 (expected format 1 and schema version 6)"),
+  replace("{\"format\":1,\"schema\":7}", "{\"format\":1,\"schema\":8}");
+  EXPECT_THAT(said(), AllOf(HasSubstr("schema version 8 (expected format 1 and schema version 7)"),
                             HasSubstr("export the database again")));
 }
 

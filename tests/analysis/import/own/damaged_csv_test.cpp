@@ -45,7 +45,7 @@ TEST_F(DamagedCsv, IsSoundBeforeItIsDamaged) { EXPECT_EQ(said(), ""); }
 
 TEST_F(DamagedCsv, AMissingTable) {
   fs::remove(file("collective"));
-  EXPECT_THAT(said(), AllOf(HasSubstr("collective.csv: no such file"), HasSubstr("schema version 6")));
+  EXPECT_THAT(said(), AllOf(HasSubstr("collective.csv: no such file"), HasSubstr("schema version 7")));
 }
 
 TEST_F(DamagedCsv, AnEmptyFile) {
@@ -56,7 +56,7 @@ TEST_F(DamagedCsv, AnEmptyFile) {
 TEST_F(DamagedCsv, AColumnOfAnOlderVersionIsMissing) {
   replace("measurement", ",machines", "");
   EXPECT_THAT(said(), AllOf(HasSubstr("measurement.csv, line 1: column machines of table measurement is missing"),
-                            HasSubstr("schema version 6"), HasSubstr("older version")));
+                            HasSubstr("schema version 7"), HasSubstr("older version")));
 }
 
 TEST_F(DamagedCsv, AnUnknownColumn) {

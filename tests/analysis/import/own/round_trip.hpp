@@ -124,9 +124,10 @@ inline void add_other_rows(SyntheticRun& run) {
       "'float32','RING','LL128',24),"
       "(2,NULL,5,2,'odd \xff',0,8,NULL,1000000100,NULL,1000000170,3,NULL,NULL,'odd \xfe','',-1)");
   db.exec(
-      "UPDATE step SET loss = 2.5, data_wait_ns = 11, host_to_device_ns = 12, buffers_ns = 13, forward_ns = 14, "
+      "UPDATE step SET loss = 2.5, learning_rate = 0.1, local_gradient_sqr = 6.25, gradient_sqr = 1e-9, data_wait_ns = "
+      "11, host_to_device_ns = 12, buffers_ns = 13, forward_ns = 14, "
       "backward_ns = 15, optimizer_ns = 16, copy_ns = 17 WHERE id = 4");
-  db.exec("UPDATE step SET loss = 9e999 WHERE id = 5");
+  db.exec("UPDATE step SET loss = 9e999, local_gradient_sqr = 9e999, gradient_sqr = 0.0 WHERE id = 5");
   db.exec(
       "INSERT INTO phase VALUES (6,'load_batch',-2,-5000,9000,NULL),(6,'forward',0,0,900,0),(6,'forward',0,0,"
       "900,7)");
