@@ -26,6 +26,8 @@ void parse_into(const KeySpec& spec, const YAML::Node& node, T& target, std::vec
     if (auto value = parse_text(spec, node, complaints)) target = std::move(*value);
   } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
     if (auto value = parse_integers(spec, node, complaints)) target = std::move(*value);
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    if (auto value = parse_numbers(spec, node, complaints)) target = std::move(*value);
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     if (auto value = parse_texts(spec, node, complaints)) target = std::move(*value);
   } else if constexpr (std::is_enum_v<T>) {

@@ -8,12 +8,13 @@
 #include <limits>
 #include <string>
 
+#include "runner/scenario/schedule.hpp"
 #include "runner/scenario/tensor_spec.hpp"
 
 namespace ddpprof::scenario {
 namespace {
 
-constexpr std::int64_t mnist_pixels = 28 * 28, mnist_classes = 10;
+constexpr std::int64_t mnist_classes = 10;
 
 class Checks {
  public:
@@ -191,9 +192,10 @@ class Checks {
     if (files && data.imbalance != 1.0)
       tree_.complain_at({"workload.data.imbalance"},
                         fmt::format("belongs to synthetic classes; with 'source: {}' leave it out", source));
-    if (files && data.image)
-      tree_.complain_at({"workload.data.image"},
-                        fmt::format("belongs to synthetic data; '{}' has its own shape: leave it out", source));
+    if (data.source == DataSource::tensors && data.image)
+      tree_.complain_at({"workload.data.image"}, "tensors have a shape of their own; leave it out");
+    if (data.source == DataSource::mnist && data.image && (data.image->size() != 3 || data.image->front() != 1))
+      tree_.complain_at({"workload.data.image"}, "the files' images have one channel; expected [1, height, width]");
   }
 
   // What the model takes; none where a torchscript model's texts are wrong, which is said elsewhere.
@@ -210,23 +212,26 @@ class Checks {
   }
 
   void mnist_fits() {
-    if (!sound({"workload.data.source", "workload.loss"}) || !sound_model()) return;
+    if (!sound({"workload.data.source", "workload.data.image", "workload.loss"}) || !sound_model()) return;
     const Workload& workload = scenario_.workload;
     if (workload.data.source != DataSource::mnist) return;
     if (workload.model.widths.empty() && flat_model()) return;  // said elsewhere
     const auto inputs = known_inputs();
     if (!inputs) return;
-    const std::vector<std::int64_t> image = {1, 28, 28}, row = {mnist_pixels};
+    const std::vector<std::int64_t> image = workload.data.image.value_or(std::vector<std::int64_t>{1, 28, 28});
+    if (image.size() != 3 || image.front() != 1) return;  // said elsewhere
+    const std::int64_t pixels = image[0] * image[1] * image[2];
+    const std::vector<std::int64_t> row = {pixels};
     const auto& first = inputs->front();
     if (inputs->size() != 1 || first.type != TensorSpec::Type::float32 ||
         (first.shape != image && first.shape != row)) {
       std::string takes;
       for (const TensorSpec& input : *inputs) takes += (takes.empty() ? "" : " and ") + to_string(input);
       tree_.complain_at({"workload.data.source"},
-                        fmt::format("MNIST's samples are 1 × 28 × 28 ({0} values), the model takes {1}; expected a "
+                        fmt::format("{4} samples are 1 × {2} × {3} ({0} values), the model takes {1}; expected a "
                                     "linear or mlp model with {0} inputs, or a torchscript model of "
-                                    "'float32[1,28,28]' or 'float32[{0}]'",
-                                    mnist_pixels, takes));
+                                    "'float32[1,{2},{3}]' or 'float32[{0}]'",
+                                    pixels, takes, image[1], image[2], workload.data.image ? "the" : "MNIST's"));
       return;
     }
     if (workload.loss != LossKind::cross_entropy)
@@ -364,6 +369,13 @@ class Checks {
                                     "expected 3 or more, found {}",
                                     *measure.warmup_steps));
     }
+    if (measure.gradient_noise_every > 0 && sound({"measure.gradient_noise_every", "measure.trace"}) && !measure.trace)
+      tree_.complain_at({"measure.gradient_noise_every", "measure.trace"},
+                        "the norms travel in the trace; expected 'trace: true' with it");
+    if (measure.gradient_noise_every > 0 && sound({"measure.gradient_noise_every", "strategies"}) &&
+        !has(Strategy::ddp))
+      tree_.complain_at({"measure.gradient_noise_every"},
+                        "DataParallel adds its replicas' gradients up on the way; expected 'ddp' among the strategies");
     // The distribution-free 95 % interval of a median needs 6 values: 2 · 0.5^n <= 0.05.
     if (sound({"measure.until_ci_percent", "measure.steps"}) && measure.until_ci_percent && measure.steps < 6) {
       tree_.complain_at({"measure.steps"},
@@ -382,12 +394,57 @@ class Checks {
   }
 
   void learning_rate() {
+    decay();
+    base_batch();
+    applied_rate();
     if (!sound({"learning_rate.warmup_epochs", "learning_rate.epochs"})) return;
     const LearningRate& rate = scenario_.learning_rate;
     if (rate.warmup_epochs <= static_cast<double>(rate.epochs)) return;
     tree_.complain_at({"learning_rate.warmup_epochs", "learning_rate.epochs"},
                       fmt::format("a warm-up of {} epochs is longer than the training; expected at most epochs = {}",
                                   rate.warmup_epochs, rate.epochs));
+  }
+
+  // Keys that belong to another decay would be passed over in silence.
+  void decay() {
+    if (!sound({"learning_rate.decay"})) return;
+    const learning_rate::Decay& given = scenario_.learning_rate.decay;
+    const learning_rate::Decay usual;
+    const auto belongs = [&](std::string_view key, bool changed, learning_rate::DecayKind kind) {
+      if (!sound({key}) || !changed || given.kind == kind) return;
+      tree_.complain_at({key}, fmt::format("belongs to 'decay: {}'; with '{}' leave it out",
+                                           learning_rate::to_string(kind), learning_rate::to_string(given.kind)));
+    };
+    belongs("learning_rate.decay_epochs", given.at_epochs != usual.at_epochs, learning_rate::DecayKind::step);
+    belongs("learning_rate.decay_factor", given.factor != usual.factor, learning_rate::DecayKind::step);
+    belongs("learning_rate.decay_power", given.power != usual.power, learning_rate::DecayKind::polynomial);
+  }
+
+  void base_batch() {
+    if (!sound({"learning_rate.base_batch", "learning_rate.base_workers"})) return;
+    const LearningRate& rate = scenario_.learning_rate;
+    if (!rate.base_batch || rate.base_workers == 1) return;
+    tree_.complain_at({"learning_rate.base_batch", "learning_rate.base_workers"},
+                      "says again what 'base_workers' says; expected one of the two");
+  }
+
+  // A rule without an answer at some N is found here, not after the configurations before it were measured.
+  void applied_rate() {
+    if (!scenario_.learning_rate.apply) return;
+    if (!sound({"learning_rate.base", "learning_rate.base_workers", "learning_rate.base_batch", "learning_rate.rule",
+                "learning_rate.warmup_epochs", "learning_rate.epochs", "learning_rate.decay",
+                "learning_rate.decay_epochs", "learning_rate.decay_factor", "learning_rate.decay_power", "workers",
+                "workload.batch_per_worker", "workload.accumulation", "workload.optimizer.kind",
+                "workload.data.samples"}))
+      return;
+    for (const std::int64_t workers : scenario_.workers) {
+      // Where only the files know the samples, the rule is asked about one: none of them depends on it.
+      const auto plan = learning_rate_plan(scenario_, workers, scenario_.workload.data.known_samples().value_or(1));
+      if (const auto why = learning_rate::refusal(rule_of(scenario_.learning_rate.rule), plan)) {
+        return tree_.complain_at({"learning_rate.apply", "learning_rate.rule"},
+                                 fmt::format("with {} workers: {}", workers, *why));
+      }
+    }
   }
 
   void checkpoint() {

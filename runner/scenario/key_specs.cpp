@@ -351,6 +351,14 @@ std::vector<KeySpec> make_specs() {
                                     .type = boolean,
                                     .unit = "",
                                     .doc = "Record NVTX ranges and, on GPUs, CUPTI activity."}));
+  add(bound<S, M, &Measure::gradient_noise_every>(
+      {.key = "measure.gradient_noise_every",
+       .type = integer,
+       .unit = "steps",
+       .limits = {.least = 0, .most = 1'000'000},
+       .doc = "Take the squared norm of DDP's gradients before and after the all-reduce in every so many steps: from "
+              "these `ddpprof lr` has the gradient's noise scale. One rank alone takes its first micro-batch's, and "
+              "needs `workload.accumulation` of 2 or more. 0: never."}));
 
   constexpr auto P = &Scenario::predict;
   add(bound<S, P, &Predict::workers>({.key = "predict.workers",
@@ -382,18 +390,27 @@ std::vector<KeySpec> make_specs() {
                                         .type = number,
                                         .unit = "",
                                         .limits = {.least = 0, .above_least = true},
-                                        .doc = "Learning rate tuned at `base_workers` workers."}));
+                                        .doc = "Learning rate, tuned at `base_workers` workers or at `base_batch`."}));
   add(bound<S, L, &LearningRate::base_workers>({.key = "learning_rate.base_workers",
                                                 .type = integer,
                                                 .unit = "workers",
                                                 .limits = {.least = 1, .most = widest},
-                                                .doc = "World size that `base` was tuned at."}));
+                                                .doc = "World size that `base` was tuned at, with this batch."}));
+  add(bound<S, L, &LearningRate::base_batch>(
+      {.key = "learning_rate.base_batch",
+       .type = integer,
+       .unit = "samples",
+       .nullable = true,
+       .limits = {.least = 1, .most = 2'147'483'647},
+       .doc = "Global batch that `base` was tuned at, in place of `base_workers`. Unset: `base_workers` × batch × "
+              "accumulation."}));
   add(bound<S, L, &LearningRate::rule>(
       {.key = "learning_rate.rule",
        .type = choice,
        .unit = "",
        .choices = names_of<LearningRateRule>(),
-       .doc = "How the rate grows with the workers. `linear`: in proportion (Goyal et al. 2017)."}));
+       .doc = "How the rate grows with the workers. `none`: not at all; `linear`: in proportion (Goyal et al. 2017); "
+              "`sqrt`: with the square root, for Adam with betas and epsilon rescaled (Malladi et al. 2022)."}));
   add(bound<S, L, &LearningRate::warmup_epochs>(
       {.key = "learning_rate.warmup_epochs",
        .type = number,
@@ -405,6 +422,38 @@ std::vector<KeySpec> make_specs() {
                                           .unit = "epochs",
                                           .limits = {.least = 1, .most = 1e6},
                                           .doc = "Length of the training that the schedule is for."}));
+  using learning_rate::Decay;
+  constexpr auto decay = &LearningRate::decay;
+  add(bound<S, L, decay, &Decay::kind>(
+      {.key = "learning_rate.decay",
+       .type = choice,
+       .unit = "",
+       .choices = names_of<learning_rate::DecayKind>(),
+       .doc = "How the rate falls after the warm-up: not at all, in steps, along half a cosine to 0, or as "
+              "(1 − p)^power over the steps that are left."}));
+  add(bound<S, L, decay, &Decay::at_epochs>(
+      {.key = "learning_rate.decay_epochs",
+       .type = number_list,
+       .unit = "epochs",
+       .limits = {.least = 0, .most = 1e6, .entries = 1, .ascending = true},
+       .doc = "Of `decay: step`: where the rate falls, counted from the training's beginning."}));
+  add(bound<S, L, decay, &Decay::factor>({.key = "learning_rate.decay_factor",
+                                          .type = number,
+                                          .unit = "",
+                                          .limits = {.least = 0, .most = 1},
+                                          .doc = "Of `decay: step`: what the rate is multiplied by at each."}));
+  add(bound<S, L, decay, &Decay::power>({.key = "learning_rate.decay_power",
+                                         .type = number,
+                                         .unit = "",
+                                         .limits = {.least = 0, .most = 1000, .above_least = true},
+                                         .doc = "Of `decay: polynomial`: 1 is a straight line."}));
+  add(bound<S, L, &LearningRate::apply>(
+      {.key = "learning_rate.apply",
+       .type = boolean,
+       .unit = "",
+       .doc =
+           "Train with this schedule, the rate set anew before each optimizer step, instead of with `base` in every "
+           "step. What was trained is recorded, and `ddpprof lr` sets it beside the plan (docs/learning-rate.md)."}));
 
   constexpr auto C = &Scenario::checkpoint;
   add(bound<S, C, &Checkpoint::folder>(

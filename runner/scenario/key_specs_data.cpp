@@ -83,7 +83,8 @@ void add_data_specs(std::vector<KeySpec>& specs) {
        .nullable = true,
        .limits = {.least = 1, .most = 4096, .entries = 3},
        .doc = "Channels, height and width of a synthetic sample whose model takes it flat (`linear`, `mlp`), for "
-              "`transform`. Unset: no image, or what the residual network takes."}));
+              "`transform`; of `mnist`: what its files hold. Unset: no image, or what the residual network takes; of "
+              "`mnist` [1, 28, 28]."}));
   add(bound<S, W, D, &Data::transform>(
       {.key = "workload.data.transform",
        .type = choice,

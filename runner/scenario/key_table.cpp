@@ -85,6 +85,9 @@ std::string allowed_text(const KeySpec& spec) {
     case KeyType::integer_list:
       return fmt::format("a list of {} or more integers, each {}{}", spec.limits.entries, range,
                          spec.limits.ascending ? ", ascending" : "");
+    case KeyType::number_list:
+      return fmt::format("a list of {} or more numbers, each {}{}", spec.limits.entries, range,
+                         spec.limits.ascending ? ", ascending" : "");
     case KeyType::text_list:
       return fmt::format("a list of {} or more texts, each {}", spec.limits.entries, spec.text_rule);
     case KeyType::choice_list:

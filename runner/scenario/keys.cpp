@@ -46,8 +46,9 @@ constexpr std::string_view whole_rules = R"(
 
 - Each worker's share of `workload.data.samples` fills a batch of `workload.batch_per_worker` at the largest of
   `workers`.
-- `workload.data.source: mnist` or `tensors` needs `path`; `split` belongs to `mnist`, `imbalance` and `image` to
-  `synthetic`. MNIST needs a `linear` or `mlp` model of 784 inputs and 10 outputs or more, and `cross_entropy`.
+- `workload.data.source: mnist` or `tensors` needs `path`; `split` belongs to `mnist`, `imbalance` to `synthetic`, `image`
+  to either. MNIST needs a `linear` or `mlp` model of 784 inputs (or what `image` makes) and 10 outputs or more, and
+  `cross_entropy`.
 - `sampling: balanced` and `imbalance` need `cross_entropy`; `balanced` does not go with `shuffle: false` and takes at
   most 16777216 samples.
 - `transform: augment` needs images: a residual network, MNIST, tensors of channels × height × width, or `image`, whose
@@ -62,7 +63,11 @@ constexpr std::string_view whole_rules = R"(
   interval.
 - `workload.accumulation` over 1 is measured with `ddp` only.
 - `momentum` belongs to `sgd`; `nccl` does not go with `device: cpu`, nor `mpi` with `device: cuda`.
-- `learning_rate.warmup_epochs` is at most `learning_rate.epochs`; the paths in `output` differ from each other and
+- `learning_rate.warmup_epochs` is at most `learning_rate.epochs`; `decay_epochs` and `decay_factor` belong to
+  `decay: step`, `decay_power` to `polynomial`; `learning_rate.apply` with `rule: sqrt` and an adaptive optimizer ends
+  where global batch / base batch × (1 − β₁) reaches 1; `base_batch` and `base_workers` are two ways to say one thing.
+- `measure.gradient_noise_every` needs `measure.trace` and `strategies` with `ddp`.
+- The paths in `output` differ from each other and
   from `checkpoint.folder`, which `checkpoint.every_steps` needs.
 - workers × batch × accumulation is at most 2147483647 samples.
 )";
@@ -92,6 +97,8 @@ const char* to_string(KeyType type) {
       return "choice";
     case KeyType::integer_list:
       return "list of integers";
+    case KeyType::number_list:
+      return "list of numbers";
     case KeyType::text_list:
       return "list of texts";
     case KeyType::choice_list:

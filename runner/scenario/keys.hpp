@@ -7,7 +7,7 @@
 
 namespace ddpprof::scenario {
 
-enum class KeyType { text, integer, number, boolean, choice, integer_list, text_list, choice_list };
+enum class KeyType { text, integer, number, boolean, choice, integer_list, number_list, text_list, choice_list };
 
 struct KeyDoc {
   std::string_view key;  // dotted path: "measure.steps"

@@ -178,8 +178,12 @@ const char* to_string(Sharing sharing) {
 
 const char* to_string(LearningRateRule rule) {
   switch (rule) {
+    case LearningRateRule::none:
+      return "none";
     case LearningRateRule::linear:
       return "linear";
+    case LearningRateRule::sqrt:
+      return "sqrt";
   }
   return "unknown";
 }

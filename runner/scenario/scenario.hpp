@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "simulator/learning_rate/decay.hpp"
+
 namespace ddpprof::scenario {
 
 enum class Strategy { ddp, dp };
@@ -23,7 +25,7 @@ enum class Sampling { uniform, balanced };
 enum class Transform { none, augment };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
-enum class LearningRateRule { linear };  // lr = N * base, warmed up step by step (Goyal et al. 2017)
+enum class LearningRateRule { none, linear, sqrt };  // of simulator/learning_rate/rules.hpp
 
 struct Model {
   enum class Kind { linear, mlp, resnet18, resnet50, gpt, bert, recommender, torchscript };
@@ -120,6 +122,7 @@ struct Measure {
   double timeout_s = 120.0;                      // a rank without progress for this long is a hang
   std::optional<std::int64_t> threads_per_rank;  // intra-op threads; unset: max(1, cores / N)
   bool trace = true;
+  std::int64_t gradient_noise_every = 0;  // steps from one taking of the gradient's norms to the next; 0: never
 
   bool operator==(const Measure&) const = default;
 };
@@ -135,11 +138,14 @@ struct Predict {
 };
 
 struct LearningRate {
-  double base = 0.01;  // tuned at base_workers workers
-  std::int64_t base_workers = 1;
+  double base = 0.01;                           // tuned at base_workers workers, or at base_batch
+  std::int64_t base_workers = 1;                // of this batch and accumulation
+  std::optional<std::int64_t> base_batch = {};  // global, in samples; unset: that of base_workers
   LearningRateRule rule = LearningRateRule::linear;
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
+  learning_rate::Decay decay;  // after the warm-up
+  bool apply = false;          // train with the schedule; else every step takes `base`
 
   bool operator==(const LearningRate&) const = default;
 };

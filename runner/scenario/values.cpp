@@ -204,9 +204,10 @@ namespace {
 // The spec of one entry: what a message about a single entry should say it expected.
 KeySpec entry_spec(const KeySpec& list) {
   KeySpec entry = list;
-  entry.type = list.type == KeyType::integer_list ? KeyType::integer
-               : list.type == KeyType::text_list  ? KeyType::text
-                                                  : KeyType::choice;
+  entry.type = list.type == KeyType::integer_list  ? KeyType::integer
+               : list.type == KeyType::number_list ? KeyType::number
+               : list.type == KeyType::text_list   ? KeyType::text
+                                                   : KeyType::choice;
   return entry;
 }
 
@@ -226,14 +227,17 @@ bool check_list(const KeySpec& spec, const YAML::Node& node, std::vector<Complai
 
 }  // namespace
 
-std::optional<std::vector<std::int64_t>> parse_integers(const KeySpec& spec, const YAML::Node& node,
-                                                        std::vector<Complaint>& complaints) {
+namespace {
+
+template <typename Number, typename Parse>
+std::optional<std::vector<Number>> parse_list(const KeySpec& spec, const YAML::Node& node,
+                                              std::vector<Complaint>& complaints, Parse&& parse) {
   if (!check_list(spec, node, complaints)) return std::nullopt;
   const std::size_t before = complaints.size();
   const KeySpec entry = entry_spec(spec);
-  std::vector<std::int64_t> list;
+  std::vector<Number> list;
   for (const YAML::Node& item : node) {
-    const auto value = parse_integer(entry, item, complaints);
+    const auto value = parse(entry, item, complaints);
     if (!value) continue;
     if (spec.limits.ascending && !list.empty() && *value <= list.back()) {
       const std::string wrong = std::ranges::find(list, *value) != list.end() ? "is there twice" : "is out of order";
@@ -245,6 +249,18 @@ std::optional<std::vector<std::int64_t>> parse_integers(const KeySpec& spec, con
   }
   if (complaints.size() != before) return std::nullopt;
   return list;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> parse_integers(const KeySpec& spec, const YAML::Node& node,
+                                                        std::vector<Complaint>& complaints) {
+  return parse_list<std::int64_t>(spec, node, complaints, parse_integer);
+}
+
+std::optional<std::vector<double>> parse_numbers(const KeySpec& spec, const YAML::Node& node,
+                                                 std::vector<Complaint>& complaints) {
+  return parse_list<double>(spec, node, complaints, parse_number);
 }
 
 std::optional<std::vector<std::string>> parse_texts(const KeySpec& spec, const YAML::Node& node,

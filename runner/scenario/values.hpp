@@ -50,7 +50,12 @@ inline constexpr std::array values_of<RawEvents> = {RawEvents::all, RawEvents::r
 template <>
 inline constexpr std::array values_of<Sharing> = {Sharing::machine, Sharing::dedicated};
 template <>
-inline constexpr std::array values_of<LearningRateRule> = {LearningRateRule::linear};
+inline constexpr std::array values_of<LearningRateRule> = {LearningRateRule::none, LearningRateRule::linear,
+                                                           LearningRateRule::sqrt};
+template <>
+inline constexpr std::array values_of<learning_rate::DecayKind> = {
+    learning_rate::DecayKind::constant, learning_rate::DecayKind::step, learning_rate::DecayKind::cosine,
+    learning_rate::DecayKind::polynomial};
 
 template <typename T>
 std::span<const std::string_view> names_of() {
@@ -69,6 +74,7 @@ std::optional<bool> parse_boolean(const KeySpec&, const YAML::Node&, std::vector
 std::optional<std::string> parse_text(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 std::optional<std::size_t> parse_choice(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);  // index
 std::optional<std::vector<std::int64_t>> parse_integers(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
+std::optional<std::vector<double>> parse_numbers(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 std::optional<std::vector<std::string>> parse_texts(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 std::optional<std::vector<std::size_t>> parse_choices(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 

@@ -76,6 +76,12 @@ const char* text(Name name) {
       return v::clock_sample;
     case Name::loss:
       return v::loss;
+    case Name::learning_rate:
+      return v::learning_rate;
+    case Name::local_gradient_sqr:
+      return v::local_gradient_sqr;
+    case Name::gradient_sqr:
+      return v::gradient_sqr;
     case Name::collective:
       return v::collective;
     case Name::count_:
@@ -179,6 +185,14 @@ void mark_with(Name name, std::uint64_t schema_id, const Payload& payload) {
   nvtxDomainMarkEx(registry.domain, &event.attributes);
 }
 
+void mark_number(Name name, double value) {
+  if (!attached()) return;
+  Event event(name);
+  event.attributes.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
+  event.attributes.payload.dValue = value;
+  nvtxDomainMarkEx(registry.domain, &event.attributes);
+}
+
 }  // namespace
 
 void initialize() {
@@ -229,12 +243,11 @@ void grad_ready(std::int64_t parameter_index) {
   nvtxDomainMarkEx(registry.domain, &event.attributes);
 }
 
-void loss(double value) {
-  if (!attached()) return;
-  Event event(Name::loss);
-  event.attributes.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
-  event.attributes.payload.dValue = value;
-  nvtxDomainMarkEx(registry.domain, &event.attributes);
+void loss(double value) { mark_number(Name::loss, value); }
+void learning_rate(double value) { mark_number(Name::learning_rate, value); }
+void gradient_norms(double local_sqr, double whole_sqr) {
+  mark_number(Name::local_gradient_sqr, local_sqr);
+  mark_number(Name::gradient_sqr, whole_sqr);
 }
 
 std::uint64_t collective_begin(const vocabulary::CollectiveInfo& payload) {

@@ -37,6 +37,9 @@ enum class Name : std::uint8_t {
   collective_launch,
   clock_sample,
   loss,
+  learning_rate,
+  local_gradient_sqr,
+  gradient_sqr,
   collective,
   count_
 };
@@ -80,6 +83,8 @@ void bucket_member(const vocabulary::BucketMember&);
 void grad_ready(std::int64_t parameter_index);
 void clock_sample(const vocabulary::ClockSample&);
 void loss(double value);
+void learning_rate(double value);
+void gradient_norms(double local_sqr, double whole_sqr);  // both marks: squared, before and after the all-reduce
 void collective_launch(const vocabulary::CollectiveInfo&);
 
 // A collective in flight: begins and ends on whatever threads run it. 0 when no tool listens.

@@ -4,7 +4,7 @@
 
 CASES.json: a list of {"folder", "model": workload.model, "loss", "optimizer", "learning_rate", "ddp", "precision",
 "steps", "threads", "accumulation", "dumped_steps", "gradient_steps"}, trained one after another; "folder" holds the
-worker's dump. Writes there python<RANK>.json: the loss of every step, first and rebuilt buckets, every step's time in ns;
+worker's dump. "rates", where given: the learning rate of each step, instead of one for all. Writes there python<RANK>.json: the loss of every step, first and rebuilt buckets, every step's time in ns;
 and python<RANK>.gradients<K>.pt for the first steps.
 """
 
@@ -25,10 +25,10 @@ from worker_runs import RankDump
 
 
 def make_optimizer(options, parameters, rate):
-    decay = {} if options.get("weight_decay") is None else {"weight_decay": options["weight_decay"]}
+    more = {key: options[key] for key in ("weight_decay", "betas", "eps") if options.get(key) is not None}
     if options["kind"] == "sgd":
-        return torch.optim.SGD(parameters, lr=rate, momentum=options.get("momentum", 0.0), **decay)
-    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options["kind"]](parameters, lr=rate, **decay)
+        return torch.optim.SGD(parameters, lr=rate, momentum=options.get("momentum", 0.0), **more)
+    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options["kind"]](parameters, lr=rate, **more)
 
 
 def wrap(model, options):
@@ -88,6 +88,9 @@ def train(case, rank):
         if step < case["gradient_steps"]:
             torch.save([p.grad.clone() if p.grad is not None else torch.zeros_like(p) for p in model.parameters()],
                        folder / f"python{rank}.gradients{step}.pt")
+        if "rates" in case:
+            for group in optimizer.param_groups:
+                group["lr"] = case["rates"][step]
         optimizer.step()
         optimizer.zero_grad()
         losses.append(float(total))

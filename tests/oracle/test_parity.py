@@ -35,7 +35,7 @@ SCENARIO = """
 name: parity
 workload:
   model: {model}
-  data: {{samples: 4096, seed: 5}}
+  data: {{samples: {samples}, seed: 5}}
   loss: {loss}
   batch_per_worker: {batch}
   accumulation: {accumulation}
@@ -43,7 +43,7 @@ workload:
   optimizer: {optimizer}
 ddp: {ddp}
 measure: {{warmup_steps: 4, steps: {steps}, unwrapped: false, threads_per_rank: 1, timeout_s: 120}}
-learning_rate: {{base: {rate}}}
+learning_rate: {rate}
 """
 
 
@@ -54,7 +54,8 @@ def scenario_text(case, steps=STEPS - 4):
     return SCENARIO.format(model=flow(case["model"]), loss=case["loss"], batch=case["batch"],
                            accumulation=case.get("accumulation", 1), precision=case.get("precision", "fp32"),
                            optimizer=flow(case.get("optimizer", {"kind": "sgd"})), ddp=flow(case.get("ddp", {})),
-                           rate=case.get("rate", 0.05), steps=steps)
+                           rate=flow({"base": case.get("rate", 0.05), **case.get("schedule", {})}),
+                           samples=case.get("samples", 4096), steps=steps)
 
 
 def python_case(case, folder, steps, dumped_steps, gradient_steps):
@@ -147,7 +148,8 @@ def run_both(cases, world_size, folder):
         results[name] = run_ranks(scenario_text(case), world_size, own,
                                   ["--dump", str(own), "--dump-steps", str(STEPS),
                                    "--dump-gradients", str(GRADIENT_STEPS)])
-        descriptions.append(python_case(case, own, STEPS, STEPS, GRADIENT_STEPS))
+        judged = python_case(case, own, STEPS, STEPS, GRADIENT_STEPS)
+        descriptions.append({**judged, **case["judge"](world_size)} if "judge" in case else judged)
     run_python(descriptions, world_size, folder)
     return results
 

@@ -66,7 +66,8 @@ ddp: {bucket_cap_mb: 0.5, gradient_as_bucket_view: true, broadcast_buffers: fals
 measure: {warmup_steps: 3, steps: 6, repeats: 2, until_ci_percent: 2.5, unwrapped: false, timeout_s: 1.5,
           threads_per_rank: 2, trace: false}
 predict: {workers: [16, 512], gpus_per_node: 8, confidence: 0.99, sharing: dedicated}
-learning_rate: {base: 0.1, base_workers: 8, rule: linear, warmup_epochs: 0, epochs: 30}
+learning_rate: {base: 0.1, base_workers: 8, rule: sqrt, warmup_epochs: 0, epochs: 30, decay: polynomial,
+                decay_power: 2.5, apply: true}
 checkpoint: {folder: ckpt, every_steps: 100, resume: before/ddp-2.pt}
 output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
 )");
@@ -102,9 +103,13 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
                                 .trace = false}));
   EXPECT_EQ(s.predict,
             (Predict{.workers = {16, 512}, .gpus_per_node = 8, .confidence = 0.99, .sharing = Sharing::dedicated}));
-  EXPECT_EQ(s.learning_rate,
-            (LearningRate{
-                .base = 0.1, .base_workers = 8, .rule = LearningRateRule::linear, .warmup_epochs = 0, .epochs = 30}));
+  EXPECT_EQ(s.learning_rate, (LearningRate{.base = 0.1,
+                                           .base_workers = 8,
+                                           .rule = LearningRateRule::sqrt,
+                                           .warmup_epochs = 0,
+                                           .epochs = 30,
+                                           .decay = {.kind = learning_rate::DecayKind::polynomial, .power = 2.5},
+                                           .apply = true}));
   EXPECT_EQ(s.checkpoint, (Checkpoint{.folder = "ckpt", .every_steps = 100, .resume = "before/ddp-2.pt"}));
   EXPECT_EQ(s.output,
             (Output{.database = "a b.db", .raw = RawEvents::none, .csv = "out/csv", .chrome = "trace \"1\".json"}));
@@ -232,6 +237,20 @@ TEST_F(Files, APipeIsRefusedAndNotWaitedFor) {
 TEST_F(Files, TooLargeOnesAreNotRead) {
   std::ofstream(folder_ / "large.yaml") << smallest << "#" << std::string(1 << 20, 'x') << "\n";
   EXPECT_THAT(only_problem(folder_ / "large.yaml"), HasSubstr("bytes; expected a scenario of at most 1048576"));
+}
+
+TEST(Read, AScheduleOfFractionsOfAnEpoch) {
+  const Scenario s = sound(
+      "name: x\nworkload:\n  model: {kind: mlp, widths: [8, 4]}\nmeasure: {gradient_noise_every: 7}\n"
+      "learning_rate: {base_batch: 256, rule: none, decay: step, decay_epochs: [0.5, 30, 1e2], decay_factor: 0.2}\n");
+  EXPECT_EQ(s.learning_rate.base_batch, 256);
+  EXPECT_EQ(s.learning_rate.rule, LearningRateRule::none);
+  EXPECT_FALSE(s.learning_rate.apply);
+  EXPECT_EQ(s.learning_rate.decay.kind, learning_rate::DecayKind::step);
+  EXPECT_EQ(s.learning_rate.decay.at_epochs, (std::vector<double>{0.5, 30.0, 100.0}));
+  EXPECT_EQ(s.learning_rate.decay.factor, 0.2);
+  EXPECT_EQ(s.measure.gradient_noise_every, 7);
+  EXPECT_EQ(sound(to_yaml(s)), s);
 }
 
 TEST_F(Files, TheTextIsKeptAsRead) {

@@ -168,7 +168,9 @@ Samples read_mnist(const scenario::Workload& workload) {
   samples.targets = as_tensor(read_idx(files.targets, 1)).to(torch::kLong);
   check_format(samples, sample_format(workload), files);
   keep_first(samples, workload.data.samples, workload.data.path);
-  samples.normalization = Normalization{{0.1307F}, {0.3081F}};
+  const auto& images = samples.inputs.front();
+  const bool mnist = images.size(2) == 28 && images.size(3) == 28;
+  samples.normalization = mnist ? Normalization{{0.1307F}, {0.3081F}} : channel_statistics(images);
   return samples;
 }
 

@@ -49,8 +49,8 @@ Samples make_synthetic(const scenario::Workload& workload);
 // Both throw DataError, naming file, found and expected, when the files are missing, damaged or do not fit the model,
 // the loss or workload.data.samples; std::runtime_error when the system cannot read them.
 //
-// mnist: bytes of 1 × 28 × 28, normalised with mean 0.1307 and standard deviation 0.3081 (those of the training images,
-// as PyTorch's examples have them).
+// mnist: bytes of 1 × height × width, as the header says; of 28 × 28 normalised with mean 0.1307 and standard deviation
+// 0.3081 (those of MNIST's training images, as PyTorch's examples have them), of another size with their own.
 Samples read_mnist(const scenario::Workload& workload);
 // tensors: real inputs become float32, bytes stay bytes; classes of any integer type become int64; the targets of a
 // regression float32, and of one output may lack their last dimension.

@@ -83,6 +83,7 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
   const Range step(Name::step,
                    vocabulary::StepInfo{number, static_cast<std::int32_t>(kind), static_cast<std::int32_t>(samples)});
   const bool plain = kind == StepKind::unwrapped;
+  if (norms_) norms_->begin(number);
   torch::Tensor loss;
   for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
     status::set(plain ? status::Activity::unwrapped_step : status::Activity::data_wait, number);
@@ -102,10 +103,15 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
       batch.targets = batch.targets.to(context_.device);
     }
     const auto part = trainer.pass(batch, micro + 1 == micro_batches, static_cast<double>(micro_batches));
+    if (norms_) norms_->after_micro_batch(trainer.network(), micro);
     loss = loss.defined() ? loss + part : part;
   }
+  if (norms_) norms_->end(trainer.network());
   if (dump_) dump_->gradients(number, trainer.network());
   if (!plain) status::set(status::Activity::optimizer);
+  if (schedule_)
+    for (auto& group : optimizer.param_groups()) group.options().set_lr(schedule_->lr_at(progress_.steps));
+  annotate::learning_rate(optimizer.param_groups().front().options().get_lr());
   {
     const Range range(Name::optimizer);
     optimizer.step();

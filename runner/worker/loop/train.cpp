@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "runner/scenario/schedule.hpp"
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/checkpoint/saver.hpp"
 #include "runner/worker/conditions.hpp"
@@ -14,6 +15,7 @@
 #include "runner/worker/memory/device_memory.hpp"
 #include "runner/worker/process_group/agreement.hpp"
 #include "runner/worker/status.hpp"
+#include "simulator/learning_rate/square_root_rule.hpp"
 #include "simulator/stats/stopping.hpp"
 
 namespace ddpprof::worker {
@@ -81,6 +83,13 @@ struct Clocks {
   std::vector<vocabulary::ClockSample> begin, end;
 };
 
+// PyTorch's, but what the square-root rule makes of them where the training follows it.
+learning_rate::AdamSettings adam_settings(const Context& context,
+                                          const std::optional<learning_rate::Schedule>& schedule) {
+  if (!schedule || context.scenario.learning_rate.rule != scenario::LearningRateRule::sqrt) return {};
+  return learning_rate::scale_adam({}, schedule->kappa).settings;
+}
+
 std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std::shared_ptr<Network> network) {
   const auto& workload = context.scenario.workload;
   if (context.strategy == scenario::Strategy::ddp && group)
@@ -126,7 +135,10 @@ nlohmann::json train(const Context& context, Group* group) {
     dump.emplace(context.dump, context.environment.rank, context.dump_steps, context.dump_gradients);
   auto trainer = make_trainer(context, group, network);
   if (dump) dump->initial(*network);
-  const auto optimizer = make_optimizer(*network, workload.optimizer, rate);
+  std::optional<learning_rate::Schedule> schedule;
+  if (context.scenario.learning_rate.apply)
+    schedule = scenario::schedule_of(context.scenario, context.workers(), dataset->samples());
+  const auto optimizer = make_optimizer(*network, workload.optimizer, rate, adam_settings(context, schedule));
   if (start) start->restore(*optimizer, workload.optimizer.kind);
   Clocks clocks;
   if (group) clocks.begin = exchange_clocks(*group->control);
@@ -135,6 +147,9 @@ nlohmann::json train(const Context& context, Group* group) {
 
   const Progress begin = start ? start->progress() : Progress{};
   StepLoop loop(context, dataset, dump ? &*dump : nullptr, begin);
+  loop.schedule(schedule);
+  std::optional<GradientNorms> norms;
+  if (ddp_strategy && group) loop.watch(&norms.emplace(context, *group));
   loop.between_steps([&](const Progress& progress) { return saver.after_step(*network, *optimizer, progress); });
   if (start) start->restore_random();  // last: making models draws, too
   start.reset();
@@ -161,6 +176,8 @@ nlohmann::json train(const Context& context, Group* group) {
   }
   if (ddp && options.unwrapped) {
     loop.stop_dumping();
+    loop.watch(nullptr);
+    loop.schedule({});  // one worker's own batch: the base rate, which the batch of all workers need not suit
     PlainTrainer plain(clone_network(*network), PassOptions(workload));
     const auto plain_optimizer = make_optimizer(plain.network(), workload.optimizer, rate);
     std::vector<std::int64_t> ignored;

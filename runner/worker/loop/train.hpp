@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,14 +14,16 @@
 #include "runner/worker/data/loader.hpp"
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/dump.hpp"
+#include "runner/worker/loop/gradient_norms.hpp"
 #include "runner/worker/loop/trainer.hpp"
+#include "simulator/learning_rate/schedule.hpp"
 #include "tracer/format/vocabulary.hpp"
 
 namespace ddpprof::worker {
 
 // Runs the scenario's training on this rank and returns its part of the result file. `group` is null for DataParallel
-// and for one process without DDP. The learning rate stays at learning_rate.base: where a warm-up of the linear scaling
-// rule starts at every N, and the steps measured here are its first.
+// and for one process without DDP. Without learning_rate.apply every step takes learning_rate.base: where a warm-up of
+// the linear scaling rule starts at every N, and the steps measured here are its first.
 nlohmann::json train(const Context& context, Group* group);
 
 // Steps of one kind after another on one trainer; ranges of consecutive steps adjoin.
@@ -34,12 +37,15 @@ class StepLoop {
   void run(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind, std::int64_t steps,
            std::vector<std::int64_t>& durations);
   void stop_dumping() { dump_ = nullptr; }
+  // The rate of each optimizer step by the training's steps so far (those of the checkpoint included); none: as it is.
+  void schedule(std::optional<learning_rate::Schedule> schedule) { schedule_ = std::move(schedule); }
+  void watch(GradientNorms* norms) { norms_ = norms; }  // null: nobody; must outlive its steps
   // Called after each step with how far the training has come; true: it took time, which is no step's.
   using BetweenSteps = std::function<bool(const Progress&)>;
   void between_steps(BetweenSteps call) { between_steps_ = std::move(call); }
   const Progress& progress() const { return progress_; }
   std::vector<double> take_losses() { return std::exchange(losses_, {}); }  // one a step since the last time
-  std::int64_t epochs() const { return epochs_; }  // that the steps so far took samples of
+  std::int64_t epochs() const { return epochs_; }                           // that the steps so far took samples of
 
  private:
   void step(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind);
@@ -48,6 +54,8 @@ class StepLoop {
   Dump* dump_;
   Loader loader_;
   BetweenSteps between_steps_;
+  std::optional<learning_rate::Schedule> schedule_;
+  GradientNorms* norms_ = nullptr;
   Progress progress_;
   std::int64_t first_epoch_;
   std::int64_t epochs_ = 0;

@@ -1,5 +1,7 @@
 #include "runner/worker/loop/trainer.hpp"
 
+#include <tuple>
+
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/loop/adam.hpp"
 #include "runner/worker/loop/autocast.hpp"
@@ -53,18 +55,21 @@ torch::Tensor PlainTrainer::pass(const Dataset::Batch& batch, bool synchronize, 
 }
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, const scenario::Optimizer& options,
-                                                        double learning_rate) {
+                                                        double rate, const learning_rate::AdamSettings& adam) {
+  const std::tuple betas(adam.beta1, adam.beta2);
   switch (options.kind) {
     case scenario::OptimizerKind::sgd:
       return std::make_unique<torch::optim::SGD>(
           network.parameters(),
-          torch::optim::SGDOptions(learning_rate).momentum(options.momentum).weight_decay(options.decay()));
+          torch::optim::SGDOptions(rate).momentum(options.momentum).weight_decay(options.decay()));
     case scenario::OptimizerKind::adam:
-      return std::make_unique<Adam>(network.parameters(),
-                                    torch::optim::AdamOptions(learning_rate).weight_decay(options.decay()));
+      return std::make_unique<Adam>(
+          network.parameters(),
+          torch::optim::AdamOptions(rate).betas(betas).eps(adam.epsilon).weight_decay(options.decay()));
     case scenario::OptimizerKind::adamw:
-      return std::make_unique<AdamW>(network.parameters(),
-                                     torch::optim::AdamWOptions(learning_rate).weight_decay(options.decay()));
+      return std::make_unique<AdamW>(
+          network.parameters(),
+          torch::optim::AdamWOptions(rate).betas(betas).eps(adam.epsilon).weight_decay(options.decay()));
   }
   throw std::invalid_argument("unknown optimizer");
 }

@@ -10,6 +10,7 @@
 #include "runner/worker/ddp/distributed_data_parallel.hpp"
 #include "runner/worker/models/network.hpp"
 #include "runner/worker/torch.hpp"
+#include "simulator/learning_rate/schedule.hpp"
 
 namespace ddpprof::worker {
 
@@ -66,7 +67,8 @@ class PlainTrainer : public Trainer {
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
 };
 
+// `adam`: betas and epsilon of Adam and AdamW.
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, const scenario::Optimizer& options,
-                                                        double learning_rate);
+                                                        double rate, const learning_rate::AdamSettings& adam = {});
 
 }  // namespace ddpprof::worker

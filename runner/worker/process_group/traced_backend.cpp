@@ -114,6 +114,10 @@ TracedBackend::WorkPtr TracedBackend::broadcast(Tensors& tensors, const c10d::Br
   return traced(Op::broadcast, bytes_of(tensors), [&] { return inner_->broadcast(tensors, options); });
 }
 TracedBackend::WorkPtr TracedBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  // The map of used parameters, of whole numbers, is all-reduced in a backward, too.
+  if (in_backward_ && bucket_watcher_)
+    for (const at::Tensor& tensor : tensors)
+      if (tensor.is_floating_point()) bucket_watcher_(tensor);
   return traced(Op::all_reduce, bytes_of(tensors), [&] { return inner_->allreduce(tensors, options); });
 }
 TracedBackend::WorkPtr TracedBackend::allreduce_coalesced(Tensors& tensors,

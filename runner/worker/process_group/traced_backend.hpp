@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "runner/worker/torch.hpp"
 #include "tracer/format/vocabulary.hpp"
@@ -22,6 +24,10 @@ class TracedBackend : public c10d::Backend {
   // Between these two calls every all-reduce is a gradient bucket, numbered from 0 in launch order.
   void begin_gradient_buckets();
   void end_gradient_buckets() { in_backward_ = false; }
+  // Called with each bucket of floating numbers before it is all-reduced, on the thread that launches it; what it
+  // enqueues on a device runs before. Empty: nobody.
+  using BucketWatcher = std::function<void(const at::Tensor&)>;
+  void watch_gradient_buckets(BucketWatcher watcher) { bucket_watcher_ = std::move(watcher); }
   // Launch of the first gradient bucket since begin_gradient_buckets(), CLOCK_MONOTONIC; 0 when none was launched.
   std::int64_t first_bucket_launch_ns() const { return first_launch_ns_; }
 
@@ -72,6 +78,7 @@ class TracedBackend : public c10d::Backend {
   std::atomic<bool> in_backward_{false};
   std::atomic<std::int32_t> next_bucket_{0};
   std::atomic<std::int64_t> first_launch_ns_{0};
+  BucketWatcher bucket_watcher_;
 };
 
 // FNV-1a, 64 bit.

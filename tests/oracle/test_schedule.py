@@ -1,0 +1,143 @@
+"""learning_rate.apply: the worker trains with the scenario's schedule, as Python's optimizers do with the same rates, and
+the database has the rate of every step."""
+
+import json
+import math
+import os
+import pathlib
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+import test_parity
+from test_parity import STEPS
+
+PROGRAM = os.environ["DDPPROF_PROGRAM"]
+
+
+def linear_with_steps(step, base, target, warmup, cuts, factor):
+    """Goyal et al. 2017, sections 2.2 and 5.1."""
+    if step < warmup:
+        return base + (target - base) * step / warmup
+    return target * factor ** sum(step >= cut for cut in cuts)
+
+
+def cosine(step, base, target, warmup, total):
+    """Loshchilov and Hutter 2017, one cycle after a linear warm-up."""
+    if step < warmup:
+        return base + (target - base) * step / warmup
+    return target * (1 + math.cos(math.pi * (step - warmup) / (total - warmup))) / 2
+
+
+# 4096 samples, batches of 8: 256 steps an epoch at N = 2, 512 at N = 1. The warm-up has 8 steps at N = 2, the rate falls
+# at step 12.
+STEPPED = dict(warmup_epochs=8 / 256, epochs=1, rule="linear", decay="step", decay_epochs=[12 / 256, 18 / 256],
+               decay_factor=0.1, apply=True)
+# 320 samples: 20 steps an epoch at N = 2.
+COSINE = dict(warmup_epochs=0.25, epochs=1, rule="sqrt", decay="cosine", apply=True)
+
+
+def judge_stepped(world_size):
+    epoch = 4096 // 8 // world_size
+    warmup = epoch * 8 // 256 if world_size > 1 else 0
+    cuts = [epoch * 12 // 256, epoch * 18 // 256]
+    return {"rates": [linear_with_steps(step, 0.05, 0.05 * world_size, warmup, cuts, 0.1) for step in range(STEPS)]}
+
+
+def judge_cosine(world_size):
+    epoch = 320 // 8 // world_size
+    warmup = epoch // 4 if world_size > 1 else 0
+    kappa = world_size
+    return {"rates": [cosine(step, 1e-3, math.sqrt(kappa) * 1e-3, warmup, epoch) for step in range(STEPS)],
+            "optimizer": {"kind": "adam", "betas": [1 - kappa * (1 - 0.9), 1 - kappa * (1 - 0.999)],
+                          "eps": 1e-8 / math.sqrt(kappa)}}
+
+
+MLP = test_parity.MODELS["mlp"]
+CASES = {
+    "linear, steps": {**MLP, "optimizer": dict(kind="sgd", momentum=0.9), "schedule": STEPPED, "judge": judge_stepped},
+    "square root, cosine": {**MLP, "optimizer": dict(kind="adam"), "rate": 1e-3, "samples": 320, "schedule": COSINE,
+                            "judge": judge_cosine},
+}
+
+
+class Schedules(test_parity.Comparison):
+    def test_one_rank(self):
+        self.compare(CASES, 1)
+
+    def test_two_ranks(self):
+        self.compare(CASES, 2)
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="ddpprof-schedule-")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def run_scenario(self, database, **more):
+        """Runs N = 1 and 2 with the stepped schedule; `more` are further keys of the file."""
+        scenario = {"name": "schedule",
+                    "workload": {"model": {"kind": "mlp", "widths": [64, 32, 10]}, "data": {"samples": 4096},
+                                 "batch_per_worker": 8},
+                    "workers": [1, 2], "measure": {"warmup_steps": 4, "steps": 16, "threads_per_rank": 1},
+                    "learning_rate": {"base": 0.05, **STEPPED}, "output": {"database": str(database)}, **more}
+        path = self.path / "scenario.yaml"
+        path.write_text(json.dumps(scenario))  # YAML has JSON in it
+        done = subprocess.run([PROGRAM, "run", str(path)], capture_output=True, text=True, timeout=240)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def rates(self, database, workers):
+        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+        try:
+            return connection.execute(
+                "SELECT st.step, st.kind, st.learning_rate FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN "
+                "measurement m ON m.id = sh.measurement_id WHERE m.world_size = ? ORDER BY sh.rank, st.step",
+                (workers,)).fetchall()
+        finally:
+            connection.close()
+
+    def trained(self, database):
+        done = subprocess.run([PROGRAM, "lr", str(database), "--workers", "2", "--format", "json"], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (table,) = [one for one in json.loads(done.stdout)["tables"] if one["name"] == "trained_rates"]
+        return table["rows"]
+
+    def expect_rates(self, database, first):
+        for workers in (1, 2):
+            trained = 0
+            for step, kind, rate in self.rates(database, workers):
+                # Steps without the DDP wrapper take the base rate, as do the two that warm them up.
+                if kind == "unwrapped" or step >= 20:
+                    self.assertEqual(rate, 0.05, f"N = {workers}, step {step}")
+                    continue
+                plan = linear_with_steps(first + step, 0.05, 0.05 * workers, 8 if workers == 2 else 0,
+                                         [24 // workers, 36 // workers], 0.1)
+                self.assertAlmostEqual(rate / plan, 1.0, delta=1e-12, msg=f"N = {workers}, step {step}")
+                trained += 1
+            self.assertEqual(trained, 20 * workers)
+        rows = self.trained(database)
+        self.assertEqual([row["workers"] for row in rows], [1, 2])
+        for row in rows:
+            self.assertEqual((row["first_step"], row["steps"], row["unlike_steps"]), (first, 20, 0))
+
+    def test_every_step_has_its_rate_and_a_resumed_training_goes_on(self):
+        self.run_scenario(self.path / "first.db", checkpoint={"folder": str(self.path / "kept")})
+        self.expect_rates(self.path / "first.db", 0)
+        for workers in (1, 2):
+            self.assertTrue((self.path / "kept" / f"ddp-{workers}.pt").exists())
+        self.run_scenario(self.path / "second.db", checkpoint={"resume": str(self.path / "kept" / "ddp-2.pt")})
+        self.expect_rates(self.path / "second.db", 20)
+
+    def test_without_apply_every_step_takes_the_base_rate(self):
+        self.run_scenario(self.path / "base.db", learning_rate={"base": 0.05, **STEPPED, "apply": False})
+        for workers in (1, 2):
+            self.assertEqual({rate for _, _, rate in self.rates(self.path / "base.db", workers)}, {0.05})
+        for row in self.trained(self.path / "base.db"):
+            self.assertEqual((row["first_lr"], row["last_lr"], row["unlike_steps"]), (0.05, 0.05, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
