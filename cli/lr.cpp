@@ -7,14 +7,17 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/report/gradient_noise.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "analysis/report/schedule_tables.hpp"
+#include "analysis/report/target_cost.hpp"
 #include "analysis/report/time_to_target.hpp"
 #include "analysis/report/training_times.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "runner/questions/options.hpp"
 #include "runner/questions/stored_scenario.hpp"
+#include "runner/questions/trained.hpp"
 #include "simulator/learning_rate/linear_rule.hpp"
 #include "tracer/store/error.hpp"
 
@@ -34,6 +37,10 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--base-workers", base_workers_, "Workers at which that rate was tuned (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, most));
+    app.add_option("--base-batch", base_batch_, "… or the global batch, in samples (default: the scenario's)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, most))
+        ->excludes("--base-workers");
     app.add_option("--batch-per-worker", batch_, "Samples of a micro-batch of one worker (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, most));
@@ -55,7 +62,9 @@ class LearningRateSubcommand final : public Subcommand {
         ->type_name("RULE,…")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option("--decay", decay_, "How the rate falls after the warm-up: constant, step, cosine or polynomial")
+    app.add_option("--decay", decay_,
+                   "How the rate falls after the warm-up: constant, step, cosine or polynomial (default: the "
+                   "scenario's)")
         ->type_name("KIND");
     app.add_option("--decay-epochs", decay_epochs_, "Of --decay step, ascending (default: 30,60,80)")
         ->type_name("X,…")
@@ -64,10 +73,16 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--decay-factor", decay_factor_, "Of --decay step: of the rate at each of them (default: 0.1)")
         ->type_name("X");
     app.add_option("--decay-power", decay_power_, "Of --decay polynomial: (1 - p)^power (default: 1)")->type_name("X");
-    app.add_option("--noise-scale", noise_scale_, "The gradient's noise scale, or its low, middle and high estimate")
+    app.add_option("--noise-scale", noise_scale_,
+                   "The gradient's noise scale, or its low, middle and high estimate (default: what was measured)")
         ->type_name("SAMPLES[,…]")
         ->delimiter(',')
         ->allow_extra_args(false);
+    app.add_option("--target-steps", target_steps_,
+                   "Steps that the target takes at the base batch (default: those of the training's epochs)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+    app.add_option("--price", price_, "Of a GPU-hour, in any currency")->type_name("X");
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -79,12 +94,14 @@ class LearningRateSubcommand final : public Subcommand {
     }
     if (warmup_epochs_ && !(*warmup_epochs_ >= 0.0))
       throw Failure(ExitCode::usage, "--warmup-epochs: a warm-up takes 0 epochs or more", "e.g. 5");
+    if (!(price_ >= 0.0) || !std::isfinite(price_))
+      throw Failure(ExitCode::usage, "--price: a GPU-hour costs 0 or more", "e.g. 2.5");
     if (target_loss_ && !std::isfinite(*target_loss_))
       throw Failure(ExitCode::usage, "--target-loss: the value is not finite", "e.g. 0.5");
     if (!optimizer_.empty()) check_word("--optimizer", optimizer_, {"sgd", "adaptive"});
-    const std::vector<learning_rate::Rule> rules = asked_rules();
-    const learning_rate::Decay decay = asked_decay();
-    const std::optional<stats::Interval> noise_scale = asked_noise_scale();
+    std::optional<stats::Interval> noise_scale = asked_noise_scale();
+    asked_rules(noise_scale.has_value());  // what is wrong with the words is said before the file is read
+    const std::optional<learning_rate::Decay> own_decay = asked_decay();
     store::Database database = open_database(file_);
     try {
       const auto scenario = questions::stored_scenario(database);
@@ -98,11 +115,21 @@ class LearningRateSubcommand final : public Subcommand {
       const std::int64_t accumulation = accumulation_.value_or(scenario->workload.accumulation);
       options.samples_per_worker = batch * accumulation;
       if (base_) options.base_lr = *base_;
-      if (base_workers_) options.base_workers = *base_workers_;
-      learning_rate::global_batch(options.base_workers, options.samples_per_worker);  // throws where it is too large
+      if (base_workers_) {
+        options.base_workers = *base_workers_;
+        options.tuned_batch.reset();
+      }
+      if (base_batch_) options.tuned_batch = base_batch_;
+      options.base_batch();  // throws where it is too large
       if (epochs_) options.epochs = *epochs_;
       if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
       if (!optimizer_.empty()) options.adaptive_optimizer = optimizer_ == "adaptive";
+      const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
+      const report::MeasuredNoise* const best = report::narrowest(measured);
+      if (!noise_scale && best) noise_scale = best->band->noise_scale_samples;
+      if (own_decay) options.decay = *own_decay;
+      const bool decays = options.decay.kind != learning_rate::DecayKind::constant;
+      const std::vector<learning_rate::Rule> rules = asked_rules(noise_scale.has_value() || decays);
       const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);
       const auto [times, why] =
           training_times(database, questions::predict_options(*scenario), options, batch, accumulation);
@@ -114,8 +141,15 @@ class LearningRateSubcommand final : public Subcommand {
       report.tables.push_back(
           report::time_to_target_table(options, report::loss_curves(database), times, target_loss_));
       const auto middle = noise_scale ? std::optional(noise_scale->mid) : std::nullopt;
-      if (!rules.empty()) report.tables.push_back(report::schedules_table(options, rules, decay, middle));
-      if (noise_scale) report.tables.push_back(report::large_batches_table(options, *noise_scale));
+      if (!rules.empty()) report.tables.push_back(report::schedules_table(options, rules, options.decay, middle));
+      if (noise_scale) {
+        report.tables.push_back(report::large_batches_table(options, *noise_scale));
+        report.tables.push_back(report::target_cost_table(
+            options, times, {*noise_scale, target_steps_, price_, scenario->predict.gpus_per_node}));
+      }
+      if (!measured.empty()) report.tables.push_back(report::gradient_noise_table(measured));
+      if (const auto trained = questions::trained_rates(database, *scenario, options.samples); !trained.empty())
+        report.tables.push_back(report::trained_rates_table(trained, questions::rate_plan_text(*scenario)));
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
@@ -132,8 +166,8 @@ class LearningRateSubcommand final : public Subcommand {
  private:
   static constexpr std::int64_t most = 100'000'000;
 
-  // Those of --rule; all where a decay or a noise scale is asked about without one.
-  std::vector<learning_rate::Rule> asked_rules() const {
+  // Those of --rule; without one all where it is worth it: with a decay or a noise scale to show them with.
+  std::vector<learning_rate::Rule> asked_rules(bool worth_it) const {
     using learning_rate::Rule;
     static constexpr std::array<std::pair<std::string_view, Rule>, 6> names = {{{"none", Rule::none},
                                                                                 {"linear", Rule::linear},
@@ -144,7 +178,7 @@ class LearningRateSubcommand final : public Subcommand {
     std::vector<std::string> known;
     for (const auto& [name, rule] : names) known.emplace_back(name);
     known.emplace_back("all");
-    bool all = rules_.empty() && (!decay_.empty() || !noise_scale_.empty());
+    bool all = rules_.empty() && (!decay_.empty() || worth_it);
     for (const std::string& word : rules_) {
       check_word("--rule", word, known);
       all = all || word == "all";
@@ -155,7 +189,8 @@ class LearningRateSubcommand final : public Subcommand {
     return rules;
   }
 
-  learning_rate::Decay asked_decay() const {
+  // Of --decay; nothing without one: then it is the scenario's.
+  std::optional<learning_rate::Decay> asked_decay() const {
     using learning_rate::DecayKind;
     learning_rate::Decay decay;
     if (!decay_.empty()) {
@@ -181,7 +216,7 @@ class LearningRateSubcommand final : public Subcommand {
     } catch (const std::invalid_argument& error) {
       throw Failure(ExitCode::usage, error.what());
     }
-    return decay;
+    return decay_.empty() ? std::nullopt : std::optional(decay);
   }
 
   std::optional<stats::Interval> asked_noise_scale() const {
@@ -211,7 +246,8 @@ class LearningRateSubcommand final : public Subcommand {
   std::vector<std::string> rules_;
   std::vector<double> decay_epochs_, noise_scale_;
   std::optional<double> base_, warmup_epochs_, target_loss_, decay_factor_, decay_power_;
-  std::optional<std::int64_t> base_workers_, batch_, accumulation_, epochs_;
+  double price_ = 0.0;
+  std::optional<std::int64_t> target_steps_, base_workers_, base_batch_, batch_, accumulation_, epochs_;
 };
 
 }  // namespace

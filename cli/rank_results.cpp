@@ -46,6 +46,9 @@ void describe(const RankResults& results, store::MeasurementRow& row) {
     nlohmann::json options = nlohmann::json::parse(row.options, nullptr, /*allow_exceptions=*/false);
     if (options.is_object()) {
       options["samples"] = first["data_samples"];
+      if (const auto checkpoint = first.find("checkpoint"); checkpoint != first.end() && checkpoint->is_object())
+        if (const auto step = checkpoint->value("resumed_step", std::int64_t{0}); step > 0)
+          options["resumed_step"] = step;
       row.options = options.dump();
     }
   }

@@ -34,7 +34,7 @@ learning_rate::Plan plan_of(const LearningRateOptions& options, std::int64_t wor
   learning_rate::Plan plan;
   plan.workers = workers;
   plan.batch_per_worker = options.samples_per_worker;
-  plan.base_batch = options.base_workers * options.samples_per_worker;
+  plan.base_batch = options.base_batch();
   plan.base_lr = options.base_lr;
   plan.samples = options.samples;
   plan.drop_last = options.drop_last;
@@ -45,7 +45,14 @@ learning_rate::Plan plan_of(const LearningRateOptions& options, std::int64_t wor
 }
 
 std::vector<LearningRate> learning_rates(const LearningRateOptions& options) {
-  return rows_of(options, "linear", learning_rate::linear_rule);
+  if (options.rule != learning_rate::Rule::square_root)
+    return rows_of(options, learning_rate::to_string(options.rule),
+                   [&](const learning_rate::Plan& plan) { return learning_rate::schedule_of(options.rule, plan); });
+  std::vector<LearningRate> rows = square_root_rates(options);
+  for (LearningRate& row : rows)
+    if (const auto why = learning_rate::refusal(options.rule, plan_of(options, row.world_size)))
+      row.note += (row.note.empty() ? "" : "; ") + *why;
+  return rows;
 }
 
 std::vector<LearningRate> square_root_rates(const LearningRateOptions& options) {

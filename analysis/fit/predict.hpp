@@ -14,6 +14,7 @@
 
 #include "analysis/fit/what_if.hpp"
 #include "simulator/collective/curve.hpp"
+#include "simulator/learning_rate/rules.hpp"
 #include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/database.hpp"
 #include "tracer/store/result_rows.hpp"
@@ -49,13 +50,21 @@ struct PredictOptions {
 struct LearningRateOptions {
   std::vector<std::int64_t> workers;
   double base_lr = 0.01;
-  std::int64_t base_workers = 1;         // base_lr was tuned at this many workers, with this batch a worker
-  std::int64_t samples_per_worker = 32;  // of one optimizer step: micro-batch times accumulation
-  std::int64_t samples = 10000;          // of one epoch
+  std::int64_t base_workers = 1;                 // base_lr was tuned at this many workers, with this batch a worker,
+  std::optional<std::int64_t> tuned_batch = {};  // or at this global batch, where it is known
+  std::int64_t samples_per_worker = 32;          // of one optimizer step: micro-batch times accumulation
+  std::int64_t samples = 10000;                  // of one epoch
   bool drop_last = false;
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
   bool adaptive_optimizer = false;
+  learning_rate::Rule rule = learning_rate::Rule::linear;  // of learning_rates
+  learning_rate::Decay decay;                              // of the schedules; learning_rates' targets come before it
+
+  // That base_lr was tuned at. Throws std::invalid_argument above learning_rate::most_counted.
+  std::int64_t base_batch() const {
+    return tuned_batch ? *tuned_batch : learning_rate::global_batch(base_workers, samples_per_worker);
+  }
 };
 
 using Prediction = store::PredictionRow;
@@ -142,8 +151,8 @@ PredictResult predict_all(store::Database&, const PredictOptions&);
 PredictResult predict_all(const Models&, const PredictOptions&);
 std::vector<Prediction> predict(store::Database&, const PredictOptions&);  // predict_all's predictions
 
-// The linear rule's rate for each worker count; the per-step schedule is simulator/learning_rate's lr_at. Other rules:
-// learning_rate.hpp.
+// The rate of the options' rule for each worker count, without a decay; the per-step schedule is
+// simulator/learning_rate's lr_at. Other rules: learning_rate.hpp. Where the rule does not apply the note says so.
 std::vector<LearningRate> learning_rates(const LearningRateOptions&);
 
 struct Results {

@@ -66,6 +66,7 @@ Table predictions_table(const Source&);
 Table knee_table(const Source&);
 Table learning_rate_table(const Source&);
 Table warmup_table(const Source&);
+Table gradient_noise_table(const Source&);
 std::vector<store::PredictionRow> read_predictions(const Source&);       // by strategy, ranks per host, N
 std::vector<store::LearningRateRow> read_learning_rates(const Source&);  // by rule, N
 

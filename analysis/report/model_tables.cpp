@@ -153,7 +153,7 @@ Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
   table.title = "Learning rate";
   table.note =
       "linear: target = base · global batch / base batch, reached by raising the rate every step of the warm-up "
-      "(Goyal et al. 2017).";
+      "(Goyal et al. 2017); square root: base · √(global batch / base batch); none: base.";
   table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
   table.columns = {count("workers", "N", "workers"),
                    text("rule", "rule", true),

@@ -103,8 +103,7 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
 Table large_batches_table(const fit::LearningRateOptions& options, const stats::Interval& noise_scale_samples) {
   using namespace learning_rate;
   const stats::Interval critical = critical_batch(noise_scale_samples);
-  const auto base_batch =
-      static_cast<double>(learning_rate::global_batch(options.base_workers, options.samples_per_worker));
+  const auto base_batch = static_cast<double>(options.base_batch());
   const auto limit = [&](double efficiency) {
     const WorkerLimits most =
         workers_at_efficiency(critical, base_batch, static_cast<double>(options.samples_per_worker), efficiency);

@@ -6,6 +6,7 @@
 
 #include "runner/questions/options.hpp"
 #include "runner/questions/stored_scenario.hpp"
+#include "runner/questions/trained.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::gui {
@@ -79,6 +80,8 @@ void read_scenario(OpenedFile& file, store::Database& database) {
     }
     file.predict = questions::predict_options(*file.scenario);
     file.learning_rate = questions::learning_rate_options(*file.scenario, database);
+    file.trained = questions::trained_rates(database, *file.scenario, file.learning_rate->samples);
+    file.trained_plan = questions::rate_plan_text(*file.scenario);
   } catch (const fit::NotSupported& error) {
     file.why_no_learning_rate = error.what();
   }
@@ -105,6 +108,7 @@ std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, c
   try {
     if (stopped()) return nullptr;
     file->configurations = report::read_configurations(database.sql());
+    file->noise = report::measured_noise(database.sql());
     file->measurements = measurements_of(file->configurations);
     if (stopped()) return nullptr;
     file->notices = report::notices(database, file->configurations);

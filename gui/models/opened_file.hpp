@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "analysis/fit/predictor.hpp"
+#include "analysis/report/gradient_noise.hpp"
 #include "analysis/report/measured.hpp"
 #include "analysis/report/report.hpp"
+#include "analysis/report/trained_rates.hpp"
 #include "runner/scenario/scenario.hpp"
 
 namespace ddpprof::gui {
@@ -45,7 +47,10 @@ struct OpenedFile {
   fit::PredictOptions predict;                // the scenario's, else the defaults
   std::optional<fit::LearningRateOptions> learning_rate;
   std::string why_no_learning_rate;
-  report::Table notices;  // warnings and errors, most severe first
+  std::vector<report::MeasuredNoise> noise;   // the gradient's, of each measurement that took norms
+  std::vector<report::TrainedRates> trained;  // the rates of each measurement's steps beside the scenario's plan …
+  std::string trained_plan;                   // … in words
+  report::Table notices;                      // warnings and errors, most severe first
 
   // Throws std::runtime_error when the path now names another file, or the file was written since: its numbers would
   // stand beside those that were read before. For any thread, before `path` is read again.

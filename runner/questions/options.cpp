@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runner/scenario/schedule.hpp"
+
 namespace ddpprof::questions {
 namespace {
 
@@ -46,12 +48,15 @@ fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenari
   options.workers = all_workers(scenario);
   options.base_lr = scenario.learning_rate.base;
   options.base_workers = scenario.learning_rate.base_workers;
+  options.tuned_batch = scenario.learning_rate.base_batch;
   options.samples_per_worker = scenario.workload.batch_per_worker * scenario.workload.accumulation;
   options.samples = epoch_samples(scenario.workload.data, database);
   options.drop_last = scenario.workload.data.drop_last;
   options.warmup_epochs = scenario.learning_rate.warmup_epochs;
   options.epochs = scenario.learning_rate.epochs;
   options.adaptive_optimizer = scenario.workload.optimizer.kind != scenario::OptimizerKind::sgd;
+  options.rule = scenario::rule_of(scenario.learning_rate.rule);
+  options.decay = scenario.learning_rate.decay;
   return options;
 }
 

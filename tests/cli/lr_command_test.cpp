@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof {
 namespace {
@@ -126,6 +127,54 @@ TEST_F(CommandLine, LrShowsTheSchedulesOfTheRulesAskedFor) {
   EXPECT_EQ(rows[0]["total_steps"], 3600);
   EXPECT_EQ(rows[1]["rule"], "square root");
   EXPECT_EQ(tables.count("large_batches"), 0U);
+}
+
+// 8 workers of 32: 256 samples a step, four times 64.
+TEST_F(CommandLine, LrTakesTheBatchThatTheRateWasTunedFor) {
+  const auto tables =
+      tables_of(run_ddpprof({"lr", database_, "--workers", "8", "--base-batch", "64", "--format", "json"}));
+  EXPECT_DOUBLE_EQ(tables.at("learning_rate")["rows"].at(0)["target_lr"], 0.04);
+  EXPECT_DOUBLE_EQ(tables.at("learning_rate_rules")["rows"].at(0)["kappa"], 4.0);
+  const Outcome both = run_ddpprof({"lr", database_, "--workers", "8", "--base-batch", "64", "--base-workers", "2"});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.messages, HasSubstr("--base-batch"));
+}
+
+// 313 steps an epoch at the base batch of 32; the measured step of ddp at N = 1 is 100 ms.
+TEST_F(CommandLine, LrSaysWhatTheSameResultCosts) {
+  const auto tables = tables_of(run_ddpprof({"lr", database_, "--workers", "1,2", "--epochs", "2", "--noise-scale", "100",
+                                             "--price", "3.6", "--format", "json"}));
+  const auto& row = tables.at("target_cost")["rows"].at(0);
+  EXPECT_EQ(row["strategy"], "ddp");
+  EXPECT_NEAR(row["steps"], 626.0, 1e-9);
+  EXPECT_NEAR(row["time_s"], 62.6, 1e-9);
+  EXPECT_NEAR(row["cost"], 0.0626, 1e-12) << "3.6 an hour is a thousandth a second";
+  const auto own = tables_of(run_ddpprof(
+      {"lr", database_, "--workers", "1", "--noise-scale", "100", "--target-steps", "10", "--format", "json"}));
+  EXPECT_NEAR(own.at("target_cost")["rows"].at(0)["time_s"], 1.0, 1e-9);
+  for (const char* price : {"-1", "nan"})
+    EXPECT_EQ(run_ddpprof({"lr", database_, "--workers", "1", "--price", price}).code, 2) << price;
+}
+
+// The scenario leaves learning_rate.apply out: every step was to take 0.01.
+TEST_F(CommandLine, LrSetsTrainedRatesBesideThePlanAndSaysWhereNormsAreTooFew) {
+  {
+    store::Database database = store::Database::open_write(database_);
+    database.sql().exec("UPDATE step SET learning_rate = 0.01");
+    database.sql().exec("UPDATE step SET learning_rate = 0.02 WHERE step = 2 AND samples = 16");
+    database.sql().exec("UPDATE step SET local_gradient_sqr = 20.0, gradient_sqr = 12.0 WHERE kind = 'measured'");
+    database.finish_load();
+  }
+  const auto tables = tables_of(run_ddpprof({"lr", database_, "--workers", "8", "--format", "json"}));
+  std::int64_t unlike = 0;
+  for (const auto& row : tables.at("trained_rates")["rows"]) unlike += row["unlike_steps"].get<std::int64_t>();
+  EXPECT_EQ(unlike, 1) << "one step of one measurement, on both of its ranks";
+  EXPECT_THAT(tables.at("trained_rates")["note"].get<std::string>(), HasSubstr("base rate in every step"));
+  const auto& noise = tables.at("gradient_noise")["rows"];
+  ASSERT_FALSE(noise.empty());
+  EXPECT_TRUE(noise[0]["noise_scale_samples"].is_null());
+  EXPECT_THAT(noise[0]["note"].get<std::string>(), HasSubstr("too few"));
+  EXPECT_EQ(tables.count("large_batches"), 0U) << "no band, no conclusion";
 }
 
 // B = 256, B0 = 32; critical batch sqrt(3) 1000: kappa 8 times (1732.05 + 32) / (1732.05 + 256) is 7.0986.

@@ -5,21 +5,29 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 #include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/learning_rate_tables.hpp"
 #include "analysis/report/model_tables.hpp"
+#include "analysis/report/schedule_tables.hpp"
+#include "analysis/report/target_cost.hpp"
 #include "analysis/report/time_to_target.hpp"
 #include "analysis/report/training_times.hpp"
 #include "analysis/report/units.hpp"
 #include "gui/models/shell_words.hpp"
+#include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
 using learning_rate::Schedule;
+
+constexpr const char* no_noise =
+    "The gradient's noise scale is not known. Measure it: ddpprof run SCENARIO.yaml --set "
+    "measure.gradient_noise_every=5";
 
 std::string rate_text(double rate) { return report::format_quantity(rate, "", 4); }
 
@@ -32,6 +40,29 @@ Schedule schedule_of(const RateInputs& inputs, RateRule rule) {
     schedule.warmup_steps = 0;
   }
   return schedule;
+}
+
+std::string limit_text(const learning_rate::WorkerLimits& limits) {
+  const auto shown = [](std::int64_t workers) {
+    return workers == learning_rate::most_workers ? std::string("any") : std::to_string(workers);
+  };
+  return shown(limits.mid) + " (" + shown(limits.low) + " to " + shown(limits.high) + ")";
+}
+
+// Where the linear rule is expected to end by the noise scale, as the table of larger batches has it.
+std::string noise_sentence(const RateInputs& inputs) {
+  const auto most = [&](double efficiency) {
+    return limit_text(learning_rate::workers_at_efficiency(
+        learning_rate::critical_batch(*inputs.noise), static_cast<double>(inputs.options.base_batch()),
+        static_cast<double>(inputs.options.samples_per_worker), efficiency));
+  };
+  const auto samples = [](double value) {
+    return std::isfinite(value) ? report::format_quantity(value, "", 3) : std::string("no end");
+  };
+  return ". Here it was measured: " + samples(inputs.noise->mid) + " (" + samples(inputs.noise->low) + " to " +
+         samples(inputs.noise->high) +
+         ") samples; by it the linear rule is expected to hold up to N = " + most(learning_rate::amber_efficiency) +
+         ", and its rate is twice too high from N = " + most(learning_rate::red_efficiency) + " on.";
 }
 
 }  // namespace
@@ -92,11 +123,11 @@ std::int64_t largest_validated_workers(const RateInputs& inputs) {
 
 std::string answer_text(const RateInputs& inputs) {
   const Schedule linear = schedule_of(inputs, RateRule::linear), root = schedule_of(inputs, RateRule::square_root);
-  std::string text =
-      "At N = " + std::to_string(inputs.workers) + " a step takes " + std::to_string(linear.global_batch) +
-      " samples, κ = " + report::format_quantity(linear.kappa, "") + " times the " +
-      std::to_string(inputs.options.base_workers * inputs.options.samples_per_worker) + " that the base rate " +
-      rate_text(linear.base_lr) + " was tuned for. Linear rule: " + rate_text(linear.target_lr);
+  std::string text = "At N = " + std::to_string(inputs.workers) + " a step takes " +
+                     std::to_string(linear.global_batch) +
+                     " samples, κ = " + report::format_quantity(linear.kappa, "") + " times the " +
+                     std::to_string(inputs.options.base_batch()) + " that the base rate " + rate_text(linear.base_lr) +
+                     " was tuned for. Linear rule: " + rate_text(linear.target_lr);
   if (linear.warmup_steps > 0) {
     text += ", reached over " + std::to_string(linear.warmup_steps) + " steps of warm-up (" +
             report::format_quantity(inputs.options.warmup_epochs, "") +
@@ -125,9 +156,10 @@ std::string limits_text(const RateInputs& inputs) {
   text +=
       "Why it ends: averaging more gradients takes their noise away; once the batch is past the gradient's noise scale "
       "(McCandlish et al. 2018) there is little left to average, a step cannot be κ times as long, and further samples "
-      "are wasted. That scale differs between tasks and grows during training; this file does not measure it, so "
-      "beyond "
-      "the limit try the square root beside the linear rate.";
+      "are wasted. That scale differs between tasks and grows during training";
+  text += inputs.noise
+              ? noise_sentence(inputs)
+              : "; this file does not measure it, so beyond the limit try the square root beside the linear rate.";
   if (inputs.options.adaptive_optimizer) {
     const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, schedule_of(inputs, RateRule::linear).kappa);
     text += adam.valid ? " For Adam the square-root rule also changes the betas and epsilon (table By rule)."
@@ -139,7 +171,18 @@ std::string limits_text(const RateInputs& inputs) {
 RateTables rate_tables(const RateInputs& inputs) {
   const fit::LearningRateOptions asked = inputs.asked();
   const auto rows = fit::learning_rates(asked);
-  return {report::learning_rate_table(rows), report::warmup_table(rows), report::rules_table(asked)};
+  RateTables tables{report::learning_rate_table(rows), report::warmup_table(rows), report::rules_table(asked), {}, {}};
+  const auto middle = inputs.noise ? std::optional(inputs.noise->mid) : std::nullopt;
+  tables.schedules = report::schedules_table(asked, learning_rate::every_rule, asked.decay, middle);
+  if (inputs.noise)
+    tables.batches = report::large_batches_table(asked, *inputs.noise);
+  else
+    tables.batches.empty = no_noise;
+  return tables;
+}
+
+RecordedTables recorded_tables(const OpenedFile& file) {
+  return {report::gradient_noise_table(file.noise), report::trained_rates_table(file.trained, file.trained_plan)};
 }
 
 namespace {
@@ -197,6 +240,10 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   tables.training = report::training_time_table(asked, times);
   if (!file.models) tables.training.empty = "No time can be predicted: " + file.why_no_models;
   tables.target = report::time_to_target_table(asked, losses, times, inputs.target_loss);
+  if (inputs.noise)
+    tables.cost = report::target_cost_table(asked, times, {*inputs.noise, {}, 0.0, file.predict.gpus_per_node});
+  else
+    tables.cost.empty = no_noise;
   tables.target_text = target_text(tables.target, inputs.workers);
   tables.default_target = report::default_target(losses.curves);
   return tables;
@@ -210,7 +257,14 @@ std::string command_line(const std::string& path, const RateInputs& inputs, cons
     if (value != before) text += fmt::format(" {} {}", option, value);
   };
   add("--base", inputs.options.base_lr, stored.options.base_lr);
-  add("--base-workers", inputs.options.base_workers, stored.options.base_workers);
+  // Where the scenario names a batch, the workers that were chosen in its place are said even if their number is its
+  // own.
+  if (stored.options.tuned_batch && !inputs.options.tuned_batch)
+    text += fmt::format(" --base-workers {}", inputs.options.base_workers);
+  else
+    add("--base-workers", inputs.options.base_workers, stored.options.base_workers);
+  if (inputs.options.tuned_batch && inputs.options.tuned_batch != stored.options.tuned_batch)
+    text += fmt::format(" --base-batch {}", *inputs.options.tuned_batch);
   add("--batch-per-worker", inputs.batch, stored.batch);
   add("--accumulation", inputs.accumulation, stored.accumulation);
   add("--epochs", inputs.options.epochs, stored.options.epochs);

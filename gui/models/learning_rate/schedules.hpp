@@ -19,6 +19,7 @@ struct RateInputs {
   std::int64_t batch = 32, accumulation = 1;  // their product is options.samples_per_worker
   std::int64_t workers = 8;                   // N of the plot and the words
   std::optional<double> target_loss;          // nothing: the lowest that every measured configuration reached
+  std::optional<stats::Interval> noise;       // the gradient's noise scale in samples, where the file measured it
 
   void set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
   fit::LearningRateOptions at(std::int64_t one_worker_count) const;  // the options for that N alone
@@ -38,11 +39,16 @@ std::vector<ScheduleCurve> schedule_curves(const RateInputs&, ScheduleAxis);
 
 // The tables of `ddpprof lr`, in its order; times are slower than the rest.
 struct RateTables {
-  report::Table rates, warmup, rules;
+  report::Table rates, warmup, rules, schedules, batches;
 };
 RateTables rate_tables(const RateInputs&);
+// … of the file alone, whatever is edited.
+struct RecordedTables {
+  report::Table noise, trained;
+};
+RecordedTables recorded_tables(const OpenedFile&);
 struct TimeTables {
-  report::Table training, target;
+  report::Table training, target, cost;
   // What the table of the target says of the N asked about, in sentences, with what bounds assume; else what would be
   // needed.
   std::string target_text;

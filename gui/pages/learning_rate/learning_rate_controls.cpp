@@ -130,8 +130,10 @@ void LearningRatePage::connect_edits() {
     };
   };
   connect(workers_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.workers = value; }));
-  connect(base_workers_, &QSpinBox::valueChanged, this,
-          edited([this](int value) { inputs_.options.base_workers = value; }));
+  connect(base_workers_, &QSpinBox::valueChanged, this, edited([this](int value) {
+            inputs_.options.base_workers = value;
+            inputs_.options.tuned_batch.reset();
+          }));
   connect(batch_, &QSpinBox::valueChanged, this, edited([this](int value) {
             inputs_.set_batch(value, inputs_.accumulation);
             limit_batch();

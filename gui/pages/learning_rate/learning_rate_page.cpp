@@ -61,6 +61,11 @@ QWidget* LearningRatePage::make_content() {
   rules_table_ = tables->add(tr("By rule"));
   times_table_ = tables->add(tr("Time of the training"));
   target_table_ = tables->add(tr("Time to a target loss"));
+  schedules_table_ = tables->add(tr("Schedules"));
+  batches_table_ = tables->add(tr("Larger batches"));
+  cost_table_ = tables->add(tr("Time and cost"));
+  noise_table_ = tables->add(tr("Gradient noise"));
+  trained_table_ = tables->add(tr("As trained"));
   auto* halves = over_tables(upper, tables, content);
   auto* layout = new QVBoxLayout(content);
   layout->addWidget(halves);
@@ -80,6 +85,9 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
     return;
   }
   say_no_times(tr("Predicting…"));  // and not the times of the file before
+  RecordedTables recorded = recorded_tables(*file_);
+  noise_table_->set_table(std::move(recorded.noise));
+  trained_table_->set_table(std::move(recorded.trained));
   restore();
   stack_->show_content();
 }
@@ -92,6 +100,8 @@ RateInputs LearningRatePage::stored() const {
   inputs.workers = inputs.options.workers.empty()
                        ? 1
                        : *std::max_element(inputs.options.workers.begin(), inputs.options.workers.end());
+  if (const report::MeasuredNoise* best = report::narrowest(file_->noise))
+    inputs.noise = best->band->noise_scale_samples;
   return inputs;
 }
 
@@ -125,6 +135,8 @@ void LearningRatePage::show_answer() {
   rates_table_->set_table(std::move(tables.rates));
   warmup_table_->set_table(std::move(tables.warmup));
   rules_table_->set_table(std::move(tables.rules));
+  schedules_table_->set_table(std::move(tables.schedules));
+  batches_table_->set_table(std::move(tables.batches));
 }
 
 void LearningRatePage::predict_times() {
@@ -135,6 +147,7 @@ void LearningRatePage::predict_times() {
         target_->setText(QString::fromStdString(tables.target_text));
         times_table_->set_table(std::move(tables.training));
         target_table_->set_table(std::move(tables.target));
+        cost_table_->set_table(std::move(tables.cost));
       },
       [this](const std::string& why) { say_no_times(QString::fromStdString(why)); });
 }
@@ -158,6 +171,7 @@ void LearningRatePage::say_no_times(const QString& why) {
   target_loss_->setEnabled(false);
   target_loss_->setToolTip(why);
   times_table_->set_table(none);
+  cost_table_->set_table(none);
   target_table_->set_table(std::move(none));
 }
 

@@ -97,7 +97,9 @@ class LearningRateEquality : public Equality {
     wait();
     const Texts page = shown(rates()), shell = tables_of(printed(shell_line(rates(), "lr")));
     for (const auto& [name, text] : shell) expect_shown(page, name, text);
-    for (const char* name : {"learning_rate", "warmup", "learning_rate_rules", "training_time", "time_to_target"})
+    for (const char* name :
+         {"learning_rate", "warmup", "learning_rate_rules", "training_time", "time_to_target",
+          "learning_rate_schedules", "large_batches", "target_cost", "gradient_noise", "trained_rates"})
       EXPECT_TRUE(shell.contains(name)) << name;
   }
 };

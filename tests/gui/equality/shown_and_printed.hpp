@@ -37,7 +37,7 @@ inline constexpr const char* scenario_text =
     "strategies: [ddp, dp]\n"
     "workers: [1, 2, 4]\n"
     "predict: {workers: [8, 16], confidence: 0.8}\n"
-    "learning_rate: {base: 0.0123456789, warmup_epochs: 2.5, epochs: 7}\n";
+    "learning_rate: {base: 0.0123456789, warmup_epochs: 2.5, epochs: 7, decay: cosine}\n";
 
 // ddp at N = 1, 2, 4 and dp at 1, 2, with a scenario; `speed`: another's steps differ.
 inline void write_run(const std::filesystem::path& path, int repeats = 1, double speed = 1.0) {
@@ -45,7 +45,7 @@ inline void write_run(const std::filesystem::path& path, int repeats = 1, double
   store::Inserter<store::ScenarioRow>(database).insert({1, "equal", "equal.yaml", scenario_text, scenario_text});
   fit::synthetic::Truth truth;
   truth.noise = 0.02;
-  truth.steps = 12;
+  truth.steps = 40;  // enough for an interval of the noise scale
   truth.own_hosts = true;
   truth.alpha_s = 300e-6;
   truth.beta_s_per_byte = 4e-9;
@@ -71,7 +71,12 @@ inline void write_run(const std::filesystem::path& path, int repeats = 1, double
   lost.advice = "Trace fewer steps.";
   lost.rank = 1;
   store::Inserter<store::DiagnosticRow>(database).insert(lost);
-  database.sql().exec("UPDATE step SET loss = 2.3 - 0.01 * step * step / (1 + shard_id)");
+  database.sql().exec(
+      "UPDATE step SET loss = 2.3 - 0.001 * step * step / (1 + shard_id), learning_rate = 0.0123456789 + 0.001 * (step "
+      "= 5); UPDATE step SET local_gradient_sqr = 20 + (step * 7919 % 13) * 0.1, gradient_sqr = 12 + (step * 104729 % "
+      "7) "
+      "* 0.1 WHERE kind = 'measured' AND shard_id IN (SELECT sh.id FROM shard sh JOIN measurement m ON m.id = "
+      "sh.measurement_id WHERE m.strategy = 'ddp' AND m.world_size > 1)");
   database.finish_load();
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
+#include <cmath>
 
 #include "analysis/report/learning_rate_tables.hpp"
 #include "analysis/report/model_tables.hpp"
@@ -104,6 +105,30 @@ TEST(RateWords, SayWhereTheRuleEnds) {
   adam.options.adaptive_optimizer = true;
   EXPECT_NE(limits_text(adam).find("square-root rule is usual"), std::string::npos);
   EXPECT_NE(limits_text(adam).find("ends here as well"), std::string::npos) << "32 (1 - 0.9) is above 1";
+}
+
+TEST(RateWords, SayWhereTheMeasuredNoiseEndsTheRule) {
+  RateInputs inputs = inputs_at(32);
+  EXPECT_NE(limits_text(inputs).find("this file does not measure it"), std::string::npos);
+  EXPECT_TRUE(rate_tables(inputs).batches.rows.empty());
+  EXPECT_NE(rate_tables(inputs).batches.empty.find("measure.gradient_noise_every"), std::string::npos);
+  inputs.noise = stats::Interval{1000.0, 1000.0, INFINITY, 0.9};
+  const std::string text = limits_text(inputs);
+  EXPECT_NE(text.find("measured: 1000 (1000 to no end) samples"), std::string::npos) << text;
+  // Critical batch 1000, 1732, no end: (c + 256) / 0.8 - c = 570, 753, no end, of 256 samples a worker.
+  EXPECT_NE(text.find("up to N = 2 (2 to any)"), std::string::npos) << text;
+  EXPECT_EQ(rate_tables(inputs).batches.rows.size(), 2U);
+}
+
+TEST(RateCommand, NamesTheBatchThatTheRateWasTunedFor) {
+  RateInputs stored = inputs_at(32);
+  stored.options.tuned_batch = 256;
+  RateInputs edited = stored;
+  edited.options.tuned_batch = 512;
+  EXPECT_EQ(command_line("run.db", edited, stored), "ddpprof lr run.db --workers 8,32 --base-batch 512");
+  edited.options.tuned_batch.reset();
+  EXPECT_EQ(command_line("run.db", edited, stored),
+            "ddpprof lr run.db --workers 8,32 --base-workers " + std::to_string(edited.options.base_workers));
 }
 
 class Times : public testing::Test {

@@ -1,0 +1,21 @@
+// The learning rates that a file's measurements trained with, beside those that its scenario asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/report/trained_rates.hpp"
+#include "runner/scenario/scenario.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::questions {
+
+// `samples`: of one epoch, as learning_rate_options has them. Throws store::DatabaseError, and std::invalid_argument
+// where the scenario's schedule cannot be.
+std::vector<report::TrainedRates> trained_rates(store::Database&, const scenario::Scenario&, std::int64_t samples);
+
+// "rule linear, decay step", or that every step takes the base rate.
+std::string rate_plan_text(const scenario::Scenario&);
+
+}  // namespace ddpprof::questions

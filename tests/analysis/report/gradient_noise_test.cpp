@@ -1,0 +1,181 @@
+// The noise scale of recorded norms: against norms that were made for a known one, and against hand-worked numbers.
+#include "analysis/report/gradient_noise.hpp"
+
+#include <SQLiteCpp/Statement.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <random>
+
+#include "tests/analysis/report/synthetic_run.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double gradient_sqr = 4.0, trace = 400.0;  // a noise scale of 100 samples
+constexpr double missing = -2.0;                     // no norm was recorded
+
+class GradientNoise : public testing::Test {
+ protected:
+  GradientNoise()
+      : path_(std::filesystem::temp_directory_path() / ("ddpprof_noise_" + std::to_string(getpid()) + ".db")),
+        run_(path_) {}
+  ~GradientNoise() override { std::filesystem::remove(path_); }
+
+  std::int64_t measure(std::int64_t workers, std::int64_t accumulation = 1) {
+    store::MeasurementRow row = test::train("ddp", workers);
+    row.accumulation = accumulation;
+    const std::int64_t id = run_.measurement(row);
+    shards_.clear();
+    for (std::int64_t rank = 0; rank < workers; ++rank) shards_.push_back(run_.shard(id, rank));
+    return id;
+  }
+
+  // One step of all ranks; each rank's own squared norm, and the whole's.
+  void step(std::int64_t number, const std::vector<double>& local, double whole, std::int64_t samples = 32,
+            std::int64_t duration_ns = 100 * test::ms, const char* kind = "measured") {
+    store::Inserter<store::StepRow> rows(run_.database);
+    for (std::size_t rank = 0; rank < shards_.size(); ++rank) {
+      store::StepRow row;
+      row.shard_id = shards_[rank];
+      row.step = number;
+      row.kind = kind;
+      row.samples = samples;
+      row.duration_ns = duration_ns;
+      SQLite::Statement norms(run_.database.sql(),
+                              "UPDATE step SET local_gradient_sqr = ?, gradient_sqr = ? WHERE id = ?");
+      if (!local.empty() && local[rank] != missing) norms.bind(1, local[rank]);
+      if (whole != missing) norms.bind(2, whole);
+      norms.bind(3, rows.insert(row));
+      norms.exec();
+    }
+  }
+
+  // Steps whose gradients have a known |G|^2 and trace: of `dimensions` normal numbers, G = (2, 0, …, 0).
+  void random_steps(std::int64_t steps, std::int64_t parts, std::int64_t part_samples, bool first_alone) {
+    constexpr int dimensions = 50;
+    std::mt19937_64 engine(7);
+    std::normal_distribution<double> normal(0.0, std::sqrt(trace / dimensions / static_cast<double>(part_samples)));
+    for (std::int64_t number = 0; number < steps; ++number) {
+      std::vector<double> mean(dimensions, 0.0);
+      std::vector<double> local;
+      for (std::int64_t part = 0; part < parts; ++part) {
+        double sqr = 0.0;
+        for (int d = 0; d < dimensions; ++d) {
+          const double value = (d == 0 ? std::sqrt(gradient_sqr) : 0.0) + normal(engine);
+          sqr += value * value;
+          mean[static_cast<std::size_t>(d)] += value / static_cast<double>(parts);
+        }
+        if (!first_alone || part == 0) local.push_back(sqr);
+      }
+      double whole = 0.0;
+      for (const double value : mean) whole += value * value;
+      step(number, local, whole, first_alone ? part_samples * parts : part_samples);
+    }
+  }
+
+  std::filesystem::path path_;
+  test::SyntheticRun run_;
+  std::vector<std::int64_t> shards_;
+};
+
+const Cell& cell(const Table& table, std::size_t row, const std::string& name) {
+  const auto column = std::ranges::find(table.columns, name, &Column::name);
+  return table.rows.at(row).at(static_cast<std::size_t>(column - table.columns.begin()));
+}
+
+TEST_F(GradientNoise, IsTheOneTheGradientsWereMadeWith) {
+  measure(4);
+  random_steps(400, 4, 32, false);
+  measure(1, 8);
+  random_steps(400, 8, 32, true);
+  const auto all = measured_noise(run_.database);
+  ASSERT_EQ(all.size(), 2U);
+  for (const MeasuredNoise& noise : all) {
+    SCOPED_TRACE(noise.workers);
+    EXPECT_EQ(noise.steps.size(), 400U);
+    EXPECT_EQ(noise.incomplete, 0);
+    EXPECT_EQ(noise.samples_per_part, 32);
+    ASSERT_TRUE(noise.band);
+    const stats::Interval& band = noise.band->noise_scale_samples;
+    EXPECT_LT(band.low, 100.0);
+    EXPECT_GT(band.high, 100.0);
+    EXPECT_LT(band.high / band.low, 1.5) << "and says something";
+    EXPECT_NEAR(noise.moving_samples.value(), 100.0, 40.0);
+  }
+  EXPECT_EQ(all[1].parts, 8);
+}
+
+// |g_b|² = 20, |g_B|² = 12, b = 32, B = 64: |G|² = (64 · 12 − 32 · 20) / 32 = 4, tr = 8 / (1/32 − 1/64) = 512.
+TEST_F(GradientNoise, IsTheQuotientOfTheMeans) {
+  measure(2);
+  for (int i = 0; i < 64; ++i) {
+    const double sway = i % 2 == 0 ? 1.0 : -1.0;
+    step(i, {18.0 + sway, 22.0 + sway}, 12.0 + sway);
+  }
+  const auto all = measured_noise(run_.database);
+  const Table table = gradient_noise_table(all);
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(cell(table, 0, "small_batch_samples"), Cell(std::int64_t{32}));
+  EXPECT_EQ(cell(table, 0, "large_batch_samples"), Cell(std::int64_t{64}));
+  EXPECT_NEAR(std::get<double>(cell(table, 0, "noise_scale_samples")), 128.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(cell(table, 0, "gradient_sqr")), 4.0, 1e-12);
+  EXPECT_NEAR(std::get<double>(cell(table, 0, "trace_samples")), 512.0, 1e-9);
+  EXPECT_EQ(cell(table, 0, "cost_share"), Cell()) << "no step without norms to set beside";
+  EXPECT_THAT(table.note, HasSubstr("90 % interval"));
+}
+
+TEST_F(GradientNoise, CostsWhatItsStepsTakeMoreThanTheOthers) {
+  measure(2);
+  for (int i = 0; i < 100; ++i) i % 4 == 0 ? step(i, {20.0, 20.0}, 12.0, 32, 102 * test::ms) : step(i, {}, missing);
+  step(100, {1.0, 1.0}, 1.0, 32, 500 * test::ms, "warmup");  // counts for neither
+  const auto all = measured_noise(run_.database);
+  EXPECT_EQ(all.at(0).steps.size(), 25U);
+  EXPECT_NEAR(all[0].cost_share.value(), 0.02 * 0.25, 1e-12);
+}
+
+TEST_F(GradientNoise, LeavesOutStepsThatAreNotWhole) {
+  measure(2);
+  for (int i = 0; i < 8; ++i) step(i, {20.0, 20.0}, 12.0);
+  step(8, {20.0, missing}, 12.0);
+  step(9, {20.0, -1.0}, 12.0);
+  const auto all = measured_noise(run_.database);
+  EXPECT_EQ(all.at(0).steps.size(), 8U);
+  EXPECT_EQ(all[0].incomplete, 2);
+  EXPECT_FALSE(all[0].band) << "8 steps make no 8 blocks of two";
+  const Table table = gradient_noise_table(all);
+  EXPECT_EQ(cell(table, 0, "noise_scale_samples"), Cell());
+  EXPECT_THAT(std::get<std::string>(cell(table, 0, "note")),
+              testing::AllOf(HasSubstr("8 steps are too few"), HasSubstr("2 steps left out")));
+  EXPECT_EQ(narrowest(all), nullptr);
+}
+
+TEST_F(GradientNoise, AFileWithoutNormsSaysHowToMeasureThem) {
+  measure(2);
+  for (int i = 0; i < 8; ++i) step(i, {}, missing);
+  const auto all = measured_noise(run_.database);
+  EXPECT_TRUE(all.empty());
+  EXPECT_THAT(gradient_noise_table(all).empty, HasSubstr("measure.gradient_noise_every"));
+}
+
+TEST(NarrowestNoise, IsTheOneWithTheSmallestRatioOfItsEnds) {
+  const double infinite = INFINITY;
+  const auto with = [](double low, double mid, double high) {
+    MeasuredNoise noise;
+    noise.band = learning_rate::NoiseBand{{low, mid, high, 0.9}, 100, 10};
+    return noise;
+  };
+  const std::vector<MeasuredNoise> all = {MeasuredNoise{}, with(50, infinite, infinite), with(80, 100, infinite),
+                                          with(50, 100, 200), with(90, 100, 120)};
+  EXPECT_EQ(narrowest(all), &all[4]);
+  EXPECT_EQ(narrowest(std::span(all).first(3)), &all[2]) << "a middle without an upper end, where there is no better";
+  EXPECT_EQ(narrowest(std::span(all).first(2)), nullptr);
+}
+
+}  // namespace
+}  // namespace ddpprof::report
