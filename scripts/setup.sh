@@ -1,6 +1,7 @@
 # Sourced by quickstart, test and the benchmark scripts: installs what is missing, says what, and sets
 #   DDPPROF_TORCH_PYTHON   the interpreter whose environment holds torch
 #   DDPPROF_ROOT           this clone
+#   DDPPROF_DIGITS         a folder with small images, for trainings that learn something
 # Debian packages come from apt; Python packages go into a cache folder outside of the clone
 # (DDPPROF_CACHE_DIR, default ~/.cache/ddpprof), one environment for each state of requirements.txt.
 # Nothing is installed when everything is there: a second run takes a second.
@@ -107,5 +108,21 @@ build_ddpprof() {
   )
 }
 
+# Real images for trainings that are meant to learn: those of the scikit-learn package, of which nothing else is wanted.
+install_digits() {
+  local wheel=scikit_learn==1.9.1 folder
+  if [ -n "${DDPPROF_DIGITS:-}" ]; then return 0; fi
+  export DDPPROF_DIGITS=$cache/digits-1
+  [ ! -e "$DDPPROF_DIGITS/complete" ] || return 0
+  say "fetching the handwritten digits of the package scikit-learn (9 MB) into $DDPPROF_DIGITS"
+  folder=$(mktemp -d)
+  "$DDPPROF_TORCH_PYTHON" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d "$folder" \
+    "$wheel" || die "could not fetch $wheel; set DDPPROF_DIGITS to a folder that scripts/learning_rate/digits.py has filled"
+  "$DDPPROF_TORCH_PYTHON" -B "$DDPPROF_ROOT/scripts/learning_rate/digits.py" "$folder"/*.whl "$DDPPROF_DIGITS"
+  rm -rf "$folder"
+  touch "$DDPPROF_DIGITS/complete"
+}
+
 install_debian_packages
 install_python_packages
+install_digits
