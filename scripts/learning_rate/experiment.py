@@ -3,7 +3,8 @@
     experiment.py WORK [--quick]
 
 Prints Markdown tables and writes pictures (SVG) into WORK. A run that is there already is not run again. The
-environment: DDPPROF_PROGRAM (default build/dev/bin/ddpprof), DDPPROF_DIGITS (the folder with the IDX files).
+environment: DDPPROF_PROGRAM (default build/dev/bin/ddpprof), DDPPROF_DIGITS (a folder with MNIST's four files, of images of
+any size and ten classes).
 """
 
 import argparse
@@ -142,7 +143,7 @@ def main():
         print(f"| {count} | {count * BATCH} | {value:.4g} | {value * count:.4g} |")
     print(f"\nSlope on logarithmic axes: {slope:.3f}")
 
-    pictures.accuracy(pathlib.Path(options.work) / "accuracy.svg", found, RULES, workers, accumulations, BATCH, lights,
+    pictures.errors(pathlib.Path(options.work) / "errors.svg", found, RULES, workers, accumulations, BATCH, lights,
                       BASE_BATCH)
     pictures.losses(pathlib.Path(options.work) / "losses.svg", curves, RULES)
     pictures.variance(pathlib.Path(options.work) / "variance.svg", points, slope)

@@ -75,7 +75,7 @@ def light_bands(lights, base_batch, most):
     return bands
 
 
-def accuracy(path, found, rules, workers, accumulations, batch, lights, base_batch):
+def errors(path, found, rules, workers, accumulations, batch, lights, base_batch):
     lines = []
     for rule in rules:
         points = {}
@@ -84,15 +84,12 @@ def accuracy(path, found, rules, workers, accumulations, batch, lights, base_bat
                 good = [value for value in found[accumulation, count, rule] if value is not None]
                 if good:
                     points.setdefault(count * accumulation * batch, []).extend(good)
-        lines.append((rule, [(one, 100 * statistics.mean(values)) for one, values in sorted(points.items())], False))
+        lines.append((rule, [(one, 100 * (1 - statistics.mean(values))) for one, values in sorted(points.items())], False))
     batches = sorted({count * accumulation * batch for accumulation in accumulations for count in workers})
-    values = [value for _, points, _ in lines for _, value in points]
-    low = max(0, 10 * math.floor(min(values) / 10))
     x = Axis(batches[0] / math.sqrt(2), batches[-1] * math.sqrt(2), LEFT, WIDTH - RIGHT, True)
-    y = Axis(low, 100, HEIGHT - BOTTOM, TOP, False)
-    step = 2 if 100 - low <= 20 else 10
-    draw(path, "Accuracy after the same epochs", "global batch [samples]", "test accuracy [%]", x, y,
-         [(one, str(one)) for one in batches], [(one, str(one)) for one in range(low, 101, step)], lines,
+    y = Axis(1, 128, HEIGHT - BOTTOM, TOP, True)
+    draw(path, "Wrong of the test images, after the same epochs", "global batch [samples]", "wrong [%]", x, y,
+         [(one, str(one)) for one in batches], [(2 ** power, str(2 ** power)) for power in range(7)], lines,
          light_bands(lights, base_batch, batches[-1]))
 
 
@@ -101,9 +98,9 @@ def smoothed(values, window):
 
 
 def losses(path, curves, rules):
-    """Loss over epochs: the base batch, and the smallest and the largest of the others by two rules."""
+    """Loss over epochs: the base batch, and a middle and the largest batch by two rules."""
     batches = sorted({batch for batch, _, _ in curves})
-    wanted = [(batches[0], "unscaled")] + [(batch, rule) for batch in batches[1:][len(batches) // 2 - 1::2][-2:]
+    wanted = [(batches[0], "unscaled")] + [(batch, rule) for batch in sorted({batches[len(batches) // 2], batches[-1]})
                                            for rule in rules if rule in ("linear", "unscaled")]
     lines, most = [], 1
     for batch, rule in wanted:
@@ -119,9 +116,9 @@ def losses(path, curves, rules):
     values = [value for _, points, _ in lines for _, value in points]
     low, high = 2.0 ** math.floor(math.log2(min(values))), 2.0 ** math.ceil(math.log2(max(values)))
     x, y = Axis(0, most, LEFT, WIDTH - RIGHT, False), Axis(low, high, HEIGHT - BOTTOM, TOP, True)
-    ticks = [low * 4.0 ** i for i in range(int(math.log2(high / low) / 2) + 1)]
+    ticks = [10.0 ** power for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
     draw(path, "Training loss, mean of an epoch's steps", "epoch", "loss", x, y,
-         [(one, str(one)) for one in range(0, most + 1, max(1, most // 6))], [(one, f"{one:.3g}") for one in ticks], lines)
+         [(one, str(one)) for one in range(0, most + 1, max(1, most // 6))], [(one, f"{one:g}") for one in ticks], lines)
 
 
 def variance(path, points, slope):

@@ -1,5 +1,6 @@
 """Runs scenarios/digits.yaml with changes, each in a folder of its own, and reads what a run left."""
 
+import gzip
 import json
 import math
 import os
@@ -19,6 +20,11 @@ class Tools:
         self.program, self.scenario = pathlib.Path(program), pathlib.Path(scenario)
         self.digits, self.work = pathlib.Path(digits), pathlib.Path(work)
         self.work.mkdir(parents=True, exist_ok=True)
+        # Another data set in MNIST's format, MNIST itself say: the same perceptron on images of that size.
+        height, width = read_idx(self.digits / "train-images-idx3-ubyte").shape[1:]
+        self.of_images = {} if (height, width) == (8, 8) else {
+            "workload.model": f"{{kind: mlp, widths: [{height * width}, 64, 10]}}",
+            "workload.data.image": f"[1, {height}, {width}]"}
 
     def run(self, name, changes):
         """Runs it unless its database is there already. None where the training diverged; else the database."""
@@ -30,7 +36,7 @@ class Tools:
             return database
         folder.mkdir(parents=True, exist_ok=True)
         settings = {"workload.data.path": self.digits, "output.database": database, "output.raw": "none",
-                    "checkpoint.folder": folder / "kept", **changes}
+                    "checkpoint.folder": folder / "kept", **self.of_images, **changes}
         command = [str(self.program), "run", str(self.scenario), "--overwrite"]
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]
@@ -62,7 +68,10 @@ def query(database, sql, *values):
 
 
 def read_idx(path):
-    raw = pathlib.Path(path).read_bytes()
+    """An IDX file, plain or packed beside its plain name."""
+    path = pathlib.Path(path)
+    packed = path.with_name(path.name + ".gz")
+    raw = path.read_bytes() if path.exists() or not packed.exists() else gzip.decompress(packed.read_bytes())
     dimensions = raw[3]
     shape = struct.unpack(f">{dimensions}I", raw[4:4 + 4 * dimensions])
     return torch.frombuffer(bytearray(raw[4 + 4 * dimensions:]), dtype=torch.uint8).view(shape)
@@ -77,20 +86,22 @@ def samples(folder, split):
     """Images as the worker normalises them (by the training images' own statistics), and classes."""
     train = read_idx(folder / "train-images-idx3-ubyte").double() / 255
     mean, deviation = four_digits(train.mean().item()), four_digits(train.std(correction=0).item())
+    if train.shape[1:] == (28, 28):
+        mean, deviation = 0.1307, 0.3081  # MNIST's, as PyTorch's examples have them
     images = read_idx(folder / f"{split}-images-idx3-ubyte").flatten(1).float() / 255
     return (images - mean) / deviation, read_idx(folder / f"{split}-labels-idx1-ubyte").long()
 
 
-def network(checkpoint, widths=(64, 64, 10)):
+def network(checkpoint):
+    """The perceptron with a checkpoint's weights: a matrix and its bias a layer."""
+    saved = list(torch.load(checkpoint)["model"].values())
     layers = []
-    for number, (a, b) in enumerate(zip(widths, widths[1:])):
-        layers += ([torch.nn.ReLU()] if number else []) + [torch.nn.Linear(a, b)]
-    model = torch.nn.Sequential(*layers)
-    saved = torch.load(checkpoint)["model"]
-    with torch.no_grad():
-        for own, value in zip(model.parameters(), saved.values(), strict=True):
-            own.copy_(value)
-    return model
+    for weight, bias in zip(saved[::2], saved[1::2], strict=True):
+        layers += ([torch.nn.ReLU()] if layers else []) + [torch.nn.Linear(weight.shape[1], weight.shape[0])]
+        with torch.no_grad():
+            layers[-1].weight.copy_(weight)
+            layers[-1].bias.copy_(bias)
+    return torch.nn.Sequential(*layers)
 
 
 def accuracy(folder, checkpoint):
