@@ -125,7 +125,8 @@ Table answer_table(const Source& source) {
   if (largest != rates.end() && largest->world_size > 1)
     table.rows.push_back(
         {std::string("learning rate"),
-         fmt::format("{:.4g} at N = {} ({} rule){}.", largest->target_lr, largest->world_size, largest->rule,
+         fmt::format("{:.4g} at N = {} ({}){}.", largest->target_lr, largest->world_size,
+                     largest->rule == "none" ? "not scaled" : largest->rule + " rule",
                      largest->warmup_steps > 0 ? fmt::format(", reached from {:.4g} over {} warm-up steps",
                                                              largest->base_lr, largest->warmup_steps)
                                                : "")});

@@ -16,10 +16,12 @@
 namespace ddpprof::report {
 namespace {
 
+constexpr std::int64_t most_steps = std::int64_t{1} << 53;  // a file may say anything, and sums are made of it
+
 std::int64_t resumed_step(const std::string& options) {
   const auto parsed = nlohmann::json::parse(options, nullptr, /*allow_exceptions=*/false);
   if (!parsed.is_object() || !parsed.contains("resumed_step") || !parsed["resumed_step"].is_number_integer()) return 0;
-  return std::max<std::int64_t>(0, parsed["resumed_step"].get<std::int64_t>());
+  return std::clamp<std::int64_t>(parsed["resumed_step"].get<std::int64_t>(), 0, most_steps);
 }
 
 }  // namespace
@@ -33,8 +35,10 @@ std::vector<TrainedRates> trained_rates(store::Database& database, const Planned
         "SELECT m.id, m.strategy, m.world_size, m.repeat, m.options, st.step, st.learning_rate FROM step st "
         "JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
         "LEFT JOIN (SELECT shard_id, MAX(step) AS step FROM step WHERE kind = 'measured' GROUP BY shard_id) l "
-        "ON l.shard_id = st.shard_id WHERE m.kind = 'train' AND st.learning_rate IS NOT NULL AND st.step >= 0 "
+        "ON l.shard_id = st.shard_id WHERE m.kind = 'train' AND st.learning_rate IS NOT NULL AND st.step BETWEEN 0 AND "
+        "? "
         "AND st.kind <> 'unwrapped' AND st.step <= COALESCE(l.step, st.step) ORDER BY m.id, st.step, sh.rank");
+    row.bind(1, most_steps);
     std::int64_t current = -1, offset = 0, last_step = -1, last_unlike = -1;
     while (row.executeStep()) {
       const std::int64_t id = row.getColumn(0).getInt64();
@@ -80,9 +84,9 @@ Table trained_rates_table(const std::vector<TrainedRates>& all, const std::strin
   table.name = "trained_rates";
   table.title = "Learning rate as trained";
   table.note = fmt::format(
-      "What the optimizer stepped with, as the trace has it, beside the scenario's plan: {}. Unlike: steps whose rate "
-      "is "
-      "not the planned one to the bit.",
+      "What the optimizer stepped with, as the trace has it, beside the scenario's plan: {}. Unlike: steps with "
+      "another "
+      "rate than the planned one, to the bit.",
       plan);
   table.empty = "No rates in this file: it was recorded by an earlier version, without a trace, or by another program.";
   table.columns = {text("strategy", "strategy", true),

@@ -80,8 +80,12 @@ void read_scenario(OpenedFile& file, store::Database& database) {
     }
     file.predict = questions::predict_options(*file.scenario);
     file.learning_rate = questions::learning_rate_options(*file.scenario, database);
-    file.trained = questions::trained_rates(database, *file.scenario, file.learning_rate->samples);
     file.trained_plan = questions::rate_plan_text(*file.scenario);
+    try {
+      file.trained = questions::trained_rates(database, *file.scenario, file.learning_rate->samples);
+    } catch (const std::invalid_argument& error) {  // a number of workers or samples that no training has
+      file.trained_plan = error.what();
+    }
   } catch (const fit::NotSupported& error) {
     file.why_no_learning_rate = error.what();
   }
