@@ -10,6 +10,7 @@
 #include "analysis/report/build.hpp"
 #include "analysis/report/units.hpp"
 #include "analysis/report/what_if_tables.hpp"
+#include "simulator/learning_rate/rules.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -153,7 +154,9 @@ Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
   table.title = "Learning rate";
   table.note =
       "linear: target = base · global batch / base batch, reached by raising the rate every step of the warm-up "
-      "(Goyal et al. 2017); square root: base · √(global batch / base batch); none: base.";
+      "(Goyal et al. 2017); square "
+      "root: base · √(global batch / base batch); none: base; LARS as linear, LAMB as square root, over "
+      "a rate for each layer.";
   table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
   table.columns = {count("workers", "N", "workers"),
                    text("rule", "rule", true),
@@ -176,7 +179,7 @@ Table warmup_table(std::vector<store::LearningRateRow> rows) {
   table.title = "Warm-up schedule";
   table.note =
       "Raised every optimizer step: lr(t) = base + (target − base) · t / warm-up steps, then the target (Goyal et al. "
-      "2017, section 2.2). Shown at every quarter of the warm-up.";
+      "2017, section 2.2); LAMB's from 0. Shown at every quarter of the warm-up.";
   table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
   table.columns = {count("workers", "N", "workers"), text("rule", "rule", true), count("step", "step", "steps"),
                    share("warmup_share", "of the warm-up"), quantity("lr", "learning rate", "")};
@@ -189,7 +192,8 @@ Table warmup_table(std::vector<store::LearningRateRow> rows) {
     for (std::int64_t quarter = 0; quarter <= 4; ++quarter) {
       const std::int64_t step = row.warmup_steps * quarter / 4;
       const double done = static_cast<double>(step) / static_cast<double>(row.warmup_steps);
-      table.rows.push_back({row.world_size, row.rule, step, done, row.base_lr + (row.target_lr - row.base_lr) * done});
+      const double start = row.rule == learning_rate::to_string(learning_rate::Rule::lamb) ? 0.0 : row.base_lr;
+      table.rows.push_back({row.world_size, row.rule, step, done, start + (row.target_lr - start) * done});
     }
   }
   return table;

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "runner/scenario/schedule.hpp"
@@ -396,6 +398,7 @@ class Checks {
   void learning_rate() {
     decay();
     base_batch();
+    layerwise();
     applied_rate();
     if (!sound({"learning_rate.warmup_epochs", "learning_rate.epochs"})) return;
     const LearningRate& rate = scenario_.learning_rate;
@@ -428,6 +431,23 @@ class Checks {
                       "says again what 'base_workers' says; expected one of the two");
   }
 
+  void layerwise() {
+    if (!sound({"learning_rate.rule", "learning_rate.trust", "workload.optimizer.kind"})) return;
+    const LearningRate& rate = scenario_.learning_rate;
+    if (rate.rule != LearningRateRule::lars && rate.trust != LearningRate{}.trust)
+      tree_.complain_at({"learning_rate.trust"},
+                        fmt::format("belongs to 'rule: lars'; with '{}' leave it out", to_string(rate.rule)));
+    const OptimizerKind kind = scenario_.workload.optimizer.kind;
+    const auto takes_the_place_of = [&](LearningRateRule rule, OptimizerKind wanted) {
+      if (!rate.apply || rate.rule != rule || kind == wanted) return;
+      tree_.complain_at({"learning_rate.rule", "workload.optimizer.kind"},
+                        fmt::format("trains in the place of {0}; expected 'workload.optimizer.kind: {0}', found '{1}'",
+                                    to_string(wanted), to_string(kind)));
+    };
+    takes_the_place_of(LearningRateRule::lars, OptimizerKind::sgd);
+    takes_the_place_of(LearningRateRule::lamb, OptimizerKind::adamw);
+  }
+
   // A rule without an answer at some N is found here, not after the configurations before it were measured.
   void applied_rate() {
     if (!scenario_.learning_rate.apply) return;
@@ -437,10 +457,18 @@ class Checks {
                 "workload.batch_per_worker", "workload.accumulation", "workload.optimizer.kind",
                 "workload.data.samples"}))
       return;
+    // Where only the files know the samples, the rule is asked about one: none of them depends on it.
+    const std::int64_t samples = scenario_.workload.data.known_samples().value_or(1);
     for (const std::int64_t workers : scenario_.workers) {
-      // Where only the files know the samples, the rule is asked about one: none of them depends on it.
-      const auto plan = learning_rate_plan(scenario_, workers, scenario_.workload.data.known_samples().value_or(1));
-      if (const auto why = learning_rate::refusal(rule_of(scenario_.learning_rate.rule), plan)) {
+      std::optional<std::string> why;
+      try {
+        const learning_rate::Rule rule = rule_of(scenario_.learning_rate.rule);
+        why = learning_rate::refusal(rule, learning_rate_plan(scenario_, workers, samples));
+        if (!why) schedule_of(scenario_, workers, samples);
+      } catch (const std::invalid_argument& error) {
+        why = error.what();
+      }
+      if (why) {
         return tree_.complain_at({"learning_rate.apply", "learning_rate.rule"},
                                  fmt::format("with {} workers: {}", workers, *why));
       }

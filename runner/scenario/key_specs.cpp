@@ -409,8 +409,17 @@ std::vector<KeySpec> make_specs() {
        .type = choice,
        .unit = "",
        .choices = names_of<LearningRateRule>(),
-       .doc = "How the rate grows with the workers. `none`: not at all; `linear`: in proportion (Goyal et al. 2017); "
-              "`sqrt`: with the square root, for Adam with betas and epsilon rescaled (Malladi et al. 2022)."}));
+       .doc =
+           "How the rate grows with the workers. `none`: not at all; `linear`: in proportion (Goyal et al. 2017); "
+           "`sqrt`: with the square root, for Adam with betas and epsilon rescaled (Malladi et al. 2022); `lars`: "
+           "in proportion, over a rate for each layer in the place of SGD (You et al. 2017); `lamb`: with the square "
+           "root, over a rate for each layer in the place of AdamW (You et al. 2020)."}));
+  add(bound<S, L, &LearningRate::trust>({.key = "learning_rate.trust",
+                                         .type = number,
+                                         .unit = "",
+                                         .limits = {.least = 0, .most = 1000, .above_least = true},
+                                         .doc = "Of `rule: lars`: how far a layer may move in a step, as a share of "
+                                                "its own norm at a rate of 1."}));
   add(bound<S, L, &LearningRate::warmup_epochs>(
       {.key = "learning_rate.warmup_epochs",
        .type = number,

@@ -184,6 +184,10 @@ const char* to_string(LearningRateRule rule) {
       return "linear";
     case LearningRateRule::sqrt:
       return "sqrt";
+    case LearningRateRule::lars:
+      return "lars";
+    case LearningRateRule::lamb:
+      return "lamb";
   }
   return "unknown";
 }

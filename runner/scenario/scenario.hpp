@@ -25,7 +25,7 @@ enum class Sampling { uniform, balanced };
 enum class Transform { none, augment };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
-enum class LearningRateRule { none, linear, sqrt };  // of simulator/learning_rate/rules.hpp
+enum class LearningRateRule { none, linear, sqrt, lars, lamb };  // of simulator/learning_rate/rules.hpp
 
 struct Model {
   enum class Kind { linear, mlp, resnet18, resnet50, gpt, bert, recommender, torchscript };
@@ -144,6 +144,7 @@ struct LearningRate {
   LearningRateRule rule = LearningRateRule::linear;
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
+  double trust = 0.001;         // LARS' eta
   learning_rate::Decay decay;  // after the warm-up
   bool apply = false;          // train with the schedule; else every step takes `base`
 

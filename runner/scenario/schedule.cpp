@@ -12,6 +12,10 @@ learning_rate::Rule rule_of(LearningRateRule rule) {
       return learning_rate::Rule::linear;
     case LearningRateRule::sqrt:
       return learning_rate::Rule::square_root;
+    case LearningRateRule::lars:
+      return learning_rate::Rule::lars;
+    case LearningRateRule::lamb:
+      return learning_rate::Rule::lamb;
   }
   throw std::invalid_argument("unknown learning-rate rule");
 }

@@ -51,7 +51,8 @@ template <>
 inline constexpr std::array values_of<Sharing> = {Sharing::machine, Sharing::dedicated};
 template <>
 inline constexpr std::array values_of<LearningRateRule> = {LearningRateRule::none, LearningRateRule::linear,
-                                                           LearningRateRule::sqrt};
+                                                           LearningRateRule::sqrt, LearningRateRule::lars,
+                                                           LearningRateRule::lamb};
 template <>
 inline constexpr std::array values_of<learning_rate::DecayKind> = {
     learning_rate::DecayKind::constant, learning_rate::DecayKind::step, learning_rate::DecayKind::cosine,

@@ -24,8 +24,50 @@ import models
 from worker_runs import RankDump
 
 
+class Layerwise:
+    """LARS (You, Gitman, Ginsburg 2017, algorithm 1) and LAMB (You et al. 2020, algorithm 2), a tensor a layer."""
+
+    def __init__(self, parameters, options, rate):
+        self.parameters, self.options = parameters, options
+        self.param_groups = [{"lr": rate}]
+        self.momentum = [torch.zeros_like(p) for p in parameters]
+        self.square = [torch.zeros_like(p) for p in parameters]
+        self.steps = 0
+
+    def zero_grad(self):
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self):
+        self.steps += 1
+        for i, weight in enumerate(self.parameters):
+            (self.lars if self.options["layerwise"] == "lars" else self.lamb)(i, weight, weight.grad)
+
+    def lars(self, i, weight, gradient):
+        decay = self.options.get("weight_decay") or 0.0
+        size, slope = weight.norm().item(), gradient.norm().item()
+        local = self.options["trust"] * size / (slope + decay * size) if size > 0 and slope > 0 else 1.0
+        self.momentum[i] = self.options["momentum"] * self.momentum[i] + \
+            self.param_groups[0]["lr"] * local * (gradient + decay * weight)
+        weight -= self.momentum[i]
+
+    def lamb(self, i, weight, gradient):
+        beta1, beta2, epsilon = 0.9, 0.999, 1e-8
+        self.momentum[i] = beta1 * self.momentum[i] + (1 - beta1) * gradient
+        self.square[i] = beta2 * self.square[i] + (1 - beta2) * gradient * gradient
+        first = self.momentum[i] / (1 - beta1 ** self.steps)
+        second = self.square[i] / (1 - beta2 ** self.steps)
+        update = first / (second.sqrt() + epsilon) + self.options["weight_decay"] * weight
+        size, length = weight.norm().item(), update.norm().item()
+        ratio = min(max(size, 0.0), 10.0) / length if size > 0 and length > 0 else 1.0
+        weight -= self.param_groups[0]["lr"] * ratio * update
+
+
 def make_optimizer(options, parameters, rate):
     more = {key: options[key] for key in ("weight_decay", "betas", "eps") if options.get(key) is not None}
+    if "layerwise" in options:
+        return Layerwise(list(parameters), options, rate)
     if options["kind"] == "sgd":
         return torch.optim.SGD(parameters, lr=rate, momentum=options.get("momentum", 0.0), **more)
     return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options["kind"]](parameters, lr=rate, **more)

@@ -54,11 +54,39 @@ def judge_cosine(world_size):
                           "eps": 1e-8 / math.sqrt(kappa)}}
 
 
+LARS = dict(warmup_epochs=0.25, epochs=1, rule="lars", trust=0.02, decay="polynomial", decay_power=2, apply=True)
+LAMB = dict(warmup_epochs=0.25, epochs=1, rule="lamb", decay="polynomial", apply=True)
+
+
+def polynomial(step, start, target, warmup, total, power):
+    if step < warmup:
+        return start + (target - start) * step / warmup
+    return target * max(0.0, 1 - (step - warmup) / (total - warmup)) ** power
+
+
+def judge_lars(world_size):
+    epoch = 320 // 8 // world_size
+    warmup = epoch // 4 if world_size > 1 else 0
+    return {"rates": [polynomial(step, 0.5, 0.5 * world_size, warmup, epoch, 2) for step in range(STEPS)],
+            "optimizer": {"kind": "sgd", "layerwise": "lars", "trust": 0.02, "momentum": 0.9, "weight_decay": 1e-3}}
+
+
+def judge_lamb(world_size):
+    epoch, warmup = 320 // 8 // world_size, 10  # a quarter of the base batch's 40 steps, whatever the batch
+    target = math.sqrt(world_size) * 0.01
+    return {"rates": [polynomial(step, 0.0, target, warmup, epoch, 1) for step in range(STEPS)],
+            "optimizer": {"kind": "adamw", "layerwise": "lamb", "weight_decay": 0.02}}
+
+
 MLP = test_parity.MODELS["mlp"]
 CASES = {
     "linear, steps": {**MLP, "optimizer": dict(kind="sgd", momentum=0.9), "schedule": STEPPED, "judge": judge_stepped},
     "square root, cosine": {**MLP, "optimizer": dict(kind="adam"), "rate": 1e-3, "samples": 320, "schedule": COSINE,
                             "judge": judge_cosine},
+    "LARS": {**MLP, "optimizer": dict(kind="sgd", momentum=0.9, weight_decay=1e-3), "rate": 0.5, "samples": 320,
+             "schedule": LARS, "judge": judge_lars},
+    "LAMB": {**MLP, "optimizer": dict(kind="adamw", weight_decay=0.02), "rate": 0.01, "samples": 320, "schedule": LAMB,
+             "judge": judge_lamb},
 }
 
 

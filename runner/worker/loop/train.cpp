@@ -83,11 +83,14 @@ struct Clocks {
   std::vector<vocabulary::ClockSample> begin, end;
 };
 
-// PyTorch's, but what the square-root rule makes of them where the training follows it.
-learning_rate::AdamSettings adam_settings(const Context& context,
-                                          const std::optional<learning_rate::Schedule>& schedule) {
-  if (!schedule || context.scenario.learning_rate.rule != scenario::LearningRateRule::sqrt) return {};
-  return learning_rate::scale_adam({}, schedule->kappa).settings;
+// Of a training that follows the rule: its place among the optimizers, and what the square root makes of Adam's
+// settings.
+RuleSettings rule_settings(const Context& context, const std::optional<learning_rate::Schedule>& schedule) {
+  if (!schedule) return {};
+  RuleSettings settings{context.scenario.learning_rate.rule, context.scenario.learning_rate.trust, {}};
+  if (settings.rule == scenario::LearningRateRule::sqrt)
+    settings.adam = learning_rate::scale_adam({}, schedule->kappa).settings;
+  return settings;
 }
 
 std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std::shared_ptr<Network> network) {
@@ -138,7 +141,7 @@ nlohmann::json train(const Context& context, Group* group) {
   std::optional<learning_rate::Schedule> schedule;
   if (context.scenario.learning_rate.apply)
     schedule = scenario::schedule_of(context.scenario, context.workers(), dataset->samples());
-  const auto optimizer = make_optimizer(*network, workload.optimizer, rate, adam_settings(context, schedule));
+  const auto optimizer = make_optimizer(*network, workload.optimizer, rate, rule_settings(context, schedule));
   if (start) start->restore(*optimizer, workload.optimizer.kind);
   Clocks clocks;
   if (group) clocks.begin = exchange_clocks(*group->control);

@@ -5,6 +5,7 @@
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/loop/adam.hpp"
 #include "runner/worker/loop/autocast.hpp"
+#include "runner/worker/loop/layerwise.hpp"
 #include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {
@@ -55,21 +56,26 @@ torch::Tensor PlainTrainer::pass(const Dataset::Batch& batch, bool synchronize, 
 }
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, const scenario::Optimizer& options,
-                                                        double rate, const learning_rate::AdamSettings& adam) {
-  const std::tuple betas(adam.beta1, adam.beta2);
+                                                        double rate, const RuleSettings& settings) {
+  const std::tuple betas(settings.adam.beta1, settings.adam.beta2);
+  const auto parameters = network.parameters();
   switch (options.kind) {
-    case scenario::OptimizerKind::sgd:
-      return std::make_unique<torch::optim::SGD>(
-          network.parameters(),
-          torch::optim::SGDOptions(rate).momentum(options.momentum).weight_decay(options.decay()));
+    case scenario::OptimizerKind::sgd: {
+      const auto own = torch::optim::SGDOptions(rate).momentum(options.momentum).weight_decay(options.decay());
+      if (settings.rule == scenario::LearningRateRule::lars)
+        return std::make_unique<Lars>(parameters, own, settings.trust);
+      return std::make_unique<torch::optim::SGD>(parameters, own);
+    }
     case scenario::OptimizerKind::adam:
       return std::make_unique<Adam>(
-          network.parameters(),
-          torch::optim::AdamOptions(rate).betas(betas).eps(adam.epsilon).weight_decay(options.decay()));
-    case scenario::OptimizerKind::adamw:
-      return std::make_unique<AdamW>(
-          network.parameters(),
-          torch::optim::AdamWOptions(rate).betas(betas).eps(adam.epsilon).weight_decay(options.decay()));
+          parameters,
+          torch::optim::AdamOptions(rate).betas(betas).eps(settings.adam.epsilon).weight_decay(options.decay()));
+    case scenario::OptimizerKind::adamw: {
+      const auto own =
+          torch::optim::AdamWOptions(rate).betas(betas).eps(settings.adam.epsilon).weight_decay(options.decay());
+      if (settings.rule == scenario::LearningRateRule::lamb) return std::make_unique<Lamb>(parameters, own);
+      return std::make_unique<AdamW>(parameters, own);
+    }
   }
   throw std::invalid_argument("unknown optimizer");
 }

@@ -1,0 +1,113 @@
+#include "runner/worker/loop/layerwise.hpp"
+
+#include <cmath>
+#include <memory>
+#include <tuple>
+
+#include "simulator/learning_rate/layerwise.hpp"
+
+namespace ddpprof::worker {
+namespace {
+
+torch::Tensor loss_of(const torch::optim::Optimizer::LossClosure& closure) {
+  if (!closure) return {};
+  const at::AutoGradMode with_gradients(true);
+  return closure();
+}
+
+std::vector<torch::Tensor> with_gradients(const torch::optim::OptimizerParamGroup& group) {
+  std::vector<torch::Tensor> parameters;
+  for (const auto& parameter : group.params())
+    if (parameter.grad().defined()) parameters.push_back(parameter);
+  return parameters;
+}
+
+// One way to the host for all of them.
+std::vector<double> norms_of(const std::vector<torch::Tensor>& tensors) {
+  std::vector<torch::Tensor> norms;
+  for (const auto& tensor : tensors) norms.push_back(at::linalg_vector_norm(tensor, 2).to(at::kDouble));
+  const auto all = torch::stack(norms).cpu();
+  return {all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel()};
+}
+
+// A norm that is none comes with a loss that is none, now or in the next step, which says what to do.
+template <typename Ratio>
+double unless_lost(double one, double other, Ratio&& ratio) {
+  return std::isfinite(one) && std::isfinite(other) ? ratio() : 1.0;
+}
+
+}  // namespace
+
+torch::Tensor Lars::step(LossClosure closure) {
+  auto loss = loss_of(closure);
+  const torch::NoGradGuard no_grad;
+  for (auto& group : param_groups()) {
+    const auto& options = static_cast<const torch::optim::SGDOptions&>(group.options());
+    const learning_rate::LarsSettings settings{trust_, options.weight_decay()};
+    auto parameters = with_gradients(group);
+    if (parameters.empty()) continue;
+    std::vector<torch::Tensor> gradients;
+    for (const auto& parameter : parameters) gradients.push_back(parameter.grad());
+    const auto weight_norms = norms_of(parameters), gradient_norms = norms_of(gradients);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const double local = unless_lost(weight_norms[i], gradient_norms[i], [&] {
+        return learning_rate::lars_local_rate(weight_norms[i], gradient_norms[i], settings);
+      });
+      const auto update = gradients[i].add(parameters[i], options.weight_decay()).mul_(options.lr() * local);
+      if (options.momentum() == 0.0) {
+        parameters[i].sub_(update);
+        continue;
+      }
+      auto& held = state()[parameters[i].unsafeGetTensorImpl()];
+      if (!held) {
+        auto fresh = std::make_unique<torch::optim::SGDParamState>();
+        fresh->momentum_buffer(torch::zeros_like(parameters[i], at::MemoryFormat::Preserve));
+        held = std::move(fresh);
+      }
+      auto& velocity = static_cast<torch::optim::SGDParamState&>(*held).momentum_buffer();
+      velocity.mul_(options.momentum()).add_(update);
+      parameters[i].sub_(velocity);
+    }
+  }
+  return loss;
+}
+
+torch::Tensor Lamb::step(LossClosure closure) {
+  auto loss = loss_of(closure);
+  const torch::NoGradGuard no_grad;
+  for (auto& group : param_groups()) {
+    const auto& options = static_cast<const torch::optim::AdamWOptions&>(group.options());
+    const auto [beta1, beta2] = options.betas();
+    auto parameters = with_gradients(group);
+    if (parameters.empty()) continue;
+    std::vector<torch::Tensor> updates;
+    for (const auto& parameter : parameters) {
+      auto& held = state()[parameter.unsafeGetTensorImpl()];
+      if (!held) {
+        auto fresh = std::make_unique<torch::optim::AdamWParamState>();
+        fresh->exp_avg(torch::zeros_like(parameter, at::MemoryFormat::Preserve));
+        fresh->exp_avg_sq(torch::zeros_like(parameter, at::MemoryFormat::Preserve));
+        held = std::move(fresh);
+      }
+      auto& own = static_cast<torch::optim::AdamWParamState&>(*held);
+      own.step(own.step() + 1);
+      const torch::Tensor& gradient = parameter.grad();
+      own.exp_avg().lerp_(gradient, 1.0 - beta1);
+      own.exp_avg_sq().mul_(beta2).addcmul_(gradient, gradient, 1.0 - beta2);
+      const auto steps = static_cast<double>(own.step());
+      const double correction1 = 1.0 - std::pow(beta1, steps), correction2 = 1.0 - std::pow(beta2, steps);
+      const auto denominator = (own.exp_avg_sq().sqrt() / std::sqrt(correction2)).add_(options.eps());
+      updates.push_back((own.exp_avg() / denominator).div_(correction1).add_(parameter, options.weight_decay()));
+    }
+    const auto weight_norms = norms_of(parameters), update_norms = norms_of(updates);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const double ratio = unless_lost(weight_norms[i], update_norms[i], [&] {
+        return learning_rate::lamb_trust_ratio(weight_norms[i], update_norms[i], {});
+      });
+      parameters[i].sub_(updates[i], options.lr() * ratio);
+    }
+  }
+  return loss;
+}
+
+}  // namespace ddpprof::worker
