@@ -32,7 +32,8 @@ constexpr const char* no_noise =
 std::string rate_text(double rate) { return report::format_quantity(rate, "", 4); }
 
 Schedule schedule_of(const RateInputs& inputs, RateRule rule) {
-  const learning_rate::Plan plan = fit::plan_of(inputs.options, inputs.workers);
+  learning_rate::Plan plan = fit::plan_of(inputs.options, inputs.workers);
+  plan.decay = inputs.options.decay;
   if (rule == RateRule::square_root) return learning_rate::square_root_rule(plan);
   Schedule schedule = learning_rate::linear_rule(plan);
   if (rule == RateRule::unscaled) {
@@ -40,6 +41,32 @@ Schedule schedule_of(const RateInputs& inputs, RateRule rule) {
     schedule.warmup_steps = 0;
   }
   return schedule;
+}
+
+// Where a schedule bends, so that straight lines between them show it. The warm-up may end after the training: then the
+// curve stops with the training.
+std::set<std::int64_t> corners(const Schedule& schedule) {
+  const std::int64_t first = std::min(schedule.warmup_steps, schedule.total_steps), last = schedule.total_steps;
+  std::set<std::int64_t> steps{0, first, last};
+  switch (schedule.decay.kind) {
+    case learning_rate::DecayKind::constant:
+      break;
+    case learning_rate::DecayKind::step:
+      for (const double epoch : schedule.decay.at_epochs) {
+        const double cut = std::round(epoch * schedule.decay_epoch_steps);
+        if (!(cut > static_cast<double>(first) && cut < static_cast<double>(last))) continue;
+        steps.insert({static_cast<std::int64_t>(cut) - 1, static_cast<std::int64_t>(cut)});
+      }
+      break;
+    case learning_rate::DecayKind::cosine:
+    case learning_rate::DecayKind::polynomial: {
+      constexpr std::int64_t parts = 64;
+      const std::int64_t whole = (last - first) / parts, rest = (last - first) % parts;
+      for (std::int64_t part = 1; part < parts; ++part) steps.insert(first + whole * part + rest * part / parts);
+      break;
+    }
+  }
+  return steps;
 }
 
 std::string limit_text(const learning_rate::WorkerLimits& limits) {
@@ -62,7 +89,7 @@ std::string noise_sentence(const RateInputs& inputs) {
   return ". Here it was measured: " + samples(inputs.noise->mid) + " (" + samples(inputs.noise->low) + " to " +
          samples(inputs.noise->high) +
          ") samples; by it the linear rule is expected to hold up to N = " + most(learning_rate::amber_efficiency) +
-         ", and its rate is twice too high from N = " + most(learning_rate::red_efficiency) + " on.";
+         ", and its rate is twice too high beyond N = " + most(learning_rate::red_efficiency) + ".";
 }
 
 }  // namespace
@@ -105,9 +132,7 @@ std::vector<ScheduleCurve> schedule_curves(const RateInputs& inputs, ScheduleAxi
     const Schedule schedule = schedule_of(inputs, rule);
     ScheduleCurve curve;
     curve.rule = rule;
-    // The warm-up may end after the training: then the curve stops with the training.
-    for (const std::int64_t step :
-         std::set<std::int64_t>{0, std::min(schedule.warmup_steps, schedule.total_steps), schedule.total_steps}) {
+    for (const std::int64_t step : corners(schedule)) {
       const auto at = static_cast<double>(step);
       curve.x.push_back(axis == ScheduleAxis::steps ? at : at / static_cast<double>(schedule.steps_per_epoch));
       curve.rate.push_back(schedule.lr_at(step));

@@ -35,11 +35,13 @@ void SchedulePlot::show_curves(const std::vector<ScheduleCurve>& curves, Schedul
     graph(static_cast<int>(i))
         ->setData(QVector<double>(curve.x.begin(), curve.x.end()),
                   QVector<double>(curve.rate.begin(), curve.rate.end()), true);
+    // What it climbs to, and falls from where there is a decay.
+    const double target = *std::max_element(curve.rate.begin(), curve.rate.end());
     graph(static_cast<int>(i))
         ->setName(tr("%1: %2").arg(tr(to_string(curve.rule)),
-                                   QString::fromStdString(report::format_quantity(curve.rate.back(), "", 4))));
+                                   QString::fromStdString(report::format_quantity(target, "", 4))));
     last = std::max(last, curve.x.back());
-    highest = std::max(highest, *std::max_element(curve.rate.begin(), curve.rate.end()));
+    highest = std::max(highest, target);
   }
   xAxis->setRange(-0.01 * last, 1.01 * last);
   yAxis->setRange(0.0, 1.08 * highest);

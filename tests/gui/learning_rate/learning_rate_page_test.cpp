@@ -157,6 +157,48 @@ TEST_F(LearningRatePageTest, EachLetterLeadsToOneControl) {
   EXPECT_TRUE(clashing_letters(page_).isEmpty()) << clashing_letters(page_).join("; ").toStdString();
 }
 
+// A decay bends the curves; the legend has what they climb to, not the last step's nothing.
+TEST_F(LearningRatePageTest, TheLegendNamesTheTargetOfACurveThatFalls) {
+  ddpprof::test::SyntheticRun run(path("run.db"));
+  run.fill();
+  auto file = std::make_shared<OpenedFile>(*open_file(path("run.db")));
+  file->learning_rate->decay.kind = learning_rate::DecayKind::cosine;
+  page_.show();
+  page_.show_file(file);
+  wait();
+  box("workers").setValue(8);
+  const auto* plot = page_.findChild<SchedulePlot*>();
+  EXPECT_EQ(plot->graph(0)->name(), "linear: 0.08");
+  EXPECT_EQ(plot->graph(0)->dataCount(), 66);
+  wait();
+}
+
+// 20 and 12 in each of 40 steps: |G|² (64 · 12 − 32 · 20) / 32 = 4, tr(Σ) 8 · 64 = 512, φ 128 without any spread.
+TEST_F(LearningRatePageTest, WhatTheFileMeasuredIsInItsTables) {
+  {
+    ddpprof::test::SyntheticRun run(path("run.db"));
+    run.fill();
+    for (std::int64_t i = 4; i < 40; ++i)
+      for (const std::int64_t shard : {2, 3})
+        run.step(shard, i, (2000 + 200 * i) * ddpprof::test::ms, 120 * ddpprof::test::ms, 90 * ddpprof::test::ms, 0, 0,
+                 0);
+    run.database.sql().exec(
+        "UPDATE step SET local_gradient_sqr = 20.0, gradient_sqr = 12.0, learning_rate = 0.01 WHERE shard_id IN (2, "
+        "3)");
+  }
+  show(path("run.db"));
+  ASSERT_EQ(table(8).name, "gradient_noise");
+  ASSERT_EQ(table(8).rows.size(), 1U);
+  EXPECT_NEAR(std::get<double>(table(8).rows[0].at(6)), 128.0, 1e-9);
+  EXPECT_EQ(table(6).name, "large_batches");
+  EXPECT_FALSE(table(6).rows.empty());
+  EXPECT_EQ(table(7).name, "target_cost") << table(7).empty;
+  EXPECT_EQ(table(9).name, "trained_rates");
+  ASSERT_EQ(table(9).rows.size(), 1U);
+  EXPECT_TRUE(label("limits").contains("Here it was measured: 128 (128 to 128) samples"))
+      << label("limits").toStdString();
+}
+
 TEST_F(LearningRatePageTest, AListThatIsNoneIsSaidAndTheTablesStay) {
   open();
   auto* list = page_.findChild<QLineEdit*>("list");

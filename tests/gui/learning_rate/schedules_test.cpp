@@ -41,6 +41,23 @@ TEST(ScheduleCurves, ClimbToEachRulesTarget) {
   EXPECT_EQ(epochs[0].x, (std::vector<double>{0, 5, 90}));
 }
 
+// Goyal et al.'s: a tenth at the epochs 30, 60 and 80 of 90, of 157 steps each.
+TEST(ScheduleCurves, FallAsTheScenarioSays) {
+  RateInputs inputs = inputs_at(32);
+  inputs.options.decay.kind = learning_rate::DecayKind::step;
+  const auto steps = schedule_curves(inputs, ScheduleAxis::steps);
+  EXPECT_EQ(steps[0].x, (std::vector<double>{0, 785, 4709, 4710, 9419, 9420, 12559, 12560, 14130}));
+  EXPECT_DOUBLE_EQ(steps[0].rate[2], 3.2);
+  EXPECT_DOUBLE_EQ(steps[0].rate[3], 0.32);
+  EXPECT_NEAR(steps[0].rate.back(), 0.0032, 1e-15);
+  EXPECT_NEAR(steps[2].rate.back(), 0.0001, 1e-15) << "the base rate falls, too";
+  inputs.options.decay.kind = learning_rate::DecayKind::cosine;
+  const auto cosine = schedule_curves(inputs, ScheduleAxis::steps);
+  EXPECT_EQ(cosine[0].x.size(), 66U);
+  EXPECT_NEAR(cosine[0].rate[33], 1.6, 0.01) << "half way";
+  EXPECT_NEAR(cosine[0].rate.back(), 0.0, 1e-15);
+}
+
 TEST(ScheduleCurves, StopWithTheTrainingWhereTheWarmUpIsLonger) {
   RateInputs inputs = inputs_at(32);
   inputs.options.epochs = 2;
