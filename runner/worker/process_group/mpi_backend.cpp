@@ -120,14 +120,15 @@ class MpiWork : public c10d::Work {
   std::vector<at::Tensor> result() override { return outputs_; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
+  // The future first, as Gloo's works do: who has waited for the work finds it decided.
   void done() {
-    finish();
     future_->markCompleted(c10::IValue(outputs_));
+    finish();
   }
   void failed(const std::string& why) {
     const auto error = std::make_exception_ptr(std::runtime_error("mpi: " + why));
-    finish(error);
     future_->setError(error);
+    finish(error);
   }
 
  private:
