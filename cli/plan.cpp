@@ -153,8 +153,13 @@ std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
   }
   std::string workers;
   for (const std::int64_t n : scenario.predict.workers) workers += (workers.empty() ? "" : ", ") + std::to_string(n);
-  text += fmt::format("then: fit, predict {} workers, learning rate from {} at {} worker(s)\n", workers,
-                      scenario.learning_rate.base, scenario.learning_rate.base_workers);
+  const scenario::LearningRate& rate = scenario.learning_rate;
+  if (rate.apply)
+    text += fmt::format("learning rate as it is trained: rule {}, decay {}\n", to_string(rate.rule),
+                        learning_rate::to_string(rate.decay.kind));
+  const std::string tuned_at = rate.base_batch ? fmt::format("a global batch of {}", *rate.base_batch)
+                                               : fmt::format("{} worker(s)", rate.base_workers);
+  text += fmt::format("then: fit, predict {} workers, learning rate from {} at {}\n", workers, rate.base, tuned_at);
   return text;
 }
 

@@ -129,6 +129,16 @@ TEST_F(CommandLine, LrShowsTheSchedulesOfTheRulesAskedFor) {
   EXPECT_EQ(tables.count("large_batches"), 0U);
 }
 
+TEST_F(CommandLine, TheDryRunSaysWhichRateIsTrained) {
+  const std::string sound = file("sound.yaml", test::scenario);
+  EXPECT_THAT(run_ddpprof({"run", sound, "--dry-run"}).out, HasSubstr("learning rate from 0.01 at 1 worker(s)"));
+  const Outcome applied = run_ddpprof({"run", sound, "--dry-run", "--set", "learning_rate.apply=true", "--set",
+                                       "learning_rate.base_batch=256", "--set", "learning_rate.decay=cosine"});
+  EXPECT_EQ(applied.code, 0) << applied.messages;
+  EXPECT_THAT(applied.out, HasSubstr("learning rate as it is trained: rule linear, decay cosine"));
+  EXPECT_THAT(applied.out, HasSubstr("learning rate from 0.01 at a global batch of 256"));
+}
+
 // 8 workers of 32: 256 samples a step, four times 64.
 TEST_F(CommandLine, LrTakesTheBatchThatTheRateWasTunedFor) {
   const auto tables =
@@ -142,8 +152,8 @@ TEST_F(CommandLine, LrTakesTheBatchThatTheRateWasTunedFor) {
 
 // 313 steps an epoch at the base batch of 32; the measured step of ddp at N = 1 is 100 ms.
 TEST_F(CommandLine, LrSaysWhatTheSameResultCosts) {
-  const auto tables = tables_of(run_ddpprof({"lr", database_, "--workers", "1,2", "--epochs", "2", "--noise-scale", "100",
-                                             "--price", "3.6", "--format", "json"}));
+  const auto tables = tables_of(run_ddpprof({"lr", database_, "--workers", "1,2", "--epochs", "2", "--noise-scale",
+                                             "100", "--price", "3.6", "--format", "json"}));
   const auto& row = tables.at("target_cost")["rows"].at(0);
   EXPECT_EQ(row["strategy"], "ddp");
   EXPECT_NEAR(row["steps"], 626.0, 1e-9);
