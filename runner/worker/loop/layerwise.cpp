@@ -2,18 +2,12 @@
 
 #include <cmath>
 #include <memory>
-#include <tuple>
 
+#include "runner/worker/loop/optimizer_step.hpp"
 #include "simulator/learning_rate/layerwise.hpp"
 
 namespace ddpprof::worker {
 namespace {
-
-torch::Tensor loss_of(const torch::optim::Optimizer::LossClosure& closure) {
-  if (!closure) return {};
-  const at::AutoGradMode with_gradients(true);
-  return closure();
-}
 
 std::vector<torch::Tensor> with_gradients(const torch::optim::OptimizerParamGroup& group) {
   std::vector<torch::Tensor> parameters;
@@ -77,27 +71,13 @@ torch::Tensor Lamb::step(LossClosure closure) {
   const torch::NoGradGuard no_grad;
   for (auto& group : param_groups()) {
     const auto& options = static_cast<const torch::optim::AdamWOptions&>(group.options());
-    const auto [beta1, beta2] = options.betas();
     auto parameters = with_gradients(group);
     if (parameters.empty()) continue;
     std::vector<torch::Tensor> updates;
     for (const auto& parameter : parameters) {
-      auto& held = state()[parameter.unsafeGetTensorImpl()];
-      if (!held) {
-        auto fresh = std::make_unique<torch::optim::AdamWParamState>();
-        fresh->exp_avg(torch::zeros_like(parameter, at::MemoryFormat::Preserve));
-        fresh->exp_avg_sq(torch::zeros_like(parameter, at::MemoryFormat::Preserve));
-        held = std::move(fresh);
-      }
-      auto& own = static_cast<torch::optim::AdamWParamState&>(*held);
-      own.step(own.step() + 1);
-      const torch::Tensor& gradient = parameter.grad();
-      own.exp_avg().lerp_(gradient, 1.0 - beta1);
-      own.exp_avg_sq().mul_(beta2).addcmul_(gradient, gradient, 1.0 - beta2);
-      const auto steps = static_cast<double>(own.step());
-      const double correction1 = 1.0 - std::pow(beta1, steps), correction2 = 1.0 - std::pow(beta2, steps);
-      const auto denominator = (own.exp_avg_sq().sqrt() / std::sqrt(correction2)).add_(options.eps());
-      updates.push_back((own.exp_avg() / denominator).div_(correction1).add_(parameter, options.weight_decay()));
+      const Moments moments = take_moments<torch::optim::AdamWParamState>(*this, parameter, parameter.grad(), options);
+      updates.push_back(
+          (moments.first / moments.denominator).div_(moments.correction).add_(parameter, options.weight_decay()));
     }
     const auto weight_norms = norms_of(parameters), update_norms = norms_of(updates);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
