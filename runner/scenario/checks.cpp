@@ -7,10 +7,8 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
-#include "runner/scenario/schedule.hpp"
 #include "runner/scenario/tensor_spec.hpp"
 
 namespace ddpprof::scenario {
@@ -20,7 +18,7 @@ constexpr std::int64_t mnist_classes = 10;
 
 class Checks {
  public:
-  Checks(const Scenario& scenario, const std::set<std::string, std::less<>>& broken, Tree& tree)
+  Checks(const Scenario& scenario, const BrokenKeys& broken, Tree& tree)
       : scenario_(scenario), broken_(broken), tree_(tree) {}
 
   void run() {
@@ -40,15 +38,13 @@ class Checks {
     backend();
     measure();
     optimizer();
-    learning_rate();
+    check_learning_rate(scenario_, broken_, tree_);
     checkpoint();
     output();
   }
 
  private:
-  bool sound(std::initializer_list<std::string_view> keys) const {
-    return std::ranges::none_of(keys, [&](std::string_view key) { return broken_.contains(key); });
-  }
+  bool sound(std::initializer_list<std::string_view> keys) const { return none_of(broken_, keys); }
   bool has(Strategy strategy) const {
     return std::ranges::find(scenario_.strategies, strategy) != scenario_.strategies.end();
   }
@@ -395,86 +391,6 @@ class Checks {
                       fmt::format("momentum belongs to sgd; with '{}' leave it out", to_string(optimizer.kind)));
   }
 
-  void learning_rate() {
-    decay();
-    base_batch();
-    layerwise();
-    applied_rate();
-    if (!sound({"learning_rate.warmup_epochs", "learning_rate.epochs"})) return;
-    const LearningRate& rate = scenario_.learning_rate;
-    if (rate.warmup_epochs <= static_cast<double>(rate.epochs)) return;
-    tree_.complain_at({"learning_rate.warmup_epochs", "learning_rate.epochs"},
-                      fmt::format("a warm-up of {} epochs is longer than the training; expected at most epochs = {}",
-                                  rate.warmup_epochs, rate.epochs));
-  }
-
-  // Keys that belong to another decay would be passed over in silence.
-  void decay() {
-    if (!sound({"learning_rate.decay"})) return;
-    const learning_rate::Decay& given = scenario_.learning_rate.decay;
-    const learning_rate::Decay usual;
-    const auto belongs = [&](std::string_view key, bool changed, learning_rate::DecayKind kind) {
-      if (!sound({key}) || !changed || given.kind == kind) return;
-      tree_.complain_at({key}, fmt::format("belongs to 'decay: {}'; with '{}' leave it out",
-                                           learning_rate::to_string(kind), learning_rate::to_string(given.kind)));
-    };
-    belongs("learning_rate.decay_epochs", given.at_epochs != usual.at_epochs, learning_rate::DecayKind::step);
-    belongs("learning_rate.decay_factor", given.factor != usual.factor, learning_rate::DecayKind::step);
-    belongs("learning_rate.decay_power", given.power != usual.power, learning_rate::DecayKind::polynomial);
-  }
-
-  void base_batch() {
-    if (!sound({"learning_rate.base_batch", "learning_rate.base_workers"})) return;
-    const LearningRate& rate = scenario_.learning_rate;
-    if (!rate.base_batch || rate.base_workers == 1) return;
-    tree_.complain_at({"learning_rate.base_batch", "learning_rate.base_workers"},
-                      "says again what 'base_workers' says; expected one of the two");
-  }
-
-  void layerwise() {
-    if (!sound({"learning_rate.rule", "learning_rate.trust", "workload.optimizer.kind"})) return;
-    const LearningRate& rate = scenario_.learning_rate;
-    if (rate.rule != LearningRateRule::lars && rate.trust != LearningRate{}.trust)
-      tree_.complain_at({"learning_rate.trust"},
-                        fmt::format("belongs to 'rule: lars'; with '{}' leave it out", to_string(rate.rule)));
-    const OptimizerKind kind = scenario_.workload.optimizer.kind;
-    const auto takes_the_place_of = [&](LearningRateRule rule, OptimizerKind wanted) {
-      if (!rate.apply || rate.rule != rule || kind == wanted) return;
-      tree_.complain_at({"learning_rate.rule", "workload.optimizer.kind"},
-                        fmt::format("trains in the place of {0}; expected 'workload.optimizer.kind: {0}', found '{1}'",
-                                    to_string(wanted), to_string(kind)));
-    };
-    takes_the_place_of(LearningRateRule::lars, OptimizerKind::sgd);
-    takes_the_place_of(LearningRateRule::lamb, OptimizerKind::adamw);
-  }
-
-  // A rule without an answer at some N is found here, not after the configurations before it were measured.
-  void applied_rate() {
-    if (!scenario_.learning_rate.apply) return;
-    if (!sound({"learning_rate.base", "learning_rate.base_workers", "learning_rate.base_batch", "learning_rate.rule",
-                "learning_rate.warmup_epochs", "learning_rate.epochs", "learning_rate.decay",
-                "learning_rate.decay_epochs", "learning_rate.decay_factor", "learning_rate.decay_power", "workers",
-                "workload.batch_per_worker", "workload.accumulation", "workload.optimizer.kind",
-                "workload.data.samples"}))
-      return;
-    // Where only the files know the samples, the rule is asked about one: none of them depends on it.
-    const std::int64_t samples = scenario_.workload.data.known_samples().value_or(1);
-    for (const std::int64_t workers : scenario_.workers) {
-      std::optional<std::string> why;
-      try {
-        const learning_rate::Rule rule = rule_of(scenario_.learning_rate.rule);
-        why = learning_rate::refusal(rule, learning_rate_plan(scenario_, workers, samples));
-        if (!why) schedule_of(scenario_, workers, samples);
-      } catch (const std::invalid_argument& error) {
-        why = error.what();
-      }
-      if (why) {
-        return tree_.complain_at({"learning_rate.apply", "learning_rate.rule"},
-                                 fmt::format("with {} workers: {}", workers, *why));
-      }
-    }
-  }
-
   void checkpoint() {
     if (!sound({"checkpoint.folder", "checkpoint.every_steps"})) return;
     const Checkpoint& checkpoint = scenario_.checkpoint;
@@ -510,13 +426,13 @@ class Checks {
   }
 
   const Scenario& scenario_;
-  const std::set<std::string, std::less<>>& broken_;
+  const BrokenKeys& broken_;
   Tree& tree_;
 };
 
 }  // namespace
 
-void check_whole(const Scenario& scenario, const std::set<std::string, std::less<>>& broken, Tree& tree) {
+void check_whole(const Scenario& scenario, const BrokenKeys& broken, Tree& tree) {
   Checks(scenario, broken, tree).run();
 }
 

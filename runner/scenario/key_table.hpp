@@ -61,7 +61,8 @@ struct Group {
 };
 
 std::span<const KeySpec> key_specs();
-void add_data_specs(std::vector<KeySpec>& specs);  // those of workload.data
+void add_data_specs(std::vector<KeySpec>& specs);           // those of workload.data
+void add_learning_rate_specs(std::vector<KeySpec>& specs);  // those of learning_rate
 std::span<const Group> key_groups();
 const KeySpec* find_key(std::string_view key);  // nullptr when there is none
 bool is_group(std::string_view key);            // "" (the whole file) is one
