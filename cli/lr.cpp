@@ -141,7 +141,7 @@ class LearningRateSubcommand final : public Subcommand {
       report.tables.push_back(
           report::time_to_target_table(options, report::loss_curves(database), times, target_loss_));
       const auto middle = noise_scale ? std::optional(noise_scale->mid) : std::nullopt;
-      if (!rules.empty()) report.tables.push_back(report::schedules_table(options, rules, options.decay, middle));
+      if (!rules.empty()) report.tables.push_back(report::schedules_table(options, rules, middle));
       if (noise_scale) {
         report.tables.push_back(report::large_batches_table(options, *noise_scale));
         report.tables.push_back(report::target_cost_table(

@@ -12,6 +12,7 @@
 #include "cli/subcommand.hpp"
 #include "runner/host/cpu.hpp"
 #include "runner/host/memory.hpp"
+#include "runner/questions/trained.hpp"
 #include "runner/scenario/data_files.hpp"
 
 namespace ddpprof::cli {
@@ -154,9 +155,7 @@ std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
   std::string workers;
   for (const std::int64_t n : scenario.predict.workers) workers += (workers.empty() ? "" : ", ") + std::to_string(n);
   const scenario::LearningRate& rate = scenario.learning_rate;
-  if (rate.apply)
-    text += fmt::format("learning rate as it is trained: rule {}, decay {}\n", to_string(rate.rule),
-                        learning_rate::to_string(rate.decay.kind));
+  if (rate.apply) text += fmt::format("learning rate as it is trained: {}\n", questions::rate_plan_text(scenario));
   const std::string tuned_at = rate.base_batch ? fmt::format("a global batch of {}", *rate.base_batch)
                                                : fmt::format("{} worker(s)", rate.base_workers);
   text += fmt::format("then: fit, predict {} workers, learning rate from {} at {}\n", workers, rate.base, tuned_at);

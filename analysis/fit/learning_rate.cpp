@@ -41,6 +41,7 @@ learning_rate::Plan plan_of(const LearningRateOptions& options, std::int64_t wor
   plan.warmup_epochs = options.warmup_epochs;
   plan.epochs = options.epochs;
   plan.adaptive_optimizer = options.adaptive_optimizer;
+  plan.decay = options.decay;
   return plan;
 }
 

@@ -167,8 +167,7 @@ Table gradient_noise_table(std::span<const MeasuredNoise> all) {
       "steps); moving average: what the last 100 or so say. Cost: of the time of all measured steps. The noise scale "
       "grows as training goes on: what was measured is of these steps.",
       100.0 * noise_confidence);
-  table.empty =
-      "No gradient norms in this file. Measure them: ddpprof run SCENARIO.yaml --set measure.gradient_noise_every=5";
+  table.empty = fmt::format("No gradient norms in this file. Measure them: {}", measure_noise_command);
   table.columns = {count("workers", "N", "workers"),
                    count("repeat", "repeat"),
                    text("model", "model", true),

@@ -29,6 +29,7 @@ struct MeasuredNoise {
   std::optional<double> cost_share;              // of the time of all measured steps, that taking the norms cost
 };
 
+inline constexpr const char* measure_noise_command = "ddpprof run SCENARIO.yaml --set measure.gradient_noise_every=5";
 inline constexpr double noise_confidence = 0.9;  // of `band`
 inline constexpr double noise_keep = 0.99;       // weight of what was before in `moving_samples`
 

@@ -53,7 +53,7 @@ std::string notes_of(const Schedule& schedule) {
 }  // namespace
 
 Table schedules_table(const fit::LearningRateOptions& options, std::span<const learning_rate::Rule> rules,
-                      const Decay& decay, std::optional<double> noise_scale_samples) {
+                      std::optional<double> noise_scale_samples) {
   Table table;
   table.name = "learning_rate_schedules";
   table.title = "Schedules by rule";
@@ -62,7 +62,7 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
       "rates); square root and LAMB: √κ · base (Malladi et al. 2022; You et al. 2020, over layerwise rates, warmed up "
       "from 0 in as many steps at every batch); AdaScale: its gain, of the noise scale itself, · base, in 1 / gain of "
       "the base batch's steps (Johnson et al. 2020). The quarters are of each rule's own training.",
-      decay_text(decay));
+      decay_text(options.decay));
   table.empty = no_workers;
   table.columns = {count("workers", "N", "workers"),
                    text("rule", "rule"),
@@ -78,7 +78,6 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
   table.key_columns = 2;
   for (const std::int64_t workers : workers_of(options)) {
     learning_rate::Plan plan = fit::plan_of(options, workers);
-    plan.decay = decay;
     plan.noise_scale_samples = noise_scale_samples;
     for (const learning_rate::Rule rule : rules) {
       if (const auto why = refusal(rule, plan)) {
@@ -100,18 +99,23 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
   return table;
 }
 
+std::string workers_at_text(const fit::LearningRateOptions& options, const stats::Interval& noise_scale_samples,
+                            double efficiency) {
+  using namespace learning_rate;
+  const WorkerLimits most =
+      workers_at_efficiency(critical_batch(noise_scale_samples), static_cast<double>(options.base_batch()),
+                            static_cast<double>(options.samples_per_worker), efficiency);
+  const auto shown = [](std::int64_t workers) {
+    return workers == most_workers ? std::string("any") : fmt::format("{}", workers);
+  };
+  return fmt::format("{} ({} to {})", shown(most.mid), shown(most.low), shown(most.high));
+}
+
 Table large_batches_table(const fit::LearningRateOptions& options, const stats::Interval& noise_scale_samples) {
   using namespace learning_rate;
   const stats::Interval critical = critical_batch(noise_scale_samples);
   const auto base_batch = static_cast<double>(options.base_batch());
-  const auto limit = [&](double efficiency) {
-    const WorkerLimits most =
-        workers_at_efficiency(critical, base_batch, static_cast<double>(options.samples_per_worker), efficiency);
-    const auto shown = [](std::int64_t workers) {
-      return workers == most_workers ? std::string("any") : fmt::format("{}", workers);
-    };
-    return fmt::format("{} ({} to {})", shown(most.mid), shown(most.low), shown(most.high));
-  };
+  const auto limit = [&](double efficiency) { return workers_at_text(options, noise_scale_samples, efficiency); };
   Table table;
   table.name = "large_batches";
   table.title = "What a larger batch is worth";

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "analysis/fit/predict.hpp"
 #include "analysis/report/report.hpp"
@@ -15,7 +16,12 @@ namespace ddpprof::report {
 // last step. A rule without an answer has a row that says why. `noise_scale_samples`: AdaScale's. Throws
 // std::invalid_argument on options or a decay that cannot be.
 Table schedules_table(const fit::LearningRateOptions&, std::span<const learning_rate::Rule>,
-                      const learning_rate::Decay&, std::optional<double> noise_scale_samples);
+                      std::optional<double> noise_scale_samples);
+
+// The most workers whose global batch keeps the efficiency, by the critical batches that the noise scale allows: "23
+// (17 to 33)", "any" where it never falls that far.
+std::string workers_at_text(const fit::LearningRateOptions&, const stats::Interval& noise_scale_samples,
+                            double efficiency);
 
 // A row for each N: the gain and the efficiency of its batch, the steps to a target beside the base batch's, all for
 // the critical batches that the noise scale allows, and whether the linear rule is expected to hold. Throws

@@ -25,15 +25,13 @@ namespace {
 
 using learning_rate::Schedule;
 
-constexpr const char* no_noise =
-    "The gradient's noise scale is not known. Measure it: ddpprof run SCENARIO.yaml --set "
-    "measure.gradient_noise_every=5";
+const std::string no_noise =
+    std::string("The gradient's noise scale is not known. Measure it: ") + report::measure_noise_command;
 
 std::string rate_text(double rate) { return report::format_quantity(rate, "", 4); }
 
 Schedule schedule_of(const RateInputs& inputs, RateRule rule) {
-  learning_rate::Plan plan = fit::plan_of(inputs.options, inputs.workers);
-  plan.decay = inputs.options.decay;
+  const learning_rate::Plan plan = fit::plan_of(inputs.options, inputs.workers);
   if (rule == RateRule::square_root) return learning_rate::square_root_rule(plan);
   Schedule schedule = learning_rate::linear_rule(plan);
   if (rule == RateRule::unscaled) {
@@ -69,19 +67,10 @@ std::set<std::int64_t> corners(const Schedule& schedule) {
   return steps;
 }
 
-std::string limit_text(const learning_rate::WorkerLimits& limits) {
-  const auto shown = [](std::int64_t workers) {
-    return workers == learning_rate::most_workers ? std::string("any") : std::to_string(workers);
-  };
-  return shown(limits.mid) + " (" + shown(limits.low) + " to " + shown(limits.high) + ")";
-}
-
 // Where the linear rule is expected to end by the noise scale, as the table of larger batches has it.
 std::string noise_sentence(const RateInputs& inputs) {
   const auto most = [&](double efficiency) {
-    return limit_text(learning_rate::workers_at_efficiency(
-        learning_rate::critical_batch(*inputs.noise), static_cast<double>(inputs.options.base_batch()),
-        static_cast<double>(inputs.options.samples_per_worker), efficiency));
+    return report::workers_at_text(inputs.options, *inputs.noise, efficiency);
   };
   const auto samples = [](double value) {
     return std::isfinite(value) ? report::format_quantity(value, "", 3) : std::string("no end");
@@ -198,7 +187,7 @@ RateTables rate_tables(const RateInputs& inputs) {
   const auto rows = fit::learning_rates(asked);
   RateTables tables{report::learning_rate_table(rows), report::warmup_table(rows), report::rules_table(asked), {}, {}};
   const auto middle = inputs.noise ? std::optional(inputs.noise->mid) : std::nullopt;
-  tables.schedules = report::schedules_table(asked, learning_rate::every_rule, asked.decay, middle);
+  tables.schedules = report::schedules_table(asked, learning_rate::every_rule, middle);
   if (inputs.noise)
     tables.batches = report::large_batches_table(asked, *inputs.noise);
   else

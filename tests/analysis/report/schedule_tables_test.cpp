@@ -8,7 +8,6 @@
 namespace ddpprof::report {
 namespace {
 
-using learning_rate::Decay;
 using learning_rate::DecayKind;
 using learning_rate::Rule;
 using testing::HasSubstr;
@@ -33,9 +32,9 @@ double value(const Table& table, std::size_t row, const std::string& name) {
 }
 
 TEST(SchedulesTable, HasARowForEachRuleAtEachN) {
-  Decay decay;
-  decay.kind = DecayKind::step;
-  const Table table = schedules_table(resnet50(), learning_rate::every_rule, decay, 1792.0);
+  fit::LearningRateOptions options = resnet50();
+  options.decay.kind = DecayKind::step;
+  const Table table = schedules_table(options, learning_rate::every_rule, 1792.0);
   ASSERT_EQ(table.rows.size(), 12U);
   EXPECT_EQ(cell(table, 0, "workers"), Cell(std::int64_t{8}));
   EXPECT_EQ(cell(table, 7, "rule"), Cell("linear"));
@@ -59,17 +58,16 @@ TEST(SchedulesTable, SaysWhyARuleHasNoAnswer) {
   fit::LearningRateOptions adam = resnet50();
   adam.adaptive_optimizer = true;
   const Rule rules[] = {Rule::square_root, Rule::adascale};
-  const Table table = schedules_table(adam, rules, {}, std::nullopt);
+  const Table table = schedules_table(adam, rules, std::nullopt);
   ASSERT_EQ(table.rows.size(), 4U);
   EXPECT_DOUBLE_EQ(value(table, 0, "target_lr"), 0.1);
   EXPECT_EQ(cell(table, 2, "target_lr"), Cell()) << "κ 32";
   EXPECT_THAT(std::get<std::string>(cell(table, 2, "note")), HasSubstr("32 · 0.1 = 3.2"));
   EXPECT_THAT(std::get<std::string>(cell(table, 1, "note")), HasSubstr("noise scale, which is not known"));
   EXPECT_THAT(table.note, HasSubstr("Decay after the warm-up: none"));
-  Decay wrong;
-  wrong.kind = DecayKind::polynomial;
-  wrong.power = -1.0;
-  EXPECT_THROW(schedules_table(adam, rules, wrong, std::nullopt), std::invalid_argument);
+  adam.decay.kind = DecayKind::polynomial;
+  adam.decay.power = -1.0;
+  EXPECT_THROW(schedules_table(adam, rules, std::nullopt), std::invalid_argument);
 }
 
 // Critical batch 1 · 1000, √3 · 1000 and 3 · 1000; B₀ = 256, B = 8192: gain 32 (c + 256) / (c + 8192).
