@@ -1,5 +1,6 @@
 #include "simulator/learning_rate/noise_scale.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,20 @@ NoiseSample noise_of_ranks(std::span<const double> rank_norms_sqr, double mean_n
   }
   const auto ranks = static_cast<double>(rank_norms_sqr.size());
   return noise_of_batches(samples_per_rank, sum / ranks, ranks * samples_per_rank, mean_norm_sqr);
+}
+
+std::optional<NoiseSample> noise_of_step(std::span<const double> rank_norms_sqr, double mean_norm_sqr,
+                                         std::int64_t samples_per_rank, std::int64_t micro_batches) {
+  const auto sound = [](double norm_sqr) { return norm_sqr >= 0.0 && std::isfinite(norm_sqr); };
+  if (rank_norms_sqr.empty() || !std::ranges::all_of(rank_norms_sqr, sound) || !sound(mean_norm_sqr) ||
+      micro_batches < 1)
+    return std::nullopt;
+  const bool alone = rank_norms_sqr.size() == 1;
+  const std::int64_t part = alone ? samples_per_rank / micro_batches : samples_per_rank;
+  if (part < 1 || (alone && micro_batches == 1)) return std::nullopt;
+  const auto small = static_cast<double>(part);
+  if (!alone) return noise_of_ranks(rank_norms_sqr, mean_norm_sqr, small);
+  return noise_of_batches(small, rank_norms_sqr.front(), small * static_cast<double>(micro_batches), mean_norm_sqr);
 }
 
 MovingNoiseScale::MovingNoiseScale(double keep) : keep_(keep) {

@@ -17,6 +17,7 @@ namespace ddpprof::learning_rate {
 struct NoiseSample {
   double gradient_sqr = 0.0;  // |G|^2, in the gradient's unit squared
   double trace = 0.0;         // tr(Sigma), the same times samples
+  bool operator==(const NoiseSample&) const = default;
 };
 
 // Of two gradients of the same weights. Throws std::invalid_argument unless 0 < small_batch < large_batch, and on a
@@ -27,6 +28,12 @@ NoiseSample noise_of_batches(double small_batch, double small_norm_sqr, double l
 // samples each, and that of the mean after it. Throws as noise_of_batches, and on fewer than two ranks: one gradient
 // shows no difference (with accumulation, its micro-batches take the ranks' place).
 NoiseSample noise_of_ranks(std::span<const double> rank_norms_sqr, double mean_norm_sqr, double samples_per_rank);
+
+// Of one step as its ranks recorded it. Two ranks or more: their gradients against the averaged one, as noise_of_ranks.
+// One rank: the first of its micro-batches against the whole step. Nothing where that shows no difference (one rank
+// without accumulation), or where a norm is negative or not finite, or samples or micro-batches are below 1.
+std::optional<NoiseSample> noise_of_step(std::span<const double> rank_norms_sqr, double mean_norm_sqr,
+                                         std::int64_t samples_per_rank, std::int64_t micro_batches);
 
 // Exponential moving averages of both, each corrected for its beginning at 0 (as Adam's moments are), and their ratio.
 class MovingNoiseScale {

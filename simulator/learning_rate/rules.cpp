@@ -17,11 +17,6 @@ std::string number(double value) {
   return text;
 }
 
-// Steps of an epoch at the base batch, whatever number of workers it was tuned on.
-std::int64_t base_epoch_steps(const Plan& plan) {
-  return plan.samples / plan.base_batch + (plan.samples % plan.base_batch != 0 ? 1 : 0);
-}
-
 Schedule none(const Plan& plan) {
   Schedule schedule = unscaled(plan);
   if (schedule.kappa != 1.0) schedule.doubts.push_back(Doubt::rate_unscaled);
@@ -31,7 +26,7 @@ Schedule none(const Plan& plan) {
 Schedule lars(const Plan& plan) {
   Schedule schedule = unscaled(plan);
   schedule.target_lr = schedule.kappa * plan.base_lr;
-  if (schedule.kappa > 1.0) schedule.warmup_steps = warmup_steps_of(plan, schedule.steps_per_epoch);
+  if (schedule.kappa > 1.0) schedule.warmup_steps = warmup_steps_of(plan, schedule.epoch_steps);
   if (plan.adaptive_optimizer) schedule.doubts.push_back(Doubt::lars_is_for_sgd);
   if (schedule.global_batch > largest_layerwise_batch) schedule.doubts.push_back(Doubt::beyond_layerwise_batch);
   add_common_doubts(schedule);
@@ -42,7 +37,7 @@ Schedule lamb(const Plan& plan) {
   Schedule schedule = unscaled(plan);
   schedule.target_lr = std::sqrt(schedule.kappa) * plan.base_lr;
   schedule.start_lr = 0.0;
-  schedule.warmup_steps = warmup_steps_of(plan, base_epoch_steps(plan));
+  schedule.warmup_steps = warmup_steps_of(plan, base_schedule(plan).epoch_steps);
   if (!plan.adaptive_optimizer) schedule.doubts.push_back(Doubt::lamb_is_for_adam);
   if (schedule.global_batch > largest_layerwise_batch) schedule.doubts.push_back(Doubt::beyond_layerwise_batch);
   // Not below_base_batch, which says that no warm-up is needed: this one is for the layerwise rates.
@@ -55,13 +50,13 @@ Schedule adascale(const Plan& plan) {
   const double gain = scaling_gain(*plan.noise_scale_samples, static_cast<double>(plan.base_batch),
                                    static_cast<double>(schedule.global_batch));
   schedule.start_lr = schedule.target_lr = gain * plan.base_lr;
-  const double base_steps = static_cast<double>(base_epoch_steps(plan));
-  const double total = std::ceil(base_steps * static_cast<double>(plan.epochs) / gain);
+  const Schedule base = base_schedule(plan);
+  const double total = std::ceil(static_cast<double>(base.total_steps) / gain);
   if (total > most_counted)
     throw std::invalid_argument("AdaScale: a training of " + number(total) +
                                 " steps is more than can be counted: expected at most 2^53 = 9007199254740992");
   schedule.total_steps = static_cast<std::int64_t>(total);
-  schedule.decay_epoch_steps = base_steps / gain;
+  schedule.decay_epoch_steps = base.epoch_steps / gain;
   if (plan.adaptive_optimizer) schedule.doubts.push_back(Doubt::adascale_is_for_sgd);
   if (schedule.kappa != 1.0) schedule.doubts.push_back(Doubt::gain_moves);
   return schedule;
@@ -83,6 +78,24 @@ const char* to_string(Rule rule) {
       return "LAMB";
     case Rule::adascale:
       return "AdaScale";
+  }
+  return "?";
+}
+
+const char* word(Rule rule) {
+  switch (rule) {
+    case Rule::none:
+      return "none";
+    case Rule::linear:
+      return "linear";
+    case Rule::square_root:
+      return "sqrt";
+    case Rule::lars:
+      return "lars";
+    case Rule::lamb:
+      return "lamb";
+    case Rule::adascale:
+      return "adascale";
   }
   return "?";
 }

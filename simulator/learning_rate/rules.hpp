@@ -11,7 +11,8 @@
 //                Learning", section 4.1 and its untuned BERT recipe)
 //   AdaScale     r lr0 with the gain r of large_batch.hpp. No warm-up; a step counts for r steps of the base batch, so
 //                the training takes 1 / r of the base batch's steps, and the decay's epochs shrink alike (Johnson et
-//                al. 2020, "AdaScale SGD", section 3). Here for one gain throughout, from the noise scale of the plan
+//                al. 2020, "AdaScale SGD", section 3). Here for one gain throughout, from the noise scale of the plan;
+//                adascale.hpp has it step by step
 #pragma once
 
 #include <array>
@@ -27,6 +28,8 @@ inline constexpr std::array every_rule = {Rule::none, Rule::linear, Rule::square
                                           Rule::lars, Rule::lamb,   Rule::adascale};
 
 const char* to_string(Rule);  // "none", "linear", "square root", "LARS", "LAMB", "AdaScale"
+// As files and commands have it: "none", "linear", "sqrt", "lars", "lamb", "adascale".
+const char* word(Rule);
 
 // Why the rule has no answer for this plan, with what to do; nothing where it has one. The square root for an adaptive
 // optimizer from kappa (1 - beta1) >= 1 or kappa (1 - beta2) >= 1 on; AdaScale without a noise scale. Throws as

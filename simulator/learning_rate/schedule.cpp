@@ -62,14 +62,17 @@ double Schedule::lr_at(std::int64_t step) const {
   return start_lr + (target_lr - start_lr) * (static_cast<double>(step) / static_cast<double>(warmup_steps));
 }
 
-std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker,
-                             bool drop_last) {
+std::int64_t samples_of_worker(std::int64_t samples, std::int64_t workers, bool drop_last) {
   positive(static_cast<double>(samples), "samples");
   positive(static_cast<double>(workers), "workers");
-  positive(static_cast<double>(batch_per_worker), "batch_per_worker");
   const bool dropped = drop_last && samples % workers != 0;
-  const std::int64_t mine = divide_up(std::max<std::int64_t>(0, dropped ? samples - workers : samples), workers);
-  return std::max<std::int64_t>(1, divide_up(mine, batch_per_worker));
+  return divide_up(std::max<std::int64_t>(0, dropped ? samples - workers : samples), workers);
+}
+
+std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker,
+                             bool drop_last) {
+  positive(static_cast<double>(batch_per_worker), "batch_per_worker");
+  return std::max<std::int64_t>(1, divide_up(samples_of_worker(samples, workers, drop_last), batch_per_worker));
 }
 
 std::int64_t global_batch(std::int64_t workers, std::int64_t samples_per_worker) {
@@ -93,17 +96,29 @@ Schedule unscaled(const Plan& plan) {
   schedule.global_batch = global_batch(plan.workers, plan.batch_per_worker);
   schedule.kappa = static_cast<double>(schedule.global_batch) / static_cast<double>(plan.base_batch);
   schedule.base_lr = schedule.start_lr = schedule.target_lr = plan.base_lr;
-  schedule.total_steps = counted(static_cast<double>(plan.epochs), static_cast<double>(schedule.steps_per_epoch),
-                                 "a training of " + std::to_string(plan.epochs) + " epochs of " +
-                                     std::to_string(schedule.steps_per_epoch) + " steps");
+  schedule.epoch_steps = static_cast<double>(schedule.steps_per_epoch);
+  const std::int64_t own = samples_of_worker(plan.samples, plan.workers, plan.drop_last);
+  if (plan.batches_span_epochs && own > 0)
+    schedule.epoch_steps = static_cast<double>(own) / static_cast<double>(plan.batch_per_worker);
+  const std::int64_t total = counted(static_cast<double>(plan.epochs), schedule.epoch_steps,
+                                     "a training of " + std::to_string(plan.epochs) + " epochs of " +
+                                         std::to_string(schedule.steps_per_epoch) + " steps");
+  schedule.total_steps = std::max<std::int64_t>(1, total);
   schedule.decay = plan.decay;
-  schedule.decay_epoch_steps = static_cast<double>(schedule.steps_per_epoch);
+  schedule.decay_epoch_steps = schedule.epoch_steps;
   return schedule;
 }
 
-std::int64_t warmup_steps_of(const Plan& plan, std::int64_t epoch_steps) {
+Schedule base_schedule(const Plan& plan) {
+  Plan base = plan;
+  base.workers = 1;
+  base.batch_per_worker = plan.base_batch;
+  return unscaled(base);
+}
+
+std::int64_t warmup_steps_of(const Plan& plan, double epoch_steps) {
   return counted(
-      plan.warmup_epochs, static_cast<double>(epoch_steps),
+      plan.warmup_epochs, epoch_steps,
       "a warm-up of " + std::to_string(plan.warmup_epochs) + " epochs of " + std::to_string(epoch_steps) + " steps");
 }
 

@@ -30,6 +30,9 @@ struct Plan {
   double base_lr = 0.1;
   std::int64_t samples = 1;  // of one epoch over all workers
   bool drop_last = false;    // as DistributedSampler's, when the samples do not divide by the workers
+  // Batches go on from one epoch into the next, all of one size, as the worker's do; else an epoch's last one may be
+  // short and is a step all the same, as PyTorch's DataLoader has it.
+  bool batches_span_epochs = false;
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
   bool adaptive_optimizer = false;  // Adam and its kin
@@ -58,9 +61,10 @@ struct Schedule {
   std::int64_t global_batch = 1;
   double kappa = 1.0;
   double base_lr = 0.0;
-  double start_lr = 0.0;   // at iteration 0, when there is a warm-up
-  double target_lr = 0.0;  // at iteration warmup_steps
-  std::int64_t steps_per_epoch = 1;
+  double start_lr = 0.0;             // at iteration 0, when there is a warm-up
+  double target_lr = 0.0;            // at iteration warmup_steps
+  std::int64_t steps_per_epoch = 1;  // that an epoch takes part in
+  double epoch_steps = 1.0;          // of one pass over the samples; a fraction where batches span epochs
   std::int64_t warmup_steps = 0;
   std::int64_t total_steps = 1;
   Decay decay;
@@ -75,8 +79,11 @@ struct Schedule {
 // Samples of one optimizer step over all workers. Throws std::invalid_argument above most_counted.
 std::int64_t global_batch(std::int64_t workers, std::int64_t samples_per_worker);
 
-// Optimizer steps of one epoch: DistributedSampler gives each worker ceil(samples / N) samples (with drop_last, when N
-// does not divide them, ceil((samples - N) / N)); the loader's last batch may be short.
+// Of one epoch: DistributedSampler gives each worker ceil(samples / N) samples (with drop_last, when N does not divide
+// them, ceil((samples - N) / N), which may be 0).
+std::int64_t samples_of_worker(std::int64_t samples, std::int64_t workers, bool drop_last);
+
+// Optimizer steps of one epoch, whose last batch may be short; 1 or more.
 std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker, bool drop_last);
 
 // The plan's steps and batches with the base rate, decaying: what every rule starts from. No warm-up, no doubts. Throws
@@ -84,8 +91,12 @@ std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::in
 // or a global batch or a training above most_counted.
 Schedule unscaled(const Plan&);
 
-// Steps of the plan's warm-up in epochs of `epoch_steps` steps. Throws std::invalid_argument above most_counted.
-std::int64_t warmup_steps_of(const Plan&, std::int64_t epoch_steps);
+// The same at the plan's base batch, on one worker. Throws as unscaled.
+Schedule base_schedule(const Plan&);
+
+// Steps of the plan's warm-up in epochs of `epoch_steps` steps, to the nearest whole one. Throws std::invalid_argument
+// above most_counted.
+std::int64_t warmup_steps_of(const Plan&, double epoch_steps);
 
 // Those that hold for any rule that scales the rate: warmup_exceeds_training, below_base_batch.
 void add_common_doubts(Schedule&);

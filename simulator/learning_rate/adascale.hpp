@@ -1,0 +1,55 @@
+// AdaScale, step by step: the gain of a larger batch from the gradients seen so far, and how much of the training is
+// done.
+//
+// A step at the scale kappa = B / B0 takes the rate r lr(tau) and counts for r steps of the base batch: tau grows by r,
+// lr is the base batch's schedule, and the training ends once tau reaches its steps (Johnson et al. 2020, "AdaScale
+// SGD: A User-Friendly Algorithm for Distributed Training", algorithm 1). The gain is
+//   r = (sigma^2 + mu^2) / (sigma^2 / kappa + mu^2) in [1, kappa], sigma^2 = tr(Sigma) / B0, mu^2 = |G|^2,
+// of averages (appendix B.3): each step's estimates, never below 0, are averaged over all steps so far up to
+// 1 / (1 - theta) of them, then with a weight of theta on what was before; theta = max(1 - S / 1000, 0) with the S
+// gradients that a step's is the mean of. Where the paper takes 1e-6 for the least sigma^2, which means something
+// beside gradients of one size only, it is 0 here; a gradient without noise, or none at all, has a gain of 1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "simulator/learning_rate/noise_scale.hpp"
+#include "simulator/learning_rate/schedule.hpp"
+
+namespace ddpprof::learning_rate {
+
+// All that a training goes on from.
+struct AdaScaleState {
+  std::int64_t steps = 0;       // whose gradients are in the average
+  double base_steps = 0.0;      // tau: steps of the base batch that all steps so far were worth
+  std::int64_t base_batch = 0;  // that one, in samples; 0: the plan's
+  NoiseSample average;
+  bool operator==(const AdaScaleState&) const = default;
+};
+
+class AdaScale {
+ public:
+  // `parts`: S, the gradients whose differences show the noise: ranks, or one rank's micro-batches. With a single one
+  // there is no estimate, which is no matter where the batch is the base batch. Throws std::invalid_argument as
+  // unscaled does, on fewer parts than one, on a single part with another batch, and on a state that cannot be. A state
+  // of another base batch is taken over by its samples.
+  AdaScale(const Plan&, std::int64_t parts, const AdaScaleState& = {});
+
+  // The rate of the next step, whose gradients are `sample` (nothing: not known, the gain stays as it was), and counts
+  // that step. An estimate that is not finite is not known.
+  double step(const std::optional<NoiseSample>& sample);
+
+  double gain() const;  // of the last step; before the first: of the state, 1 where it has no gradients
+  const AdaScaleState& state() const { return state_; }
+  std::int64_t base_training_steps() const { return base_.total_steps; }
+  bool done() const;  // the training is over: its last step was taken
+
+ private:
+  Schedule base_;  // the base batch's, after its warm-up: AdaScale has none
+  double base_batch_ = 1.0, batch_ = 1.0;
+  double keep_ = 0.0;  // theta
+  AdaScaleState state_;
+};
+
+}  // namespace ddpprof::learning_rate
