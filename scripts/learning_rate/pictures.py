@@ -88,7 +88,7 @@ def errors(path, found, rules, workers, accumulations, batch, lights, base_batch
     batches = sorted({count * accumulation * batch for accumulation in accumulations for count in workers})
     x = Axis(batches[0] / math.sqrt(2), batches[-1] * math.sqrt(2), LEFT, WIDTH - RIGHT, True)
     y = Axis(1, 128, HEIGHT - BOTTOM, TOP, True)
-    draw(path, "Wrong of the test images, after the same epochs", "global batch [samples]", "wrong [%]", x, y,
+    draw(path, "Wrong of the test images (AdaScale: more epochs)", "global batch [samples]", "wrong [%]", x, y,
          [(one, str(one)) for one in batches], [(2 ** power, str(2 ** power)) for power in range(7)], lines,
          light_bands(lights, base_batch, batches[-1]))
 

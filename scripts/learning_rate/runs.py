@@ -111,8 +111,9 @@ def accuracy(folder, checkpoint):
 
 
 def steps_of(workers, accumulation, count, epochs=EPOCHS):
-    """Optimizer steps of the training, as DistributedSampler shares the samples out."""
-    return epochs * math.ceil(math.ceil(count / workers) / (BATCH * accumulation))
+    """Optimizer steps of the training: DistributedSampler shares the samples out, batches go on from one epoch into the
+    next."""
+    return round(epochs * math.ceil(count / workers) / (BATCH * accumulation))
 
 
 def losses(database):
