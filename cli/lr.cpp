@@ -4,21 +4,13 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "analysis/report/gradient_noise.hpp"
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/schedule_tables.hpp"
-#include "analysis/report/target_cost.hpp"
-#include "analysis/report/time_to_target.hpp"
-#include "analysis/report/training_times.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
-#include "runner/questions/options.hpp"
+#include "runner/questions/rates.hpp"
 #include "runner/questions/stored_scenario.hpp"
-#include "runner/questions/trained.hpp"
-#include "simulator/learning_rate/linear_rule.hpp"
 #include "tracer/store/error.hpp"
 
 namespace ddpprof::cli {
@@ -99,8 +91,9 @@ class LearningRateSubcommand final : public Subcommand {
     if (target_loss_ && !std::isfinite(*target_loss_))
       throw Failure(ExitCode::usage, "--target-loss: the value is not finite", "e.g. 0.5");
     if (!optimizer_.empty()) check_word("--optimizer", optimizer_, {"sgd", "adaptive"});
-    std::optional<stats::Interval> noise_scale = asked_noise_scale();
-    asked_rules(noise_scale.has_value());  // what is wrong with the words is said before the file is read
+    const std::optional<stats::Interval> noise_scale = asked_noise_scale();
+    // What is wrong with the words is said before the file is read.
+    const std::vector<learning_rate::Rule> rules = asked_rules();
     const std::optional<learning_rate::Decay> own_decay = asked_decay();
     store::Database database = open_database(file_);
     try {
@@ -109,11 +102,15 @@ class LearningRateSubcommand final : public Subcommand {
         throw Failure(ExitCode::data, file_ + " holds no scenario, and so no batch, samples or base learning rate", "",
                       "measure one with ddpprof run SCENARIO.yaml");
       }
-      fit::LearningRateOptions options = questions::learning_rate_options(*scenario, database);
+      const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
+      questions::RateQuestion question = questions::stored_question(*scenario, database, measured);
+      fit::LearningRateOptions& options = question.options;
       options.workers.assign(workers.begin(), workers.end());
-      const std::int64_t batch = batch_.value_or(scenario->workload.batch_per_worker);
-      const std::int64_t accumulation = accumulation_.value_or(scenario->workload.accumulation);
-      options.samples_per_worker = batch * accumulation;
+      // The rate was tuned with the scenario's batch, whatever batch is asked about.
+      if ((batch_ || accumulation_) && !base_workers_) options.tuned_batch = options.base_batch();
+      if (batch_) question.batch = *batch_;
+      if (accumulation_) question.accumulation = *accumulation_;
+      options.samples_per_worker = question.batch * question.accumulation;
       if (base_) options.base_lr = *base_;
       if (base_workers_) {
         options.base_workers = *base_workers_;
@@ -124,32 +121,19 @@ class LearningRateSubcommand final : public Subcommand {
       if (epochs_) options.epochs = *epochs_;
       if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
       if (!optimizer_.empty()) options.adaptive_optimizer = optimizer_ == "adaptive";
-      const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
-      const report::MeasuredNoise* const best = report::narrowest(measured);
-      if (!noise_scale && best) noise_scale = best->band->noise_scale_samples;
+      if (noise_scale)
+        question.know(*noise_scale);
+      else
+        question.conclude(measured);
       if (own_decay) options.decay = *own_decay;
-      const bool decays = options.decay.kind != learning_rate::DecayKind::constant;
-      const std::vector<learning_rate::Rule> rules = asked_rules(noise_scale.has_value() || decays);
-      const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);
-      const auto [times, why] =
-          training_times(database, questions::predict_options(*scenario), options, batch, accumulation);
-      report::Report report{"lr",
-                            "Learning rate",
-                            {report::learning_rate_table(rows), report::warmup_table(rows),
-                             report::rules_table(options), report::training_time_table(options, times)}};
-      if (!why.empty()) report.tables.back().empty = why;
-      report.tables.push_back(
-          report::time_to_target_table(options, report::loss_curves(database), times, target_loss_));
-      const auto middle = noise_scale ? std::optional(noise_scale->mid) : std::nullopt;
-      if (!rules.empty()) report.tables.push_back(report::schedules_table(options, rules, middle));
-      if (noise_scale) {
-        report.tables.push_back(report::large_batches_table(options, *noise_scale));
-        report.tables.push_back(report::target_cost_table(
-            options, times, {*noise_scale, target_steps_, price_, scenario->predict.gpus_per_node}));
-      }
+      if (!rules_.empty() || noise_scale || own_decay) question.rules = rules;
+      question.target_loss = target_loss_;
+      question.target_steps = target_steps_;
+      question.price_per_gpu_hour = price_;
+      report::Report report{"lr", "Learning rate", questions::rate_tables(question)};
+      for (report::Table& table : questions::plan_tables(question, *scenario, database))
+        report.tables.push_back(std::move(table));
       if (!measured.empty()) report.tables.push_back(report::gradient_noise_table(measured));
-      if (const auto trained = questions::trained_rates(database, *scenario, options.samples); !trained.empty())
-        report.tables.push_back(report::trained_rates_table(trained, questions::rate_plan_text(*scenario)));
       render(report, format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
@@ -166,26 +150,20 @@ class LearningRateSubcommand final : public Subcommand {
  private:
   static constexpr std::int64_t most = 100'000'000;
 
-  // Those of --rule; without one all where it is worth it: with a decay or a noise scale to show them with.
-  std::vector<learning_rate::Rule> asked_rules(bool worth_it) const {
+  // Those of --rule; without it all.
+  std::vector<learning_rate::Rule> asked_rules() const {
     using learning_rate::Rule;
-    static constexpr std::array<std::pair<std::string_view, Rule>, 6> names = {{{"none", Rule::none},
-                                                                                {"linear", Rule::linear},
-                                                                                {"sqrt", Rule::square_root},
-                                                                                {"lars", Rule::lars},
-                                                                                {"lamb", Rule::lamb},
-                                                                                {"adascale", Rule::adascale}}};
     std::vector<std::string> known;
-    for (const auto& [name, rule] : names) known.emplace_back(name);
+    for (const Rule rule : learning_rate::every_rule) known.emplace_back(word(rule));
     known.emplace_back("all");
-    bool all = rules_.empty() && (!decay_.empty() || worth_it);
-    for (const std::string& word : rules_) {
-      check_word("--rule", word, known);
-      all = all || word == "all";
+    bool all = rules_.empty();
+    for (const std::string& asked : rules_) {
+      check_word("--rule", asked, known);
+      all = all || asked == "all";
     }
     std::vector<Rule> rules;
-    for (const auto& [name, rule] : names)
-      if (all || std::ranges::find(rules_, name) != rules_.end()) rules.push_back(rule);
+    for (const Rule rule : learning_rate::every_rule)
+      if (all || std::ranges::find(rules_, word(rule)) != rules_.end()) rules.push_back(rule);
     return rules;
   }
 
@@ -229,17 +207,6 @@ class LearningRateSubcommand final : public Subcommand {
           "--noise-scale: expected one number of samples, or three that ascend: low, middle, high; none below 0",
           "e.g. 800 or 500,800,2000");
     return stats::Interval{noise_scale_.front(), noise_scale_[three ? 1 : 0], noise_scale_.back()};
-  }
-
-  // … and why there are none.
-  static std::pair<std::vector<report::TrainingTime>, std::string> training_times(
-      store::Database& database, const fit::PredictOptions& predict, const fit::LearningRateOptions& options,
-      std::int64_t batch, std::int64_t accumulation) {
-    try {
-      return {report::training_times(fit::fit_models(database), predict, options, batch, accumulation), ""};
-    } catch (const fit::NotSupported& error) {
-      return {{}, std::string("No time can be predicted: ") + error.what()};
-    }
   }
 
   std::string file_, workers_, optimizer_, decay_, format_ = "table";

@@ -45,7 +45,11 @@ store::MeasurementRow measurement_row(const MeasurementJob& job) {
   options["broadcast_buffers"] = job.scenario.ddp.broadcast_buffers;
   options["optimizer"] = to_string(workload.optimizer.kind);
   options["learning_rate"] = job.scenario.learning_rate.base;
-  if (job.scenario.learning_rate.apply) options["learning_rate_rule"] = to_string(job.scenario.learning_rate.rule);
+  if (job.scenario.learning_rate.apply) {
+    options["learning_rate_rule"] = word(job.scenario.learning_rate.rule);
+    options["batches_span_epochs"] =
+        true;  // in the schedule; in files without it an epoch's last batch was a whole one
+  }
   options["seed"] = workload.seed;
   if (!job.started_by.empty()) options["started_by"] = job.started_by;
   if (!job.job.empty()) options["job"] = job.job;

@@ -155,7 +155,10 @@ std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
   std::string workers;
   for (const std::int64_t n : scenario.predict.workers) workers += (workers.empty() ? "" : ", ") + std::to_string(n);
   const scenario::LearningRate& rate = scenario.learning_rate;
-  if (rate.apply) text += fmt::format("learning rate as it is trained: {}\n", questions::rate_plan_text(scenario));
+  if (rate.apply) {
+    text += fmt::format("learning rate as it is trained: {}\n", questions::rate_plan_text(scenario));
+    for (const std::string& doubt : questions::rate_doubts(scenario)) text += fmt::format("  {}\n", doubt);
+  }
   const std::string tuned_at = rate.base_batch ? fmt::format("a global batch of {}", *rate.base_batch)
                                                : fmt::format("{} worker(s)", rate.base_workers);
   text += fmt::format("then: fit, predict {} workers, learning rate from {} at {}\n", workers, rate.base, tuned_at);

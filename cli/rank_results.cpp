@@ -46,9 +46,15 @@ void describe(const RankResults& results, store::MeasurementRow& row) {
     nlohmann::json options = nlohmann::json::parse(row.options, nullptr, /*allow_exceptions=*/false);
     if (options.is_object()) {
       options["samples"] = first["data_samples"];
-      if (const auto checkpoint = first.find("checkpoint"); checkpoint != first.end() && checkpoint->is_object())
-        if (const auto step = checkpoint->value("resumed_step", std::int64_t{0}); step > 0)
+      if (const auto checkpoint = first.find("checkpoint"); checkpoint != first.end() && checkpoint->is_object()) {
+        // Of the schedule where there is one: a checkpoint of another batch stands elsewhere in it.
+        const auto resumed = checkpoint->value("resumed_step", std::int64_t{0});
+        if (const auto step = checkpoint->value("schedule_step", resumed);
+            step > 0 || !checkpoint->value("resumed", "").empty())
           options["resumed_step"] = step;
+        if (const auto adascale = checkpoint->find("adascale"); adascale != checkpoint->end())
+          options["adascale"] = *adascale;
+      }
       row.options = options.dump();
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 
@@ -80,6 +81,12 @@ class Facts {
     for (const char* key : keys)
       if (const json* value = find(key); value && !is_number(*value, range))
         refuse(prefix_ + key, *value, "a number " + words(range));
+  }
+  void not_negative(std::initializer_list<const char*> keys) const {
+    for (const char* key : keys)
+      if (const json* value = find(key);
+          value && !(value->is_number() && value->get<double>() >= 0.0 && std::isfinite(value->get<double>())))
+        refuse(prefix_ + key, *value, "a number of 0 or more");
   }
   // As they were at the begin and at the end.
   void pairs(Range range, std::initializer_list<const char*> keys) const {
@@ -177,6 +184,14 @@ void check(const Facts& result, bool trained) {
   if (const std::optional<Facts> warmup = result.object("warmup")) {
     warmup->booleans({"settled"});
     warmup->whole(events, {"steps"});
+  }
+  if (const std::optional<Facts> checkpoint = result.object("checkpoint")) {
+    checkpoint->texts({"resumed"});
+    checkpoint->whole(events, {"resumed_step", "schedule_step"});
+    if (const std::optional<Facts> adascale = checkpoint->object("adascale")) {
+      adascale->whole(events, {"steps", "base_batch"});
+      adascale->not_negative({"base_steps", "gradient_sqr", "trace_samples"});
+    }
   }
   for (const json& warning : result.list("warnings", "a list of objects")) {
     if (!warning.is_object()) refuse("warnings", warning, "objects with code, message and advice");

@@ -17,6 +17,7 @@
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "cli/sweep.hpp"
+#include "runner/questions/trained.hpp"
 #include "runner/scenario/input_files.hpp"
 
 namespace ddpprof::cli {
@@ -104,7 +105,12 @@ class Run : public Subcommand {
     options.resumable = true;
     SweepTarget target = resume_ ? resumed(options, read.scenario, plan, context) : create_database(options);
     store::Database& database = target.database;
-    if (!context.quiet) context.messages << plan_heading(read.scenario, plan) << std::flush;
+    if (!context.quiet) {
+      context.messages << plan_heading(read.scenario, plan);
+      for (const std::string& doubt : questions::rate_doubts(read.scenario))
+        context.messages << "learning rate, " << doubt << '\n';
+      context.messages << std::flush;
+    }
     try {
       const SweepResult swept = sweep(database, read.scenario, plan, options, context);
       if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);

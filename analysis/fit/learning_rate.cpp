@@ -42,10 +42,13 @@ learning_rate::Plan plan_of(const LearningRateOptions& options, std::int64_t wor
   plan.epochs = options.epochs;
   plan.adaptive_optimizer = options.adaptive_optimizer;
   plan.decay = options.decay;
+  plan.noise_scale_samples = options.noise_scale_samples;
+  plan.batches_span_epochs = options.applied;
   return plan;
 }
 
 std::vector<LearningRate> learning_rates(const LearningRateOptions& options) {
+  if (why_no_rates(options)) return {};
   if (options.rule != learning_rate::Rule::square_root)
     return rows_of(options, learning_rate::to_string(options.rule),
                    [&](const learning_rate::Plan& plan) { return learning_rate::schedule_of(options.rule, plan); });
@@ -54,6 +57,11 @@ std::vector<LearningRate> learning_rates(const LearningRateOptions& options) {
     if (const auto why = learning_rate::refusal(options.rule, plan_of(options, row.world_size)))
       row.note += (row.note.empty() ? "" : "; ") + *why;
   return rows;
+}
+
+std::optional<std::string> why_no_rates(const LearningRateOptions& options) {
+  if (options.rule != learning_rate::Rule::adascale) return std::nullopt;
+  return learning_rate::refusal(options.rule, plan_of(options, 1));
 }
 
 std::vector<LearningRate> square_root_rates(const LearningRateOptions& options) {

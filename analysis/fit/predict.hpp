@@ -60,6 +60,9 @@ struct LearningRateOptions {
   bool adaptive_optimizer = false;
   learning_rate::Rule rule = learning_rate::Rule::linear;  // of learning_rates
   learning_rate::Decay decay;                              // of the schedules; learning_rates' targets come before it
+  std::optional<double> noise_scale_samples = {};          // the gradient's: AdaScale's gain is made of it
+  bool applied =
+      false;  // by this schedule the file's trainings were: epochs then count as the worker's loader has them
 
   // That base_lr was tuned at. Throws std::invalid_argument above learning_rate::most_counted.
   std::int64_t base_batch() const {
@@ -152,7 +155,8 @@ PredictResult predict_all(const Models&, const PredictOptions&);
 std::vector<Prediction> predict(store::Database&, const PredictOptions&);  // predict_all's predictions
 
 // The rate of the options' rule for each worker count, without a decay; the per-step schedule is
-// simulator/learning_rate's lr_at. Other rules: learning_rate.hpp. Where the rule does not apply the note says so.
+// simulator/learning_rate's lr_at. Other rules: learning_rate.hpp. Where the rule does not apply the note says so; by
+// AdaScale there are none without a noise scale.
 std::vector<LearningRate> learning_rates(const LearningRateOptions&);
 
 struct Results {

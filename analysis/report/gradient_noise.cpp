@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
 
 #include "analysis/report/build.hpp"
 #include "analysis/report/columns.hpp"
@@ -24,11 +28,11 @@ struct Norms {
   std::vector<double> local_sqr;
   std::optional<double> whole_sqr;  // equal on all ranks, which hold the same averaged gradient
   std::int64_t samples = 0;         // of one rank
-  bool sound = true;
 
+  // A norm that is missing is no number, so that the step is none to conclude from.
   void add(std::optional<double> local, std::optional<double> whole) {
-    sound = sound && local && whole && *local >= 0.0 && *whole >= 0.0 && std::isfinite(*local) && std::isfinite(*whole);
-    local_sqr.push_back(local.value_or(0.0));
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    local_sqr.push_back(whole ? local.value_or(none) : none);
     if (!whole_sqr) whole_sqr = whole;
   }
 };
@@ -44,43 +48,53 @@ std::optional<double> real(const SQLite::Column& column) {
   return column.isNull() ? std::nullopt : std::optional(column.getDouble());
 }
 
+std::int64_t samples_of(const std::string& options) {
+  const auto parsed = nlohmann::json::parse(options, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object() || !parsed.contains("samples") || !parsed["samples"].is_number_integer()) return 0;
+  return std::max<std::int64_t>(0, parsed["samples"].get<std::int64_t>());
+}
+
 std::map<std::int64_t, Run> read(SQLite::Database& db) {
   std::map<std::int64_t, Run> runs;
   SQLite::Statement row(
       db,
-      "SELECT m.id, m.world_size, m.repeat, m.model, m.accumulation, st.step, st.samples, st.local_gradient_sqr, "
+      "SELECT m.id, m.world_size, m.repeat, m.model, m.accumulation, m.options, st.step, st.samples, "
+      "st.local_gradient_sqr, "
       "st.gradient_sqr, st.duration_ns FROM step st JOIN shard sh ON sh.id = st.shard_id "
       "JOIN measurement m ON m.id = sh.measurement_id WHERE st.kind = 'measured' AND m.kind = 'train' AND m.strategy = "
       "'ddp' AND m.id IN (SELECT o.measurement_id FROM shard o JOIN step s ON s.shard_id = o.id WHERE "
       "s.local_gradient_sqr IS NOT NULL AND s.kind = 'measured') ORDER BY m.id, st.step, sh.rank");
   while (row.executeStep()) {
-    Run& run = runs[row.getColumn(0).getInt64()];
+    const auto [found, fresh] = runs.try_emplace(row.getColumn(0).getInt64());
+    Run& run = found->second;
     run.noise.measurement = row.getColumn(0).getInt64();
     run.noise.workers = row.getColumn(1).getInt64();
     run.noise.repeat = row.getColumn(2).getInt64();
     run.noise.model = row.getColumn(3).getString();
     run.accumulation = row.getColumn(4).getInt64();
-    const auto local = real(row.getColumn(7)), whole = real(row.getColumn(8));
-    const double duration_ns = static_cast<double>(row.getColumn(9).getInt64());
+    if (fresh) run.noise.data_samples = samples_of(row.getColumn(5).getString());
+    const auto local = real(row.getColumn(8)), whole = real(row.getColumn(9));
+    const double duration_ns = static_cast<double>(row.getColumn(10).getInt64());
     if (!local && !whole) {
       run.other_ns.push_back(duration_ns);
       continue;
     }
     run.taken_ns.push_back(duration_ns);
-    Norms& norms = run.steps[row.getColumn(5).getInt64()];
-    norms.samples = row.getColumn(6).getInt64();
+    Norms& norms = run.steps[row.getColumn(6).getInt64()];
+    norms.samples = row.getColumn(7).getInt64();
     norms.add(local, whole);
   }
   return runs;
 }
 
-// The cost of a step with norms beside one without, times how many steps have them. Medians: a rare slow step is not
-// the norms' doing.
+// What steps with norms take beyond those without, of the time of all. Medians: a rare slow step is not the norms'
+// doing.
 std::optional<double> cost_of(const Run& run) {
   if (run.taken_ns.empty() || run.other_ns.empty()) return std::nullopt;
   const double other = stats::median(run.other_ns), more = stats::median(run.taken_ns) - other;
-  const auto taken = static_cast<double>(run.taken_ns.size()), all = taken + static_cast<double>(run.other_ns.size());
-  return other > 0.0 ? std::optional(more / other * taken / all) : std::nullopt;
+  const auto taken = static_cast<double>(run.taken_ns.size()), others = static_cast<double>(run.other_ns.size());
+  const double all = taken * (other + more) + others * other;
+  return all > 0.0 ? std::optional(taken * more / all) : std::nullopt;
 }
 
 MeasuredNoise conclude(Run run) {
@@ -89,18 +103,16 @@ MeasuredNoise conclude(Run run) {
   noise.parts = alone ? run.accumulation : noise.workers;
   learning_rate::MovingNoiseScale moving(noise_keep);
   for (const auto& [number, norms] : run.steps) {
-    const std::int64_t part = alone ? norms.samples / std::max<std::int64_t>(1, run.accumulation) : norms.samples;
-    if (!norms.sound || std::ssize(norms.local_sqr) != noise.workers || noise.parts < 2 || part < 1) {
+    std::optional<NoiseSample> sample;
+    if (std::ssize(norms.local_sqr) == noise.workers && norms.whole_sqr)
+      sample = learning_rate::noise_of_step(norms.local_sqr, *norms.whole_sqr, norms.samples, run.accumulation);
+    if (!sample) {
       ++noise.incomplete;
       continue;
     }
-    noise.samples_per_part = part;
-    const auto small = static_cast<double>(part);
-    noise.steps.push_back(alone ? learning_rate::noise_of_batches(small, norms.local_sqr.front(),
-                                                                  small * static_cast<double>(noise.parts),
-                                                                  *norms.whole_sqr)
-                                : learning_rate::noise_of_ranks(norms.local_sqr, *norms.whole_sqr, small));
-    moving.add(noise.steps.back());
+    noise.samples_per_part = alone ? norms.samples / run.accumulation : norms.samples;
+    noise.steps.push_back(*sample);
+    moving.add(*sample);
   }
   noise.band = learning_rate::noise_band(noise.steps, noise_confidence);
   noise.moving_samples = moving.noise_scale_samples();
@@ -118,14 +130,20 @@ std::string note_of(const MeasuredNoise& noise) {
     add("the gradient itself cannot be told from 0 over these steps: a lower end is all there is");
   else if (!std::isfinite(noise.band->noise_scale_samples.high))
     add("no upper end: the gradient cannot be told from 0 surely enough");
+  if (noise.band && noise.band->steps < steps_for_nominal_coverage)
+    add(fmt::format("fewer than {} steps: where neighbours resemble each other the interval is too narrow",
+                    steps_for_nominal_coverage));
+  // E[g_i . g_j] of two batches from one shuffled data set of n is |G|^2 - tr(Sigma) / n.
+  if (noise.band && noise.data_samples > 0) {
+    const auto n = static_cast<double>(noise.data_samples);
+    const double shown = noise.band->noise_scale_samples.mid;
+    if (shown > n / 4.0)
+      add(fmt::format("where samples are drawn without replacement, of {} a noise scale of {:.3g} shows as this", n,
+                      std::isfinite(shown) ? shown * n / (shown + n) : n));
+  }
   if (noise.incomplete > 0)
     add(fmt::format("{} steps left out, in which a rank's norms are missing", noise.incomplete));
   return note;
-}
-
-double width(const MeasuredNoise& noise) {
-  const stats::Interval& band = noise.band->noise_scale_samples;
-  return band.low > 0.0 ? band.high / band.low : INFINITY;
 }
 
 }  // namespace
@@ -144,16 +162,16 @@ std::vector<MeasuredNoise> measured_noise(store::Database& database) {
   }
 }
 
-const MeasuredNoise* narrowest(std::span<const MeasuredNoise> all) {
+std::optional<learning_rate::NoiseBand> concluding_band(std::span<const MeasuredNoise> all, std::int64_t base_batch) {
   const MeasuredNoise* best = nullptr;
-  for (const MeasuredNoise& noise : all) {
-    if (!noise.band || !std::isfinite(noise.band->noise_scale_samples.mid)) continue;
-    const bool narrower = best && width(noise) < width(*best);
-    const bool higher = best && width(noise) == width(*best) &&
-                        noise.band->noise_scale_samples.low > best->band->noise_scale_samples.low;
-    if (!best || narrower || higher) best = &noise;
-  }
-  return best;
+  const auto order = [base_batch](const MeasuredNoise& noise) {
+    const auto batch = static_cast<double>(noise.samples_per_part * noise.parts);
+    return std::tuple(std::abs(std::log(batch / static_cast<double>(base_batch))), -noise.parts, noise.repeat);
+  };
+  for (const MeasuredNoise& noise : all)
+    if (noise.band && std::isfinite(noise.band->noise_scale_samples.mid) && (!best || order(noise) < order(*best)))
+      best = &noise;
+  return best ? best->band : std::nullopt;
 }
 
 Table gradient_noise_table(std::span<const MeasuredNoise> all) {

@@ -22,6 +22,7 @@ struct MeasuredNoise {
   std::int64_t measurement = 0, workers = 1, repeat = 0;
   std::string model;
   std::int64_t samples_per_part = 0, parts = 0;  // of the smaller batch; how many of them make a step's
+  std::int64_t data_samples = 0;                 // of an epoch, over all ranks; 0: not recorded
   std::vector<learning_rate::NoiseSample> steps;
   std::int64_t incomplete = 0;                   // steps of which a rank's norms are missing, or are none
   std::optional<learning_rate::NoiseBand> band;  // of all of `steps`; nothing where they are too few
@@ -31,16 +32,21 @@ struct MeasuredNoise {
 
 inline constexpr const char* measure_noise_command = "ddpprof run SCENARIO.yaml --set measure.gradient_noise_every=5";
 inline constexpr double noise_confidence = 0.9;  // of `band`
-inline constexpr double noise_keep = 0.99;       // weight of what was before in `moving_samples`
+// From which on a band holds the truth about as often as that, where neighbours resemble each other little;
+// noise_band.hpp has how often otherwise.
+inline constexpr std::size_t steps_for_nominal_coverage = 200;
+inline constexpr double noise_keep = 0.99;  // weight of what was before in `moving_samples`
 
 // Measurements that recorded norms, in the order of their ids. The first throws store::DatabaseError, the second
 // SQLite::Exception.
 std::vector<MeasuredNoise> measured_noise(store::Database&);
 std::vector<MeasuredNoise> measured_noise(SQLite::Database&);
 
-// The one to conclude from: the narrowest band with a middle and an upper end, by the ratio of its ends; else the one
-// with the largest lower end. Null where there is no band with a middle.
-const MeasuredNoise* narrowest(std::span<const MeasuredNoise>);
+// What to conclude from: of the trainings with a band that has a middle, the one whose global batch is nearest to the
+// base batch (by their ratio), since it is the base batch's training that the noise scale is wanted of; of two as near
+// the one whose steps compared more gradients; of repeats, which train the same, the first. Which one does not depend
+// on what came out: of several 90 % intervals the narrowest holds the truth much less often than that.
+std::optional<learning_rate::NoiseBand> concluding_band(std::span<const MeasuredNoise>, std::int64_t base_batch);
 
 Table gradient_noise_table(std::span<const MeasuredNoise>);
 

@@ -8,6 +8,7 @@
 #include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/columns.hpp"
 #include "analysis/report/units.hpp"
+#include "simulator/learning_rate/rules.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
 
 namespace ddpprof::report {
@@ -32,7 +33,7 @@ Table rules_table(const fit::LearningRateOptions& options) {
       "κ = global batch / base batch. Linear: κ · base (Goyal et al. 2017); square root: √κ · base (Krizhevsky 2014 "
       "for "
       "SGD; Malladi et al. 2022 for Adam, with 1 − β → κ (1 − β) and ε → ε / √κ, which ends where κ (1 − β₁) reaches "
-      "1). "
+      "1: no rate from there on). "
       "Unscaled: the base rate at every N.";
   table.empty = "No worker counts. Give some, e.g. 8,16,64.";
   table.columns = {count("workers", "N", "workers"),
@@ -52,6 +53,7 @@ Table rules_table(const fit::LearningRateOptions& options) {
     const learning_rate::Plan plan = fit::plan_of(options, workers);
     const learning_rate::Schedule linear = learning_rate::linear_rule(plan);
     Cell beta1, beta2, epsilon;
+    const bool refused = learning_rate::refusal(learning_rate::Rule::square_root, plan).has_value();
     if (options.adaptive_optimizer) {
       const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, linear.kappa);
       if (adam.valid) {
@@ -61,16 +63,18 @@ Table rules_table(const fit::LearningRateOptions& options) {
       }
     }
     table.rows.push_back({workers, linear.global_batch, linear.kappa, linear.target_lr,
-                          learning_rate::square_root_rule(plan).target_lr, plan.base_lr, linear.warmup_steps,
-                          linear.steps_per_epoch, linear.total_steps, beta1, beta2, epsilon});
+                          refused ? Cell() : Cell(learning_rate::square_root_rule(plan).target_lr), plan.base_lr,
+                          linear.warmup_steps, linear.steps_per_epoch, linear.total_steps, beta1, beta2, epsilon});
   }
   return table;
 }
 
 double TrainingTime::time_s(const fit::LearningRateOptions& options) const {
-  const std::int64_t an_epoch =
-      learning_rate::steps_per_epoch(options.samples, workers, options.samples_per_worker, options.drop_last);
-  return static_cast<double>(options.epochs) * static_cast<double>(an_epoch) * step_s;
+  // By AdaScale a training's steps are those that its gain leaves of the base batch's.
+  const learning_rate::Plan plan = fit::plan_of(options, workers);
+  const bool gains = options.rule == learning_rate::Rule::adascale && options.noise_scale_samples;
+  const auto schedule = gains ? learning_rate::schedule_of(options.rule, plan) : learning_rate::unscaled(plan);
+  return static_cast<double>(schedule.total_steps) * step_s;
 }
 
 Table training_time_table(const fit::LearningRateOptions& options, std::span<const TrainingTime> rows) {
@@ -79,11 +83,18 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.title = "Time of the training";
   table.note = fmt::format(
       "{} epochs of {} samples: the training's steps, as the rates by rule have them, times the predicted median step, "
-      "with the prediction's interval; steps that stand out from the median come on top; an epoch's last batch counts "
-      "as a whole one. The same number of epochs at every N: "
-      "how many a target takes at a larger batch depends on the gradient's noise, which is not measured; the table of "
-      "the time to a target loss bounds it where losses were recorded.",
-      options.epochs, options.samples);
+      "with the prediction's interval; steps that stand out from the median come on top; {}. {}: how many a target "
+      "takes at a larger batch depends on the gradient's noise, {}; the table of the "
+      "time "
+      "to a target loss bounds it where losses were recorded.",
+      options.epochs, options.samples,
+      options.applied ? "batches go on from one epoch into the next, as the worker's do"
+                      : "an epoch's last batch counts as a whole one",
+      options.rule == learning_rate::Rule::adascale && options.noise_scale_samples
+          ? "By AdaScale with one gain throughout, that of the noise scale"
+          : "The same number of epochs at every N",
+      options.noise_scale_samples ? "which the table of the same result takes into account"
+                                  : "which is not known here");
   table.empty = "No prediction, and so no time: measure steps with ddpprof run SCENARIO.yaml";
   table.columns = {text("strategy", "strategy"),
                    count("workers", "N", "workers"),

@@ -156,7 +156,7 @@ Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
       "linear: target = base · global batch / base batch, reached by raising the rate every step of the warm-up "
       "(Goyal et al. 2017); square "
       "root: base · √(global batch / base batch); none: base; LARS as linear, LAMB as square root, over "
-      "a rate for each layer.";
+      "a rate for each layer; AdaScale: base · the gain that the noise scale allows.";
   table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
   table.columns = {count("workers", "N", "workers"),
                    text("rule", "rule", true),

@@ -13,6 +13,7 @@ namespace ddpprof::report {
 namespace {
 
 using Maker = Table (*)(const Source&);
+inline constexpr Maker callers_tables = nullptr;  // LearningRateTables
 struct Part {
   Part(Maker maker, const char* below = "") : make(maker), section(below) {}
   Maker make;
@@ -79,9 +80,11 @@ const std::vector<Recipe>& recipes() {
       {{"predictions", "what N workers would do, and where communication takes over"},
        "Predictions",
        {predictions_table, knee_table}},
-      {{"learning-rate", "learning rate and warm-up for each N; the gradient's noise scale where it was measured"},
+      {{"learning-rate",
+        "learning rate, warm-up and schedules for each N, how long the training takes; the gradient's noise scale and "
+        "the rates as trained, where they were recorded"},
        "Learning rate",
-       {learning_rate_table, warmup_table, gradient_noise_table}},
+       {learning_rate_table, warmup_table, gradient_noise_table, callers_tables}},
       {{"comm", "all-reduce sizes sweep, in nccl-tests' columns"}, "Communication benchmark", {comm_table}},
       {{"conditions", "what the machine was like while it measured, and how steady the steps were"},
        "Conditions",
@@ -122,6 +125,7 @@ const std::vector<Recipe>& recipes() {
         {learning_rate_table, "Learning rate"},
         {warmup_table, "Learning rate"},
         {gradient_noise_table, "Learning rate"},
+        {callers_tables, "Learning rate"},
         {conditions_table, "The machine"},
         {stability_table, "The machine"},
         {memory_table, "The machine"},
@@ -141,7 +145,8 @@ std::vector<ReportInfo> report_names() {
   return names;
 }
 
-Report build_report(store::Database& database, std::string_view name, OverlapRule rule) {
+Report build_report(store::Database& database, std::string_view name, OverlapRule rule,
+                    const LearningRateTables& of_the_scenario) {
   const auto& all = recipes();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Recipe& r) { return r.info.name == name; });
   if (found == all.end()) {
@@ -156,10 +161,15 @@ Report build_report(store::Database& database, std::string_view name, OverlapRul
       report.tables.push_back(rule == OverlapRule::hta ? hta_table(source) : tensorboard_table(source));
       return report;
     }
-    for (const Part& part : found->parts) {
-      Table table = part.make(source);
+    const auto add = [&](Table table, const Part& part) {
       table.section = part.section;
       if (!found->skip_empty || !table.rows.empty()) report.tables.push_back(std::move(table));
+    };
+    for (const Part& part : found->parts) {
+      if (part.make != callers_tables)
+        add(part.make(source), part);
+      else if (of_the_scenario)
+        for (Table& table : of_the_scenario()) add(std::move(table), part);
     }
     if (report.tables.empty()) report.tables.push_back(found->parts.front().make(source));  // says why it is empty
     return report;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -61,9 +62,14 @@ struct ReportInfo {
 };
 std::vector<ReportInfo> report_names();
 
-// The same database gives the same report; the rule is that of the report `overlap`. Throws std::invalid_argument on an
-// unknown name (listing the known ones) and store::DatabaseError when the file cannot be read.
-Report build_report(store::Database&, std::string_view name, OverlapRule = OverlapRule::intersection);
+// Tables about learning rates that take the file's scenario to make, which this library does not read.
+using LearningRateTables = std::function<std::vector<Table>()>;
+
+// The same database gives the same report; the rule is that of the report `overlap`; the tables are asked for by the
+// reports that are of the learning rate, too. Throws std::invalid_argument on an unknown name (listing the known ones)
+// and store::DatabaseError when the file cannot be read. With the scenario's tables: runner/questions/report.hpp.
+Report build_report(store::Database&, std::string_view name, OverlapRule = OverlapRule::intersection,
+                    const LearningRateTables& = {});
 
 struct Configuration;
 

@@ -52,8 +52,7 @@ std::string notes_of(const Schedule& schedule) {
 
 }  // namespace
 
-Table schedules_table(const fit::LearningRateOptions& options, std::span<const learning_rate::Rule> rules,
-                      std::optional<double> noise_scale_samples) {
+Table schedules_table(const fit::LearningRateOptions& options, std::span<const learning_rate::Rule> rules) {
   Table table;
   table.name = "learning_rate_schedules";
   table.title = "Schedules by rule";
@@ -77,8 +76,7 @@ Table schedules_table(const fit::LearningRateOptions& options, std::span<const l
                    prose("note", "note")};
   table.key_columns = 2;
   for (const std::int64_t workers : workers_of(options)) {
-    learning_rate::Plan plan = fit::plan_of(options, workers);
-    plan.noise_scale_samples = noise_scale_samples;
+    const learning_rate::Plan plan = fit::plan_of(options, workers);
     for (const learning_rate::Rule rule : rules) {
       if (const auto why = refusal(rule, plan)) {
         table.rows.push_back(
@@ -120,15 +118,17 @@ Table large_batches_table(const fit::LearningRateOptions& options, const stats::
   table.name = "large_batches";
   table.title = "What a larger batch is worth";
   table.note = fmt::format(
-      "Noise scale {} ({} to {}) samples; critical batch {} to {} times that, as of measured trainings. Gain: steps at "
+      "Noise scale {} ({} to {}) samples; critical batch {} to {} times that, as measured trainings took it, give or "
+      "take a tenth. Gain: steps at "
       "the base batch of {} that one step replaces (Johnson et al. 2020); efficiency: gain / κ, a sample's worth (Qiao "
       "et al. 2021); steps: to the same target, beside the base batch's (McCandlish et al. 2018). Linear rule: amber "
       "from an efficiency of {} down, where its rate is {} times what the gain allows, red from {} down, {} times. "
-      "Green up to N = {}, amber up to N = {}. All for one noise scale throughout, which in a training grows.",
+      "Green up to N = {}, amber up to N = {}.{} All for one noise scale throughout, which in a training grows.",
       number(noise_scale_samples.mid), number(noise_scale_samples.low), number(noise_scale_samples.high),
       number(least_critical_share), number(most_critical_share), number(base_batch), number(amber_efficiency),
       number(1.0 / amber_efficiency), number(red_efficiency), number(1.0 / red_efficiency), limit(amber_efficiency),
-      limit(red_efficiency));
+      limit(red_efficiency),
+      options.adaptive_optimizer ? " The lights are of SGD, and say nothing of Adam's rate." : "");
   table.empty = no_workers;
   table.columns = {count("workers", "N", "workers"),
                    count("global_batch_samples", "global batch", "samples"),

@@ -1,7 +1,6 @@
 // Every learning-rate rule's schedule at each N, decay included, and what a noise scale says of larger batches.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 
@@ -13,10 +12,9 @@
 namespace ddpprof::report {
 
 // A row for each N and rule: its rate at the start, at the end of the warm-up, at quarters of the training and at its
-// last step. A rule without an answer has a row that says why. `noise_scale_samples`: AdaScale's. Throws
-// std::invalid_argument on options or a decay that cannot be.
-Table schedules_table(const fit::LearningRateOptions&, std::span<const learning_rate::Rule>,
-                      std::optional<double> noise_scale_samples);
+// last step. A rule without an answer has a row that says why. Throws std::invalid_argument on options or a decay that
+// cannot be.
+Table schedules_table(const fit::LearningRateOptions&, std::span<const learning_rate::Rule>);
 
 // The most workers whose global batch keeps the efficiency, by the critical batches that the noise scale allows: "23
 // (17 to 33)", "any" where it never falls that far.

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/columns.hpp"
 #include "analysis/report/units.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
@@ -40,7 +41,7 @@ std::string best_text(const BestWorkers& best) {
 }  // namespace
 
 std::int64_t base_training_steps(const fit::LearningRateOptions& options) {
-  return options.epochs * divide_up(options.samples, options.base_batch());
+  return learning_rate::base_schedule(fit::plan_of(options, 1)).total_steps;
 }
 
 Table target_cost_table(const fit::LearningRateOptions& options, std::span<const TrainingTime> times,

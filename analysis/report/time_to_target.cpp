@@ -45,10 +45,15 @@ void append(Row& row, const StepRange& steps, double an_epoch, double low_s, dou
   }
 }
 
+// Steps that take as many samples as an epoch has: the worker's batches go on from one epoch into the next.
+double epoch_steps(const fit::LearningRateOptions& options, std::int64_t workers, std::int64_t samples_per_worker) {
+  const std::int64_t own = learning_rate::samples_of_worker(options.samples, workers, options.drop_last);
+  return static_cast<double>(std::max<std::int64_t>(1, own)) / static_cast<double>(samples_per_worker);
+}
+
 Row measured_row(const fit::LearningRateOptions& options, const LossCurve& curve, double target) {
   Row row{curve.strategy, curve.workers, target, std::string("measured"), curve.global_batch()};
-  const auto an_epoch = static_cast<double>(
-      learning_rate::steps_per_epoch(options.samples, curve.workers, curve.samples_per_worker, options.drop_last));
+  const double an_epoch = epoch_steps(options, curve.workers, curve.samples_per_worker);
   const auto steps = steps_to(curve, target);
   if (!steps) {
     row.resize(row.size() + 6);
@@ -104,8 +109,7 @@ Row asked_row(const fit::LearningRateOptions& options, const TrainingTime& asked
                                   asked.strategy)};
   }
   Row row{asked.strategy, asked.workers, target, fmt::format("bounds from N = {}", from->curve->workers), batch};
-  const auto an_epoch = static_cast<double>(
-      learning_rate::steps_per_epoch(options.samples, asked.workers, options.samples_per_worker, options.drop_last));
+  const double an_epoch = epoch_steps(options, asked.workers, options.samples_per_worker);
   const bool timed = asked.step_s > 0.0;
   append(row, steps_at(from->steps, from->curve->global_batch(), batch), an_epoch, timed ? asked.step_low_s : 0.0,
          asked.step_high_s);
@@ -258,13 +262,16 @@ Table time_to_target_table(const fit::LearningRateOptions& options, const LossCu
       "Until the mean loss of the last {} steps (up to {} steps late) is {} or less. Measured: fewest and most steps "
       "over the repeats, counted from the weights the measurement began with, warm-up steps included; seconds: times "
       "the median measured step, as predictions are of the median (steps that stand out from it come on top). "
-      "ddpprof run trains every N at the base rate, not scaled to its batch. Other N: bounds, with predicted steps and "
+      "{} Other N: bounds, with predicted steps and "
       "their interval. One end: as many samples as measured, which is the best a larger batch can do, up to the "
       "gradient's noise scale (McCandlish et al. 2018); the other: as many steps as measured, where a larger batch "
       "gives nothing (Shallue et al. 2019). Both assume a learning rate tuned at each batch, and are of the expected "
       "loss: a noisy loss crosses the target earlier by chance, so they hold but for that noise. None is below {} "
       "steps, which the first mean takes. To narrow them, measure the training to the target at that batch.",
-      loss_window_steps, loss_window_steps - 1, text_of(*target), loss_window_steps);
+      loss_window_steps, loss_window_steps - 1, text_of(*target),
+      options.applied ? "Every N was trained with the scenario's schedule."
+                      : "Every N was trained at the base rate, not scaled to its batch.",
+      loss_window_steps);
   if (losses.left_out > 0)
     table.note += fmt::format(
         " Left out: {} measured configuration{} of another model, precision or device than what predictions rest on.",

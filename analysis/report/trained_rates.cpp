@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/columns.hpp"
@@ -24,56 +24,92 @@ std::int64_t resumed_step(const std::string& options) {
   return std::clamp<std::int64_t>(parsed["resumed_step"].get<std::int64_t>(), 0, most_steps);
 }
 
+// What the ranks recorded of the step that is being read.
+struct Rows {
+  std::vector<double> rates, local_gradient_sqr;
+  double gradient_sqr = 0.0;
+};
+
+void conclude(TrainedRates& rates, const Rows& rows, std::int64_t step, const std::optional<PlannedStep>& plan) {
+  if (rates.steps++ == 0) {
+    rates.first_step = step;
+    rates.first_lr = rows.rates.front();
+  }
+  rates.last_lr = rows.rates.back();
+  rates.last_planned_lr = plan ? std::optional(plan->rate) : std::nullopt;
+  rates.base_steps = plan ? plan->base_steps : std::nullopt;
+  if (!plan) {
+    ++rates.unchecked;
+    return;
+  }
+  bool unlike = false;
+  for (const double rate : rows.rates) {
+    if (rate == plan->rate) continue;
+    unlike = true;
+    const double difference = plan->rate > 0.0 ? std::abs(rate - plan->rate) / plan->rate : INFINITY;
+    rates.largest_difference = std::max(rates.largest_difference, difference);
+  }
+  if (unlike) ++rates.unlike;
+}
+
+double number_or_none(const SQLite::Column& column) {
+  return column.isNull() ? std::numeric_limits<double>::quiet_NaN() : column.getDouble();
+}
+
 }  // namespace
 
 std::vector<TrainedRates> trained_rates(store::Database& database, const PlannedRate& planned) {
   try {
-    std::map<std::int64_t, TrainedRates> all;
+    std::vector<TrainedRates> all;
     // The warm-up steps after the last measured one are those of the copy without the DDP wrapper.
     SQLite::Statement row(
         database.sql(),
-        "SELECT m.id, m.strategy, m.world_size, m.repeat, m.options, st.step, st.learning_rate FROM step st "
+        "SELECT m.id, m.strategy, m.world_size, m.repeat, m.options, st.step, st.samples, st.learning_rate, "
+        "st.local_gradient_sqr, st.gradient_sqr FROM step st "
         "JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
         "LEFT JOIN (SELECT shard_id, MAX(step) AS step FROM step WHERE kind = 'measured' GROUP BY shard_id) l "
         "ON l.shard_id = st.shard_id WHERE m.kind = 'train' AND st.learning_rate IS NOT NULL AND st.step BETWEEN 0 AND "
         "? "
         "AND st.kind <> 'unwrapped' AND st.step <= COALESCE(l.step, st.step) ORDER BY m.id, st.step, sh.rank");
     row.bind(1, most_steps);
-    std::int64_t current = -1, offset = 0, last_step = -1, last_unlike = -1;
+    RecordedStep step;
+    std::string options;
+    std::int64_t offset = 0, number = -1;
+    Rows rows;
+    const auto end_step = [&] {
+      if (rows.rates.empty()) return;
+      step.local_gradient_sqr = rows.local_gradient_sqr;
+      step.gradient_sqr = rows.gradient_sqr;
+      conclude(all.back(), rows, step.step, planned(step));
+      rows.rates.clear();
+      rows.local_gradient_sqr.clear();
+    };
     while (row.executeStep()) {
       const std::int64_t id = row.getColumn(0).getInt64();
-      const bool fresh = id != current;
-      TrainedRates& rates = all[id];
+      const bool fresh = all.empty() || id != step.measurement;
+      if (fresh || row.getColumn(5).getInt64() != number) end_step();
       if (fresh) {
-        current = id;
-        last_step = last_unlike = -1;
-        offset = resumed_step(row.getColumn(4).getString());
+        TrainedRates& rates = all.emplace_back();
         rates.strategy = row.getColumn(1).getString();
-        rates.workers = row.getColumn(2).getInt64();
+        rates.workers = step.workers = row.getColumn(2).getInt64();
         rates.repeat = row.getColumn(3).getInt64();
+        step.measurement = id;
+        options = row.getColumn(4).getString();
+        step.options = options;
+        offset = resumed_step(options);
       }
-      const std::int64_t number = row.getColumn(5).getInt64(), step = offset + number;
-      const double rate = row.getColumn(6).getDouble(), plan = planned(rates.workers, step);
-      if (fresh) {
-        rates.first_step = step;
-        rates.first_lr = rate;
+      number = row.getColumn(5).getInt64();
+      step.number = number;
+      step.step = offset + number;
+      if (rows.rates.empty()) {
+        step.samples = row.getColumn(6).getInt64();
+        rows.gradient_sqr = number_or_none(row.getColumn(9));
       }
-      const bool unlike = rate != plan;
-      if (number != last_step) ++rates.steps;
-      if (unlike && last_unlike != number) {
-        ++rates.unlike;
-        last_unlike = number;
-      }
-      last_step = number;
-      rates.last_lr = rate;
-      rates.last_planned_lr = plan;
-      if (unlike)
-        rates.largest_difference =
-            std::max(rates.largest_difference, plan > 0.0 ? std::abs(rate - plan) / plan : INFINITY);
+      rows.rates.push_back(row.getColumn(7).getDouble());
+      rows.local_gradient_sqr.push_back(number_or_none(row.getColumn(8)));
     }
-    std::vector<TrainedRates> list;
-    for (auto& [id, rates] : all) list.push_back(std::move(rates));
-    return list;
+    end_step();
+    return all;
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }
@@ -86,7 +122,8 @@ Table trained_rates_table(const std::vector<TrainedRates>& all, const std::strin
   table.note = fmt::format(
       "What the optimizer stepped with, as the trace has it, beside the scenario's plan: {}. Unlike: steps with "
       "another "
-      "rate than the planned one, to the bit.",
+      "rate than the planned one, to the bit; not checked: steps whose plan the trace does not tell, of AdaScale those "
+      "from a missing norm on. Worth: steps of the base batch that all of them replaced, by AdaScale's gains.",
       plan);
   table.empty = "No rates in this file: it was recorded by an earlier version, without a trace, or by another program.";
   table.columns = {text("strategy", "strategy", true),
@@ -98,13 +135,18 @@ Table trained_rates_table(const std::vector<TrainedRates>& all, const std::strin
                    digits(quantity("last_lr", "last", ""), 4),
                    digits(quantity("last_planned_lr", "last, planned", ""), 4),
                    count("unlike_steps", "unlike", "steps"),
-                   share("largest_difference", "largest difference")};
+                   share("largest_difference", "largest difference"),
+                   count("unchecked_steps", "not checked", "steps"),
+                   digits(quantity("base_steps", "worth", "steps"), 6)};
   table.columns[2].hide_constant = true;
+  table.columns[10].hide_zero = table.columns[11].hide_zero = true;
   table.key_columns = 3;
+  const auto known = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
   for (const TrainedRates& rates : all)
     table.rows.push_back({rates.strategy, rates.workers, rates.repeat, rates.first_step, rates.steps, rates.first_lr,
-                          rates.last_lr, rates.last_planned_lr, rates.unlike,
-                          std::isfinite(rates.largest_difference) ? Cell(rates.largest_difference) : Cell()});
+                          rates.last_lr, known(rates.last_planned_lr), rates.unlike,
+                          std::isfinite(rates.largest_difference) ? Cell(rates.largest_difference) : Cell(),
+                          rates.unchecked, known(rates.base_steps)});
   return table;
 }
 

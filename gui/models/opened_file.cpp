@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runner/questions/options.hpp"
+#include "runner/questions/report.hpp"
 #include "runner/questions/stored_scenario.hpp"
 #include "runner/questions/trained.hpp"
 #include "tracer/store/database.hpp"
@@ -133,7 +134,7 @@ std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, c
 
 report::Report read_report(const std::filesystem::path& path, const std::string& name) {
   store::Database database = store::Database::open_read(path);
-  return report::build_report(database, name);
+  return questions::build_report(database, name);
 }
 
 }  // namespace ddpprof::gui

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
-#include "runner/scenario/schedule.hpp"
+#include "analysis/report/gradient_noise.hpp"
 
 namespace ddpprof::questions {
 namespace {
@@ -25,7 +26,8 @@ std::int64_t epoch_samples(const scenario::Data& data, store::Database& database
   SQLite::Statement query(database.sql(), "SELECT options FROM measurement WHERE kind = 'train' ORDER BY id DESC");
   while (query.executeStep()) {
     const auto options = nlohmann::json::parse(query.getColumn(0).getString(), nullptr, /*allow_exceptions=*/false);
-    if (options.is_object() && options.contains("samples")) return options["samples"].get<std::int64_t>();
+    if (options.is_object() && options.contains("samples") && options["samples"].is_number_integer())
+      return options["samples"].get<std::int64_t>();
   }
   throw fit::NotSupported("no measurement in " + database.path().string() +
                               " says how many samples its data has (expected one that a rank has ended)",
@@ -55,8 +57,14 @@ fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenari
   options.warmup_epochs = scenario.learning_rate.warmup_epochs;
   options.epochs = scenario.learning_rate.epochs;
   options.adaptive_optimizer = scenario.workload.optimizer.kind != scenario::OptimizerKind::sgd;
-  options.rule = scenario::rule_of(scenario.learning_rate.rule);
+  options.rule = scenario.learning_rate.rule;
   options.decay = scenario.learning_rate.decay;
+  options.applied = scenario.learning_rate.apply;
+  if (options.rule == learning_rate::Rule::adascale) {
+    const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
+    if (const auto band = report::concluding_band(measured, options.base_batch()))
+      options.noise_scale_samples = band->noise_scale_samples.mid;
+  }
   return options;
 }
 

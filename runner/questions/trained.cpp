@@ -1,29 +1,138 @@
 #include "runner/questions/trained.hpp"
 
-#include <map>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "runner/scenario/schedule.hpp"
 
 namespace ddpprof::questions {
+namespace {
+
+// What a measurement's options say of how its rates were made.
+struct Said {
+  explicit Said(std::string_view options)
+      : all(nlohmann::json::parse(options, nullptr, /*allow_exceptions=*/false)),
+        adascale(all.is_object() ? all.value("adascale", nlohmann::json()) : nlohmann::json()) {}
+
+  bool spans_epochs() const { return all.is_object() && all.contains("batches_span_epochs"); }
+  // Only ranks that came to the end say where a resumed training began.
+  bool tells_the_start(const scenario::Scenario& scenario) const {
+    return scenario.checkpoint.resume.empty() ||
+           (all.is_object() && (all.contains("resumed_step") || adascale.is_object()));
+  }
+  // Of the training's beginning where nothing is said.
+  learning_rate::AdaScaleState state() const {
+    learning_rate::AdaScaleState state;
+    const auto read = [this](const char* key, auto& into) {
+      if (adascale.is_object() && adascale.contains(key) && adascale[key].is_number())
+        into = adascale[key].get<std::decay_t<decltype(into)>>();
+    };
+    read("steps", state.steps);
+    read("base_steps", state.base_steps);
+    read("base_batch", state.base_batch);
+    read("gradient_sqr", state.average.gradient_sqr);
+    read("trace_samples", state.average.trace);
+    return state;
+  }
+
+  nlohmann::json all, adascale;
+};
+
+// AdaScale once more, from the norms that the trace has: every step of a measurement is needed for the ones after it.
+class Replay {
+ public:
+  Replay(const scenario::Scenario& scenario, std::int64_t samples) : scenario_(scenario), samples_(samples) {}
+
+  std::optional<report::PlannedStep> operator()(const report::RecordedStep& step) {
+    if (step.measurement != measurement_) begin(step);
+    if (!adascale_ || step.step != next_++) return lost();
+    // One rank without accumulation has no norms, and needs none.
+    const bool needed = step.workers > 1 || scenario_.workload.accumulation > 1;
+    std::optional<learning_rate::NoiseSample> sample;
+    if (std::ssize(step.local_gradient_sqr) == step.workers)
+      sample = learning_rate::noise_of_step(step.local_gradient_sqr, step.gradient_sqr, step.samples,
+                                            scenario_.workload.accumulation);
+    if (needed && !sample) return lost();
+    const double rate = adascale_->step(sample);
+    return report::PlannedStep{rate, adascale_->state().base_steps};
+  }
+
+ private:
+  void begin(const report::RecordedStep& step) {
+    measurement_ = step.measurement;
+    next_ = step.step;
+    adascale_.reset();
+    const Said said(step.options);
+    if (step.number != 0 || !said.tells_the_start(scenario_)) return;
+    try {
+      adascale_.emplace(scenario::adascale_of(scenario_, step.workers, samples_, said.state()));
+    } catch (const std::invalid_argument&) {
+      // A file may claim what cannot be: none of its steps is checked.
+    }
+  }
+  std::optional<report::PlannedStep> lost() {
+    adascale_.reset();
+    return std::nullopt;
+  }
+
+  const scenario::Scenario& scenario_;
+  std::int64_t samples_, measurement_ = -1, next_ = 0;
+  std::optional<learning_rate::AdaScale> adascale_;
+};
+
+}  // namespace
 
 std::vector<report::TrainedRates> trained_rates(store::Database& database, const scenario::Scenario& scenario,
                                                 std::int64_t samples) {
   const double base = scenario.learning_rate.base;
   if (!scenario.learning_rate.apply)
-    return report::trained_rates(database, [base](std::int64_t, std::int64_t) { return base; });
-  std::map<std::int64_t, learning_rate::Schedule> schedules;
-  return report::trained_rates(database, [&](std::int64_t workers, std::int64_t step) {
-    auto known = schedules.find(workers);
-    if (known == schedules.end())
-      known = schedules.emplace(workers, scenario::schedule_of(scenario, workers, samples)).first;
-    return known->second.lr_at(step);
+    return report::trained_rates(database, [base](const report::RecordedStep&) {
+      return report::PlannedStep{base, {}};
+    });
+  if (scenario.learning_rate.rule == learning_rate::Rule::adascale)
+    return report::trained_rates(database, Replay(scenario, samples));
+  std::int64_t measurement = -1;
+  std::optional<learning_rate::Schedule> schedule;  // nothing: not known
+  return report::trained_rates(database, [&](const report::RecordedStep& step) -> std::optional<report::PlannedStep> {
+    if (step.measurement != measurement) {
+      measurement = step.measurement;
+      schedule.reset();
+      const Said said(step.options);
+      if (said.tells_the_start(scenario)) {
+        auto plan = scenario::learning_rate_plan(scenario, step.workers, samples);
+        plan.batches_span_epochs = said.spans_epochs();
+        schedule = learning_rate::schedule_of(scenario.learning_rate.rule, plan);
+      }
+    }
+    if (!schedule) return std::nullopt;
+    return report::PlannedStep{schedule->lr_at(step.step), {}};
   });
+}
+
+std::vector<std::string> rate_doubts(const scenario::Scenario& scenario) {
+  if (!scenario.learning_rate.apply || scenario.learning_rate.rule == learning_rate::Rule::adascale) return {};
+  const auto samples = scenario.workload.data.known_samples();
+  std::vector<std::pair<learning_rate::Doubt, std::string>> found;
+  for (const std::int64_t workers : scenario.workers) {
+    for (const learning_rate::Doubt doubt : scenario::schedule_of(scenario, workers, samples.value_or(1)).doubts) {
+      if (!samples && doubt == learning_rate::Doubt::warmup_exceeds_training) continue;
+      auto known = std::ranges::find(found, doubt, &std::pair<learning_rate::Doubt, std::string>::first);
+      if (known == found.end()) known = found.insert(found.end(), {doubt, "N = "});
+      known->second += (known->second.ends_with("= ") ? "" : ", ") + std::to_string(workers);
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [doubt, where] : found) texts.push_back(where + ": " + learning_rate::explain(doubt));
+  return texts;
 }
 
 std::string rate_plan_text(const scenario::Scenario& scenario) {
   const scenario::LearningRate& rate = scenario.learning_rate;
   if (!rate.apply) return "the base rate in every step (learning_rate.apply is false)";
-  return std::string("rule ") + to_string(rate.rule) + ", decay " + learning_rate::to_string(rate.decay.kind);
+  return std::string("rule ") + word(rate.rule) + ", decay " + learning_rate::to_string(rate.decay.kind);
 }
 
 }  // namespace ddpprof::questions

@@ -15,6 +15,10 @@ namespace ddpprof::questions {
 // where the scenario's schedule cannot be.
 std::vector<report::TrainedRates> trained_rates(store::Database&, const scenario::Scenario&, std::int64_t samples);
 
+// What is doubtful about training by the scenario's schedule, "N = 8, 16: the global batch exceeds …" each; of a data
+// set whose size the scenario does not say only what does not depend on it. The scenario is a sound one.
+std::vector<std::string> rate_doubts(const scenario::Scenario&);
+
 // "rule linear, decay step", or that every step takes the base rate.
 std::string rate_plan_text(const scenario::Scenario&);
 

@@ -63,7 +63,7 @@ std::string emit_value(const KeySpec& spec, const T& value) {
   } else if constexpr (std::is_same_v<T, std::string>) {
     return emit_text(value);
   } else if constexpr (std::is_enum_v<T>) {
-    return to_string(value);
+    return word_of(value);
   } else if constexpr (requires { value.has_value(); }) {
     return value ? emit_value(spec, *value) : std::string(spec.unset);
   } else {

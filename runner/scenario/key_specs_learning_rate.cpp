@@ -34,12 +34,14 @@ void add_learning_rate_specs(std::vector<KeySpec>& specs) {
       {.key = "learning_rate.rule",
        .type = choice,
        .unit = "",
-       .choices = names_of<LearningRateRule>(),
+       .choices = names_of<learning_rate::Rule>(),
        .doc =
            "How the rate grows with the workers. `none`: not at all; `linear`: in proportion (Goyal et al. 2017); "
            "`sqrt`: with the square root, for Adam with betas and epsilon rescaled (Malladi et al. 2022); `lars`: "
            "in proportion, over a rate for each layer in the place of SGD (You et al. 2017); `lamb`: with the square "
-           "root, over a rate for each layer in the place of AdamW (You et al. 2020)."}));
+           "root, over a rate for each layer in the place of AdamW (You et al. 2020); `adascale`: with SGD, by a gain "
+           "that the noise of each step's gradients allows, and over when its steps are worth `epochs` of the base "
+           "batch (Johnson et al. 2020)."}));
   add(bound<S, L, &LearningRate::trust>({.key = "learning_rate.trust",
                                          .type = number,
                                          .unit = "",
@@ -51,7 +53,8 @@ void add_learning_rate_specs(std::vector<KeySpec>& specs) {
        .type = number,
        .unit = "epochs",
        .limits = {.least = 0, .most = 1e6},
-       .doc = "Epochs over which the rate climbs, step by step, from `base` to its scaled value."}));
+       .doc = "Epochs over which the rate climbs, step by step, from `base` to its scaled value; with `lamb` from 0, "
+              "over as many steps as these epochs have at the base batch. Not of `none` and `adascale`."}));
   add(bound<S, L, &LearningRate::epochs>({.key = "learning_rate.epochs",
                                           .type = integer,
                                           .unit = "epochs",

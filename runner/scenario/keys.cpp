@@ -67,6 +67,8 @@ constexpr std::string_view whole_rules = R"(
   `decay: step`, `decay_power` to `polynomial`; `learning_rate.apply` with `rule: sqrt` and an adaptive optimizer ends
   where global batch / base batch × (1 − β₁) reaches 1; `base_batch` and `base_workers` are two ways to say one thing.
   With `learning_rate.apply` the rule `lars` needs `sgd`, `lamb` needs `adamw`; `trust` belongs to `lars`.
+  `adascale` needs `sgd`, `ddp` alone, and at every N several ranks or an `accumulation` of 2 or more, unless its global
+  batch is the base batch; there `measure.steps` is the most that are measured.
 - `measure.gradient_noise_every` needs `measure.trace` and `strategies` with `ddp`.
 - The paths in `output` differ from each other and
   from `checkpoint.folder`, which `checkpoint.every_steps` needs.

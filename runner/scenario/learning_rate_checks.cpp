@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "runner/scenario/checks.hpp"
@@ -7,6 +8,8 @@
 
 namespace ddpprof::scenario {
 namespace {
+
+using learning_rate::Rule;
 
 class LearningRateChecks {
  public:
@@ -17,10 +20,12 @@ class LearningRateChecks {
     decay();
     base_batch();
     layerwise();
+    adascale();
     applied_rate();
     if (!sound({"learning_rate.warmup_epochs", "learning_rate.epochs"})) return;
     const LearningRate& rate = scenario_.learning_rate;
-    if (rate.warmup_epochs <= static_cast<double>(rate.epochs)) return;
+    const bool warms_up = rate.rule != Rule::none && rate.rule != Rule::adascale;
+    if (!warms_up || rate.warmup_epochs <= static_cast<double>(rate.epochs)) return;
     tree_.complain_at({"learning_rate.warmup_epochs", "learning_rate.epochs"},
                       fmt::format("a warm-up of {} epochs is longer than the training; expected at most epochs = {}",
                                   rate.warmup_epochs, rate.epochs));
@@ -55,18 +60,34 @@ class LearningRateChecks {
   void layerwise() {
     if (!sound({"learning_rate.rule", "learning_rate.trust", "workload.optimizer.kind"})) return;
     const LearningRate& rate = scenario_.learning_rate;
-    if (rate.rule != LearningRateRule::lars && rate.trust != LearningRate{}.trust)
+    if (rate.rule != Rule::lars && rate.trust != LearningRate{}.trust)
       tree_.complain_at({"learning_rate.trust"},
-                        fmt::format("belongs to 'rule: lars'; with '{}' leave it out", to_string(rate.rule)));
+                        fmt::format("belongs to 'rule: lars'; with '{}' leave it out", word(rate.rule)));
     const OptimizerKind kind = scenario_.workload.optimizer.kind;
-    const auto takes_the_place_of = [&](LearningRateRule rule, OptimizerKind wanted) {
+    const auto takes_the_place_of = [&](Rule rule, OptimizerKind wanted) {
       if (!rate.apply || rate.rule != rule || kind == wanted) return;
       tree_.complain_at({"learning_rate.rule", "workload.optimizer.kind"},
                         fmt::format("trains in the place of {0}; expected 'workload.optimizer.kind: {0}', found '{1}'",
                                     to_string(wanted), to_string(kind)));
     };
-    takes_the_place_of(LearningRateRule::lars, OptimizerKind::sgd);
-    takes_the_place_of(LearningRateRule::lamb, OptimizerKind::adamw);
+    takes_the_place_of(Rule::lars, OptimizerKind::sgd);
+    takes_the_place_of(Rule::lamb, OptimizerKind::adamw);
+    if (rate.apply && rate.rule == Rule::adascale && kind != OptimizerKind::sgd)
+      tree_.complain_at({"learning_rate.rule", "workload.optimizer.kind"},
+                        fmt::format("the gain of adascale is SGD's and says nothing of '{}'; expected "
+                                    "'workload.optimizer.kind: sgd'",
+                                    to_string(kind)));
+  }
+
+  // DataParallel's replicas hold no gradients of their own whose noise could be seen.
+  void adascale() {
+    const LearningRate& rate = scenario_.learning_rate;
+    if (!sound({"learning_rate.rule", "learning_rate.apply", "strategies"}) || !rate.apply ||
+        rate.rule != Rule::adascale ||
+        std::ranges::find(scenario_.strategies, Strategy::dp) == scenario_.strategies.end())
+      return;
+    tree_.complain_at({"learning_rate.rule", "strategies"},
+                      "adascale needs the gradients of DDP's ranks; expected 'strategies: [ddp]'");
   }
 
   // A rule without an answer at some N is found here, not after the configurations before it were measured.
@@ -82,7 +103,10 @@ class LearningRateChecks {
     const std::int64_t samples = scenario_.workload.data.known_samples().value_or(1);
     for (const std::int64_t workers : scenario_.workers) {
       try {
-        schedule_of(scenario_, workers, samples);
+        if (scenario_.learning_rate.rule == Rule::adascale)
+          adascale_of(scenario_, workers, samples);
+        else
+          schedule_of(scenario_, workers, samples);
       } catch (const std::invalid_argument& error) {
         return tree_.complain_at({"learning_rate.apply", "learning_rate.rule"},
                                  fmt::format("with {} workers: {}", workers, error.what()));

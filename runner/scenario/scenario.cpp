@@ -176,22 +176,6 @@ const char* to_string(Sharing sharing) {
   return "unknown";
 }
 
-const char* to_string(LearningRateRule rule) {
-  switch (rule) {
-    case LearningRateRule::none:
-      return "none";
-    case LearningRateRule::linear:
-      return "linear";
-    case LearningRateRule::sqrt:
-      return "sqrt";
-    case LearningRateRule::lars:
-      return "lars";
-    case LearningRateRule::lamb:
-      return "lamb";
-  }
-  return "unknown";
-}
-
 std::optional<std::int64_t> Data::known_samples() const {
   if (samples || source != DataSource::synthetic) return samples;
   return synthetic_samples;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/learning_rate/decay.hpp"
+#include "simulator/learning_rate/rules.hpp"
 
 namespace ddpprof::scenario {
 
@@ -25,7 +25,6 @@ enum class Sampling { uniform, balanced };
 enum class Transform { none, augment };
 enum class RawEvents { all, rank0, none };
 enum class Sharing { machine, dedicated };
-enum class LearningRateRule { none, linear, sqrt, lars, lamb };  // of simulator/learning_rate/rules.hpp
 
 struct Model {
   enum class Kind { linear, mlp, resnet18, resnet50, gpt, bert, recommender, torchscript };
@@ -141,10 +140,10 @@ struct LearningRate {
   double base = 0.01;                           // tuned at base_workers workers, or at base_batch
   std::int64_t base_workers = 1;                // of this batch and accumulation
   std::optional<std::int64_t> base_batch = {};  // global, in samples; unset: that of base_workers
-  LearningRateRule rule = LearningRateRule::linear;
+  learning_rate::Rule rule = learning_rate::Rule::linear;
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
-  double trust = 0.001;         // LARS' eta
+  double trust = 0.001;        // LARS' eta
   learning_rate::Decay decay;  // after the warm-up
   bool apply = false;          // train with the schedule; else every step takes `base`
 
@@ -202,6 +201,5 @@ const char* to_string(Sampling);
 const char* to_string(Transform);
 const char* to_string(RawEvents);
 const char* to_string(Sharing);
-const char* to_string(LearningRateRule);
 
 }  // namespace ddpprof::scenario

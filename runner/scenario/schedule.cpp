@@ -1,24 +1,6 @@
 #include "runner/scenario/schedule.hpp"
 
-#include <stdexcept>
-
 namespace ddpprof::scenario {
-
-learning_rate::Rule rule_of(LearningRateRule rule) {
-  switch (rule) {
-    case LearningRateRule::none:
-      return learning_rate::Rule::none;
-    case LearningRateRule::linear:
-      return learning_rate::Rule::linear;
-    case LearningRateRule::sqrt:
-      return learning_rate::Rule::square_root;
-    case LearningRateRule::lars:
-      return learning_rate::Rule::lars;
-    case LearningRateRule::lamb:
-      return learning_rate::Rule::lamb;
-  }
-  throw std::invalid_argument("unknown learning-rate rule");
-}
 
 learning_rate::Plan learning_rate_plan(const Scenario& scenario, std::int64_t workers, std::int64_t samples) {
   const LearningRate& rate = scenario.learning_rate;
@@ -29,6 +11,7 @@ learning_rate::Plan learning_rate_plan(const Scenario& scenario, std::int64_t wo
   plan.base_lr = rate.base;
   plan.samples = samples;
   plan.drop_last = scenario.workload.data.drop_last;
+  plan.batches_span_epochs = true;
   plan.warmup_epochs = rate.warmup_epochs;
   plan.epochs = rate.epochs;
   plan.adaptive_optimizer = scenario.workload.optimizer.kind != OptimizerKind::sgd;
@@ -37,8 +20,13 @@ learning_rate::Plan learning_rate_plan(const Scenario& scenario, std::int64_t wo
 }
 
 learning_rate::Schedule schedule_of(const Scenario& scenario, std::int64_t workers, std::int64_t samples) {
-  return learning_rate::schedule_of(rule_of(scenario.learning_rate.rule),
-                                    learning_rate_plan(scenario, workers, samples));
+  return learning_rate::schedule_of(scenario.learning_rate.rule, learning_rate_plan(scenario, workers, samples));
+}
+
+learning_rate::AdaScale adascale_of(const Scenario& scenario, std::int64_t workers, std::int64_t samples,
+                                    const learning_rate::AdaScaleState& state) {
+  const std::int64_t parts = workers > 1 ? workers : scenario.workload.accumulation;
+  return {learning_rate_plan(scenario, workers, samples), parts, state};
 }
 
 }  // namespace ddpprof::scenario

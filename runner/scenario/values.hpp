@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "runner/scenario/key_table.hpp"
@@ -50,19 +51,28 @@ inline constexpr std::array values_of<RawEvents> = {RawEvents::all, RawEvents::r
 template <>
 inline constexpr std::array values_of<Sharing> = {Sharing::machine, Sharing::dedicated};
 template <>
-inline constexpr std::array values_of<LearningRateRule> = {LearningRateRule::none, LearningRateRule::linear,
-                                                           LearningRateRule::sqrt, LearningRateRule::lars,
-                                                           LearningRateRule::lamb};
+inline constexpr std::array values_of<learning_rate::Rule> = {
+    learning_rate::Rule::none, learning_rate::Rule::linear, learning_rate::Rule::square_root,
+    learning_rate::Rule::lars, learning_rate::Rule::lamb,   learning_rate::Rule::adascale};
 template <>
 inline constexpr std::array values_of<learning_rate::DecayKind> = {
     learning_rate::DecayKind::constant, learning_rate::DecayKind::step, learning_rate::DecayKind::cosine,
     learning_rate::DecayKind::polynomial};
 
+// A value as the file has it.
+template <typename T>
+const char* word_of(T value) {
+  if constexpr (std::is_same_v<T, learning_rate::Rule>)
+    return word(value);
+  else
+    return to_string(value);
+}
+
 template <typename T>
 std::span<const std::string_view> names_of() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> list;
-    for (const T value : values_of<T>) list.emplace_back(to_string(value));
+    for (const T value : values_of<T>) list.emplace_back(word_of(value));
     return list;
   }();
   return names;

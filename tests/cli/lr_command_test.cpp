@@ -95,6 +95,16 @@ TEST_F(CommandLine, LrTakesWhatDiffersFromTheScenario) {
   EXPECT_NEAR(row["beta1"], 0.8, 1e-12) << "1 - 2 (1 - 0.9)";
 }
 
+// The base rate was tuned with the scenario's batch of 32: four micro-batches of it are four times that.
+TEST_F(CommandLine, LrKeepsTheBaseBatchWhereAnotherBatchIsAskedAbout) {
+  const auto tables =
+      tables_of(run_ddpprof({"lr", database_, "--workers", "1", "--accumulation", "4", "--format", "json"}));
+  const auto& row = tables.at("learning_rate_rules")["rows"].at(0);
+  EXPECT_EQ(row["global_batch_samples"], 128);
+  EXPECT_DOUBLE_EQ(row["kappa"], 4.0);
+  EXPECT_DOUBLE_EQ(row["linear_lr"], 0.04);
+}
+
 // The measured step of ddp at N = 1 is 100 ms, an epoch 313 steps.
 TEST_F(CommandLine, LrSaysHowLongTheTrainingTakes) {
   const auto tables = tables_of(run_ddpprof({"lr", database_, "--workers", "1", "--epochs", "2", "--format", "json"}));
@@ -223,6 +233,35 @@ TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
     EXPECT_THAT(outcome.messages, HasSubstr(said));
     EXPECT_EQ(outcome.out, "");
   }
+}
+
+// The scenario's own question: workers 1, 2 and 4 measured, 8 predicted (command_line.hpp).
+TEST_F(CommandLine, TheReportHasTheTablesOfLr) {
+  const auto report = tables_of(run_ddpprof({"report", database_, "--report", "learning-rate", "--format", "json"}));
+  std::string workers;
+  for (const auto& row : report.at("learning_rate_rules")["rows"])
+    workers += (workers.empty() ? "" : ",") + std::to_string(row["workers"].get<int>());
+  const auto lr = tables_of(run_ddpprof({"lr", database_, "--workers", workers, "--format", "json"}));
+  for (const char* name : {"learning_rate_rules", "training_time", "time_to_target"}) {
+    EXPECT_EQ(report.at(name), lr.at(name)) << name;
+    EXPECT_TRUE(report.at(name).contains("rows")) << name;
+  }
+  EXPECT_FALSE(report.at("training_time")["rows"].empty());
+  const auto all = tables_of(run_ddpprof({"report", database_, "--report", "all", "--format", "json"}));
+  EXPECT_EQ(all.at("training_time")["rows"], lr.at("training_time")["rows"]);
+}
+
+TEST_F(CommandLine, LrByAdaScaleNeedsANoiseScale) {
+  const auto without =
+      tables_of(run_ddpprof({"lr", database_, "--workers", "8", "--rule", "adascale", "--format", "json"}));
+  const auto& row = without.at("learning_rate_schedules")["rows"].at(0);
+  EXPECT_TRUE(row["target_lr"].is_null());
+  EXPECT_THAT(row["note"].get<std::string>(), HasSubstr("noise scale"));
+  const auto with = tables_of(run_ddpprof(
+      {"lr", database_, "--workers", "8", "--rule", "adascale", "--noise-scale", "320", "--format", "json"}));
+  // kappa 8 at a base batch of 32: 8 (320 + 32) / (320 + 256) of the base rate 0.01.
+  EXPECT_NEAR(with.at("learning_rate_schedules")["rows"].at(0)["target_lr"].get<double>(), 0.01 * 8.0 * 352.0 / 576.0,
+              1e-15);
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 CASES.json: a list of {"folder", "model": workload.model, "loss", "optimizer", "learning_rate", "ddp", "precision",
 "steps", "threads", "accumulation", "dumped_steps", "gradient_steps"}, trained one after another; "folder" holds the
-worker's dump. "rates", where given: the learning rate of each step, instead of one for all. Writes there python<RANK>.json: the loss of every step, first and rebuilt buckets, every step's time in ns;
-and python<RANK>.gradients<K>.pt for the first steps.
+worker's dump. "rates", where given: the learning rate of each step, instead of one for all; "adascale": {"base_batch",
+"rate", "batch" of one rank and micro-batch, "cut", "factor"}: AdaScale's, which falls by the factor at the base step.
+Writes there python<RANK>.json: the loss of every step, first and rebuilt buckets, every step's rate and time in ns; and
+python<RANK>.gradients<K>.pt for the first steps.
 """
 
 import contextlib
@@ -18,6 +20,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
 import models
@@ -64,6 +67,53 @@ class Layerwise:
         weight -= self.param_groups[0]["lr"] * ratio * update
 
 
+class AdaScale:
+    """Johnson et al. 2020, algorithm 1 and appendix B.3, from the gradients that DDP's hook is given: each rank's own,
+    before they are averaged; with one rank, its first micro-batch's."""
+
+    def __init__(self, settings, ddp, micro_batches):
+        self.settings, self.micro_batches, self.ddp = settings, micro_batches, ddp
+        self.ranks = dist.get_world_size()
+        self.parts = self.ranks if self.ranks > 1 else micro_batches
+        self.own = 0.0
+        self.steps, self.done, self.variance, self.squared = 0, 0.0, 0.0, 0.0
+        if self.ranks > 1:
+            ddp.register_comm_hook(None, self.hook)
+
+    def hook(self, _, bucket):
+        self.own += bucket.buffer().double().square().sum().item()
+        return default_hooks.allreduce_hook(None, bucket)
+
+    def norm_sqr(self):
+        return sum(p.grad.double().square().sum().item() for p in self.ddp.parameters() if p.grad is not None)
+
+    def after_micro_batch(self, number):
+        if self.ranks == 1 and number == 0:
+            self.own = self.micro_batches ** 2 * self.norm_sqr()  # the loss is divided by the micro-batches
+
+    def rate(self):
+        own = torch.tensor([self.own], dtype=torch.float64)
+        dist.all_reduce(own)
+        small = self.settings["batch"] * (self.micro_batches if self.ranks > 1 else 1)
+        large = small * self.parts
+        mean, whole = own.item() / self.ranks, self.norm_sqr()
+        scale = large / self.settings["base_batch"]
+        # The variance of a gradient of the base batch, and the true gradient's square; both unbiased, then cut at 0.
+        trace = (mean - whole) / (1 / small - 1 / large)
+        squared = max(whole - trace / large, 0.0)
+        variance = max(trace / self.settings["base_batch"], 0.0)
+        theta = max(1 - self.parts / 1000, 0.0)
+        self.steps += 1
+        keep = 1 - 1 / self.steps if self.steps < 1 / (1 - theta) else theta
+        self.variance = keep * self.variance + (1 - keep) * variance
+        self.squared = keep * self.squared + (1 - keep) * squared
+        gain = (self.variance + self.squared) / (self.variance / scale + self.squared)
+        base = self.settings["rate"] * (self.settings["factor"] if int(self.done) >= self.settings["cut"] else 1.0)
+        self.done += gain
+        self.own = 0.0
+        return gain * base
+
+
 def make_optimizer(options, parameters, rate):
     more = {key: options[key] for key in ("weight_decay", "betas", "eps") if options.get(key) is not None}
     if "layerwise" in options:
@@ -107,11 +157,12 @@ def train(case, rank):
     ddp = wrap(model, case.get("ddp", {}))
     first_sizes = ddp._get_ddp_logging_data().get("bucket_sizes", "")
     optimizer = make_optimizer(case["optimizer"], ddp.parameters(), case["learning_rate"])
+    adascale = AdaScale(case["adascale"], ddp, case.get("accumulation", 1)) if "adascale" in case else None
     autocast = case.get("precision") == "bf16"
     micro_batches = case.get("accumulation", 1)
     dumped = [dump.batches(step) for step in range(case["dumped_steps"])]
     order = [torch.arange(targets.size(0)) for _, targets in dumped[0]]
-    losses, times = [], []
+    losses, times, rates = [], [], []
     begin = time.monotonic_ns()
     for step in range(case["steps"]):
         total = 0.0
@@ -126,13 +177,16 @@ def train(case, rank):
                     if micro_batches > 1:
                         loss = loss / micro_batches
                 loss.backward()
+            if adascale:
+                adascale.after_micro_batch(number)
             total = total + loss.detach()
         if step < case["gradient_steps"]:
             torch.save([p.grad.clone() if p.grad is not None else torch.zeros_like(p) for p in model.parameters()],
                        folder / f"python{rank}.gradients{step}.pt")
-        if "rates" in case:
+        if "rates" in case or adascale:
             for group in optimizer.param_groups:
-                group["lr"] = case["rates"][step]
+                group["lr"] = adascale.rate() if adascale else case["rates"][step]
+        rates.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         optimizer.zero_grad()
         losses.append(float(total))
@@ -140,7 +194,7 @@ def train(case, rank):
         times.append(end - begin)
         begin = end
     torch.save([b.clone() for b in model.buffers() if b.dtype == torch.float32], folder / f"python{rank}.buffers.pt")
-    result = {"losses": losses, "step_ns": times, "first_sizes": first_sizes, **bucket_lists(ddp)}
+    result = {"losses": losses, "step_ns": times, "rates": rates, "first_sizes": first_sizes, **bucket_lists(ddp)}
     (folder / f"python{rank}.json").write_text(json.dumps(result))
 
 

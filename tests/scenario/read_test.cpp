@@ -105,7 +105,7 @@ output: {database: "a b.db", raw: none, csv: out/csv, chrome: 'trace "1".json'}
             (Predict{.workers = {16, 512}, .gpus_per_node = 8, .confidence = 0.99, .sharing = Sharing::dedicated}));
   EXPECT_EQ(s.learning_rate, (LearningRate{.base = 0.1,
                                            .base_workers = 8,
-                                           .rule = LearningRateRule::sqrt,
+                                           .rule = learning_rate::Rule::square_root,
                                            .warmup_epochs = 0,
                                            .epochs = 30,
                                            .decay = {.kind = learning_rate::DecayKind::polynomial, .power = 2.5},
@@ -244,7 +244,7 @@ TEST(Read, AScheduleOfFractionsOfAnEpoch) {
       "name: x\nworkload:\n  model: {kind: mlp, widths: [8, 4]}\nmeasure: {gradient_noise_every: 7}\n"
       "learning_rate: {base_batch: 256, rule: none, decay: step, decay_epochs: [0.5, 30, 1e2], decay_factor: 0.2}\n");
   EXPECT_EQ(s.learning_rate.base_batch, 256);
-  EXPECT_EQ(s.learning_rate.rule, LearningRateRule::none);
+  EXPECT_EQ(s.learning_rate.rule, learning_rate::Rule::none);
   EXPECT_FALSE(s.learning_rate.apply);
   EXPECT_EQ(s.learning_rate.decay.kind, learning_rate::DecayKind::step);
   EXPECT_EQ(s.learning_rate.decay.at_epochs, (std::vector<double>{0.5, 30.0, 100.0}));

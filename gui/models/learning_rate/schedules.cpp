@@ -23,6 +23,7 @@
 namespace ddpprof::gui {
 namespace {
 
+using learning_rate::Rule;
 using learning_rate::Schedule;
 
 const std::string no_noise =
@@ -30,15 +31,10 @@ const std::string no_noise =
 
 std::string rate_text(double rate) { return report::format_quantity(rate, "", 4); }
 
-Schedule schedule_of(const RateInputs& inputs, RateRule rule) {
+std::optional<Schedule> schedule_of(const RateInputs& inputs, Rule rule) {
   const learning_rate::Plan plan = fit::plan_of(inputs.options, inputs.workers);
-  if (rule == RateRule::square_root) return learning_rate::square_root_rule(plan);
-  Schedule schedule = learning_rate::linear_rule(plan);
-  if (rule == RateRule::unscaled) {
-    schedule.target_lr = schedule.base_lr;
-    schedule.warmup_steps = 0;
-  }
-  return schedule;
+  if (refusal(rule, plan)) return std::nullopt;
+  return learning_rate::schedule_of(rule, plan);
 }
 
 // Where a schedule bends, so that straight lines between them show it. The warm-up may end after the training: then the
@@ -89,6 +85,20 @@ void RateInputs::set_batch(std::int64_t batch_per_worker, std::int64_t micro_bat
   options.samples_per_worker = batch * accumulation;
 }
 
+void RateInputs::ask_batch(std::int64_t batch_per_worker, std::int64_t micro_batches) {
+  if (!options.tuned_batch) options.tuned_batch = options.base_batch();
+  set_batch(batch_per_worker, micro_batches);
+}
+
+void RateInputs::know(const stats::Interval& noise_scale_samples) {
+  noise = noise_scale_samples;
+  options.noise_scale_samples = noise_scale_samples.mid;
+}
+
+void RateInputs::conclude(const std::vector<report::MeasuredNoise>& measured) {
+  if (const auto band = report::concluding_band(measured, options.base_batch())) know(band->noise_scale_samples);
+}
+
 fit::LearningRateOptions RateInputs::at(std::int64_t one_worker_count) const {
   fit::LearningRateOptions one = options;
   one.workers = {one_worker_count};
@@ -103,28 +113,19 @@ fit::LearningRateOptions RateInputs::asked() const {
   return all;
 }
 
-const char* to_string(RateRule rule) {
-  switch (rule) {
-    case RateRule::linear:
-      return "linear";
-    case RateRule::square_root:
-      return "square root";
-    case RateRule::unscaled:
-      return "unscaled";
-  }
-  return "?";
-}
-
 std::vector<ScheduleCurve> schedule_curves(const RateInputs& inputs, ScheduleAxis axis) {
   std::vector<ScheduleCurve> curves;
-  for (const RateRule rule : {RateRule::linear, RateRule::square_root, RateRule::unscaled}) {
-    const Schedule schedule = schedule_of(inputs, rule);
+  std::vector<Rule> rules = {Rule::linear, Rule::square_root, Rule::none};
+  if (std::ranges::find(rules, inputs.options.rule) == rules.end()) rules.push_back(inputs.options.rule);
+  for (const Rule rule : rules) {
+    const std::optional<Schedule> schedule = schedule_of(inputs, rule);
+    if (!schedule) continue;
     ScheduleCurve curve;
     curve.rule = rule;
-    for (const std::int64_t step : corners(schedule)) {
+    for (const std::int64_t step : corners(*schedule)) {
       const auto at = static_cast<double>(step);
-      curve.x.push_back(axis == ScheduleAxis::steps ? at : at / static_cast<double>(schedule.steps_per_epoch));
-      curve.rate.push_back(schedule.lr_at(step));
+      curve.x.push_back(axis == ScheduleAxis::steps ? at : at / schedule->epoch_steps);
+      curve.rate.push_back(schedule->lr_at(step));
     }
     curves.push_back(std::move(curve));
   }
@@ -136,7 +137,8 @@ std::int64_t largest_validated_workers(const RateInputs& inputs) {
 }
 
 std::string answer_text(const RateInputs& inputs) {
-  const Schedule linear = schedule_of(inputs, RateRule::linear), root = schedule_of(inputs, RateRule::square_root);
+  const Schedule linear = *schedule_of(inputs, Rule::linear);  // it always has an answer
+  const std::optional<Schedule> root = schedule_of(inputs, Rule::square_root);
   std::string text = "At N = " + std::to_string(inputs.workers) + " a step takes " +
                      std::to_string(linear.global_batch) +
                      " samples, κ = " + report::format_quantity(linear.kappa, "") + " times the " +
@@ -149,15 +151,23 @@ std::string answer_text(const RateInputs& inputs) {
   } else {
     text += ", from the first step on";
   }
-  text += ". Square root: " + rate_text(root.target_lr) + ". An epoch has " + std::to_string(linear.steps_per_epoch) +
-          " steps, the training " + std::to_string(linear.total_steps) + ".";
+  text += ". Square root: " + (root ? rate_text(root->target_lr) : "no rate, for Adam at this batch") + ". ";
+  if (inputs.options.rule != Rule::linear && inputs.options.rule != Rule::square_root)
+    if (const auto own = schedule_of(inputs, inputs.options.rule))
+      text += fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), rate_text(own->target_lr));
+  text += "An epoch has " + report::format_quantity(linear.epoch_steps, "", 6) + " steps, the training " +
+          std::to_string(linear.total_steps) + ".";
   return text;
 }
 
 std::string limits_text(const RateInputs& inputs) {
   const std::vector<fit::LearningRate> rows = fit::learning_rates(inputs.at(inputs.workers));
   std::string text;
-  if (!rows.front().note.empty()) text = "Doubtful here: " + rows.front().note + ". ";
+  if (!rows.empty() && !rows.front().note.empty()) {
+    text = "Doubtful here: " + rows.front().note + ". ";
+    if (inputs.options.rule != Rule::linear)
+      text = fmt::format("Of the scenario's rule, {}: {}. ", to_string(inputs.options.rule), rows.front().note);
+  }
   const std::int64_t largest = largest_validated_workers(inputs);
   const std::string shown = "The linear rule was shown to keep the accuracy up to a global batch of " +
                             std::to_string(learning_rate::largest_validated_batch) +
@@ -175,7 +185,7 @@ std::string limits_text(const RateInputs& inputs) {
               ? noise_sentence(inputs)
               : "; this file does not measure it, so beyond the limit try the square root beside the linear rate.";
   if (inputs.options.adaptive_optimizer) {
-    const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, schedule_of(inputs, RateRule::linear).kappa);
+    const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, schedule_of(inputs, Rule::linear)->kappa);
     text += adam.valid ? " For Adam the square-root rule also changes the betas and epsilon (table By rule)."
                        : " For Adam the square-root rule ends here as well: κ (1 − β₁) is 1 or more.";
   }
@@ -186,8 +196,8 @@ RateTables rate_tables(const RateInputs& inputs) {
   const fit::LearningRateOptions asked = inputs.asked();
   const auto rows = fit::learning_rates(asked);
   RateTables tables{report::learning_rate_table(rows), report::warmup_table(rows), report::rules_table(asked), {}, {}};
-  const auto middle = inputs.noise ? std::optional(inputs.noise->mid) : std::nullopt;
-  tables.schedules = report::schedules_table(asked, learning_rate::every_rule, middle);
+  if (const auto why = fit::why_no_rates(asked)) tables.rates.empty = tables.warmup.empty = *why;
+  tables.schedules = report::schedules_table(asked, learning_rate::every_rule);
   if (inputs.noise)
     tables.batches = report::large_batches_table(asked, *inputs.noise);
   else
@@ -271,14 +281,16 @@ std::string command_line(const std::string& path, const RateInputs& inputs, cons
     if (value != before) text += fmt::format(" {} {}", option, value);
   };
   add("--base", inputs.options.base_lr, stored.options.base_lr);
-  // Where the scenario names a batch, the workers that were chosen in its place are said even if their number is its
-  // own.
-  if (stored.options.tuned_batch && !inputs.options.tuned_batch)
+  // Where the scenario names a batch, or another batch is asked about, which leaves the base batch what it was, the
+  // workers that were chosen in its place are said even if their number is the scenario's. The two exclude each other.
+  if (inputs.options.tuned_batch) {
+    if (inputs.options.tuned_batch != stored.options.tuned_batch)
+      text += fmt::format(" --base-batch {}", *inputs.options.tuned_batch);
+  } else if (stored.options.tuned_batch || inputs.batch != stored.batch || inputs.accumulation != stored.accumulation) {
     text += fmt::format(" --base-workers {}", inputs.options.base_workers);
-  else
+  } else {
     add("--base-workers", inputs.options.base_workers, stored.options.base_workers);
-  if (inputs.options.tuned_batch && inputs.options.tuned_batch != stored.options.tuned_batch)
-    text += fmt::format(" --base-batch {}", *inputs.options.tuned_batch);
+  }
   add("--batch-per-worker", inputs.batch, stored.batch);
   add("--accumulation", inputs.accumulation, stored.accumulation);
   add("--epochs", inputs.options.epochs, stored.options.epochs);

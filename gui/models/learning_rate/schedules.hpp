@@ -22,19 +22,24 @@ struct RateInputs {
   std::optional<stats::Interval> noise;       // the gradient's noise scale in samples, where the file measured it
 
   void set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
+  // Another batch than the rate was tuned with: the base batch stays what it was.
+  void ask_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
+  void know(const stats::Interval& noise_scale_samples);
+  // … that of the training nearest to the base batch, if any of them says one.
+  void conclude(const std::vector<report::MeasuredNoise>&);
   fit::LearningRateOptions at(std::int64_t one_worker_count) const;  // the options for that N alone
   fit::LearningRateOptions asked() const;  // … for the list and `workers`: what the tables are of
 };
 
-enum class RateRule { linear, square_root, unscaled };
-const char* to_string(RateRule);
 enum class ScheduleAxis { steps, epochs };
 
 // Straight between its points.
 struct ScheduleCurve {
-  RateRule rule = RateRule::linear;
+  learning_rate::Rule rule = learning_rate::Rule::linear;
   std::vector<double> x, rate;
 };
+// Linear, square root and the base rate as it is; then the scenario's rule where it is another. A rule that has no
+// answer at this N has no curve.
 std::vector<ScheduleCurve> schedule_curves(const RateInputs&, ScheduleAxis);
 
 // The tables of `ddpprof lr`, in its order; times are slower than the rest.

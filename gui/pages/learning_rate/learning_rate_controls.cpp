@@ -69,6 +69,12 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   base_lr_->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
   base_lr_->setObjectName("base_lr");
   base_workers_ = count_box(controls, as_int(most_rate_workers));
+  base_workers_->setObjectName("base_workers");
+  base_batch_ = count_box(controls, most_batch);
+  base_batch_->setObjectName("base_batch");
+  base_batch_->setMinimum(0);
+  base_batch_->setSpecialValueText(tr("–"));
+  base_batch_->setToolTip(tr("The global batch that the base rate was tuned for, in the place of a number of workers"));
   batch_ = count_box(controls, most_batch);
   batch_->setObjectName("batch");
   accumulation_ = count_box(controls, most_accumulation);
@@ -98,6 +104,7 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   form->addRow(workers_slider_);
   form->addRow(tr("Base &rate"), base_lr_);
   form->addRow(tr("Tun&ed at N ="), base_workers_);
+  form->addRow(tr("or b&y a batch of [samples]"), base_batch_);
   form->addRow(tr("Batch a &worker [samples]"), batch_);
   form->addRow(tr("A&ccumulation [micro-batches]"), accumulation_);
   form->addRow(tr("E&pochs"), epochs_);
@@ -133,14 +140,20 @@ void LearningRatePage::connect_edits() {
   connect(base_workers_, &QSpinBox::valueChanged, this, edited([this](int value) {
             inputs_.options.base_workers = value;
             inputs_.options.tuned_batch.reset();
+            show_base_batch();
+          }));
+  connect(base_batch_, &QSpinBox::valueChanged, this, edited([this](int value) {
+            inputs_.options.tuned_batch = value > 0 ? std::optional<std::int64_t>(value) : std::nullopt;
           }));
   connect(batch_, &QSpinBox::valueChanged, this, edited([this](int value) {
-            inputs_.set_batch(value, inputs_.accumulation);
+            inputs_.ask_batch(value, inputs_.accumulation);
             limit_batch();
+            show_base_batch();
           }));
   connect(accumulation_, &QSpinBox::valueChanged, this, edited([this](int value) {
-            inputs_.set_batch(inputs_.batch, value);
+            inputs_.ask_batch(inputs_.batch, value);
             limit_batch();
+            show_base_batch();
           }));
   connect(epochs_, &QSpinBox::valueChanged, this, edited([this](int value) { inputs_.options.epochs = value; }));
   connect(base_lr_, &QDoubleSpinBox::valueChanged, this,
@@ -159,6 +172,11 @@ void LearningRatePage::limit_batch() {
   accumulation_->setMaximum(as_int(std::min<std::int64_t>(most_accumulation, most_samples_per_worker / inputs_.batch)));
 }
 
+void LearningRatePage::show_base_batch() {
+  const QSignalBlocker quiet(base_batch_);
+  base_batch_->setValue(as_int(inputs_.options.tuned_batch.value_or(0)));
+}
+
 void LearningRatePage::show_inputs() {
   const QSignalBlocker quiet[] = {QSignalBlocker(workers_),  QSignalBlocker(workers_slider_),
                                   QSignalBlocker(base_lr_),  QSignalBlocker(base_workers_),
@@ -169,6 +187,7 @@ void LearningRatePage::show_inputs() {
   workers_slider_->setValue(place_of(inputs_.workers));
   base_lr_->setValue(inputs_.options.base_lr);
   base_workers_->setValue(as_int(inputs_.options.base_workers));
+  show_base_batch();
   limit_batch();
   batch_->setValue(as_int(inputs_.batch));
   accumulation_->setValue(as_int(inputs_.accumulation));

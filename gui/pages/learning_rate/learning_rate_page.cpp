@@ -100,8 +100,7 @@ RateInputs LearningRatePage::stored() const {
   inputs.workers = inputs.options.workers.empty()
                        ? 1
                        : *std::max_element(inputs.options.workers.begin(), inputs.options.workers.end());
-  if (const report::MeasuredNoise* best = report::narrowest(file_->noise))
-    inputs.noise = best->band->noise_scale_samples;
+  inputs.conclude(file_->noise);
   return inputs;
 }
 
@@ -126,6 +125,7 @@ void LearningRatePage::read_list() {
 
 void LearningRatePage::show_answer() {
   if (!file_ || !file_->learning_rate) return;
+  inputs_.conclude(file_->noise);
   const ScheduleAxis axis = axis_->currentIndex() == 0 ? ScheduleAxis::steps : ScheduleAxis::epochs;
   plot_->show_curves(schedule_curves(inputs_, axis), axis);
   answer_->setText(QString::fromStdString(answer_text(inputs_)));

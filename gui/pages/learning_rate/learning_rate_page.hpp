@@ -42,6 +42,7 @@ class LearningRatePage : public Page {
   void restore();             // to them
   void limit_batch();         // so that the global batch can be counted
   void show_inputs();         // in the controls, without being heard
+  void show_base_batch();     // likewise
   void connect_edits();
   void show_edit();  // of inputs_
   void read_list();
@@ -54,8 +55,8 @@ class LearningRatePage : public Page {
   RateInputs inputs_;
   Job predicting_;
   QSlider* workers_slider_ = nullptr;
-  QSpinBox *workers_ = nullptr, *base_workers_ = nullptr, *batch_ = nullptr, *accumulation_ = nullptr,
-           *epochs_ = nullptr;
+  QSpinBox *workers_ = nullptr, *base_workers_ = nullptr, *base_batch_ = nullptr, *batch_ = nullptr,
+           *accumulation_ = nullptr, *epochs_ = nullptr;
   QDoubleSpinBox *base_lr_ = nullptr, *warmup_epochs_ = nullptr, *target_loss_ = nullptr;
   QCheckBox* adaptive_ = nullptr;
   QLineEdit* list_ = nullptr;

@@ -1,7 +1,6 @@
 #include "gui/pages/learning_rate/schedule_plot.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "analysis/report/units.hpp"
 #include "gui/plots/legend.hpp"
@@ -9,20 +8,30 @@
 namespace ddpprof::gui {
 namespace {
 
+using learning_rate::Rule;
+
 struct Look {
   Colour colour;
   Qt::PenStyle style;
 };
-constexpr std::array<Look, 3> looks = {
-    {{Colour::predicted, Qt::SolidLine}, {Colour::what_if, Qt::DashLine}, {Colour::ideal, Qt::DotLine}}};
+constexpr int most_curves = 4;
+
+Look look_of(Rule rule) {
+  if (rule == Rule::linear) return {Colour::predicted, Qt::SolidLine};
+  if (rule == Rule::square_root) return {Colour::what_if, Qt::DashLine};
+  if (rule == Rule::none) return {Colour::ideal, Qt::DotLine};
+  return {Colour::knee, Qt::DashDotLine};
+}
+
+const char* name_of(Rule rule) { return rule == Rule::none ? "unscaled" : to_string(rule); }
 
 }  // namespace
 
 SchedulePlot::SchedulePlot(QWidget* parent) : Plot(parent) {
   set_name("learning-rate");
   setAccessibleName(tr("Learning rate over the training"));
-  for (std::size_t i = 0; i < looks.size(); ++i) addGraph();
-  place_legend_above(*this, 3);
+  for (int i = 0; i < most_curves; ++i) addGraph();
+  place_legend_above(*this, most_curves);
   connect(this, &Plot::restyled, this, &SchedulePlot::colour_in);
   colour_in();
 }
@@ -30,27 +39,38 @@ SchedulePlot::SchedulePlot(QWidget* parent) : Plot(parent) {
 void SchedulePlot::show_curves(const std::vector<ScheduleCurve>& curves, ScheduleAxis axis) {
   set_axes(axis == ScheduleAxis::steps ? tr("optimizer step [steps]") : tr("epoch [epochs]"), tr("learning rate [1]"));
   double last = 0.0, highest = 0.0;
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    const ScheduleCurve& curve = curves[i];
-    graph(static_cast<int>(i))
-        ->setData(QVector<double>(curve.x.begin(), curve.x.end()),
-                  QVector<double>(curve.rate.begin(), curve.rate.end()), true);
+  rules_.clear();
+  for (int i = 0; i < most_curves; ++i) {
+    QCPGraph& line = *graph(i);
+    const bool shown = i < static_cast<int>(curves.size());
+    line.setVisible(shown);
+    if (!shown) {
+      line.removeFromLegend();
+      line.data()->clear();
+      continue;
+    }
+    const ScheduleCurve& curve = curves[static_cast<std::size_t>(i)];
+    rules_.push_back(curve.rule);
+    line.addToLegend();
+    line.setData(QVector<double>(curve.x.begin(), curve.x.end()), QVector<double>(curve.rate.begin(), curve.rate.end()),
+                 true);
     // What it climbs to, and falls from where there is a decay.
     const double target = *std::max_element(curve.rate.begin(), curve.rate.end());
-    graph(static_cast<int>(i))
-        ->setName(tr("%1: %2").arg(tr(to_string(curve.rule)),
-                                   QString::fromStdString(report::format_quantity(target, "", 4))));
+    line.setName(
+        tr("%1: %2").arg(tr(name_of(curve.rule)), QString::fromStdString(report::format_quantity(target, "", 4))));
     last = std::max(last, curve.x.back());
     highest = std::max(highest, target);
   }
   xAxis->setRange(-0.01 * last, 1.01 * last);
   yAxis->setRange(0.0, 1.08 * highest);
-  replot(QCustomPlot::rpQueuedReplot);
+  colour_in();
 }
 
 void SchedulePlot::colour_in() {
-  for (std::size_t i = 0; i < looks.size(); ++i)
-    graph(static_cast<int>(i))->setPen(pen(looks[i].colour, 2.2, looks[i].style));
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Look look = look_of(rules_[i]);
+    graph(static_cast<int>(i))->setPen(pen(look.colour, 2.2, look.style));
+  }
   replot(QCustomPlot::rpQueuedReplot);
 }
 

@@ -1,6 +1,8 @@
 // The learning rate over the training, by each rule.
 #pragma once
 
+#include <vector>
+
 #include "gui/models/learning_rate/schedules.hpp"
 #include "gui/plots/plot.hpp"
 
@@ -15,6 +17,8 @@ class SchedulePlot : public Plot {
 
  private:
   void colour_in();
+
+  std::vector<learning_rate::Rule> rules_;  // of the graphs that are shown
 };
 
 }  // namespace ddpprof::gui

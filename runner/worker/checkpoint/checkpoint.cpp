@@ -31,6 +31,15 @@ c10::IValue make_checkpoint(const Network& network, const torch::optim::Optimize
   whole.insert("step", progress.steps);
   whole.insert("epoch", progress.epoch);
   whole.insert("position", progress.position);
+  if (progress.adascale) {
+    auto adascale = text_dictionary();
+    adascale.insert("steps", progress.adascale->steps);
+    adascale.insert("base_steps", progress.adascale->base_steps);
+    adascale.insert("base_batch", progress.adascale->base_batch);
+    adascale.insert("gradient_sqr", progress.adascale->average.gradient_sqr);
+    adascale.insert("trace_samples", progress.adascale->average.trace);
+    whole.insert("adascale", adascale);
+  }
   whole.insert("random", random_generator().get_state());
   return whole;
 }
@@ -53,7 +62,14 @@ Checkpoint::Checkpoint(std::filesystem::path path) : path_(std::move(path)) {
                                            "(") +
                                format + ")");
     const auto whole = value_.toGenericDict();
-    progress_ = {integer_entry(whole, "step"), integer_entry(whole, "epoch"), integer_entry(whole, "position")};
+    progress_ = {integer_entry(whole, "step"), integer_entry(whole, "epoch"), integer_entry(whole, "position"),
+                 std::nullopt};
+    if (!whole.contains("adascale")) return;
+    const auto adascale = as_dictionary(entry(whole, "adascale"), "its 'adascale'");
+    progress_.adascale = {integer_entry(adascale, "steps"),
+                          number_entry(adascale, "base_steps"),
+                          integer_entry(adascale, "base_batch"),
+                          {number_entry(adascale, "gradient_sqr"), number_entry(adascale, "trace_samples")}};
   });
 }
 

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "runner/scenario/scenario.hpp"
 #include "runner/worker/models/network.hpp"
 #include "runner/worker/torch.hpp"
+#include "simulator/learning_rate/adascale.hpp"
 
 namespace ddpprof::worker {
 
@@ -15,11 +17,13 @@ struct Progress {
   std::int64_t steps = 0;     // of the optimizer
   std::int64_t epoch = 0;     // that the sampler is in, from 0
   std::int64_t position = 0;  // samples of that epoch's order that all workers together have taken
+  std::optional<learning_rate::AdaScaleState> adascale;  // of a training by that rule
 };
 
 // What torch.load gives for the file: {"format": "ddpprof checkpoint 1", "workload": label, "model": state_dict,
 // "optimizer_kind": "sgd", "optimizer": state_dict, "step", "epoch", "position": integers, "random": the state of the
-// CPU's default generator, for torch.set_rng_state}. Shares the tensors' memory.
+// CPU's default generator, for torch.set_rng_state}; of a training by AdaScale also "adascale": {"steps", "base_steps",
+// "base_batch", "gradient_sqr", "trace_samples"}. Shares the tensors' memory.
 c10::IValue make_checkpoint(const Network& network, const torch::optim::Optimizer& optimizer,
                             scenario::OptimizerKind kind, const Progress& progress);
 

@@ -1,12 +1,12 @@
 #include "runner/worker/checkpoint/dictionary.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 namespace ddpprof::worker {
 
 c10::impl::GenericDict as_dictionary(const c10::IValue& value, const std::string& name) {
-  if (!value.isGenericDict())
-    throw std::runtime_error(name + " is a " + value.tagKind() + ", expected a dictionary");
+  if (!value.isGenericDict()) throw std::runtime_error(name + " is a " + value.tagKind() + ", expected a dictionary");
   return value.toGenericDict();
 }
 
@@ -18,9 +18,15 @@ c10::IValue entry(const c10::impl::GenericDict& dictionary, const std::string& k
 
 std::int64_t integer_entry(const c10::impl::GenericDict& dictionary, const std::string& key) {
   const auto value = entry(dictionary, key);
-  if (!value.isInt() || value.toInt() < 0)
-    throw std::runtime_error("its '" + key + "' is no integer of 0 or more");
+  if (!value.isInt() || value.toInt() < 0) throw std::runtime_error("its '" + key + "' is no integer of 0 or more");
   return value.toInt();
+}
+
+double number_entry(const c10::impl::GenericDict& dictionary, const std::string& key) {
+  const auto value = entry(dictionary, key);
+  if (!value.isDouble() || !(value.toDouble() >= 0.0) || !std::isfinite(value.toDouble()))
+    throw std::runtime_error("its '" + key + "' is no number of 0 or more");
+  return value.toDouble();
 }
 
 torch::Tensor tensor_entry(const c10::impl::GenericDict& dictionary, const std::string& key) {

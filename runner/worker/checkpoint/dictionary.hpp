@@ -14,6 +14,7 @@ inline auto index_dictionary() { return c10::impl::GenericDict(c10::IntType::get
 c10::impl::GenericDict as_dictionary(const c10::IValue& value, const std::string& name);
 c10::IValue entry(const c10::impl::GenericDict& dictionary, const std::string& key);
 std::int64_t integer_entry(const c10::impl::GenericDict& dictionary, const std::string& key);  // 0 or more
+double number_entry(const c10::impl::GenericDict& dictionary, const std::string& key);         // finite, 0 or more
 torch::Tensor tensor_entry(const c10::impl::GenericDict& dictionary, const std::string& key);
 std::string text_entry(const c10::impl::GenericDict& dictionary, const std::string& key);
 

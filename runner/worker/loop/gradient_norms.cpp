@@ -34,12 +34,13 @@ torch::Tensor squared_norm(const torch::Tensor& tensor) {
   return rows == 0 ? sum : sum + sum_of_rows(flat.slice(0, 0, rows * row).view({rows, row}));
 }
 
-GradientNorms::GradientNorms(const Context& context, Group& group)
+GradientNorms::GradientNorms(const Context& context, Group& group, bool every_step)
     : group_(group),
+      every_step_(every_step),
       every_(context.scenario.measure.gradient_noise_every),
       alone_(context.environment.world_size == 1),
       parts_(static_cast<double>(alone_ ? context.scenario.workload.accumulation : context.environment.world_size)) {
-  if (every_ == 0 || alone_) return;
+  if ((every_ == 0 && !every_step_) || alone_) return;
   group_.backend->watch_gradient_buckets([this](const at::Tensor& bucket) {
     if (taking_) local_.push_back(squared_norm(bucket));
   });
@@ -48,7 +49,8 @@ GradientNorms::GradientNorms(const Context& context, Group& group)
 GradientNorms::~GradientNorms() { group_.backend->watch_gradient_buckets({}); }
 
 void GradientNorms::begin(std::int64_t step) {
-  taking_ = every_ > 0 && step % every_ == 0 && parts_ > 1.0 && annotate::attached();
+  const bool asked = every_step_ || (every_ > 0 && step % every_ == 0 && annotate::attached());
+  taking_ = asked && parts_ > 1.0;
   local_.clear();
 }
 
@@ -56,10 +58,12 @@ void GradientNorms::after_micro_batch(Network& network, std::int64_t micro_batch
   if (taking_ && alone_ && micro_batch == 0) local_ = squared_gradients(network);
 }
 
-void GradientNorms::end(Network& network) {
-  if (!taking_) return;
+std::optional<StepNorms> GradientNorms::end(Network& network) {
+  if (!taking_) return std::nullopt;
   taking_ = false;
-  annotate::gradient_norms(parts_ * parts_ * total(local_), total(squared_gradients(network)));
+  const StepNorms norms{parts_ * parts_ * total(local_), total(squared_gradients(network))};
+  annotate::gradient_norms(norms.local_sqr, norms.whole_sqr);
+  return norms;
 }
 
 }  // namespace ddpprof::worker

@@ -65,6 +65,7 @@ void StepLoop::run(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKin
                    std::vector<std::int64_t>& durations) {
   std::int64_t begin = monotonic_ns();
   for (std::int64_t i = 0; i < steps; ++i) {
+    if (kind == StepKind::measured && over()) break;
     step(trainer, optimizer, kind);
     const std::int64_t end = monotonic_ns();
     durations.push_back(end - begin);
@@ -106,11 +107,13 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     if (norms_) norms_->after_micro_batch(trainer.network(), micro);
     loss = loss.defined() ? loss + part : part;
   }
-  if (norms_) norms_->end(trainer.network());
+  const std::optional<StepNorms> norms = norms_ ? norms_->end(trainer.network()) : std::nullopt;
   if (dump_) dump_->gradients(number, trainer.network());
+  if (rate_) {
+    const double rate = rate_(progress_, norms);
+    for (auto& group : optimizer.param_groups()) group.options().set_lr(rate);
+  }
   if (!plain) status::set(status::Activity::optimizer);
-  if (schedule_)
-    for (auto& group : optimizer.param_groups()) group.options().set_lr(schedule_->lr_at(progress_.steps));
   annotate::learning_rate(optimizer.param_groups().front().options().get_lr());
   {
     const Range range(Name::optimizer);

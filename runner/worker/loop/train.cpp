@@ -1,14 +1,17 @@
 #include "runner/worker/loop/train.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
+#include "runner/scenario/input_files.hpp"
 #include "runner/scenario/schedule.hpp"
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/checkpoint/saver.hpp"
 #include "runner/worker/conditions.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
+#include "runner/worker/loop/adascale_rate.hpp"
 #include "runner/worker/loop/clock_exchange.hpp"
 #include "runner/worker/loop/warmup.hpp"
 #include "runner/worker/memory/counting_allocator.hpp"
@@ -35,7 +38,7 @@ void measure(const Context& context, Group* group, StepLoop& loop, Trainer& trai
     const auto done = static_cast<std::int64_t>(durations.size());
     loop.run(trainer, optimizer, StepKind::measured, std::min(block_steps, options.steps - done), durations);
     const std::vector<double> samples(durations.begin(), durations.end());
-    const bool stop = static_cast<std::int64_t>(durations.size()) >= options.steps ||
+    const bool stop = loop.over() || static_cast<std::int64_t>(durations.size()) >= options.steps ||
                       stats::enough(samples, *options.until_ci_percent);
     if (agree(group, stop)) return;
   }
@@ -85,12 +88,81 @@ struct Clocks {
 
 // Of a training that follows the rule: its place among the optimizers, and what the square root makes of Adam's
 // settings.
-RuleSettings rule_settings(const Context& context, const std::optional<learning_rate::Schedule>& schedule) {
-  if (!schedule) return {};
-  RuleSettings settings{context.scenario.learning_rate.rule, context.scenario.learning_rate.trust, {}};
-  if (settings.rule == scenario::LearningRateRule::sqrt)
-    settings.adam = learning_rate::scale_adam({}, schedule->kappa).settings;
+RuleSettings rule_settings(const Context& context, std::int64_t samples) {
+  const scenario::LearningRate& rate = context.scenario.learning_rate;
+  if (!rate.apply) return {};
+  RuleSettings settings{rate.rule, rate.trust, {}};
+  if (settings.rule == learning_rate::Rule::square_root)
+    settings.adam =
+        learning_rate::scale_adam({}, scenario::schedule_of(context.scenario, context.workers(), samples).kappa)
+            .settings;
   return settings;
+}
+
+bool trains_by_adascale(const Context& context) {
+  const scenario::LearningRate& rate = context.scenario.learning_rate;
+  return rate.apply && rate.rule == learning_rate::Rule::adascale;
+}
+
+// The training so far in epochs. Samples tell, not steps: the checkpoint may be of another number of workers or batch.
+double epochs_so_far(const Context& context, std::int64_t samples, const Progress& begin) {
+  const std::int64_t own =
+      learning_rate::samples_of_worker(samples, context.workers(), context.scenario.workload.data.drop_last);
+  return static_cast<double>(begin.epoch) +
+         static_cast<double>(begin.position) / static_cast<double>(std::max<std::int64_t>(1, own) * context.workers());
+}
+
+// … in steps of this run's batch: those of the checkpoint where its batch was the same.
+std::int64_t schedule_start(const Context& context, std::int64_t samples, const Progress& begin) {
+  const auto plan = scenario::learning_rate_plan(context.scenario, context.workers(), samples);
+  return std::llround(epochs_so_far(context, samples, begin) * learning_rate::unscaled(plan).epoch_steps);
+}
+
+// Where AdaScale goes on: as the checkpoint was left, or, after steps that were taken by another rule, as the base
+// batch would be after as many samples.
+learning_rate::AdaScaleState adascale_start(const Context& context, std::int64_t samples, const Progress& begin) {
+  if (begin.adascale) return *begin.adascale;
+  const auto plan = scenario::learning_rate_plan(context.scenario, context.workers(), samples);
+  learning_rate::AdaScaleState state;
+  state.base_batch = plan.base_batch;
+  state.base_steps = epochs_so_far(context, samples, begin) * learning_rate::base_schedule(plan).epoch_steps;
+  return state;
+}
+
+nlohmann::json adascale_facts(const learning_rate::AdaScaleState& state) {
+  return {{"steps", state.steps},
+          {"base_steps", state.base_steps},
+          {"base_batch", state.base_batch},
+          {"gradient_sqr", state.average.gradient_sqr},
+          {"trace_samples", state.average.trace}};
+}
+
+// How the loop's steps get their rates. What it makes is the loop's from then on, but AdaScale's, which is returned.
+std::shared_ptr<AdaScaleRate> follow_the_rule(const Context& context, Group* group, std::int64_t samples,
+                                              const Progress& begin, StepLoop& loop) {
+  if (!context.scenario.learning_rate.apply) return nullptr;
+  if (!trains_by_adascale(context)) {
+    const auto schedule = scenario::schedule_of(context.scenario, context.workers(), samples);
+    const std::int64_t before = schedule_start(context, samples, begin) - begin.steps;
+    loop.rate([schedule, before](const Progress& progress, const std::optional<StepNorms>&) {
+      return schedule.lr_at(before + progress.steps);
+    });
+    return nullptr;
+  }
+  const auto plan = scenario::learning_rate_plan(context.scenario, context.workers(), samples);
+  if ((!group || context.strategy != scenario::Strategy::ddp) && learning_rate::unscaled(plan).kappa != 1.0)
+    throw scenario::DataError(
+        "learning_rate.rule: adascale needs the gradients of DDP's ranks, also of one; expected strategy ddp, started "
+        "by "
+        "ddpprof run, torchrun, srun or mpirun, or a global batch of learning_rate.base_batch");
+  auto adascale = std::make_shared<AdaScaleRate>(context, group, samples, adascale_start(context, samples, begin));
+  loop.rate([adascale](Progress& progress, const std::optional<StepNorms>& norms) {
+    const double rate = adascale->next(norms);
+    progress.adascale = adascale->state();
+    return rate;
+  });
+  loop.over([adascale] { return adascale->done(); });
+  return adascale;
 }
 
 std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std::shared_ptr<Network> network) {
@@ -138,21 +210,19 @@ nlohmann::json train(const Context& context, Group* group) {
     dump.emplace(context.dump, context.environment.rank, context.dump_steps, context.dump_gradients);
   auto trainer = make_trainer(context, group, network);
   if (dump) dump->initial(*network);
-  std::optional<learning_rate::Schedule> schedule;
-  if (context.scenario.learning_rate.apply)
-    schedule = scenario::schedule_of(context.scenario, context.workers(), dataset->samples());
-  const auto optimizer = make_optimizer(*network, workload.optimizer, rate, rule_settings(context, schedule));
+  const auto optimizer = make_optimizer(*network, workload.optimizer, rate, rule_settings(context, dataset->samples()));
   if (start) start->restore(*optimizer, workload.optimizer.kind);
   Clocks clocks;
   if (group) clocks.begin = exchange_clocks(*group->control);
   meet(group);
   setup.reset();
 
-  const Progress begin = start ? start->progress() : Progress{};
+  Progress begin = start ? start->progress() : Progress{};
+  if (!trains_by_adascale(context)) begin.adascale.reset();
   StepLoop loop(context, dataset, dump ? &*dump : nullptr, begin);
-  loop.schedule(schedule);
+  const auto adascale = follow_the_rule(context, group, dataset->samples(), begin, loop);
   std::optional<GradientNorms> norms;
-  if (ddp_strategy && group) loop.watch(&norms.emplace(context, *group));
+  if (ddp_strategy && group) loop.watch(&norms.emplace(context, *group, adascale != nullptr));
   loop.between_steps([&](const Progress& progress) { return saver.after_step(*network, *optimizer, progress); });
   if (start) start->restore_random();  // last: making models draws, too
   start.reset();
@@ -165,6 +235,10 @@ nlohmann::json train(const Context& context, Group* group) {
   });
   status::set_steps_planned(warmup.steps() + options.steps + unwrapped_planned);
   measure(context, group, loop, *trainer, *optimizer, measured);
+  if (measured.empty())
+    throw std::runtime_error(
+        "the training was over before the first measured step: AdaScale's steps were worth all of "
+        "learning_rate.epochs; expected more epochs, or fewer of measure.warmup_steps");
   const nlohmann::json conditions = watch->end();
   const nlohmann::json memory_used = device_memory(context);
   saver.at_end(*network, *optimizer, loop.progress());
@@ -180,9 +254,10 @@ nlohmann::json train(const Context& context, Group* group) {
   if (ddp && options.unwrapped) {
     loop.stop_dumping();
     loop.watch(nullptr);
-    loop.schedule({});  // one worker's own batch: the base rate, which the batch of all workers need not suit
+    loop.rate({});  // one worker's own batch: the base rate, which the batch of all workers need not suit
     PlainTrainer plain(clone_network(*network), PassOptions(workload));
-    const auto plain_optimizer = make_optimizer(plain.network(), workload.optimizer, rate);
+    const auto plain_optimizer =
+        make_optimizer(plain.network(), workload.optimizer, rate, rule_settings(context, dataset->samples()));
     std::vector<std::int64_t> ignored;
     meet(group);
     loop.run(plain, *plain_optimizer, StepKind::warmup, unwrapped_warmup_steps, ignored);
@@ -193,6 +268,13 @@ nlohmann::json train(const Context& context, Group* group) {
   }
   if (group) clocks.end = exchange_clocks(*group->control);
 
+  auto warnings = data_warnings(workload.data, loop.epochs());
+  if (loop.over() && static_cast<std::int64_t>(measured.size()) < options.steps)
+    warnings.push_back({{"code", "training_over"},
+                        {"message", "the training was over after " + std::to_string(measured.size()) + " of " +
+                                        std::to_string(options.steps) +
+                                        " measured steps: by AdaScale they were worth all of learning_rate.epochs"},
+                        {"advice", "nothing is lost; for more steps raise learning_rate.epochs"}});
   nlohmann::json result{
       {"parameter_count", count_parameters(*network)},
       {"parameter_bytes", parameter_bytes(*network)},
@@ -209,8 +291,12 @@ nlohmann::json train(const Context& context, Group* group) {
       {"data_samples", dataset->samples()},
       {"epochs", loop.epochs()},
       {"checkpoint", {{"resumed", resume}, {"resumed_step", begin.steps}, {"saved", saver.path().string()}}},
-      {"warnings", data_warnings(workload.data, loop.epochs())},
+      {"warnings", warnings},
       {"clock_samples", {{"begin", clock_samples(clocks.begin)}, {"end", clock_samples(clocks.end)}}}};
+  if (adascale)
+    result["checkpoint"]["adascale"] = adascale_facts(adascale_start(context, dataset->samples(), begin));
+  else if (context.scenario.learning_rate.apply)
+    result["checkpoint"]["schedule_step"] = schedule_start(context, dataset->samples(), begin);
   if (ddp) {
     result["logger"] = logged_iterations(ddp->ddp());
     result["buckets"] = {{"first", ddp->ddp().first_buckets()}, {"rebuilt", ddp->ddp().rebuilt_buckets()}};

@@ -16,7 +16,6 @@
 #include "runner/worker/loop/dump.hpp"
 #include "runner/worker/loop/gradient_norms.hpp"
 #include "runner/worker/loop/trainer.hpp"
-#include "simulator/learning_rate/schedule.hpp"
 #include "tracer/format/vocabulary.hpp"
 
 namespace ddpprof::worker {
@@ -37,8 +36,14 @@ class StepLoop {
   void run(Trainer& trainer, torch::optim::Optimizer& optimizer, vocabulary::StepKind kind, std::int64_t steps,
            std::vector<std::int64_t>& durations);
   void stop_dumping() { dump_ = nullptr; }
-  // The rate of each optimizer step by the training's steps so far (those of the checkpoint included); none: as it is.
-  void schedule(std::optional<learning_rate::Schedule> schedule) { schedule_ = std::move(schedule); }
+  // The rate of each optimizer step, by how far the training has come (the checkpoint's part included), which it may
+  // add to, and the step's norms where they were taken; none: as it is.
+  using Rate = std::function<double(Progress&, const std::optional<StepNorms>&)>;
+  void rate(Rate rate) { rate_ = std::move(rate); }
+  // Asked before each measured step, and answered alike on all ranks: whether the training is over before its steps
+  // are.
+  void over(std::function<bool()> over) { over_ = std::move(over); }
+  bool over() const { return over_ && over_(); }
   void watch(GradientNorms* norms) { norms_ = norms; }  // null: nobody; must outlive its steps
   // Called after each step with how far the training has come; true: it took time, which is no step's.
   using BetweenSteps = std::function<bool(const Progress&)>;
@@ -54,7 +59,8 @@ class StepLoop {
   Dump* dump_;
   Loader loader_;
   BetweenSteps between_steps_;
-  std::optional<learning_rate::Schedule> schedule_;
+  Rate rate_;
+  std::function<bool()> over_;
   GradientNorms* norms_ = nullptr;
   Progress progress_;
   std::int64_t first_epoch_;

@@ -62,8 +62,7 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, 
   switch (options.kind) {
     case scenario::OptimizerKind::sgd: {
       const auto own = torch::optim::SGDOptions(rate).momentum(options.momentum).weight_decay(options.decay());
-      if (settings.rule == scenario::LearningRateRule::lars)
-        return std::make_unique<Lars>(parameters, own, settings.trust);
+      if (settings.rule == learning_rate::Rule::lars) return std::make_unique<Lars>(parameters, own, settings.trust);
       return std::make_unique<torch::optim::SGD>(parameters, own);
     }
     case scenario::OptimizerKind::adam:
@@ -73,7 +72,7 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, 
     case scenario::OptimizerKind::adamw: {
       const auto own =
           torch::optim::AdamWOptions(rate).betas(betas).eps(settings.adam.epsilon).weight_decay(options.decay());
-      if (settings.rule == scenario::LearningRateRule::lamb) return std::make_unique<Lamb>(parameters, own);
+      if (settings.rule == learning_rate::Rule::lamb) return std::make_unique<Lamb>(parameters, own);
       return std::make_unique<AdamW>(parameters, own);
     }
   }

@@ -69,9 +69,9 @@ class PlainTrainer : public Trainer {
 
 // What a learning-rate rule asks of the optimizer beside the rate; as it is here: PyTorch's own optimizers.
 struct RuleSettings {
-  scenario::LearningRateRule rule = scenario::LearningRateRule::none;  // lars in the place of SGD, lamb of AdamW
-  double trust = 0.001;                                                // LARS' eta
-  learning_rate::AdamSettings adam = {};                               // betas and epsilon of Adam and AdamW
+  learning_rate::Rule rule = learning_rate::Rule::none;  // lars in the place of SGD, lamb of AdamW
+  double trust = 0.001;                                  // LARS' eta
+  learning_rate::AdamSettings adam = {};                 // betas and epsilon of Adam and AdamW
 };
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Network& network, const scenario::Optimizer& options,
                                                         double rate, const RuleSettings& settings = {});

@@ -136,7 +136,7 @@ TEST_F(GradientNoise, CostsWhatItsStepsTakeMoreThanTheOthers) {
   step(100, {1.0, 1.0}, 1.0, 32, 500 * test::ms, "warmup");  // counts for neither
   const auto all = measured_noise(run_.database);
   EXPECT_EQ(all.at(0).steps.size(), 25U);
-  EXPECT_NEAR(all[0].cost_share.value(), 0.02 * 0.25, 1e-12);
+  EXPECT_NEAR(all[0].cost_share.value(), 0.02 * 0.25 / (1.0 + 0.02 * 0.25), 1e-12);
 }
 
 TEST_F(GradientNoise, LeavesOutStepsThatAreNotWhole) {
@@ -152,7 +152,7 @@ TEST_F(GradientNoise, LeavesOutStepsThatAreNotWhole) {
   EXPECT_EQ(cell(table, 0, "noise_scale_samples"), Cell());
   EXPECT_THAT(std::get<std::string>(cell(table, 0, "note")),
               testing::AllOf(HasSubstr("8 steps are too few"), HasSubstr("2 steps left out")));
-  EXPECT_EQ(narrowest(all), nullptr);
+  EXPECT_FALSE(concluding_band(all, 16));
 }
 
 TEST_F(GradientNoise, AFileWithoutNormsSaysHowToMeasureThem) {
@@ -163,18 +163,41 @@ TEST_F(GradientNoise, AFileWithoutNormsSaysHowToMeasureThem) {
   EXPECT_THAT(gradient_noise_table(all).empty, HasSubstr("measure.gradient_noise_every"));
 }
 
-TEST(NarrowestNoise, IsTheOneWithTheSmallestRatioOfItsEnds) {
-  const double infinite = INFINITY;
-  const auto with = [](double low, double mid, double high) {
-    MeasuredNoise noise;
-    noise.band = learning_rate::NoiseBand{{low, mid, high, 0.9}, 100, 10};
-    return noise;
-  };
-  const std::vector<MeasuredNoise> all = {MeasuredNoise{}, with(50, infinite, infinite), with(80, 100, infinite),
-                                          with(50, 100, 200), with(90, 100, 120)};
-  EXPECT_EQ(narrowest(all), &all[4]);
-  EXPECT_EQ(narrowest(std::span(all).first(3)), &all[2]) << "a middle without an upper end, where there is no better";
-  EXPECT_EQ(narrowest(std::span(all).first(2)), nullptr);
+MeasuredNoise training(std::int64_t workers, std::int64_t samples, double noise_scale) {
+  MeasuredNoise noise;
+  noise.workers = noise.parts = workers;
+  noise.samples_per_part = samples;
+  noise.band = learning_rate::NoiseBand{{0.5 * noise_scale, noise_scale, INFINITY, 0.9}, 100, 10};
+  return noise;
+}
+
+double middle(std::span<const MeasuredNoise> all, std::int64_t base_batch) {
+  const auto band = concluding_band(all, base_batch);
+  return band ? band->noise_scale_samples.mid : -1.0;
+}
+
+TEST(ConcludingBand, IsOfTheTrainingNearestToTheBaseBatchHoweverWideItIs) {
+  std::vector<MeasuredNoise> all = {training(2, 8, 100), training(4, 8, 200), training(8, 8, 300)};
+  all[2].band->noise_scale_samples.high = 310.0;
+  EXPECT_EQ(middle(all, 16), 100.0);
+  EXPECT_EQ(middle(all, 40), 200.0) << "32 is nearer to 40 than 64 is";
+  EXPECT_EQ(middle(all, 1000), 300.0);
+  EXPECT_EQ(middle(std::vector<MeasuredNoise>{training(2, 16, 100), training(8, 4, 200)}, 32), 200.0)
+      << "as near, and its steps compare more gradients";
+}
+
+TEST(ConcludingBand, IsOfTheFirstRepeat) {
+  std::vector<MeasuredNoise> all = {training(2, 8, 100), training(2, 8, 120)};
+  all[0].repeat = 1;
+  EXPECT_EQ(middle(all, 16), 120.0);
+}
+
+TEST(ConcludingBand, PassesOverTrainingsThatSayNothing) {
+  std::vector<MeasuredNoise> all = {training(2, 8, 100), training(8, 8, 300), MeasuredNoise{}};
+  all[0].band.reset();
+  EXPECT_EQ(middle(all, 16), 300.0) << "too few steps";
+  all[1].band->noise_scale_samples.mid = INFINITY;
+  EXPECT_FALSE(concluding_band(all, 16)) << "a mean of |G|^2 below 0 has no middle";
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ double value(const Table& table, std::size_t row, const std::string& name) {
 TEST(SchedulesTable, HasARowForEachRuleAtEachN) {
   fit::LearningRateOptions options = resnet50();
   options.decay.kind = DecayKind::step;
-  const Table table = schedules_table(options, learning_rate::every_rule, 1792.0);
+  options.noise_scale_samples = 1792.0;
+  const Table table = schedules_table(options, learning_rate::every_rule);
   ASSERT_EQ(table.rows.size(), 12U);
   EXPECT_EQ(cell(table, 0, "workers"), Cell(std::int64_t{8}));
   EXPECT_EQ(cell(table, 7, "rule"), Cell("linear"));
@@ -58,7 +59,7 @@ TEST(SchedulesTable, SaysWhyARuleHasNoAnswer) {
   fit::LearningRateOptions adam = resnet50();
   adam.adaptive_optimizer = true;
   const Rule rules[] = {Rule::square_root, Rule::adascale};
-  const Table table = schedules_table(adam, rules, std::nullopt);
+  const Table table = schedules_table(adam, rules);
   ASSERT_EQ(table.rows.size(), 4U);
   EXPECT_DOUBLE_EQ(value(table, 0, "target_lr"), 0.1);
   EXPECT_EQ(cell(table, 2, "target_lr"), Cell()) << "κ 32";
@@ -67,7 +68,7 @@ TEST(SchedulesTable, SaysWhyARuleHasNoAnswer) {
   EXPECT_THAT(table.note, HasSubstr("Decay after the warm-up: none"));
   adam.decay.kind = DecayKind::polynomial;
   adam.decay.power = -1.0;
-  EXPECT_THROW(schedules_table(adam, rules, std::nullopt), std::invalid_argument);
+  EXPECT_THROW(schedules_table(adam, rules), std::invalid_argument);
 }
 
 // Critical batch 1 · 1000, √3 · 1000 and 3 · 1000; B₀ = 256, B = 8192: gain 32 (c + 256) / (c + 8192).

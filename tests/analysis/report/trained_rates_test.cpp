@@ -49,7 +49,9 @@ TEST(TrainedRates, AreThoseOfTheTrainingAlone) {
     // Nothing recorded.
     step(run.shard(run.measurement(test::train("ddp", 1)), 0), 0, "measured", std::nullopt);
 
-    const std::vector<TrainedRates> all = trained_rates(run.database, plan);
+    const std::vector<TrainedRates> all = trained_rates(run.database, [&](const RecordedStep& recorded) {
+      return PlannedStep{plan(recorded.workers, recorded.step), {}};
+    });
     ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0].steps, 6);
     EXPECT_EQ(all[0].unlike, 0);

@@ -106,6 +106,30 @@ class LearningRateEquality : public Equality {
 
 TEST_F(LearningRateEquality, AsOpened) { compare(); }
 
+// The report is of the scenario, as the page is when the file is opened.
+TEST_F(LearningRateEquality, OfTheReport) {
+  wait();
+  const Texts page = shown(rates()),
+              report = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report learning-rate"));
+  for (const char* name : {"learning_rate_rules", "training_time", "time_to_target", "learning_rate_schedules",
+                           "large_batches", "target_cost", "gradient_noise", "trained_rates"}) {
+    ASSERT_TRUE(report.contains(name)) << name;
+    expect_shown(page, name, report.at(name));
+  }
+}
+
+TEST_F(LearningRateEquality, TunedAtABatch) {
+  control<QSpinBox>("base_workers").setValue(2);
+  control<QSpinBox>("base_batch").setValue(96);
+  compare();
+  EXPECT_TRUE(shell_line(rates(), "lr").endsWith("--base-batch 96"));
+  // Again at a number of workers: the batch is no longer said.
+  control<QSpinBox>("base_workers").setValue(4);
+  EXPECT_EQ(control<QSpinBox>("base_batch").value(), 0);
+  compare();
+  EXPECT_TRUE(shell_line(rates(), "lr").endsWith("--base-workers 4"));
+}
+
 TEST_F(LearningRateEquality, AtOtherWorkerCounts) {
   control<QLineEdit>("list").setText("3, 96");
   control<QSpinBox>("workers").setValue(24);

@@ -66,6 +66,25 @@ TEST(ScheduleCurves, StopWithTheTrainingWhereTheWarmUpIsLonger) {
   EXPECT_DOUBLE_EQ(curves[0].rate.back(), 0.1 + 3.1 * 2.0 / 5.0);
 }
 
+TEST(ScheduleCurves, HaveTheScenariosRuleAndNoneThatHasNoAnswer) {
+  RateInputs inputs = inputs_at(32);
+  inputs.options.rule = learning_rate::Rule::adascale;
+  EXPECT_EQ(schedule_curves(inputs, ScheduleAxis::steps).size(), 3U) << "the noise scale is not known";
+  inputs.know({1000.0, 1792.0, 3000.0, 0.9});
+  const auto curves = schedule_curves(inputs, ScheduleAxis::epochs);
+  ASSERT_EQ(curves.size(), 4U);
+  EXPECT_EQ(curves[3].rule, learning_rate::Rule::adascale);
+  // 32 (1792 + 256) / (1792 + 8192) of the base rate, for 90 * 32 / that epochs.
+  EXPECT_NEAR(curves[3].rate.front(), 0.1 * 32.0 * 2048.0 / 9984.0, 1e-12);
+  EXPECT_NEAR(curves[3].x.back(), 90.0 * 9984.0 / 2048.0, 2.0) << "its epochs' last batches are whole ones";
+  inputs.options.rule = learning_rate::Rule::linear;
+  inputs.options.adaptive_optimizer = true;
+  const auto adam = schedule_curves(inputs, ScheduleAxis::steps);
+  ASSERT_EQ(adam.size(), 2U);
+  EXPECT_EQ(adam[1].rule, learning_rate::Rule::none) << "32 (1 - 0.9) is above 1: no square root";
+  EXPECT_NE(answer_text(inputs).find("Square root: no rate"), std::string::npos);
+}
+
 TEST(RateTables, AreThoseOfTheCommandLineForTheListAndTheChosenN) {
   for (const std::int64_t chosen : {32, 24}) {
     const RateInputs inputs = inputs_at(chosen);
