@@ -111,7 +111,7 @@ ExitCode import_own(const OwnExports& exports, const std::string& file, bool ove
   check_apart(exports, file);
   try {
     import::Restored restored;
-    store::Database database =
+    ImportedDatabase made =
         imported_database(file, overwrite, [&](store::Database& into) { restored = restore(exports, into); });
     if (!context.quiet) {
       context.messages << fmt::format("ddpprof import: {} rows of {} table{} restored\n", restored.rows,
@@ -119,8 +119,8 @@ ExitCode import_own(const OwnExports& exports, const std::string& file, bool ove
       for (const std::string& name : restored.left_out)
         context.messages << "ddpprof import: " << name << " is no table and was left out\n";
     }
-    render(report::build_report(database, holds_an_import(database) ? "imported" : "summary"), format, context.out,
-           context.width);
+    render(report::build_report(made.database, holds_an_import(made.database) ? "imported" : "summary"), format,
+           context.out, context.width);
     if (!context.quiet) context.messages << "database: " << file << '\n';
     return ExitCode::done;
   } catch (const import::OpenError& error) {

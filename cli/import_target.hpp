@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "analysis/export/temporary_file.hpp"
 #include "analysis/import/load/inputs.hpp"
@@ -13,23 +14,21 @@
 
 namespace ddpprof::cli {
 
-// A database that is replaced takes the folder beside it along: only one that a run of ours made. Throws Failure.
-inline void check_replaced_folder(const std::filesystem::path& database) {
-  const std::filesystem::path folder = side_folder(database);
-  if (std::filesystem::exists(folder) && !std::filesystem::exists(folder / "made-by-ddpprof"))
-    throw Failure(ExitCode::usage, folder.string() + " was not made by ddpprof and is left alone",
-                  "a folder with the file made-by-ddpprof", "move it, or give another file with --out");
-}
+struct ImportedDatabase {
+  SideFolder folder;  // held for as long as the import works, and then gone: it has no shards and logs
+  store::Database database;
+};
 
 // Makes the database `file` and has it filled by `fill(store::Database&)`. Where nothing could be imported no empty
-// database stays behind, and one that was to be replaced stays. Throws Failure, and what `fill` throws.
+// database stays behind, and one that was to be replaced stays, with the folder beside it. Throws Failure, also where a
+// run is measuring into it, and what `fill` throws.
 template <class Fill>
-store::Database imported_database(const std::string& file, bool overwrite, const Fill& fill) {
+ImportedDatabase imported_database(const std::string& file, bool overwrite, const Fill& fill) {
   const std::filesystem::path target = file;
-  std::error_code ignored;
   try {
     if (overwrite && import::kind_of(target) == import::FileKind::ours) {
-      check_replaced_folder(target);
+      SideFolder folder(side_folder(target));
+      folder.make();
       export_::TemporaryFile replacement(target, ".importing");
       {
         store::Database database = store::Database::create(replacement.path());
@@ -37,19 +36,20 @@ store::Database imported_database(const std::string& file, bool overwrite, const
         database.finish_load();
       }  // closed before it takes the other's place
       replacement.take_place();
-      std::filesystem::remove_all(side_folder(target), ignored);
-      return store::Database::open_write(target);
+      folder.remove_at_end();
+      return {std::move(folder), store::Database::open_write(target)};
     }
     SweepOptions create;
     create.database = target;
     create.overwrite = overwrite;
-    store::Database database = create_database(create).database;
-    std::filesystem::remove_all(side_folder(target), ignored);  // for shards and logs: there are none
+    SweepTarget made = create_database(create);
+    made.folder.remove_at_end();
     try {
-      fill(database);
-      database.finish_load();
-      return database;
+      fill(made.database);
+      made.database.finish_load();
+      return {std::move(made.folder), std::move(made.database)};
     } catch (...) {
+      std::error_code ignored;
       std::filesystem::remove(target, ignored);
       throw;
     }

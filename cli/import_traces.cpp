@@ -140,13 +140,13 @@ ExitCode import_table(const TraceImport& request, const std::filesystem::path& f
   if (rows.empty()) throw Failure(ExitCode::data, file.string() + " has no row", "one row a measurement");
   const std::string model = request.model.empty() ? file.stem().string() : request.model;
   std::int64_t placements = 0;
-  store::Database database = imported_database(request.database, request.overwrite, [&](store::Database& into) {
+  ImportedDatabase made = imported_database(request.database, request.overwrite, [&](store::Database& into) {
     placements = import::import_step_table(into, rows, model);
   });
   if (!context.quiet)
     context.messages << fmt::format("ddpprof import: {} step times of {} placement{}\n", rows.size(), placements,
                                     placements == 1 ? "" : "s");
-  return fit_imported(request, database, fit::largest_workers(rows), context);
+  return fit_imported(request, made.database, fit::largest_workers(rows), context);
 }
 
 ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& files, Context& context) {
@@ -161,7 +161,7 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
   import::ImportResult result;
   std::int64_t sweeps = 0;
   const auto begin = std::chrono::steady_clock::now();
-  store::Database database = imported_database(request.database, request.overwrite, [&](store::Database& into) {
+  ImportedDatabase made = imported_database(request.database, request.overwrite, [&](store::Database& into) {
     if (!options.files.empty()) result = import::import_traces(into, options);
     for (const std::filesystem::path& log : files.logs) {
       import::import_nccl_log(into, fit::read_nccl_tests(log), log, {request.log_ranks, request.nodes});
@@ -175,7 +175,7 @@ ExitCode import_traces_and_logs(const TraceImport& request, const InputFiles& fi
                                     result.world_size, result.steps, seconds);
   if (!context.quiet && sweeps > 0)
     context.messages << fmt::format("ddpprof import: {} sweep{} of all-reduces\n", sweeps, sweeps == 1 ? "" : "s");
-  return files.traces.empty() ? ExitCode::done : fit_imported(request, database, result.world_size, context);
+  return files.traces.empty() ? ExitCode::done : fit_imported(request, made.database, result.world_size, context);
 }
 
 }  // namespace

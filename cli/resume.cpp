@@ -37,6 +37,7 @@ class Resume {
 
   Resumption run() {
     SideFolder folder(side_folder(options_.database));
+    folder.make();
     store::Database database = store::Database::open_write(options_.database);
     database.check();  // after a power cut
     check_version(database);
@@ -45,7 +46,7 @@ class Resume {
     for (const Earlier& measurement : earlier) check_measurement(measurement);
     check_torch(earlier);
 
-    folder.make();
+    folder.keep();
     Resumption result{{std::move(database), std::move(folder)}, scenario_id, {}, {}};
     for (const Earlier& measurement : earlier) {
       if (measurement.status == "ok") result.measured.insert(measurement.name);

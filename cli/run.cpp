@@ -32,10 +32,12 @@ void check_inputs(const scenario::Scenario& scenario) {
 }
 
 // Whether there is a database. A run that was killed while it made one leaves a file of which nothing remains once
-// SQLite has undone what was under way: that file is removed.
+// SQLite has undone what was under way: that file is removed, unless a run that lives is making it.
 bool was_begun(const std::filesystem::path& database) {
   std::error_code error;
   if (!std::filesystem::exists(database, error)) return false;
+  SideFolder held(side_folder(database));
+  held.make();
   try {
     store::Database::open_write(database);
   } catch (const store::DatabaseError&) {  // said when it is opened to be continued

@@ -1,6 +1,7 @@
 #include "cli/side_folder.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,6 +24,17 @@ constexpr const char* marker_name = "made-by-ddpprof";
                 "is the disk full, or the folder read-only?");
 }
 
+// All but the marker. With an error, what could not be removed, or read.
+fs::path empty_folder(const fs::path& folder, std::error_code& error) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename() == marker_name) continue;
+    const fs::path path = entry->path();
+    fs::remove_all(path, error);
+    if (error) return path;
+  }
+  return folder;
+}
+
 }  // namespace
 
 fs::path side_folder(const fs::path& database) {
@@ -33,54 +45,86 @@ fs::path side_folder(const fs::path& database) {
 
 SideFolder::SideFolder(fs::path folder) : path_(std::move(folder)) {
   std::error_code error;
-  if (!fs::exists(path_, error)) return;
-  if (fs::exists(path_ / marker_name, error)) {
-    found_ = Found::ours;
+  const auto marked = [&] { return fs::exists(path_ / marker_name, error); };
+  if (marked()) {
     lock();
-  } else if (!fs::is_directory(path_, error) || !fs::is_empty(path_, error)) {  // empty: a run killed while making it
+    return;
+  }
+  // An empty one: a run killed while making it. Each is one look: the folder may come and go meanwhile.
+  const fs::file_type type = fs::status(path_, error).type();
+  const bool foreign = type == fs::file_type::directory ? !empty() : type != fs::file_type::not_found;
+  if (foreign && !marked())
     throw Failure(ExitCode::usage, path_.string() + " was not made by ddpprof and is left alone",
                   "a folder with the file " + std::string(marker_name), "move it, or give another file with --out");
-  }
 }
 
 SideFolder::SideFolder(SideFolder&& other) noexcept
-    : path_(std::move(other.path_)), found_(other.found_), marker_(std::exchange(other.marker_, -1)) {}
+    : path_(std::move(other.path_)),
+      end_(other.end_),
+      made_folder_(other.made_folder_),
+      made_marker_(other.made_marker_),
+      marker_(std::exchange(other.marker_, -1)) {}
 
 SideFolder::~SideFolder() {
-  if (marker_ >= 0) close(marker_);
+  if (marker_ < 0) return;
+  std::error_code ignored;
+  const bool removed = end_ == End::removed, undone = end_ == End::as_found;
+  if (removed) empty_folder(path_, ignored);
+  // The marker last, and the folder only if it is empty: once the marker is gone both may be another process's.
+  if (removed || (undone && made_marker_)) fs::remove(path_ / marker_name, ignored);
+  if (removed || (undone && made_folder_)) fs::remove(path_, ignored);
+  close(marker_);
+}
+
+bool SideFolder::empty() const {
+  std::error_code error;
+  for (fs::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().filename() != marker_name) return false;
+  return true;
 }
 
 void SideFolder::make() {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) cannot("make the folder", path_, error.message());
-  if (marker_ < 0) lock();
+  constexpr int most_attempts = 100;  // each is one that another process removed meanwhile
+  for (int attempt = 0; marker_ < 0; ++attempt) {
+    std::error_code error;
+    made_folder_ = fs::create_directories(path_, error);
+    if ((!error && lock()) || attempt < most_attempts) continue;
+    cannot("make the folder", path_, error ? error.message() : "it is removed again and again");
+  }
 }
 
 void SideFolder::clear() {
   std::error_code error;
-  for (fs::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().filename() == marker_name) continue;
-    fs::remove_all(entry->path(), error);
-    if (error) cannot("remove", entry->path(), error.message());
-  }
-  if (error) cannot("empty the folder", path_, error.message());
+  const fs::path failed = empty_folder(path_, error);
+  if (error) cannot("remove", failed, error.message());
 }
 
+// False: who had it has removed it meanwhile.
+//
 // A record lock (fcntl) and not flock: a child that outlives this process for a moment does not inherit it, and who
 // holds it can be asked. Closing any descriptor of the marker would give it up: nobody else here opens that file.
-void SideFolder::lock() {
+bool SideFolder::lock() {
   const fs::path marker = path_ / marker_name;
-  marker_ = open(marker.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  marker_ = open(marker.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  made_marker_ = marker_ >= 0;
+  if (marker_ < 0 && errno == EEXIST) marker_ = open(marker.c_str(), O_RDWR | O_CLOEXEC);
+  if (marker_ < 0 && errno == ENOENT) return false;
   if (marker_ < 0) cannot("open", marker, std::strerror(errno));
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
-  if (fcntl(marker_, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN)) return;
+  if (fcntl(marker_, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN)) {
+    struct stat held {
+    }, there{};
+    if (fstat(marker_, &held) == 0 && stat(marker.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
+        held.st_ino == there.st_ino)
+      return true;
+    close(std::exchange(marker_, -1));
+    return false;
+  }
   struct flock holder = whole;
   const bool known = fcntl(marker_, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK && holder.l_pid > 0;
-  close(marker_);
-  marker_ = -1;
+  close(std::exchange(marker_, -1));
   throw Failure(ExitCode::usage,
                 "another run is measuring into " + path_.string() +
                     (known ? " (process " + std::to_string(holder.l_pid) + ")" : ""),

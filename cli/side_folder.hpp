@@ -10,12 +10,11 @@ namespace ddpprof::cli {
 // `<database>.d`
 std::filesystem::path side_folder(const std::filesystem::path& database);
 
-// Held by a run for as long as it measures, so that two never fill one folder and one database. It goes with the
-// process, however that ends. On a file system that knows no locks nothing is held.
+// Held by a run for as long as it measures, so that two never fill one folder and one database, and by whatever makes,
+// replaces or removes a database: it is taken before the database is touched. It goes with the process, however that
+// ends. On a file system that knows no locks nothing is held.
 class SideFolder {
  public:
-  enum class Found { nothing, ours };
-
   // Touches nothing. Throws Failure (usage) when the folder is not one that a run of ours made, or when another process
   // measures into it.
   explicit SideFolder(std::filesystem::path folder);
@@ -24,15 +23,22 @@ class SideFolder {
   SideFolder& operator=(SideFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  Found found() const { return found_; }
-  void make();   // when missing, and takes the lock; throws Failure (failed)
+  bool empty() const;  // there is no folder, or nothing of a run in it
+
+  void make();   // when missing, and takes the lock; throws Failure (failed; usage when another process has it)
   void clear();  // all that an earlier run left in it; throws Failure (failed)
 
+  // What becomes of it when this ends. Without either, what make() made is undone: the database was refused.
+  void keep() { end_ = End::kept; }
+  void remove_at_end() { end_ = End::removed; }  // with all that is in it
+
  private:
-  void lock();
+  enum class End { as_found, kept, removed };
+  bool lock();
 
   std::filesystem::path path_;
-  Found found_ = Found::nothing;
+  End end_ = End::as_found;
+  bool made_folder_ = false, made_marker_ = false;
   int marker_ = -1;
 };
 

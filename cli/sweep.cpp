@@ -55,14 +55,15 @@ SweepTarget create_database(const SweepOptions& options) {
     throw Failure(ExitCode::usage, parent.string() + " is no folder", "an existing folder for --out", "make it first");
   }
   SideFolder folder(side_folder(options.database));
-  if (folder.found() == SideFolder::Found::ours && !options.overwrite) {
+  if (!folder.empty() && !options.overwrite) {
     throw Failure(ExitCode::usage, folder.path().string() + " exists", "a new folder beside the database",
                   "give --overwrite, or another file with --out");
   }
+  folder.make();  // before the database is touched: another run may be making it, or measuring into it
   try {
     store::Database database =
         store::Database::create(options.database, options.overwrite ? store::Replace::yes : store::Replace::no);
-    folder.make();  // only after the database was taken: a stranger's file is refused with nothing touched
+    folder.keep();
     folder.clear();
     return {std::move(database), std::move(folder)};
   } catch (const store::DatabaseError& error) {

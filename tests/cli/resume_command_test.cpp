@@ -138,23 +138,96 @@ TEST_F(ResumeCommand, RefusesWhatIsNoRunsDatabase) {
   expect_refused({}, "not an SQLite database", 5);
 }
 
+// A run's hold on its folder, by this process.
+class Measuring {
+ public:
+  explicit Measuring(const std::filesystem::path& database) {
+    const std::filesystem::path folder = database.string() + ".d";
+    std::filesystem::create_directory(folder);
+    marker_ = open((folder / "made-by-ddpprof").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    EXPECT_EQ(fcntl(marker_, F_SETLK, &whole), 0);
+    message_ = "another run is measuring into " + folder.string() + " (process " + std::to_string(getpid()) + ")";
+  }
+  ~Measuring() { close(marker_); }
+  Measuring(const Measuring&) = delete;
+  Measuring& operator=(const Measuring&) = delete;
+
+  const std::string& message() const { return message_; }
+
+ private:
+  int marker_ = -1;
+  std::string message_;
+};
+
 TEST_F(ResumeCommand, RefusesWhileAnotherRunMeasures) {
+  make_database(measured());
+  const Measuring other(folder_ / "run.db");
+  write("run.db.d/log", "a rank's");
+  expect_refused({}, other.message());
+  const std::string database = (folder_ / "run.db").string(), before = read_all(database);
+  write("steps.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.100\n2,2,8,0.140\n");
+  const std::vector<std::string> replacing[] = {{"run", (folder_ / "scenario.yaml").string()},
+                                                {"import", (folder_ / "steps.csv").string()}};
+  for (std::vector<std::string> words : replacing) {
+    words.insert(words.end(), {"--out", database, "--overwrite"});
+    const Outcome replaced = run_ddpprof(words);
+    EXPECT_EQ(replaced.code, 2) << replaced.messages;
+    EXPECT_THAT(replaced.messages, HasSubstr(other.message()));
+    EXPECT_EQ(read_all(database), before) << words.front();
+    EXPECT_EQ(read_all(folder_ / "run.db.d/log"), "a rank's") << words.front();
+  }
+}
+
+TEST_F(ResumeCommand, LeavesADatabaseAloneThatAnotherRunIsMaking) {
+  write("run.db", "");  // as it is until its tables are committed
+  {
+    const Measuring other(folder_ / "run.db");
+    expect_refused({}, other.message());
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "run.db"));
+  }
+  // Killed at that moment: nothing of it is worth --overwrite.
+  EXPECT_THAT(run().messages, HasSubstr("There is no " + (folder_ / "run.db").string() + " to resume"));
+  EXPECT_GT(std::filesystem::file_size(folder_ / "run.db"), 0u);
+}
+
+TEST_F(ResumeCommand, AnImportKeepsNoFolderBesideItsDatabase) {
   make_database(measured());
   std::filesystem::create_directory(folder_ / "run.db.d");
   write("run.db.d/made-by-ddpprof", "");
-  const int marker = open((folder_ / "run.db.d/made-by-ddpprof").c_str(), O_RDWR | O_CLOEXEC);
-  ASSERT_GE(marker, 0);
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  ASSERT_EQ(fcntl(marker, F_SETLK, &whole), 0);
-  const std::string holder = "(process " + std::to_string(getpid()) + ")";
-  expect_refused({}, "another run is measuring into " + (folder_ / "run.db.d").string() + " " + holder);
-  const Outcome replaced =
+  write("run.db.d/log", "a rank's");
+  write("steps.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.100\n2,2,8,0.140\n");
+  for (const std::string out : {"run.db", "new.db"}) {
+    const Outcome imported =
+        run_ddpprof({"import", (folder_ / "steps.csv").string(), "--out", (folder_ / out).string(), "--overwrite"});
+    EXPECT_EQ(imported.code, 0) << imported.messages;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / (out + ".d"))) << out;
+  }
+}
+
+// The folder is what says that nobody else is at work: without it nothing is replaced.
+TEST_F(ResumeCommand, ADatabaseIsReplacedOnlyOnceItsFolderIsTaken) {
+  make_database(measured());
+  const std::string before = read_all(folder_ / "run.db");
+  std::filesystem::create_symlink(folder_ / "nowhere", folder_ / "run.db.d");
+  const Outcome refused =
       run_ddpprof({"run", (folder_ / "scenario.yaml").string(), "--out", (folder_ / "run.db").string(), "--overwrite"});
-  EXPECT_EQ(replaced.code, 2) << replaced.messages;
-  EXPECT_THAT(replaced.messages, HasSubstr(holder));
-  close(marker);
+  EXPECT_EQ(refused.code, 4) << refused.messages;
+  EXPECT_THAT(refused.messages, HasSubstr("cannot make the folder " + (folder_ / "run.db.d").string()));
+  EXPECT_EQ(read_all(folder_ / "run.db"), before);
+}
+
+TEST_F(ResumeCommand, AFileThatIsRefusedGetsNoFolder) {
+  write("run.db", "somebody's notes");
+  for (const std::string option : {"--resume", "--overwrite"}) {
+    const Outcome refused =
+        run_ddpprof({"run", (folder_ / "scenario.yaml").string(), "--out", (folder_ / "run.db").string(), option});
+    EXPECT_NE(refused.code, 0);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "run.db.d")) << option;
+    EXPECT_EQ(read_all(folder_ / "run.db"), "somebody's notes");
+  }
 }
 
 }  // namespace

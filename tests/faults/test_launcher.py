@@ -131,6 +131,11 @@ class Launcher(FaultTest):
             second = self.ddpprof(*self.run_arguments(option))
             self.assertEqual(second.returncode, 2, second.stderr)
             self.assertIn(f"another run is measuring into {self.path / 'run.db.d'} (process {run.pid})", second.stderr)
+        table = self.path / "steps.csv"
+        table.write_text("workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.100\n2,2,8,0.140\n")
+        imported = self.ddpprof("import", table, "--out", self.database, "--overwrite")
+        self.assertEqual(imported.returncode, 2, imported.stderr)
+        self.assertIn(f"another run is measuring into {self.path / 'run.db.d'} (process {run.pid})", imported.stderr)
         self.assertIsNone(run.poll())
         run.send_signal(signal.SIGINT)
         code, messages, _ = self.finish(run)
