@@ -53,6 +53,7 @@ class BenchComm : public Subcommand {
     const Plan plan = make_plan(scenario, available_cores(), visible_gpus(), available_memory_bytes());
     SweepOptions options;
     options.installation = find_installation();
+    options.machine = this_machine();
     options.database = out_;
     options.overwrite = overwrite_;
     options.mode = WorkerMode::bench_comm;

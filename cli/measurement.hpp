@@ -26,6 +26,7 @@ struct MeasurementJob {
   WorkerMode mode = WorkerMode::train;
   std::int64_t cores = 1;
   std::string device, backend;
+  Machine machine;  // of an import: not known
   std::optional<std::int64_t> scenario_id;
   std::string started_by, job;   // of ranks that somebody else started: torchrun, srun, …, and what the run is called
   std::filesystem::path folder;  // logs, results and shards of this measurement; made when missing

@@ -57,6 +57,15 @@ store::MeasurementRow measurement_row(const MeasurementJob& job) {
   return row;
 }
 
+// Beside the versions, which the ranks know: what separates two measurements of one program.
+void add_models(const MeasurementJob& job, store::MeasurementRow& row) {
+  nlohmann::json versions = nlohmann::json::parse(row.versions, nullptr, /*allow_exceptions=*/false);
+  if (!versions.is_object()) return;
+  if (!job.machine.processor.empty()) versions["processor"] = job.machine.processor;
+  if (!job.machine.gpu.empty() && job.device == "cuda") versions["gpu"] = job.machine.gpu;
+  row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 // rank -> shard row of this measurement; a rank that left no shard (no tracer) gets a row for its results.
 std::map<std::int64_t, std::int64_t> shard_ids(store::Database& database, std::int64_t measurement_id) {
   std::map<std::int64_t, std::int64_t> ids;
@@ -156,6 +165,7 @@ std::int64_t record(store::Database& database, const MeasurementJob& job, const 
   row.started_utc_ns = recorded.started_utc_ns;
   row.wall_ns = recorded.wall_ns;
   describe(results, row);
+  add_models(job, row);
   // "ok" only in the last transaction: who is killed between the two leaves nothing that looks whole.
   row.status = "partial";
   row.message = recorded.ok ? "this program was ended while it loaded what was measured" : recorded.message;

@@ -11,6 +11,7 @@
 
 #include "cli/subcommand.hpp"
 #include "runner/host/cpu.hpp"
+#include "runner/host/gpu.hpp"
 #include "runner/host/memory.hpp"
 #include "runner/questions/trained.hpp"
 #include "runner/scenario/data_files.hpp"
@@ -69,6 +70,11 @@ std::int64_t visible_gpus() {
     gpus = std::min(gpus, named);
   }
   return gpus;
+}
+
+Machine this_machine() {
+  const host::Host here;
+  return {host::read_cpu(here).model.value.value_or(""), host::read_driver(here).models.value.value_or("")};
 }
 
 Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int64_t gpus, std::int64_t memory_bytes) {

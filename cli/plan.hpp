@@ -38,6 +38,12 @@ inline constexpr std::int64_t bare_rank_bytes = std::int64_t{209} << 20;
 // GPUs that a process started now would see: the driver's, less what CUDA_VISIBLE_DEVICES hides.
 std::int64_t visible_gpus();
 
+// What a measurement is of beside its program: another model is another measurement. "": the kernel does not name it.
+struct Machine {
+  std::string processor, gpu;  // models; of GPUs each once
+};
+Machine this_machine();
+
 // Repeats are the outer loop, so that a slow minute of the machine falls on every N and not on one of them.
 // Throws Failure (machine) when the scenario wants more devices than this machine has, or more ranks than its memory
 // holds: a machine that swaps or kills measures nothing, and may take its owner's other programs with it.

@@ -13,6 +13,7 @@
 
 #include "cli/database_file.hpp"
 #include "cli/doctor/programs.hpp"
+#include "runner/host/network.hpp"
 #include "runner/launcher/roll_call.hpp"
 #include "runner/scenario/read.hpp"
 #include "tracer/store/remove.hpp"
@@ -26,9 +27,14 @@ constexpr std::chrono::seconds worker_limit{120};  // LibTorch from a cold disk
 
 struct Earlier {
   std::int64_t id = 0;
-  std::string name, kind, device, status, torch;
+  std::string name, kind, device, status, torch, processor, gpu, started_by;
   std::int64_t cores = 0, threads = 0;
 };
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);  // the end of what is no object, too
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
 
 class Resume {
  public:
@@ -47,7 +53,8 @@ class Resume {
     check_torch(earlier);
 
     folder.keep();
-    Resumption result{{std::move(database), std::move(folder)}, scenario_id, {}, {}};
+    const std::vector<std::string> other_hosts = read_other_hosts(database);
+    Resumption result{{std::move(database), std::move(folder)}, scenario_id, {}, {}, other_hosts};
     for (const Earlier& measurement : earlier) {
       if (measurement.status == "ok") result.measured.insert(measurement.name);
     }
@@ -77,6 +84,11 @@ class Resume {
     if (there != here) refuse(fmt::format("{}: {} there and {} here", what, there, here));
   }
 
+  // What is not known on one side is not held against the other.
+  void refuse_other_model(const char* what, const std::string& there, const std::string& here) const {
+    if (!there.empty() && !here.empty()) refuse_unequal(what, there, here);
+  }
+
   void check_version(store::Database& database) const {
     SQLite::Statement query(database.sql(), "SELECT value FROM meta WHERE key = 'program_version'");
     if (query.executeStep()) refuse_unequal("version of ddpprof", query.getColumn(0).getString(), DDPPROF_VERSION);
@@ -101,7 +113,7 @@ class Resume {
     std::vector<Earlier> all;
     SQLite::Statement query(database.sql(),
                             "SELECT id, strategy, world_size, repeat, kind, device, status, cores, threads_per_rank, "
-                            "versions FROM measurement ORDER BY id");
+                            "versions, options FROM measurement ORDER BY id");
     while (query.executeStep()) {
       Earlier one;
       one.id = query.getColumn(0).getInt64();
@@ -113,18 +125,36 @@ class Resume {
       one.cores = query.getColumn(7).getInt64();
       one.threads = query.getColumn(8).getInt64();
       const auto versions = nlohmann::json::parse(query.getColumn(9).getString(), nullptr, false);
-      if (versions.is_object()) one.torch = versions.value("torch", "");
+      one.torch = text_of(versions, "torch");
+      one.processor = text_of(versions, "processor");
+      one.gpu = text_of(versions, "gpu");
+      one.started_by = text_of(nlohmann::json::parse(query.getColumn(10).getString(), nullptr, false), "started_by");
       all.push_back(std::move(one));
     }
     return all;
+  }
+
+  // Of the measurements that are kept.
+  static std::vector<std::string> read_other_hosts(store::Database& database) {
+    std::vector<std::string> hosts;
+    SQLite::Statement query(database.sql(),
+                            "SELECT DISTINCT shard.host FROM shard JOIN measurement ON measurement.id = measurement_id "
+                            "WHERE status = 'ok' AND shard.host NOT IN ('', ?) ORDER BY 1");
+    query.bind(1, host::host_name());
+    while (query.executeStep()) hosts.push_back(query.getColumn(0).getString());
+    return hosts;
   }
 
   void check_measurement(const Earlier& measurement) const {
     const auto planned = std::ranges::find(plan_.configurations, measurement.name, configuration_name);
     if (measurement.kind != "train" || planned == plan_.configurations.end())
       refuse(fmt::format("{} ({}) is none of this scenario's measurements", measurement.name, measurement.kind));
+    if (!measurement.started_by.empty())
+      refuse(fmt::format("{} was imported: its ranks were started by {}", measurement.name, measurement.started_by));
     if (measurement.status != "ok") return;  // it is measured anew
     refuse_unequal("device", measurement.device, plan_.device);
+    refuse_other_model("processor", measurement.processor, options_.machine.processor);
+    if (plan_.device == "cuda") refuse_other_model("GPU", measurement.gpu, options_.machine.gpu);
     refuse_unequal("cores", std::to_string(measurement.cores), std::to_string(plan_.cores));
     refuse_unequal("threads of a rank", std::to_string(measurement.threads), std::to_string(planned->threads_per_rank));
   }

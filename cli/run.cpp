@@ -17,6 +17,7 @@
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "cli/sweep.hpp"
+#include "runner/host/network.hpp"
 #include "runner/questions/trained.hpp"
 #include "runner/scenario/input_files.hpp"
 
@@ -104,6 +105,7 @@ class Run : public Subcommand {
       return ExitCode::done;
     }
     options.installation = find_installation();
+    options.machine = this_machine();
     options.resumable = true;
     SweepTarget target = resume_ ? resumed(options, read.scenario, plan, context) : create_database(options);
     store::Database& database = target.database;
@@ -138,6 +140,8 @@ class Run : public Subcommand {
     if (!context.quiet) {
       context.messages << "Resuming " << name << ": " << options.measured.size() << " of " << plan.configurations.size()
                        << " configurations are measured and kept.\n";
+      for (const std::string& host : resumption.other_hosts)
+        context.messages << "Measured on " << host << ", and from now on on " << host::host_name() << ".\n";
       for (const std::string& removed : resumption.removed) context.messages << "Measured anew: " << removed << '\n';
     }
     return std::move(resumption.target);

@@ -96,6 +96,7 @@ SweepResult sweep(store::Database& database, const scenario::Scenario& scenario,
       job.cores = plan.cores;
       job.device = plan.device;
       job.backend = plan.backend;
+      job.machine = options.machine;
       job.scenario_id = scenario_id;
       job.folder = side_folder(options.database) / configuration_name(configuration);
       job.installation = options.installation;

@@ -22,6 +22,7 @@ struct SweepOptions {
   std::string scenario_path;  // its file, "" for none
   WorkerMode mode = WorkerMode::train;
   ProgressForm progress = ProgressForm::none;
+  Machine machine;            // that it is measured on
   Installation installation;  // found before the database is made, so that a missing part costs nothing
   bool resumable = false;     // the command takes --resume
   // Of a database that is continued:

@@ -3,9 +3,28 @@
 #include <dlfcn.h>
 
 #include <charconv>
+#include <set>
 #include <sstream>
 
 namespace ddpprof::host {
+namespace {
+
+Reading<std::string> read_models(const Host& host, const std::vector<std::string>& devices) {
+  std::set<std::string> models;
+  for (const std::string& device : devices) {
+    const std::string path = "/proc/driver/nvidia/gpus/" + device + "/information";
+    const Reading<std::string> text = host.text(path);
+    const auto model = text ? field(*text, "Model") : std::nullopt;
+    if (!model) return Reading<std::string>::unknown(text ? path + " has no Model" : text.why);
+    models.insert(*model);
+  }
+  if (models.empty()) return Reading<std::string>::unknown("no device in /proc/driver/nvidia/gpus");
+  std::string all;
+  for (const std::string& model : models) all += (all.empty() ? "" : ", ") + model;
+  return Reading<std::string>::of(all);
+}
+
+}  // namespace
 
 Driver read_driver(const Host& host) {
   Driver driver;
@@ -19,7 +38,9 @@ Driver read_driver(const Host& host) {
       break;
     }
   }
-  driver.devices = static_cast<std::int64_t>(host.names("/proc/driver/nvidia/gpus").size());
+  const std::vector<std::string> devices = host.names("/proc/driver/nvidia/gpus");
+  driver.devices = static_cast<std::int64_t>(devices.size());
+  driver.models = read_models(host, devices);
   const Reading<std::string> params = host.text("/proc/driver/nvidia/params");
   const auto admin = params ? field(*params, "RmProfilingAdminOnly") : std::nullopt;
   const auto number = admin ? leading_number(*admin) : std::nullopt;

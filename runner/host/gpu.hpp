@@ -12,6 +12,7 @@ namespace ddpprof::host {
 struct Driver {
   Reading<std::string> version;                // of the kernel module
   std::int64_t devices = 0;                    // folders in /proc/driver/nvidia/gpus
+  Reading<std::string> models;                 // of the devices, each once: "NVIDIA A10, NVIDIA A100-SXM4-40GB"
   Reading<bool> profiling_for_administrators;  // hardware counters need CAP_SYS_ADMIN
 };
 Driver read_driver(const Host& host);

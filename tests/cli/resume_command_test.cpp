@@ -6,8 +6,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "runner/host/cpu.hpp"
+#include "runner/host/network.hpp"
 #include "runner/scenario/read.hpp"
 #include "tests/cli/run_program.hpp"
 #include "tests/store/shard_builder.hpp"
@@ -126,6 +129,48 @@ TEST_F(ResumeCommand, RefusesWhatWasMeasuredOtherwise) {
   row.world_size = 8;
   make_database(row);
   expect_refused({}, "ddp-n8-r0 (train) is none of this scenario's measurements");
+}
+
+// As when a cluster's queue gives a node of another kind with as many cores.
+TEST_F(ResumeCommand, RefusesAnotherModelOfProcessor) {
+  const auto here = host::read_cpu(host::Host()).model;
+  if (!here) GTEST_SKIP() << here.why;
+  store::MeasurementRow row = measured();
+  row.versions = R"({"torch":"2.11.0","processor":"Another CPU @ 9 GHz"})";
+  make_database(row);
+  expect_refused({}, "processor: Another CPU @ 9 GHz there and " + *here + " here");
+}
+
+TEST_F(ResumeCommand, RefusesWhatWasImported) {
+  store::MeasurementRow row = measured();
+  row.options = R"({"started_by":"torchrun","job":"none"})";
+  make_database(row);
+  expect_refused({}, "ddp-n1-r0 was imported: its ranks were started by torchrun");
+}
+
+// The worker is none, so nothing is measured: what is said before is what counts.
+TEST_F(ResumeCommand, GoesOnOnAnotherHostOfTheSameKindAndSaysSo) {
+  make_database(measured());
+  {
+    store::Database database = store::Database::open_write(folder_ / "run.db");
+    store::ShardRow shard;
+    shard.measurement_id = 1;
+    shard.host = "gpu03";
+    store::Inserter<store::ShardRow>(database).insert(shard);
+  }
+  const Outcome outcome = run();
+  EXPECT_THAT(outcome.messages, HasSubstr("1 of 2 configurations are measured and kept"));
+  EXPECT_THAT(outcome.messages, HasSubstr("Measured on gpu03, and from now on on " + host::host_name() + "."));
+}
+
+// What a run leaves is what its --resume looks at.
+TEST_F(ResumeCommand, ARunKeepsTheModelOfItsProcessor) {
+  const auto here = host::read_cpu(host::Host()).model;
+  if (!here) GTEST_SKIP() << here.why;
+  EXPECT_NE(run().code, 0) << "the worker is none";
+  store::Database database = store::Database::open_read(folder_ / "run.db");
+  const std::string versions = database.sql().execAndGet("SELECT versions FROM measurement").getString();
+  EXPECT_EQ(nlohmann::json::parse(versions).value("processor", ""), *here) << versions;
 }
 
 TEST_F(ResumeCommand, RefusesWhatIsNoRunsDatabase) {

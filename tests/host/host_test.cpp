@@ -167,10 +167,12 @@ TEST(Driver, VersionDevicesAndWhoMayProfile) {
   const Driver driver = read_driver(machine("gpu-node"));
   EXPECT_EQ(*driver.version, "550.54.15");
   EXPECT_EQ(driver.devices, 2);
+  EXPECT_EQ(*driver.models, "NVIDIA H100 80GB HBM3") << "each once";
   EXPECT_TRUE(*driver.profiling_for_administrators);
   const Driver none = read_driver(machine("desktop"));
   EXPECT_FALSE(none.version);
   EXPECT_EQ(none.devices, 0);
+  EXPECT_EQ(none.models.why, "no device in /proc/driver/nvidia/gpus");
   EXPECT_FALSE(none.profiling_for_administrators);
 }
 

@@ -42,7 +42,9 @@ constexpr std::array measurement_columns = {
     Column{"oversubscription", "REAL NOT NULL", "",
            "compute threads of all local ranks / cores; above 1 ranks share cores"},
     Column{"nodes", "INTEGER NOT NULL", "hosts", "distinct hosts"},
-    Column{"versions", "TEXT NOT NULL", "", "JSON: ddpprof, torch, cuda, nccl, compiler"},
+    Column{"versions", "TEXT NOT NULL", "",
+           "JSON: ddpprof, torch, cuda, nccl, compiler; processor and gpu, the machine's models, where ddpprof run "
+           "measured"},
     Column{
         "options", "TEXT NOT NULL", "",
         "JSON: bucket caps, gradient_as_bucket_view, optimizer, learning rate, seed; started_by and job of ranks that "
