@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/export/json_depth.hpp"
 #include "cli/foreign_file.hpp"
 #include "cli/rank_folder.hpp"
 #include "cli/result_facts.hpp"
@@ -28,6 +29,9 @@ constexpr std::uint64_t largest_scenario_bytes = 16u << 20;  // a thousand times
 std::optional<nlohmann::json> read_json(const fs::path& path) {
   const std::optional<std::string> text = read_foreign_file(path, largest_json_bytes);
   if (!text) return std::nullopt;
+  if (export_::nests_deeper(*text))  // records are copied and compared, level by level on the stack
+    throw Failure(ExitCode::data, fmt::format("{} nests deeper than {} levels", path.string(), export_::max_json_depth),
+                  "what ddpprof worker wrote", "start that rank again");
   nlohmann::json parsed = nlohmann::json::parse(*text, nullptr, false);
   if (!parsed.is_object())
     throw Failure(ExitCode::data, path.string() + " cannot be read", "what ddpprof worker wrote",

@@ -189,6 +189,30 @@ TEST_F(RankFolder, AResultIsLookedAtBeforeItIsRead) {
   }
 }
 
+// Also where nothing asks for it: a value is copied level by level, and the stack has an end.
+TEST_F(RankFolder, AFileThatNestsDeeplyIsRefused) {
+  leave("a", start(0), "first", 1);
+  const RankFiles files = rank_files(folder_, 0, 0);
+  const auto nested = [](const nlohmann::json& facts, std::size_t depth) {
+    std::string text = facts.dump();
+    text.back() = ',';
+    return text + "\"more\":" + std::string(depth, '[') + std::string(depth, ']') + "}";
+  };
+  int older = 0;
+  std::ofstream(files.result) << nested(sound_result(), 63);
+  EXPECT_NO_THROW(read_rank_records(folder_, older));
+  for (const std::size_t depth : {64, 100'000}) {
+    std::ofstream(files.result) << nested(sound_result(), depth);
+    try {
+      read_rank_records(folder_, older);
+      ADD_FAILURE() << depth << " was taken";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::data);
+      EXPECT_THAT(failure.text(), testing::HasSubstr(files.result.string() + " nests deeper than 64 levels"));
+    }
+  }
+}
+
 TEST_F(RankFolder, ARankThatWasNotTracedSaysHowLongItsStepsTook) {
   leave("a", start(0), "first", 1);
   nlohmann::json result = sound_result();
