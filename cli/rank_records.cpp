@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "analysis/export/json_depth.hpp"
@@ -24,6 +26,11 @@ namespace fs = std::filesystem;
 constexpr std::int64_t most_ranks = 1 << 20;
 constexpr std::uint64_t largest_json_bytes = 256u << 20;     // a result with every step and sweep of a long run
 constexpr std::uint64_t largest_scenario_bytes = 16u << 20;  // a thousand times what a long one has
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
 
 // nullopt: no such file.
 std::optional<nlohmann::json> read_json(const fs::path& path) {
@@ -108,25 +115,59 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
   return record;
 }
 
+std::int64_t started_utc_ns(const RankRecord& record) { return record.start.value("started_utc_ns", std::int64_t{0}); }
+
+// Who numbers its attempts: torchrun's agents do it each for itself, and where none is known each host counts as one.
+using Counter = std::array<std::string, 4>;
+Counter counter_of(const RankRecord& record) {
+  return {record.start.value("started_by", ""), record.start.value("job", ""), text_of(record.start, "agent"),
+          record.start.value("host", "")};
+}
+
+// Of one counter the number decides, as clocks are set, and between two of them nothing but the time can.
+bool started_later(const RankRecord& one, const RankRecord& other) {
+  const auto attempt_first = [](const RankRecord& record) { return std::pair(record.attempt, started_utc_ns(record)); };
+  const auto time_first = [](const RankRecord& record) { return std::pair(started_utc_ns(record), record.attempt); };
+  return counter_of(one) == counter_of(other) ? attempt_first(one) > attempt_first(other)
+                                              : time_first(one) > time_first(other);
+}
+
+const RankRecord* last_started(const std::vector<RankRecord>& found) {
+  std::map<Counter, const RankRecord*> last_of;
+  for (const RankRecord& record : found) {
+    const RankRecord*& last = last_of[counter_of(record)];
+    if (last == nullptr || started_later(record, *last)) last = &record;
+  }
+  std::set<std::string> over;  // runs of which an agent has started a rank anew
+  for (const RankRecord& record : found) {
+    const RankRecord& last = *last_of[counter_of(record)];
+    if (!record.run.empty() && last.attempt > record.attempt && last.run != record.run) over.insert(record.run);
+  }
+  const auto order = [&](const RankRecord* one) {
+    return std::tuple(!over.contains(one->run), started_utc_ns(*one), one->attempt);
+  };
+  const RankRecord* last = nullptr;
+  for (const auto& [counter, record] : last_of)
+    if (last == nullptr || order(record) > order(last)) last = record;
+  return last;
+}
+
 // What the folder holds of the run that was started last. Agents of torchrun count their attempts each for itself: the
 // ranks of one run may be of different attempts, and ranks of one attempt of different runs. `older`: attempts of which
 // nothing is taken.
-std::vector<RankRecord> last_run(std::vector<RankRecord>& found, int& older) {
-  const auto age = [](const RankRecord& record) {
-    return std::pair(record.start.value("started_utc_ns", std::int64_t{0}), record.attempt);
-  };
-  const auto last = std::ranges::max_element(found, {}, age);
+std::vector<RankRecord> last_run(const std::vector<RankRecord>& found, int& older) {
+  const RankRecord* last = last_started(found);
   std::set<int> attempts, taken;
-  std::map<int, std::int64_t> met;  // rank: when it started
+  std::map<int, const RankRecord*> met;  // by rank
   for (const RankRecord& record : found) {
     attempts.insert(record.attempt);
-    if (!last->run.empty() && record.run == last->run) met[record.rank] = age(record).first;
+    if (!last->run.empty() && record.run == last->run) met[record.rank] = &record;
   }
   const auto belongs = [&](const RankRecord& record) {
     if (last->run.empty()) return record.attempt == last->attempt;
     if (!record.run.empty()) return record.run == last->run;
     const auto place = met.find(record.rank);  // a rank that never met the others, unless it was started anew
-    return record.attempt == last->attempt && (place == met.end() || place->second < age(record).first);
+    return record.attempt == last->attempt && (place == met.end() || started_later(record, *place->second));
   };
   std::vector<RankRecord> records;
   std::ranges::copy_if(found, std::back_inserter(records), belongs);

@@ -113,6 +113,35 @@ TEST_F(RankFolder, ARankThatIsStartedAnewAndNeverMeetsIsNotPassedOver) {
   EXPECT_THAT(read(older), ElementsAre("1@1"));  // the last attempt did not come together
 }
 
+// CLOCK_REALTIME may be set between two attempts: the agent's own numbers are not.
+TEST_F(RankFolder, OfOneAgentTheLastAttemptCountsWhateverTheClockSaid) {
+  leave("a", start(0), "first", 1000);
+  leave("b", start(1), "first", 1000);
+  EXPECT_EQ(leave("a", start(0, 1), "second", 400), 1);
+  EXPECT_EQ(leave("b", start(1, 1), "second", 400), 1);
+  int older = -1;
+  EXPECT_THAT(read(older), ElementsAre("0@1", "1@1"));
+  EXPECT_EQ(older, 1);
+}
+
+TEST_F(RankFolder, ARankOfTheSameAgentThatIsStartedAnewIsKnownByItsAttempt) {
+  leave("a", start(0), "first", 1000);
+  leave("a", start(1), "first", 1000);
+  leave("a", start(0, 1), "", 400);
+  int older = -1;
+  EXPECT_THAT(read(older), ElementsAre("0@1"));  // the last attempt did not come together
+}
+
+TEST_F(RankFolder, ARunOfWhichAnAgentStartedARankAnewIsNotTheLast) {
+  leave("a", start(0), "first", 1000);
+  leave("b", start(1), "first", 1000);
+  EXPECT_EQ(leave("a", start(0, 1), "", 400), 1);  // by a clock that was set back
+  int older = -1;
+  EXPECT_THAT(read(older), ElementsAre("0@1"));
+  leave("b", start(1, 1), "first", 2000);  // what contradicts itself, as a stranger's folder may: no matter which
+  EXPECT_NO_THROW(read(older));
+}
+
 // A whole result as ddpprof-worker writes it, without what nothing reads.
 nlohmann::json sound_result() {
   return nlohmann::json::parse(R"({
