@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -180,18 +181,25 @@ class Import : public Subcommand {
     return fmt::format("bench-comm-n{}-r{}", job.configuration.workers, job.configuration.repeat);
   }
 
-  // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found.
+  // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found. The texts that
+  // were read, and not the files once more: what lies in a foreign folder may be another file by now, or a link.
   static void keep_words(const RankRun& run, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
+    if (error) throw Failure(ExitCode::failed, "cannot make the folder " + folder.string() + ": " + error.message());
+    const auto keep = [&](const fs::path& name, const std::string& text) {
+      if (text.empty()) return;
+      std::ofstream file(folder / name, std::ios::binary);
+      file << text;
+      if (!file.flush())
+        throw Failure(ExitCode::failed, "cannot write " + (folder / name).string(), "", "is the disk full?");
+    };
     for (const RankRecord& rank : run.ranks) {
       const RankFiles files = rank_files(rank.folder, rank.attempt, rank.rank);
-      for (const fs::path& file : {files.start, files.result, files.scenario}) {
-        if (!error && fs::exists(file))
-          fs::copy_file(file, folder / file.filename(), fs::copy_options::overwrite_existing, error);
-      }
+      keep(files.start.filename(), rank.start_text);
+      keep(files.result.filename(), rank.result_text);
+      keep(files.scenario.filename(), rank.scenario);
     }
-    if (error) throw Failure(ExitCode::failed, "cannot write " + folder.string() + ": " + error.message());
   }
 
   std::vector<std::string> folders_;

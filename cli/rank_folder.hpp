@@ -45,6 +45,7 @@ struct RankRecord {
   std::string run;                       // "" when the ranks never came together
   std::optional<nlohmann::json> result;  // none: it did not get to its end
   std::vector<std::filesystem::path> shards;
+  std::string start_text, result_text;  // as they were read: "" without a result
 
   std::int64_t world_size() const { return start.value("world_size", std::int64_t{0}); }
   std::string place() const;  // "rank 1 (process 71 on gpu03)"

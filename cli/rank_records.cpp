@@ -32,14 +32,15 @@ std::string text_of(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// nullopt: no such file.
-std::optional<nlohmann::json> read_json(const fs::path& path) {
-  const std::optional<std::string> text = read_foreign_file(path, largest_json_bytes);
-  if (!text) return std::nullopt;
-  if (export_::nests_deeper(*text))  // records are copied and compared, level by level on the stack
+// nullopt: no such file. `text`: what was read.
+std::optional<nlohmann::json> read_json(const fs::path& path, std::string& text) {
+  std::optional<std::string> found = read_foreign_file(path, largest_json_bytes);
+  if (!found) return std::nullopt;
+  text = std::move(*found);
+  if (export_::nests_deeper(text))  // records are copied and compared, level by level on the stack
     throw Failure(ExitCode::data, fmt::format("{} nests deeper than {} levels", path.string(), export_::max_json_depth),
                   "what ddpprof worker wrote", "start that rank again");
-  nlohmann::json parsed = nlohmann::json::parse(*text, nullptr, false);
+  nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   if (!parsed.is_object())
     throw Failure(ExitCode::data, path.string() + " cannot be read", "what ddpprof worker wrote",
                   "start that rank again");
@@ -47,7 +48,8 @@ std::optional<nlohmann::json> read_json(const fs::path& path) {
 }
 
 std::string read_run_name(const fs::path& path) {
-  const std::optional<nlohmann::json> parsed = read_json(path);
+  std::string text;
+  const std::optional<nlohmann::json> parsed = read_json(path, text);
   if (!parsed) return "";
   const auto name = parsed->find("run");
   const bool sound = name != parsed->end() && name->is_string() &&
@@ -105,11 +107,11 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
   record.folder = folder;
   record.attempt = attempt;
   record.rank = rank;
-  record.start = read_json(files.start).value_or(nlohmann::json::object());
+  record.start = read_json(files.start, record.start_text).value_or(nlohmann::json::object());
   check_start(record.start, files.start, rank);
   record.scenario = read_foreign_file(files.scenario, largest_scenario_bytes).value_or("");
   record.run = read_run_name(files.run);
-  record.result = read_json(files.result);
+  record.result = read_json(files.result, record.result_text);
   if (record.result) check_result(*record.result, files.result, record.start.value("mode", "train") != "bench-comm");
   record.shards = read_shards(files.trace, rank);
   return record;

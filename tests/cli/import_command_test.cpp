@@ -110,6 +110,31 @@ TEST_F(ImportCommand, ATraceOfOneLineIsNoLog) {
   EXPECT_THAT(outcome.messages, HasSubstr("1 events of 1 rank"));
 }
 
+// A folder of one rank, as ddpprof worker leaves it.
+TEST_F(ImportCommand, KeepsWhatARankSaidAsItWasRead) {
+  const std::filesystem::path rank = folder_ / "rank/attempt-0", out = missing("rank.db");
+  std::filesystem::create_directories(rank);
+  const std::pair<const char*, const char*> files[] = {
+      {"rank-0.json",
+       R"({"rank": 0,  "world_size": 1, "workers": 1, "pid": 71, "host": "gpu00", "started_utc_ns": 1700000000000000000,
+ "strategy": "ddp", "trained_with": "ddp", "scenario_source": "", "scenario_file": "x.yaml", "mode": "train",
+ "started_by": "hand", "job": ""})"},
+      {"scenario-0.yaml",
+       "name: x # a comment\nworkload:\n  model: {kind: linear, in: 10, out: 1}\n  loss: mse\nworkers: [1]\ndevice: "
+       "cpu\n"},
+      {"result-0.json",
+       R"({"program_version": "0.1.0", "torch_version": "2.11.0", "cuda_version": "none", "host": "gpu00",
+ "pool": "gpu00", "device": "cpu", "backend": "gloo", "parameter_hash": "00ff", "traced": false, "parameter_count": 10,
+ "parameter_bytes": 40, "data_samples": 100, "samples_per_step": 32, "threads": 1, "cores": 2, "host_cores": 2,
+ "pool_cores": 2, "pid": 71, "wall_ns": 1000000,  "step_ns": {"warmup": [500000], "measured": [400000, 410000], "unwrapped": []}})"}};
+  for (const auto& [name, text] : files) std::ofstream(rank / name, std::ios::binary) << text;
+  std::ofstream(rank / "run-0.json") << R"({"run": "x"})";
+  const Outcome imported = run_ddpprof({"import", (folder_ / "rank").string(), "--out", out.string()});
+  EXPECT_EQ(imported.code, 0) << imported.messages;
+  for (const auto& [name, text] : files)
+    EXPECT_EQ(test::read_all(folder_ / "rank.db.d/ddp-n1-r0" / name), text) << name;
+}
+
 TEST_F(ImportCommand, WhatDoesNotGoTogetherIsRefused) {
   const std::string table = file("steps.csv", steps), log = file("all_reduce.txt", log_text), out = missing("no.db");
   const auto refused = [&](std::vector<std::string> arguments, int code, const std::string& why) {
