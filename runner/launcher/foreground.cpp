@@ -64,9 +64,13 @@ class Witness {
   explicit Witness(const sigset_t& signals) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+    const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // it goes with us, however we end
+      prctl(PR_SET_PDEATHSIG, SIGKILL);   // it goes with us, however we end
+      if (getppid() != parent) _exit(0);  // we ended before that held
+      close(ends[0]);                     // or the pipe would never be without a reader
+      ::signal(SIGPIPE, SIG_IGN);
       for (;;) {
         const int signal = sigwaitinfo(&signals, nullptr);
         if (signal <= 0 || signal == SIGCHLD) continue;

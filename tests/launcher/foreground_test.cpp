@@ -56,6 +56,25 @@ TEST_F(Foreground, TheEnvironmentIsAddedToOurs) {
   EXPECT_EQ(written(), "said " + std::string(getenv("HOME")) + "\n");
 }
 
+// With an end of its own to read from, who notices signals for us would never see that nobody reads its notes.
+TEST_F(Foreground, TheWitnessReadsFromNoPipeOfOurs) {
+  std::string ours;  // that a process of this test has anyway: standard input may be one
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    ours += fs::read_symlink(entry.path(), gone).string() + " ";
+  }
+  const ForegroundEnd end = shell(
+      "look() { for p in $(cat /proc/$PPID/task/*/children); do [ $p = $$ ] || ls -l /proc/$p/fd; done "
+      "| sed -n 's/^lr-x.* \\(pipe:.*\\)$/\\1/p' | while read -r one; do case \"$OURS\" in *\"$one \"*) ;; "
+      "*) echo \"$one\";; esac; done; }; "
+      "i=0; while [ -n \"$(look)\" ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done; "
+      "for p in $(cat /proc/$PPID/task/*/children); do [ $p = $$ ] || echo there; done > " +
+          path_.string() + "; look >> " + path_.string(),
+      {{"OURS", ours}});
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_EQ(written(), "there\n");
+}
+
 // Sends signals to this process from outside of its group, as another shell does, or from inside of it.
 std::string send(const char* signal, const char* who) {
   return std::string(who) + " sh -c 'kill -" + signal + " " + std::to_string(getpid()) + "'; ";
