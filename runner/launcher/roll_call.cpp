@@ -258,6 +258,13 @@ std::string RollCall::absence(double waited_s) const {
       absent.size() == 1 ? "" : "s", absent.size() == 1 ? "it" : "them");
 }
 
+std::string RollCall::absence_of_rank_0(const Card& own, double waited_s) {
+  return fmt::format(
+      "rank 0 of {} did not come within {:.3g} s; see what it said, and start it with the same MASTER_ADDR and "
+      "MASTER_PORT",
+      own.world_size, waited_s);
+}
+
 Verdict RollCall::accepted() const {
   Verdict verdict;
   verdict.ok = true;

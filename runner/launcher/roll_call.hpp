@@ -60,6 +60,8 @@ class RollCall {
   std::vector<int> missing() const;
   // "rank 2 of 4 did not come within 10 s (came: rank 0 (process 70 on gpu03), …)"
   std::string absence(double waited_s) const;
+  // The same of rank 0 alone, said by one that waits for it and does not know who else does.
+  static std::string absence_of_rank_0(const Card& own, double waited_s);
   Verdict accepted() const;
   // What to say to one that comes when the roll-call is closed with so many ranks, and its place, if any, is taken.
   static std::string too_late(const Card& late, const std::optional<Card>& holder, std::size_t ranks);

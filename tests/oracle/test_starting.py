@@ -50,16 +50,31 @@ class Ways(StartedRanks):
         self.check_database(database, 2)
 
     def test_torchrun_starts_a_failed_attempt_anew(self):
-        """Rank 1 of attempt 0 ends before it has met anybody; what attempt 0 left must not count."""
-        fails_once = 'if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && [ "$RANK" = 1 ]; then sleep 4; exit 7; fi; exec "$@"'
+        """A rank of attempt 0 ends before it has met anybody, while the other waits in torchrun's store, which stays;
+        what attempt 0 left there and in the folder must not count."""
+        for fails in (0, 1):
+            with self.subTest(rank=fails):
+                self.out = self.path / f"out-{fails}"
+                fails_once = (f'if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && [ "$RANK" = {fails} ]; then sleep 6; exit 7; fi; '
+                              'exec "$@"')
+                rank = self.torchrun("--nnodes", "1", "--nproc-per-node", "2", "--max-restarts", "1", "--master-port",
+                                     str(free_port()), command=["bash", "-c", fails_once, "bash", *self.command()])
+                self.expect_done(rank)
+                self.assertTrue((self.out / "attempt-0" / f"rank-{1 - fails}.json").exists())
+                self.assertFalse((self.out / "attempt-0" / f"result-{1 - fails}.json").exists())
+                database, result = self.imported(more=("--overwrite",))
+                self.assertIn("attempt 1 counts; 1 earlier attempt that torchrun started anew is left out", result.stderr)
+                self.check_database(database, 2)
+
+    def test_torchruns_rank_0_never_comes(self):
+        """The others name it, though they leave no card before it has opened the roll-call."""
+        late = 'if [ "$RANK" = 0 ]; then exec sleep 120; fi; exec "$@"'
         rank = self.torchrun("--nnodes", "1", "--nproc-per-node", "2", "--max-restarts", "1", "--master-port", str(free_port()),
-                             command=["bash", "-c", fails_once, "bash", *self.command()])
-        self.expect_done(rank)
-        self.assertTrue((self.out / "attempt-0" / "rank-0.json").exists())
-        self.assertFalse((self.out / "attempt-0" / "result-0.json").exists())
-        database, result = self.imported()
-        self.assertIn("attempt 1 counts; 1 earlier attempt that torchrun started anew is left out", result.stderr)
-        self.check_database(database, 2)
+                             "--monitor-interval", "0.1",
+                             command=["bash", "-c", late, "bash", *self.command(timeout_s=2)])
+        code, messages = rank.finish(LONG_S)
+        self.assertNotEqual(code, 0, messages)
+        self.assertRegex(messages, r"rank 1 failed while .*rank 0's store at \S+ was reached, but rank 0 of 2 did not come within \d")
 
     def test_bench_comm(self):
         """A sweep of all-reduces among ranks that somebody else started stands beside trainings in one database."""

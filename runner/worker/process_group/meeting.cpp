@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <thread>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -22,6 +23,7 @@ using launcher::Card;
 using std::chrono::milliseconds;
 
 constexpr milliseconds beyond_c10d{15'000};  // after which a call into c10d that should have ended is given up
+constexpr milliseconds shortest_pause{5}, longest_pause{250};  // between two looks whether rank 0 has opened a call
 
 // Ends the process when c10d does not return.
 class Guard {
@@ -94,8 +96,21 @@ std::string last_verdict(const c10::intrusive_ptr<c10d::Store>& base, std::int64
   return !verdict || verdict->ok ? "" : "; the attempt before ended with: " + verdict->message;
 }
 
+// A card in a call that nobody has opened would be there, and count, when the rank that left it has ended and rank 0
+// opens the call for the attempt after.
+void wait_until_opened(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number, const Card& own,
+                       const std::string& place, Clock::time_point begin, milliseconds timeout) {
+  while (base->add(calls, 0) < number) {
+    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    if (waited >= timeout + rank_0_first)
+      throw MeetingError("rank 0's store at " + place + " was reached, but " +
+                         launcher::RollCall::absence_of_rank_0(own, std::chrono::duration<double>(waited).count()));
+    std::this_thread::sleep_for(std::clamp(waited / 20, shortest_pause, longest_pause));
+  }
+}
+
 // An agent's store outlives an attempt, and agents of several hosts count attempts differently, so rank 0 opens a call
-// with a number of its own for each. The others come to the one that is open, or to be opened next where a verdict was
+// with a number of its own for each. The others come to the one that is open, or wait for the next where a verdict was
 // given in the last; when rank 0 opens another before the verdict, the one they are in was left by a failed attempt.
 Meeting meet_in_calls(const c10::intrusive_ptr<c10d::Store>& base, const Card& own, const Entrance& entrance,
                       const std::string& place, milliseconds timeout) {
@@ -105,15 +120,16 @@ Meeting meet_in_calls(const c10::intrusive_ptr<c10d::Store>& base, const Card& o
     meeting.run = Roll(*meeting.store, own, entrance.token, place, timeout).call().value();
     return meeting;
   }
-  const auto end = Clock::now() + timeout;
+  const auto begin = Clock::now();
   while (true) {
     std::int64_t number = std::max<std::int64_t>(1, base->add(calls, 0));
     meeting.store = store_of_call(base, number);
     if (Roll::closed(*meeting.store)) meeting.store = store_of_call(base, ++number);
     const auto superseded = [&base, number] { return base->add(calls, 0) > number; };
-    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-    Roll roll(*meeting.store, own, entrance.token, place, std::max(left, milliseconds{1}), superseded);
     try {
+      wait_until_opened(base, number, own, place, begin, timeout);
+      const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+      Roll roll(*meeting.store, own, entrance.token, place, timeout, superseded, waited);
       if (const auto run = roll.call()) {
         meeting.run = *run;
         return meeting;

@@ -172,7 +172,7 @@ bool Roll::answer_challenge() {
 
 std::optional<Verdict> Roll::listen() {
   const milliseconds patience = timeout_ + rank_0_first;
-  const auto end = Clock::now() + patience;
+  const auto end = Clock::now() + std::max(patience - waited_, rank_0_first);
   const std::string refused = numbered("refused", number_);
   bool answered = !token_;
   // Looks again and again: a wait for several keys is a wait for all of them, and one that ends too soon warns.

@@ -31,10 +31,17 @@ inline constexpr std::chrono::milliseconds rank_0_first{2'000};  // the others g
 class Roll {
  public:
   // `place` is what messages call the store. `superseded`: whether rank 0 has opened a later call, elsewhere in the
-  // store; empty where there is only one.
+  // store; empty where there is only one. `waited`: how much of `timeout` a rank but 0 has already waited for rank 0.
   Roll(c10d::Store& store, const launcher::Card& own, const std::optional<launcher::Token>& token,
-       const std::string& place, std::chrono::milliseconds timeout, std::function<bool()> superseded = {})
-      : store_(store), own_(own), token_(token), place_(place), timeout_(timeout), superseded_(std::move(superseded)) {}
+       const std::string& place, std::chrono::milliseconds timeout, std::function<bool()> superseded = {},
+       std::chrono::milliseconds waited = {})
+      : store_(store),
+        own_(own),
+        token_(token),
+        place_(place),
+        timeout_(timeout),
+        waited_(waited),
+        superseded_(std::move(superseded)) {}
 
   // Returns the run's name; nullopt on a rank but 0 where the call is superseded before its verdict. Throws
   // MeetingError.
@@ -66,7 +73,7 @@ class Roll {
   const launcher::Card& own_;
   const std::optional<launcher::Token>& token_;
   const std::string place_;
-  const std::chrono::milliseconds timeout_;
+  const std::chrono::milliseconds timeout_, waited_;
   const std::function<bool()> superseded_;
   std::int64_t number_ = 0;  // of the own arrival
   std::string challenge_;
