@@ -125,6 +125,7 @@ class Fetcher {
   Fetcher(Mailbox& mailbox, const GatherJob& job) : mailbox_(mailbox), job_(job) {}
 
   Gathered run() {
+    advance();                                             // others may have waited for this one
     const auto offers_end = Clock::now() + job_.patience;  // all ranks come here together
     std::vector<int> answering;
     std::string no_room;
@@ -156,6 +157,17 @@ class Fetcher {
  private:
   void advance() { mailbox_.put("gather/progress", std::to_string(++progress_)); }
 
+  // What is under `key`. The others are as patient as this rank, and see that it goes on while one of them is silent.
+  std::optional<std::string> wait_for(const std::string& key, milliseconds limit) {
+    for (milliseconds left = limit;;) {
+      const milliseconds slice = std::clamp(job_.patience / 4, milliseconds(1), std::max(left, milliseconds(1)));
+      auto value = mailbox_.wait(key, slice);
+      left -= slice;
+      if (value || left.count() <= 0) return value;
+      advance();
+    }
+  }
+
   std::string sealed(int rank, std::int64_t number, const std::optional<std::string>& value) const {
     if (!value) throw Silent(fmt::format("nothing came from it within {:.3g} s", seconds()));
     const std::string_view text = *value;
@@ -171,7 +183,7 @@ class Fetcher {
     const std::int64_t number = number_++;  // a word of stopping goes before the next one: this one is asked for
     mailbox_.put(gather_key(rank, "next", number), "send");
     const std::string key = gather_key(rank, "piece", number);
-    std::string bytes = sealed(rank, number, mailbox_.wait(key, job_.patience));
+    std::string bytes = sealed(rank, number, wait_for(key, job_.patience));
     mailbox_.remove(key);
     mailbox_.remove(gather_key(rank, "next", number));
     advance();
@@ -190,7 +202,7 @@ class Fetcher {
   void fetch(int rank, Clock::time_point offers_end) {
     const auto left = std::chrono::duration_cast<milliseconds>(offers_end - Clock::now());
     const Offer offer =
-        read_offer(sealed(rank, -1, mailbox_.wait(gather_key(rank, "offer"), std::max(left, milliseconds(100)))));
+        read_offer(sealed(rank, -1, wait_for(gather_key(rank, "offer"), std::max(left, milliseconds(100)))));
     const RankFiles files = rank_files_in(job_.folder, rank);
     if (is_here(files, offer)) {
       ++gathered_.here;

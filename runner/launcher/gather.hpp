@@ -4,8 +4,8 @@
 // kinds and sizes, never names: rank 0 makes those from the rank's number. A rank's files are there whole, or not at
 // all.
 //
-// Keys, below "gather/": "progress" counts rank 0's pieces, "over" ends it all; "<r>/offer"; "<r>/next/<k>" is rank 0's
-// word before piece k: "send", "done" or "stop: why"; "<r>/piece/<k>"; "<r>/left".
+// Keys, below "gather/": "progress" changes as long as rank 0 goes on, "over" ends it all; "<r>/offer"; "<r>/next/<k>"
+// is rank 0's word before piece k: "send", "done" or "stop: why"; "<r>/piece/<k>"; "<r>/left".
 #pragma once
 
 #include <chrono>

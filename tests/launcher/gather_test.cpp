@@ -206,6 +206,24 @@ TEST_F(Gather, ARankThatNeverComesCostsItsOwnFilesOnly) {
   EXPECT_FALSE(fs::exists(rank_files_in(own(0).folder, 1).start));
 }
 
+// Rank 0 waits for the silent one as long as the others wait for rank 0, and begins after them.
+TEST_F(Gather, WaitingForASilentRankCostsNobodyElsesFiles) {
+  GatherJob zero = own(0), two = own(2);
+  for (GatherJob* each : {&zero, &two}) {
+    each->patience = milliseconds(4'000);
+    write_files(*each, 10);
+  }
+  Box box;
+  std::string second = "-";
+  std::thread sender([&] { second = send_files(box, two); });
+  std::this_thread::sleep_for(milliseconds(2'000));
+  const Gathered gathered = fetch_files(box, zero);
+  sender.join();
+  EXPECT_EQ(second, "");
+  EXPECT_THAT(gathered.lost, ElementsAre("rank 1: nothing came from it within 4 s"));
+  expect_same(two, zero);
+}
+
 TEST_F(Gather, ARankThatDiesInTheMiddleLeavesNothingHalf) {
   std::string second = "-";
   const auto dies = [&](Mailbox& box) {

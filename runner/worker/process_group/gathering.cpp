@@ -18,7 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds beyond_c10d{15'000};  // after which a call into c10d that should have ended is given up
+constexpr milliseconds beyond_c10d{15'000};     // after which a call into c10d that should have ended is given up
+constexpr milliseconds least_patience{30'000};  // a short limit on a step is none on closing a trace and on a slow disk
 constexpr milliseconds shortest_pause{1}, longest_pause{100};  // between two looks for a key
 
 // Each call into c10d has an end, also where rank 0's process is stopped and its store answers no more.
@@ -78,7 +79,7 @@ void gather_files(const Context& context, const std::filesystem::path& folder,
   job.world_size = context.environment.world_size;
   job.run = context.run;
   job.token = token ? &*token : nullptr;
-  job.patience = context.timeout();
+  job.patience = std::max(context.timeout(), least_patience);
   const std::string stay = "this rank's files are in " + folder.string() + ": copy them to rank 0's folder";
   StoreMailbox mailbox(store, stay);
   if (job.rank != 0) {
