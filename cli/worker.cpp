@@ -210,6 +210,7 @@ class Worker : public Subcommand {
     if (!context.quiet) arguments.emplace_back("--closing-line");
     if (gather_ && start.world_size > 1)
       arguments.insert(arguments.end(), {"--gather", fs::absolute(files.folder).string()});
+    if (start.several_hosts) arguments.emplace_back("--several-hosts");  // by Slurm's word, which the names below lose
     if (!listen_.empty()) arguments.insert(arguments.end(), {"--listen", listen_});
     if (token) arguments.insert(arguments.end(), {"--token-pipe", std::to_string(token->to_pipe())});
 

@@ -107,6 +107,8 @@ std::string printable(std::string_view text) {
   return text.size() > longest ? line + "…" : line;
 }
 
+bool is_loopback(std::string_view address) { return address.starts_with("127.") || address == "::1"; }
+
 // By key; of one that stands twice the first.
 std::map<std::string_view, std::string_view> by_key(const std::vector<YamlValue>& values) {
   std::map<std::string_view, std::string_view> sorted;
@@ -117,10 +119,10 @@ std::map<std::string_view, std::string_view> by_key(const std::vector<YamlValue>
 }  // namespace
 
 std::string to_text(const Card& card) {
-  const json text = {{"format", card_format},    {"rank", card.rank},         {"world_size", card.world_size},
-                     {"host", card.host},        {"pid", card.pid},           {"nonce", card.nonce},
-                     {"version", card.version},  {"strategy", card.strategy}, {"devices", card.devices},
-                     {"scenario", card.scenario}};
+  const json text = {{"format", card_format},     {"rank", card.rank},         {"world_size", card.world_size},
+                     {"host", card.host},         {"pid", card.pid},           {"nonce", card.nonce},
+                     {"version", card.version},   {"strategy", card.strategy}, {"devices", card.devices},
+                     {"scenario", card.scenario}, {"address", card.address},   {"network", card.network}};
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -139,6 +141,9 @@ std::optional<Card> card_from_text(std::string_view text) {
     card.strategy = name_in(member(*parsed, "strategy"));
     card.devices = name_in(member(*parsed, "devices"));
     card.scenario = text_in(member(*parsed, "scenario"), most_scenario_bytes);
+    // Another version's card may lack them, and is to be told of its version.
+    if (parsed->contains("address")) card.address = name_in(member(*parsed, "address"));
+    if (parsed->contains("network")) card.network = name_in(member(*parsed, "network"));
     return card;
   } catch (const NotOurs&) {
     return std::nullopt;
@@ -237,6 +242,23 @@ std::string RollCall::enter(const Card& card) {
         "the ranks have different scenarios, {} and {}: {}; every rank must be given the same scenario "
         "and the same --set",
         name_of(own_), name_of(card), first_difference(own_.scenario, card.scenario));
+  return unreachable(card);
+}
+
+// A rank that calls itself by a loopback address is there for ranks behind the same loopback; the others would connect
+// to themselves.
+std::string RollCall::unreachable(const Card& card) const {
+  for (const auto& [rank, other] : came_) {
+    const bool card_alone = is_loopback(card.address);
+    if (!card_alone && !is_loopback(other.address)) continue;
+    if (card.network == other.network || card.network.empty() || other.network.empty()) continue;
+    const Card& alone = card_alone ? card : other;
+    return fmt::format(
+        "MASTER_ADDR is a loopback address to {}: that makes its own address {}, which {} cannot reach from its host; "
+        "set MASTER_ADDR to the address that the other hosts reach this one by (a line of /etc/hosts often gives a "
+        "host's own name to loopback)",
+        name_of(alone), alone.address, name_of(card_alone ? other : card));
+  }
   return "";
 }
 

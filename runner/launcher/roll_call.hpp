@@ -22,6 +22,8 @@ struct Card {
   std::string strategy;  // "ddp", "bench-comm"
   std::string devices;   // what it computes on, and who moves its gradients: "cuda over nccl", "cpu over gloo"
   std::string scenario;  // as YAML, every default filled in
+  std::string address;   // its own, where the other ranks will connect to; "": not said
+  std::string network;   // names what its loopback reaches: one kernel's network namespace; "": not said
 
   bool operator==(const Card&) const = default;
 };
@@ -54,7 +56,8 @@ class RollCall {
   explicit RollCall(Card own);
 
   // Enters an arrival; a card that is already there, nonce and all, changes nothing. Returns what is wrong with it, or
-  // "": another WORLD_SIZE, version, strategy or scenario, a rank beyond the world's size, a rank that came twice.
+  // "": another WORLD_SIZE, version, strategy or scenario, a rank beyond the world's size, a rank that came twice, an
+  // address that another rank cannot reach.
   std::string enter(const Card&);
   bool complete() const { return static_cast<int>(came_.size()) == own_.world_size; }
   std::vector<int> missing() const;
@@ -67,6 +70,8 @@ class RollCall {
   static std::string too_late(const Card& late, const std::optional<Card>& holder, std::size_t ranks);
 
  private:
+  std::string unreachable(const Card&) const;
+
   Card own_;
   std::map<int, Card> came_;
 };

@@ -99,6 +99,7 @@ class Reader {
     if (start.local_world_size > 0 && start.local_rank >= start.local_world_size)
       throw StartError(fmt::format("environment variable {}={}: expected less than {}={}", names.local_rank,
                                    start.local_rank, names.local_size, start.local_world_size));
+    start.several_hosts = start.local_world_size > 0 && start.local_world_size < start.world_size;
     return start;
   }
 
@@ -205,6 +206,8 @@ class Reader {
       start.run_id = fmt::format("{}.{}", *job, text("SLURM_STEP_ID").value_or("0"));
     read_master(start);
     if (start.world_size == 1) return start;
+    const auto hosts = number("SLURM_STEP_NUM_NODES", 1, most_ranks);
+    start.several_hosts = (hosts ? hosts : number("SLURM_NNODES", 1, most_ranks)).value_or(1) > 1;
     if (!set("MASTER_ADDR")) slurm_address(start);
     if (!set("MASTER_PORT")) {
       const auto job = static_cast<std::uint64_t>(number("SLURM_JOB_ID", 0, 2147483647).value_or(0));

@@ -26,7 +26,8 @@ struct Start {
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;
-  int local_world_size = 0;  // ranks on this host; 0: nobody said
+  int local_world_size = 0;    // ranks on this host; 0: nobody said
+  bool several_hosts = false;  // ranks of other hosts are to come, for sure
   std::string master_address = "127.0.0.1";
   std::uint16_t master_port = 0;  // 0: any free one, with world_size 1 only
   std::string master_source;      // where address and port come from when not from MASTER_ADDR and MASTER_PORT, else ""

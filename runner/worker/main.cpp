@@ -40,7 +40,7 @@ struct Arguments {
 
 Arguments read_arguments(int argc, char** argv) {
   std::int64_t dump_steps = 3, dump_gradients = -1;
-  bool annotate_in_turn = false, without_ddp = false, closing = false;
+  bool annotate_in_turn = false, without_ddp = false, closing = false, several_hosts = false;
   double rendezvous_timeout_s = 0;
   std::string run_file;
   std::string scenario_file, strategy = "ddp", mode = "train", result, dump, listen, gather;
@@ -57,6 +57,7 @@ Arguments read_arguments(int argc, char** argv) {
   app.add_option("--rendezvous-timeout", rendezvous_timeout_s, "seconds to reach rank 0, and again for all to come")
       ->check(CLI::Range(0.1, 86400.0));
   app.add_option("--listen", listen, "rank 0: this host's address to listen on, where MASTER_ADDR is not one");
+  app.add_flag("--several-hosts", several_hosts, "ranks of other hosts are to come, for sure");
   app.add_option("--token-pipe", token_pipe, "the number of an open pipe that holds the run's token");
   app.add_option("--gather", gather, "this rank's folder, whose files go to rank 0's at the end");
   app.add_option("--run-file", run_file, "where to write the run's name once every rank has come (JSON)");
@@ -101,6 +102,7 @@ Arguments read_arguments(int argc, char** argv) {
   if (rendezvous_timeout_s > 0) context.own_rendezvous_timeout_s = rendezvous_timeout_s;
   try {
     context.environment = read_rank_environment();
+    if (several_hosts) context.environment.several_hosts = true;
     if (token_pipe >= 0) arguments.entrance.token = launcher::take_token(token_pipe);
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());

@@ -93,6 +93,27 @@ TEST(RollCall, DifferentVersionsStrategiesScenarios) {
                                                         "rank 1 (process 71 on gpu01): measure.steps: 10 and 20"));
 }
 
+// /etc/hosts of Debian's installer: "127.0.1.1 gpu00" on gpu00, while the others ask the name service.
+TEST(RollCall, AnAddressThatOnlyItsOwnHostReaches) {
+  const auto at = [](int rank, const char* address, const char* network) {
+    Card there = card(rank);
+    there.address = address;
+    there.network = network;
+    return there;
+  };
+  EXPECT_THAT(RollCall(at(0, "127.0.1.1", "a")).enter(at(1, "10.0.0.2", "b")),
+              HasSubstr("MASTER_ADDR is a loopback address to rank 0 (process 70 on gpu00): that makes its own address "
+                        "127.0.1.1, which rank 1 (process 71 on gpu01) cannot reach"));
+  EXPECT_THAT(RollCall(at(0, "10.0.0.1", "a")).enter(at(1, "::1", "b")), HasSubstr("to rank 1 (process 71 on gpu01)"));
+  RollCall listens(at(0, "10.0.0.1", "a"));  // --listen; rank 1 beside it goes by the name
+  EXPECT_EQ(listens.enter(at(1, "127.0.1.1", "a")), "");
+  EXPECT_THAT(listens.enter(at(2, "10.0.0.2", "b")), HasSubstr("to rank 1 (process 71 on gpu01)"));
+  // Containers of one network, whatever they call their host; hosts with addresses of a network; who does not say.
+  EXPECT_EQ(RollCall(at(0, "127.0.0.1", "a")).enter(at(1, "127.0.0.1", "a")), "");
+  EXPECT_EQ(RollCall(at(0, "10.0.0.1", "a")).enter(at(1, "10.0.0.2", "b")), "");
+  EXPECT_EQ(RollCall(at(0, "127.0.0.1", "a")).enter(at(1, "", "")), "");
+}
+
 TEST(RollCall, TooLate) {
   EXPECT_THAT(RollCall::too_late(card(1), card(1), 3),
               HasSubstr("its rank 1 is process 71 on gpu01: rank 1 was started"));
@@ -113,6 +134,8 @@ TEST(Differences, AreNamedByTheirKey) {
 TEST(Cards, SurviveTheStore) {
   Card odd = card(1);
   odd.host = "h\"\\";
+  odd.address = "10.0.0.2";
+  odd.network = "0b3f net:[4026531840]";
   EXPECT_EQ(card_from_text(to_text(odd)), odd);
   odd.host = "h\n\x1b[2J";  // would write over other lines of a terminal
   EXPECT_FALSE(card_from_text(to_text(odd)));

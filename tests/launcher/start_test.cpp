@@ -72,7 +72,9 @@ TEST(Start, TorchrunIsKnownByItsRun) {
   EXPECT_EQ(start.run_id, "none");
   EXPECT_EQ(start.attempt, 2);
   EXPECT_EQ(start.local_world_size, 2);
+  EXPECT_TRUE(start.several_hosts);  // of four ranks two are here
   EXPECT_TRUE(start.store_elsewhere);
+  EXPECT_FALSE(start_of(with(torchrun, "LOCAL_WORLD_SIZE", "4")).several_hosts);
 }
 
 TEST(Start, TorchrunsAgentIsKnownByItsLogs) {
@@ -187,6 +189,14 @@ TEST(Slurm, TheLaunchingHostIsTheLastResort) {
 
 TEST(Slurm, AStepSmallerThanItsJob) {
   EXPECT_EQ(start_of(with(with(slurm, "SLURM_NTASKS", "8"), "SLURM_STEP_NUM_TASKS", "4")).world_size, 4);
+}
+
+TEST(Slurm, SaysWhetherThereAreOtherHosts) {
+  EXPECT_FALSE(start_of(slurm).several_hosts);
+  EXPECT_TRUE(start_of(with(slurm, "SLURM_NNODES", "2")).several_hosts);
+  // A step on one host of its job's two.
+  EXPECT_FALSE(start_of(with(with(slurm, "SLURM_NNODES", "2"), "SLURM_STEP_NUM_NODES", "1")).several_hosts);
+  EXPECT_TRUE(start_of(with(slurm, "SLURM_STEP_NUM_NODES", "2")).several_hosts);
 }
 
 TEST(Slurm, ABatchScriptWithoutSrun) {

@@ -343,6 +343,25 @@ class Hosts(Gathered):
             self.expect_done(one)
         self.check_gathered(folders, 2)
 
+    def test_a_name_that_is_loopback_on_its_own_host(self):
+        """Rank 0's /etc/hosts says 127.0.1.1 and the others' name service another address; torchrun's agent, which
+        listens everywhere, is reached at both."""
+        with cluster.Hosts(2, mbit=400) as hosts:
+            port = 29518
+            serve = ("import sys, torch.distributed as d; "
+                     f"s = d.TCPStore('0.0.0.0', {port}, is_master=True, wait_for_workers=False); sys.stdin.read()")
+            agent = hosts.start(0, [sys.executable, "-c", serve], dict(os.environ), stdin=subprocess.PIPE)
+            self.addCleanup(agent.wait, 60)
+            self.addCleanup(agent.stdin.close)
+            self.until(lambda: self.knock_from(hosts, 0, "127.0.1.1", port) == 0, "the agent listens")
+            ranks = [self.start_on(hosts, rank, dict(five(rank, 2, port, address), LOCAL_RANK="0", LOCAL_WORLD_SIZE="1",
+                                                     TORCHELASTIC_RUN_ID="x", TORCHELASTIC_USE_AGENT_STORE="True"),
+                                   out=self.path / f"host-{rank}")
+                     for rank, address in enumerate(("127.0.1.1", hosts.address(0)))]
+            for rank in ranks:
+                self.expect(rank, 4, "MASTER_ADDR is a loopback address to rank 0 (process ",
+                            "that makes its own address 127.0.0.1, which rank 1 (process ")
+
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "runner/host/host.hpp"
 #include "runner/host/network.hpp"
 #include "runner/launcher/deadline.hpp"
 #include "runner/launcher/master.hpp"
@@ -58,8 +60,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
                       timeout + beyond_c10d);
     if (serves && !environment.master_listen_socket) {
       own = launcher::open_master(
-          {environment.master_address, environment.master_port, listen,
-           environment.local_world_size > 0 && environment.local_world_size < environment.world_size, timeout});
+          {environment.master_address, environment.master_port, listen, environment.several_hosts, timeout});
       if (!own.note.empty()) std::cerr << "ddpprof-worker: " << own.note << std::endl;
       host = own.reach;
       options.port = own.socket.port();
@@ -80,6 +81,21 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
     throw MeetingError(
         place + " accepts connections but is not rank 0's store (another program?): " + first_line(error.what()));
   }
+}
+
+// Where the other ranks find this one.
+std::string own_address(const RankEnvironment& environment, const std::string& listen) {
+  if (environment.world_size == 1) return "127.0.0.1";
+  // Where MASTER_ADDR leads here through somebody else's address, the route to it says nothing of rank 0's own.
+  if (environment.rank == 0 && !listen.empty() && listen != "0.0.0.0" && listen != "::") return listen;
+  return address_towards(environment.master_address, environment.master_port);
+}
+
+// Two processes have the same loopback where these are equal, whatever their containers call the host.
+std::string own_network() {
+  std::error_code error;
+  return host::Host().line("/proc/sys/kernel/random/boot_id").value.value_or(host::host_name()) + " " +
+         std::filesystem::read_symlink("/proc/self/ns/net", error).string();
 }
 
 constexpr const char* calls = "calls";  // how many rank 0 has opened
@@ -167,8 +183,15 @@ Meeting meet(const RankEnvironment& environment, Card own, const Entrance& entra
   }
   const Guard guard(where.rank, "rank 0's store at " + place + " stopped answering: is rank 0's process stopped?",
                     timeout + rank_0_first + beyond_c10d);
+  own.address = own_address(environment, entrance.listen);
+  own.network = own_network();
+  meeting.address = own.address;
   try {
-    if (where.starts_anew) return meet_in_calls(meeting.store, own, entrance, place, timeout);
+    if (where.starts_anew) {
+      Meeting met = meet_in_calls(meeting.store, own, entrance, place, timeout);
+      met.address = own.address;
+      return met;
+    }
     Roll roll(*meeting.store, own, entrance.token, place, timeout);
     try {
       meeting.run = roll.call().value();

@@ -15,13 +15,14 @@ namespace ddpprof::worker {
 struct Meeting {
   c10::intrusive_ptr<c10d::Store> store;  // of this run and this attempt alone
   std::string run;                        // names the run, equal on every rank
+  std::string address;                    // this rank's own, where the others reach it
 };
 
 // Rank 0 serves the store (or torchrun's agent does), every rank leaves its card there, rank 0 holds the cards against
 // each other and its verdict is read by all. Waits at most `timeout` to reach the store, and then at most `timeout`
-// until every rank has come; a mistake that shows earlier ends it at once. `own`: rank, world size, host, process and
-// nonce are filled in here. Throws MeetingError; ends the process with code 4 where c10d itself does not come back
-// within a quarter of a minute more.
+// until every rank has come; a mistake that shows earlier ends it at once. `own`: rank, world size, host, process,
+// nonce, address and network are filled in here. Throws MeetingError; ends the process with code 4 where c10d itself
+// does not come back within a quarter of a minute more.
 Meeting meet(const RankEnvironment& environment, launcher::Card own, const Entrance& entrance,
              std::chrono::milliseconds timeout);
 

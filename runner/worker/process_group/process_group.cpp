@@ -119,12 +119,7 @@ Group join_group(const RankEnvironment& environment, const GroupOptions& options
   Meeting meeting = meet(environment, options.card, entrance, options.rendezvous_timeout);
   group.store = std::move(meeting.store);
   group.run = std::move(meeting.run);
-  // Where MASTER_ADDR leads here through somebody else's address, the route to it says nothing of rank 0's own.
-  const bool own_address =
-      environment.rank == 0 && !entrance.listen.empty() && entrance.listen != "0.0.0.0" && entrance.listen != "::";
-  group.address = environment.world_size == 1 ? "127.0.0.1"
-                  : own_address               ? entrance.listen
-                                              : address_towards(environment.master_address, environment.master_port);
+  group.address = std::move(meeting.address);
 
   group.process_group = build_group(environment, options, options.backend, options.name, group);
   if (options.backend == BackendKind::gloo) {
