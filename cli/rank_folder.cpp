@@ -64,7 +64,8 @@ int free_attempt(const fs::path& folder, const launcher::Start& start) {
 
 struct Owner {
   std::string text;    // "process 71 on gpu03"
-  bool alive = false;  // a process of this host, and it is one of ours
+  bool here = false;   // a process of this host, of today or before
+  bool alive = false;  // and it runs, and is one of ours
   bool meets = false;  // where a process started so comes to, and waits for as many ranks
 };
 
@@ -73,11 +74,12 @@ Owner owner_of(const RankFiles& files, const launcher::Start& own) {
       nlohmann::json::parse(read_foreign_file(files.start, largest_start_bytes).value_or(""), nullptr, false);
   const auto host_found = start.find("host"), pid_found = start.find("pid");  // the end of what is no object, too
   if (host_found == start.end() || !host_found->is_string() || pid_found == start.end() || !pid_found->is_number())
-    return {"a process that left no word", false};
+    return {"a process that left no word"};
   Owner owner;
   const auto host = host_found->get<std::string>();
   const auto pid = pid_found->get<std::int64_t>();
   owner.text = fmt::format("process {} on {}", pid, host);
+  owner.here = host == host::host_name();
   owner.alive = runs(host, pid);
   const auto is = [&](const char* key, const nlohmann::json& expected) {
     return start.contains(key) && start[key] == expected;
@@ -117,15 +119,22 @@ std::string meeting_place(const launcher::Start& start) {
 }
 
 RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start, const std::string& agent,
-                           bool overwrite) {
+                           bool overwrite, bool gathers) {
   make_folder(folder);
   RankFiles files = rank_files(folder, start.attempt, start.rank);
   for (const int attempt : attempts_in(folder)) {
     if (attempt < start.attempt) continue;  // torchrun started this one anew: what it is to follow stays
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
-      if (rank != start.rank && rank < start.world_size) continue;  // that rank sees to its own
+      const bool sees_to_its_own = rank != start.rank && rank < start.world_size;
+      if (sees_to_its_own && !(gathers && attempt == start.attempt)) continue;
       if (started_anew(folder, agent)) return made(rank_files(folder, free_attempt(folder, start), start.rank));
       const Owner owner = owner_of(rank_files(folder, attempt, rank), start);
+      if (sees_to_its_own) {
+        // A rank of this run that came before this one to the folder they share; on another host that is not to be
+        // seen.
+        if (owner.meets && (owner.alive || !owner.here)) continue;
+        if (overwrite && !owner.alive) continue;
+      }
       if (owner.alive && owner.meets && rank == start.rank && attempt == start.attempt) {
         files = launcher::rank_files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);
         continue;

@@ -96,7 +96,8 @@ class Worker : public Subcommand {
     const scenario::ReadResult read = read_for(context, workers);
     const std::optional<launcher::Token> token = read_token();
     const Installation installation = find_installation();
-    const RankFiles files = claim_rank_files(out_, start, launcher::torchrun_agent(), overwrite_);
+    const RankFiles files =
+        claim_rank_files(out_, start, launcher::torchrun_agent(), overwrite_, gather_ && start.rank == 0);
     write_whole(files.scenario, scenario::to_yaml(read.scenario));
     write_whole(files.start, described(start, workers, read.source).dump() + "\n");
     if (!context.quiet) say_what(context, start, read.scenario);
@@ -210,6 +211,7 @@ class Worker : public Subcommand {
     if (!context.quiet) arguments.emplace_back("--closing-line");
     if (gather_ && start.world_size > 1)
       arguments.insert(arguments.end(), {"--gather", fs::absolute(files.folder).string()});
+    if (gather_ && overwrite_) arguments.emplace_back("--overwrite");
     if (start.several_hosts) arguments.emplace_back("--several-hosts");  // by Slurm's word, which the names below lose
     if (!listen_.empty()) arguments.insert(arguments.end(), {"--listen", listen_});
     if (token) arguments.insert(arguments.end(), {"--token-pipe", std::to_string(token->to_pipe())});

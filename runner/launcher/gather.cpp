@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "runner/launcher/digest.hpp"
@@ -199,6 +201,21 @@ class Fetcher {
     return digest.digits() == offer.start_digits;
   }
 
+  static bool any_there(const RankFiles& files, int rank) {
+    std::error_code error;
+    return !shards_of(files.trace, rank).empty() ||
+           std::ranges::any_of(std::initializer_list<fs::path>{files.start, files.scenario, files.run, files.result},
+                               [&](const fs::path& path) { return fs::exists(fs::symlink_status(path, error)); });
+  }
+
+  static void changing(const std::function<void()>& change) {
+    try {
+      change();
+    } catch (const fs::filesystem_error& failed) {
+      throw NoRoom(fmt::format("rank 0 cannot change {}: {}", failed.path1().string(), failed.code().message()));
+    }
+  }
+
   void fetch(int rank, Clock::time_point offers_end) {
     const auto left = std::chrono::duration_cast<milliseconds>(offers_end - Clock::now());
     const Offer offer =
@@ -214,12 +231,12 @@ class Fetcher {
     const fs::space_info space = fs::space(job_.folder, error);
     if (!error && (space.available < kept_free_bytes || all_bytes > space.available - kept_free_bytes))
       throw Lost(fmt::format("its files have {} bytes, and rank 0's disk has {} free", all_bytes, space.available));
-    try {
-      remove_rank_files(files, rank);  // an earlier run's, which rank 0 was told to overwrite
-      fs::create_directories(files.trace);
-    } catch (const fs::filesystem_error& failed) {
-      throw NoRoom(fmt::format("rank 0 cannot change {}: {}", failed.path1().string(), failed.code().message()));
-    }
+    if (!job_.overwrite && any_there(files, rank))
+      throw Lost(
+          fmt::format("rank 0's folder {} holds files of rank {} from an earlier run, which stay; give rank 0 "
+                      "--overwrite, or a folder without results",
+                      job_.folder.string(), rank));
+    changing([&] { fs::create_directories(files.trace); });
     std::vector<Incoming> incoming;
     std::size_t start = 0;
     int shards = 0;
@@ -238,6 +255,7 @@ class Fetcher {
       }
       own.finish();
     }
+    changing([&] { remove_rank_files(files, rank); });  // an earlier run's
     for (std::size_t i = 0; i < incoming.size(); ++i)
       if (i != start) incoming[i].take_its_name();
     incoming[start].take_its_name();  // last: with it the rank is there

@@ -32,6 +32,7 @@ class Mailbox {
 struct GatherJob {
   std::filesystem::path folder;  // this rank's DIR/attempt-<k>
   int rank = 0, world_size = 1;
+  bool overwrite = false;                      // rank 0: what an earlier run left of a rank may go when its files came
   std::string run;                             // the run's name
   const Token* token = nullptr;                // pieces are proved with it; nullptr: checked only
   std::chrono::milliseconds patience{60'000};  // for one piece, or a sign that rank 0 goes on

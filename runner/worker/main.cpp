@@ -36,11 +36,12 @@ struct Arguments {
   Context context;
   Entrance entrance;
   std::filesystem::path gather;  // this rank's folder, when its files go to rank 0; empty: they stay
+  bool overwrite = false;        // rank 0: an earlier run's files of other ranks may go for those that come
 };
 
 Arguments read_arguments(int argc, char** argv) {
   std::int64_t dump_steps = 3, dump_gradients = -1;
-  bool annotate_in_turn = false, without_ddp = false, closing = false, several_hosts = false;
+  bool annotate_in_turn = false, without_ddp = false, closing = false, several_hosts = false, overwrite = false;
   double rendezvous_timeout_s = 0;
   std::string run_file;
   std::string scenario_file, strategy = "ddp", mode = "train", result, dump, listen, gather;
@@ -60,6 +61,7 @@ Arguments read_arguments(int argc, char** argv) {
   app.add_flag("--several-hosts", several_hosts, "ranks of other hosts are to come, for sure");
   app.add_option("--token-pipe", token_pipe, "the number of an open pipe that holds the run's token");
   app.add_option("--gather", gather, "this rank's folder, whose files go to rank 0's at the end");
+  app.add_flag("--overwrite", overwrite, "rank 0: files that come replace those of an earlier run (with --gather)");
   app.add_option("--run-file", run_file, "where to write the run's name once every rank has come (JSON)");
   app.add_flag("--closing-line", closing, "say on standard error what was measured");
   app.add_option("--dump", dump, "folder for weights, batches, gradients and buckets (for tests)");
@@ -87,6 +89,7 @@ Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   arguments.entrance.listen = listen;
   arguments.gather = gather;
+  arguments.overwrite = overwrite;
   Context& context = arguments.context;
   context.scenario = read.scenario;
   context.strategy = strategy == "dp" ? scenario::Strategy::dp : scenario::Strategy::ddp;
@@ -153,7 +156,7 @@ void run(Arguments& arguments, std::int64_t began_ns) {
   write_result(context.result, result);
   // Rank 0 serves the store: it leaves last.
   if (group && !arguments.gather.empty()) {
-    gather_files(context, arguments.gather, arguments.entrance.token, *group->store);
+    gather_files(context, {arguments.gather, arguments.overwrite}, arguments.entrance.token, *group->store);
   } else if (group) {
     group->control->barrier()->wait();
   }

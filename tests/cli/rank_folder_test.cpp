@@ -96,6 +96,20 @@ TEST_F(RankFolder, OneRunsRanksMayBeOfDifferentAttempts) {
   EXPECT_EQ(older, 1);
 }
 
+// Where the others' files are to come, theirs of an earlier run are in the way as well.
+TEST_F(RankFolder, Rank0ThatGathersFindsAnEarlierRunsOtherRanks) {
+  leave("a", start(1), "first", 1);
+  EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", false));
+  EXPECT_THROW(claim_rank_files(folder_, start(0), "c", false, true), Failure);
+  const fs::path earlier = rank_files(folder_, 0, 1).start;
+  EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", true, true));
+  EXPECT_TRUE(fs::exists(earlier)) << "it goes when the new one has come";
+  // On another host, meeting where this one does: it may be of this run, and the folder a shared one.
+  std::ofstream(earlier) << nlohmann::json{
+      {"rank", 1}, {"world_size", 2}, {"pid", 1}, {"host", "elsewhere"}, {"meeting", meeting_place(start(0))}};
+  EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", false, true));
+}
+
 TEST_F(RankFolder, RanksThatChangedPlacesKeepApart) {
   leave("a", start(0), "first", 1);
   leave("b", start(1), "first", 1);

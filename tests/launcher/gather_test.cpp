@@ -185,10 +185,45 @@ TEST_F(Gather, ASharedFolderIsNoticed) {
   EXPECT_EQ(names_in(zero.folder), before);
 }
 
+TEST_F(Gather, AnEarlierRunsFilesStayUnlessRank0WasToldToOverwriteThem) {
+  GatherJob zero = own(0), one = own(1), two = own(2), old = job(1, 3, "host-0");
+  for (const GatherJob& each : {zero, one, two, old}) write_files(each, 500);
+  const std::string earlier = "{\"rank\": 1, \"earlier\": true}";
+  std::ofstream(rank_files_in(old.folder, 1).start) << earlier;
+  Box box;
+  std::thread first([&] { EXPECT_THAT(send_files(box, one), HasSubstr("holds files of rank 1 from an earlier run")); });
+  std::thread second([&] { EXPECT_EQ(send_files(box, two), ""); });
+  const Gathered gathered = fetch_files(box, zero);
+  first.join();
+  second.join();
+  EXPECT_EQ(gathered.came, 1);
+  EXPECT_THAT(gathered.lost, ElementsAre(HasSubstr("give rank 0 --overwrite")));
+  EXPECT_EQ(read(rank_files_in(old.folder, 1).start), earlier);
+  EXPECT_EQ(shards_of(rank_files_in(old.folder, 1).trace, 1).size(), 1U);
+}
+
+TEST_F(Gather, AnEarlierRunsFilesStayUntilTheNewOnesHaveCome) {
+  GatherJob zero = own(0, 2), one = own(1, 2), old = job(1, 2, "host-0");
+  zero.overwrite = true;
+  zero.patience = milliseconds(300);
+  write_files(zero, 10);
+  write_files(one, 500);
+  write_files(old, 500);
+  const std::string earlier = "{\"rank\": 1, \"earlier\": true}";
+  std::ofstream(rank_files_in(old.folder, 1).start) << earlier;
+  Box box;
+  const std::string offer = R"({"files": [["start", 3]], "start_sha256": ""})";  // and then nothing comes
+  box.put(gather_key(1, "offer"), seal_of(one, 1, -1, offer) + offer);
+  EXPECT_EQ(fetch_files(box, zero).lost.size(), 1U);
+  EXPECT_EQ(read(rank_files_in(old.folder, 1).start), earlier);
+  EXPECT_EQ(shards_of(rank_files_in(old.folder, 1).trace, 1).size(), 1U);
+}
+
 TEST_F(Gather, AnEarlierRunsFilesDoNotStay) {
   GatherJob zero = own(0, 2), one = own(1, 2), old = job(1, 2, "host-0");
   write_files(old, 500);
   std::ofstream(rank_files_in(old.folder, 1).start) << "{\"rank\": 1, \"earlier\": true}";
+  zero.overwrite = true;
   write_files(zero, 10);
   write_files(one, 10);
   Box box;

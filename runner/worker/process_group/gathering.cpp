@@ -70,17 +70,18 @@ void finish_trace() {
 
 }  // namespace
 
-void gather_files(const Context& context, const std::filesystem::path& folder,
-                  const std::optional<launcher::Token>& token, c10d::Store& store) {
+void gather_files(const Context& context, const GatherPlace& place, const std::optional<launcher::Token>& token,
+                  c10d::Store& store) {
   finish_trace();
   launcher::GatherJob job;
-  job.folder = folder;
+  job.folder = place.folder;
+  job.overwrite = place.overwrite;
   job.rank = context.environment.rank;
   job.world_size = context.environment.world_size;
   job.run = context.run;
   job.token = token ? &*token : nullptr;
   job.patience = std::max(context.timeout(), least_patience);
-  const std::string stay = "this rank's files are in " + folder.string() + ": copy them to rank 0's folder";
+  const std::string stay = "this rank's files are in " + place.folder.string() + ": copy them to rank 0's folder";
   StoreMailbox mailbox(store, stay);
   if (job.rank != 0) {
     std::string why;
