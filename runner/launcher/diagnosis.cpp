@@ -126,6 +126,14 @@ std::string hang_message(std::span<const Observation> ranks, int rank, double li
   const Observation& blamed = ranks[static_cast<std::size_t>(rank)];
   const std::string others = others_text(ranks, rank);
   const std::string limit = fmt::format("No progress for {:.3g} s. ", limit_s);
+  const bool starting = std::ranges::any_of(ranks, [](const Observation& each) {
+    const Activity doing = each.status.activity;
+    return each.running && (doing == Activity::starting || doing == Activity::rendezvous);
+  });
+  const std::string remedy =
+      starting
+          ? fmt::format("Raise the timeout (measure.timeout_s) above {:.3g} if a start may take that long.", limit_s)
+          : "Raise the timeout if a step may take that long.";
   const std::string kept = fmt::format(" Its output is in {}.", log.string());
   if (blamed.stopped_by) {
     return fmt::format("Rank {} is stopped ({}) in {}{}. {}Let it run (kill -CONT), or look who stopped it.{}", rank,
@@ -135,13 +143,10 @@ std::string hang_message(std::span<const Observation> ranks, int rank, double li
     return !other.running || (!other.stopped_by && position(other) == position(blamed));
   });
   if (ranks.size() > 1 && all_alike && waits_for_others(blamed.status.activity)) {
-    return fmt::format(
-        "All ranks hang in {}; rank {} has stood still longest. {}Raise the timeout if a step may take "
-        "that long.{}",
-        place(blamed.status), rank, limit, kept);
+    return fmt::format("All ranks hang in {}; rank {} has stood still longest. {}{}{}", place(blamed.status), rank,
+                       limit, remedy, kept);
   }
-  return fmt::format("Rank {} hangs in {}{}. {}Raise the timeout if a step may take that long.{}", rank,
-                     place(blamed.status), others, limit, kept);
+  return fmt::format("Rank {} hangs in {}{}. {}{}{}", rank, place(blamed.status), others, limit, remedy, kept);
 }
 
 std::string failure_message(std::span<const Observation> ranks, int rank, const std::filesystem::path& log,

@@ -188,7 +188,7 @@ class Launch {
   }
 
   bool hung(std::int64_t now) {
-    const double limit_s = starting() ? options_.start_timeout_s : options_.timeout_s;
+    const double limit_s = starting() ? std::max(options_.start_timeout_s, options_.timeout_s) : options_.timeout_s;
     std::vector<Observation> seen = observe(now);
     if (hung_rank(seen, limit_s) < 0) return false;
     for (std::size_t rank = 0; rank < seen.size(); ++rank) {

@@ -38,7 +38,7 @@ struct LaunchOptions {
   std::filesystem::path run_directory =
       {};                               // gets rank-<r>.log (both output streams) and rank-<r>.status; made if missing
   double timeout_s = 120;               // no progress for this long, once training: a hang
-  double start_timeout_s = 120;         // the same, until every rank is past the rendezvous
+  double start_timeout_s = 120;         // the same, until every rank is past the rendezvous; at least timeout_s
   double grace_s = 5;                   // between SIGTERM and SIGKILL
   ListeningSocket* listener = nullptr;  // goes to rank 0 as DDPPROF_MASTER_FD; closed here once rank 0 runs
   std::function<void(const Progress&)> on_progress = {};  // about 5 times a second

@@ -208,6 +208,18 @@ TEST_F(Launcher, StartingHasATimeoutOfItsOwn) {
   EXPECT_EQ(result.rank, 1);  // the one that has not even reported is behind the one that waits in the rendezvous
   EXPECT_GE(result.wall_ns, 3'000'000'000);
   EXPECT_THAT(result.message, HasSubstr("Rank 1 hangs in its time before the first step (starting)"));
+  EXPECT_THAT(result.message,
+              HasSubstr("Raise the timeout (measure.timeout_s) above 3 if a start may take that long."));
+}
+
+// Else whoever raises the timeout, as the message says, would be told the same again.
+TEST_F(Launcher, AStartMayTakeAsLongAsAStep) {
+  LaunchOptions slow = options({"stuck-in-rendezvous", "never-reports"});
+  slow.timeout_s = 3;
+  slow.start_timeout_s = 0.1;
+  const LaunchResult result = launch(slow);
+  EXPECT_EQ(result.outcome, Outcome::hung);
+  EXPECT_GE(result.wall_ns, 3'000'000'000);
 }
 
 TEST_F(Launcher, EndingEarlyWithCodeZeroIsAFailure) {
