@@ -15,6 +15,8 @@ constexpr int most_ranks = 1 << 20;
 constexpr std::uint16_t usual_port = 29500;  // torchrun's
 // Ports made from a job's number: below the kernel's own range, which begins at 32768.
 constexpr std::uint64_t first_job_port = 20000, job_ports = 10000;
+// Prime to job_ports, so that every port serves; a job's first steps are no neighbour's.
+constexpr std::uint64_t ports_between_jobs = 61;
 
 // What one starter calls the four numbers.
 struct Names {
@@ -213,7 +215,9 @@ class Reader {
       const auto job = static_cast<std::uint64_t>(number("SLURM_JOB_ID", 0, 2147483647).value_or(0));
       const auto step = static_cast<std::uint64_t>(number("SLURM_STEP_ID", 0, 2147483647).value_or(0));
       const bool known = set("SLURM_JOB_ID");
-      start.master_port = known ? static_cast<std::uint16_t>(first_job_port + (job + step) % job_ports) : usual_port;
+      start.master_port =
+          known ? static_cast<std::uint16_t>(first_job_port + (job * ports_between_jobs + step) % job_ports)
+                : usual_port;
     }
     return start;
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 namespace ddpprof::launcher {
@@ -157,7 +158,7 @@ TEST(Slurm, IsMappedToTorchrunsNames) {
   EXPECT_EQ(start.local_rank, 1);
   EXPECT_EQ(start.master_address, "gpu03");
   EXPECT_EQ(start.master_source, "first host of SLURM_STEP_NODELIST");
-  EXPECT_EQ(start.master_port, 20000 + 4711 + 2);
+  EXPECT_EQ(start.master_port, 20000 + (4711 * 61 + 2) % 10000);
   EXPECT_EQ(start.run_id, "4711.2");
   EXPECT_EQ(describe(start), "rank 3 of 4, started by srun");
 }
@@ -166,8 +167,21 @@ TEST(Slurm, EveryRankFindsTheSamePlace) {
   for (const char* rank : {"0", "1", "2", "3"}) {
     const Start start = start_of(with(slurm, "SLURM_PROCID", rank));
     EXPECT_EQ(start.master_address, "gpu03");
-    EXPECT_EQ(start.master_port, 24713);
+    EXPECT_EQ(start.master_port, 27373);
   }
+}
+
+// Jobs that run at the same time have numbers close by, and each may have several steps.
+TEST(Slurm, StepsOfNeighbouringJobsHavePortsOfTheirOwn) {
+  std::set<int> ports;
+  for (int job = 100; job < 200; ++job)
+    for (int step = 0; step < 20; ++step)
+      ports.insert(
+          start_of(with(with(slurm, "SLURM_JOB_ID", std::to_string(job)), "SLURM_STEP_ID", std::to_string(step)))
+              .master_port);
+  EXPECT_EQ(ports.size(), 100U * 20U);
+  EXPECT_GE(*ports.begin(), 20000);
+  EXPECT_LT(*ports.rbegin(), 30000);
 }
 
 TEST(Slurm, MasterAddrAndPortWin) {

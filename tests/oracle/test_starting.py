@@ -137,9 +137,9 @@ class Ways(StartedRanks):
         self.assertEqual(self.query(database, "SELECT strategy, world_size, status FROM measurement"), [("dp", 2, "ok")])
 
     def test_slurm(self):
-        # Without MASTER_PORT the port is 20000 + (job + step) % 10000.
+        # Without MASTER_PORT the port is 20000 + (61 job + step) % 10000: of job 0 its step's.
         port = free_port(range(20000, 30000))
-        job = {"SLURM_NTASKS": "2", "SLURM_NODELIST": "127.0.0.1", "SLURM_JOB_ID": str(port - 20000), "SLURM_STEP_ID": "0"}
+        job = {"SLURM_NTASKS": "2", "SLURM_NODELIST": "127.0.0.1", "SLURM_JOB_ID": "0", "SLURM_STEP_ID": str(port - 20000)}
         ranks = [self.start(dict(job, SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank))) for rank in range(2)]
         messages = self.expect_done(*ranks)
         self.assertIn(f"started by srun, meeting at 127.0.0.1:{port} (first host of SLURM_NODELIST)", messages)
