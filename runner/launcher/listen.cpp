@@ -229,6 +229,11 @@ Master open_master(const MasterPlace& place) {
                                           : resolve_patiently("MASTER_ADDR", place.address, place);
   int error = EADDRNOTAVAIL;
   for (const Address& candidate : candidates) {
+    if (candidate.everywhere && !asked)
+      throw MasterError(fmt::format(
+          "MASTER_ADDR={} stands for every address of a host and names none: expected rank 0's host name or address, "
+          "and --listen {} on rank 0 beside it if it is to listen on all of them",
+          place.address, candidate.text));
     ListeningSocket own = listen_on(candidate, error);
     if (own.descriptor() < 0) {
       // Only another host's address, or a kernel without IPv6, leads on: a port that is taken must not be half taken.

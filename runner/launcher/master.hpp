@@ -36,8 +36,8 @@ struct Master {
 
 // Rank 0's socket: on MASTER_ADDR's address alone, so that nobody of another network comes in. A name of several
 // addresses: the first that is this host's, those of the network before loopback, since every rank tries them all.
-// Throws MasterError: no address of it is this host's, it is loopback though other hosts are to come, the port is in
-// use (by whom, where the system tells) or reserved.
+// Throws MasterError: no address of it is this host's, it stands for all of them, it is loopback though other hosts are
+// to come, the port is in use (by whom, where the system tells) or reserved.
 Master open_master(const MasterPlace& place);
 
 // The name of the program that a process of this host runs, "" when there is none. Not its thread's name, which a

@@ -87,6 +87,17 @@ TEST(OpenMaster, LoopbackCannotServeOtherHosts) {
                         "of other hosts are to come"));
 }
 
+// Listening everywhere without a word, and Gloo's connections of loopback: neither was asked for.
+TEST(OpenMaster, AnAddressThatStandsForAllNamesNoHost) {
+  for (const char* address : {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"}) {
+    const std::string error = error_of([&] { open_at(address, 0); });
+    EXPECT_THAT(error, HasSubstr(std::string("MASTER_ADDR=") + address + " stands for every address of a host"))
+        << error;
+    EXPECT_THAT(error, HasSubstr("--listen "));
+  }
+  EXPECT_TRUE(connects("127.0.0.2", open_at("127.0.0.1", 0, "0.0.0.0").socket.port()));
+}
+
 TEST(OpenMaster, SaysWhoHoldsThePort) {
   const ListeningSocket other = open_loopback_listener();
   const std::string process = "process " + std::to_string(getpid()) + " (launcher_test)";
