@@ -19,6 +19,7 @@
 #include "runner/worker/mpi/library.hpp"
 #include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/gathering.hpp"
+#include "runner/worker/process_group/guard.hpp"
 #include "runner/worker/result.hpp"
 #include "runner/worker/status.hpp"
 
@@ -146,6 +147,9 @@ void run(Arguments& arguments, std::int64_t began_ns) {
     if (!arguments.gather.empty()) options.card.strategy += " with --gather";  // or rank 0 would wait in vain
     group = join_group(context.environment, options, arguments.entrance);
     context.run = group->run;
+    const Guard guard(context.environment.rank, "sharing the processors",
+                      "rank 0's store stopped answering: is rank 0's process stopped, or its host cut off?",
+                      context.rendezvous_timeout() + beyond_c10d);
     share_threads(context, share_cores(*group->store, context.environment.rank, context.environment.world_size));
   }
   if (!context.run_file.empty()) write_result(context.run_file, {{"run", context.run}});

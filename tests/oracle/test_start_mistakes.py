@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import socket
+import sys
 import threading
 import time
 import unittest
@@ -244,6 +245,30 @@ class Mistakes(StartedRanks):
         os.kill(zero.pid, signal.SIGSTOP)
         self.expect("rank 0 stopped", one, 4, f"rank 0's store at 127.0.0.1:{port} stopped answering",
                     timeout_s=SHORT_S / 2)
+
+    def test_rank_0_is_stopped_when_all_have_come(self):
+        """Between the verdict and the group of ranks: a store gives the verdict, as rank 0 does, and is stopped when rank
+        1 has left its first key of Gloo's there."""
+        port = free_port()
+        code = f'''
+import datetime, json, os, signal, time, torch.distributed as dist
+base = dist.TCPStore("127.0.0.1", {port}, is_master=True, wait_for_workers=False, timeout=datetime.timedelta(seconds={SLOW_DAY_S}))
+store = dist.PrefixStore("ddpprof//attempt-0", base)
+card = json.loads(store.get("arrival/1"))
+accepted = {{"0": "0" * 16, "1": card["nonce"]}}
+store.set("verdict", json.dumps({{"ok": True, "run": "f" * 16, "accepted": accepted, "message": ""}}))
+store.set("verdict is there", "1")
+keys = base.num_keys()
+while base.num_keys() == keys:
+    time.sleep(0.005)
+os.kill(os.getpid(), signal.SIGSTOP)
+'''
+        zero = Rank([sys.executable, "-c", code, str(self.path)], {})
+        self.ranks.append(zero)
+        one = self.start(five(1, 2, port), "--set", "measure.timeout_s=2", timeout_s=SHORT_S)
+        self.expect("rank 0 stopped when all have come", one, 4, "rank 1 failed while connecting to the other ranks: ",
+                    "is rank 0's process stopped, or its host cut off?")
+        os.kill(zero.pid, signal.SIGCONT)
 
     def test_a_rank_that_comes_to_a_run_that_is_complete(self):
         port = free_port()

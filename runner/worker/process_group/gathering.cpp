@@ -12,13 +12,13 @@
 #include "runner/launcher/deadline.hpp"
 #include "runner/launcher/gather.hpp"
 #include "runner/worker/first_line.hpp"
+#include "runner/worker/process_group/guard.hpp"
 
 namespace ddpprof::worker {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds beyond_c10d{15'000};     // after which a call into c10d that should have ended is given up
 constexpr milliseconds least_patience{30'000};  // a short limit on a step is none on closing a trace and on a slow disk
 constexpr milliseconds shortest_pause{1}, longest_pause{100};  // between two looks for a key
 

@@ -14,8 +14,8 @@
 
 #include "runner/host/host.hpp"
 #include "runner/host/network.hpp"
-#include "runner/launcher/deadline.hpp"
 #include "runner/launcher/master.hpp"
+#include "runner/worker/process_group/guard.hpp"
 
 namespace ddpprof::worker {
 namespace {
@@ -24,22 +24,9 @@ using Clock = std::chrono::steady_clock;
 using launcher::Card;
 using std::chrono::milliseconds;
 
-constexpr milliseconds beyond_c10d{15'000};  // after which a call into c10d that should have ended is given up
 constexpr milliseconds shortest_pause{5}, longest_pause{250};  // between two looks whether rank 0 has opened a call
 
-// Ends the process when c10d does not return.
-class Guard {
- public:
-  Guard(int rank, const std::string& message, milliseconds limit)
-      : deadline_(limit, [rank, message] {
-          std::cerr << "ddpprof-worker: rank " << rank << " failed while waiting for the other ranks: " << message
-                    << std::endl;
-          _exit(4);
-        }) {}
-
- private:
-  launcher::Deadline deadline_;
-};
+constexpr const char* meeting_them = "waiting for the other ranks";
 
 // `listen`: where rank 0 does so instead of MASTER_ADDR's address, "" there.
 c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, bool serves, const std::string& listen,
@@ -55,7 +42,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
   std::string host = environment.master_address;
   launcher::Master own;
   {
-    const Guard guard(environment.rank,
+    const Guard guard(environment.rank, meeting_them,
                       "resolving or reaching MASTER_ADDR=" + environment.master_address + " does not end",
                       timeout + beyond_c10d);
     if (serves && !environment.master_listen_socket) {
@@ -70,7 +57,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
     if (!serves) launcher::reach_master(environment.master_address, options.port, timeout);
   }
   const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-  const Guard guard(environment.rank,
+  const Guard guard(environment.rank, meeting_them,
                     place +
                         " accepts connections but is silent: expected rank 0's store there, found another program "
                         "or a rank 0 that is stuck",
@@ -181,7 +168,8 @@ Meeting meet(const RankEnvironment& environment, Card own, const Entrance& entra
   } catch (const launcher::MasterError& error) {
     throw MeetingError(error.what());
   }
-  const Guard guard(where.rank, "rank 0's store at " + place + " stopped answering: is rank 0's process stopped?",
+  const Guard guard(where.rank, meeting_them,
+                    "rank 0's store at " + place + " stopped answering: is rank 0's process stopped?",
                     timeout + rank_0_first + beyond_c10d);
   own.address = own_address(environment, entrance.listen);
   own.network = own_network();

@@ -17,6 +17,7 @@
 
 #include "runner/launcher/rendezvous.hpp"
 #include "runner/worker/process_group/entrance.hpp"
+#include "runner/worker/process_group/guard.hpp"
 #include "runner/worker/process_group/meeting.hpp"
 #include "runner/worker/process_group/mpi_backend.hpp"
 
@@ -121,6 +122,9 @@ Group join_group(const RankEnvironment& environment, const GroupOptions& options
   group.run = std::move(meeting.run);
   group.address = std::move(meeting.address);
 
+  const Guard guard(environment.rank, "connecting to the other ranks",
+                    "the connections are not there; is rank 0's process stopped, or its host cut off?",
+                    options.rendezvous_timeout + options.timeout + beyond_c10d);
   group.process_group = build_group(environment, options, options.backend, options.name, group);
   if (options.backend == BackendKind::gloo) {
     group.control = group.process_group;
