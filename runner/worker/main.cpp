@@ -1,8 +1,5 @@
 // ddpprof-worker: one rank of a measurement. Started by ddpprof, torchrun, srun or mpirun.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -11,7 +8,7 @@
 #include "runner/scenario/data_files.hpp"
 #include "runner/scenario/read.hpp"
 #include "runner/worker/annotate.hpp"
-#include "runner/worker/first_line.hpp"
+#include "runner/worker/leave.hpp"
 #include "runner/worker/loop/bench_comm.hpp"
 #include "runner/worker/loop/context.hpp"
 #include "runner/worker/loop/train.hpp"
@@ -25,8 +22,6 @@
 
 namespace ddpprof::worker {
 namespace {
-
-enum ExitCode : int { done = 0, usage = 2, missing = 3, failed = 4 };
 
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -168,19 +163,13 @@ void run(Arguments& arguments, std::int64_t began_ns) {
   if (context.closing_line) std::cerr << closing_line(context, result) << std::endl;
 }
 
-// Without destructors: after a failure, those of c10d may wait for peers that are gone.
-[[noreturn]] void leave(int code, const std::string& message) {
-  std::fflush(stdout);
-  std::cerr << message << std::endl;
-  _exit(code);
-}
-
 int guarded_main(int argc, char** argv) {
   const std::int64_t began_ns = monotonic_ns();
   std::string who = "ddpprof-worker";
   try {
     Arguments arguments = read_arguments(argc, argv);
     who += ": rank " + std::to_string(arguments.context.environment.rank);
+    fail_where_a_thread_throws(who);
     status::open();
     annotate::initialize();
     annotate::name_thread("main");
@@ -195,9 +184,7 @@ int guarded_main(int argc, char** argv) {
   } catch (const mpi::LibraryError& error) {
     leave(missing, who + ": " + error.what());
   } catch (const std::exception& error) {
-    leave(failed, who + " failed while " + launcher::to_string(status::activity()) +
-                      (status::step() >= 0 ? " (step " + std::to_string(status::step()) + ")" : "") + ": " +
-                      first_line(error.what()));
+    fail(who, error.what());
   }
 }
 
