@@ -230,8 +230,12 @@ class Worker : public Subcommand {
       environment.merge(launcher::tracer_environment(installation.tracer, fs::absolute(files.trace)));
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     for (const char* name : {launcher::status_file_variable, launcher::master_fd_variable}) unsetenv(name);
-    // torchrun's agent is our parent: without it nobody would end this rank.
-    if (start.starter == Starter::torchrun) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // torchrun's agent is our parent: without it nobody would end this rank. A shell that stands between would be it.
+    if (start.starter == Starter::torchrun) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent_)  // it ended before the kernel was asked
+        throw Failure(ExitCode::failed, "torchrun's agent, which started this rank, has ended");
+    }
 
     context.out.flush();
     context.messages.flush();
@@ -242,6 +246,7 @@ class Worker : public Subcommand {
     throw Failure(ExitCode::machine, fmt::format("cannot start {}: {}", argv[0], std::strerror(errno)));
   }
 
+  const pid_t parent_ = getppid();
   std::string scenario_file_, out_, strategy_ = "ddp", listen_, token_file_;
   std::vector<std::string> overrides_;
   std::int64_t replicas_ = 0;

@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from started_ranks import LONG_S, SLOW_DAY_S, StartedRanks, five, free_port
+from started_ranks import LONG_S, SLOW_DAY_S, Rank, StartedRanks, five, free_port
 
 
 class Ways(StartedRanks):
@@ -245,6 +245,21 @@ class Ways(StartedRanks):
         self.assertEqual(code, 2, messages)
         self.assertIn("was not made by ddpprof and is left alone", messages)
         self.assertEqual([entry.name for entry in self.out.iterdir()], ["precious"])
+
+    def test_a_torchrun_that_ended_while_its_rank_started_leaves_no_rank(self):
+        """Before the rank could ask the kernel to end it with its parent; a pipe that it reads its token from holds it
+        up until then."""
+        pipe = self.path / "token"
+        os.mkfifo(pipe, 0o600)
+        agent = Rank(["bash", "-c", '"$@" & wait', "bash", *self.command("--token-file", pipe)],
+                     dict(five(0, 2, free_port()), TORCHELASTIC_RUN_ID="none"))
+        self.ranks.append(agent)
+        with open(pipe, "w") as token:  # once the rank has it open
+            os.kill(agent.pid, signal.SIGKILL)
+            agent.process.wait(SLOW_DAY_S)
+            token.write("a secret that all ranks share")
+        _, messages = agent.finish(SLOW_DAY_S)  # of the rank, too
+        self.assertIn("torchrun's agent, which started this rank, has ended", messages)
 
     def test_a_killed_torchrun_leaves_no_rank(self):
         torchrun = self.torchrun("--standalone", "--nproc-per-node", "2",
