@@ -91,6 +91,9 @@ class Listening(Networks):
                     "--listen 192.0.2.7 is no address of this host")
         loopback = dict(five(0, 2, free_port(), "localhost"), LOCAL_WORLD_SIZE="1")
         self.expect(self.start(loopback, "--overwrite"), 4, "which no other host reaches, and ranks of other hosts are to come")
+        step = {"SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_LOCALID": "0", "SLURM_STEP_NODELIST": "localhost",
+                "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_ID": "0", "MASTER_PORT": str(free_port())}
+        self.expect(self.start(step, "--overwrite"), 4, "which no other host reaches, and ranks of other hosts are to come")
 
 
 class Tokens(Networks):
