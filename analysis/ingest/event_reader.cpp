@@ -123,13 +123,16 @@ EventReader::Meaning EventReader::meaning(const trace::EventRecord& event) {
   return meaning;
 }
 
-bool EventReader::sound_time(std::int64_t time_ns) {
-  if (time_ns >= 0 && time_ns < latest_time_ns) {
-    trace_.events.add(time_ns);
-    return true;
-  }
+bool EventReader::possible_time(std::int64_t time_ns) {
+  if (time_ns >= 0 && time_ns < latest_time_ns) return true;
   ++trace_.impossible_times;
   return false;
+}
+
+bool EventReader::sound_time(std::int64_t time_ns) {
+  if (!possible_time(time_ns)) return false;
+  trace_.events.add(time_ns);
+  return true;
 }
 
 bool EventReader::sound_interval(std::int64_t start_ns, std::int64_t end_ns) {
@@ -312,7 +315,8 @@ void EventReader::mark(const Open& point, const trace::EventRecord& event, const
       if (need(point.readable)) trace_.members.push_back({values[0], values[1], values[2], time_ns});
       return;
     case Word::clock:
-      if (need(point.readable && sound_time(values[0]) && sound_time(values[1]) && sound_time(values[2])))
+      // Rank 0's clock and a round trip are no times of this shard's events.
+      if (need(point.readable && possible_time(values[0]) && possible_time(values[1]) && possible_time(values[2])))
         trace_.exchanges.push_back({values[0], values[1], values[2]});
       return;
     default:

@@ -61,6 +61,7 @@ class EventReader : public store::ShardVisitor {
 
   Meaning meaning(const trace::EventRecord&);
   Open open(const trace::EventRecord&, const store::ExtendedPayload&);
+  bool possible_time(std::int64_t time_ns);  // on any machine's clock; sound_*: and counts as an event of this shard
   bool sound_time(std::int64_t time_ns);
   bool sound_interval(std::int64_t start_ns, std::int64_t end_ns);
   void closed(const Open&, std::int64_t end_ns, store::RangeKind);

@@ -287,5 +287,38 @@ TEST_F(Ingest, AClockWithoutDriftGrowsUncertain) {
   EXPECT_THAT(rows("SELECT clock_uncertainty_ns FROM shard ORDER BY rank"), ElementsAre("0", "1000025"));
 }
 
+// A machine that has been up for 30 days and rank 0's, up for an hour: 60 s of training after the only exchange make
+// 60 s x 100 ppm = 6 ms, and half the round trip. Neither rank 0's clock nor the round trip is an event of rank 1's.
+TEST_F(Ingest, AnExchangesNumbersAreNoEvents) {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  constexpr std::int64_t here_ns = 30 * 86'400 * second_ns, there_ns = 3'600 * second_ns;
+  TrainingShard zero(0), one(1);
+  one.shard.header.boot_id = "22222222-2222-2222-2222-222222222222";
+  for (const auto& [t, start_ns] : {std::pair(&zero, there_ns), std::pair(&one, here_ns)}) {
+    t->begin_step(0, start_ns);
+    t->pop(start_ns + 60 * second_ns);
+  }
+  one.exchange(here_ns, there_ns, 50'000);
+  load({&zero, &one}, ddp(2));
+  EXPECT_THAT(rows("SELECT clock_uncertainty_ns FROM shard ORDER BY rank"), ElementsAre("0", "6025000"));
+}
+
+// The same where rank 0's clock is ahead: a killed rank's last event is its own, not rank 0's time days later.
+TEST_F(Ingest, RankZerosClockIsNotTheLastEventOfAKilledGpuRank) {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  TrainingShard t(0, 1);
+  t.shard.header.closed = false;
+  for (int step = 0; step < 6; ++step) {
+    t.begin_step(step, (step + 1) * second_ns / 10);
+    if (step < 3) t.kernel("gemm", (step + 1) * second_ns / 10 + 1000, (step + 1) * second_ns / 10 + 2000);
+    t.pop((step + 1) * second_ns / 10 + 5000);
+  }
+  t.exchange(second_ns / 10, 86'400 * second_ns, 50'000);
+  load({&t}, ddp(1));
+  EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1", "warning gpu_tail_lost 1"));
+  EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'gpu_tail_lost'")[0],
+              ::testing::HasSubstr("of 0.3 s before the last event"));
+}
+
 }  // namespace
 }  // namespace ddpprof::ingest
