@@ -43,9 +43,9 @@ def exit_code(result):
 
 def main(path, *options):
     path = pathlib.Path(path).resolve()
-    sys.path[0] = str(path.parent)  # as if Python had been given the file
+    sys.path[0], sys.argv = str(path.parent), [str(path), *options]  # as if Python had been given the file
     runner = type("Runner", (unittest.TextTestRunner,), {"resultclass": Result})
-    program = unittest.main(module=path.stem, argv=[str(path), *options], testRunner=runner, exit=False)
+    program = unittest.main(module=path.stem, argv=sys.argv, testRunner=runner, exit=False)
     return exit_code(program.result)
 
 

@@ -38,6 +38,9 @@ class Codes(unittest.TestCase):
         self.assertEqual(self.ends_with([PASSES], [SKIPPED_CLASS, PASSES]), 0)
         self.assertEqual(self.ends_with([SUBTESTS.format(skipped=1)]), 0)
 
+    def test_the_file_sees_itself_as_the_program(self):
+        self.assertEqual(self.ends_with(["def test_it(self): import sys; assert sys.argv[0] == __file__"]), 0)
+
     def test_what_was_skipped(self):
         self.assertEqual(self.ends_with([SKIPS]), 77)
         self.assertEqual(self.ends_with([SKIPPED_CLASS, PASSES]), 77)
