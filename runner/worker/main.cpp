@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
-#include <optional>
 #include <string>
 
 #include "runner/scenario/data_files.hpp"
@@ -130,7 +129,7 @@ void run(Arguments& arguments, std::int64_t began_ns) {
     c10::impl::getDeviceGuardImpl(context.device.type())->setDevice(context.device);
     torch::empty({1}, context.device);  // the driver's start-up is not a step's cost
   }
-  std::optional<Group> group;
+  Group* group = nullptr;  // stays where something fails: its destructors may wait for peers that are gone
   context.run = launcher::draw_nonce();
   if (context.strategy == scenario::Strategy::ddp && !context.without_ddp) {
     status::set(status::Activity::rendezvous);
@@ -140,7 +139,7 @@ void run(Arguments& arguments, std::int64_t began_ns) {
     options.rendezvous_timeout = context.rendezvous_timeout();
     options.card = describe_rank(context);
     if (!arguments.gather.empty()) options.card.strategy += " with --gather";  // or rank 0 would wait in vain
-    group = join_group(context.environment, options, arguments.entrance);
+    group = new Group(join_group(context.environment, options, arguments.entrance));
     context.run = group->run;
     const Guard guard(context.environment.rank, "sharing the processors",
                       "rank 0's store stopped answering: is rank 0's process stopped, or its host cut off?",
@@ -148,11 +147,12 @@ void run(Arguments& arguments, std::int64_t began_ns) {
     share_threads(context, share_cores(*group->store, context.environment.rank, context.environment.world_size));
   }
   if (!context.run_file.empty()) write_result(context.run_file, {{"run", context.run}});
-  auto found =
-      context.mode == Mode::bench_comm ? bench_comm(context, *group) : train(context, group ? &*group : nullptr);
+  auto found = context.mode == Mode::bench_comm ? bench_comm(context, *group) : train(context, group);
   status::set(status::Activity::finishing);
   const auto result = describe_run(context, std::move(found), began_ns);
   write_result(context.result, result);
+  // Before files are gathered: for those, rank 0 takes the time it needs, for the others' leaving it has a limit.
+  if (group && context.backend == BackendKind::mpi) group->backend->shutdown();
   // Rank 0 serves the store: it leaves last.
   if (group && !arguments.gather.empty()) {
     gather_files(context, {arguments.gather, arguments.overwrite}, arguments.entrance.token, *group->store);
@@ -161,6 +161,7 @@ void run(Arguments& arguments, std::int64_t began_ns) {
   }
   status::set(status::Activity::done);
   if (context.closing_line) std::cerr << closing_line(context, result) << std::endl;
+  delete group;
 }
 
 int guarded_main(int argc, char** argv) {

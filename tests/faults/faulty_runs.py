@@ -3,6 +3,7 @@
 A line "FAULT | what | message | exit code | seconds | kept | command" is printed for each, which scripts/faults makes a table of.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -36,6 +37,29 @@ workers: [1, 2]
 device: cpu
 measure: {warmup_steps: 3, steps: 6000, repeats: 1, unwrapped: false, threads_per_rank: 1, timeout_s: 60}
 predict: {workers: [8]}
+"""
+
+
+def scenario_with_a_nan(folder, step, timeout_s):
+    """A scenario of two ranks on data that is written to `folder`, in which rank 1's loss is no number at `step`."""
+    import torch  # takes a second, which the other files spare
+
+    # Unshuffled, rank 1 of two takes every second sample: with batches of 4 the 81st is the first of its step 10.
+    inputs, targets = torch.randn(400, 8), torch.randint(0, 4, (400,))
+    inputs[1 + 2 * 4 * step, 3] = float("nan")
+    folder.mkdir()
+    torch.save(inputs, folder / "inputs.pt")
+    torch.save(targets, folder / "targets.pt")
+    return f"""
+name: no-number
+workload:
+  model: {{kind: mlp, widths: [8, 16, 4]}}
+  batch_per_worker: 4
+  data: {{source: tensors, path: {json.dumps(str(folder))}, shuffle: false}}
+strategies: [ddp]
+workers: [2]
+device: cpu
+measure: {{warmup_steps: 3, steps: 40, repeats: 1, unwrapped: false, threads_per_rank: 1, timeout_s: {timeout_s}}}
 """
 
 

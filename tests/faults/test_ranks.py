@@ -6,9 +6,7 @@ import signal
 import time
 import unittest
 
-import torch
-
-from faulty_runs import FaultTest, why_skipped
+from faulty_runs import FaultTest, scenario_with_a_nan, why_skipped
 from hosts import cpu_controller, remove_group
 from memory_group import MemoryGroup
 
@@ -47,24 +45,7 @@ class Ranks(FaultTest):
         self.row("a rank is stopped (SIGSTOP), measure.timeout_s: 4", messages, code, seconds, KEPT)
 
     def test_loss_that_is_no_number(self):
-        # Unshuffled, rank 1 of two takes every second sample: with batches of 4 the 81st is the first of its step 10.
-        inputs, targets = torch.randn(400, 8), torch.randint(0, 4, (400,))
-        inputs[1 + 2 * 4 * 10, 3] = float("nan")
-        data = self.path / "data"
-        data.mkdir()
-        torch.save(inputs, data / "inputs.pt")
-        torch.save(targets, data / "targets.pt")
-        self.scenario.write_text(f"""
-name: no-number
-workload:
-  model: {{kind: mlp, widths: [8, 16, 4]}}
-  batch_per_worker: 4
-  data: {{source: tensors, path: {json.dumps(str(data))}, shuffle: false}}
-strategies: [ddp]
-workers: [2]
-device: cpu
-measure: {{warmup_steps: 3, steps: 40, repeats: 1, unwrapped: false, threads_per_rank: 1, timeout_s: 60}}
-""")
+        self.scenario.write_text(scenario_with_a_nan(self.path / "data", step=10, timeout_s=60))
         code, messages, seconds = self.finish(self.start(*self.run_arguments()))
         self.assertEqual(code, 4, messages)
         self.assertIn("Rank 1 ended with exit code 4 in step 10 of 43", messages)

@@ -36,7 +36,10 @@ class Job : public testing::Environment {
     ASSERT_GE(size, 2) << "to be started by mpirun";
     backend = c10::make_intrusive<MpiBackend>(rank, size, milliseconds(60'000), milliseconds(60'000));
   }
-  void TearDown() override { backend.reset(); }
+  void TearDown() override {
+    if (backend) backend->shutdown();
+    backend.reset();
+  }
 
   int rank = 0, size = 0;
   c10::intrusive_ptr<MpiBackend> backend;
@@ -240,14 +243,40 @@ TEST(MpiTimeout, AnAllReduceThatOneRankDoesNotAskForFailsAndSaysSo) {
   _exit(HasFailure() ? 1 : 0);
 }
 
+// As above, in a run of its own (--gtest_filter=MpiLeaving.*): rank 0 gives its job up, for which it waits for nobody;
+// to the others it is a rank that does not leave.
+TEST(MpiLeaving, ARankThatDoesNotLeaveIsAFailureOfTheOthers) {
+  const milliseconds timeout(rank() == 0 ? 120'000 : 2000);
+  auto backend = c10::make_intrusive<MpiBackend>(rank(), size(), timeout, milliseconds(60'000));
+  const auto begin = std::chrono::steady_clock::now();
+  if (rank() == 0) {
+    backend.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(60'000));
+    std::this_thread::sleep_for(milliseconds(8000));
+  } else {
+    std::string said;
+    try {
+      backend->shutdown();
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    EXPECT_THAT(said, HasSubstr("mpi: the ranks did not leave their MPI job together within 2 s"));
+    std::fprintf(stderr, "rank %d: %s\n", rank(), HasFailure() ? "FAILED" : "saw that not all had left");
+    std::fflush(nullptr);
+    std::this_thread::sleep_for(milliseconds(8000));
+  }
+  _exit(HasFailure() ? 1 : 0);
+}
+
 }  // namespace
 }  // namespace ddpprof::worker
 
 int main(int argc, char** argv) {
   using namespace ddpprof::worker;
   testing::InitGoogleTest(&argc, argv);
-  const bool timeouts = GTEST_FLAG_GET(filter).find("MpiTimeout") == 0;
-  if (timeouts) {
+  const std::string filter = GTEST_FLAG_GET(filter);
+  const bool own_backend = filter.find("MpiTimeout") == 0 || filter.find("MpiLeaving") == 0;
+  if (own_backend) {
     job().rank = number("OMPI_COMM_WORLD_RANK");
     job().size = number("OMPI_COMM_WORLD_SIZE");
   } else {

@@ -117,16 +117,25 @@ void Progress::abandon(const std::string& why) {
   shared_->fail(why, lock);
 }
 
+void Progress::leave() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->leaving = true;
+  shared_->asked.notify_all();
+  shared_->answered.wait_for(lock, shared_->timeout, [this] { return shared_->ended || shared_->failed(); });
+  if (!shared_->ended && !shared_->failed())
+    shared_->fail("the ranks did not leave their MPI job together within " + in_seconds(shared_->timeout) +
+                      ": another rank is gone, stopped, or still at work",
+                  lock);
+  if (shared_->failed()) throw std::runtime_error(shared_->failure);
+}
+
 Progress::~Progress() {
   if (!thread_.joinable()) return;
   bool gone = false;
   {
     std::unique_lock lock(shared_->mutex);
-    shared_->leaving = true;
-    shared_->asked.notify_all();
-    const auto patience = shared_->failed() ? std::chrono::milliseconds(1000) : shared_->timeout;
-    gone = shared_->answered.wait_for(lock, patience, [this] { return shared_->ended; });
-    if (!gone) shared_->fail("the ranks did not leave their MPI job together", lock);
+    if (!shared_->ended) shared_->fail("this rank gave its MPI job up", lock);
+    gone = shared_->answered.wait_for(lock, std::chrono::milliseconds(1000), [this] { return shared_->ended; });
   }
   if (watch_.joinable()) watch_.join();
   if (gone)

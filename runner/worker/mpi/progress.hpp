@@ -36,8 +36,8 @@ class Progress {
  public:
   // `timeout` of each call, from when it was asked for, and of leaving the job.
   Progress(const ddpprof_mpi_functions&, std::chrono::milliseconds timeout);
-  // Leaves the job where nothing failed, and waits for the other ranks to do so for at most the timeout. After a
-  // failure the thread stays inside of MPI if it is there: the process ends by exit.
+  // Without leave() it fails what is under way and never waits for other ranks: the thread stays inside of MPI if it is
+  // there, and the process has to end by _exit.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -48,6 +48,9 @@ class Progress {
   void ask(std::shared_ptr<Call>);
   // Fails what is under way: nobody waits any more.
   void abandon(const std::string& why);
+  // Leaves the job once what was asked for is done, together with the other ranks, for which it waits for at most the
+  // timeout. Throws std::runtime_error when they do not come, or when anything has failed before.
+  void leave();
 
  private:
   struct Shared;

@@ -228,6 +228,14 @@ MpiBackend::MpiBackend(int rank, int size, milliseconds timeout, milliseconds st
   throw std::runtime_error(why);
 }
 
+void MpiBackend::shutdown() {
+  try {
+    progress_.leave();
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(std::string("mpi: ") + error.what());
+  }
+}
+
 MpiBackend::WorkPtr MpiBackend::ask(Job job) {
   auto work = c10::make_intrusive<MpiWork>(getRank(), job.type, job.outputs, timeout_ + spare);
   progress_.ask(std::make_shared<MpiCall<Job>>(std::move(job), work));

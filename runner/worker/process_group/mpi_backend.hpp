@@ -21,6 +21,9 @@ class MpiBackend : public c10d::Backend {
   const std::string getBackendName() const override { return "mpi"; }
   void setSequenceNumberForGroup() override {}
   void abort() override { progress_.abandon("the process group was aborted"); }
+  // Every rank's last call; without it this rank's end is a failure to MPI. Throws std::runtime_error when the ranks do
+  // not leave their job together.
+  void shutdown() override;
 
   using Tensors = std::vector<at::Tensor>;
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
