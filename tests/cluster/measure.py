@@ -77,7 +77,7 @@ def measure_training(folder, mbit, share, scenario, world_size, overrides=(), ti
     for override in overrides:
         arguments += ["--set", override]
     with Hosts(world_size, mbit, share) as hosts:
-        run_ranks(hosts, world_size, arguments, folder)
+        run_ranks(hosts, world_size, arguments, folder, timeout_s)
 
 
 def database_of(folders, database):
