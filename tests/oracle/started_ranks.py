@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -70,12 +71,17 @@ class Rank:
         return self.process.returncode, messages
 
     def end(self):
+        """Kills the process; those that it has started may live on, with the other ends of its pipes."""
         if self.process.poll() is None:
             self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
 
 
 class StartedRanks(unittest.TestCase):
+    PATIENCE_S = 20  # for processes to end by themselves
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="ddpprof-start-")
         self.addCleanup(folder.cleanup)
@@ -88,9 +94,15 @@ class StartedRanks(unittest.TestCase):
         self.addCleanup(lambda: [rank.end() for rank in self.ranks])  # runs first
 
     def expect_no_process(self):
-        end = time.monotonic() + 20
+        """What is left after a while is a failure, and ended: it would train on beside the tests that follow."""
+        end = time.monotonic() + self.PATIENCE_S
         while (left := self.processes()) and time.monotonic() < end:
             time.sleep(0.1)
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.assertEqual(left, [], "a process is left")
 
     def processes(self):
