@@ -5,8 +5,8 @@ import os
 import signal
 import unittest
 
-from engine_runs import LIMIT_S, EngineTest, need_programs, page_commands, wait_until
-from started_ranks import Rank, five, free_port
+from engine_runs import LIMIT_S, EngineTest, lacks, need_programs, page_commands, wait_until
+from started_ranks import Rank, five, free_port, has_backend
 
 # What the page has a container's root set, and a machine with fewer cores than ranks.
 CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -53,7 +53,12 @@ class OpenMpi(EngineTest):
         self.assertNotEqual(code, 0, messages)
         self.expect_no_process()
 
+    def need_backend(self):
+        if not has_backend("mpi"):
+            lacks("this build has no backend mpi (Debian package libopenmpi-dev)")
+
     def test_over_mpi(self):
+        self.need_backend()
         done = self.shell(self.commands["over-mpi"], **self.place)
         self.assertEqual(done.returncode, 0, done.stdout)
         database, _ = self.expect_run(2, "mpirun")
@@ -75,6 +80,7 @@ class OpenMpi(EngineTest):
         return {result["parameter_hash"] for result in results}, [loss for (loss,) in losses]
 
     def test_training_over_mpi_is_training_over_gloo(self):
+        self.need_backend()
         # A sum of two is the same in either order: bit for bit. Of three it is a float's rounding apart.
         gloo, mpi = self.trained(2, "gloo"), self.trained(2, "mpi")
         self.assertEqual(gloo, mpi)
@@ -86,6 +92,7 @@ class OpenMpi(EngineTest):
             self.assertAlmostEqual(one, other, delta=1e-5 * abs(one))
 
     def test_ranks_that_are_no_mpi_job_are_told_so(self):
+        self.need_backend()
         port = free_port()
         ranks = [self.start({**CONTAINER, **five(rank, 2, port)}, "--set", "backend=mpi") for rank in range(2)]
         for rank in ranks:

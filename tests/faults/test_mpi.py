@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from faulty_runs import PROGRAM, SLOW_DAY_S, FaultTest, scenario_with_a_nan, wait_until, why_skipped
-from started_ranks import free_port
+from started_ranks import free_port, has_backend
 
 # What mpirun wants of a container's root, and of a machine with fewer cores than ranks.
 CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -19,6 +19,8 @@ class Mpi(FaultTest):
         super().setUp()
         if shutil.which("mpirun") is None:
             why_skipped(self, "no program mpirun (Debian package openmpi-bin)")
+        if not has_backend("mpi"):
+            why_skipped(self, "no program with backend mpi was built (Debian package libopenmpi-dev)")
 
     def start_ranks(self, *more):
         """Two ranks under mpirun, in the background."""

@@ -1,5 +1,6 @@
 """Ranks of `ddpprof worker`, started as a shell, torchrun, srun or mpirun would, and what they say."""
 
+import json
 import os
 import pathlib
 import signal
@@ -33,6 +34,13 @@ STARTERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR
 
 def clean_environment():
     return {name: value for name, value in os.environ.items() if not name.startswith(STARTERS)}
+
+
+def has_backend(name):
+    """Whether the worker beside the program was built with it."""
+    worker = pathlib.Path(PROGRAM).with_name("ddpprof-worker")
+    about = subprocess.run([worker, "--about"], capture_output=True, text=True, timeout=LONG_S, check=True)
+    return name in json.loads(about.stdout)["backends"]
 
 
 def free_port(among=(0,)):
