@@ -166,7 +166,8 @@ std::string answer(const std::filesystem::path& path) {
 
 }  // namespace
 
-// The first byte: "j" a journal, "s" damage under new seals, else damage alone.
+// The first byte: "j" a journal, "b" both a journal and damage, of which the next byte says how many, "e" damage beside
+// an empty journal, "s" damage under new seals, else damage alone.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::Folder folder;
   static const Sound& sound = *new Sound(make_sound(folder));
@@ -176,7 +177,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::filesystem::remove(folder.path() / "run.db-journal");
   if (data[0] == 'j') {
     folder.file("run.db-journal", journal(sound, input));
+  } else if (data[0] == 'b') {
+    for (std::size_t left = input.number(1) % 8; left > 0; --left) damage(bytes, sound, input);
+    folder.file("run.db-journal", journal(sound, input));
   } else {
+    if (data[0] == 'e') folder.file("run.db-journal", "");
     while (!input.empty()) damage(bytes, sound, input);
     if (data[0] == 's') seal_again(bytes);
   }

@@ -42,6 +42,10 @@ INPUTS = {
     "journal-of-a-changed-page": b"j\x20" + record(3, 3, 0, 500, 1),
     "journal-that-cuts": b"j\5" + record(1, 1, 0),
     "journal-without-records": b"j\0",
+    "cut-within-a-page-beside-an-empty-journal": b"e\2" + (9 * PAGE + 1000).to_bytes(3, "big"),
+    "cut-within-a-page-beside-a-journal": b"b\1\2" + (9 * PAGE + 1000).to_bytes(3, "big") + b"\xff" + record(3, 3, 0),
+    "flipped-and-brought-back": b"b\1" + flip(3 * PAGE - 40, 1) + b"\xff" + record(3, 3, 0),
+    "flipped-beside-another-pages-journal": b"b\1" + flip(3 * PAGE - 40, 1) + b"\xff" + record(5, 5, 0),
 }
 
 if __name__ == "__main__":

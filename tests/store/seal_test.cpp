@@ -255,6 +255,48 @@ TEST(SealedFiles, AFileOfLessThanAPageIsCutOffWhateverItsCountersSay) {
   EXPECT_THAT(refusal(folder / "b.db"), HasSubstr("truncated"));
 }
 
+// A journal says that the file may be in the middle of a change; one without a word in it, and one of a change that was
+// done, are nobody's.
+TEST(SealedFiles, ACutFileBesideAJournalIsRefused) {
+  TemporaryFolder folder;
+  fill(folder / "a.db");
+  const std::string sound = bytes_of(folder / "a.db"), expected = contents(folder / "a.db");
+  for (const std::string& journal : {std::string(), std::string(512, '\0')})
+    for (const std::size_t missing : {std::size_t{1}, page_bytes - 600, page_bytes, 3 * page_bytes + 7}) {
+      SCOPED_TRACE(missing);
+      write(folder / "b.db", sound.substr(0, sound.size() - missing));
+      write(folder / "b.db-journal", journal);
+      EXPECT_FALSE(refusal(folder / "b.db").empty());
+      ASSERT_EQ(setenv(seals_variable, "ignore", 1), 0);  // as a file without seals is looked at
+      EXPECT_FALSE(refusal(folder / "b.db").empty());
+      ASSERT_EQ(unsetenv(seals_variable), 0);
+    }
+  write(folder / "b.db", sound);
+  EXPECT_EQ(contents(folder / "b.db"), expected) << "the journal alone is no damage";
+}
+
+// Cut within a page of rows after it was opened: SQLite fills what is missing with zeros.
+TEST(SealedFiles, APageThatIsCutIsNotReadAsZeros) {
+  TemporaryFolder folder;
+  {
+    Database database = Database::create(folder / "a.db");
+    Inserter<MetaRow> meta(database);
+    meta.insert({"long", std::string(40'000, 'w')});  // its last page is the file's
+  }
+  Database database = Database::open_read(folder / "a.db");
+  const auto length = [&] {
+    return database.sql().execAndGet("SELECT length(replace(value, char(0), '')) FROM meta").getInt();
+  };
+  ASSERT_EQ(length(), 40'000);
+  fs::resize_file(folder / "a.db", fs::file_size(folder / "a.db") - 4000);
+  database.sql().exec("PRAGMA shrink_memory");
+  try {
+    EXPECT_EQ(length(), 40'000);
+  } catch (const SQLite::Exception& error) {
+    EXPECT_EQ(translate(error, folder / "a.db").kind(), ErrorKind::corrupt) << error.what();
+  }
+}
+
 // As programs before the seals wrote them.
 TEST(SealedFiles, AFileWithoutSealsIsReadAsItIs) {
   TemporaryFolder folder;

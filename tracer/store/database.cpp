@@ -70,6 +70,12 @@ FileHeader read_header(const fs::path& path) {
   return header;
 }
 
+DatabaseError truncated(const fs::path& path, std::uint64_t expected_bytes, std::uint64_t file_bytes) {
+  return {ErrorKind::corrupt, path,
+          fmt::format("{}: truncated: its header says {} bytes, the file has {}; copy it again from its source",
+                      path.string(), expected_bytes, file_bytes)};
+}
+
 void require_ours(const fs::path& path, const FileHeader& header) {
   const std::string file = path.string();
   if (header.empty)
@@ -99,13 +105,11 @@ void require_ours(const fs::path& path, const FileHeader& header) {
         fmt::format("{}: the database is damaged (its header says that its pages have no seals, and they "
                     "have); measure again, or restore a copy",
                     file));
-  // With a journal beside it the file is in the middle of a change and SQLite repairs it first.
+  // With a journal beside it the file may be in the middle of a change, which SQLite finishes or takes back first:
+  // require_whole looks again.
   std::error_code error;
   if (header.file_bytes < header.expected_bytes && !fs::exists(journal_of(path), error))
-    throw DatabaseError(ErrorKind::corrupt, path,
-                        fmt::format("{}: truncated: its header says {} bytes, the file has {}; copy it again from its "
-                                    "source",
-                                    file, header.expected_bytes, header.file_bytes));
+    throw truncated(path, header.expected_bytes, header.file_bytes);
 }
 
 std::unique_ptr<SQLite::Database> open_sql(const fs::path& path, int flags, const OpenOptions& options) {
@@ -116,6 +120,21 @@ std::unique_ptr<SQLite::Database> open_sql(const fs::path& path, int flags, cons
 }
 
 int pragma(SQLite::Database& sql, const char* name) { return sql.execAndGet(std::string("PRAGMA ") + name).getInt(); }
+
+// The file is as long as its header says. Under SQLite's lock, so that nobody is in the middle of a change, and through
+// SQLite's own file: a process that closes another one of the same name loses its locks.
+void require_whole(SQLite::Database& sql, const fs::path& path) {
+  SQLite::Transaction reading(sql);
+  const auto pages = static_cast<std::uint64_t>(sql.execAndGet("PRAGMA page_count").getInt64());
+  const std::uint64_t expected_bytes = pages * static_cast<std::uint64_t>(pragma(sql, "page_size"));
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 file_bytes = 0;
+  int result = sqlite3_file_control(sql.getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  if (result == SQLITE_OK) result = file->pMethods->xFileSize(file, &file_bytes);
+  if (result != SQLITE_OK) throw SQLite::Exception("the file's length cannot be read", result);
+  if (static_cast<std::uint64_t>(file_bytes) < expected_bytes)
+    throw truncated(path, expected_bytes, static_cast<std::uint64_t>(file_bytes));
+}
 
 // A table of ours that is not there means damage, or a hand that edited the file.
 void require_tables(SQLite::Database& sql, const fs::path& path) {
@@ -198,6 +217,7 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
       version = pragma(*sql, "user_version");
     }
     if (version == 0) require_ours(path, read_header(path));  // rolled back to before it was made: it is empty now
+    require_whole(*sql, path);
     if (version > schema_version)
       throw DatabaseError(ErrorKind::newer_version, path,
                           fmt::format("{}: schema version {}, this program knows up to {}; use the newer ddpprof that "

@@ -85,6 +85,13 @@ int close(sqlite3_file* raw) {
 int read(sqlite3_file* raw, void* into, int bytes, sqlite3_int64 offset) {
   File& file = file_of(raw);
   const int result = file.below->pMethods->xRead(file.below, into, bytes, offset);
+  if (result == SQLITE_IOERR_SHORT_READ && file.sealed && !file.ignored && is_page(bytes, offset)) {
+    // SQLite goes on with zeros for what is not there: right for a page behind the end, wrong for one that was cut.
+    sqlite3_int64 end = 0;
+    const int known = file.below->pMethods->xFileSize(file.below, &end);
+    if (known != SQLITE_OK) return known;
+    return offset < end ? SQLITE_IOERR_DATA : result;
+  }
   if (result != SQLITE_OK || !is_page(bytes, offset)) return result;
   const std::span<const unsigned char> page(static_cast<unsigned char*>(into), static_cast<std::size_t>(bytes));
   return is_sound(file, page, offset) ? SQLITE_OK : SQLITE_IOERR_DATA;
