@@ -37,7 +37,8 @@ void read_steps(SQLite::Database& db, RankTimes& times) {
       db,
       "SELECT st.rank, st.step, st.kind, COALESCE(st.aligned_start_ns, st.start_ns + sh.clock_offset_ns), "
       "st.duration_ns, st.compute_ns, st.communication_ns, "
-      "st.overlapped_ns, st.exposed_ns, st.skew_ns, st.data_wait_ns + st.host_to_device_ns, sh.host "
+      "st.overlapped_ns, st.exposed_ns, st.skew_ns, st.data_wait_ns + st.host_to_device_ns, sh.host, "
+      "st.aligned_start_ns IS NOT NULL "
       "FROM aligned_step st JOIN shard sh ON sh.id = st.shard_id WHERE st.measurement_id = ? ORDER BY st.step, "
       "st.rank");
   query.bind(1, times.measurement);
@@ -53,6 +54,7 @@ void read_steps(SQLite::Database& db, RankTimes& times) {
                           &step.skew_s, &step.input_s})
       *field = seconds(query, column++);
     times.hosts[step.rank] = query.getColumn(11).getString();
+    step.aligned = query.getColumn(12).getInt() != 0;
     times.steps.push_back(std::move(step));
   }
 }
@@ -146,6 +148,7 @@ RankTimes within(const RankTimes& all, std::int64_t begin_ns, std::int64_t end_n
   };
   std::map<std::int64_t, Middle> middles;
   for (const RankStep& step : all.steps) {
+    if (!step.aligned) continue;
     Middle& middle = middles[step.step];
     // Since the range's begin: a sum of absolute nanoseconds would lose digits.
     middle.sum +=

@@ -29,7 +29,8 @@ const char* to_string(RankPart);
 struct RankStep {
   std::int64_t rank = 0, step = 0;
   std::string kind;                       // warmup, measured or unwrapped
-  std::int64_t begin_ns = 0, end_ns = 0;  // on rank 0's clock
+  std::int64_t begin_ns = 0, end_ns = 0;  // on rank 0's clock, or, where `aligned` is not, on its own
+  bool aligned = true;                    // its clock's relation to rank 0's is known
   double step_s = 0, compute_s = 0, communication_s = 0, overlapped_s = 0, exposed_s = 0, skew_s = 0;
   double input_s = 0;  // data wait and host to device
 
@@ -58,7 +59,8 @@ struct RankTimes {
 RankTimes read_ranks(store::Database&, std::int64_t measurement);
 RankTimes read_ranks(SQLite::Database&, std::int64_t measurement);  // throws SQLite::Exception instead
 
-// The steps whose middle, averaged over the ranks, lies in [begin, end) on rank 0's clock, and their collectives.
+// The steps whose middle, averaged over the ranks whose clock is known, lies in [begin, end) on rank 0's clock, and
+// their collectives. A step of which no rank's clock is known lies in no range.
 RankTimes within(const RankTimes&, std::int64_t begin_ns, std::int64_t end_ns);
 
 // Measured steps that every rank recorded: others compare ranks that did not do the same.

@@ -105,6 +105,24 @@ TEST_F(Ranks, ARangeKeepsTheStepsWhoseMiddleLiesInIt) {
   EXPECT_TRUE(within(all, 160 * ms, 200 * ms).steps.empty());
 }
 
+// Rank 1's machine has been up for a day longer, and nobody knows: its times say nothing of when a step was.
+TEST_F(Ranks, ARankOfUnknownClockIsInARangeWithTheOthersSteps) {
+  const std::int64_t id = run(2, 10, 1, 5);
+  const std::string its = " WHERE shard_id IN (SELECT id FROM shard WHERE rank = 1)";
+  run_.database.sql().exec("UPDATE shard SET clock_reference = 'unknown', clock_uncertainty_ns = NULL WHERE rank = 1");
+  run_.database.sql().exec("UPDATE step SET start_ns = start_ns + 86400000000000" + its);
+  const RankTimes some = within(read_ranks(run_.database, id), 140 * ms, 440 * ms);
+  ASSERT_EQ(some.steps.size(), 6U);
+  EXPECT_EQ(some.steps.front().step, 1);
+  EXPECT_TRUE(some.steps.front().aligned);
+  EXPECT_EQ(some.steps.back().step, 3);
+  EXPECT_FALSE(some.steps.back().aligned);
+  EXPECT_EQ(some.arrivals.size(), 3U);
+  // A step that rank 1 alone recorded.
+  run_.database.sql().exec("DELETE FROM step WHERE step = 2 AND shard_id IN (SELECT id FROM shard WHERE rank = 0)");
+  EXPECT_EQ(within(read_ranks(run_.database, id), 140 * ms, 440 * ms).steps.size(), 4U);
+}
+
 TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
   const std::int64_t id = run(4, 20, 3, 12);
   store::HostConditionRow condition;
