@@ -14,6 +14,9 @@ using trace::PayloadKind;
 
 // 2^58 ns are 9.1 years since boot: no machine's monotonic clock, but sums of such times still fit int64.
 constexpr std::int64_t latest_time_ns = std::int64_t{1} << 58;
+// A GPU's timer counts from 1970 or from its start: 2^62 ns are 146 years, and sums with the above still fit int64.
+constexpr std::uint64_t latest_timer_ns = std::uint64_t{1} << 62;
+constexpr std::int64_t most_lanes = std::int64_t{1} << 20;  // of replicas, of loaders: more are damage
 
 constexpr std::array<std::pair<const char*, PhaseName>, 13> phase_names = {{
     {vocabulary::data_wait, PhaseName::data_wait},
@@ -224,8 +227,12 @@ void EventReader::closed(const Open& open, std::int64_t end_ns, store::RangeKind
     case Word::phase: {
       PhaseFact fact{open.meaning.phase, time, {}, 0};
       if (is_copy(fact.name) && open.readable) fact.bytes = open.values[0];
-      if (is_replica(fact.name) || is_load(fact.name))
-        open.readable ? void(fact.replica = open.values[0]) : void(++trace_.bad_vocabulary);
+      if (is_replica(fact.name) || is_load(fact.name)) {
+        if (open.readable && open.values[0] >= 0 && open.values[0] < most_lanes)
+          fact.replica = open.values[0];
+        else
+          ++trace_.bad_vocabulary;
+      }
       trace_.phases.push_back(fact);
       break;
     }
@@ -371,7 +378,13 @@ void EventReader::on_nccl_operation(const trace::NcclOperationRecord& record) {
 }
 
 void EventReader::on_nccl_channel(const trace::NcclChannelRecord& record) {
-  if (sound_time(record.header.time_ns)) nccl_.add(record);
+  if (!sound_time(record.header.time_ns)) return;
+  trace::NcclChannelRecord told = record;
+  if (told.timer_ns >= latest_timer_ns) {
+    ++trace_.impossible_times;
+    told.timer_ns = 0;  // as not told: its operation has no run
+  }
+  nccl_.add(told);
 }
 
 void EventReader::finish() {
@@ -391,6 +404,8 @@ void EventReader::finish() {
   trace_.unmatched_ends += static_cast<std::int64_t>(ended_early_.size());
   for (auto& [key, fact] : collectives_) trace_.collectives.push_back(fact);
   trace_.nccl_operations = nccl_.finish(definitions_);
+  for (NcclOperationFact& fact : trace_.nccl_operations)
+    if (fact.run && !sound_interval(fact.run->start_ns, fact.run->end_ns)) fact.run.reset();
 
   const auto by_start = [](const auto& a, const auto& b) { return a.time.start_ns < b.time.start_ns; };
   const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };

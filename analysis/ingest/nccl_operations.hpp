@@ -44,7 +44,7 @@ class NcclOperations {
  public:
   void add(const trace::NcclCommunicatorRecord& record) { communicators_[record.communicator] = record; }
   void add(const trace::NcclOperationRecord& record, std::int64_t tid) { operations_.push_back({record, tid}); }
-  void add(const trace::NcclChannelRecord&);
+  void add(const trace::NcclChannelRecord&);  // with a timer below 2^62
 
   // By time. Once.
   //

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tests/analysis/ingest/ingest_fixture.hpp"
+#include "tests/store/nccl_records.hpp"
 
 namespace ddpprof::ingest {
 namespace {
@@ -318,6 +319,52 @@ TEST_F(Ingest, RankZerosClockIsNotTheLastEventOfAKilledGpuRank) {
   EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1", "warning gpu_tail_lost 1"));
   EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'gpu_tail_lost'")[0],
               ::testing::HasSubstr("of 0.3 s before the last event"));
+}
+
+// The GPU's timers of five operations: sound; beyond any clock at the end, at the begin; two that no clock could have
+// shown together, which would lay the run before the machine's start or centuries long.
+TEST_F(Ingest, ImpossibleTimersOfAGpuPlaceNothing) {
+  TrainingShard t(0, 1);
+  test::add_communicator(t.shard, 1, 0xabc, 2);
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max(), late = std::uint64_t{1} << 61;
+  const std::pair<std::uint64_t, std::uint64_t> timers[] = {
+      {500, 550}, {500, most}, {std::uint64_t{1} << 63, most}, {500, late}, {500, late + late - 1}};
+  t.begin_step(0, 1000);
+  for (std::uint64_t i = 0; i < std::size(timers); ++i) {
+    const auto at_ns = static_cast<std::int64_t>(1100 + 100 * i);
+    t.launch(i, static_cast<std::int32_t>(i), 40, at_ns);
+    test::add_operation(t.shard, {.tid = TrainingShard::main_tid,
+                                  .time_ns = at_ns + 10,
+                                  .operation = i + 1,
+                                  .group = i + 1,
+                                  .sequence = i,
+                                  .count = 10});
+    test::add_channel(t.shard, i + 1, i + 1, timers[i].first, timers[i].second, at_ns + 20, at_ns + 70);
+  }
+  t.pop(1700);
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT sequence, start_ns, end_ns FROM collective ORDER BY 1"),
+              ElementsAre("0|1120|1170", "1|-|-", "2|-|-", "3|-|-", "4|-|-"));
+  EXPECT_THAT(codes(), testing::Contains("error impossible_times 5"));
+}
+
+// A schema of another width, and numbers that no replica has.
+TEST_F(Ingest, AReplicasImpossibleNumberIsUnreadable) {
+  TrainingShard t(0, 1);
+  constexpr std::uint64_t wide_id = std::uint64_t{1} << 33;
+  t.shard.schema(TrainingShard::domain, wide_id, "ddpprof.replica", {{"replica", 17, 0}});
+  t.begin_step(0, 1000);
+  for (const std::int64_t number : {std::numeric_limits<std::int64_t>::max(), std::int64_t{-1}}) {
+    auto event = t.shard.event(1100, "replica_forward", TrainingShard::domain);
+    event.payload_kind = trace::PayloadKind::extended;
+    event.payload = wide_id;
+    t.shard.add(200, trace::RecordType::push, event, test::ShardBuilder::extended(number));
+    t.shard.pop(200, 1200, TrainingShard::domain);
+  }
+  t.pop(1700);
+  load({&t}, ddp(1));
+  EXPECT_THAT(rows("SELECT DISTINCT lane FROM phase WHERE name = 'replica_forward'"), ElementsAre("1"));
+  EXPECT_THAT(codes(), ElementsAre("error payload_unreadable 2"));
 }
 
 }  // namespace
