@@ -8,6 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include "tests/store/shard_builder.hpp"
 #include "tracer/store/inserter.hpp"
 
@@ -155,6 +159,30 @@ TEST(Database, OlderVersionsAreMigrated) {
   SQLite::Database raw((folder / "a.db").string(), SQLite::OPEN_READWRITE);
   EXPECT_EQ(raw.execAndGet("PRAGMA user_version").getInt(), oldest);
   EXPECT_FALSE(raw.tableExists("comm_point"));
+}
+
+// Both have read the old version by the time that the lock they wait for is free; on a slow day perhaps only one has.
+TEST(Database, TwoThatOpenAnOldFileAtOnceBothGetIt) {
+  TemporaryFolder folder;
+  Database::create(folder / "a.db")
+      .sql()
+      .exec("ALTER TABLE measurement DROP COLUMN message; PRAGMA user_version = " + std::to_string(schema_version - 1));
+  const Migration steps[] = {{schema_version - 1, "adds measurement.message",
+                              "ALTER TABLE measurement ADD COLUMN message TEXT NOT NULL DEFAULT ''"}};
+  const OpenOptions options{.busy_timeout = std::chrono::minutes(2), .migrations = steps};
+  SQLite::Database holder((folder / "a.db").string(), SQLite::OPEN_READWRITE);
+  holder.exec("BEGIN IMMEDIATE");
+  const auto open = [&] {
+    std::string message;
+    kind_of([&] { Database::open_read(folder / "a.db", options); }, &message);
+    return message;
+  };
+  auto one = std::async(std::launch::async, open), other = std::async(std::launch::async, open);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  holder.exec("ROLLBACK");
+  EXPECT_EQ(one.get(), "");
+  EXPECT_EQ(other.get(), "");
+  EXPECT_EQ(holder.execAndGet("PRAGMA user_version").getInt(), schema_version);
 }
 
 // A file as version 1 wrote it keeps its rows and gets what came since, column for column as in a new file.

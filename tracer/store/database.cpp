@@ -218,11 +218,6 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
     }
     if (version == 0) require_ours(path, read_header(path));  // rolled back to before it was made: it is empty now
     require_whole(*sql, path);
-    if (version > schema_version)
-      throw DatabaseError(ErrorKind::newer_version, path,
-                          fmt::format("{}: schema version {}, this program knows up to {}; use the newer ddpprof that "
-                                      "wrote it",
-                                      path.string(), version, schema_version));
     if (version < schema_version) {
       if (!write) sql = open_sql(path, SQLite::OPEN_READWRITE, options);
       if (!migrate(*sql, version, schema_version, options.migrations))
@@ -231,8 +226,14 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
             fmt::format("{}: schema version {} cannot be brought to {}; measure again, or use the ddpprof "
                         "that wrote it",
                         path.string(), version, schema_version));
+      version = pragma(*sql, "user_version");  // another program may have been first, and a newer one
       if (!write) sql = open_sql(path, SQLite::OPEN_READONLY, options);
     }
+    if (version > schema_version)
+      throw DatabaseError(ErrorKind::newer_version, path,
+                          fmt::format("{}: schema version {}, this program knows up to {}; use the newer ddpprof that "
+                                      "wrote it",
+                                      path.string(), version, schema_version));
     require_tables(*sql, path);
     return Database(path, std::move(sql));
   } catch (const SQLite::Exception& failure) {

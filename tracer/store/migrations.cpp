@@ -69,7 +69,10 @@ bool migrate(SQLite::Database& sql, int from, int to, std::span<const Migration>
   for (int version = from; version < to; ++version)
     if (step_from(version) == steps.end()) return false;
   SQLite::Transaction transaction(sql, SQLite::TransactionBehavior::IMMEDIATE);
-  for (int version = from; version < to; ++version) sql.exec(std::string(step_from(version)->sql));
+  // From here on nobody else writes. `from` was read before.
+  const int found = sql.execAndGet("PRAGMA user_version").getInt();
+  if (found >= to) return true;
+  for (int version = std::max(from, found); version < to; ++version) sql.exec(std::string(step_from(version)->sql));
   sql.exec("PRAGMA user_version = " + std::to_string(to));
   transaction.commit();
   return true;

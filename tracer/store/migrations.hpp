@@ -19,8 +19,9 @@ struct Migration {
 // In ascending order of `from`, from version 1, the first, on.
 std::span<const Migration> migrations();
 
-// Brings `sql` from version `from` to `to` in one transaction: all steps or none. Returns false, having changed
-// nothing, when a step is missing from `steps`. Throws SQLite::Exception when a step fails (rolled back).
+// Brings `sql` from version `from` to `to` in one transaction: all steps or none. What another process has brought
+// forward meanwhile is left as it is. Returns false, having changed nothing, when a step is missing from `steps`. Throws
+// SQLite::Exception when a step fails (rolled back).
 bool migrate(SQLite::Database& sql, int from, int to, std::span<const Migration> steps);
 
 }  // namespace ddpprof::store
