@@ -136,6 +136,15 @@ void require_whole(SQLite::Database& sql, const fs::path& path) {
     throw truncated(path, expected_bytes, static_cast<std::uint64_t>(file_bytes));
 }
 
+// Has the disk take what was written, through SQLite's own file as above.
+int sync(SQLite::Database& sql) {
+  sqlite3_file* file = nullptr;
+  const int result =
+      sqlite3_file_control(sql.getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  if (result != SQLITE_OK || file->pMethods == nullptr) return result;  // in memory: there is no file
+  return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
 // A table of ours that is not there means damage, or a hand that edited the file.
 void require_tables(SQLite::Database& sql, const fs::path& path) {
   for (const Table& table : tables()) {
@@ -291,6 +300,8 @@ void BulkLoad::commit() {
   try {
     transaction_->commit();
     transaction_.reset();
+    const int result = sync(database_.sql());
+    if (result != SQLITE_OK) throw SQLite::Exception("the file cannot be synced", result);
   } catch (const SQLite::Exception& failure) {
     throw translate(failure, database_.path());
   }

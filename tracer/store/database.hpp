@@ -57,8 +57,9 @@ class Database {
 
 // One bulk load: a transaction with the pragmas that make it fast. Without commit() it rolls back.
 //
-// synchronous=OFF meanwhile: a killed process loses nothing that was committed (the page cache outlives it); after a
-// power cut the file may be damaged, and the shards it was made from are still there. finish_load() syncs the file.
+// synchronous=OFF meanwhile: a killed process loses nothing that was committed (the page cache outlives it). commit()
+// has the disk take the file once, at its end: a power cut after it loses nothing, one during the load may damage the
+// file, and the shards it was made from are still there.
 class BulkLoad {
  public:
   explicit BulkLoad(Database&);  // throws DatabaseError(locked) when another process writes
