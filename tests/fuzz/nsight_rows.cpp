@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/nsight_checks.hpp"
+#include "tests/fuzz/sql_values.hpp"
 
 using namespace ddpprof;
 
@@ -30,66 +30,6 @@ constexpr std::array tables{
     "NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId INTEGER, schemaId INTEGER, idx INTEGER, flags INTEGER, type INTEGER, name "
     "TEXT, description TEXT, arrayOrUnionDetail INTEGER, offset INTEGER)",
     "NVTX_PAYLOAD_SCHEMAS (domainId INTEGER, schemaId INTEGER, name TEXT, type INTEGER, flags INTEGER)"};
-
-class Bytes {
- public:
-  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-  bool empty() const { return left_ == 0; }
-  std::uint8_t byte() {
-    if (left_ == 0) return 0;
-    --left_;
-    return *data_++;
-  }
-  std::string_view take(std::size_t count) {
-    count = std::min(count, left_);
-    const std::string_view taken = fuzz::text_of(data_, count);
-    data_ += count;
-    left_ -= count;
-    return taken;
-  }
-  std::int64_t whole(std::size_t width) {
-    std::int64_t value = 0;
-    const std::string_view bytes = take(width);
-    std::memcpy(&value, bytes.data(), bytes.size());
-    return value;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
-
-// A byte says what the value is, its bytes follow.
-void bind(SQLite::Statement& insert, int at, Bytes& bytes) {
-  switch (const std::uint8_t kind = bytes.byte(); kind % 8) {
-    case 0:
-      break;  // NULL
-    case 1:
-      insert.bind(at, static_cast<std::int64_t>(bytes.byte()));
-      break;
-    case 2:
-      insert.bind(at, bytes.whole(2) * 1000);
-      break;
-    case 3:
-      insert.bind(at, bytes.whole(8));
-      break;
-    case 4:
-      insert.bind(at, (std::int64_t{kind >> 3} + 1) << 24);  // a process, serialised
-      break;
-    case 5: {
-      const std::string_view blob = bytes.take(bytes.byte());
-      insert.bind(at, blob.data(), static_cast<int>(blob.size()));
-      break;
-    }
-    case 6:
-      insert.bind(at, static_cast<double>(bytes.whole(4)) / 7);
-      break;
-    default: {
-      const std::string_view text = bytes.take(bytes.byte());
-      insert.bind(at, std::string(text));
-    }
-  }
-}
 
 }  // namespace
 
@@ -116,12 +56,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string clear;
   for (const std::string table : tables) clear += "DELETE FROM " + table.substr(0, table.find(' ')) + ";";
   sql.exec("BEGIN;" + clear);
-  for (Bytes bytes(data, size); !bytes.empty();) {
+  for (fuzz::Bytes bytes(data, size); !bytes.empty();) {
     SQLite::Statement& insert = inserts[bytes.byte() % tables.size()];
     for (int rows = 1 + bytes.byte() % 16; rows > 0 && !bytes.empty(); --rows) {
       insert.tryReset();  // which says again what was wrong with the last row
       insert.clearBindings();
-      for (int at = 1; at <= insert.getBindParameterCount(); ++at) bind(insert, at, bytes);
+      for (int at = 1; at <= insert.getBindParameterCount(); ++at) fuzz::bind(insert, at, bytes);
       const int code = insert.tryExecuteStep();
       fuzz::require(code == SQLITE_DONE || code == SQLITE_MISMATCH || code == SQLITE_CONSTRAINT,
                     "a row is inserted, or its table does not take such values");

@@ -172,7 +172,9 @@ std::string on_clock(const std::string& column) {
 }
 
 std::string as_recorded(const std::string& column) {
-  return fmt::format("CASE p.drift_ppb WHEN 0 THEN NULL ELSE {} END", column);
+  // SQLite gives a real number where whole ones do not hold the sum.
+  return fmt::format("CASE WHEN p.drift_ppb = 0 AND TYPEOF({}) <> 'real' THEN NULL ELSE {} END", on_clock(column),
+                     column);
 }
 
 }  // namespace ddpprof::export_
