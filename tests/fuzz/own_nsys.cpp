@@ -30,6 +30,7 @@ Sound make_sound(const fuzz::Folder& folder) {
   const std::filesystem::path path = folder.path() / "sound.sqlite";
   {
     store::Database database = test::recorded_training(folder.path() / "sound.db");
+    database.sql().exec("INSERT INTO meta (key, value) VALUES ('program_version', '1')");
     export_::export_nsys(database, path);
   }
   Sound sound;

@@ -5,8 +5,8 @@ import struct
 import sys
 
 # Of the tables that have rows, by name, and of their columns.
-KERNEL, MEMSET, EXPORT, STEP = 1, 3, 5, 12
-START, DEMANGLED_NAME, VALUE = 0, 8, 1
+KERNEL, MEMSET, EXPORT, META, STEP = 1, 3, 5, 9, 13
+START, DEMANGLED_NAME, VALUE, KEY = 0, 8, 1, 0
 FORMAT, MEASUREMENTS = 0, 5  # rows of DDPPROF_EXPORT
 
 
@@ -26,6 +26,10 @@ def set_number(table, row, column, value):
     return bytes([table, row, 3, column, 3]) + struct.pack("<q", value)
 
 
+def set_text(table, row, column, text):
+    return bytes([table, row, 3, column, 7, len(text)]) + text
+
+
 INPUTS = {
     "sound": b"e",
     "no-database": b"fnot one",
@@ -36,6 +40,8 @@ INPUTS = {
     "a-name-that-is-not-there": b"e" + set_number(KERNEL, 0, DEMANGLED_NAME, 9999),
     "a-time-too-far-from-the-others": b"e" + set_number(MEMSET, 0, START, -2**63),
     "part-of-a-larger-database": b"e" + set_number(EXPORT, MEASUREMENTS, VALUE, 3),
+    "a-row-that-exports-leave-out": b"e" + set_text(META, 0, KEY, b"nsys_part_of"),
+    "twice-part-of-a-larger-database": b"e" + set_number(EXPORT, MEASUREMENTS, VALUE, 3) + set_text(META, 0, KEY, b"nsys_part_of"),
 }
 
 if __name__ == "__main__":

@@ -192,6 +192,9 @@ class Restoring {
     while (query.executeStep()) {
       ++where.at;
       for (int i = 0; i < query.getColumnCount(); ++i) row[static_cast<std::size_t>(i)] = cell_of(query.getColumn(i));
+      if (const auto* key = std::get_if<std::string_view>(&row.front()); table == "meta" && key && *key == part_key)
+        throw OwnExportError(
+            fmt::format("{}key {} is a row that exports leave out{}", where.text(), part_key, was_it_edited));
       if (is_shared(table, row, columns, where)) continue;
       loader.insert(row, where);
     }

@@ -173,7 +173,23 @@ TEST_F(NsysRestore, FilesOfDifferentDatabasesAndEditedOnesAreRefused) {
   EXPECT_THAT(edited("DELETE FROM DDPPROF_step WHERE rowid = 1"), HasSubstr("1 rows of table step (expected 2"));
   EXPECT_THAT(edited("DELETE FROM DDPPROF_string"), HasSubstr("0 rows of table DDPPROF_string (expected 1"));
   EXPECT_THAT(edited("DELETE FROM DDPPROF_EXPORT WHERE name = 'rows memcpy'"), HasSubstr("has no row `rows memcpy`"));
+  // A row that this program makes of a part of a database, and leaves out of its exports.
+  const std::string part_row =
+      "UPDATE DDPPROF_EXPORT SET value = value + 1 WHERE name = 'rows meta';"
+      "INSERT INTO DDPPROF_meta VALUES ('nsys_part_of', '1 3')";
+  EXPECT_THAT(edited(part_row), HasSubstr("table meta, row 1: key nsys_part_of is a row that exports leave out"));
+  EXPECT_THAT(edited(part_row + "; UPDATE DDPPROF_EXPORT SET value = 3 WHERE name = 'measurements'"),
+              HasSubstr("table meta, row 1: key nsys_part_of is a row that exports leave out"));
   EXPECT_EQ(edited("SELECT 1"), "");
+}
+
+// More than 2^63 ns from the others, as damage may have it: the sum that would restore it does not fit.
+TEST_F(NsysRestore, ATimeTooFarFromTheOthersComesBack) {
+  store::Database database = recorded_training(folder_ / "source.db");
+  database.sql().exec("UPDATE kernel SET start_ns = -9223372036854775807 WHERE rowid = 2");
+  const fs::path file = exported(database, "far.sqlite");
+  store::Database again = restored({file});
+  expect_equal(again, database, true);
 }
 
 // Measurement 1 of one run and measurement 2 of another fit together row by row: their numbers do not meet.
