@@ -123,6 +123,7 @@ RankStrip rank_strip(const report::RankTimes& times, StripQuantity quantity, boo
     const std::size_t rank = index_in(strip.ranks, step.rank), column = index_in(strip.steps, step.step);
     strip.values[rank * strip.steps.size() + column] = value_of(step, quantity);
     strip.kinds[column] = step.kind;
+    if (!step.aligned) continue;  // its times are on a clock of its own
     strip.begin_ns[column] = std::min(strip.begin_ns[column], step.begin_ns);
     strip.end_ns[column] = std::max(strip.end_ns[column], step.end_ns);
   }

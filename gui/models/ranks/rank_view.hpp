@@ -30,11 +30,13 @@ const char* to_string(StripQuantity);
 struct RankStrip {
   StripQuantity quantity = StripQuantity::step;
   std::vector<std::int64_t> ranks, steps;
-  std::vector<std::string> kinds;              // of the steps
-  std::vector<double> values;                  // by rank, then step; NaN where the rank did not record it
-  std::vector<std::int64_t> begin_ns, end_ns;  // of each step: first begin and last end over the ranks, rank 0's clock
-  report::Scale scale;                         // to show the values in
-  double low = 0.0, high = 0.0;                // what the colours span: of 100 cells or more the middle 98 %
+  std::vector<std::string> kinds;  // of the steps
+  std::vector<double> values;      // by rank, then step; NaN where the rank did not record it
+  // Of each step: first begin and last end over the ranks, on rank 0's clock; a begin after the end where no rank's
+  // clock is known.
+  std::vector<std::int64_t> begin_ns, end_ns;
+  report::Scale scale;           // to show the values in
+  double low = 0.0, high = 0.0;  // what the colours span: of 100 cells or more the middle 98 %
 
   double at(std::size_t rank, std::size_t step) const { return values[rank * steps.size() + step]; }
   bool is_share() const { return quantity == StripQuantity::against_others; }

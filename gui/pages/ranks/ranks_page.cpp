@@ -291,7 +291,11 @@ void RanksPage::describe_cursor() {
 
 void RanksPage::select_cursors_step() {
   const auto step = static_cast<std::size_t>(strip_->cursor_step());
-  selection().set_range(TimeRange{*measurement_, strip_->strip().begin_ns[step], strip_->strip().end_ns[step]});
+  const TimeRange range{*measurement_, strip_->strip().begin_ns[step], strip_->strip().end_ns[step]};
+  if (range.begin_ns > range.end_ns)
+    emit says(tr("No rank's time in this step is known on rank 0's clock: it cannot be selected"));
+  else
+    selection().set_range(range);
 }
 
 }  // namespace ddpprof::gui

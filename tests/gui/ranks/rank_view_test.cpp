@@ -57,6 +57,25 @@ TEST(RankStrip, HoldsEveryRankAndStep) {
   EXPECT_EQ(cell_text(strip, 3, 11), "rank 3, step 12 (measured): compute 72 ms");
 }
 
+TEST(RankStrip, ARankOfUnknownClockDoesNotMoveTheStepsTime) {
+  report::RankTimes times;
+  for (const std::int64_t rank : {0, 1}) {
+    report::RankStep step;
+    step.rank = rank;
+    step.kind = "measured";
+    step.begin_ns = rank == 0 ? 100 : 999'000'000;
+    step.end_ns = step.begin_ns + 50;
+    step.aligned = rank == 0;
+    times.steps.push_back(step);
+  }
+  const RankStrip strip = rank_strip(times, StripQuantity::step, false);
+  EXPECT_EQ(strip.begin_ns[0], 100);
+  EXPECT_EQ(strip.end_ns[0], 150);
+  times.steps[0].aligned = false;
+  const RankStrip unknown = rank_strip(times, StripQuantity::step, false);
+  EXPECT_GT(unknown.begin_ns[0], unknown.end_ns[0]);
+}
+
 TEST(RankStrip, ComparesWithTheStepsMedianRank) {
   const test::StragglerFile file;
   const RankStrip strip = rank_strip(read(file), StripQuantity::against_others, true);
