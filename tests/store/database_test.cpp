@@ -1,6 +1,7 @@
 #include "tracer/store/database.hpp"
 
 #include <SQLiteCpp/Statement.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -230,6 +231,63 @@ TEST(Database, LockIsReportedNotWaitedForEver) {
   BulkLoad load(writer);
   EXPECT_EQ(kind_of([&] { BulkLoad other(second); }), ErrorKind::locked);
   EXPECT_EQ(kind_of([&] { Database::create(folder / "a.db", Replace::yes, options); }), ErrorKind::locked);
+}
+
+// Whether another process would find a lock of this one on the file, where SQLite has its locks
+// (https://www.sqlite.org/src/file?name=src/os.h, PENDING_BYTE and what follows it).
+bool is_locked_by_us(const std::filesystem::path& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = 0x40000000;
+    lock.l_len = 512;
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0 || ::fcntl(file, F_GETLK, &lock) != 0) ::_exit(2);
+    ::_exit(lock.l_type != F_UNLCK && lock.l_pid == ::getppid() ? 1 : 0);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+  return WEXITSTATUS(status) == 1;
+}
+
+// The window reads a step's details while its timeline is being loaded, both from one file. To look at the header
+// through a stream had given up the first one's lock: another process could then write into the middle of what it read.
+TEST(Database, OpeningTheSameFileAgainGivesUpNoLock) {
+  TemporaryFolder folder;
+  Database::create(folder / "a.db");
+  Database first = Database::open_read(folder / "a.db");
+  EXPECT_FALSE(is_locked_by_us(folder / "a.db"));
+  {
+    SQLite::Transaction reading(first.sql());
+    EXPECT_EQ(count(first, "step"), 0);
+    ASSERT_TRUE(is_locked_by_us(folder / "a.db"));
+    { Database second = Database::open_read(folder / "a.db"); }
+    EXPECT_TRUE(is_locked_by_us(folder / "a.db"));
+    EXPECT_EQ(kind_of([&] { Database::create(folder / "a.db"); }), ErrorKind::exists);
+    EXPECT_TRUE(is_locked_by_us(folder / "a.db"));
+  }
+  EXPECT_FALSE(is_locked_by_us(folder / "a.db"));
+}
+
+TEST(Database, OneThatMustNotBeReadIsRefusedInTheSystemsWords) {
+  TemporaryFolder folder;
+  Database::create(folder / "a.db");
+  std::filesystem::permissions(folder / "", std::filesystem::perms(0755));
+  std::filesystem::permissions(folder / "a.db", std::filesystem::perms::none);
+  const uid_t user = ::geteuid();
+  if (user == 0) {
+    ASSERT_EQ(::seteuid(65534), 0);  // root may read every file
+  }
+  std::string message;
+  const std::optional<ErrorKind> kind = kind_of([&] { Database::open_read(folder / "a.db"); }, &message);
+  if (user == 0) {
+    ASSERT_EQ(::seteuid(user), 0);
+  }
+  EXPECT_EQ(kind, ErrorKind::io);
+  EXPECT_THAT(message, HasSubstr("Permission denied"));
 }
 
 // Every cut of the file: opening and a full check find it, or all of it is there. Nothing crashes.

@@ -7,11 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
+#include "tracer/store/raw_file.hpp"
 #include "tracer/store/seal.hpp"
 #include "tracer/store/sealed_files.hpp"
 
@@ -20,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first 100 bytes of every SQLite file (https://www.sqlite.org/fileformat.html, section 1.3), read without SQLite
-// so that a foreign or cut-off file is told apart before anything touches it.
+// The first 100 bytes of every SQLite file (https://www.sqlite.org/fileformat.html, section 1.3), read before
+// SQLite makes anything of them, so that a foreign or cut-off file is told apart first.
 struct FileHeader {
   bool empty = false;
   bool sqlite = false;
@@ -46,15 +45,11 @@ FileHeader read_header(const fs::path& path) {
   if (!fs::is_regular_file(status))
     throw DatabaseError(ErrorKind::not_sqlite, path,
                         fmt::format("{}: not a regular file; expected a database written by ddpprof", path.string()));
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw DatabaseError(ErrorKind::io, path,
-                        fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  const RawFile file(path);
   FileHeader header;
-  header.file_bytes = fs::file_size(path, error);
+  header.file_bytes = file.size_bytes();
   std::array<unsigned char, 100> bytes{};
-  file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-  const auto got = static_cast<std::size_t>(file.gcount());
+  const std::size_t got = file.read(bytes, 0);
   header.empty = got == 0;
   header.sqlite = got >= 16 && std::memcmp(bytes.data(), "SQLite format 3", 16) == 0;
   if (header.sqlite && got == bytes.size()) {
@@ -122,7 +117,7 @@ std::unique_ptr<SQLite::Database> open_sql(const fs::path& path, int flags, cons
 int pragma(SQLite::Database& sql, const char* name) { return sql.execAndGet(std::string("PRAGMA ") + name).getInt(); }
 
 // The file is as long as its header says. Under SQLite's lock, so that nobody is in the middle of a change, and through
-// SQLite's own file: a process that closes another one of the same name loses its locks.
+// the file that SQLite reads from.
 void require_whole(SQLite::Database& sql, const fs::path& path) {
   SQLite::Transaction reading(sql);
   const auto pages = static_cast<std::uint64_t>(sql.execAndGet("PRAGMA page_count").getInt64());

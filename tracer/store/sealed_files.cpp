@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <new>
 #include <span>
 #include <string_view>
 
+#include "tracer/store/raw_file.hpp"
 #include "tracer/store/seal.hpp"
 
 namespace ddpprof::store {
@@ -245,10 +245,10 @@ bool has_sealed_page(const std::filesystem::path& path) {
   // SQLite's own size of pages, which this program leaves as it is: what the header says of it may be damaged, too.
   constexpr std::size_t page_bytes = 4096;
   constexpr std::uint64_t looked_at = 64;  // damage that spares none of so many is left to SQLite's own checks
-  std::ifstream file(path, std::ios::binary);
+  const RawFile file(path);
   std::array<unsigned char, page_bytes> page{};
   for (std::uint64_t number = 1; number <= looked_at; ++number) {
-    if (!file.read(reinterpret_cast<char*>(page.data()), page.size())) return false;
+    if (file.read(page, (number - 1) * page_bytes) < page.size()) return false;
     if (is_sealed(page, number)) return true;
   }
   return false;

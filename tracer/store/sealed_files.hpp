@@ -21,8 +21,8 @@ const char* sealed_files();
 // A new database's pages shall be sealed: to be called before anything is written. Throws SQLite::Exception.
 void begin_sealed(SQLite::Database&);
 
-// Whether one of the file's first pages bears a seal, whatever its header says; false where it cannot be read, and where
-// seals are not to be looked at.
+// Whether one of the file's first pages bears a seal, whatever its header says; false where seals are not to be looked
+// at. Throws DatabaseError where the file cannot be read.
 bool has_sealed_page(const std::filesystem::path&);
 
 // The environment variable that, set to "ignore", has pages read whose seals do not match.
