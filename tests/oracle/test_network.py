@@ -80,9 +80,10 @@ class Listening(Networks):
 
     def test_elsewhere_where_one_says_so(self):
         """MASTER_ADDR leads to rank 0 for others only, as address translation does; it is no address of this host."""
-        port = free_port()
-        zero = self.start(five(0, 2, port, "192.0.2.7"), "--listen", "127.0.0.1")
-        self.expect_done(zero, self.start(five(1, 2, port), "--listen", "127.0.0.1"))
+        for listen in ("127.0.0.1", "localhost"):
+            port = free_port()
+            zero = self.start(five(0, 2, port, "192.0.2.7"), "--overwrite", "--listen", listen)
+            self.expect_done(zero, self.start(five(1, 2, port), "--overwrite", "--listen", listen))
 
     def test_not_where_it_cannot(self):
         self.expect(self.start(five(0, 2, free_port(), "192.0.2.7")), 4, "MASTER_ADDR=192.0.2.7 is another host's",

@@ -28,8 +28,9 @@ constexpr milliseconds shortest_pause{5}, longest_pause{250};  // between two lo
 
 constexpr const char* meeting_them = "waiting for the other ranks";
 
-// `listen`: where rank 0 does so instead of MASTER_ADDR's address, "" there.
-c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, bool serves, const std::string& listen,
+// `listen`: where rank 0 does so instead of MASTER_ADDR's address, "" there; becomes the number of that address, ""
+// where it stands for every one.
+c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, bool serves, std::string& listen,
                                             milliseconds timeout, std::string& place) {
   c10d::TCPStoreOptions options;
   options.port = environment.master_port;
@@ -50,6 +51,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
           {environment.master_address, environment.master_port, listen, environment.several_hosts, timeout});
       if (!own.note.empty()) std::cerr << "ddpprof-worker: " << own.note << std::endl;
       host = own.reach;
+      if (!listen.empty()) listen = own.address == own.reach ? own.address : "";
       options.port = own.socket.port();
       options.masterListenFd = fcntl(own.socket.descriptor(), F_DUPFD_CLOEXEC, 0);  // the store closes what it is given
     }
@@ -74,7 +76,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
 std::string own_address(const RankEnvironment& environment, const std::string& listen) {
   if (environment.world_size == 1) return "127.0.0.1";
   // Where MASTER_ADDR leads here through somebody else's address, the route to it says nothing of rank 0's own.
-  if (environment.rank == 0 && !listen.empty() && listen != "0.0.0.0" && listen != "::") return listen;
+  if (environment.rank == 0 && !listen.empty()) return listen;
   return address_towards(environment.master_address, environment.master_port);
 }
 
@@ -159,10 +161,10 @@ Meeting meet(const RankEnvironment& environment, Card own, const Entrance& entra
     where.store_elsewhere = where.starts_anew = false;
   }
   const bool serves = where.rank == 0 && !where.store_elsewhere;
-  std::string place;
+  std::string place, listen = alone ? "" : entrance.listen;
   Meeting meeting;
   try {
-    const auto shared = reach_store(where, serves, alone ? std::string() : entrance.listen, timeout, place);
+    const auto shared = reach_store(where, serves, listen, timeout, place);
     const std::string attempt = where.starts_anew ? "" : "/attempt-" + std::to_string(where.attempt);
     meeting.store = c10::make_intrusive<c10d::PrefixStore>("ddpprof/" + where.run_id + attempt, shared);
   } catch (const launcher::MasterError& error) {
@@ -171,7 +173,7 @@ Meeting meet(const RankEnvironment& environment, Card own, const Entrance& entra
   const Guard guard(where.rank, meeting_them,
                     "rank 0's store at " + place + " stopped answering: is rank 0's process stopped?",
                     timeout + rank_0_first + beyond_c10d);
-  own.address = own_address(environment, entrance.listen);
+  own.address = own_address(environment, listen);
   own.network = own_network();
   meeting.address = own.address;
   try {
