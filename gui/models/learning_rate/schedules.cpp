@@ -66,13 +66,13 @@ std::set<std::int64_t> corners(const Schedule& schedule) {
 // Where the linear rule is expected to end by the noise scale, as the table of larger batches has it.
 std::string noise_sentence(const RateInputs& inputs) {
   const auto most = [&](double efficiency) {
-    return report::workers_at_text(inputs.options, *inputs.noise, efficiency);
+    return report::workers_at_text(inputs.options, *inputs.noise_scale_samples, efficiency);
   };
   const auto samples = [](double value) {
     return std::isfinite(value) ? report::format_quantity(value, "", 3) : std::string("no end");
   };
-  return ". Here it was measured: " + samples(inputs.noise->mid) + " (" + samples(inputs.noise->low) + " to " +
-         samples(inputs.noise->high) +
+  return ". Here it was measured: " + samples(inputs.noise_scale_samples->mid) + " (" +
+         samples(inputs.noise_scale_samples->low) + " to " + samples(inputs.noise_scale_samples->high) +
          ") samples; by it the linear rule is expected to hold up to N = " + most(learning_rate::amber_efficiency) +
          ", and its rate is twice too high beyond N = " + most(learning_rate::red_efficiency) + ".";
 }
@@ -88,15 +88,6 @@ void RateInputs::set_batch(std::int64_t batch_per_worker, std::int64_t micro_bat
 void RateInputs::ask_batch(std::int64_t batch_per_worker, std::int64_t micro_batches) {
   if (!options.tuned_batch) options.tuned_batch = options.base_batch();
   set_batch(batch_per_worker, micro_batches);
-}
-
-void RateInputs::know(const stats::Interval& noise_scale_samples) {
-  noise = noise_scale_samples;
-  options.noise_scale_samples = noise_scale_samples.mid;
-}
-
-void RateInputs::conclude(const std::vector<report::MeasuredNoise>& measured) {
-  if (const auto band = report::concluding_band(measured, options.base_batch())) know(band->noise_scale_samples);
 }
 
 fit::LearningRateOptions RateInputs::at(std::int64_t one_worker_count) const {
@@ -181,7 +172,7 @@ std::string limits_text(const RateInputs& inputs) {
       "Why it ends: averaging more gradients takes their noise away; once the batch is past the gradient's noise scale "
       "(McCandlish et al. 2018) there is little left to average, a step cannot be κ times as long, and further samples "
       "are wasted. That scale differs between tasks and grows during training";
-  text += inputs.noise
+  text += inputs.noise_scale_samples
               ? noise_sentence(inputs)
               : "; this file does not measure it, so beyond the limit try the square root beside the linear rate.";
   if (inputs.options.adaptive_optimizer) {
@@ -193,13 +184,13 @@ std::string limits_text(const RateInputs& inputs) {
 }
 
 RateTables rate_tables(const RateInputs& inputs) {
-  const fit::LearningRateOptions asked = inputs.asked();
-  const auto rows = fit::learning_rates(asked);
-  RateTables tables{report::learning_rate_table(rows), report::warmup_table(rows), report::rules_table(asked), {}, {}};
-  if (const auto why = fit::why_no_rates(asked)) tables.rates.empty = tables.warmup.empty = *why;
-  tables.schedules = report::schedules_table(asked, learning_rate::every_rule);
-  if (inputs.noise)
-    tables.batches = report::large_batches_table(asked, *inputs.noise);
+  questions::RateQuestion question = inputs;
+  question.options = inputs.asked();
+  std::vector<report::Table> rates = questions::rate_tables(question);
+  RateTables tables{std::move(rates[0]), std::move(rates[1]), report::rules_table(question.options), {}, {}};
+  tables.schedules = report::schedules_table(question.options, learning_rate::every_rule);
+  if (inputs.noise_scale_samples)
+    tables.batches = report::large_batches_table(question.options, *inputs.noise_scale_samples);
   else
     tables.batches.empty = no_noise;
   return tables;
@@ -264,8 +255,9 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   tables.training = report::training_time_table(asked, times);
   if (!file.models) tables.training.empty = "No time can be predicted: " + file.why_no_models;
   tables.target = report::time_to_target_table(asked, losses, times, inputs.target_loss);
-  if (inputs.noise)
-    tables.cost = report::target_cost_table(asked, times, {*inputs.noise, {}, 0.0, file.predict.gpus_per_node});
+  if (inputs.noise_scale_samples)
+    tables.cost =
+        report::target_cost_table(asked, times, {*inputs.noise_scale_samples, {}, 0.0, file.predict.gpus_per_node});
   else
     tables.cost.empty = no_noise;
   tables.target_text = target_text(tables.target, inputs.workers);

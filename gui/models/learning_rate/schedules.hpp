@@ -10,23 +10,17 @@
 #include "analysis/report/report.hpp"
 #include "gui/models/jobs.hpp"
 #include "gui/models/opened_file.hpp"
+#include "runner/questions/rates.hpp"
 
 namespace ddpprof::gui {
 
-// What can be edited. `options` has the rest of the scenario's; its workers are the list.
-struct RateInputs {
-  fit::LearningRateOptions options;
-  std::int64_t batch = 32, accumulation = 1;  // their product is options.samples_per_worker
-  std::int64_t workers = 8;                   // N of the plot and the words
-  std::optional<double> target_loss;          // nothing: the lowest that every measured configuration reached
-  std::optional<stats::Interval> noise;       // the gradient's noise scale in samples, where the file measured it
+// The question that `ddpprof lr` asks, as it can be edited; the options' workers are the list.
+struct RateInputs : questions::RateQuestion {
+  std::int64_t workers = 8;  // N of the plot and the words
 
   void set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
   // Another batch than the rate was tuned with: the base batch stays what it was.
   void ask_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
-  void know(const stats::Interval& noise_scale_samples);
-  // … that of the training nearest to the base batch, if any of them says one.
-  void conclude(const std::vector<report::MeasuredNoise>&);
   fit::LearningRateOptions at(std::int64_t one_worker_count) const;  // the options for that N alone
   fit::LearningRateOptions asked() const;  // … for the list and `workers`: what the tables are of
 };

@@ -148,7 +148,7 @@ TEST(RateWords, SayWhereTheMeasuredNoiseEndsTheRule) {
   EXPECT_NE(limits_text(inputs).find("this file does not measure it"), std::string::npos);
   EXPECT_TRUE(rate_tables(inputs).batches.rows.empty());
   EXPECT_NE(rate_tables(inputs).batches.empty.find("measure.gradient_noise_every"), std::string::npos);
-  inputs.noise = stats::Interval{1000.0, 1000.0, INFINITY, 0.9};
+  inputs.noise_scale_samples = stats::Interval{1000.0, 1000.0, INFINITY, 0.9};
   const std::string text = limits_text(inputs);
   EXPECT_NE(text.find("measured: 1000 (1000 to no end) samples"), std::string::npos) << text;
   // Critical batch 1000, 1732, no end: (c + 256) / 0.8 - c = 570, 753, no end, of 256 samples a worker.
