@@ -21,7 +21,7 @@ struct ImportedDatabase {
 
 // Makes the database `file` and has it filled by `fill(store::Database&)`. Where nothing could be imported no empty
 // database stays behind, and one that was to be replaced stays, with the folder beside it. Throws Failure, also where a
-// run is measuring into it, and what `fill` throws.
+// run is measuring into it, store::DatabaseError where another process writes to it, and what `fill` throws.
 template <class Fill>
 ImportedDatabase imported_database(const std::string& file, bool overwrite, const Fill& fill) {
   const std::filesystem::path target = file;
@@ -35,7 +35,7 @@ ImportedDatabase imported_database(const std::string& file, bool overwrite, cons
         fill(database);
         database.finish_load();
       }  // closed before it takes the other's place
-      replacement.take_place();
+      store::Database::replace(target, [&] { replacement.take_place(); });
       folder.remove_at_end();
       return {std::move(folder), store::Database::open_write(target)};
     }

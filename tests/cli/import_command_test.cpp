@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof {
 namespace {
@@ -53,6 +54,27 @@ TEST_F(ImportCommand, ATableOfStepTimesAnswersAsTheTableItself) {
   EXPECT_EQ(answer(out), answer(table));
   EXPECT_THAT(run_ddpprof({"predict", out, "--workers", "8", "--what-if", "compute=2x"}).messages,
               HasSubstr("--what-if is for traces"));
+}
+
+// A load that was killed leaves its journal, which SQLite plays back into the file that has the name then.
+TEST_F(ImportCommand, AJournalThatWasLeftIsNotPlayedIntoTheNewFile) {
+  const std::string out = missing("left.db"), loading = missing("loading.db");
+  ASSERT_EQ(run_ddpprof({"import", file("first.csv", steps), "--out", loading}).code, 0);
+  {
+    store::Database database = store::Database::open_write(loading);
+    database.sql().exec("PRAGMA cache_size = 10; BEGIN; UPDATE measurement SET model = 'undone'; DELETE FROM step");
+    database.sql().exec(
+        "INSERT INTO meta WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT "
+        "'key ' || i, i FROM n");  // more than the cache: pages go to the file
+    std::filesystem::copy_file(loading, out);
+    std::filesystem::copy_file(loading + "-journal", out + "-journal");
+    database.sql().exec("ROLLBACK");
+  }
+  const Outcome next = run_ddpprof({"import", file("next.csv", steps), "--out", out, "--overwrite"});
+  ASSERT_EQ(next.code, 0) << next.messages;
+  store::Database database = store::Database::open_read(out);
+  EXPECT_EQ(database.sql().execAndGet("SELECT min(model) FROM measurement").getString(), "next");
+  EXPECT_NO_THROW(database.check());
 }
 
 TEST_F(ImportCommand, LogsStandAloneOrBesideTraces) {

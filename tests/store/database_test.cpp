@@ -272,6 +272,46 @@ TEST(Database, OpeningTheSameFileAgainGivesUpNoLock) {
   EXPECT_FALSE(is_locked_by_us(folder / "a.db"));
 }
 
+// As a load leaves it that was killed after its pages had gone to the file: the journal has what was there before.
+void leave_a_hot_journal(const std::filesystem::path& path) {
+  const std::filesystem::path loading = path.string() + ".loading";
+  Database database = Database::create(loading);
+  {
+    BulkLoad load(database);
+    Inserter<RangeRow> ranges(database);
+    for (int i = 0; i < 5000; ++i) ranges.insert({1, 2, 3, {}, RangeKind::mark, 0, i, i, {}});
+    load.commit();
+  }
+  BulkLoad load(database);
+  database.sql().exec("PRAGMA cache_size = 10; UPDATE \"range\" SET tid = 9");
+  std::filesystem::copy_file(loading, path);
+  std::filesystem::copy_file(loading.string() + "-journal", path.string() + "-journal");
+}
+
+TEST(Database, AnotherFileTakesItsPlaceWithoutItsJournal) {
+  TemporaryFolder folder;
+  leave_a_hot_journal(folder / "hot.db");
+  EXPECT_EQ(Database::open_write(folder / "hot.db").sql().execAndGet("SELECT min(tid) FROM \"range\"").getInt(), 2)
+      << "SQLite plays it back";
+  leave_a_hot_journal(folder / "a.db");
+  {
+    Database next = Database::create(folder / "next.db");
+    Inserter<MetaRow>(next).insert({"of", "the next"});
+  }
+  Database::replace(folder / "a.db", [&] { std::filesystem::rename(folder / "next.db", folder / "a.db"); });
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.db-journal"));
+  Database now = Database::open_read(folder / "a.db");
+  EXPECT_EQ(count(now, "range"), 0);
+  EXPECT_EQ(count(now, "meta"), 1);
+  EXPECT_NO_THROW(now.check());
+  OpenOptions options;
+  options.busy_timeout = std::chrono::milliseconds(20);
+  Database writer = Database::open_write(folder / "a.db");
+  BulkLoad load(writer);
+  const auto never = [] { FAIL() << "somebody writes to it"; };
+  EXPECT_EQ(kind_of([&] { Database::replace(folder / "a.db", never, options); }), ErrorKind::locked);
+}
+
 TEST(Database, OneThatMustNotBeReadIsRefusedInTheSystemsWords) {
   TemporaryFolder folder;
   Database::create(folder / "a.db");

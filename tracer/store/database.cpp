@@ -171,18 +171,15 @@ Database Database::create(const fs::path& path, Replace replace, const OpenOptio
           ErrorKind::exists, path,
           fmt::format("{}: this database exists already; name another file, or ask for it to be replaced",
                       path.string()));
-    // Never pull the file away under a process that is loading into it. A damaged file holds nobody's lock.
-    if (!header.empty) {
-      try {
-        open_sql(path, SQLite::OPEN_READWRITE, options)->exec("BEGIN EXCLUSIVE; ROLLBACK");
-      } catch (const SQLite::Exception& failure) {
-        const DatabaseError translated = translate(failure, path);
-        if (translated.kind() == ErrorKind::locked) throw translated;
-      }
-    }
-    if (!fs::remove(path, error))
-      throw DatabaseError(ErrorKind::io, path,
-                          fmt::format("{}: cannot be replaced: {}", path.string(), error.message()));
+    const auto remove = [&] {
+      if (!fs::remove(path, error))
+        throw DatabaseError(ErrorKind::io, path,
+                            fmt::format("{}: cannot be replaced: {}", path.string(), error.message()));
+    };
+    if (header.empty)
+      remove();
+    else
+      Database::replace(path, remove, options);
   }
   fs::remove(journal_of(path), error);  // a stale journal would be rolled back into the new file
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -243,6 +240,20 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
   } catch (const SQLite::Exception& failure) {
     throw translate(failure, path);
   }
+}
+
+void Database::replace(const fs::path& path, const std::function<void()>& put, const OpenOptions& options) {
+  std::unique_ptr<SQLite::Database> old;  // holds the file until it is gone
+  try {
+    old = open_sql(path, SQLite::OPEN_READWRITE, options);
+    old->exec("BEGIN EXCLUSIVE");  // plays a journal back first
+  } catch (const SQLite::Exception& failure) {
+    const DatabaseError translated = translate(failure, path);
+    if (translated.kind() == ErrorKind::locked) throw translated;
+  }
+  std::error_code error;
+  fs::remove(journal_of(path), error);  // of a damaged file, which is not played back
+  put();
 }
 
 Database Database::open_read(const fs::path& path, const OpenOptions& options) { return open(path, false, options); }
