@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -64,8 +65,7 @@ int free_attempt(const fs::path& folder, const launcher::Start& start) {
 
 struct Owner {
   std::string text;    // "process 71 on gpu03"
-  bool here = false;   // a process of this host, of today or before
-  bool alive = false;  // and it runs, and is one of ours
+  bool alive = false;  // a process of this host, and it is one of ours
   bool meets = false;  // where a process started so comes to, and waits for as many ranks
 };
 
@@ -79,7 +79,6 @@ Owner owner_of(const RankFiles& files, const launcher::Start& own) {
   const auto host = host_found->get<std::string>();
   const auto pid = pid_found->get<std::int64_t>();
   owner.text = fmt::format("process {} on {}", pid, host);
-  owner.here = host == host::host_name();
   owner.alive = runs(host, pid);
   const auto is = [&](const char* key, const nlohmann::json& expected) {
     return start.contains(key) && start[key] == expected;
@@ -122,19 +121,20 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
                            bool overwrite, bool gathers) {
   make_folder(folder);
   RankFiles files = rank_files(folder, start.attempt, start.rank);
+  std::optional<bool> anew;  // reads every rank's word, once
   for (const int attempt : attempts_in(folder)) {
     if (attempt < start.attempt) continue;  // torchrun started this one anew: what it is to follow stays
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
-      const bool sees_to_its_own = rank != start.rank && rank < start.world_size;
-      if (sees_to_its_own && !(gathers && attempt == start.attempt)) continue;
-      if (started_anew(folder, agent)) return made(rank_files(folder, free_attempt(folder, start), start.rank));
-      const Owner owner = owner_of(rank_files(folder, attempt, rank), start);
-      if (sees_to_its_own) {
-        // A rank of this run that came before this one to the folder they share; on another host that is not to be
-        // seen.
-        if (owner.meets && (owner.alive || !owner.here)) continue;
-        if (overwrite && !owner.alive) continue;
+      if (rank != start.rank && rank < start.world_size) {
+        // That rank sees to its own. What has ended is not of this run, whose rank 0 comes only now; of anything else
+        // that cannot be told before its files are to come: of a process of another host, or container.
+        const bool in_the_way =
+            gathers && !overwrite && attempt == start.attempt && fs::exists(rank_files(folder, attempt, rank).result);
+        if (!in_the_way) continue;
       }
+      if (!anew) anew = started_anew(folder, agent);
+      if (*anew) return made(rank_files(folder, free_attempt(folder, start), start.rank));
+      const Owner owner = owner_of(rank_files(folder, attempt, rank), start);
       if (owner.alive && owner.meets && rank == start.rank && attempt == start.attempt) {
         files = launcher::rank_files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);
         continue;

@@ -99,15 +99,23 @@ TEST_F(RankFolder, OneRunsRanksMayBeOfDifferentAttempts) {
 // Where the others' files are to come, theirs of an earlier run are in the way as well.
 TEST_F(RankFolder, Rank0ThatGathersFindsAnEarlierRunsOtherRanks) {
   leave("a", start(1), "first", 1);
+  const RankFiles earlier = rank_files(folder_, 0, 1);
+  std::ofstream(earlier.result) << "{}";
   EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", false));
   EXPECT_THROW(claim_rank_files(folder_, start(0), "c", false, true), Failure);
-  const fs::path earlier = rank_files(folder_, 0, 1).start;
   EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", true, true));
-  EXPECT_TRUE(fs::exists(earlier)) << "it goes when the new one has come";
-  // On another host, meeting where this one does: it may be of this run, and the folder a shared one.
-  std::ofstream(earlier) << nlohmann::json{
-      {"rank", 1}, {"world_size", 2}, {"pid", 1}, {"host", "elsewhere"}, {"meeting", meeting_place(start(0))}};
-  EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", false, true));
+  EXPECT_TRUE(fs::exists(earlier.start)) << "it goes when the new one has come";
+}
+
+// It may be of this run, and the folder a shared one: from a container with process numbers of its own rank 0 does not
+// see it, and it may have spelled MASTER_ADDR otherwise.
+TEST_F(RankFolder, Rank0ThatGathersLetsARankBeThatHasNotEnded) {
+  leave("a", start(1), "", 1);
+  for (const std::string& host : {std::string("elsewhere"), host::host_name()}) {
+    std::ofstream(rank_files(folder_, 0, 1).start)
+        << nlohmann::json{{"rank", 1}, {"world_size", 2}, {"pid", 1}, {"host", host}, {"meeting", "localhost:1/none"}};
+    EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", false, true)) << host;
+  }
 }
 
 TEST_F(RankFolder, RanksThatChangedPlacesKeepApart) {
