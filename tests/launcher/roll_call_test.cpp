@@ -102,12 +102,13 @@ TEST(RollCall, AnAddressThatOnlyItsOwnHostReaches) {
     return there;
   };
   EXPECT_THAT(RollCall(at(0, "127.0.1.1", "a")).enter(at(1, "10.0.0.2", "b")),
-              HasSubstr("MASTER_ADDR is a loopback address to rank 0 (process 70 on gpu00): that makes its own address "
-                        "127.0.1.1, which rank 1 (process 71 on gpu01) cannot reach"));
-  EXPECT_THAT(RollCall(at(0, "10.0.0.1", "a")).enter(at(1, "::1", "b")), HasSubstr("to rank 1 (process 71 on gpu01)"));
+              HasSubstr("rank 0 (process 70 on gpu00) goes by the loopback address 127.0.1.1, which MASTER_ADDR (or "
+                        "--listen) is to it and which rank 1 (process 71 on gpu01) cannot reach"));
+  EXPECT_THAT(RollCall(at(0, "10.0.0.1", "a")).enter(at(1, "::1", "b")),
+              HasSubstr("rank 1 (process 71 on gpu01) goes by the loopback address ::1"));
   RollCall listens(at(0, "10.0.0.1", "a"));  // --listen; rank 1 beside it goes by the name
   EXPECT_EQ(listens.enter(at(1, "127.0.1.1", "a")), "");
-  EXPECT_THAT(listens.enter(at(2, "10.0.0.2", "b")), HasSubstr("to rank 1 (process 71 on gpu01)"));
+  EXPECT_THAT(listens.enter(at(2, "10.0.0.2", "b")), HasSubstr("rank 1 (process 71 on gpu01) goes by the loopback"));
   // Containers of one network, whatever they call their host; hosts with addresses of a network; who does not say.
   EXPECT_EQ(RollCall(at(0, "127.0.0.1", "a")).enter(at(1, "127.0.0.1", "a")), "");
   EXPECT_EQ(RollCall(at(0, "10.0.0.1", "a")).enter(at(1, "10.0.0.2", "b")), "");
