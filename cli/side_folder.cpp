@@ -126,7 +126,7 @@ bool SideFolder::lock() {
   const bool known = fcntl(marker_, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK && holder.l_pid > 0;
   close(std::exchange(marker_, -1));
   throw Failure(ExitCode::usage,
-                "another run is measuring into " + path_.string() +
+                "another run or import is at work in " + path_.string() +
                     (known ? " (process " + std::to_string(holder.l_pid) + ")" : ""),
                 "one run at a time", "wait for it to end, or give another file with --out");
 }

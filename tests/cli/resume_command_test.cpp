@@ -194,7 +194,7 @@ class Measuring {
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
     EXPECT_EQ(fcntl(marker_, F_SETLK, &whole), 0);
-    message_ = "another run is measuring into " + folder.string() + " (process " + std::to_string(getpid()) + ")";
+    message_ = "another run or import is at work in " + folder.string() + " (process " + std::to_string(getpid()) + ")";
   }
   ~Measuring() { close(marker_); }
   Measuring(const Measuring&) = delete;

@@ -83,8 +83,8 @@ TEST_F(SideFolderTest, WhoeverHoldsItIsNamed) {
     ADD_FAILURE() << "was taken twice";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::usage);
-    EXPECT_THAT(failure.text(), testing::HasSubstr("another run is measuring into " + path_.string() + " (process " +
-                                                   std::to_string(holder) + ")"));
+    EXPECT_THAT(failure.text(), testing::HasSubstr("another run or import is at work in " + path_.string() +
+                                                   " (process " + std::to_string(holder) + ")"));
   }
   EXPECT_TRUE(fs::exists(path_ / "made-by-ddpprof"));
   for (const int one : {ready[0], end[0], end[1]}) close(one);
@@ -108,7 +108,7 @@ TEST_F(SideFolderTest, NeverHasTwoHoldersWhileItComesAndGoes) {
         close(own);
         unlink((place_ / "held").c_str());
       } catch (const Failure& failure) {
-        if (failure.text().find("another run is measuring into") != std::string::npos) continue;
+        if (failure.text().find("another run or import is at work in") != std::string::npos) continue;
         std::fprintf(stderr, "%s\n", failure.text().c_str());
         _exit(2);
       }
