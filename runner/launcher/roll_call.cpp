@@ -254,11 +254,9 @@ std::string RollCall::unreachable(const Card& card) const {
     if (card.network == other.network || card.network.empty() || other.network.empty()) continue;
     const Card& alone = card_alone ? card : other;
     return fmt::format(
-        "{} goes by the loopback address {}, which MASTER_ADDR (or --listen) is to it and which {} cannot reach from "
-        "its "
-        "host; set MASTER_ADDR to the address that the other hosts reach this one by (a line of /etc/hosts often gives "
-        "a "
-        "host's own name to loopback)",
+        "{} goes by the loopback address {}, since MASTER_ADDR (or --listen) is loopback to it; {} cannot reach that "
+        "from its host; set MASTER_ADDR to the address that the other hosts reach this one by (a line of /etc/hosts "
+        "often gives a host's own name to loopback)",
         name_of(alone), alone.address, name_of(card_alone ? other : card));
   }
   return "";

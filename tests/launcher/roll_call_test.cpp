@@ -102,8 +102,8 @@ TEST(RollCall, AnAddressThatOnlyItsOwnHostReaches) {
     return there;
   };
   EXPECT_THAT(RollCall(at(0, "127.0.1.1", "a")).enter(at(1, "10.0.0.2", "b")),
-              HasSubstr("rank 0 (process 70 on gpu00) goes by the loopback address 127.0.1.1, which MASTER_ADDR (or "
-                        "--listen) is to it and which rank 1 (process 71 on gpu01) cannot reach"));
+              HasSubstr("rank 0 (process 70 on gpu00) goes by the loopback address 127.0.1.1, since MASTER_ADDR (or "
+                        "--listen) is loopback to it; rank 1 (process 71 on gpu01) cannot reach that"));
   EXPECT_THAT(RollCall(at(0, "10.0.0.1", "a")).enter(at(1, "::1", "b")),
               HasSubstr("rank 1 (process 71 on gpu01) goes by the loopback address ::1"));
   RollCall listens(at(0, "10.0.0.1", "a"));  // --listen; rank 1 beside it goes by the name

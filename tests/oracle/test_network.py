@@ -363,8 +363,7 @@ class Hosts(Gathered):
                                    out=self.path / f"host-{rank}")
                      for rank, address in enumerate(("127.0.1.1", hosts.address(0)))]
             for rank in ranks:
-                self.expect(rank, 4, "MASTER_ADDR is a loopback address to rank 0 (process ",
-                            "that makes its own address 127.0.0.1, which rank 1 (process ")
+                self.expect(rank, 4, " goes by the loopback address 127.0.0.1, since MASTER_ADDR (or --listen) is loopback to it; rank 1 ")
 
 
 if __name__ == "__main__":
