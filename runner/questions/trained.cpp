@@ -83,6 +83,16 @@ class Replay {
   std::optional<learning_rate::AdaScale> adascale_;
 };
 
+std::vector<learning_rate::Doubt> doubts_of(const scenario::Scenario& scenario, std::int64_t workers,
+                                            std::int64_t samples) {
+  if (scenario.learning_rate.rule != learning_rate::Rule::adascale)
+    return scenario::schedule_of(scenario, workers, samples).doubts;
+  // It has no schedule before the training; that its gain moves is what it is for.
+  const double kappa = learning_rate::unscaled(scenario::learning_rate_plan(scenario, workers, samples)).kappa;
+  if (kappa < 1.0) return {learning_rate::Doubt::gain_below_one};
+  return {};
+}
+
 }  // namespace
 
 std::vector<report::TrainedRates> trained_rates(store::Database& database, const scenario::Scenario& scenario,
@@ -113,11 +123,11 @@ std::vector<report::TrainedRates> trained_rates(store::Database& database, const
 }
 
 std::vector<std::string> rate_doubts(const scenario::Scenario& scenario) {
-  if (!scenario.learning_rate.apply || scenario.learning_rate.rule == learning_rate::Rule::adascale) return {};
+  if (!scenario.learning_rate.apply) return {};
   const auto samples = scenario.workload.data.known_samples();
   std::vector<std::pair<learning_rate::Doubt, std::string>> found;
   for (const std::int64_t workers : scenario.workers) {
-    for (const learning_rate::Doubt doubt : scenario::schedule_of(scenario, workers, samples.value_or(1)).doubts) {
+    for (const learning_rate::Doubt doubt : doubts_of(scenario, workers, samples.value_or(1))) {
       if (!samples && doubt == learning_rate::Doubt::warmup_exceeds_training) continue;
       auto known = std::ranges::find(found, doubt, &std::pair<learning_rate::Doubt, std::string>::first);
       if (known == found.end()) known = found.insert(found.end(), {doubt, "N = "});

@@ -4,11 +4,12 @@
 // A step at the scale kappa = B / B0 takes the rate r lr(tau) and counts for r steps of the base batch: tau grows by r,
 // lr is the base batch's schedule, and the training ends once tau reaches its steps (Johnson et al. 2020, "AdaScale
 // SGD: A User-Friendly Algorithm for Distributed Training", algorithm 1). The gain is
-//   r = (sigma^2 + mu^2) / (sigma^2 / kappa + mu^2) in [1, kappa], sigma^2 = tr(Sigma) / B0, mu^2 = |G|^2,
+//   r = (sigma^2 + mu^2) / (sigma^2 / kappa + mu^2), from 1 to kappa, sigma^2 = tr(Sigma) / B0, mu^2 = |G|^2,
 // of averages (appendix B.3): each step's estimates, never below 0, are averaged over all steps so far up to
 // 1 / (1 - theta) of them, then with a weight of theta on what was before; theta = max(1 - S / 1000, 0) with the S
 // gradients that a step's is the mean of. Where the paper takes 1e-6 for the least sigma^2, which means something
-// beside gradients of one size only, it is 0 here; a gradient without noise, or none at all, has a gain of 1.
+// beside gradients of one size only, it is 0 here; a gradient without noise, or none at all, has a gain of 1. The paper
+// has kappa >= 1; below, the same formula's gain is below 1.
 #pragma once
 
 #include <cstdint>

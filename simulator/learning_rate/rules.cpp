@@ -58,7 +58,8 @@ Schedule adascale(const Plan& plan) {
   schedule.total_steps = static_cast<std::int64_t>(total);
   schedule.decay_epoch_steps = base.epoch_steps / gain;
   if (plan.adaptive_optimizer) schedule.doubts.push_back(Doubt::adascale_is_for_sgd);
-  if (schedule.kappa != 1.0) schedule.doubts.push_back(Doubt::gain_moves);
+  if (schedule.kappa < 1.0) schedule.doubts.push_back(Doubt::gain_below_one);
+  if (schedule.kappa > 1.0) schedule.doubts.push_back(Doubt::gain_moves);
   return schedule;
 }
 

@@ -49,6 +49,9 @@ const char* explain(Doubt doubt) {
       return "AdaScale was shown for SGD; its gain says nothing of how Adam's own step changes with the batch";
     case Doubt::gain_moves:
       return "AdaScale's gain is taken as constant; in a training it starts near 1 and grows with the gradient's noise";
+    case Doubt::gain_below_one:
+      return "the global batch is below the base batch, and AdaScale was shown for larger ones: the gain is below 1, "
+             "and the training has more steps";
     case Doubt::rate_unscaled:
       return "the base rate was tuned for another global batch";
   }

@@ -104,6 +104,7 @@ CASES = {
 class Schedules(test_parity.Comparison):
     def compare_rank(self, folder, rank, result):
         super().compare_rank(folder, rank, result)
+        self.assertEqual("adascale" in result["checkpoint"], folder.name == "AdaScale")
         if "adascale" in result["checkpoint"]:
             rates = json.loads((folder / f"python{rank}.json").read_text())["rates"]
             self.assertGreater(max(rates), 1.2 * 0.02, "a gain that stands at 1 shows nothing")
@@ -220,7 +221,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual((resumed["first_step"], resumed["unlike_steps"], resumed["unchecked_steps"]), (20, 0, 0))
         self.assertAlmostEqual(resumed["base_steps"] / self.trained(self.path / "whole.db")[1]["base_steps"], 1.0, delta=1e-5)
 
-    def test_adascale_resumed_at_another_size_stands_where_its_samples_are(self):
+    def test_adascale_resumed_at_another_size_goes_on_from_its_base_steps(self):
         kept = self.path / "kept"
         self.run_adascale(self.path / "two.db", 16, checkpoint={"folder": str(kept)})
         done = self.trained(self.path / "two.db")[1]["base_steps"]

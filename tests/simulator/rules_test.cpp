@@ -139,6 +139,7 @@ TEST(Rules, DoubtWhatTheyWereNotShownFor) {
     low.noise_scale_samples = 1000.0;
     const bool scales = rule == Rule::linear || rule == Rule::square_root || rule == Rule::lars;
     EXPECT_EQ(std::ranges::count(schedule_of(rule, low).doubts, Doubt::below_base_batch), scales) << to_string(rule);
+    EXPECT_EQ(std::ranges::count(schedule_of(rule, low).doubts, Doubt::gain_below_one), rule == Rule::adascale);
   }
 }
 
