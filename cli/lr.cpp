@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/report/gradient_noise.hpp"
+#include "analysis/report/learning_rate_tables.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "runner/questions/rates.hpp"
@@ -130,7 +131,7 @@ class LearningRateSubcommand final : public Subcommand {
       question.target_loss = target_loss_;
       question.target_steps = target_steps_;
       question.price_per_gpu_hour = price_;
-      report::Report report{"lr", "Learning rate", questions::rate_tables(question)};
+      report::Report report{"lr", "Learning rate", report::rate_tables(question.options)};
       for (report::Table& table : questions::plan_tables(question, *scenario, database))
         report.tables.push_back(std::move(table));
       if (!measured.empty()) report.tables.push_back(report::gradient_noise_table(measured));

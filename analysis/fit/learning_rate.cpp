@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "simulator/learning_rate/square_root_rule.hpp"
+#include "simulator/learning_rate/rules.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -18,14 +18,6 @@ LearningRate row_of(const learning_rate::Schedule& schedule, const char* rule) {
   for (const learning_rate::Doubt doubt : schedule.doubts)
     row.note += (row.note.empty() ? "" : "; ") + std::string(learning_rate::explain(doubt));
   return row;
-}
-
-template <class Rule>
-std::vector<LearningRate> rows_of(const LearningRateOptions& options, const char* name, Rule&& rule) {
-  std::vector<LearningRate> rows;
-  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end()))
-    rows.push_back(row_of(rule(plan_of(options, workers)), name));
-  return rows;
 }
 
 }  // namespace
@@ -48,24 +40,13 @@ learning_rate::Plan plan_of(const LearningRateOptions& options, std::int64_t wor
 }
 
 std::vector<LearningRate> learning_rates(const LearningRateOptions& options) {
-  if (why_no_rates(options)) return {};
-  if (options.rule != learning_rate::Rule::square_root)
-    return rows_of(options, learning_rate::to_string(options.rule),
-                   [&](const learning_rate::Plan& plan) { return learning_rate::schedule_of(options.rule, plan); });
-  std::vector<LearningRate> rows = square_root_rates(options);
-  for (LearningRate& row : rows)
-    if (const auto why = learning_rate::refusal(options.rule, plan_of(options, row.world_size)))
-      row.note += (row.note.empty() ? "" : "; ") + *why;
+  std::vector<LearningRate> rows;
+  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
+    const learning_rate::Plan plan = plan_of(options, workers);
+    if (learning_rate::refusal(options.rule, plan)) continue;
+    rows.push_back(row_of(learning_rate::schedule_of(options.rule, plan), learning_rate::to_string(options.rule)));
+  }
   return rows;
-}
-
-std::optional<std::string> why_no_rates(const LearningRateOptions& options) {
-  if (options.rule != learning_rate::Rule::adascale) return std::nullopt;
-  return learning_rate::refusal(options.rule, plan_of(options, 1));
-}
-
-std::vector<LearningRate> square_root_rates(const LearningRateOptions& options) {
-  return rows_of(options, "square root", learning_rate::square_root_rule);
 }
 
 }  // namespace ddpprof::fit

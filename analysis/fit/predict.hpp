@@ -155,8 +155,8 @@ PredictResult predict_all(const Models&, const PredictOptions&);
 std::vector<Prediction> predict(store::Database&, const PredictOptions&);  // predict_all's predictions
 
 // The rate of the options' rule for each worker count, without a decay; the per-step schedule is
-// simulator/learning_rate's lr_at. Other rules: learning_rate.hpp. Where the rule does not apply the note says so; by
-// AdaScale there are none without a noise scale.
+// simulator/learning_rate's lr_at. None for an N at which the rule refuses (learning_rate::refusal): Adam's square root
+// far above the base batch, AdaScale without a noise scale.
 std::vector<LearningRate> learning_rates(const LearningRateOptions&);
 
 struct Results {

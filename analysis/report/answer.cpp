@@ -86,6 +86,28 @@ std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>
   return text;
 }
 
+// Of the largest N that has a rate.
+std::string rate_sentence(const Table& rates) {
+  const auto cell = [&rates](const Row& row, std::string_view name) -> const Cell& {
+    const auto column = std::ranges::find(rates.columns, name, &Column::name);
+    return row.at(static_cast<std::size_t>(column - rates.columns.begin()));
+  };
+  const Row* largest = nullptr;
+  for (const Row& row : rates.rows)
+    if (std::holds_alternative<double>(cell(row, "target_lr")) &&
+        (!largest || cell(row, "workers") > cell(*largest, "workers")))
+      largest = &row;
+  if (!largest || cell(*largest, "workers") <= Cell(std::int64_t{1})) return "";
+  const auto workers = std::get<std::int64_t>(cell(*largest, "workers")),
+             warmup_steps = std::get<std::int64_t>(cell(*largest, "warmup_steps"));
+  const auto& rule = std::get<std::string>(cell(*largest, "rule"));
+  return fmt::format("{:.4g} at N = {} ({}){}.", std::get<double>(cell(*largest, "target_lr")), workers,
+                     rule == "none" ? "not scaled" : rule + " rule",
+                     warmup_steps > 0 ? fmt::format(", reached from {:.4g} over {} warm-up steps",
+                                                    std::get<double>(cell(*largest, "base_lr")), warmup_steps)
+                                      : "");
+}
+
 }  // namespace
 
 Table answer_table(const Source& source) {
@@ -119,17 +141,8 @@ Table answer_table(const Source& source) {
       if (!sentence.empty()) answer += (answer.empty() ? "" : " ") + sentence;
     table.rows.push_back({strategy, answer});
   }
-  const std::vector<store::LearningRateRow> rates = read_learning_rates(source);
-  const auto largest = std::max_element(rates.begin(), rates.end(),
-                                        [](const auto& a, const auto& b) { return a.world_size < b.world_size; });
-  if (largest != rates.end() && largest->world_size > 1)
-    table.rows.push_back(
-        {std::string("learning rate"),
-         fmt::format("{:.4g} at N = {} ({}){}.", largest->target_lr, largest->world_size,
-                     largest->rule == "none" ? "not scaled" : largest->rule + " rule",
-                     largest->warmup_steps > 0 ? fmt::format(", reached from {:.4g} over {} warm-up steps",
-                                                             largest->base_lr, largest->warmup_steps)
-                                               : "")});
+  if (const std::string rate = rate_sentence(learning_rate_table(source)); !rate.empty())
+    table.rows.push_back({std::string("learning rate"), rate});
   return table;
 }
 

@@ -17,6 +17,7 @@ namespace ddpprof::report {
 struct Source {
   SQLite::Database& db;
   std::vector<Configuration> configurations;
+  std::vector<Table> rates = {};  // learning_rate and warmup as the scenario has them; none: those that were stored
 };
 
 // In words, per strategy: what was measured, what more workers would do, what binds (answer.cpp).

@@ -44,8 +44,9 @@ std::vector<MeasuredNoise> measured_noise(SQLite::Database&);
 
 // What to conclude from: of the trainings with a band that has a middle, the one whose global batch is nearest to the
 // base batch (by their ratio), since it is the base batch's training that the noise scale is wanted of; of two as near
-// the one whose steps compared more gradients; of repeats, which train the same, the first. Which one does not depend
-// on what came out: of several 90 % intervals the narrowest holds the truth much less often than that.
+// the one whose steps compared more gradients; of repeats, which train the same, the first. What came out decides in
+// one case alone: a training whose gradient cannot be told from 0 has no middle, and passing it over leans the answer
+// down. Not the narrowest: of several 90 % intervals that one holds the truth much less often than they say.
 std::optional<learning_rate::NoiseBand> concluding_band(std::span<const MeasuredNoise>, std::int64_t base_batch);
 
 Table gradient_noise_table(std::span<const MeasuredNoise>);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/columns.hpp"
+#include "analysis/report/model_tables.hpp"
 #include "analysis/report/units.hpp"
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
@@ -14,8 +16,10 @@
 namespace ddpprof::report {
 namespace {
 
-// Where the data do not fill one step of all workers, the step that is taken all the same is shorter than predicted.
+// Where the data do not fill one step of all workers, the step that is taken all the same is shorter than predicted;
+// where batches go on from one epoch into the next there is none such.
 std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t workers) {
+  if (options.applied) return "";
   const std::int64_t batch = learning_rate::global_batch(workers, options.samples_per_worker);
   if (options.samples >= batch) return "";
   return fmt::format(
@@ -23,7 +27,31 @@ std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t wo
       options.samples, batch);
 }
 
+bool by_adascale(const fit::LearningRateOptions& options) {
+  return options.rule == learning_rate::Rule::adascale && options.noise_scale_samples;
+}
+
 }  // namespace
+
+std::vector<Table> rate_tables(const fit::LearningRateOptions& options) {
+  const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);
+  std::vector<Table> tables{learning_rate_table(rows), warmup_table(rows)};
+  // Of all rules it is AdaScale that needs more than an N.
+  const bool whatever_n = options.rule == learning_rate::Rule::adascale;
+  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
+    const learning_rate::Plan plan = fit::plan_of(options, workers);
+    const auto why = learning_rate::refusal(options.rule, plan);
+    if (!why) continue;
+    tables[1].empty = *why;
+    if (whatever_n)
+      tables[0].empty = *why;
+    else
+      tables[0].rows.push_back({workers, learning_rate::to_string(options.rule),
+                                learning_rate::unscaled(plan).global_batch, plan.base_lr, Cell(), Cell(), *why});
+  }
+  std::ranges::sort(tables[0].rows, {}, [](const Row& row) { return std::get<std::int64_t>(row[0]); });
+  return tables;
+}
 
 Table rules_table(const fit::LearningRateOptions& options) {
   Table table;
@@ -34,20 +62,17 @@ Table rules_table(const fit::LearningRateOptions& options) {
       "for "
       "SGD; Malladi et al. 2022 for Adam, with 1 − β → κ (1 − β) and ε → ε / √κ, which ends where κ (1 − β₁) reaches "
       "1: no rate from there on). "
-      "Unscaled: the base rate at every N.";
+      "Unscaled: the base rate at every N. Warm-up and training: the linear rule's steps.";
   table.empty = "No worker counts. Give some, e.g. 8,16,64.";
-  table.columns = {count("workers", "N", "workers"),
-                   count("global_batch_samples", "global batch", "samples"),
-                   quantity("kappa", "κ", ""),
-                   digits(quantity("linear_lr", "linear", ""), 4),
+  table.columns = {count("workers", "N", "workers"), count("global_batch_samples", "global batch", "samples"),
+                   quantity("kappa", "κ", ""), digits(quantity("linear_lr", "linear", ""), 4),
                    digits(quantity("square_root_lr", "square root", ""), 4),
-                   digits(quantity("unscaled_lr", "unscaled", ""), 4),
-                   count("warmup_steps", "warm-up", "steps"),
-                   count("steps_per_epoch", "epoch", "steps"),
-                   count("total_steps", "training", "steps"),
-                   digits(quantity("beta1", "β₁", ""), 4),
-                   digits(quantity("beta2", "β₂", ""), 4),
-                   digits(quantity("epsilon", "ε", ""), 3)};
+                   digits(quantity("unscaled_lr", "unscaled", ""), 4), count("warmup_steps", "warm-up", "steps"),
+                   // Where batches go on from one epoch into the next, an epoch has a fraction of a step.
+                   options.applied ? digits(quantity("steps_per_epoch", "epoch", "steps"), 6)
+                                   : count("steps_per_epoch", "epoch", "steps"),
+                   count("total_steps", "training", "steps"), digits(quantity("beta1", "β₁", ""), 4),
+                   digits(quantity("beta2", "β₂", ""), 4), digits(quantity("epsilon", "ε", ""), 3)};
   table.key_columns = 1;
   for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
     const learning_rate::Plan plan = fit::plan_of(options, workers);
@@ -64,7 +89,9 @@ Table rules_table(const fit::LearningRateOptions& options) {
     }
     table.rows.push_back({workers, linear.global_batch, linear.kappa, linear.target_lr,
                           refused ? Cell() : Cell(learning_rate::square_root_rule(plan).target_lr), plan.base_lr,
-                          linear.warmup_steps, linear.steps_per_epoch, linear.total_steps, beta1, beta2, epsilon});
+                          linear.warmup_steps,
+                          options.applied ? Cell(linear.epoch_steps) : Cell(linear.steps_per_epoch), linear.total_steps,
+                          beta1, beta2, epsilon});
   }
   return table;
 }
@@ -72,8 +99,8 @@ Table rules_table(const fit::LearningRateOptions& options) {
 double TrainingTime::time_s(const fit::LearningRateOptions& options) const {
   // By AdaScale a training's steps are those that its gain leaves of the base batch's.
   const learning_rate::Plan plan = fit::plan_of(options, workers);
-  const bool gains = options.rule == learning_rate::Rule::adascale && options.noise_scale_samples;
-  const auto schedule = gains ? learning_rate::schedule_of(options.rule, plan) : learning_rate::unscaled(plan);
+  const auto schedule =
+      by_adascale(options) ? learning_rate::schedule_of(options.rule, plan) : learning_rate::unscaled(plan);
   return static_cast<double>(schedule.total_steps) * step_s;
 }
 
@@ -82,17 +109,17 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.name = "training_time";
   table.title = "Time of the training";
   table.note = fmt::format(
-      "{} epochs of {} samples: the training's steps, as the rates by rule have them, times the predicted median step, "
-      "with the prediction's interval; steps that stand out from the median come on top; {}. {}: how many a target "
-      "takes at a larger batch depends on the gradient's noise, {}; the table of the "
-      "time "
-      "to a target loss bounds it where losses were recorded.",
+      "{} epochs of {} samples, in predicted median steps with the prediction's interval; steps that stand out from "
+      "the "
+      "median come on top; {}. {}. How many steps a target takes at a larger batch depends on the gradient's noise, "
+      "{}; "
+      "the table of the time to a target loss bounds it where losses were recorded.",
       options.epochs, options.samples,
       options.applied ? "batches go on from one epoch into the next, as the worker's do"
                       : "an epoch's last batch counts as a whole one",
-      options.rule == learning_rate::Rule::adascale && options.noise_scale_samples
-          ? "By AdaScale with one gain throughout, that of the noise scale"
-          : "The same number of epochs at every N",
+      by_adascale(options)
+          ? "AdaScale's training, by one gain throughout, that of the noise scale: the steps that the schedules have"
+          : "The same number of epochs at every N: the steps that the rates by rule have",
       options.noise_scale_samples ? "which the table of the same result takes into account"
                                   : "which is not known here");
   table.empty = "No prediction, and so no time: measure steps with ddpprof run SCENARIO.yaml";

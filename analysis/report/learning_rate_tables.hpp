@@ -2,11 +2,17 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "analysis/fit/predict.hpp"
 #include "analysis/report/report.hpp"
 
 namespace ddpprof::report {
+
+// Tables learning_rate and warmup: of the options' rule at each N. Where it refuses there is no rate, and the note (or,
+// where it refuses whatever N is, what an empty table says) has the reason. Throws std::invalid_argument on options
+// that cannot be.
+std::vector<Table> rate_tables(const fit::LearningRateOptions&);
 
 // For each of the options' N: the linear rule's target, the square root's and the rate left alone; the schedule's
 // steps; for an adaptive optimizer what the square-root rule makes of PyTorch's other defaults (betas 0.9 and 0.999,

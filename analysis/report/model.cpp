@@ -203,8 +203,12 @@ std::vector<MeasuredScaling> measured_scaling(store::Database& database) {
   }
 }
 
-Table learning_rate_table(const Source& source) { return learning_rate_table(read_learning_rates(source)); }
+Table learning_rate_table(const Source& source) {
+  return source.rates.empty() ? learning_rate_table(read_learning_rates(source)) : source.rates[0];
+}
 
-Table warmup_table(const Source& source) { return warmup_table(read_learning_rates(source)); }
+Table warmup_table(const Source& source) {
+  return source.rates.empty() ? warmup_table(read_learning_rates(source)) : source.rates[1];
+}
 
 }  // namespace ddpprof::report

@@ -13,7 +13,7 @@ namespace ddpprof::report {
 namespace {
 
 using Maker = Table (*)(const Source&);
-inline constexpr Maker callers_tables = nullptr;  // LearningRateTables
+inline constexpr Maker callers_tables = nullptr;  // ScenarioTables::plans
 struct Part {
   Part(Maker maker, const char* below = "") : make(maker), section(below) {}
   Maker make;
@@ -51,6 +51,12 @@ Table brief_device_times(const Source& source) {
   });
   table.note += " Each annotated step: --report overlap.";
   return table;
+}
+
+bool has_rates(const Recipe& recipe) {
+  const Maker makers[] = {answer_table, learning_rate_table, warmup_table};
+  return std::ranges::any_of(
+      recipe.parts, [&](const Part& part) { return std::ranges::find(makers, part.make) != std::end(makers); });
 }
 
 const std::vector<Recipe>& recipes() {
@@ -146,7 +152,7 @@ std::vector<ReportInfo> report_names() {
 }
 
 Report build_report(store::Database& database, std::string_view name, OverlapRule rule,
-                    const LearningRateTables& of_the_scenario) {
+                    const ScenarioTables& of_the_scenario) {
   const auto& all = recipes();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Recipe& r) { return r.info.name == name; });
   if (found == all.end()) {
@@ -155,12 +161,13 @@ Report build_report(store::Database& database, std::string_view name, OverlapRul
     throw std::invalid_argument("unknown report '" + std::string(name) + "' (expected one of " + known + ")");
   }
   try {
-    const Source source{database.sql(), read_configurations(database.sql())};
+    Source source{database.sql(), read_configurations(database.sql())};
     Report report{std::string(name), found->title, {}, found->note};
     if (rule != OverlapRule::intersection) {
       report.tables.push_back(rule == OverlapRule::hta ? hta_table(source) : tensorboard_table(source));
       return report;
     }
+    if (has_rates(*found) && of_the_scenario.rates) source.rates = of_the_scenario.rates();
     const auto add = [&](Table table, const Part& part) {
       table.section = part.section;
       if (!found->skip_empty || !table.rows.empty()) report.tables.push_back(std::move(table));
@@ -168,8 +175,8 @@ Report build_report(store::Database& database, std::string_view name, OverlapRul
     for (const Part& part : found->parts) {
       if (part.make != callers_tables)
         add(part.make(source), part);
-      else if (of_the_scenario)
-        for (Table& table : of_the_scenario()) add(std::move(table), part);
+      else if (of_the_scenario.plans)
+        for (Table& table : of_the_scenario.plans()) add(std::move(table), part);
     }
     if (report.tables.empty()) report.tables.push_back(found->parts.front().make(source));  // says why it is empty
     return report;

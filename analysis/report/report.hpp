@@ -62,14 +62,18 @@ struct ReportInfo {
 };
 std::vector<ReportInfo> report_names();
 
-// Tables about learning rates that take the file's scenario to make, which this library does not read.
-using LearningRateTables = std::function<std::vector<Table>()>;
+// Tables about learning rates that take the file's scenario to make, which this library does not read. Each is asked
+// for by the reports that have its tables.
+struct ScenarioTables {
+  std::function<std::vector<Table>()> rates;  // learning_rate and warmup; nothing or none: those that were stored
+  std::function<std::vector<Table>()> plans;  // what follows from them; nothing: none
+};
 
-// The same database gives the same report; the rule is that of the report `overlap`; the tables are asked for by the
-// reports that are of the learning rate, too. Throws std::invalid_argument on an unknown name (listing the known ones)
-// and store::DatabaseError when the file cannot be read. With the scenario's tables: runner/questions/report.hpp.
+// The same database gives the same report; the rule is that of the report `overlap`. Throws std::invalid_argument on an
+// unknown name (listing the known ones) and store::DatabaseError when the file cannot be read. With the scenario's
+// tables: runner/questions/report.hpp.
 Report build_report(store::Database&, std::string_view name, OverlapRule = OverlapRule::intersection,
-                    const LearningRateTables& = {});
+                    const ScenarioTables& = {});
 
 struct Configuration;
 

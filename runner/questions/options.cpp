@@ -34,6 +34,16 @@ std::int64_t epoch_samples(const scenario::Data& data, store::Database& database
                           "measure again, or set workload.data.samples");
 }
 
+// Files of earlier versions have trainings by a schedule whose epochs are whole steps.
+bool trained_by_whole_epochs(store::Database& database) {
+  SQLite::Statement query(database.sql(), "SELECT options FROM measurement WHERE kind = 'train'");
+  while (query.executeStep()) {
+    const auto options = nlohmann::json::parse(query.getColumn(0).getString(), nullptr, /*allow_exceptions=*/false);
+    if (!options.is_object() || !options.contains("batches_span_epochs")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 fit::PredictOptions predict_options(const scenario::Scenario& scenario) {
@@ -59,7 +69,7 @@ fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenari
   options.adaptive_optimizer = scenario.workload.optimizer.kind != scenario::OptimizerKind::sgd;
   options.rule = scenario.learning_rate.rule;
   options.decay = scenario.learning_rate.decay;
-  options.applied = scenario.learning_rate.apply;
+  options.applied = scenario.learning_rate.apply && !trained_by_whole_epochs(database);
   if (options.rule == learning_rate::Rule::adascale) {
     const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
     if (const auto band = report::concluding_band(measured, options.base_batch()))

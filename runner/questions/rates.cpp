@@ -52,14 +52,6 @@ RateQuestion stored_question(const scenario::Scenario& scenario, store::Database
   return question;
 }
 
-std::vector<report::Table> rate_tables(const RateQuestion& question) {
-  const std::vector<store::LearningRateRow> rows = fit::learning_rates(question.options);
-  std::vector<report::Table> tables{report::learning_rate_table(rows), report::warmup_table(rows)};
-  if (const auto why = fit::why_no_rates(question.options))
-    for (report::Table& table : tables) table.empty = *why;
-  return tables;
-}
-
 std::vector<report::Table> plan_tables(const RateQuestion& question, const scenario::Scenario& scenario,
                                        store::Database& database) {
   const fit::LearningRateOptions& options = question.options;

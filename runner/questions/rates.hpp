@@ -33,11 +33,9 @@ struct RateQuestion {
 // noise scale to show it with. Throws fit::NotSupported as learning_rate_options.
 RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const report::MeasuredNoise>);
 
-// Tables learning_rate and warmup: of the options' rule. Where it has no rate they say why.
-std::vector<report::Table> rate_tables(const RateQuestion&);
-// … learning_rate_rules, training_time, time_to_target, learning_rate_schedules (with rules), large_batches and
-// target_cost (with a noise scale), trained_rates (where rates were recorded). Throws store::DatabaseError, and
-// std::invalid_argument on a question that cannot be.
+// What `ddpprof lr` says beside the rates (report::rate_tables): learning_rate_rules, training_time, time_to_target,
+// learning_rate_schedules (with rules), large_batches and target_cost (with a noise scale), trained_rates (where rates
+// were recorded). Throws store::DatabaseError, and std::invalid_argument on a question that cannot be.
 std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario&, store::Database&);
 
 }  // namespace ddpprof::questions

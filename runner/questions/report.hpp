@@ -8,9 +8,10 @@
 
 namespace ddpprof::questions {
 
-// report::build_report with plan_tables (rates.hpp) in the reports that are of the learning rate, too. Of a file
-// without a scenario (an import, a benchmark) there are none; of a scenario that this program does not understand, or
-// that no training can have, a table without rows says why. Throws as report::build_report.
+// report::build_report with the rates reckoned from the scenario and what the file measured, as `ddpprof lr` does, and
+// with plan_tables (rates.hpp) in the reports that are of the learning rate, too. Of a file without a scenario (an
+// import, a benchmark) there are none; of a scenario that this program does not understand, or that no training can
+// have, a table without rows says why. Throws as report::build_report.
 report::Report build_report(store::Database&, std::string_view name,
                             report::OverlapRule = report::OverlapRule::intersection);
 

@@ -242,13 +242,78 @@ TEST_F(CommandLine, TheReportHasTheTablesOfLr) {
   for (const auto& row : report.at("learning_rate_rules")["rows"])
     workers += (workers.empty() ? "" : ",") + std::to_string(row["workers"].get<int>());
   const auto lr = tables_of(run_ddpprof({"lr", database_, "--workers", workers, "--format", "json"}));
-  for (const char* name : {"learning_rate_rules", "training_time", "time_to_target"}) {
+  for (const char* name : {"learning_rate", "warmup", "learning_rate_rules", "training_time", "time_to_target"}) {
     EXPECT_EQ(report.at(name), lr.at(name)) << name;
     EXPECT_TRUE(report.at(name).contains("rows")) << name;
   }
   EXPECT_FALSE(report.at("training_time")["rows"].empty());
   const auto all = tables_of(run_ddpprof({"report", database_, "--report", "all", "--format", "json"}));
   EXPECT_EQ(all.at("training_time")["rows"], lr.at("training_time")["rows"]);
+}
+
+// The same file with another scenario: what was stored when it was measured is of the one before.
+class OtherScenarios : public CommandLine {
+ protected:
+  std::string with(const std::string& name, const std::string& workload, const std::string& rate,
+                   const char* change = "SELECT 1") {
+    const std::filesystem::path path = folder_ / (name + ".db");
+    std::filesystem::copy_file(database_, path, std::filesystem::copy_options::overwrite_existing);
+    store::Database database = store::Database::open_write(path);
+    SQLite::Statement update(database.sql(), "UPDATE scenario SET source = ?1, resolved = ?1");
+    update.bind(1,
+                "name: other\nworkload: {model: {kind: mlp, widths: [784, 10]}, data: {samples: 10000}, "
+                "batch_per_worker: 32" +
+                    workload +
+                    "}\nworkers: [1, 2, 4]\npredict: {workers: [32]}\n"
+                    "learning_rate: {base: 0.05, epochs: 4, warmup_epochs: 1, " +
+                    rate + "}\n");
+    update.exec();
+    database.sql().exec(change);
+    return path.string();
+  }
+  // Both answers to the scenario's own question; they have these tables alike.
+  static std::map<std::string, nlohmann::json> of_both(const std::string& file) {
+    const auto lr = tables_of(run_ddpprof({"lr", file, "--workers", "1,2,4,32", "--format", "json"}));
+    const auto report = tables_of(run_ddpprof({"report", file, "--report", "learning-rate", "--format", "json"}));
+    for (const char* name : {"learning_rate", "warmup", "learning_rate_rules", "training_time"})
+      EXPECT_EQ(report.at(name), lr.at(name)) << name;
+    return report;
+  }
+};
+
+TEST_F(OtherScenarios, ARefusedSquareRootIsNobodysRate) {
+  const std::string file = with("adam", ", optimizer: {kind: adam}", "rule: sqrt");
+  const auto tables = of_both(file);
+  const auto& rows = tables.at("learning_rate")["rows"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[2]["target_lr"], 0.1);
+  EXPECT_TRUE(rows[3]["target_lr"].is_null());
+  EXPECT_THAT(rows[3]["note"].get<std::string>(), HasSubstr("κ (1 − β₁) below 1"));
+  for (const auto& row : tables.at("warmup")["rows"]) EXPECT_LE(row["workers"], 4);
+  EXPECT_THAT(run_ddpprof({"report", file}).out, HasSubstr("0.1 at N = 4 (square root rule)"));
+}
+
+TEST_F(OtherScenarios, AdaScaleWithoutANoiseScaleSaysWhatItLacks) {
+  const std::string file = with("adascale", "", "rule: adascale");
+  const auto tables = of_both(file);
+  for (const char* name : {"learning_rate", "warmup"}) EXPECT_TRUE(tables.at(name)["rows"].empty()) << name;
+  for (const Outcome& outcome : {run_ddpprof({"lr", file, "--workers", "1,2,4,32"}),
+                                 run_ddpprof({"report", file, "--report", "learning-rate"})}) {
+    EXPECT_THAT(outcome.out, HasSubstr("noise scale, which is not known"));
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("Give the scenario a learning_rate section")));
+  }
+}
+
+// 10000 samples of 4 workers: 2500 each, 78.125 steps of 32.
+TEST_F(OtherScenarios, AFileOfBeforeTrainedByWholeEpochs) {
+  const auto tables = of_both(with("before", "", "rule: linear, apply: true"));
+  EXPECT_EQ(tables.at("learning_rate_rules")["rows"][2]["total_steps"], 4 * 79);
+  EXPECT_THAT(tables.at("training_time")["note"].get<std::string>(), HasSubstr("last batch counts as a whole one"));
+  const auto now = of_both(with("now", "", "rule: linear, apply: true",
+                                "UPDATE measurement SET options = json_set(options, '$.batches_span_epochs', "
+                                "json('true'))"));
+  EXPECT_EQ(now.at("learning_rate_rules")["rows"][2]["total_steps"], 313) << "4 times 78.125";
+  EXPECT_EQ(now.at("learning_rate_rules")["rows"][2]["steps_per_epoch"], 78.125);
 }
 
 TEST_F(CommandLine, LrByAdaScaleNeedsANoiseScale) {

@@ -37,6 +37,12 @@ std::optional<Schedule> schedule_of(const RateInputs& inputs, Rule rule) {
   return learning_rate::schedule_of(rule, plan);
 }
 
+// What is doubtful about the options' rule at this N, or why it has no rate; "" for nothing.
+std::string note_of_the_rule(const RateInputs& inputs) {
+  if (const auto why = refusal(inputs.options.rule, fit::plan_of(inputs.options, inputs.workers))) return *why;
+  return fit::learning_rates(inputs.at(inputs.workers)).front().note;
+}
+
 // Where a schedule bends, so that straight lines between them show it. The warm-up may end after the training: then the
 // curve stops with the training.
 std::set<std::int64_t> corners(const Schedule& schedule) {
@@ -143,22 +149,23 @@ std::string answer_text(const RateInputs& inputs) {
     text += ", from the first step on";
   }
   text += ". Square root: " + (root ? rate_text(root->target_lr) : "no rate, for Adam at this batch") + ". ";
-  if (inputs.options.rule != Rule::linear && inputs.options.rule != Rule::square_root)
-    if (const auto own = schedule_of(inputs, inputs.options.rule))
-      text += fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), rate_text(own->target_lr));
+  const std::optional<Schedule> own = schedule_of(inputs, inputs.options.rule);
+  if (own && inputs.options.rule != Rule::linear && inputs.options.rule != Rule::square_root)
+    text += fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), rate_text(own->target_lr));
   text += "An epoch has " + report::format_quantity(linear.epoch_steps, "", 6) + " steps, the training " +
-          std::to_string(linear.total_steps) + ".";
+          std::to_string(linear.total_steps);
+  if (own && own->total_steps != linear.total_steps)
+    text += fmt::format(", by {} {}", to_string(inputs.options.rule), own->total_steps);
+  text += ".";
   return text;
 }
 
 std::string limits_text(const RateInputs& inputs) {
-  const std::vector<fit::LearningRate> rows = fit::learning_rates(inputs.at(inputs.workers));
   std::string text;
-  if (!rows.empty() && !rows.front().note.empty()) {
-    text = "Doubtful here: " + rows.front().note + ". ";
-    if (inputs.options.rule != Rule::linear)
-      text = fmt::format("Of the scenario's rule, {}: {}. ", to_string(inputs.options.rule), rows.front().note);
-  }
+  if (const std::string note = note_of_the_rule(inputs); !note.empty())
+    text = inputs.options.rule == Rule::linear
+               ? "Doubtful here: " + note + ". "
+               : fmt::format("Of the scenario's rule, {}: {}. ", to_string(inputs.options.rule), note);
   const std::int64_t largest = largest_validated_workers(inputs);
   const std::string shown = "The linear rule was shown to keep the accuracy up to a global batch of " +
                             std::to_string(learning_rate::largest_validated_batch) +
@@ -184,13 +191,12 @@ std::string limits_text(const RateInputs& inputs) {
 }
 
 RateTables rate_tables(const RateInputs& inputs) {
-  questions::RateQuestion question = inputs;
-  question.options = inputs.asked();
-  std::vector<report::Table> rates = questions::rate_tables(question);
-  RateTables tables{std::move(rates[0]), std::move(rates[1]), report::rules_table(question.options), {}, {}};
-  tables.schedules = report::schedules_table(question.options, learning_rate::every_rule);
+  const fit::LearningRateOptions asked = inputs.asked();
+  std::vector<report::Table> rates = report::rate_tables(asked);
+  RateTables tables{std::move(rates[0]), std::move(rates[1]), report::rules_table(asked), {}, {}};
+  tables.schedules = report::schedules_table(asked, learning_rate::every_rule);
   if (inputs.noise_scale_samples)
-    tables.batches = report::large_batches_table(question.options, *inputs.noise_scale_samples);
+    tables.batches = report::large_batches_table(asked, *inputs.noise_scale_samples);
   else
     tables.batches.empty = no_noise;
   return tables;
@@ -290,6 +296,9 @@ std::string command_line(const std::string& path, const RateInputs& inputs, cons
   const auto rule = [](const RateInputs& of) { return of.options.adaptive_optimizer ? "adaptive" : "sgd"; };
   add("--optimizer", std::string(rule(inputs)), std::string(rule(stored)));
   if (inputs.target_loss) text += fmt::format(" --target-loss {}", *inputs.target_loss);
+  // The window has the schedules in any case.
+  if (inputs.options.decay.kind == learning_rate::DecayKind::constant && !inputs.noise_scale_samples)
+    text += " --rule all";
   return text;
 }
 

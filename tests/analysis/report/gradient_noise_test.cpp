@@ -196,6 +196,10 @@ TEST(ConcludingBand, PassesOverTrainingsThatSayNothing) {
   std::vector<MeasuredNoise> all = {training(2, 8, 100), training(8, 8, 300), MeasuredNoise{}};
   all[0].band.reset();
   EXPECT_EQ(middle(all, 16), 300.0) << "too few steps";
+  all.push_back(training(4, 8, 200));
+  all.back().band->noise_scale_samples.mid = INFINITY;
+  EXPECT_EQ(middle(all, 16), 300.0) << "N = 4 is nearer, and has no middle";
+  all.pop_back();
   all[1].band->noise_scale_samples.mid = INFINITY;
   EXPECT_FALSE(concluding_band(all, 16)) << "a mean of |G|^2 below 0 has no middle";
 }

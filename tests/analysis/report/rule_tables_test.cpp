@@ -38,13 +38,65 @@ TEST(RulesTable, ScalesAdamsSettingsWhileThereAreAny) {
 }
 
 TEST(SquareRootRates, StandBesideTheLinearOnes) {
-  const auto linear = fit::learning_rates(options_of(false)), root = fit::square_root_rates(options_of(false));
+  fit::LearningRateOptions by_root = options_of(false);
+  by_root.rule = learning_rate::Rule::square_root;
+  const auto linear = fit::learning_rates(options_of(false)), root = fit::learning_rates(by_root);
   ASSERT_EQ(root.size(), linear.size());
   EXPECT_EQ(root[0].rule, "square root");
   EXPECT_EQ(linear[0].rule, "linear");
   EXPECT_DOUBLE_EQ(root[1].target_lr, 0.4);
   EXPECT_DOUBLE_EQ(linear[1].target_lr, 1.6);
   EXPECT_EQ(root[1].warmup_steps, linear[1].warmup_steps);
+}
+
+// Adam's square root ends where κ (1 - 0.9) reaches 1: κ is 4 and 16.
+TEST(RateTables, HaveNoRateWhereTheRuleRefuses) {
+  fit::LearningRateOptions options = options_of(true);
+  options.rule = learning_rate::Rule::square_root;
+  EXPECT_EQ(fit::learning_rates(options).size(), 1U);
+  std::vector<Table> tables = rate_tables(options);
+  ASSERT_EQ(tables.size(), 2U);
+  const Table& rates = tables[0];
+  ASSERT_EQ(rates.rows.size(), 2U);
+  EXPECT_EQ(rates.rows[0][0], Cell(std::int64_t{4}));
+  EXPECT_EQ(rates.rows[0][4], Cell(0.2));
+  EXPECT_EQ(rates.rows[1][0], Cell(std::int64_t{16}));
+  EXPECT_EQ(rates.rows[1][2], Cell(std::int64_t{512}));
+  EXPECT_EQ(rates.rows[1][4], Cell());
+  EXPECT_EQ(rates.rows[1][5], Cell());
+  EXPECT_NE(std::get<std::string>(rates.rows[1][6]).find("needs κ (1 − β₁) below 1"), std::string::npos);
+  for (const Row& row : tables[1].rows) EXPECT_EQ(row[0], Cell(std::int64_t{4}));
+  options.workers = {16};
+  tables = rate_tables(options);
+  EXPECT_TRUE(tables[1].rows.empty());
+  EXPECT_NE(tables[1].empty.find("needs κ (1 − β₁) below 1"), std::string::npos);
+}
+
+TEST(RateTables, SayOnceWhatAdaScaleLacksAtEveryN) {
+  fit::LearningRateOptions options = options_of(false);
+  options.rule = learning_rate::Rule::adascale;
+  for (const Table& table : rate_tables(options)) {
+    EXPECT_TRUE(table.rows.empty()) << table.name;
+    EXPECT_NE(table.empty.find("noise scale, which is not known"), std::string::npos) << table.empty;
+  }
+  options.noise_scale_samples = 320.0;
+  for (const Table& table : rate_tables(options)) EXPECT_EQ(table.rows.size(), 2U) << table.name;
+}
+
+// The worker's batches go on from one epoch into the next: of 10000 samples each of 16 workers has 625, and each of
+// 1000 has 10, for batches of 32.
+TEST(RulesTable, HasFractionsOfAStepWhereBatchesSpanEpochs) {
+  fit::LearningRateOptions options = options_of(false);
+  options.applied = true;
+  options.workers = {16, 1000};
+  const Table table = rules_table(options);
+  EXPECT_EQ(table.rows[0][7], Cell(625.0 / 32.0));
+  EXPECT_EQ(table.rows[0][8], Cell(std::int64_t{1758})) << "90 times 19.53";
+  EXPECT_EQ(table.rows[1][8], Cell(std::int64_t{28})) << "90 times 10 of 32 samples";
+  const TrainingTime rows[] = {{"ddp", 1000, 64'000.0, 0.5, 0.4, 0.6, 0.9, ""}};
+  const Table times = training_time_table(options, rows);
+  EXPECT_DOUBLE_EQ(std::get<double>(times.rows[0][4]), 14.0);
+  EXPECT_EQ(times.rows[0][9], Cell("")) << "no step stands for an epoch";
 }
 
 // 90 epochs of 79 steps of 0.128 s; the step's interval is its interval.

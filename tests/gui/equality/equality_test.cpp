@@ -111,11 +111,28 @@ TEST_F(LearningRateEquality, OfTheReport) {
   wait();
   const Texts page = shown(rates()),
               report = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report learning-rate"));
-  for (const char* name : {"learning_rate_rules", "training_time", "time_to_target", "learning_rate_schedules",
-                           "large_batches", "target_cost", "gradient_noise", "trained_rates"}) {
+  for (const char* name :
+       {"learning_rate", "warmup", "learning_rate_rules", "training_time", "time_to_target", "learning_rate_schedules",
+        "large_batches", "target_cost", "gradient_noise", "trained_rates"}) {
     ASSERT_TRUE(report.contains(name)) << name;
     expect_shown(page, name, report.at(name));
   }
+}
+
+// Neither a decay nor a noise scale: `lr` has the schedules then because the line asks for them.
+TEST_F(LearningRateEquality, OfAFileWithoutNoise) {
+  {
+    store::Database database = store::Database::open_write(path("run one.db"));
+    database.sql().exec(
+        "UPDATE step SET local_gradient_sqr = NULL, gradient_sqr = NULL; UPDATE scenario SET resolved = "
+        "replace(resolved, 'cosine', 'constant')");
+  }
+  open("run one.db");
+  wait();
+  const Texts page = shown(rates()), shell = tables_of(printed(shell_line(rates(), "lr")));
+  for (const auto& [name, text] : shell) expect_shown(page, name, text);
+  EXPECT_TRUE(shell.contains("learning_rate_schedules"));
+  EXPECT_FALSE(shell.contains("large_batches"));
 }
 
 TEST_F(LearningRateEquality, TunedAtABatch) {

@@ -260,7 +260,7 @@ TEST_F(LearningRatePageTest, TheChosenNIsInEveryTableAndTheCommandAsksForIt) {
   box("workers").setValue(5);
   wait();
   EXPECT_EQ(page_.findChild<QLineEdit*>("command")->text(),
-            QString("ddpprof lr %1 --workers 2,5,8").arg(QString::fromStdString(path("run.db").string())));
+            QString("ddpprof lr %1 --workers 2,5,8 --rule all").arg(QString::fromStdString(path("run.db").string())));
   for (int tab = 0; tab < 4; ++tab) {
     const report::Table& shown = table(tab);
     const auto column = std::find_if(shown.columns.begin(), shown.columns.end(),
@@ -312,7 +312,7 @@ TEST_F(LearningRatePageTest, ATargetLossIsChosenAndTakenBack) {
   target->setValue(1.0);
   wait();
   EXPECT_EQ(steps(), 21) << "2.5 - 0.1 (t - 4.5) <= 1 from t = 19.5 on: step 20, the twenty-first";
-  EXPECT_TRUE(page_.findChild<QLineEdit*>("command")->text().endsWith("--target-loss 1"));
+  EXPECT_TRUE(page_.findChild<QLineEdit*>("command")->text().endsWith("--target-loss 1 --rule all"));
   QTest::mouseClick(page_.findChild<QPushButton*>(), Qt::LeftButton);
   wait();
   EXPECT_EQ(steps(), 40);

@@ -109,7 +109,10 @@ TEST(RateTables, AreThoseOfTheCommandLineForTheListAndTheChosenN) {
 
 TEST(RateCommand, SaysWhatDiffersFromTheScenario) {
   const RateInputs stored = inputs_at(32);
-  EXPECT_EQ(command_line("/a b/run.db", stored, stored), "ddpprof lr '/a b/run.db' --workers 8,32");
+  EXPECT_EQ(command_line("/a b/run.db", stored, stored), "ddpprof lr '/a b/run.db' --workers 8,32 --rule all");
+  RateInputs decaying = stored;
+  decaying.options.decay.kind = learning_rate::DecayKind::cosine;
+  EXPECT_EQ(command_line("run.db", decaying, decaying), "ddpprof lr run.db --workers 8,32");
   RateInputs edited = inputs_at(24);
   edited.set_batch(64, 2);
   edited.options.base_lr = 0.0123456789123;
@@ -120,7 +123,7 @@ TEST(RateCommand, SaysWhatDiffersFromTheScenario) {
   edited.target_loss = 1.25;
   EXPECT_EQ(command_line("run.db", edited, stored),
             "ddpprof lr run.db --workers 8,24,32 --base 0.0123456789123 --base-workers 4 --batch-per-worker 64 "
-            "--accumulation 2 --epochs 30 --warmup-epochs 0.5 --optimizer adaptive --target-loss 1.25");
+            "--accumulation 2 --epochs 30 --warmup-epochs 0.5 --optimizer adaptive --target-loss 1.25 --rule all");
 }
 
 TEST(RateWords, SayWhereTheRuleEnds) {
@@ -161,10 +164,10 @@ TEST(RateCommand, NamesTheBatchThatTheRateWasTunedFor) {
   stored.options.tuned_batch = 256;
   RateInputs edited = stored;
   edited.options.tuned_batch = 512;
-  EXPECT_EQ(command_line("run.db", edited, stored), "ddpprof lr run.db --workers 8,32 --base-batch 512");
+  EXPECT_EQ(command_line("run.db", edited, stored), "ddpprof lr run.db --workers 8,32 --base-batch 512 --rule all");
   edited.options.tuned_batch.reset();
-  EXPECT_EQ(command_line("run.db", edited, stored),
-            "ddpprof lr run.db --workers 8,32 --base-workers " + std::to_string(edited.options.base_workers));
+  EXPECT_EQ(command_line("run.db", edited, stored), "ddpprof lr run.db --workers 8,32 --base-workers " +
+                                                        std::to_string(edited.options.base_workers) + " --rule all");
 }
 
 class Times : public testing::Test {
