@@ -64,15 +64,15 @@ Table rules_table(const fit::LearningRateOptions& options) {
       "1: no rate from there on). "
       "Unscaled: the base rate at every N. Warm-up and training: the linear rule's steps.";
   table.empty = "No worker counts. Give some, e.g. 8,16,64.";
-  table.columns = {count("workers", "N", "workers"), count("global_batch_samples", "global batch", "samples"),
-                   quantity("kappa", "κ", ""), digits(quantity("linear_lr", "linear", ""), 4),
-                   digits(quantity("square_root_lr", "square root", ""), 4),
-                   digits(quantity("unscaled_lr", "unscaled", ""), 4), count("warmup_steps", "warm-up", "steps"),
-                   // Where batches go on from one epoch into the next, an epoch has a fraction of a step.
-                   options.applied ? digits(quantity("steps_per_epoch", "epoch", "steps"), 6)
-                                   : count("steps_per_epoch", "epoch", "steps"),
-                   count("total_steps", "training", "steps"), digits(quantity("beta1", "β₁", ""), 4),
-                   digits(quantity("beta2", "β₂", ""), 4), digits(quantity("epsilon", "ε", ""), 3)};
+  table.columns = {
+      count("workers", "N", "workers"), count("global_batch_samples", "global batch", "samples"),
+      quantity("kappa", "κ", ""), digits(quantity("linear_lr", "linear", ""), 4),
+      digits(quantity("square_root_lr", "square root", ""), 4), digits(quantity("unscaled_lr", "unscaled", ""), 4),
+      count("warmup_steps", "warm-up", "steps"),
+      // Where batches go on from one epoch into the next, an epoch has a fraction of a step.
+      options.applied ? quantity("steps_per_epoch", "epoch", "steps") : count("steps_per_epoch", "epoch", "steps"),
+      count("total_steps", "training", "steps"), digits(quantity("beta1", "β₁", ""), 4),
+      digits(quantity("beta2", "β₂", ""), 4), digits(quantity("epsilon", "ε", ""), 3)};
   table.key_columns = 1;
   for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
     const learning_rate::Plan plan = fit::plan_of(options, workers);
