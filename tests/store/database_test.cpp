@@ -92,6 +92,8 @@ TEST(Database, NeverOverwritesAForeignFile) {
       .exec("CREATE TABLE mine(a)");
   EXPECT_EQ(kind_of([&] { Database::create(folder / "other.db", Replace::yes); }), ErrorKind::foreign);
   EXPECT_EQ(std::filesystem::file_size(folder / "notes.txt"), 8u);
+  write_text(folder / "one.txt", "x");  // SQLite calls it empty
+  EXPECT_EQ(kind_of([&] { Database::create(folder / "one.txt", Replace::yes); }), ErrorKind::not_sqlite);
   write_text(folder / "empty.db", "");  // as mktemp leaves it
   EXPECT_EQ(kind_of([&] { Database::create(folder / "empty.db"); }), std::nullopt);
   EXPECT_EQ(kind_of([&] { Database::create(folder / "no" / "such" / "a.db"); }), ErrorKind::io);
@@ -306,6 +308,15 @@ TEST(Database, AnotherFileTakesItsPlaceWithoutItsJournal) {
   EXPECT_NO_THROW(now.check());
   OpenOptions options;
   options.busy_timeout = std::chrono::milliseconds(20);
+  {
+    SQLite::Transaction reading(now.sql());  // a window, for as long as it likes
+    EXPECT_EQ(count(now, "meta"), 1);
+    EXPECT_EQ(kind_of([&] {
+                Database::replace(
+                    folder / "a.db", [] {}, options);
+              }),
+              std::nullopt);
+  }
   Database writer = Database::open_write(folder / "a.db");
   BulkLoad load(writer);
   const auto never = [] { FAIL() << "somebody writes to it"; };

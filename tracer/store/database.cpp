@@ -39,6 +39,8 @@ fs::path journal_of(const fs::path& path) { return path.string() + "-journal"; }
 FileHeader read_header(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (status.type() != fs::file_type::not_found && error)
+    throw DatabaseError(ErrorKind::io, path, fmt::format("{}: cannot be read: {}", path.string(), error.message()));
   if (!fs::exists(status))
     throw DatabaseError(ErrorKind::missing, path,
                         fmt::format("{}: no such file; expected a database written by ddpprof", path.string()));
@@ -47,10 +49,10 @@ FileHeader read_header(const fs::path& path) {
                         fmt::format("{}: not a regular file; expected a database written by ddpprof", path.string()));
   const RawFile file(path);
   FileHeader header;
-  header.file_bytes = file.size_bytes();
+  header.file_bytes = fs::file_size(path, error);  // SQLite calls a file of one byte empty
   std::array<unsigned char, 100> bytes{};
   const std::size_t got = file.read(bytes, 0);
-  header.empty = got == 0;
+  header.empty = header.file_bytes == 0;
   header.sqlite = got >= 16 && std::memcmp(bytes.data(), "SQLite format 3", 16) == 0;
   if (header.sqlite && got == bytes.size()) {
     header.reserved_bytes = bytes[20];
@@ -246,7 +248,7 @@ void Database::replace(const fs::path& path, const std::function<void()>& put, c
   std::unique_ptr<SQLite::Database> old;  // holds the file until it is gone
   try {
     old = open_sql(path, SQLite::OPEN_READWRITE, options);
-    old->exec("BEGIN EXCLUSIVE");  // plays a journal back first
+    old->exec("BEGIN IMMEDIATE");  // plays a journal back first, and stands beside readers
   } catch (const SQLite::Exception& failure) {
     const DatabaseError translated = translate(failure, path);
     if (translated.kind() == ErrorKind::locked) throw translated;

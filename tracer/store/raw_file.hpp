@@ -20,7 +20,7 @@ class RawFile {
   // Reads nothing. Throws DatabaseError(io).
   explicit RawFile(const std::filesystem::path&);
 
-  std::uint64_t size_bytes() const;  // throws DatabaseError
+  std::uint64_t size_bytes() const;  // 0 of a file of one byte, as SQLite has it; throws DatabaseError
   // The first bytes of `into` are the file's from `offset` on; how many, fewer than asked for at its end. Throws
   // DatabaseError.
   std::size_t read(std::span<unsigned char> into, std::uint64_t offset) const;
