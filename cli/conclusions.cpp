@@ -6,6 +6,7 @@
 #include "analysis/report/report.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/questions/options.hpp"
+#include "runner/questions/report.hpp"
 
 namespace ddpprof::cli {
 
@@ -19,7 +20,7 @@ ExitCode conclude(store::Database& database, const scenario::Scenario& scenario,
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
     code = ExitCode::data;
   }
-  render(report::build_report(database, "summary"), format, context.out, context.width);
+  render(questions::build_report(database, "summary"), format, context.out, context.width);
   try {
     if (!scenario.output.csv.empty()) export_::export_csv(database, scenario.output.csv);
     if (!scenario.output.chrome.empty()) export_::export_chrome(database, scenario.output.chrome);

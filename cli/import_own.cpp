@@ -13,9 +13,9 @@
 #include "analysis/import/load/inputs.hpp"
 #include "analysis/import/own/nsys.hpp"
 #include "analysis/import/own/restore.hpp"
-#include "analysis/report/report.hpp"
 #include "cli/database_file.hpp"
 #include "cli/import_target.hpp"
+#include "runner/questions/report.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -119,7 +119,7 @@ ExitCode import_own(const OwnExports& exports, const std::string& file, bool ove
       for (const std::string& name : restored.left_out)
         context.messages << "ddpprof import: " << name << " is no table and was left out\n";
     }
-    render(report::build_report(made.database, holds_an_import(made.database) ? "imported" : "summary"), format,
+    render(questions::build_report(made.database, holds_an_import(made.database) ? "imported" : "summary"), format,
            context.out, context.width);
     if (!context.quiet) context.messages << "database: " << file << '\n';
     return ExitCode::done;

@@ -110,10 +110,8 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
   table.title = "Time of the training";
   table.note = fmt::format(
       "{} epochs of {} samples, in predicted median steps with the prediction's interval; steps that stand out from "
-      "the "
-      "median come on top; {}. {}. How many steps a target takes at a larger batch depends on the gradient's noise, "
-      "{}; "
-      "the table of the time to a target loss bounds it where losses were recorded.",
+      "the median come on top; {}. {}. How many steps a target takes at a larger batch depends on the gradient's "
+      "noise, {}; the table of the time to a target loss bounds it where losses were recorded.",
       options.epochs, options.samples,
       options.applied ? "batches go on from one epoch into the next, as the worker's do"
                       : "an epoch's last batch counts as a whole one",

@@ -1,8 +1,6 @@
 #include "runner/questions/rates.hpp"
 
-#include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/model_tables.hpp"
 #include "analysis/report/schedule_tables.hpp"
 #include "analysis/report/target_cost.hpp"
 #include "analysis/report/time_to_target.hpp"

@@ -291,6 +291,10 @@ TEST_F(OtherScenarios, ARefusedSquareRootIsNobodysRate) {
   EXPECT_THAT(rows[3]["note"].get<std::string>(), HasSubstr("κ (1 − β₁) below 1"));
   for (const auto& row : tables.at("warmup")["rows"]) EXPECT_LE(row["workers"], 4);
   EXPECT_THAT(run_ddpprof({"report", file}).out, HasSubstr("0.1 at N = 4 (square root rule)"));
+  // What was stored, of another scenario, is in the export, and what is restored from it answers as the file does.
+  const std::string folder = (folder_ / "adam.csv").string(), restored = (folder_ / "restored.db").string();
+  ASSERT_EQ(run_ddpprof({"export", file, "--format", "csv", "--out", folder}).code, 0);
+  EXPECT_THAT(run_ddpprof({"import", folder, "--out", restored}).out, HasSubstr("0.1 at N = 4 (square root rule)"));
 }
 
 TEST_F(OtherScenarios, AdaScaleWithoutANoiseScaleSaysWhatItLacks) {

@@ -10,7 +10,6 @@
 
 #include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/model_tables.hpp"
 #include "analysis/report/schedule_tables.hpp"
 #include "analysis/report/target_cost.hpp"
 #include "analysis/report/time_to_target.hpp"
