@@ -20,8 +20,8 @@ struct ImportedDatabase {
 };
 
 // Makes the database `file` and has it filled by `fill(store::Database&)`. Where nothing could be imported no empty
-// database stays behind, and one that was to be replaced stays, with the folder beside it. Throws Failure, also where a
-// run is measuring into it, store::DatabaseError where another process writes to it, and what `fill` throws.
+// database stays behind, and one that was to be replaced stays, with the folder beside it. Throws Failure, also where
+// another run or import holds it, store::DatabaseError where another process writes to it, and what `fill` throws.
 template <class Fill>
 ImportedDatabase imported_database(const std::string& file, bool overwrite, const Fill& fill) {
   const std::filesystem::path target = file;

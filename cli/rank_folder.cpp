@@ -126,8 +126,8 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
     if (attempt < start.attempt) continue;  // torchrun started this one anew: what it is to follow stays
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
       if (rank != start.rank && rank < start.world_size) {
-        // That rank sees to its own. What has ended is not of this run, whose rank 0 comes only now; of anything else
-        // that cannot be told before its files are to come: of a process of another host, or container.
+        // That rank sees to its own. What has a result is not of this run, whose rank 0 comes only now; of anything
+        // else that cannot be told before its files are to come: its process may be another host's, or container's.
         const bool in_the_way =
             gathers && !overwrite && attempt == start.attempt && fs::exists(rank_files(folder, attempt, rank).result);
         if (!in_the_way) continue;

@@ -31,9 +31,9 @@ std::string meeting_place(const launcher::Start& start);  // where its ranks fin
 // not have, is refused, or removed with `overwrite`, but what `agent` (launcher::torchrun_agent) has started before
 // stays: this rank gets an attempt of its own. Where a process of this host is that very rank of the same meeting now,
 // its files stay and this one gets a place beside them: the roll-call tells both. `gathers`: the other ranks' files are
-// to come into this folder, too; those of ranks that have ended are then refused as well, and with `overwrite` left
-// until the new ones have come. Throws Failure: usage when the folder is not ours or holds an earlier run, failed when the file
-// system refuses.
+// to come into this folder, too; those of ranks that left a result are then refused as well, and with `overwrite` left
+// until the new ones have come. Throws Failure: usage when the folder is not ours or holds an earlier run, failed when
+// the file system refuses.
 RankFiles claim_rank_files(const std::filesystem::path& folder, const launcher::Start& start, const std::string& agent,
                            bool overwrite, bool gathers = false);
 

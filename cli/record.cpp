@@ -221,7 +221,7 @@ class Record : public Subcommand {
     if (!fs::is_directory(out.parent_path(), error))
       throw Failure(ExitCode::usage, out.parent_path().string() + " is no folder", "an existing folder for --out",
                     "make it first");
-    SideFolder{side_folder(out)};  // looks whether it may be replaced, and whether a run is measuring into it
+    SideFolder{side_folder(out)};  // looks whether it may be replaced, and whether somebody holds it
     const fs::path shards = shard_folder();
     const auto refuse_taken = [&] {
       if (held.emplace(shards).taken(shards))

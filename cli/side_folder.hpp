@@ -1,4 +1,4 @@
-// The folder beside a database that keeps its logs, results and shards, and who is measuring into it.
+// The folder beside a database that keeps its logs, results and shards, and who is at work on both.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ std::filesystem::path side_folder(const std::filesystem::path& database);
 class SideFolder {
  public:
   // Touches nothing. Throws Failure (usage) when the folder is not one that a run of ours made, or when another process
-  // measures into it.
+  // holds it.
   explicit SideFolder(std::filesystem::path folder);
   ~SideFolder();
   SideFolder(SideFolder&&) noexcept;

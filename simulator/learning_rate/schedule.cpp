@@ -50,8 +50,8 @@ const char* explain(Doubt doubt) {
     case Doubt::gain_moves:
       return "AdaScale's gain is taken as constant; in a training it starts near 1 and grows with the gradient's noise";
     case Doubt::gain_below_one:
-      return "the global batch is below the base batch, and AdaScale was shown for larger ones: the gain is below 1, "
-             "and the training has more steps";
+      return "the global batch is below the base batch, and AdaScale was shown for larger ones: where gradients are "
+             "noisy the gain is below 1, and the training has more steps";
     case Doubt::rate_unscaled:
       return "the base rate was tuned for another global batch";
   }
