@@ -7,54 +7,63 @@
 namespace ddpprof::questions {
 namespace {
 
-// The file's scenario, and what it asks; nothing without one.
-struct Asked {
-  scenario::Scenario scenario;
-  RateQuestion question;
-};
-std::optional<Asked> asked_by(store::Database& database) {
-  const auto scenario = stored_scenario(database);
-  if (!scenario) return std::nullopt;
-  return Asked{*scenario, stored_question(*scenario, database, report::measured_noise(database))};
-}
+// What the file's scenario asks, read when it is first wanted: a report may want the rates alone, or nothing of it.
+class Asked {
+ public:
+  explicit Asked(store::Database& database) : database_(database) {}
 
-std::vector<report::Table> plans_of_the_scenario(store::Database& database) {
-  const auto none = [](const char* why) {
+  // learning_rate and warmup; none where the scenario is not understood: what was stored is then all there is.
+  std::vector<report::Table> rates() {
+    try {
+      read();
+      if (scenario_) return report::rate_tables(question_.options);
+    } catch (const fit::NotSupported&) {
+    } catch (const std::invalid_argument&) {
+    }
+    return {};
+  }
+
+  std::vector<report::Table> plans() {
+    try {
+      read();
+      return scenario_ ? plan_tables(question_, *scenario_, database_) : std::vector<report::Table>{};
+    } catch (const fit::NotSupported& error) {
+      return none(error.what());
+    } catch (const std::invalid_argument& error) {  // a number of workers or samples that no training has
+      return none(error.what());
+    }
+  }
+
+ private:
+  void read() {
+    if (read_) return;
+    if (const auto scenario = stored_scenario(database_)) {
+      question_ = stored_question(*scenario, database_, report::measured_noise(database_));
+      scenario_ = scenario;
+    }
+    read_ = true;
+  }
+
+  static std::vector<report::Table> none(const char* why) {
     report::Table table;
     table.name = "learning_rate_rules";
     table.title = "Learning rate by rule";
     table.empty = why;
-    return std::vector<report::Table>{table};
-  };
-  try {
-    const auto asked = asked_by(database);
-    if (!asked) return {};
-    return plan_tables(asked->question, asked->scenario, database);
-  } catch (const fit::NotSupported& error) {
-    return none(error.what());
-  } catch (const std::invalid_argument& error) {  // a number of workers or samples that no training has
-    return none(error.what());
+    return {table};
   }
-}
 
-// None where the scenario is not understood: what was stored is then all there is.
-std::vector<report::Table> rates_of_the_scenario(store::Database& database) {
-  try {
-    const auto asked = asked_by(database);
-    if (!asked) return {};
-    return report::rate_tables(asked->question.options);
-  } catch (const fit::NotSupported&) {
-  } catch (const std::invalid_argument&) {
-  }
-  return {};
-}
+  store::Database& database_;
+  bool read_ = false;
+  std::optional<scenario::Scenario> scenario_;
+  RateQuestion question_;
+};
 
 }  // namespace
 
 report::Report build_report(store::Database& database, std::string_view name, report::OverlapRule rule) {
-  return report::build_report(
-      database, name, rule,
-      {[&] { return rates_of_the_scenario(database); }, [&] { return plans_of_the_scenario(database); }});
+  Asked asked(database);
+  return report::build_report(database, name, rule,
+                              {[&asked] { return asked.rates(); }, [&asked] { return asked.plans(); }});
 }
 
 }  // namespace ddpprof::questions
