@@ -89,8 +89,7 @@ std::string scaling_sentence(const std::map<std::int64_t, scaling::ScalingPoint>
 // Of the largest N that has a rate.
 std::string rate_sentence(const Table& rates) {
   const auto cell = [&rates](const Row& row, std::string_view name) -> const Cell& {
-    const auto column = std::ranges::find(rates.columns, name, &Column::name);
-    return row.at(static_cast<std::size_t>(column - rates.columns.begin()));
+    return cell_of(rates, row, name);
   };
   const Row* largest = nullptr;
   for (const Row& row : rates.rows)

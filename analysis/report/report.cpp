@@ -145,6 +145,11 @@ const std::vector<Recipe>& recipes() {
 
 }  // namespace
 
+const Cell& cell_of(const Table& table, const Row& row, std::string_view column) {
+  const auto found = std::ranges::find(table.columns, column, &Column::name);
+  return row.at(static_cast<std::size_t>(found - table.columns.begin()));
+}
+
 std::vector<ReportInfo> report_names() {
   std::vector<ReportInfo> names;
   for (const Recipe& recipe : recipes()) names.push_back(recipe.info);

@@ -51,6 +51,9 @@ struct Table {
   std::string section{};   // the heading that this table and those after it stand below, where a report is long
 };
 
+// The row's cell below the column of that name, which the table has; throws std::out_of_range where it has none.
+const Cell& cell_of(const Table&, const Row&, std::string_view column);
+
 struct Report {
   std::string name, title;
   std::vector<Table> tables;

@@ -4,10 +4,10 @@
 #include <SQLiteCpp/Statement.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "analysis/report/gradient_noise.hpp"
+#include "runner/questions/measurement_options.hpp"
 
 namespace ddpprof::questions {
 namespace {
@@ -25,7 +25,7 @@ std::int64_t epoch_samples(const scenario::Data& data, store::Database& database
   if (const auto known = data.known_samples()) return *known;
   SQLite::Statement query(database.sql(), "SELECT options FROM measurement WHERE kind = 'train' ORDER BY id DESC");
   while (query.executeStep()) {
-    const auto options = nlohmann::json::parse(query.getColumn(0).getString(), nullptr, /*allow_exceptions=*/false);
+    const nlohmann::json options = options_of(query.getColumn(0).getString());
     if (options.is_object() && options.contains("samples") && options["samples"].is_number_integer())
       return options["samples"].get<std::int64_t>();
   }
@@ -34,12 +34,10 @@ std::int64_t epoch_samples(const scenario::Data& data, store::Database& database
                           "measure again, or set workload.data.samples");
 }
 
-// Files of earlier versions have trainings by a schedule whose epochs are whole steps.
 bool trained_by_whole_epochs(store::Database& database) {
   SQLite::Statement query(database.sql(), "SELECT options FROM measurement WHERE kind = 'train'");
   while (query.executeStep()) {
-    const auto options = nlohmann::json::parse(query.getColumn(0).getString(), nullptr, /*allow_exceptions=*/false);
-    if (!options.is_object() || !options.contains("batches_span_epochs")) return true;
+    if (!spans_epochs(options_of(query.getColumn(0).getString()))) return true;
   }
   return false;
 }

@@ -37,6 +37,10 @@ void RateQuestion::conclude(std::span<const report::MeasuredNoise> measured) {
   if (const auto band = report::concluding_band(measured, options.base_batch())) know(band->noise_scale_samples);
 }
 
+bool RateQuestion::has_schedules() const {
+  return options.decay.kind != learning_rate::DecayKind::constant || noise_scale_samples;
+}
+
 RateQuestion stored_question(const scenario::Scenario& scenario, store::Database& database,
                              std::span<const report::MeasuredNoise> measured) {
   RateQuestion question;
@@ -44,8 +48,7 @@ RateQuestion stored_question(const scenario::Scenario& scenario, store::Database
   question.batch = scenario.workload.batch_per_worker;
   question.accumulation = scenario.workload.accumulation;
   question.conclude(measured);
-  const bool decays = question.options.decay.kind != learning_rate::DecayKind::constant;
-  if (decays || question.noise_scale_samples)
+  if (question.has_schedules())
     question.rules.assign(learning_rate::every_rule.begin(), learning_rate::every_rule.end());
   return question;
 }

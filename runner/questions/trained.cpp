@@ -1,11 +1,11 @@
 #include "runner/questions/trained.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "runner/questions/measurement_options.hpp"
 #include "runner/scenario/schedule.hpp"
 
 namespace ddpprof::questions {
@@ -14,10 +14,9 @@ namespace {
 // What a measurement's options say of how its rates were made.
 struct Said {
   explicit Said(std::string_view options)
-      : all(nlohmann::json::parse(options, nullptr, /*allow_exceptions=*/false)),
+      : all(options_of(options)),
         adascale(all.is_object() ? all.value("adascale", nlohmann::json()) : nlohmann::json()) {}
 
-  bool spans_epochs() const { return all.is_object() && all.contains("batches_span_epochs"); }
   // Only ranks that came to the end say where a resumed training began.
   bool tells_the_start(const scenario::Scenario& scenario) const {
     return scenario.checkpoint.resume.empty() ||
@@ -113,7 +112,7 @@ std::vector<report::TrainedRates> trained_rates(store::Database& database, const
       const Said said(step.options);
       if (said.tells_the_start(scenario)) {
         auto plan = scenario::learning_rate_plan(scenario, step.workers, samples);
-        plan.batches_span_epochs = said.spans_epochs();
+        plan.batches_span_epochs = spans_epochs(said.all);
         schedule = learning_rate::schedule_of(scenario.learning_rate.rule, plan);
       }
     }

@@ -209,10 +209,8 @@ namespace {
 
 std::string target_text(const report::Table& target, std::int64_t workers) {
   if (target.rows.empty()) return target.empty;
-  const auto cell = [&](const report::Row& row, const std::string& name) -> const report::Cell& {
-    const auto column = std::find_if(target.columns.begin(), target.columns.end(),
-                                     [&](const report::Column& one) { return one.name == name; });
-    return row.at(static_cast<std::size_t>(column - target.columns.begin()));
+  const auto cell = [&](const report::Row& row, std::string_view name) -> const report::Cell& {
+    return report::cell_of(target, row, name);
   };
   const auto range = [](const std::string& low, const std::string& high) {
     return low == high ? low : low + " to " + high;
@@ -295,9 +293,7 @@ std::string command_line(const std::string& path, const RateInputs& inputs, cons
   const auto rule = [](const RateInputs& of) { return of.options.adaptive_optimizer ? "adaptive" : "sgd"; };
   add("--optimizer", std::string(rule(inputs)), std::string(rule(stored)));
   if (inputs.target_loss) text += fmt::format(" --target-loss {}", *inputs.target_loss);
-  // The window has the schedules in any case.
-  if (inputs.options.decay.kind == learning_rate::DecayKind::constant && !inputs.noise_scale_samples)
-    text += " --rule all";
+  if (!inputs.has_schedules()) text += " --rule all";  // the window has them in any case
   return text;
 }
 
