@@ -363,7 +363,8 @@ class Hosts(Gathered):
                                    out=self.path / f"host-{rank}")
                      for rank, address in enumerate(("127.0.1.1", hosts.address(0)))]
             for rank in ranks:
-                self.expect(rank, 4, " goes by the loopback address 127.0.0.1, since MASTER_ADDR (or --listen) is loopback to it; rank 1 ")
+                self.expect(rank, 4, " goes by the loopback address 127.0.0.1, since MASTER_ADDR (or --listen) is loopback to it; "
+                            "rank 1 ")
 
 
 if __name__ == "__main__":

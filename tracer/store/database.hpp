@@ -38,9 +38,9 @@ class Database {
   // permission once. Throws DatabaseError.
   static Database open_read(const std::filesystem::path&, const OpenOptions& = {});
   static Database open_write(const std::filesystem::path&, const OpenOptions& = {});
-  // Runs `put`, which removes the file or puts another one in its place, while no other process writes to
-  // it, and without the journal that a killed load may have left: SQLite would play it back into the file that
-  // stands there next. A damaged file is nobody's. Throws DatabaseError(locked) and what `put` throws.
+  // Runs `put`, which removes the file or puts another one in its place, while no other process writes to it, and
+  // without the journal that a killed load may have left: SQLite would play it back into the file that stands there
+  // next. A damaged file is nobody's. Throws DatabaseError(locked) and what `put` throws.
   static void replace(const std::filesystem::path&, const std::function<void()>& put, const OpenOptions& = {});
 
   SQLite::Database& sql() { return *sql_; }

@@ -20,15 +20,16 @@ class RawFile {
   // Reads nothing. Throws DatabaseError(io).
   explicit RawFile(const std::filesystem::path&);
 
-  std::uint64_t size_bytes() const;  // 0 of a file of one byte, as SQLite has it; throws DatabaseError
-  // The first bytes of `into` are the file's from `offset` on; how many, fewer than asked for at its end. Throws
-  // DatabaseError.
+  // The first bytes of `into` are the file's from `offset` on; how many, fewer than asked for at its end. A file of one
+  // byte is empty to SQLite. Throws DatabaseError.
   std::size_t read(std::span<unsigned char> into, std::uint64_t offset) const;
 
  private:
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close(handle); }
   };
+
+  std::uint64_t size_bytes() const;
 
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> handle_;
