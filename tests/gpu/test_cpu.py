@@ -15,6 +15,28 @@ from suite import parts  # noqa: E402
 
 NEED_A_GPU = {"profiler", "overlap", "peak_memory"}
 
+# The training of step.py, where what the hook's calls hold takes Gloo's threads 0.3 s to let go of.
+SLOW_TO_LEAVE = """
+import sys, time, weakref
+sys.path.insert(0, {jobs!r})
+import step
+
+
+class Slow:
+    def __del__(self):
+        time.sleep(0.3)
+
+
+class Telling(weakref.WeakSet):
+    def add(self, call):
+        call.held = Slow()
+        super().add(call.held)  # the last that goes with the call
+
+
+step.telling = Telling()
+step.main()
+"""
+
 
 def run_all(folder, *arguments):
     done = subprocess.run([sys.executable, "-B", HERE / "run-all", "--device", "cpu", "--small", "--out", folder,
@@ -42,6 +64,15 @@ class Cpu(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertEqual([part["status"] for part in results["parts"]], ["failed", "failed"])
             self.assertIn("not begun", results["parts"][0]["message"])
+
+    def test_a_job_ends_well_whose_hook_is_slow_to_leave(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder, "slow.py")
+            script.write_text(SLOW_TO_LEAVE.format(jobs=str(HERE / "jobs")))
+            done = subprocess.run([sys.executable, "-B", HERE / "jobs" / "launch.py", "2", script, "--device", "cpu",
+                                   "--ddp", "gloo", "--tell", "--steps", "1", "--width", "64", "--told",
+                                   pathlib.Path(folder, "told.json")], capture_output=True, text=True, timeout=120)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,11 @@ def main():
     try:
         while any(rank.poll() is None for rank in ranks) and not any(rank.poll() for rank in ranks):
             time.sleep(0.05)
-        return next((rank.returncode for rank in ranks if rank.returncode), 0)
+        failed = [(number, rank.returncode) for number, rank in enumerate(ranks) if rank.returncode]
+        for number, code in failed:
+            print(f"launch.py: rank {number} ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}",
+                  file=sys.stderr)
+        return bool(failed)
     finally:
         for rank in ranks:
             if rank.poll() is None:
@@ -27,4 +31,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main() and 1)
+    sys.exit(main())

@@ -35,6 +35,11 @@ def torch_libraries():
             if folder.is_dir()]
 
 
+def shortened(text, most=2000):
+    """Text's beginning and end: of a job that is recorded the first lines are its own, the last are the report's."""
+    return text if len(text) <= most else f"{text[:most // 2]}\n[…]\n{text[-most // 2:]}"
+
+
 def gpus():
     """Number of CUDA devices that the driver shows, 0 without a driver; starts no context."""
     try:
@@ -88,13 +93,13 @@ class Machine:
         return self.job("launch.py", count, JOBS / script, *arguments)
 
     def run(self, command, limit_s, *, ok=(0,), environment=None):
-        """Runs to the end within the limit. Raises RuntimeError with the output's end where the exit code is not `ok`."""
+        """Runs to the end within the limit. Raises RuntimeError with the output where the exit code is not `ok`."""
         command = [str(part) for part in command]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit_s,
                               stdin=subprocess.DEVNULL, env=environment or self.environment())
         if ok is not None and done.returncode not in ok:
             raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}, expected "
-                               f"{' or '.join(map(str, ok))}: {(done.stderr + done.stdout)[-1500:]}")
+                               f"{' or '.join(map(str, ok))}: {shortened(done.stderr)}{shortened(done.stdout)}")
         return done
 
     def record(self, database, job, limit_s, *options, ok=(0,), environment=None):
