@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/rank_results.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::cli {
 

@@ -25,7 +25,7 @@
 #include "cli/database_file.hpp"
 #include "cli/import_target.hpp"
 #include "runner/scenario/scenario.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
 namespace {

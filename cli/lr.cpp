@@ -12,7 +12,7 @@
 #include "cli/output_format.hpp"
 #include "runner/questions/rates.hpp"
 #include "runner/questions/stored_scenario.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
 namespace {

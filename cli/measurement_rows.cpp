@@ -12,8 +12,8 @@
 #include "cli/host_conditions.hpp"
 #include "cli/measurement.hpp"
 #include "runner/launcher/rendezvous.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/rows.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/rows.hpp"
 
 namespace ddpprof::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "cli/predict_table.hpp"
 #include "runner/questions/options.hpp"
 #include "runner/questions/stored_scenario.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
 namespace {

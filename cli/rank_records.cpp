@@ -16,7 +16,7 @@
 #include "cli/rank_folder.hpp"
 #include "cli/result_facts.hpp"
 #include "cli/subcommand.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::cli {
 namespace {

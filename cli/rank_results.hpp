@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::cli {
 

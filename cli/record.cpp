@@ -33,7 +33,7 @@
 #include "runner/launcher/foreground.hpp"
 #include "runner/launcher/rendezvous.hpp"
 #include "tracer/format/shard_format.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::cli {
 namespace {

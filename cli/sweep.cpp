@@ -6,8 +6,8 @@
 
 #include "cli/interruption.hpp"
 #include "runner/scenario/read.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/rows.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/rows.hpp"
 
 namespace ddpprof::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "analysis/export/chrome_shards.hpp"
 #include "analysis/export/chrome_writer.hpp"
-#include "tracer/store/schema.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::export_ {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tracer/store/schema.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::export_ {
 namespace {

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string>
 
-#include "tracer/store/schema.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::export_ {
 

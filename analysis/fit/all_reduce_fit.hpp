@@ -16,7 +16,7 @@
 #include "analysis/fit/what_if.hpp"
 #include "simulator/collective/all_reduce.hpp"
 #include "simulator/collective/curve.hpp"
-#include "tracer/store/result_rows.hpp"
+#include "tracer/store/rows/result_rows.hpp"
 
 namespace ddpprof::fit {
 

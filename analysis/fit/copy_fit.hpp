@@ -13,7 +13,7 @@
 #include "analysis/fit/least_squares.hpp"
 #include "analysis/fit/measured.hpp"
 #include "simulator/step/data_parallel.hpp"
-#include "tracer/store/result_rows.hpp"
+#include "tracer/store/rows/result_rows.hpp"
 
 namespace ddpprof::fit {
 

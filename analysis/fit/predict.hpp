@@ -17,8 +17,8 @@
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/scaling/efficiency.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/result_rows.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/result_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::fit {
 

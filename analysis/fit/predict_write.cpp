@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "analysis/fit/predict.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::fit {
 namespace {

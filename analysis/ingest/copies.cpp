@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::ingest {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tracer/store/payload.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/payload.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::ingest {
 

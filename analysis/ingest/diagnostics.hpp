@@ -8,7 +8,7 @@
 
 #include "analysis/ingest/matching.hpp"
 #include "analysis/ingest/shard_trace.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::ingest {
 

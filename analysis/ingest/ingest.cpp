@@ -21,7 +21,7 @@
 #include "analysis/ingest/raw_writer.hpp"
 #include "analysis/ingest/shard_trace.hpp"
 #include "analysis/ingest/summary.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::ingest {
 namespace {

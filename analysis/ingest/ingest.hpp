@@ -21,7 +21,7 @@
 #include <span>
 
 #include "tracer/store/database.hpp"
-#include "tracer/store/rows.hpp"
+#include "tracer/store/rows/rows.hpp"
 
 namespace ddpprof::ingest {
 

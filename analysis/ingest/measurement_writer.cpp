@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::ingest {
 namespace {

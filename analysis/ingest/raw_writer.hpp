@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "analysis/ingest/shard_trace.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::ingest {
 

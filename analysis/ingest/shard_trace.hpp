@@ -13,8 +13,8 @@
 #include "analysis/ingest/nccl_operations.hpp"
 #include "tracer/format/vocabulary.hpp"
 #include "tracer/store/clock.hpp"
-#include "tracer/store/raw_rows.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/rows/raw_rows.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::ingest {
 

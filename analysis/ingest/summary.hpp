@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/ingest/shard_trace.hpp"
-#include "tracer/store/summary_rows.hpp"
+#include "tracer/store/rows/summary_rows.hpp"
 
 namespace ddpprof::ingest {
 

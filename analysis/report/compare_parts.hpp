@@ -11,7 +11,7 @@
 
 #include "analysis/report/build.hpp"
 #include "analysis/report/compare.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::report {
 

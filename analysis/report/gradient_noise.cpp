@@ -16,7 +16,7 @@
 #include "analysis/report/columns.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::report {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace SQLite {
 class Database;

@@ -11,7 +11,7 @@
 
 #include "analysis/report/columns.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::report {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tracer/store/raw_rows.hpp"
+#include "tracer/store/rows/raw_rows.hpp"
 
 namespace ddpprof::timeline {
 namespace {

@@ -23,7 +23,7 @@
 #include "analysis/timeline/load.hpp"
 #include "gui/timeline/layout.hpp"
 #include "gui/timeline/painter.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof {
 namespace {

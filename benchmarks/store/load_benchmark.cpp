@@ -7,7 +7,7 @@
 
 #include "analysis/ingest/ingest.hpp"
 #include "tests/analysis/ingest/training_shard.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof {
 namespace {

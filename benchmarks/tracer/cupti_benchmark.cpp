@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tracer/record/cupti_session.hpp"
-#include "tracer/record/recorder.hpp"
+#include "tracer/record/cupti/session.hpp"
+#include "tracer/record/recorder/recorder.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "runner/scenario/read.hpp"
 #include "tests/cli/run_program.hpp"
 #include "tests/store/shard_builder.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::test {
 namespace {

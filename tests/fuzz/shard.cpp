@@ -6,7 +6,7 @@
 #include "tests/fuzz/empty_database.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/rank_checks.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 using namespace ddpprof;
 

@@ -10,7 +10,7 @@
 #include "tests/fuzz/all_rows.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/seal.hpp"
+#include "tracer/store/files/seal.hpp"
 
 using namespace ddpprof;
 

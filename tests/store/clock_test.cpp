@@ -10,8 +10,8 @@
 
 #include "tests/store/shard_builder.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/rows.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/rows.hpp"
 
 namespace ddpprof::store {
 namespace {

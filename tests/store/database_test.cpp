@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "tests/store/shard_builder.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::store {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/store/payload.hpp"
+#include "tracer/store/shard/payload.hpp"
 
 #include <gtest/gtest.h>
 

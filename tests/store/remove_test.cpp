@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/store/shard_builder.hpp"
-#include "tracer/store/schema.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::store {
 namespace {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "tests/store/shard_builder.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::store {
 namespace {

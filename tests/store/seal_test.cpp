@@ -1,5 +1,5 @@
 // Seals: what is damaged or edited is refused, what is sound reads alike, and the file stays plain SQLite.
-#include "tracer/store/seal.hpp"
+#include "tracer/store/files/seal.hpp"
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Exception.h>
@@ -16,9 +16,9 @@
 
 #include "tests/store/shard_builder.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/rows.hpp"
-#include "tracer/store/sealed_files.hpp"
+#include "tracer/store/files/sealed_files.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/rows.hpp"
 
 namespace ddpprof::store {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

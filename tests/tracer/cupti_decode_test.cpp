@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tracer/record/cupti_decode.hpp"
+#include "tracer/record/cupti/decode.hpp"
 
 namespace ddpprof::record {
 namespace {

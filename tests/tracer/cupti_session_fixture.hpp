@@ -9,8 +9,8 @@
 
 #include "tests/tracer/fake_cupti.hpp"
 #include "tests/tracer/run_program.hpp"
-#include "tracer/record/cupti_session.hpp"
-#include "tracer/record/recorder.hpp"
+#include "tracer/record/cupti/session.hpp"
+#include "tracer/record/recorder/recorder.hpp"
 
 namespace ddpprof::record {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tests/tracer/cupti_session_fixture.hpp"
-#include "tracer/record/clock.hpp"
+#include "tracer/record/shard/clock.hpp"
 
 namespace ddpprof::record {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "tracer/record/clock.hpp"
-#include "tracer/record/cupti_api.hpp"
+#include "tracer/record/cupti/api.hpp"
+#include "tracer/record/shard/clock.hpp"
 
 namespace ddpprof::record {
 

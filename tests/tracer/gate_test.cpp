@@ -1,12 +1,12 @@
 // What the gate keeps, by a page of the test's making and times of the test's choosing.
-#include "tracer/record/gate.hpp"
+#include "tracer/record/recorder/gate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/tracer/control_page.hpp"
 #include "tests/tracer/run_program.hpp"
-#include "tracer/record/shard_file.hpp"
+#include "tracer/record/shard/shard_file.hpp"
 
 namespace ddpprof::record {
 namespace {

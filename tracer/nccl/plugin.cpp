@@ -7,11 +7,11 @@
 
 #include "tracer/format/shard_format.hpp"
 #include "tracer/nccl/interface.hpp"
-#include "tracer/record/clock.hpp"
-#include "tracer/record/cuda_injection.hpp"
-#include "tracer/record/range.hpp"
-#include "tracer/record/recorder.hpp"
-#include "tracer/record/write.hpp"
+#include "tracer/record/cupti/cuda_injection.hpp"
+#include "tracer/record/nvtx/range.hpp"
+#include "tracer/record/recorder/recorder.hpp"
+#include "tracer/record/shard/clock.hpp"
+#include "tracer/record/shard/write.hpp"
 
 namespace ddpprof::nccl {
 namespace {

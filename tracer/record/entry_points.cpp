@@ -1,8 +1,8 @@
 // What the library exports: the functions that NVTX and the CUDA driver look for in an injected library, and its
 // version.
-#include "tracer/record/cuda_injection.hpp"
-#include "tracer/record/nvtx_callbacks.hpp"
-#include "tracer/record/recorder.hpp"
+#include "tracer/record/cupti/cuda_injection.hpp"
+#include "tracer/record/nvtx/callbacks.hpp"
+#include "tracer/record/recorder/recorder.hpp"
 
 #define DDPPROF_EXPORT __attribute__((visibility("default")))
 

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <system_error>
 
-#include "tracer/store/raw_file.hpp"
-#include "tracer/store/seal.hpp"
-#include "tracer/store/sealed_files.hpp"
+#include "tracer/store/files/raw_file.hpp"
+#include "tracer/store/files/seal.hpp"
+#include "tracer/store/files/sealed_files.hpp"
 
 namespace ddpprof::store {
 namespace {

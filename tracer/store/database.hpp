@@ -14,9 +14,9 @@
 #include <optional>
 #include <span>
 
-#include "tracer/store/error.hpp"
-#include "tracer/store/migrations.hpp"
-#include "tracer/store/schema.hpp"
+#include "tracer/store/files/error.hpp"
+#include "tracer/store/schema/migrations.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::store {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "analysis/export/nsys/nsys_names.hpp"
+#include "tracer/store/files/sealed_files.hpp"
 #include "tracer/store/kernel_name.hpp"
-#include "tracer/store/sealed_files.hpp"
 #include "tracer/store/utf8.hpp"
 
 namespace ddpprof::export_ {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "analysis/export/nsys/nsys_about.hpp"
-#include "tracer/store/schema.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::export_ {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analysis/fit/text.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::fit {
 namespace {

@@ -24,7 +24,7 @@
 #include "analysis/import/recorded/processes.hpp"
 #include "analysis/ingest/matching.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::import {
 namespace {

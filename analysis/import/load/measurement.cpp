@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::import {
 namespace {

@@ -9,7 +9,7 @@
 #include "analysis/import/load/ranks.hpp"
 #include "analysis/import/load/read_rank.hpp"
 #include "analysis/ingest/measurement_writer.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::import {
 

@@ -13,7 +13,7 @@
 #include "analysis/export/chrome_format.hpp"
 #include "analysis/import/own/chrome_event.hpp"
 #include "analysis/import/own/error.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::import {
 

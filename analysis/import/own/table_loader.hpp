@@ -11,8 +11,8 @@
 
 #include "analysis/import/own/error.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/schema.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/schema/schema.hpp"
 
 namespace ddpprof::import {
 

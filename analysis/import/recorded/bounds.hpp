@@ -10,7 +10,7 @@
 
 #include "analysis/import/trace/rank_trace.hpp"
 #include "analysis/import/trace/training.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::import {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analysis/import/trace/rank_trace.hpp"
-#include "tracer/store/raw_rows.hpp"
+#include "tracer/store/rows/raw_rows.hpp"
 
 namespace ddpprof::import {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/import/recorded/launching_threads.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::import {
 

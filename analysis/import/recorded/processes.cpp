@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analysis/import/trace/checked.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::import {
 namespace {

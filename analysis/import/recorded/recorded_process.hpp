@@ -12,7 +12,7 @@
 #include "analysis/import/trace/raw_events.hpp"
 #include "analysis/import/trace/training.hpp"
 #include "analysis/ingest/shard_trace.hpp"
-#include "tracer/store/shard_reader.hpp"
+#include "tracer/store/shard/shard_reader.hpp"
 
 namespace ddpprof::import {
 

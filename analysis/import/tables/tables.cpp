@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "tracer/store/error.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/rows.hpp"
+#include "tracer/store/files/error.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/rows.hpp"
 #include "tracer/store/utf8.hpp"
 
 namespace ddpprof::import {

@@ -12,7 +12,7 @@
 #include "gui/models/opened_file.hpp"
 #include "gui/models/strategies/time_parts.hpp"
 #include "simulator/step/lanes.hpp"
-#include "tracer/store/result_rows.hpp"
+#include "tracer/store/rows/result_rows.hpp"
 
 namespace ddpprof::gui {
 

@@ -7,7 +7,7 @@
 
 #include "simulator/stats/random.hpp"
 #include "simulator/stats/summary.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::fit::synthetic {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/analysis/report/synthetic_run.hpp"
-#include "tracer/store/raw_rows.hpp"
+#include "tracer/store/rows/raw_rows.hpp"
 
 namespace ddpprof::test {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "tracer/store/database.hpp"
-#include "tracer/store/inserter.hpp"
+#include "tracer/store/rows/inserter.hpp"
 
 namespace ddpprof::test {
 

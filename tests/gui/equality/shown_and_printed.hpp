@@ -19,8 +19,8 @@
 #include "gui/window/main_window.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::gui::test {
 

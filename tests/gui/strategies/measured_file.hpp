@@ -8,8 +8,8 @@
 
 #include "tests/analysis/fit/synthetic.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/inserter.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::gui::test {
 

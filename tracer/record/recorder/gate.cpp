@@ -1,0 +1,221 @@
+#include "tracer/record/recorder/gate.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "tracer/record/shard/clock.hpp"
+#include "tracer/record/shard/shard_file.hpp"
+#include "tracer/record/shard/write.hpp"
+
+namespace ddpprof::record {
+namespace {
+
+using trace::ControlPage;
+using trace::RecordType;
+
+struct PlainRecord {
+  trace::RecordHeader header;
+};
+
+// nullptr with `error` empty: there is no page.
+const ControlPage* map_page(const std::string& path, std::string& error) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    if (errno != ENOENT) error = std::strerror(errno);
+    return nullptr;
+  }
+  struct stat status {};
+  const bool whole = fstat(descriptor, &status) == 0 && status.st_size == static_cast<off_t>(trace::control_page_bytes);
+  void* base = whole ? mmap(nullptr, trace::control_page_bytes, PROT_READ, MAP_SHARED, descriptor, 0) : MAP_FAILED;
+  const int map_error = errno;
+  close(descriptor);
+  if (!whole) {
+    error = "it has " + std::to_string(status.st_size) + " bytes, not " + std::to_string(trace::control_page_bytes);
+    return nullptr;
+  }
+  if (base == MAP_FAILED) {
+    error = std::strerror(map_error);
+    return nullptr;
+  }
+  const auto* page = static_cast<const ControlPage*>(base);
+  if (std::memcmp(page->magic, trace::control_magic, sizeof page->magic) != 0)
+    error = "its first bytes are not a control page's";
+  else if (page->version != trace::control_version || page->page_bytes != trace::control_page_bytes)
+    error = "it is of version " + std::to_string(page->version) + ", this tracer's is " +
+            std::to_string(trace::control_version);
+  if (error.empty()) return page;
+  munmap(base, trace::control_page_bytes);
+  return nullptr;
+}
+
+template <std::size_t N>
+void copy_text(char (&to)[N], std::string_view text) {
+  const std::size_t length = std::min(text.size(), N - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+}  // namespace
+
+bool in_spells(const std::vector<Spell>& spells, std::int64_t time_ns) {
+  for (auto spell = spells.rbegin(); spell != spells.rend(); ++spell)
+    if (time_ns >= spell->on_ns) return time_ns < spell->off_ns;
+  return false;
+}
+
+void Gate::open(const std::string& folder) {
+  const std::string path = folder + "/" + trace::control_page_name;
+  std::string error;
+  page_ = map_page(path, error);
+  if (page_ == nullptr) {
+    if (!error.empty())
+      std::fprintf(stderr,
+                   "ddpprof tracer: %s cannot be used: %s. Process %d is recorded from its beginning to its end; give "
+                   "job and 'ddpprof record' the same version, and the folder to the user who runs the job.\n",
+                   path.c_str(), error.c_str(), static_cast<int>(getpid()));
+    return;
+  }
+  char boot_id[sizeof page_->boot_id] = {};
+  read_boot_id(boot_id, sizeof boot_id);
+  other_host_ = std::strncmp(boot_id, page_->boot_id, sizeof boot_id) != 0;
+  if (other_host_)
+    std::fprintf(stderr,
+                 "ddpprof tracer: process %d runs on another host than 'ddpprof record': bounds in time do not reach "
+                 "it, those in steps do\n",
+                 static_cast<int>(getpid()));
+  range_.assign(page_->step_range, strnlen(page_->step_range, sizeof page_->step_range));
+  begin_anew();
+}
+
+void Gate::begin_anew() {
+  spells_.clear();
+  on_ = spent_ = names_noted_ = numbered_only_ = false;
+  edges_passed_ = 0;
+  limit_ns_ = INT64_MAX;
+  changed_ns_ = INT64_MIN;
+  owner_ = nullptr;
+  loops_.clear();
+  open_ranges_.clear();
+  window_ = page_->watches_steps == 0 || page_->first_step == trace::no_first_step;
+  watching_.store(page_->watches_steps != 0, std::memory_order_relaxed);
+  on_until_ns_.store(INT64_MIN, std::memory_order_relaxed);
+  off_until_ns_.store(INT64_MIN, std::memory_order_relaxed);
+  kept_until_ns.store(INT64_MIN, std::memory_order_relaxed);
+}
+
+void Gate::after_fork_in_child() {
+  bounds_.store(nullptr, std::memory_order_relaxed);
+  if (bounded()) begin_anew();
+}
+
+void Gate::describe(trace::ShardBounds& bounds) {
+  if (!bounded()) return;
+  bounds.asked = 1;
+  bounds.watches_steps = page_->watches_steps;
+  bounds.first_step = page_->first_step;
+  bounds.last_step = page_->last_step;
+  copy_text(bounds.step_range, range_);
+  bounds_.store(&bounds, std::memory_order_release);
+}
+
+void Gate::leave_out() noexcept {
+  if (trace::ShardBounds* bounds = bounds_.load(std::memory_order_acquire))
+    bounds->left_out_events.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Gate::count_left_out_activities(std::uint64_t count) noexcept {
+  if (trace::ShardBounds* bounds = bounds_.load(std::memory_order_acquire))
+    bounds->left_out_activities.fetch_add(count, std::memory_order_relaxed);
+}
+
+bool Gate::admits(ThreadLog& log, std::int64_t time_ns) {
+  if (!bounded() || time_ns < on_until_ns_.load(std::memory_order_relaxed)) return true;
+  if (time_ns >= off_until_ns_.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(mutex_);
+    settle(log, time_ns);
+    publish(time_ns);
+    if (in_spells(spells_, time_ns)) return true;
+  }
+  leave_out();
+  return false;
+}
+
+void Gate::settle(ThreadLog& log, std::int64_t time_ns) {
+  const std::uint32_t edges =
+      other_host_ ? 0 : std::min(page_->edge_count.load(std::memory_order_acquire), trace::most_edges);
+  if (spells_.empty() && other_host_) apply(log, 0);
+  for (;;) {
+    const std::int64_t edge_ns =
+        edges_passed_ < edges ? page_->edges_ns[edges_passed_].load(std::memory_order_relaxed) : INT64_MAX;
+    const std::int64_t next_ns = std::min(edge_ns, limit_ns_);
+    if (next_ns > time_ns) return;
+    if (limit_ns_ <= edge_ns) {
+      spent_ = true;
+      limit_ns_ = INT64_MAX;
+    } else {
+      ++edges_passed_;
+      if (edges_passed_ % 2 == 1) spent_ = false, limit_ns_ = INT64_MAX;
+    }
+    apply(log, next_ns);
+  }
+}
+
+void Gate::apply(ThreadLog& log, std::int64_t time_ns) {
+  const bool asked = other_host_ || edges_passed_ % 2 == 1;
+  const bool on = asked && window_ && !spent_;
+  if (on == on_) return;
+  // Threads that come in another order than their events never turn a spell around.
+  changed_ns_ = time_ns = std::max(time_ns, changed_ns_);
+  on_ = on;
+  if (on) {
+    spells_.push_back({time_ns, INT64_MAX});
+    if (trace::ShardBounds* bounds = bounds_.load(std::memory_order_acquire))
+      bounds->opened.store(1, std::memory_order_relaxed);
+    if (page_->step_limit_ns > 0 && limit_ns_ == INT64_MAX) limit_ns_ = time_ns + page_->step_limit_ns;
+  } else {
+    spells_.back().off_ns = time_ns;
+  }
+  write_record(log, on ? RecordType::spell_begin : RecordType::spell_end, 0, time_ns, PlainRecord{});
+}
+
+void Gate::publish(std::int64_t time_ns) {
+  std::int64_t until_ns = limit_ns_;
+  if (page_->watches_steps != 0 && !window_ && !watches_steps()) {  // nothing opens it any more
+    off_until_ns_.store(INT64_MAX, std::memory_order_relaxed);
+    on_until_ns_.store(INT64_MIN, std::memory_order_relaxed);
+    return kept_until_ns.store(INT64_MIN, std::memory_order_relaxed);
+  }
+  if (!other_host_) {
+    const std::uint32_t edges = std::min(page_->edge_count.load(std::memory_order_acquire), trace::most_edges);
+    if (edges_passed_ < edges)
+      until_ns = std::min(until_ns, page_->edges_ns[edges_passed_].load(std::memory_order_relaxed));
+    // From the time before the page was read: nothing that is added later comes into force before.
+    if (page_->may_change != 0) until_ns = std::min(until_ns, time_ns + trace::control_poll_ns);
+  }
+  on_until_ns_.store(on_ ? until_ns : INT64_MIN, std::memory_order_relaxed);
+  off_until_ns_.store(on_ ? INT64_MIN : until_ns, std::memory_order_relaxed);
+  kept_until_ns.store(on_ && !watches_steps() ? until_ns : INT64_MIN, std::memory_order_relaxed);
+}
+
+std::vector<Spell> Gate::spells(ThreadLog& log) {
+  if (!bounded()) return {Spell{}};
+  settle_at(log, monotonic_ns());
+  const std::lock_guard lock(mutex_);
+  return spells_;
+}
+
+void Gate::settle_at(ThreadLog& log, std::int64_t time_ns) {
+  if (!bounded()) return;
+  const std::lock_guard lock(mutex_);
+  settle(log, time_ns);
+  publish(time_ns);
+}
+
+}  // namespace ddpprof::record

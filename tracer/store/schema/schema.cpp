@@ -1,0 +1,77 @@
+// The DDL and the documentation, both made from the declarations in schema_tables.cpp.
+#include "tracer/store/schema/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace ddpprof::store {
+namespace {
+
+// '|' would end a table cell.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string create_tables_sql() {
+  std::string sql;
+  for (const Table& table : tables()) {
+    fmt::format_to(std::back_inserter(sql), "CREATE TABLE \"{}\" (", table.name);
+    std::string_view separator = "\n  ";
+    for (const Column& column : table.columns) {
+      fmt::format_to(std::back_inserter(sql), "{}\"{}\"{}{}", separator, column.name, column.type.empty() ? "" : " ",
+                     column.type);
+      separator = ",\n  ";
+    }
+    if (!table.constraints.empty()) fmt::format_to(std::back_inserter(sql), ",\n  {}", table.constraints);
+    sql += "\n);\n";
+  }
+  for (const View& view : views())
+    fmt::format_to(std::back_inserter(sql), "CREATE VIEW \"{}\" AS {};\n", view.name, view.select);
+  return sql;
+}
+
+std::string create_indexes_sql() {
+  std::string sql;
+  for (const Index& index : indexes())
+    fmt::format_to(std::back_inserter(sql), "CREATE INDEX IF NOT EXISTS \"{}\" ON {};\n", index.name, index.on);
+  return sql;
+}
+
+std::string schema_markdown() {
+  std::string text = fmt::format(
+      "# The trace database, version {}\n\n"
+      "One SQLite file. Made from `tracer/store/schema/schema_tables.cpp`, as the DDL is; regenerate it with\n"
+      "`ddpprof-schema-doc docs/schema.md` (CMake target `ddpprof_schema_doc`).\n\n"
+      "`PRAGMA user_version` is {} and `PRAGMA application_id` is 0x44445046 (\"DDPF\"). Times are integers in\n"
+      "nanoseconds on the recording process's CLOCK_MONOTONIC unless a column says otherwise; the views put them on\n"
+      "rank 0's clock. Indexes are created after the load.\n\n"
+      "The journal is a rollback journal: the database is one file at rest. Beside it `-journal` exists while a load\n"
+      "runs, and after a load was killed; the next open rolls it back to the last complete measurement.\n",
+      schema_version, schema_version);
+  auto out = std::back_inserter(text);
+  text += "\n## Tables\n";
+  for (const Table& table : tables()) {
+    fmt::format_to(out, "\n### {}\n{}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n", table.name,
+                   table.doc);
+    for (const Column& column : table.columns)
+      fmt::format_to(out, "| {} | {} | {} | {} |\n", column.name, column.type.empty() ? "any" : cell(column.type),
+                     cell(column.unit), cell(column.doc));
+    if (!table.constraints.empty()) fmt::format_to(out, "\n`{}`\n", table.constraints);
+  }
+  text += "\n## Views\n";
+  for (const View& view : views())
+    fmt::format_to(out, "\n### {}\n{}\n\n```sql\n{}\n```\n", view.name, view.doc, view.select);
+  text += "\n## Indexes\n\n| index | on |\n|---|---|\n";
+  for (const Index& index : indexes()) fmt::format_to(out, "| {} | `{}` |\n", index.name, index.on);
+  return text;
+}
+
+}  // namespace ddpprof::store
