@@ -8,7 +8,8 @@
 
 namespace ddpprof::cli {
 
-inline constexpr const char* format_help = "table, csv, json, markdown or html (docs/report.md describes them)";
+inline constexpr const char* format_help =
+    "table, csv, json, markdown or html (docs/reference/report/formats.md describes them)";
 
 // Throws Failure (usage) on any other word.
 report::Format checked_format(const std::string& word);

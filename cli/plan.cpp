@@ -94,7 +94,7 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
     throw Failure(ExitCode::usage, "backend mpi needs ranks that mpirun started, and these would be started by ddpprof",
                   "backend auto or gloo",
                   fmt::format("mpirun -np {} ddpprof worker SCENARIO --out FOLDER, then ddpprof import FOLDER --out "
-                              "FILE.db (docs/backends.md)",
+                              "FILE.db (docs/guide/backends.md)",
                               most));
   }
   const bool on_gpu =

@@ -149,7 +149,7 @@ class PredictSubcommand final : public Subcommand {
     try {
       return fit::parse_what_if(what_if_);
     } catch (const std::invalid_argument& error) {
-      throw Failure(ExitCode::usage, error.what(), "", "docs/what-if.md says what each key does");
+      throw Failure(ExitCode::usage, error.what(), "", "docs/guide/what-if.md says what each key does");
     }
   }
 

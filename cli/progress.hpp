@@ -18,7 +18,7 @@ double remaining_s(double configuration_elapsed_s, std::int64_t steps_done, std:
 
 enum class ProgressForm { none, terminal, json_lines };
 
-// --progress auto, json-lines or none (docs/report.md). Throws Failure (usage) on another word.
+// --progress auto, json-lines or none (docs/reference/progress.md). Throws Failure (usage) on another word.
 ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet);
 
 class ProgressLine {

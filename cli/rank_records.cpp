@@ -188,7 +188,7 @@ std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
     throw Failure(ExitCode::usage, folder.string() + (fs::exists(folder, error) ? " is no folder" : ": no such folder"),
-                  "a folder that ddpprof worker wrote with --out", "see docs/starting.md");
+                  "a folder that ddpprof worker wrote with --out", "see docs/guide/starting.md");
   std::vector<RankRecord> found;
   for (const int attempt : launcher::attempts_in(folder)) {
     const fs::path place = folder / fmt::format("attempt-{}", attempt);
@@ -198,7 +198,7 @@ std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
   std::vector<RankRecord> records = last_run(found, older);
   if (records.empty())
     throw Failure(ExitCode::usage, folder.string() + " holds no rank's results",
-                  "a folder that ddpprof worker wrote with --out", "see docs/starting.md");
+                  "a folder that ddpprof worker wrote with --out", "see docs/guide/starting.md");
   return records;
 }
 

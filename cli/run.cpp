@@ -54,7 +54,7 @@ class Run : public Subcommand {
   std::string_view summary() const override { return "Measure a scenario, fit, predict, report"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("scenario", scenario_file_, "Scenario file (docs/scenario.md)")->required();
+    app.add_option("scenario", scenario_file_, "Scenario file (docs/reference/scenario.md)")->required();
     app.add_option("--out", out_, "Database to write (default: output.database, else <name>.db here)");
     app.add_option("--workers", workers_, "Measure these worker counts instead, e.g. 1,2,4");
     app.add_option("--device", device_, "cpu or cuda instead of the scenario's device");

@@ -10,7 +10,7 @@ scenario::ReadResult read_scenario(Context& context, const std::string& path, st
   if (!result.problems.empty()) {
     const std::size_t n = result.problems.size();
     throw Failure(ExitCode::usage, path + " has " + std::to_string(n) + (n == 1 ? " problem" : " problems"), "",
-                  "docs/scenario.md describes every key");
+                  "docs/reference/scenario.md describes every key");
   }
   return result;
 }

@@ -16,7 +16,8 @@ class ValidateSubcommand final : public Subcommand {
   std::string_view summary() const override { return "Check a scenario file and say everything that is wrong with it"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("SCENARIO.yaml", file_, "Scenario file (docs/scenario.md describes every key)")->required();
+    app.add_option("SCENARIO.yaml", file_, "Scenario file (docs/reference/scenario.md describes every key)")
+        ->required();
     app.add_option("--set", overrides_, "Override a key, e.g. --set measure.steps=50; may be given several times")
         ->type_name("KEY=VALUE")
         ->take_all()
@@ -30,7 +31,7 @@ class ValidateSubcommand final : public Subcommand {
     if (!result.problems.empty()) {
       const std::size_t n = result.problems.size();
       throw Failure(ExitCode::usage, file_ + " has " + std::to_string(n) + (n == 1 ? " problem" : " problems"), "",
-                    "docs/scenario.md describes every key");
+                    "docs/reference/scenario.md describes every key");
     }
     if (print_) {
       context.out << scenario::to_yaml(result.scenario);

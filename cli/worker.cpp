@@ -54,7 +54,7 @@ class Worker : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("scenario", scenario_file_,
-                   "Scenario file (docs/scenario.md); docs/starting.md has the ways to start")
+                   "Scenario file (docs/reference/scenario.md); docs/guide/starting.md has the ways to start")
         ->required();
     app.add_option("--out", out_, "Folder for this rank's results; ranks may share it, also between hosts")->required();
     app.add_option("--strategy", strategy_, "ddp (default), or dp: one process with --replicas");
@@ -72,7 +72,7 @@ class Worker : public Subcommand {
     app.add_option(
         "--token-file", token_file_,
         "File (mode 0600) or pipe with the run's token, which every rank must know; else DDPPROF_TOKEN_FILE\n"
-        "names it (docs/network.md)");
+        "names it (docs/guide/network.md)");
     app.add_flag("--gather", gather_, "At the end every rank's files go to rank 0's folder, for hosts that share none");
     app.add_flag("--overwrite", overwrite_, "Remove what an earlier run of this rank left in the folder");
   }
@@ -88,10 +88,10 @@ class Worker : public Subcommand {
     if (!dp && replicas_ > 0) throw Failure(ExitCode::usage, "--replicas is DataParallel's", "--strategy dp with it");
     if (bench_comm_ && (dp || start.world_size < 2))
       throw Failure(ExitCode::usage, "--bench-comm times what ranks send each other, and there is one process",
-                    "two ranks or more", "docs/starting.md has a command for each way to start them");
+                    "two ranks or more", "docs/guide/starting.md has a command for each way to start them");
     if (!listen_.empty() && start.rank == 0 && start.store_elsewhere)
       throw Failure(ExitCode::usage, "--listen is for rank 0's socket, but torchrun's agent serves the ranks' store",
-                    "no --listen under torchrun", "docs/network.md says where torchrun listens");
+                    "no --listen under torchrun", "docs/guide/network.md says where torchrun listens");
     const std::int64_t workers = dp ? replicas() : start.world_size;
     const scenario::ReadResult read = read_for(context, workers);
     const std::optional<launcher::Token> token = read_token();
@@ -109,7 +109,7 @@ class Worker : public Subcommand {
     try {
       return launcher::read_start();
     } catch (const launcher::StartError& error) {
-      throw Failure(ExitCode::failed, error.what(), "", "docs/starting.md has a command for each way to start");
+      throw Failure(ExitCode::failed, error.what(), "", "docs/guide/starting.md has a command for each way to start");
     }
   }
 
@@ -143,7 +143,7 @@ class Worker : public Subcommand {
     for (const scenario::Problem& problem : result.problems) context.messages << problem.text() << '\n';
     if (!result.problems.empty())
       throw Failure(ExitCode::usage, fmt::format("{} does not fit {} workers", scenario_file_, workers), "",
-                    "docs/scenario.md says what must fit together");
+                    "docs/reference/scenario.md says what must fit together");
     return result;
   }
 

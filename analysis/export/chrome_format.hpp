@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 8> event_tables = {"step",  "phase
 inline constexpr std::array<const char*, 4> step_numbers = {"loss", "learning_rate", "local_gradient_sqr",
                                                             "gradient_sqr"};
 
-// Track numbers (tid) within a process; docs/report.md documents them.
+// Track numbers (tid) within a process; docs/reference/export.md documents them.
 inline constexpr std::int64_t step_track = 1;
 inline constexpr std::int64_t gradient_track = 2;
 inline constexpr std::int64_t launch_track = 3;

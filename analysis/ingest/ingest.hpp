@@ -1,6 +1,6 @@
 // Reads the shards of one measurement and writes its rows: what was recorded becomes steps, phases and collectives.
 //
-// Definitions (docs/schema.md has the columns):
+// Definitions (docs/reference/schema.md has the columns):
 // - A step's time is its range's own start and end. Consecutive step ranges follow each other within microseconds: but
 //   for those it is one optimizer step's end to the next one's. A step without an end is not a step. On a GPU the
 //   phases forward, backward and optimizer are the host's: they last as long as launching takes, not computing.

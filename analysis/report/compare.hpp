@@ -14,9 +14,9 @@ struct KeyDifference {
   std::string key, a, b;
 };
 
-// The report `compare` (docs/report.md). The same two files give the same report. Throws store::DatabaseError when one
-// of them cannot be read. `stop` is asked before each part of the work, every interval among them; once it says so the
-// report is empty.
+// The report `compare` (docs/reference/report/compare.md). The same two files give the same report. Throws
+// store::DatabaseError when one of them cannot be read. `stop` is asked before each part of the work, every interval
+// among them; once it says so the report is empty.
 Report compare(store::Database& a, store::Database& b, const std::vector<KeyDifference>& scenario_differences,
                const std::function<bool()>& stop = {});
 

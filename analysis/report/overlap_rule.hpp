@@ -15,7 +15,7 @@ enum class OverlapRule {
   hta,
   // The PyTorch Profiler's TensorBoard plugin, distributed view: computation and communication are each what the other
   // does not overlap, the overlap stands beside them. By its definitions; its own figures are wrong where it does not
-  // find NCCL's kernels (docs/report.md).
+  // find NCCL's kernels (docs/reference/report/steps.md).
   tensorboard,
 };
 

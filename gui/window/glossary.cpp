@@ -9,7 +9,7 @@ struct Entry {
   const char *word, *meaning;
 };
 
-// As docs/report.md and the headers of simulator/ define them.
+// As docs/reference/report and the headers of simulator/ define them.
 constexpr Entry entries[] = {
     {"algbw",
      "A collective's bytes / its time (in the tables of steps: / its transfer), as nccl-tests defines it. Compares "

@@ -153,7 +153,7 @@ std::vector<KeySpec> make_specs() {
                                                    .text_rule = "a file's path",
                                                    .model_kinds = scripts,
                                                    .doc = "What `torch.jit.script(model).save(...)` or `trace` wrote; "
-                                                          "docs/your-model.md shows how."}));
+                                                          "docs/guide/your-model.md shows how."}));
   add(bound<S, W, &Workload::model, &Model::inputs>(
       {.key = "workload.model.inputs",
        .type = text_list,
@@ -247,7 +247,7 @@ std::vector<KeySpec> make_specs() {
        .unit = "",
        .choices = names_of<BackendChoice>(),
        .doc = "Who moves DDP's gradients; `auto`: `nccl` on GPUs, `gloo` on CPUs. `mpi`: CPUs, ranks that "
-              "mpirun started (docs/backends.md)."}));
+              "mpirun started (docs/guide/backends.md)."}));
   add(bound<S, &Scenario::device>(
       {.key = "device",
        .type = choice,

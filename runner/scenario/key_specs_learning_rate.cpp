@@ -89,9 +89,9 @@ void add_learning_rate_specs(std::vector<KeySpec>& specs) {
       {.key = "learning_rate.apply",
        .type = boolean,
        .unit = "",
-       .doc =
-           "Train with this schedule, the rate set anew before each optimizer step, instead of with `base` in every "
-           "step. What was trained is recorded, and `ddpprof lr` sets it beside the plan (docs/learning-rate.md)."}));
+       .doc = "Train with this schedule, the rate set anew before each optimizer step, instead of with `base` in every "
+              "step. What was trained is recorded, and `ddpprof lr` sets it beside the plan "
+              "(docs/guide/learning-rate.md)."}));
 }
 
 }  // namespace ddpprof::scenario

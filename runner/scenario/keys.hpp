@@ -1,4 +1,5 @@
-// Every key a scenario file may hold, declared once: the reader's checks and docs/scenario.md are made from it.
+// Every key a scenario file may hold, declared once: the reader's checks and docs/reference/scenario.md are made from
+// it.
 #pragma once
 
 #include <span>
@@ -32,7 +33,7 @@ std::span<const KeyDoc> keys();
 
 const char* to_string(KeyType);
 
-// docs/scenario.md, whole.
+// docs/reference/scenario.md, whole.
 std::string scenario_markdown();
 
 }  // namespace ddpprof::scenario

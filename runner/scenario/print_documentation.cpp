@@ -1,4 +1,4 @@
-// Prints docs/scenario.md, made from the table that the reader checks with.
+// Prints docs/reference/scenario.md, made from the table that the reader checks with.
 #include <cstdio>
 #include <string>
 

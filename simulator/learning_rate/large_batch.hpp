@@ -38,8 +38,8 @@ double steps_at_batch(std::span<const Stretch>, double base_batch, double batch)
 
 // Where the noise scale of the base batch's training is known, the batch that stands for phi in all of the above when
 // steps of whole trainings are asked for: phi itself takes too many steps at large batches. Chosen with the trainings
-// of docs/validation.md (section noise_scale) in view, of which 41 of 48 rows took steps between those of phi and of 3
-// phi or at most a tenth outside, 21 strictly between; the middle is their geometric mean.
+// of docs/internals/validation.md (section noise_scale) in view, of which 41 of 48 rows took steps between those of phi
+// and of 3 phi or at most a tenth outside, 21 strictly between; the middle is their geometric mean.
 inline constexpr double least_critical_share = 1.0, middle_critical_share = 1.7320508075688772,
                         most_critical_share = 3.0;
 stats::Interval critical_batch(const stats::Interval& noise_scale_samples);

@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT / "tests" / "oracle"), str(ROOT / "tests" / "cluster")]
 
 from started_ranks import LONG_S, PROGRAM, StartedRanks, clean_environment  # noqa: E402
 
-PAGES = ROOT / "docs" / "engines"
+PAGES = ROOT / "docs" / "guide" / "engines"
 MEASURED_STEPS = 6  # of started_ranks.SCENARIO
 LIMIT_S = 420  # for a whole run on a machine with other work; ctest's own limit is above it
 

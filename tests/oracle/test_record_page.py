@@ -1,4 +1,4 @@
-"""docs/record.md as its reader follows it: the page's own training and commands, from nothing to a prediction."""
+"""docs/guide/record.md as its reader follows it: the page's own training and commands, from nothing to a prediction."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ class RecordPage(unittest.TestCase):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.temporary.cleanup)
         cls.folder = pathlib.Path(cls.temporary.name)
-        page = (ROOT / "docs" / "record.md").read_text()
+        page = (ROOT / "docs" / "guide" / "record.md").read_text()
         page = page[page.index("## From a Python job to a prediction"):]
         (cls.folder / "train.py").write_text(re.search(r"```python\n(.*?)```", page, re.S)[1])
         cls.commands = re.search(r"```sh\n(.*?)```", page, re.S)[1]

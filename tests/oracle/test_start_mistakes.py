@@ -1,6 +1,6 @@
 """Each mistake in starting ranks: what is said, by whom, with which exit code, and that it is found in time.
 
-A line "MISTAKE | exit code | seconds | message" is printed for each, which docs/starting.md quotes.
+A line "MISTAKE | exit code | seconds | message" is printed for each, which docs/guide/starting.md quotes.
 """
 
 import contextlib

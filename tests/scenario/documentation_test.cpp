@@ -12,8 +12,8 @@ namespace ddpprof::scenario {
 namespace {
 
 TEST(Documentation, IsTheCommittedFile) {
-  EXPECT_EQ(scenario_markdown(), test::read_bytes(test::source_path("docs/scenario.md")))
-      << "write it anew: ddpprof_scenario_documentation > docs/scenario.md";
+  EXPECT_EQ(scenario_markdown(), test::read_bytes(test::source_path("docs/reference/scenario.md")))
+      << "write it anew: ddpprof_scenario_documentation > docs/reference/scenario.md";
 }
 
 TEST(Documentation, ItsExampleIsSound) {

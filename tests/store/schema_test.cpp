@@ -12,10 +12,10 @@ namespace ddpprof::store {
 namespace {
 
 TEST(Schema, CommittedDocumentIsTheGeneratedOne) {
-  std::ifstream file(DDPPROF_SOURCE_DIR "/docs/schema.md", std::ios::binary);
-  ASSERT_TRUE(file) << "docs/schema.md is missing; run ddpprof-schema-doc docs/schema.md";
+  std::ifstream file(DDPPROF_SOURCE_DIR "/docs/reference/schema.md", std::ios::binary);
+  ASSERT_TRUE(file) << "docs/reference/schema.md is missing; run ddpprof-schema-doc docs/reference/schema.md";
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(text, schema_markdown()) << "run ddpprof-schema-doc docs/schema.md";
+  EXPECT_EQ(text, schema_markdown()) << "run ddpprof-schema-doc docs/reference/schema.md";
 }
 
 TEST(Schema, EveryTableViewAndIndexIsMade) {

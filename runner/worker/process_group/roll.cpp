@@ -183,7 +183,7 @@ std::optional<Verdict> Roll::listen() {
     if (store_.check({refused}))
       throw MeetingError("rank 0's store at " + place_ + " was reached, and refused this process: it " +
                          printable(store_.get_to_str(refused)) +
-                         "; give every rank of a run the same token (docs/network.md)");
+                         "; give every rank of a run the same token (docs/guide/network.md)");
     if (!answered) answered = answer_challenge();
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     std::this_thread::sleep_for(std::clamp(waited / 20, between_looks, longest_pause));

@@ -68,7 +68,7 @@ def average(group, bucket):
 
 
 def told(group, bucket):
-    """DDP's own all-reduce in a range that says its bytes: Gloo annotates nothing (docs/record.md)."""
+    """DDP's own all-reduce in a range that says its bytes: Gloo annotates nothing (docs/guide/record.md)."""
     import torch.distributed as dist
     gradients = bucket.buffer().div_(dist.get_world_size(group))
     under_way = nvtx.range_start(f"gloo:all_reduce {gradients.nbytes}")

@@ -1,4 +1,4 @@
-"""The suite's results as a table for people, as JSON, and as Markdown for docs/gpu-results.md."""
+"""The suite's results as a table for people, as JSON, and as Markdown for docs/internals/gpu-results.md."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Reads the raw events of a trace database, by docs/schema.md."""
+"""Reads the raw events of a trace database, by docs/reference/schema.md."""
 
 import json
 import sqlite3

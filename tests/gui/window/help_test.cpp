@@ -45,7 +45,7 @@ TEST(Glossary, HasEveryWordOnceWithASentence) {
     EXPECT_TRUE(all.contains(word)) << word;
 }
 
-// The formulas are those of docs/report.md and of nccl-tests' PERFORMANCE.md.
+// The formulas are those of docs/reference/report and of nccl-tests' PERFORMANCE.md.
 TEST(Glossary, DefinesAsTheReportsDo) {
   const auto all = meanings();
   EXPECT_THAT(all.at("busbw"), HasSubstr("2(N − 1) / N"));

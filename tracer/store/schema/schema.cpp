@@ -49,7 +49,7 @@ std::string schema_markdown() {
   std::string text = fmt::format(
       "# The trace database, version {}\n\n"
       "One SQLite file. Made from `tracer/store/schema/schema_tables.cpp`, as the DDL is; regenerate it with\n"
-      "`ddpprof-schema-doc docs/schema.md` (CMake target `ddpprof_schema_doc`).\n\n"
+      "`ddpprof-schema-doc docs/reference/schema.md` (CMake target `ddpprof_schema_doc`).\n\n"
       "`PRAGMA user_version` is {} and `PRAGMA application_id` is 0x44445046 (\"DDPF\"). Times are integers in\n"
       "nanoseconds on the recording process's CLOCK_MONOTONIC unless a column says otherwise; the views put them on\n"
       "rank 0's clock. Indexes are created after the load.\n\n"

@@ -1,4 +1,5 @@
-// The trace database's tables, columns and indexes, declared once: the DDL and docs/schema.md are both made from it.
+// The trace database's tables, columns and indexes, declared once: the DDL and docs/reference/schema.md are both made
+// from it.
 #pragma once
 
 #include <span>
@@ -40,6 +41,6 @@ std::span<const Index> indexes();  // created after the load
 
 std::string create_tables_sql();
 std::string create_indexes_sql();
-std::string schema_markdown();  // docs/schema.md
+std::string schema_markdown();  // docs/reference/schema.md
 
 }  // namespace ddpprof::store

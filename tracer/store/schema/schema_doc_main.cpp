@@ -1,4 +1,4 @@
-// Writes docs/schema.md: ddpprof-schema-doc FILE.
+// Writes docs/reference/schema.md: ddpprof-schema-doc FILE.
 #include <fstream>
 #include <iostream>
 
@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::cerr << "usage: ddpprof-schema-doc FILE (the repository's docs/schema.md)\n";
+    std::cerr << "usage: ddpprof-schema-doc FILE (the repository's docs/reference/schema.md)\n";
     return 2;
   }
   std::ofstream file(argv[1], std::ios::binary);
