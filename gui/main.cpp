@@ -12,7 +12,7 @@ namespace {
 
 using namespace ddpprof::gui;
 
-constexpr int usage = 2, failed = 4;  // as the command line's exit codes
+constexpr int usage = 2, failed = 4;  // the exit codes that ddpprof uses
 
 int complain(const QString& wrong, int code) {
   std::fprintf(stderr, "ddpprof-gui: %s\n", qPrintable(wrong));
@@ -34,14 +34,14 @@ int main(int argc, char** argv) {
   parser.addVersionOption();
   parser.addPositionalArgument("FILE.db", "Trace database, as written by ddpprof run.", "[FILE.db]");
   const QCommandLineOption page("page", "Start on this page, e.g. Timeline.", "NAME");
-  const QCommandLineOption look("appearance", "light, dark or system, for this start.", "WHICH");
-  const QCommandLineOption size("size", "Of the window, e.g. 1280x800.", "WIDTHxHEIGHT");
-  const QCommandLineOption save("save", "Save the page as a picture (PNG) and end.", "PICTURE.png");
+  const QCommandLineOption look("appearance", "Colours for this start: light, dark or system.", "WHICH");
+  const QCommandLineOption size("size", "Size of the window, for example 1280x800.", "WIDTHxHEIGHT");
+  const QCommandLineOption save("save", "Save the page as a PNG picture and exit.", "PICTURE.png");
   parser.addOptions({page, look, size, save});
   parser.process(application);
   const QStringList files = parser.positionalArguments();
-  if (files.size() > 1) return complain("one file at a time (compare two of them on the page Runs)", usage);
-  if (parser.isSet(save) && files.isEmpty()) return complain("--save needs a FILE.db to show", usage);
+  if (files.size() > 1) return complain("cannot open several files: name one file (the page Runs compares two)", usage);
+  if (parser.isSet(save) && files.isEmpty()) return complain("--save requires a FILE.db", usage);
 
   if (parser.isSet(look)) {
     const QString word = parser.value(look);
@@ -53,9 +53,9 @@ int main(int argc, char** argv) {
   }
   MainWindow window;
   if (parser.isSet(page) && !window.show_page(parser.value(page)))
-    return complain("--page: there is no page '" + parser.value(page) + "' (expected one of " +
-                        window.page_titles().join(", ") + ")",
-                    usage);
+    return complain(
+        "--page: unknown page '" + parser.value(page) + "' (expected one of " + window.page_titles().join(", ") + ")",
+        usage);
   if (parser.isSet(size)) {
     const QStringList sides = parser.value(size).split('x');
     const int width = sides.value(0).toInt(), height = sides.value(1).toInt();

@@ -6,7 +6,7 @@
 namespace ddpprof::gui {
 namespace {
 
-int running_jobs = 0;  // of the interface thread, as every Job is
+int running_jobs = 0;  // used from the interface thread only, like every Job
 
 }  // namespace
 
@@ -33,8 +33,8 @@ void Job::set_running(bool running) {
 
 void Job::run_on_pool(std::function<void()> work) { pool_->start(std::move(work)); }
 
-// A QPointer may be looked at on its object's thread alone: the call goes to the application's thread, where every Job
-// lives, and looks there whether its Job still does.
+// A QPointer may be read only on the thread of its object. So the call goes to the application's thread, where every
+// Job lives, and `call` checks there whether its Job still exists.
 void Job::deliver(const QPointer<Job>&, std::function<void()> call) {
   if (QCoreApplication* application = QCoreApplication::instance())
     QMetaObject::invokeMethod(application, std::move(call), Qt::QueuedConnection);

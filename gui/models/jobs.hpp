@@ -1,8 +1,9 @@
-// Long work off the interface thread: each job carries an id, can be cancelled, and a stale result is dropped.
+// Long work off the interface thread. Each job has an id and can be cancelled; a stale result is dropped.
 //
-// A Job is one place for an answer ("the curve shown", "the file being opened"): starting it again cancels what runs
-// there, and only the newest start's answer arrives. Answers arrive on the thread of the Job's owner; none after the
-// owner is gone. The work must not touch widgets; it gets a Cancelled that it asks now and then.
+// A Job is the place of one answer ("the curve shown", "the file being opened"). A new start() cancels the work that
+// runs there, and only the answer of the newest start arrives. Answers arrive on the thread of the Job's owner, and
+// never after the owner is destroyed. The work must not touch widgets. It gets a Cancelled that it must check
+// regularly.
 #pragma once
 
 #include <QObject>
@@ -32,10 +33,10 @@ class Job : public QObject {
 
  public:
   explicit Job(QObject* owner, QThreadPool* pool = QThreadPool::globalInstance());
-  ~Job() override;  // cancels; does not wait
+  ~Job() override;  // cancels, does not wait
 
-  // work(const Cancelled&) runs on the pool; done(its result) or failed(what the exception said) on this thread, unless
-  // a later start() or cancel() came first. Returns the job's id, from 1 on.
+  // Runs work(const Cancelled&) on the pool, then done(its result) or failed(text of the exception) on this thread,
+  // unless a later start() or cancel() came first. Returns the job's id, counted from 1.
   template <class Work, class Done>
   std::uint64_t start(Work work, Done done, std::function<void(const std::string&)> failed) {
     cancel();
@@ -69,7 +70,7 @@ class Job : public QObject {
   void cancel();
   bool running() const { return running_; }
   std::uint64_t id() const { return id_; }
-  static int running_now();  // Jobs of the whole program whose answer has not come yet
+  static int running_now();  // number of Jobs in the whole program whose answer has not arrived
 
  signals:
   void running_changed(bool running);

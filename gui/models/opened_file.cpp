@@ -76,7 +76,7 @@ void read_scenario(OpenedFile& file, store::Database& database) {
     file.scenario = questions::stored_scenario(database);
     if (!file.scenario) {
       file.why_no_learning_rate =
-          "the file holds no scenario, and so no batch, samples or base learning rate; measure one with ddpprof run";
+          "this file has no scenario, so batch, samples and base learning rate are unknown. Measure with ddpprof run";
       return;
     }
     file.predict = questions::predict_options(*file.scenario);
@@ -84,7 +84,7 @@ void read_scenario(OpenedFile& file, store::Database& database) {
     file.trained_plan = questions::rate_plan_text(*file.scenario);
     try {
       file.trained = questions::trained_rates(database, *file.scenario, file.learning_rate->samples);
-    } catch (const std::invalid_argument& error) {  // a number of workers or samples that no training has
+    } catch (const std::invalid_argument& error) {  // the trainings do not match the question's workers or samples
       file.trained_plan = error.what();
     }
   } catch (const fit::NotSupported& error) {
@@ -106,7 +106,7 @@ void read_models(OpenedFile& file, store::Database& database) {
 std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, const std::function<bool()>& stop) {
   const auto stopped = [&stop] { return stop && stop(); };
   if (stopped()) return nullptr;
-  store::Database database = store::Database::open_read(path);  // an older file is brought up to date here
+  store::Database database = store::Database::open_read(path);  // migrates an older file
   auto file = std::make_shared<OpenedFile>();
   file->path = path;
   file->identity = identity_of(path);
@@ -126,8 +126,8 @@ std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, c
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, path);
   } catch (const std::exception& error) {
-    throw std::runtime_error(path.string() + " cannot be understood: " + error.what() +
-                             "; measure it again with this version");
+    throw std::runtime_error(path.string() + " cannot be read: " + error.what() +
+                             ". Measure it again with this version");
   }
   return file;
 }

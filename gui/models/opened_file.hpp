@@ -1,4 +1,4 @@
-// One trace database as the window shows it: read once, off the interface thread, and never changed afterwards.
+// One trace database as the window shows it: read once, off the interface thread, then never changed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace ddpprof::gui {
 
-// A training measurement: what timelines and rank tables are of.
+// One training measurement. Timelines and rank tables belong to one.
 struct MeasurementInfo {
   std::int64_t id = 0;
   std::string kind, strategy, backend, device, model;
@@ -27,13 +27,13 @@ struct MeasurementInfo {
   std::string title() const;  // "ddp N=4", "ddp N=4, repeat 1"
 };
 
-// Which file a path named when it was opened: another run may replace it.
+// Identifies the file that a path named when it was opened, because a later run can replace the file.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0;
   std::int64_t modified_ns = 0, bytes = 0;
   bool operator==(const FileIdentity&) const = default;
 };
-FileIdentity identity_of(const std::filesystem::path&);  // zeros when there is none
+FileIdentity identity_of(const std::filesystem::path&);  // all zeros if the file does not exist
 
 struct OpenedFile {
   std::filesystem::path path;
@@ -41,29 +41,32 @@ struct OpenedFile {
   std::vector<MeasurementInfo> measurements;  // by strategy, N, repeat
   std::vector<report::Configuration> configurations;
   std::optional<scenario::Scenario> scenario;
-  std::shared_ptr<const fit::Models> models;  // null when nothing can be fitted …
-  std::string why_no_models;                  // … and why, with what to do
-  report::Table stored_predictions;           // without models: what was predicted when the file was made, if anything
-  fit::PredictOptions predict;                // the scenario's, else the defaults
+  std::shared_ptr<const fit::Models> models;  // null if nothing can be fitted
+  std::string why_no_models;                  // why `models` is null, and what to do
+  report::Table stored_predictions;           // without models: the predictions stored in the file, if any
+  fit::PredictOptions predict;                // from the scenario, or the defaults
   std::optional<fit::LearningRateOptions> learning_rate;
   std::string why_no_learning_rate;
-  std::vector<report::MeasuredNoise> noise;   // the gradient's, of each measurement that took norms
-  std::vector<report::TrainedRates> trained;  // the rates of each measurement's steps beside the scenario's plan …
-  std::string trained_plan;                   // … in words
+  std::vector<report::MeasuredNoise> noise;   // gradient noise of each measurement that recorded gradient norms
+  std::vector<report::TrainedRates> trained;  // the rates of each measurement's steps, beside the scenario's plan
+  std::string trained_plan;                   // the scenario's plan as text
   report::Table notices;                      // warnings and errors, most severe first
 
-  // Throws std::runtime_error when the path now names another file, or the file was written since: its numbers would
-  // stand beside those that were read before. For any thread, before `path` is read again.
+  // Throws std::runtime_error if the path now names another file, or if the file was written since it was opened: new
+  // numbers would then be mixed with old ones. Call it before `path` is read again. Thread-safe.
   void check_unchanged() const;
-  bool has(const std::string& strategy) const;                           // a training step of it was measured
-  std::vector<std::int64_t> workers(const std::string& strategy) const;  // measured, ascending, without doubles
+  bool has(const std::string& strategy) const;  // true if at least one training step of it was measured
+  std::vector<std::int64_t> workers(
+      const std::string& strategy) const;  // measured worker counts, ascending, without duplicates
 };
 
-// Throws store::DatabaseError when the file is missing, foreign, damaged, locked or of another version; what() says so
-// with the path and what to do. `stop` is asked before each part of the work; null once it says so.
+// Throws store::DatabaseError if the file is missing, damaged, locked, of another version or not a trace database;
+// what() names the path and what to do. Calls `stop` before each part of the work, and returns null once `stop` returns
+// true.
 std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path&, const std::function<bool()>& stop = {});
 
-// A report of the file, as `ddpprof report` prints it. Opens the file anew: for any thread.
+// Returns a report of the file, the same as `ddpprof report` prints. Opens the file again, so it may be called on any
+// thread.
 report::Report read_report(const std::filesystem::path&, const std::string& name);
 
 }  // namespace ddpprof::gui

@@ -1,4 +1,4 @@
-// The trace databases opened last, newest first; kept between starts.
+// The trace databases that were opened last, newest first. Stored between starts of the program.
 #pragma once
 
 #include <QStringList>
@@ -6,6 +6,6 @@
 namespace ddpprof::gui {
 
 QStringList recent_files();
-void remember_file(const QString& path);  // whole paths, each once, the last ten
+void remember_file(const QString& path);  // keeps the last ten absolute paths, without duplicates
 
 }  // namespace ddpprof::gui

@@ -1,4 +1,4 @@
-// A report's table as a Qt model: the same texts as `ddpprof report` prints, base-unit values beneath for sorting.
+// A report's table as a Qt model. The texts are those of `ddpprof report`; sorting uses the values in base units.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -13,7 +13,7 @@ class ReportTableModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  static constexpr int value_role = Qt::UserRole;  // the cell in its base unit; invalid when it is not known
+  static constexpr int value_role = Qt::UserRole;  // the cell's value in its base unit; invalid if it is missing
 
   explicit ReportTableModel(QObject* parent = nullptr);
 
@@ -30,7 +30,7 @@ class ReportTableModel : public QAbstractTableModel {
   std::vector<report::ShownColumn> shown_;
 };
 
-// The table alone, as `ddpprof report --format csv|markdown` writes it.
+// Returns the table alone, as `ddpprof report --format csv|markdown` writes it.
 QString as_csv(const report::Table&);
 QString as_markdown(const report::Table&);
 

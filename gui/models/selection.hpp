@@ -1,4 +1,4 @@
-// What the user has picked, shared by every page: a measurement, and a range of its time.
+// The user's selection, shared by all pages: a measurement, and a range of its time.
 #pragma once
 
 #include <QObject>
@@ -23,7 +23,7 @@ class Selection : public QObject {
   std::optional<std::int64_t> measurement() const { return measurement_; }
 
   void set_range(const std::optional<TimeRange>&);
-  // Another measurement than the range's forgets the range.
+  // Selecting another measurement than the range's clears the range.
   void set_measurement(std::optional<std::int64_t>);
 
  signals:

@@ -1,4 +1,4 @@
-// Words of a command line that is shown to be copied into a shell.
+// Words of a command line, to be copied into a shell.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace ddpprof::gui {
 
-// As a POSIX shell reads it back: quoted where it has to be.
+// Quotes a word if a POSIX shell needs it.
 inline std::string shell_word(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || (c != 0 && std::string("/.-_=,+").find(static_cast<char>(c)) != std::string::npos);

@@ -1,6 +1,6 @@
-// What a page of the window is: a title, a file it shows, and nothing that blocks.
+// A page of the window: it has a title, shows a file, and never blocks the interface thread.
 //
-// To add one: a class in gui/pages, one line in gui/window/pages.cpp.
+// To add one: write a class in gui/pages and add one line to gui/window/pages.cpp.
 #pragma once
 
 #include <QString>
@@ -19,27 +19,29 @@ class Page : public QWidget {
  public:
   explicit Page(Selection& selection, QWidget* parent = nullptr) : QWidget(parent), selection_(selection) {}
 
-  virtual QString title() const = 0;  // with the accelerator's &
-  // Keys that this page alone knows, for F1: pairs of keys and what they do.
+  virtual QString title() const = 0;  // with & before the accelerator key
+  // Keys that only this page uses, for F1: pairs of keys and their action.
   virtual std::vector<std::pair<QString, QString>> keys() const { return {}; }
-  // Where the keyboard goes when the page is chosen. (A focus proxy that lies inside of the page breaks Qt's tab chain:
-  // Tab then walks in a circle that leaves controls out.)
+  // The widget that gets the focus when the page is chosen. (A focus proxy inside the page breaks Qt's tab chain: Tab
+  // then cycles through some of the controls only.)
   void focus_first_control() { (first_control_ ? first_control_ : this)->setFocus(Qt::TabFocusReason); }
-  // What this page shows of the selected range, as a widget to put beside the other pages; null when it has none.
+  // Returns this page's view of the selected range, a widget to place beside the other pages; null if the page has
+  // none.
   virtual QWidget* make_companion(QWidget* parent) {
     (void)parent;
     return nullptr;
   }
-  // The opened file, or null: the page shows what to do instead of data. Called on the interface thread; long work is
-  // started as a Job.
+  // Shows the opened file; null means that no file is open, and the page shows what to do. Called on the interface
+  // thread. Long work must be started as a Job.
   virtual void show_file(std::shared_ptr<const OpenedFile> file) = 0;
-  // Asked before the window closes: false keeps it open (unsaved text, a run that goes on). May ask the user.
+  // Called before the window closes. Returns false to keep the window open (unsaved text, a run in progress). May ask
+  // the user.
   virtual bool may_close() { return true; }
 
  signals:
-  // One line for the status bar.
+  // A line of text for the status bar.
   void says(const QString& message);
-  // A page asks the window to open a file (Runs).
+  // Asks the window to open a file.
   void open_requested(const QString& path);
 
  protected:

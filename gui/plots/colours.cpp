@@ -44,7 +44,7 @@ QColor readable_on(const QColor& fill) {
 
 namespace {
 
-// WCAG 2.1: relative luminance.
+// Relative luminance, as WCAG 2.1 defines it.
 double luminance(const QColor& colour) {
   const auto linear = [](double part) {
     return part <= 0.03928 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4);
@@ -58,9 +58,10 @@ QColor mixed(const QColor& from, const QColor& to, double share) {
                           part(from.blueF(), to.blueF()));
 }
 
-// The first on the way from `colour` to the text's that stands out from everything a control lies on.
+// Returns the first colour on the way from `colour` to the text colour that has the required contrast to every
+// background of a control.
 QColor standing_out(const QColor& colour, const QPalette& palette) {
-  constexpr double margin = 1.15;  // a line that is smoothed at its sides loses some
+  constexpr double margin = 1.15;  // antialiasing lowers the contrast of a line
   const QColor text = palette.color(QPalette::Active, QPalette::WindowText);
   for (double share = 0.0; share < 1.0; share += 0.05) {
     const QColor tried = mixed(colour, text, share);

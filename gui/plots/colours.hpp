@@ -1,7 +1,7 @@
-// The window's colours: told apart by colour-blind people, in a light and a dark palette.
+// The window's colours in a light and a dark palette. Colour-blind users can tell them apart.
 //
-// Categories follow Okabe and Ito, "Color Universal Design" (2008), lightened for dark backgrounds; a colour never
-// carries a meaning alone: every plot has a legend, every lane a label.
+// Categories follow Okabe and Ito, "Color Universal Design" (2008), lightened for dark backgrounds. A colour is never
+// the only sign: every plot has a legend, every lane a label.
 #pragma once
 
 #include <QColor>
@@ -11,17 +11,17 @@ namespace ddpprof::gui {
 
 enum class Colour {
   compute,     // forward, backward, optimizer
-  overlapped,  // communication hidden behind compute
-  exposed,     // communication that is not
+  overlapped,  // communication hidden by compute
+  exposed,     // communication not hidden by compute
   skew,        // waiting for slower ranks
   input,       // waiting for data
   other,       // gaps
-  copies,      // DataParallel's
+  copies,      // copies of DataParallel
   measured,    // points
   predicted,   // the fitted curve and its band
-  what_if,     // the changed one
+  what_if,     // the changed prediction
   ideal,       // linear scaling
-  knee,        // where communication takes over
+  knee,        // the shares of communication that define knees
   warning,
   error,
 };
@@ -29,17 +29,17 @@ enum class Colour {
 bool is_dark(const QPalette&);
 QColor colour(Colour, const QPalette&);
 
-QColor readable_on(const QColor& fill);  // for text: black or white, at 4.5:1 or more on any fill
+QColor readable_on(const QColor& fill);  // text colour on the fill: black or white, contrast at least 4.5:1 on any fill
 
-// WCAG 2.1's contrast ratio, 1 to 21: text needs 4.5, what is no text 3.
+// Contrast ratio as WCAG 2.1 defines it, from 1 to 21. Text needs 4.5, other shapes need 3.
 inline constexpr double text_contrast_least = 4.5, shape_contrast_least = 3.0;
 double contrast_ratio(const QColor&, const QColor&);
-// What stands out from window, base and button by shape_contrast_least: the edge of a box that is ticked or not, and
-// of a button that is pressed.
+// Colours with a contrast of at least shape_contrast_least to window, base and button: for the edge of a check box, and
+// for the edge of a pressed button.
 QColor edge_colour(const QPalette&);
 QColor pressed_colour(const QPalette&);
 
-// The whole program's palette where the user asks for one; the desktop's own otherwise.
+// Palettes of the whole program if the user selects light or dark; otherwise the desktop's palette is used.
 QPalette light_palette();
 QPalette dark_palette();
 

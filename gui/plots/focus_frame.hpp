@@ -1,5 +1,5 @@
-// The mark of a drawn widget that has the keyboard: one look for plots, lanes and the timeline; no part of saved
-// pictures.
+// The frame of a drawn widget with keyboard focus, the same for plots, lanes and the timeline. Saved pictures do not
+// have it.
 #pragma once
 
 #include <QPainter>

@@ -1,4 +1,4 @@
-// A plot's legend in a row of its own, where it hides no data.
+// Places a plot's legend in a row above the plot, where it hides no data.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::gui {
 
-// A legend's grid has empty places where its last row is not full.
+// Returns the entries of a legend. Its grid has empty places if the last row is not full.
 inline std::vector<QCPAbstractLegendItem*> legend_entries(const QCPLegend& legend) {
   std::vector<QCPAbstractLegendItem*> entries;
   for (int i = 0; i < legend.itemCount(); ++i)
@@ -17,7 +17,8 @@ inline std::vector<QCPAbstractLegendItem*> legend_entries(const QCPLegend& legen
   return entries;
 }
 
-// As many entries side by side as the plot's width has room for, at most `most_columns`: words are never cut.
+// Sets the number of legend columns to what the plot's width allows, at most `most_columns`, so that no text is cut
+// off.
 inline void wrap_legend(Plot& plot, int most_columns) {
   QCPLegend& legend = *plot.legend;
   const std::vector<QCPAbstractLegendItem*> entries = legend_entries(legend);
@@ -38,10 +39,10 @@ inline void wrap_legend(Plot& plot, int most_columns) {
   legend.setFillOrder(QCPLayoutGrid::foColumnsFirst, true);
 }
 
-// At most `most_columns` entries side by side.
+// Shows at most `most_columns` entries side by side.
 inline void place_legend_above(Plot& plot, int most_columns) {
   plot.plotLayout()->insertRow(0);
-  plot.plotLayout()->addElement(0, 0, plot.legend);  // takes it out of the axis rectangle
+  plot.plotLayout()->addElement(0, 0, plot.legend);  // also removes it from the axis rectangle
   plot.plotLayout()->setRowStretchFactor(0, 0.001);
   plot.legend->setWrap(most_columns);
   plot.legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);

@@ -20,7 +20,7 @@ QString ask_picture_path(QWidget& parent, const QString& name) {
   if (dialog.exec() != QDialog::Accepted || dialog.selectedFiles().isEmpty()) return {};
   const QString path = dialog.selectedFiles().front();
   if (path.endsWith(".png", Qt::CaseInsensitive) || is_svg(path)) return path;
-  return path + "." + dialog.defaultSuffix();  // another ending of the user's own
+  return path + "." + dialog.defaultSuffix();  // the user typed another file extension
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Region::Region(Plot& plot, Where label, bool always, int line)
     corner->setTypeX(QCPItemPosition::ptPlotCoords);
     corner->setTypeY(QCPItemPosition::ptAxisRectRatio);
   }
-  text_->setLayer(QStringLiteral("axes"));  // above what is filled
+  text_->setLayer(QStringLiteral("axes"));  // above filled areas
   text_->setSelectable(false);
   text_->position->setTypeX(QCPItemPosition::ptPlotCoords);
   text_->position->setTypeY(QCPItemPosition::ptAxisRectRatio);

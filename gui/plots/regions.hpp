@@ -1,4 +1,4 @@
-// What lies behind and across a plot: shaded stretches of its x axis with a label, and a line that is read off.
+// Shaded ranges of a plot's x axis with a label, and a vertical line with a text.
 #pragma once
 
 #include <QString>
@@ -7,12 +7,12 @@
 
 namespace ddpprof::gui {
 
-// A stretch of the x axis over the plot's whole height, shaded or hatched, with a label: where there is room for it, or
-// always, then flush with the plot's right edge if need be.
+// A shaded or hatched range of the x axis over the plot's whole height, with a label. The label is shown if it fits, or
+// always; then it is moved to the plot's right edge if needed.
 class Region {
  public:
   enum class Where { top, bottom };
-  // `line`: which line of text the label takes, from that edge on.
+  // `line`: the text line of the label, counted from that edge.
   Region(Plot& plot, Where label, bool always = false, int line = 0);
 
   void set(double from, double to, const QString& label);
@@ -21,9 +21,9 @@ class Region {
   QString label() const;
   bool label_visible() const;
   double from() const { return from_; }
-  // `strength` from 0 to 1; a pattern hatches it.
+  // `strength` from 0 to 1. `style` can be a hatch pattern.
   void restyle(Colour which, double strength, Qt::BrushStyle style = Qt::SolidPattern);
-  void make_room();  // places the label: after each change of size or range
+  void make_room();  // places the label; call after each change of size or range
 
  private:
   Plot& plot_;
@@ -36,7 +36,7 @@ class Region {
   QCPItemText* text_;
 };
 
-// A vertical line with a box of text beside it, kept inside of the plot.
+// A vertical line with a box of text beside it. The box stays inside the plot.
 class Crosshair {
  public:
   explicit Crosshair(Plot& plot);
@@ -47,7 +47,7 @@ class Crosshair {
   double x() const { return x_; }
   QString text() const;
   void restyle(Qt::PenStyle style);
-  void set_height(double ratio);  // of the text's upper edge below the plot's, 0 to 1
+  void set_height(double ratio);  // of the text's upper edge, as a share of the plot's height from the top
 
  private:
   Plot& plot_;

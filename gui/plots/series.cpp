@@ -45,7 +45,7 @@ void BandedLine::set(const QVector<double>& x, const QVector<double>& y, const Q
       near_x.push_back(x[i]);
       near_y.push_back(y[i]);
     }
-    // The dashes start where the line ends.
+    // The dashed part starts where the solid line ends.
     if (x[i] > solid_to || i + 1 == x.size() || x[i + 1] > solid_to) {
       far_x.push_back(x[i]);
       far_y.push_back(y[i]);
@@ -112,7 +112,7 @@ StackedAreas::StackedAreas(Plot& plot, std::vector<Part> parts, const QString& l
   for (const Part& part : parts_) {
     QCPGraph* area = add_graph(plot, layer);
     area->setName(part.name);
-    // Down to the one below; the first down to the axis.
+    // Each area is filled down to the one below it; the first one down to the axis.
     if (!areas_.empty()) area->setChannelFillGraph(areas_.back());
     areas_.push_back(area);
   }

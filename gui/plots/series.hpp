@@ -1,6 +1,6 @@
-// The marks a scaling plot is made of: an interval's band, points with error bars, areas stacked on each other.
+// The elements of a scaling plot: a line with an interval, points with error bars, stacked areas and bars.
 //
-// Each belongs to a plot, which owns what it draws; colours are given again whenever the palette changes.
+// Each belongs to a plot, which owns the drawn elements. Set the colours again after each change of the palette.
 #pragma once
 
 #include <QString>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::gui {
 
-// A line with the interval around it; what lies beyond `solid_to` is dashed, as it is less certain.
+// A line with its interval as a band. The part beyond `solid_to` is dashed, because it is less certain.
 class BandedLine {
  public:
   BandedLine(Plot& plot, const QString& name, const QString& layer = QStringLiteral("main"));
@@ -29,7 +29,7 @@ class BandedLine {
   QCPGraph *low_, *high_, *line_, *beyond_;
 };
 
-// Measured values with their intervals.
+// Measured values with their intervals as error bars.
 class ErrorPoints {
  public:
   ErrorPoints(Plot& plot, const QString& name, const QString& layer = QStringLiteral("main"));
@@ -46,19 +46,19 @@ class ErrorPoints {
   QCPErrorBars* bars_;
 };
 
-// One meaning of a stack.
+// One part of a stack.
 struct StackPart {
   QString name;
   Colour colour;
 };
 
-// Areas on top of each other, the first at the bottom; each has a name and a colour.
+// Areas stacked on each other, the first one at the bottom. Each has a name and a colour.
 class StackedAreas {
  public:
   using Part = StackPart;
   StackedAreas(Plot& plot, std::vector<Part> parts, const QString& layer = QStringLiteral("main"));
 
-  // values[part][point], none below 0. Parts that are 0 everywhere leave the legend.
+  // values[part][point], none below 0. A part that is 0 everywhere is not in the legend.
   void set(const QVector<double>& x, const std::vector<QVector<double>>& values);
   void clear();
   void restyle();
@@ -71,7 +71,7 @@ class StackedAreas {
   std::vector<QCPGraph*> areas_;
 };
 
-// Narrow bars of the same parts, outlined: they stand on areas of their colours, whose legend is theirs.
+// Narrow outlined bars of the same parts. They use the colours and the legend of the areas.
 class StackedBars {
  public:
   StackedBars(Plot& plot, std::vector<StackPart> parts, const QString& layer = QStringLiteral("main"));
@@ -80,7 +80,7 @@ class StackedBars {
   void set(const QVector<double>& x, const std::vector<QVector<double>>& values);
   void clear();
   void restyle();
-  void make_room();  // narrower where they would touch: after each change of size or range
+  void make_room();  // makes bars narrower if they would touch; call after each change of size or range
   std::size_t size() const { return parts_.size(); }
   QCPBars* bar(std::size_t part) { return bars_[part]; }
 

@@ -13,12 +13,12 @@ double coarsest(double width, double span_ns) {
 
 constexpr double most_px = 1e8;
 
-// Neither end goes further in than the margin.
+// Limits the view to the events plus the margin at each end.
 Axis limited(Axis axis, double width, double span_ns) {
   axis.ns_per_px = std::clamp(axis.ns_per_px, finest_ns_per_px, coarsest(width, span_ns));
   const double view_ns = width * axis.ns_per_px;
   const double edge_ns = margin * view_ns;
-  if (view_ns * (1.0 + 1e-9) >= span_ns + 2.0 * edge_ns)  // the whole fits, but for rounding
+  if (view_ns * (1.0 + 1e-9) >= span_ns + 2.0 * edge_ns)  // true if the whole range fits, except for rounding
     axis.left_ns = -(view_ns - span_ns) / 2.0;
   else
     axis.left_ns = std::clamp(axis.left_ns, -edge_ns, span_ns + edge_ns - view_ns);
@@ -74,7 +74,7 @@ std::string time_label(double ns, double step_ns) {
     const char* name;
   };
   constexpr Unit units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1.0, "ns"}};
-  // The unit by the size of the number, so that 12.345 ms is no 12345 µs; zero by the step.
+  // The unit follows the number's size, so that 12.345 ms is not shown as 12345 µs. For zero it follows the step.
   const double magnitude = std::fabs(ns) >= step_ns / 2.0 ? std::fabs(ns) : step_ns;
   const Unit* unit = &units[3];
   for (const Unit& candidate : units)

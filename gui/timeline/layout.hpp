@@ -1,4 +1,4 @@
-// Which line is where: rank headers, and a line for each row of the tracks that are shown. Pure.
+// The vertical layout of a timeline: rank headers, and one line for each row of the visible tracks. Pure geometry.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace ddpprof::gui {
 struct Line {
   enum class What : std::uint8_t { header, row } what = What::header;
   std::uint32_t rank = 0, track = 0;
-  std::uint32_t row = 0;        // of a header: the rank's row of steps, drawn in it while it is collapsed
-  bool first_of_track = false;  // has the track's label
+  std::uint32_t row = 0;  // for a header: the rank's row of steps, drawn in the header while the rank is collapsed
+  bool first_of_track = false;  // this line shows the track's label
   bool has_row = false;
   int y = 0, height = 0;
 };
 
 struct LayoutOptions {
   int header_height = 22, row_height = 16, track_gap = 3;
-  bool raw = true;              // tracks of raw events
-  std::vector<bool> collapsed;  // by rank; missing ones are open
+  bool raw = true;              // show tracks of raw events
+  std::vector<bool> collapsed;  // by rank; missing entries are expanded
 };
 
 class Layout {
@@ -33,10 +33,10 @@ class Layout {
 
   const std::vector<Line>& lines() const { return lines_; }
   int height() const { return height_; }
-  // The lines that touch [top, bottom), as indices.
+  // Returns the lines that touch [top, bottom), as a range of indices.
   std::pair<std::size_t, std::size_t> between(int top, int bottom) const;
   const Line* at(int y) const;
-  const Line* of_row(std::uint32_t row) const;  // null while it is hidden
+  const Line* of_row(std::uint32_t row) const;  // null if the row is hidden
 
  private:
   std::vector<Line> lines_;
@@ -44,19 +44,19 @@ class Layout {
   int height_ = 0;
 };
 
-// What lies at a point of a row: one event, or several that are narrower than a pixel there.
+// The events at a point of a row: one event, or several that share less than a pixel.
 struct Hit {
-  timeline::EventRef event;  // the longest of them, the first of equals
-  std::uint32_t first = 0;   // of `row`
-  std::uint32_t count = 0;   // events folded there; 1 for one that can be told apart
+  timeline::EventRef event;  // the longest of them; ties go to the first
+  std::uint32_t first = 0;   // index of the first event in `row`
+  std::uint32_t count = 0;   // number of folded events; 1 for an event that is drawn by itself
 };
-// Within `slack_px` to both sides; a wide event at the point itself wins over its neighbours.
+// Looks within `slack_px` on both sides. A wide event at the point has priority over its neighbours.
 std::optional<Hit> hit(const timeline::Timeline&, std::uint32_t row, const Axis&, double x, double slack_px = 2.0);
-// How many events of its row are folded where `event` is drawn, itself among them; 1 when it can be told apart.
+// Returns how many events of its row are folded where `event` is drawn, including it; 1 if it is drawn by itself.
 std::size_t folded_with(const timeline::Timeline&, timeline::EventRef event, const Axis&, double slack_px = 2.0);
 
-// The view nearest to `axis` in which `event` can be told apart and read: as readable() has it for its duration; for an
-// instant, which has none, the way to its nearest neighbour at another time has to be wide enough.
+// Returns the view nearest to `axis` in which `event` is drawn by itself and is readable. For an event with a duration
+// as readable(); for an instant, the distance to the nearest event at another time is made wide enough.
 Axis showing_readably(const timeline::Timeline&, timeline::EventRef event, const Axis& axis, double width);
 
 }  // namespace ddpprof::gui

@@ -12,7 +12,7 @@ namespace {
 using timeline::Category;
 
 constexpr double fold_px = 2.0;       // narrower events are folded
-constexpr std::uint64_t walked = 16;  // entries of one cell that are looked at; more are counted by searching
+constexpr std::uint64_t walked = 16;  // events of one cell that are visited; the others are counted by a search
 
 QColor mixed(const QColor& a, const QColor& b, double share_of_a) {
   const auto mix = [&](int x, int y) { return static_cast<int>(std::lround(share_of_a * x + (1.0 - share_of_a) * y)); };
@@ -48,25 +48,25 @@ Colour colour_of(Category category) {
   return Colour::other;
 }
 
-// One piece of a row as it is walked: an event, or a block of a level.
+// One drawn piece of a row: an event, or a block of a coarser level.
 struct TimelinePainter::Entry {
   double x0, x1;
   double busy_px;
   std::uint64_t count;
-  std::uint32_t name;  // of its longest event
+  std::uint32_t name;  // name of its longest event
 };
 
-// Cells of 2 px that hold folded events, and equal neighbours joined to one rectangle.
+// Cells of 2 px with folded events. Equal neighbours are joined into one rectangle.
 struct TimelinePainter::Run {
   const timeline::Names& names;
-  int cell = 0;  // the cell being filled
+  int cell = 0;  // the present cell
   std::uint64_t count = 0;
   double busy_px = 0.0, longest_px = -1.0;
   std::size_t category = 0;
-  double carried_px = 0.0;  // busy time that reaches into the next cell
+  double carried_px = 0.0;  // busy time that continues in the next cell
   int from = 0, to = 0;     // cells of the finished run: [from, to)
   std::size_t run_category = 0, run_shade = 0;
-  int stretch_from = 0, stretch_to = 0;  // cells without a gap, whatever they look like
+  int stretch_from = 0, stretch_to = 0;  // cells without a gap between them, of any shade
   std::uint64_t stretch_count = 0;
 };
 
@@ -156,7 +156,7 @@ void TimelinePainter::row(QPainter& painter, const Scene& scene, const timeline:
       [](std::size_t i) { return i; }, y, height);
 }
 
-// `at(i)` is the i-th of `count` entries; `events_before(i)` the row's events before it.
+// `at(i)` returns the i-th of `count` entries; `events_before(i)` returns the number of events in the row before it.
 template <class At, class EventsBefore>
 void TimelinePainter::walk(QPainter& painter, const Scene& scene, const timeline::Row& row, std::size_t first,
                            std::size_t count, At at, EventsBefore events_before, int y, int height) {
@@ -180,8 +180,8 @@ void TimelinePainter::walk(QPainter& painter, const Scene& scene, const timeline
     add(painter, run, entry, entry.count, y, height);
     ++i;
     if (looked_at < walked) continue;
-    // Crowded beyond what the level says: the rest of the cell is counted by a search, and taken to be like what was
-    // seen of it.
+    // Too many entries for one cell: count the rest of the cell by a search and assume that it is like the visited
+    // part.
     const double cell_end = (run.cell + 1) * fold_px;
     std::size_t low = i, step = 1;
     while (low + step < count && at(low + step).x0 < cell_end) {
@@ -196,7 +196,7 @@ void TimelinePainter::walk(QPainter& painter, const Scene& scene, const timeline
       else
         high = mid;
     }
-    // Only the last of them can reach far out of the cell: it is drawn by itself.
+    // Only the last entry of the cell can extend far out of it: draw that one by itself.
     if (low > i) {
       const Entry last = at(low - 1);
       if (last.count == 1 && last.x1 - last.x0 >= fold_px) --low;
@@ -238,7 +238,7 @@ void TimelinePainter::flush_cell(QPainter& painter, Run& run, int y, int height)
   run.stretch_count += run.count;
   const double busy = run.busy_px / fold_px;
   const std::size_t by_time = busy > 0.75 ? 3 : busy > 0.5 ? 2 : busy > 0.25 ? 1 : 0;
-  const std::size_t by_count = run.count > 2 ? 2 : 1;  // a single short event must still be seen
+  const std::size_t by_count = run.count > 2 ? 2 : 1;  // a single short event must still be visible
   const std::size_t shade = std::max(by_time, by_count);
   if (run.to > run.from && (run.cell != run.to || run.run_shade != shade || run.run_category != run.category)) {
     painter.fillRect(run.from * 2, y + 1, (run.to - run.from) * 2, height - 2,
@@ -266,7 +266,7 @@ void TimelinePainter::flush_run(QPainter& painter, Run& run, int y, int height) 
   run.stretch_count = 0;
 }
 
-// How many events are folded into pixels without a gap, where there is room to say it.
+// Writes the number of events folded into a range of pixels without a gap, if there is room for the text.
 void TimelinePainter::name_stretch(QPainter& painter, const Run& run, int y, int height) const {
   const double width = (run.stretch_to - run.stretch_from) * fold_px;
   if (run.stretch_count < 2 || width < 6.0 * least_label_px_) return;

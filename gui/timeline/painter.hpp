@@ -1,7 +1,7 @@
-// Draws a timeline with QPainter: events under 2 px folded, labels elided, marks, flow lines, selection, hits.
+// Draws a timeline with QPainter: events under 2 px are folded, labels are elided; marks, flow lines, selection, hits.
 //
-// A frame costs what its pixels and rows cost, however many events there are: rows are walked on the level that fits
-// the zoom. Colours and label texts are made once for a palette and font, not at every frame.
+// The time for a frame depends on pixels and rows, not on the number of events: rows are read at the level that matches
+// the zoom. Colours and label texts are made once per palette and font.
 #pragma once
 
 #include <QColor>
@@ -24,32 +24,32 @@ namespace ddpprof::gui {
 
 Colour colour_of(timeline::Category);
 
-// Everything a picture depends on.
+// Everything that a picture depends on.
 struct Scene {
   const timeline::Timeline* timeline = nullptr;
   const Layout* layout = nullptr;
   Axis axis;
-  int width = 0, height = 0;  // of the whole picture, labels and ruler included
+  int width = 0, height = 0;  // of the whole picture, including labels and ruler
   int scroll_y = 0;
   std::optional<timeline::EventRef> focus;
   std::optional<std::pair<double, double>> range;         // ns since the timeline's begin
-  const std::vector<bool>* matches = nullptr;             // by name: outlined
+  const std::vector<bool>* matches = nullptr;             // by name; matching events are outlined
   const std::vector<timeline::EventRef>* hits = nullptr;  // marked in the ruler
   bool flows = true;
-  bool has_focus = false;  // the keyboard's
+  bool has_focus = false;  // keyboard focus
 };
 
 class TimelinePainter {
  public:
-  // Sizes follow the font; colours the palette.
+  // Sizes follow the font, colours follow the palette.
   void set_style(const QPalette&, const QFont&);
   int gutter() const { return gutter_; }  // width of the labels at the left
-  int ruler() const { return ruler_; }    // height of the ruler above
+  int ruler() const { return ruler_; }    // height of the ruler at the top
   int row_height() const { return row_height_; }
   int header_height() const { return header_height_; }
 
   void paint(QPainter&, const Scene&);
-  // Forgets texts of another timeline's names.
+  // Drops cached texts of another timeline.
   void forget_names();
 
  private:
@@ -79,10 +79,11 @@ class TimelinePainter {
   QFont font_;
   int gutter_ = 180, ruler_ = 30, row_height_ = 16, header_height_ = 22, text_height_ = 14;
   double least_label_px_ = 24.0, ascent_ = 10.0, count_advance_ = 8.0;
-  std::array<std::array<QColor, 3>, timeline::category_count> fill_;     // three shades, told apart by labels
-  std::array<std::array<QColor, 3>, timeline::category_count> on_fill_;  // text on them
-  std::array<std::array<QColor, 4>, timeline::category_count> folded_;   // by how busy the pixels are
-  std::vector<float> advance_;                                           // of a name's whole text; < 0: not known yet
+  std::array<std::array<QColor, 3>, timeline::category_count>
+      fill_;  // three shades; names with the same shade differ by label
+  std::array<std::array<QColor, 3>, timeline::category_count> on_fill_;  // text colours on them
+  std::array<std::array<QColor, 4>, timeline::category_count> folded_;   // shade by how busy the pixels are
+  std::vector<float> advance_;                                           // width of a name's whole text; < 0: unknown
   QHash<quint64, QStaticText> texts_;                                    // by name and number of characters
 };
 

@@ -1,4 +1,4 @@
-// Events that are wide enough to be told apart: their boxes, ticks and labels.
+// Draws the events that are wide enough to be seen one by one: boxes, ticks and labels.
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr int most_texts = 20000;  // kept between frames
+constexpr int most_texts = 20000;  // cached between frames
 constexpr int least_outlined_px = 8;
-constexpr double least_apart_px = 6.0;  // of an instant from the next, or both are folded
+constexpr double least_apart_px = 6.0;  // smallest distance between two instants; closer ones are folded
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void TimelinePainter::event(QPainter& painter, const Scene& scene, std::uint32_t
   const auto category = static_cast<std::size_t>(scene.timeline->names.category(name));
   const std::size_t shade = name % 3;
   const int left = std::max(pixel(x0), gutter_ - 1), right = std::min(pixel(x1), scene.width + 1);
-  // A pixel stays free between neighbours.
+  // One pixel between neighbours stays free.
   const int width = right - left > 3 ? right - left - 1 : right - left;
   painter.fillRect(left, y + 1, width, height - 2, fill_[category][shade]);
   const bool outlined =
@@ -28,12 +28,13 @@ void TimelinePainter::event(QPainter& painter, const Scene& scene, std::uint32_t
     painter.setPen(QPen(palette_.color(QPalette::Text), 2));
     painter.drawRect(left + 1, y + 2, width - 2, height - 4);
   }
-  const double edge = outlined ? 6.0 : 3.0;  // of a label from the box's sides: an outline leaves its first letter free
+  const double edge = outlined ? 6.0 : 3.0;  // distance of a label from the box's sides: an outline needs more, so that
+                                             // the first letter is visible
   const double room = width - 2.0 * edge;
   if (room >= least_label_px_) label(painter, scene, name, left + edge, room, y, height, on_fill_[category][shade]);
 }
 
-// An instant with room beside it: a tick and its name. False where it has to be folded.
+// Draws an instant as a tick with its name. Returns false if it does not fit and must be folded.
 bool TimelinePainter::instant(QPainter& painter, const Scene& scene, const timeline::Row& row, std::size_t i, int y,
                               int height) {
   const auto x_of = [&](std::int64_t ns) {

@@ -1,4 +1,4 @@
-// What lies over and around the events: the range, flow lines, focus, labels at the left, the ruler above.
+// Draws what is on top of the events and around them: range, flow lines, focus, labels at the left, ruler at the top.
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr double flow_apart_px = 18.0;  // closer ones would be a web: only the chosen one is drawn
+constexpr double flow_apart_px = 18.0;  // if flow lines are closer, only the one of the focused event is drawn
 
 double since_begin(const Scene& scene, std::int64_t ns) { return static_cast<double>(ns - scene.timeline->begin_ns); }
 
@@ -37,14 +37,14 @@ void TimelinePainter::flows(QPainter& painter, const Scene& scene) const {
   const auto groups =
       timeline::groups_touching(all, all.begin_ns + static_cast<std::int64_t>(std::floor(scene.axis.left_ns)),
                                 all.begin_ns + static_cast<std::int64_t>(std::ceil(right_ns)), most);
-  // Thin lines are drawn without antialiasing: smooth ones are filled span by span, which Qt hands to other threads.
+  // Thin lines are drawn without antialiasing, because Qt fills antialiased lines span by span in other threads.
   if (groups)
     for (const std::uint32_t g : *groups) flow(painter, scene, all.groups[g], false);
   if (scene.focus)
     if (const auto chosen = timeline::group_of(all, *scene.focus)) flow(painter, scene, all.groups[*chosen], true);
 }
 
-// Through the starts of all ranks that started, from the upper to the lower; the last to start is marked.
+// A line through the starts on all ranks that started, from top to bottom. The last start is marked.
 void TimelinePainter::flow(QPainter& painter, const Scene& scene, const timeline::Group& group, bool chosen) const {
   const timeline::Timeline& all = *scene.timeline;
   if (group.members.size() < 2) return;
@@ -59,7 +59,7 @@ void TimelinePainter::flow(QPainter& painter, const Scene& scene, const timeline
     const timeline::Collective& c = all.collectives[member];
     if (!c.start_ns) continue;
     const Line* line = scene.layout->of_row(c.row);
-    if (line == nullptr) {  // collapsed: at the rank's header
+    if (line == nullptr) {  // collapsed: use the rank's header
       const timeline::Rank& rank = all.ranks[c.rank];
       line = rank.tracks > 0 ? scene.layout->of_row(all.tracks[rank.first_track].first_row) : nullptr;
     }
@@ -113,7 +113,7 @@ void TimelinePainter::focus(QPainter& painter, const Scene& scene) const {
   if (!scene.has_focus) return;
   const std::size_t folded = folded_with(*scene.timeline, *scene.focus, scene.axis);
   if (folded < 2) return;
-  // What the tooltip says to the mouse.
+  // The same information as in the tooltip.
   const QString text = QStringLiteral("one of %L1 folded here").arg(folded);
   const double width = QFontMetricsF(font_).horizontalAdvance(text) + 6.0;
   const double x = right + 4.0 + width <= scene.width ? right + 4.0 : left - 4.0 - width;
@@ -179,7 +179,7 @@ void TimelinePainter::time_ruler(QPainter& painter, const Scene& scene) const {
     painter.drawText(QPointF(x + 3.0, metrics.ascent() + 2.0), QString::fromStdString(tick.label));
   }
   if (scene.hits != nullptr) {
-    // At most one mark for every other pixel.
+    // At most one mark for every second pixel.
     const std::vector<timeline::EventRef>& hits = *scene.hits;
     const timeline::Timeline& all = *scene.timeline;
     const auto absolute = [&](double x) {

@@ -47,9 +47,9 @@ void RangeStatistics::say(const QString& text) {
 void RangeStatistics::update_tables() {
   const std::optional<TimeRange>& range = selection_.range();
   if (!range) {
-    say(
-        tr("No range of time is selected. Drag with Shift held in the timeline, or press R there, and its statistics "
-           "are shown here."));
+    say(tr(
+        "No range of time is selected. To select one, drag with Shift in the timeline or press R there. Its statistics "
+        "are shown here."));
     return;
   }
   if (source_.measurement() != range->measurement) {
@@ -57,7 +57,7 @@ void RangeStatistics::update_tables() {
       say(tr("No file is open."));
       return;
     }
-    source_.want(range->measurement);  // calls back
+    source_.want(range->measurement);  // calls this function again when it has read
     return;
   }
   if (!source_.error().isEmpty()) {
@@ -66,7 +66,7 @@ void RangeStatistics::update_tables() {
   }
   const std::shared_ptr<const timeline::Timeline> all = source_.timeline();
   if (!all) {
-    say(source_.was_cancelled() ? tr("Reading the timeline was stopped; the Timeline page can take it up again.")
+    say(source_.was_cancelled() ? tr("Reading the timeline was stopped. Continue it on the page Timeline.")
                                 : tr("Reading the timeline…"));
     return;
   }
@@ -81,7 +81,7 @@ void RangeStatistics::update_tables() {
         const double from = static_cast<double>(range.begin_ns - all->begin_ns);
         const double to = static_cast<double>(range.end_ns - all->begin_ns);
         const double step = std::max(1.0, (to - from) / 100.0);
-        QString text = tr("%1: %2 to %3, which is %4")
+        QString text = tr("%1: %2 to %3, length %4")
                            .arg(QString::fromStdString(all->title), QString::fromStdString(time_label(from, step)),
                                 QString::fromStdString(time_label(to, step)),
                                 QString::fromStdString(report::format_quantity((to - from) * 1e-9, "s", 4)));

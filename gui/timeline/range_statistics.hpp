@@ -1,6 +1,6 @@
-// The selected range's statistics, by name and by rank: on the timeline's page, or as a dock beside every page.
+// The statistics of the selected range, by name and by rank: on the page Timeline, or in a dock beside every page.
 //
-// Listens to the selection; asks the source for the range's measurement where it is not read yet.
+// Follows the selection. Asks the source to read the range's measurement if it was not read.
 #pragma once
 
 #include <QWidget>
@@ -24,10 +24,10 @@ class RangeStatistics : public QWidget {
 
   const TableView& names() const { return *names_; }
   const TableView& ranks() const { return *ranks_; }
-  QString heading() const;  // the range in words, or why there is none
+  QString heading() const;  // the range as text, or why it is missing
 
  signals:
-  void shown();  // the tables are those of the selection's range
+  void shown();  // the tables belong to the selected range
 
  private:
   void update_tables();

@@ -17,7 +17,7 @@ std::string shown(const timeline::Detail& detail) {
     return detail.unit == "bytes" ? report::format_bytes(*integer) : std::to_string(*integer);
   const double value = std::get<double>(detail.value);
   if (detail.unit.empty()) return report::format_significant(value, 6);
-  // 0 s has no unit of its own; a start needs more digits than a duration.
+  // 0 s has no unit prefix. A start needs more digits than a duration.
   return report::format_quantity(value, detail.unit, detail.name == "start" ? 9 : 4);
 }
 
@@ -28,17 +28,16 @@ report::Table names_table(const timeline::Timeline& all, const timeline::RangeSt
   table.name = "range_names";
   table.title = "In the range, by name";
   table.note =
-      "Events that touch the range, their times cut to it. Share: of the range's length times the number of ranks; "
-      "what "
-      "nests or runs side by side counts for each.";
+      "Events that touch the range, with their times cut to it. Share: time / (length of the range × number of ranks). "
+      "Nested and parallel events each count in full.";
   table.columns = {report::text("name", "name"),
-                   report::text("what", "what"),
+                   report::text("what", "kind"),
                    report::count("count", "events"),
                    report::digits(report::seconds("total_s", "total"), 4),
                    report::digits(report::seconds("mean_s", "mean"), 3),
                    report::digits(report::seconds("longest_s", "longest"), 3),
                    report::share("share", "share")};
-  table.empty = "No event lies in the range. Choose a wider one.";
+  table.empty = "The range has no events. Select a wider one.";
   const double whole_ns = static_cast<double>(statistics.end_ns - statistics.begin_ns) *
                           static_cast<double>(std::max<std::size_t>(1, all.ranks.size()));
   for (const timeline::NameStatistics& of : statistics.names)
@@ -53,8 +52,8 @@ report::Table ranks_table(const timeline::Timeline& all, const timeline::RangeSt
   table.name = "range_ranks";
   table.title = "In the range, by rank";
   table.note =
-      "Steps wholly in the range count as in the report's step table; a step that is cut, by the intervals in which it "
-      "computes and communicates. Not known where a warm-up step, or a step on a GPU, is cut.";
+      "Whole steps count as in the report's step table. A step that is cut by the range is counted by its intervals of "
+      "compute and communication. This is unknown for a warm-up step and for a step on a GPU.";
   table.columns = {report::count("rank", "rank"),
                    report::count("whole_steps", "whole steps"),
                    report::count("cut_steps", "cut steps"),

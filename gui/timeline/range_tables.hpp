@@ -1,4 +1,4 @@
-// What a range holds and what an event is, as tables of a report: shown, sorted and copied like any other.
+// The events of a range, and the properties of one event, as report tables: they can be sorted and copied.
 #pragma once
 
 #include <vector>

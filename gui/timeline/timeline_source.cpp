@@ -69,7 +69,7 @@ void TimelineSource::start() {
         hooks.progress = [progress](double share) { progress->store(share); };
         hooks.first = [self, turn, cancelled](Answer first) {
           if (cancelled() || QCoreApplication::instance() == nullptr) return;
-          // The pointer is looked at on the interface thread alone.
+          // The QPointer may be read on the interface thread only.
           QMetaObject::invokeMethod(
               QCoreApplication::instance(),
               [self, turn, first = std::move(first)] {

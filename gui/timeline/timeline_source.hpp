@@ -1,4 +1,4 @@
-// The timeline of one measurement, read off the interface thread; shared by the page and the range's statistics.
+// Reads the timeline of one measurement off the interface thread. The page and the range's statistics share it.
 #pragma once
 
 #include <QObject>
@@ -20,12 +20,12 @@ class TimelineSource : public QObject {
  public:
   explicit TimelineSource(QObject* parent = nullptr);
 
-  void set_file(std::filesystem::path path);  // empty: none. Forgets what was read
-  // Reads it unless it is read or being read; nothing forgets it.
+  void set_file(std::filesystem::path path);  // drops the present timeline; an empty path means no file
+  // Starts reading unless the measurement is read or being read. Empty: does nothing.
   void want(std::optional<std::int64_t> measurement);
-  // Stops reading; what is there (steps and collectives) stays.
+  // Stops reading; what was read (steps and collectives) stays.
   void cancel();
-  // Reads again what was cancelled or failed.
+  // Reads again after a cancel or an error.
   void retry();
 
   const std::shared_ptr<const timeline::Timeline>& timeline() const { return timeline_; }
@@ -34,10 +34,10 @@ class TimelineSource : public QObject {
   bool loading() const { return job_.running(); }
   bool was_cancelled() const { return cancelled_; }
   const QString& error() const { return error_; }
-  double progress() const { return progress_ ? progress_->load() : 0.0; }  // 0 to 1, of the raw rows
+  double progress() const { return progress_ ? progress_->load() : 0.0; }  // share of the raw rows, 0 to 1
 
  signals:
-  void changed();  // another timeline, or more of the same one, or an error
+  void changed();  // another timeline, more of the same one, or an error
   void loading_changed(bool loading);
   void progressed(double share);
 
@@ -50,7 +50,7 @@ class TimelineSource : public QObject {
   std::optional<std::int64_t> measurement_;
   std::shared_ptr<const timeline::Timeline> timeline_;
   std::shared_ptr<std::atomic<double>> progress_;
-  std::uint64_t turn_ = 0;  // a first picture of an older turn is dropped
+  std::uint64_t turn_ = 0;  // number of the present reading; a result of an older one is dropped
   bool cancelled_ = false;
   QString error_;
 };

@@ -53,8 +53,8 @@ void TimelineView::set_timeline(std::shared_ptr<const timeline::Timeline> timeli
   focus_.reset();
   if (same) {
     axis_.left_ns -= static_cast<double>(timeline_->begin_ns - old_begin_ns);
-    pressed_ns_ -= static_cast<double>(timeline_->begin_ns - old_begin_ns);  // a drag goes on
-    // The same event in the fuller timeline, whose rows have other numbers.
+    pressed_ns_ -= static_cast<double>(timeline_->begin_ns - old_begin_ns);  // continues a drag
+    // Finds the focused event in the more complete timeline, where its row has another number.
     if (focused)
       for (std::uint32_t r = 0; r < timeline_->rows.size() && !focus_; ++r) {
         const timeline::Row& row = timeline_->rows[r];
@@ -142,7 +142,8 @@ void TimelineView::set_raw(bool shown) {
   emit raw_changed(shown);
 }
 
-// A focus that nobody sees would still be moved by the keys. A collapsed rank's goes to the step that its header shows.
+// The keys would still move a focus that is hidden. If its rank is collapsed, the focus moves to the step in the rank's
+// header.
 void TimelineView::keep_focus_in_sight() {
   if (!focus_ || layout_.of_row(focus_->row) != nullptr) return;
   const timeline::Row& hidden = timeline_->rows[focus_->row];
@@ -188,7 +189,7 @@ void TimelineView::go_to(timeline::EventRef event) {
   set_axis(showing_readably(*timeline_, event, axis_, area_width()));
   moved_ = axis_ != whole(span_ns(), area_width());
   set_focus(event);
-  describe_focus();  // of an event that had the focus already, at another zoom
+  describe_focus();  // for an event that already has the focus, after a zoom
 }
 
 void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool reveal) {
@@ -201,7 +202,7 @@ void TimelineView::set_focus(std::optional<timeline::EventRef> event, bool revea
       const int area = viewport()->height() - painter_.ruler();
       QScrollBar* bar = verticalScrollBar();
       if (line->y < bar->value()) bar->setValue(std::max(0, line->y - options_.header_height));
-      // With the next row below, so that it does not lie under the view's frame.
+      // Also shows the next row, so that the focused row is not below the view's frame.
       if (line->y + line->height > bar->value() + area)
         bar->setValue(line->y + line->height + options_.row_height - area);
     }

@@ -1,4 +1,4 @@
-// The timeline itself: shows a loaded timeline, and lets mouse and keys move, search and mark in it.
+// The timeline widget: shows a loaded timeline; mouse and keys move, search and select in it.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -17,27 +17,27 @@ class TimelineView : public QAbstractScrollArea {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // More of the same measurement keeps the view, the focus and what is collapsed.
+  // If it is a more complete timeline of the same measurement, the view, the focus and collapsed ranks stay.
   void set_timeline(std::shared_ptr<const timeline::Timeline> timeline);
   const std::shared_ptr<const timeline::Timeline>& timeline() const { return timeline_; }
 
-  const Axis& axis() const { return axis_; }  // of the events' area
+  const Axis& axis() const { return axis_; }  // of the area of the events
   const Layout& layout() const { return layout_; }
-  double area_width() const;                      // of the events' area, in pixels
+  double area_width() const;                      // of the area of the events, in pixels
   QPoint area_origin() const;                     // its upper left corner in the viewport
-  QRect rect_of(timeline::EventRef event) const;  // in the viewport; empty while it is hidden or out of view
+  QRect rect_of(timeline::EventRef event) const;  // in the viewport; empty if the event is hidden or out of view
 
   const std::optional<timeline::EventRef>& focus() const { return focus_; }
   void set_focus(std::optional<timeline::EventRef> event, bool reveal = true);
-  // Focuses it in sight, zoomed where it would be too narrow to be read or does not fit; else only panned.
+  // Focuses the event and brings it into view. Zooms only if it would be too narrow to read or would not fit.
   void go_to(timeline::EventRef event);
-  // On rank 0's clock. Setting it from outside sends no signal.
+  // On rank 0's clock. set_range emits no signal.
   const std::optional<std::pair<std::int64_t, std::int64_t>>& range() const { return range_; }
   void set_range(std::optional<std::pair<std::int64_t, std::int64_t>> range);
   void set_hits(std::vector<bool> matches, std::vector<timeline::EventRef> hits);
   const std::vector<timeline::EventRef>& hits() const { return hits_; }
   void set_flows(bool shown);
-  // Rows that hide take the focus with them; focusing a hidden raw event shows them again.
+  // A focus on a row that becomes hidden is removed. Focusing a hidden raw event shows raw events again.
   void set_raw(bool shown);
   bool raw() const { return options_.raw; }
   bool select_mode() const { return select_mode_; }
@@ -47,17 +47,17 @@ class TimelineView : public QAbstractScrollArea {
 
   void show_all();
   void show_range(std::int64_t begin_ns, std::int64_t end_ns);
-  QString text_at(const QPoint& viewport_point) const;  // of the tooltip; "" over nothing
-  const Scene& scene();                                 // as it would be painted now
+  QString text_at(const QPoint& viewport_point) const;  // the tooltip; "" if there is nothing
+  const Scene& scene();                                 // the scene that would be painted now
   QSize sizeHint() const override { return {900, 420}; }
 
-  // What is in view, as a picture. Throw std::runtime_error naming the file when it cannot be written.
+  // Save the visible part as a picture. Throw std::runtime_error, naming the file, if it cannot be written.
   void save_png(const QString& path, double scale = 2.0);
   void save_svg(const QString& path);
 
  public slots:
   void copy_picture();
-  void ask_and_save();  // a dialog; PNG or SVG by the name's ending
+  void ask_and_save();  // opens a dialog; PNG or SVG by file extension
 
  signals:
   void focus_changed();
@@ -98,9 +98,9 @@ class TimelineView : public QAbstractScrollArea {
   void pan(double dx);
   void step_focus(int by);  // to the next or previous event of the row
   void step_line(int by);   // to the nearest event of the next or previous line
-  bool focus_in_view();     // focuses the first event in view when none is
+  bool focus_in_view();     // without a focus, focuses the first visible event
   void choose_range(double from_ns, double to_ns);
-  std::pair<std::int64_t, std::int64_t> range_ends() const;  // the one that stays, the one that the keys move
+  std::pair<std::int64_t, std::int64_t> range_ends() const;  // the fixed end, the end that the keys move
   void move_range_end(std::int64_t to_ns);
   bool range_key(int key, bool by_event);
   std::optional<Hit> hit_at(const QPoint& point) const;
@@ -113,10 +113,10 @@ class TimelineView : public QAbstractScrollArea {
   Layout layout_;
   LayoutOptions options_;
   Axis axis_;
-  bool moved_ = false;  // by the user; until then all is shown, whatever the size
+  bool moved_ = false;  // the user moved the view; until then all is shown at any size
   std::optional<timeline::EventRef> focus_;
   std::optional<std::pair<std::int64_t, std::int64_t>> range_;
-  bool range_end_moves_ = true;  // with the keys; else its begin
+  bool range_end_moves_ = true;  // true: the keys move the range's end; false: its begin
   std::vector<bool> matches_;
   std::vector<timeline::EventRef> hits_;
   bool flows_ = true, select_mode_ = false;

@@ -1,4 +1,4 @@
-// Mouse and keys of the timeline.
+// Mouse and keyboard handling of the timeline.
 #include <QApplication>
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -12,9 +12,9 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr double zoom_step = 1.25;           // a key or a notch of the wheel
-constexpr double pan_share = 0.12;           // of the view, a key
-constexpr double degrees_per_notch = 120.0;  // in eighths, as Qt counts them
+constexpr double zoom_step = 1.25;           // for a key or a notch of the wheel
+constexpr double pan_share = 0.12;           // of the view, for a key
+constexpr double degrees_per_notch = 120.0;  // Qt counts in eighths of a degree
 
 }  // namespace
 
@@ -122,7 +122,7 @@ bool TimelineView::focus_in_view() {
     const std::size_t event = row.first_touching(left);
     if (event < row.size() && row.start_ns[event] < right) {
       set_focus(timeline::EventRef{line.row, static_cast<std::uint32_t>(event)});
-      return false;  // this key was spent on it
+      return false;  // the key only set the focus
     }
   }
   return false;
@@ -252,7 +252,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     event->accept();
     return;
   }
-  event->ignore();  // the window's shortcuts, Tab
+  event->ignore();  // for the window's shortcuts and Tab
 }
 
 }  // namespace ddpprof::gui

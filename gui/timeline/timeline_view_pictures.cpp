@@ -1,4 +1,4 @@
-// The timeline as pictures: PNG, SVG, the clipboard.
+// Pictures of the timeline: PNG, SVG, clipboard.
 #include <QApplication>
 #include <QClipboard>
 #include <QPainter>
@@ -13,7 +13,7 @@ QPixmap TimelineView::picture(double scale) {
   QPixmap picture(viewport()->size() * scale);
   picture.setDevicePixelRatio(scale);
   Scene shown = scene();
-  shown.has_focus = false;  // the keyboard's is no part of the picture
+  shown.has_focus = false;  // pictures do not show the keyboard focus
   QPainter painter(&picture);
   painter_.paint(painter, shown);
   return picture;

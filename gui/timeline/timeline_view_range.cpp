@@ -1,4 +1,4 @@
-// Selecting a range of time: by a drag's two ends, or one end moved with the keys.
+// Selecting a range of time: by dragging, or by moving one end with the keys.
 #include <algorithm>
 
 #include "gui/timeline/timeline_view.hpp"
@@ -6,9 +6,9 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr double range_share = 0.02;  // of the view, a key
+constexpr double range_share = 0.02;  // of the view, for a key
 
-// The nearest begin or end of an event of the row after (by > 0) or before a time.
+// Returns the nearest begin or end of an event of the row, after (by > 0) or before a time.
 std::optional<std::int64_t> next_edge(const timeline::Row& row, std::int64_t from_ns, int by) {
   if (by > 0) {
     const std::size_t later = row.first_from(from_ns + 1);
@@ -30,7 +30,7 @@ void TimelineView::choose_range(double from_ns, double to_ns) {
   emit range_chosen(range_->first, range_->second);
 }
 
-// Without a range one begins at the focused event, else in the middle of the view.
+// Without a range, starts one at the focused event, or else in the middle of the view.
 std::pair<std::int64_t, std::int64_t> TimelineView::range_ends() const {
   if (range_) return range_end_moves_ ? *range_ : std::pair(range_->second, range_->first);
   const std::int64_t from_ns =
@@ -38,7 +38,7 @@ std::pair<std::int64_t, std::int64_t> TimelineView::range_ends() const {
   return {from_ns, from_ns};
 }
 
-// The end that the keys move goes there and is brought into view; the other stays, whichever is the later.
+// Moves the end that the keys control and brings it into view. The other end stays, even if the two change order.
 void TimelineView::move_range_end(std::int64_t to_ns) {
   const std::int64_t stays_ns = range_ends().first;
   const std::int64_t moves_ns = std::clamp(to_ns, timeline_->begin_ns, timeline_->end_ns);

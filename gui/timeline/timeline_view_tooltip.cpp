@@ -1,4 +1,4 @@
-// What lies under the mouse, in words.
+// The tooltip: text about the event under the mouse.
 #include <QHelpEvent>
 #include <QScrollBar>
 #include <QToolTip>
@@ -31,7 +31,7 @@ QString TimelineView::text_at(const QPoint& point) const {
     const Line* line = layout_.at(point.y() - painter_.ruler() + verticalScrollBar()->value());
     if (line == nullptr) return {};
     const QString rank = QString::fromStdString(timeline_->ranks[line->rank].title());
-    return line->what == Line::What::header ? tr("%1\nclick to collapse or open").arg(rank)
+    return line->what == Line::What::header ? tr("%1\nclick to collapse or expand").arg(rank)
                                             : rank + "\n" + QString::fromStdString(timeline_->tracks[line->track].name);
   }
   const timeline::Row& row = timeline_->rows[found->event.row];
@@ -42,7 +42,7 @@ QString TimelineView::text_at(const QPoint& point) const {
   if (found->count > 1) {
     std::int64_t busy_ns = 0;
     for (std::uint32_t i = found->first; i < found->first + found->count; ++i) busy_ns += row.duration_ns[i];
-    lines << tr("%n events folded here, %1 in all; zoom in to see them", nullptr, static_cast<int>(found->count))
+    lines << tr("%n events folded here, total time %1; zoom in to see them", nullptr, static_cast<int>(found->count))
                  .arg(quantity(static_cast<double>(busy_ns) * 1e-9, "s"))
           << tr("longest: %1").arg(name);
   } else {

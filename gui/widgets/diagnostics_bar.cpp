@@ -31,7 +31,7 @@ DiagnosticsBar::DiagnosticsBar(QWidget* parent)
   line_->setAccessibleName(tr("Diagnostics"));
   toggle_->setText(tr("Details"));
   toggle_->setShortcut(QKeySequence(tr("F4")));
-  toggle_->setToolTip(tr("All of it, with what to do (F4)"));
+  toggle_->setToolTip(tr("All diagnostics, with what to do (F4)"));
   toggle_->setCheckable(true);
   toggle_->setFocusPolicy(Qt::StrongFocus);
   details_->setMaximumHeight(200);

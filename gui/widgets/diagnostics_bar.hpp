@@ -1,4 +1,4 @@
-// The bar above every page: what failed to open, and what was lost or is doubtful, before any number is read.
+// The bar above every page: errors when opening a file, and warnings about lost or uncertain data.
 #pragma once
 
 #include <QFrame>
@@ -19,13 +19,13 @@ class DiagnosticsBar : public QFrame {
  public:
   explicit DiagnosticsBar(QWidget* parent = nullptr);
 
-  // A file that cannot be opened: said above the notices of the file that stays, until the next one is opened.
+  // Shows why a file could not be opened, above the notices of the present file, until another file is opened.
   void show_error(const QString& message);
-  // The file's notices (report::notices) and what no fit could be made of, if anything; hidden when there is nothing.
+  // Shows the file's notices (report::notices) and why no model could be fitted. Hidden if there is nothing to show.
   void show_notices(const report::Table& notices, const QString& no_models);
   void clear();
 
-  QString text() const;  // of the line that is shown
+  QString text() const;  // of the visible line
 
  protected:
   void changeEvent(QEvent*) override;

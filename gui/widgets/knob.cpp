@@ -15,7 +15,7 @@
 namespace ddpprof::gui {
 namespace {
 
-// A wheel over a panel scrolls it; it turns the one control that has the focus.
+// The wheel scrolls the panel; it changes a control only if that control has the focus.
 class FocusedWheel : public QObject {
  public:
   using QObject::QObject;
@@ -71,7 +71,7 @@ void KnobBase::mark(const QString& measured) {
   label_->setFont(font);
   label_->setText(other ? QStringLiteral("● ") + text_ : text_);
   reset_->setEnabled(other);
-  reset_->setToolTip(tr("Back to what was measured: %1").arg(measured));
+  reset_->setToolTip(tr("Reset to the measured value: %1").arg(measured));
   setToolTip(why_disabled_.isEmpty() ? help_ : help_ + "\n" + why_disabled_);
 }
 
@@ -117,7 +117,7 @@ void Knob::set_value(double value) {
 void Knob::set_measured(double value) {
   measured_ = value;
   range_ = widened(usual_, value);
-  // What was measured is a stop of the slider: it comes back to it.
+  // The measured value is a stop of the slider, so that the user can return to it.
   stops_ = slider_stops(range_);
   if (const auto at = std::lower_bound(stops_.begin(), stops_.end(), value); at != stops_.end() && *at != value)
     stops_.insert(at, value);
@@ -138,7 +138,7 @@ void Knob::reset() {
 
 void Knob::take(double value) {
   if (range_.whole) value = std::round(value);
-  // A box shows fewer digits than a measured value may have.
+  // The box may show fewer digits than the measured value has.
   if (std::abs(value - measured_) < 0.5 * std::pow(10.0, -box_->decimals())) value = measured_;
   if (value == value_) {
     show_value();

@@ -1,5 +1,5 @@
-// One control of a what-if: a slider and a box for a number, or a list of choices; each with its unit, a mark where it
-// differs from what was measured, and a button that takes it back.
+// A control for a what-if value: a slider and a box for a number, or a list of choices. Each has its unit, a mark if it
+// differs from the measured value, and a reset button.
 #pragma once
 
 #include <QWidget>
@@ -16,24 +16,24 @@ class QToolButton;
 
 namespace ddpprof::gui {
 
-// What the two kinds have in common: the label, its mark and the way back.
+// The common part of both kinds: the label, the mark and the reset button.
 class KnobBase : public QWidget {
   Q_OBJECT
 
  public:
-  // `label` with the accelerator's &; `help` says what the knob does.
+  // `label` with & before the accelerator key; `help` explains the knob.
   KnobBase(const QString& label, const QString& help, QWidget* parent);
 
   QToolButton* reset_button() { return reset_; }
-  QString label() const;                  // without the accelerator's &
-  void set_why_disabled(const QString&);  // a reason disables it; empty enables it
+  QString label() const;                  // without the &
+  void set_why_disabled(const QString&);  // a reason disables the control; an empty text enables it
   virtual bool differs() const = 0;
 
  public slots:
   virtual void reset() = 0;
 
  protected:
-  void mark(const QString& measured);  // after every change: bold and dotted where it differs
+  void mark(const QString& measured);  // call after every change: bold and dotted if the value differs
   QGridLayout* grid() { return grid_; }
   QLabel* label_widget() { return label_; }
 
@@ -48,12 +48,12 @@ class Knob : public KnobBase {
   Q_OBJECT
 
  public:
-  // `unit` stands behind the number, "×" or " MiB"; `zero` in its place at the lowest value, or empty.
+  // `unit` follows the number: "×" or " MiB". `zero` replaces the number at the lowest value; may be empty.
   Knob(const QString& label, const QString& help, const ValueRange& range, const QString& unit, int decimals,
        QWidget* parent = nullptr, const QString& zero = {});
 
   double value() const { return value_; }
-  // Neither says `changed`. The range is as wide as the measured value needs.
+  // These do not emit `changed`. The range is extended to contain the measured value.
   void set_value(double);
   void set_measured(double);
   bool differs() const override;
@@ -84,15 +84,15 @@ class Choice : public KnobBase {
 
  public:
   struct Option {
-    QString key, text, why_not;  // a reason leaves it out of reach
+    QString key, text, why_not;  // a reason disables the option
   };
   Choice(const QString& label, const QString& help, const std::vector<Option>& options, QWidget* parent = nullptr);
 
   QString value() const;
-  // Neither says `changed`.
+  // These do not emit `changed`.
   void set_value(const QString& key);
   void set_measured(const QString& key);
-  void set_why_not(const QString& key, const QString& why);  // empty: within reach
+  void set_why_not(const QString& key, const QString& why);  // an empty text enables the option
   bool differs() const override;
 
   QComboBox* combo() { return combo_; }

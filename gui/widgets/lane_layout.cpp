@@ -19,7 +19,7 @@ constexpr std::array legend_order = {SegmentKind::data,       SegmentKind::forwa
 
 constexpr double margin = 6.0;
 constexpr double moment_width = 5.0;
-constexpr double moment_reach = 4.0;  // how far beside a moment still hits it
+constexpr double moment_reach = 4.0;  // distance in which a click beside a moment still hits it
 
 }  // namespace
 
@@ -84,7 +84,7 @@ LaneLayout lay_out(const step::StepLanes& lanes, double width, TimeWindow window
   for (const double time_s : times_s)
     out.ticks.push_back({left + (time_s - window.begin_s) * scale,
                          QString::number(std::abs(time_s) < 1e-15 ? 0.0 : time_s / unit.factor, 'g', 6)});
-  out.axis = QStringLiteral("time since the step's start [%1]").arg(QString::fromStdString(unit.unit));
+  out.axis = QStringLiteral("time since the start of the step [%1]").arg(QString::fromStdString(unit.unit));
   y += 2.0 * metrics.line + margin;
 
   double x = margin;

@@ -1,4 +1,4 @@
-// Where the lanes of a step lie in a picture: rows, segments, axis and legend as rectangles. Pure geometry.
+// The layout of a step's lanes in a picture: rows, segments, axis and legend as rectangles. Pure geometry.
 #pragma once
 
 #include <QRectF>
@@ -16,17 +16,17 @@ struct TimeWindow {
   bool operator==(const TimeWindow&) const = default;
 };
 
-// Sizes that come from the font, in layout units.
+// Sizes derived from the font, in layout units.
 struct LaneMetrics {
   double line = 14.0;                // height of a line of text
   double character = 7.0;            // mean width
-  double spare = 0.0;                // more height for each row than a line needs
-  std::size_t label_characters = 0;  // that a label has room for, at least: axes of neighbours lie alike
+  double spare = 0.0;                // additional height of each row
+  std::size_t label_characters = 0;  // least room for labels in characters, so that the axes of two views are aligned
 };
 
 struct PlacedSegment {
   std::size_t lane = 0, segment = 0;
-  QRectF rect;  // a moment's is as wide as its mark
+  QRectF rect;  // for a moment, as wide as its mark
   bool operator==(const PlacedSegment&) const = default;
 };
 
@@ -47,25 +47,25 @@ struct LegendEntry {
 struct LaneLayout {
   QRectF title, plot, note;  // plot: all rows, without labels
   std::vector<PlacedLane> lanes;
-  std::vector<PlacedSegment> segments;  // those in the window, by lane, then time
+  std::vector<PlacedSegment> segments;  // visible segments, by lane, then by time
   std::vector<Tick> ticks;
-  QString axis;  // what the ticks are, with their unit
+  QString axis;  // the quantity of the axis, with its unit
   std::vector<LegendEntry> legend;
-  double height = 0.0;  // needed for all of it
+  double height = 0.0;  // height of the whole layout
 
-  // Later segments lie over earlier ones, moments over all; a moment is hit a little beside it, too.
+  // Later segments cover earlier ones; moments cover all. A point slightly beside a moment also hits it.
   std::optional<std::size_t> hit(QPointF) const;  // index into segments
 };
 
-// Ticks at 1, 2 or 5 times a power of ten, at most `most` of them.
+// Returns ticks at 1, 2 or 5 times a power of ten, at most `most` of them.
 std::vector<double> tick_times_s(TimeWindow, int most);
 
 LaneLayout lay_out(const step::StepLanes&, double width, TimeWindow, const LaneMetrics&);
 
-// The kinds that are drawn, in the order in which a legend lists them.
+// Returns the kinds that are drawn, in the order of the legend.
 std::vector<step::SegmentKind> kinds_of(const step::StepLanes&);
 
-// A window of the same middle, `factor` times as long, kept inside `whole`.
+// Returns a window with the same middle, `factor` times as long, inside `whole`.
 TimeWindow zoomed(TimeWindow, double factor, double at_s, TimeWindow whole);
 TimeWindow moved(TimeWindow, double by_s, TimeWindow whole);
 

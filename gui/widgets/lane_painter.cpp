@@ -10,7 +10,7 @@ using step::SegmentKind;
 
 constexpr double least_text_width = 24.0;
 
-// Passes share a colour: forward is plain, backward and the rest differ by how it is filled, too.
+// Forward, backward and the other passes have the same colour and differ in their fill pattern.
 QBrush fill_of(SegmentKind kind, const QPalette& palette) {
   QColor fill = colour(colour_of(kind), palette);
   switch (kind) {
@@ -28,10 +28,10 @@ QBrush fill_of(SegmentKind kind, const QPalette& palette) {
 void paint_moment(QPainter& painter, SegmentKind kind, const QRectF& rect, const QColor& fill) {
   QPainterPath mark;
   const double x = rect.center().x(), reach = 0.5 * rect.width();
-  if (kind == SegmentKind::gradient) {  // a line with a point below
+  if (kind == SegmentKind::gradient) {  // a line with a point at the bottom
     mark.addRect(QRectF(x - 0.75, rect.top() + 3.0, 1.5, rect.height() - 6.0));
     mark.addEllipse(QPointF(x, rect.bottom() - 4.0), reach - 0.5, reach - 0.5);
-  } else {  // a wedge from above
+  } else {  // a wedge at the top
     mark.moveTo(x - reach - 1.0, rect.top() + 1.0);
     mark.lineTo(x + reach + 1.0, rect.top() + 1.0);
     mark.lineTo(x, rect.top() + 0.55 * rect.height());
@@ -132,7 +132,7 @@ void paint_lanes(QPainter& painter, const LanePicture& picture, const QPalette& 
   painter.setClipRect(layout.plot.adjusted(-4.0, 0.0, 4.0, 0.0));
   for (const PlacedSegment& placed : layout.segments) {
     const step::Segment& segment = picture.lanes.lanes[placed.lane].segments[placed.segment];
-    // Neighbours stay apart where there is room for a seam.
+    // A gap separates neighbours if there is room for it.
     const QRectF rect =
         placed.rect.width() > 4.0 && !is_moment(segment.kind) ? placed.rect.adjusted(0.0, 0.0, -1.0, 0.0) : placed.rect;
     paint_kind(painter, segment.kind, rect, palette);

@@ -1,4 +1,4 @@
-// Paints the lanes of a step where the layout puts them, in the palette's colours.
+// Paints the lanes of a step according to their layout, in the colours of the palette.
 #pragma once
 
 #include <QPalette>

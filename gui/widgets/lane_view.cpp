@@ -19,7 +19,7 @@ namespace ddpprof::gui {
 namespace {
 
 constexpr double zoom_step = 1.25;
-constexpr double most_spare = 18.0;  // height that a row takes beyond what its text needs
+constexpr double most_spare = 18.0;  // largest additional height of a row
 
 QString quantity(double value, const char* unit) {
   if (value == 0.0) return QStringLiteral("0 %1").arg(QLatin1String(unit));
@@ -99,7 +99,7 @@ LaneLayout LaneView::current_layout() const {
   LaneMetrics own = metrics();
   LaneLayout layout = lay_out(*lanes_, width(), window_, own);
   if (lanes_->lanes.empty() || layout.height >= height()) return layout;
-  // Room that is left makes the rows easier to hit.
+  // Higher rows are easier to hit, so use the free height.
   const double left = std::floor((height() - layout.height) / static_cast<double>(lanes_->lanes.size()));
   own.spare = std::min(left, most_spare);
   return own.spare > 0.0 ? lay_out(*lanes_, width(), window_, own) : layout;
@@ -252,7 +252,7 @@ void LaneView::keyPressEvent(QKeyEvent* event) {
 }
 
 void LaneView::wheelEvent(QWheelEvent* event) {
-  // Without Ctrl the wheel belongs to the scroll area around.
+  // Without Ctrl, the surrounding scroll area gets the wheel.
   if (!lanes_ || !(event->modifiers() & Qt::ControlModifier)) return QWidget::wheelEvent(event);
   const LaneLayout layout = current_layout();
   const double share = (event->position().x() - layout.plot.left()) / std::max(1.0, layout.plot.width());

@@ -1,5 +1,5 @@
-// One step's lanes in the window: segments named under the mouse and the keyboard, zoomed together with its neighbours,
-// saved as PNG or SVG.
+// The widget for one step's lanes. Shows the values of the segment under mouse or keyboard, zooms together with a
+// second view, and saves PNG or SVG.
 #pragma once
 
 #include <QWidget>
@@ -15,18 +15,18 @@ class LaneView : public QWidget {
  public:
   explicit LaneView(QWidget* parent = nullptr);
 
-  // `title` stands above the lanes; `name` is what a saved file is called, without an extension.
+  // `title` is shown above the lanes. `name` is the file name of a saved picture, without extension.
   void set_lanes(step::StepLanes lanes, const QString& title, const QString& name);
-  // No lanes, but why and what to do.
+  // Shows a message instead of lanes: the reason, and what to do.
   void set_message(const QString& title, const QString& message);
   const std::optional<step::StepLanes>& lanes() const { return lanes_; }
   const QString& message() const { return message_; }
   const QString& title() const { return title_; }
 
-  // What can be seen at all, and what is seen: give two views the same for a shared time axis.
+  // The largest visible window and the present one. Give two views the same values for a common time axis.
   void set_whole(TimeWindow whole);
   void set_window(TimeWindow window);
-  // Room that lanes' names have at least, in characters: the longest of both views.
+  // The least room for the lanes' names in characters: the longest name of both views.
   void set_label_characters(std::size_t count);
   std::size_t longest_name() const;
   TimeWindow whole() const { return whole_; }
@@ -42,7 +42,7 @@ class LaneView : public QWidget {
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override;
 
-  // Throw std::runtime_error naming the file when it cannot be written.
+  // Throw std::runtime_error, naming the file, if it cannot be written.
   void save_png(const QString& path, double scale = 2.0);
   void save_svg(const QString& path);
 

@@ -1,4 +1,4 @@
-// The lanes as pictures: PNG, SVG, the clipboard.
+// Pictures of the lanes: PNG, SVG, clipboard.
 #include <QApplication>
 #include <QClipboard>
 #include <QPainter>

@@ -1,4 +1,4 @@
-// A page's content, or in its place a sentence: why there is none and what to do.
+// Shows a page's content, or a message with the reason why it is missing and what to do.
 #pragma once
 
 #include <QLabel>
@@ -24,7 +24,6 @@ class MessageStack : public QStackedWidget {
     message_->setText(why);
     setCurrentIndex(0);
   }
-  // The sentence over what there is all the same.
   void say(const QString& why, report::Table table) {
     if (over_table_ == nullptr) {
       over_table_ = new QWidget(this);
@@ -44,7 +43,7 @@ class MessageStack : public QStackedWidget {
   void show_content() { setCurrentIndex(1); }
   bool shows_content() const { return currentIndex() == 1; }
   QString message() const { return message_->text(); }
-  // What a sentence stands over; null where it stands alone.
+  // The table below the message; null without one.
   TableView* table() const { return over_table_ != nullptr && currentWidget() == over_table_ ? table_ : nullptr; }
 
  private:
@@ -58,12 +57,12 @@ class MessageStack : public QStackedWidget {
   }
 
   QLabel* message_;
-  QWidget* over_table_ = nullptr;  // made when it is first needed
+  QWidget* over_table_ = nullptr;  // created at first use
   QLabel* over_ = nullptr;
   TableView* table_ = nullptr;
 };
 
-// A table, or in its place what the table says when it has no rows.
+// A table, or its `empty` text if it has no rows.
 class TableOrWhy : public MessageStack {
  public:
   explicit TableOrWhy(QWidget* parent) : TableOrWhy(new TableView, parent) {}
@@ -82,7 +81,7 @@ class TableOrWhy : public MessageStack {
   TableView* view_;
 };
 
-// A page's tables, a tab each.
+// The tables of a page, one tab each.
 class TableTabs : public QTabWidget {
  public:
   explicit TableTabs(QWidget* parent) : QTabWidget(parent) { setDocumentMode(true); }
@@ -94,7 +93,7 @@ class TableTabs : public QTabWidget {
   }
 };
 
-// What a page draws, over its tables: three parts to two.
+// Places a page's plots above its tables, with heights of three to two.
 inline QSplitter* over_tables(QWidget* drawn, QTabWidget* tables, QWidget* parent) {
   auto* halves = new QSplitter(Qt::Vertical, parent);
   halves->addWidget(drawn);

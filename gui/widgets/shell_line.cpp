@@ -12,8 +12,8 @@ namespace ddpprof::gui {
 ShellLine::ShellLine(QWidget* parent) : QWidget(parent), command_(new QLineEdit(this)) {
   command_->setReadOnly(true);
   command_->setObjectName("command");
-  command_->setAccessibleName(tr("The same question on the command line"));
-  command_->setToolTip(tr("The same question on the command line: it prints what the tables below show"));
+  command_->setAccessibleName(tr("The same question as a shell command"));
+  command_->setToolTip(tr("The same question as a shell command. It prints the tables below"));
   auto* label = new QLabel(tr("In a shell:"), this);
   label->setBuddy(command_);
   auto* copy = new QToolButton(this);

@@ -1,4 +1,4 @@
-// The command line that asks what a page shows, to be copied into a shell.
+// A line with the shell command for what the page shows, and a button to copy it.
 #pragma once
 
 #include <QString>

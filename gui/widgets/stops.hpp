@@ -1,5 +1,5 @@
-// The values a slider stops at: evenly spaced or in the logarithm, as a list, so that each press of an arrow key moves
-// the value.
+// The values at which a slider stops, evenly or logarithmically spaced. With a list of stops each press of an arrow key
+// changes the value.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ struct ValueRange {
   bool whole = false;  // whole numbers only
 };
 
-// The range with `value` in it; one in the logarithm does not reach 0.
+// Returns the range extended to contain `value`. A logarithmic range does not reach 0.
 ValueRange widened(ValueRange, double value);
 
-// Ascending, without doubles, low and high among them; at most about 200. In the logarithm eight a doubling, rounded to
-// three significant digits.
+// Returns the stops, ascending, without duplicates, including low and high; at most about 200. A logarithmic range has
+// eight stops per factor of two, rounded to three significant digits.
 std::vector<double> slider_stops(const ValueRange&);
 
-// The stop nearest to a value, in the scale of the range.
+// Returns the stop nearest to the value, on the range's scale.
 std::size_t nearest_stop(const std::vector<double>& stops, double value, bool logarithmic);
 
 }  // namespace ddpprof::gui

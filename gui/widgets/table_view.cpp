@@ -39,7 +39,7 @@ void TableView::set_table(report::Table table) {
   resizeColumnsToContents();
   for (int i = 0; i < model_->columnCount(); ++i)
     if (wordWrap() && columnWidth(i) > 480) setColumnWidth(i, 480);
-  // Heights matter to sentences; of thousands of rows they would take longer than a frame.
+  // Row heights matter for sentences. For thousands of rows their computation would take longer than a frame.
   if (model_->rowCount() <= 200)
     resizeRowsToContents();
   else

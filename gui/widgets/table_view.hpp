@@ -1,4 +1,4 @@
-// A report's table in the window: sorted by a click on a heading, copied as text, CSV or Markdown.
+// A report's table in the window. A click on a heading sorts it; it can be copied as text, CSV or Markdown.
 #pragma once
 
 #include <QTableView>
@@ -19,8 +19,8 @@ class TableView : public QTableView {
   const ReportTableModel& model_of_table() const { return *model_; }
 
  public slots:
-  void copy_selection();  // the selected cells, tabs between them; the whole table when nothing is selected
-  void copy_as_csv();     // the whole table, base units and every digit, as `ddpprof report --format csv`
+  void copy_selection();  // the selected cells with tabs between them, or the whole table if nothing is selected
+  void copy_as_csv();     // the whole table in base units with all digits, as `ddpprof report --format csv`
   void copy_as_markdown();
 
  signals:

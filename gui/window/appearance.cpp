@@ -52,7 +52,7 @@ void add_appearance_menu(QMenu& menu) {
     group->addAction(action);
     QObject::connect(action, &QAction::triggered, [which] { set_appearance(which); });
   };
-  add(QMenu::tr("As the &desktop"), Appearance::system);
+  add(QMenu::tr("Like the &desktop"), Appearance::system);
   add(QMenu::tr("&Light"), Appearance::light);
   add(QMenu::tr("Dar&k"), Appearance::dark);
 }
@@ -60,9 +60,9 @@ void add_appearance_menu(QMenu& menu) {
 void show_about(QWidget* parent) {
   QMessageBox::about(
       parent, QMessageBox::tr("About ddpprof"),
-      QMessageBox::tr("ddpprof %1\n\nFrom the one or few ranks that can be measured: what N ranks would do, why, and "
-                      "with which learning rate.\n\nThis program links QCustomPlot, which is under the GNU General "
-                      "Public License 3, and Qt 6 under the LGPL 3: as a binary it is distributed under the GPL 3.")
+      QMessageBox::tr("ddpprof %1\n\nPredicts how a training job scales to N ranks, why, and with which learning rate, "
+                      "from measurements of one or few ranks.\n\nThis program links QCustomPlot (GNU General Public "
+                      "License 3) and Qt 6 (LGPL 3). As a binary it is distributed under the GPL 3.")
           .arg(QApplication::applicationVersion()));
 }
 

@@ -1,4 +1,4 @@
-// How the program looks: the desktop's palette, or a light or dark one of its own; and what it says of itself.
+// The program's palette (the desktop's, light or dark), and the About box.
 #pragma once
 
 class QMenu;
@@ -9,8 +9,8 @@ namespace ddpprof::gui {
 enum class Appearance { system, light, dark };
 
 void apply_appearance(Appearance);  // to the whole program
-void set_appearance(Appearance);    // … and remembers it
-void restore_appearance();          // what was remembered
+void set_appearance(Appearance);    // applies it and stores it for the next start
+void restore_appearance();          // applies the stored one
 void add_appearance_menu(QMenu&);
 void show_about(QWidget* parent);
 

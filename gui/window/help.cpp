@@ -26,20 +26,20 @@ report::Table keys_table(const std::vector<Page*>& pages) {
   const QString everywhere = HelpDialog::tr("everywhere");
   add(everywhere, "Ctrl+O", HelpDialog::tr("open a trace database"));
   add(everywhere, "F5", HelpDialog::tr("read the file again"));
-  add(everywhere, "Escape", HelpDialog::tr("cancel the reading of a file, or a comparison"));
-  // The desktop's own keys, where it has any.
+  add(everywhere, "Escape", HelpDialog::tr("cancel reading a file or a comparison"));
+  // Keys that depend on the desktop, if it defines them.
   const auto add_standard = [&](QKeySequence::StandardKey key, const QString& what) {
     const QString keys = QKeySequence::listToString(QKeySequence::keyBindings(key));
     if (!keys.isEmpty()) add(everywhere, keys, what);
   };
   add_standard(QKeySequence::Close, HelpDialog::tr("close the file"));
-  add_standard(QKeySequence::Quit, HelpDialog::tr("end the program"));
+  add_standard(QKeySequence::Quit, HelpDialog::tr("quit the program"));
   add(everywhere, HelpDialog::tr("Alt+1 … Alt+%1").arg(pages.size()), HelpDialog::tr("go to a page"));
   add(everywhere, "Tab, Shift+Tab", HelpDialog::tr("next and previous control"));
-  add(everywhere, "F4", HelpDialog::tr("what was lost or is doubtful, in full"));
-  add(everywhere, "F1", HelpDialog::tr("these keys and the glossary; Escape closes them"));
+  add(everywhere, "F4", HelpDialog::tr("show all diagnostics"));
+  add(everywhere, "F1", HelpDialog::tr("show these keys and the glossary (Escape closes them)"));
   const QString in_table = HelpDialog::tr("a table"), in_plot = HelpDialog::tr("a plot");
-  add(in_table, "Ctrl+C", HelpDialog::tr("copy the selected rows, or all"));
+  add(in_table, "Ctrl+C", HelpDialog::tr("copy the selected rows, or all rows"));
   add(in_table, "Ctrl+Shift+C", HelpDialog::tr("copy the table as CSV"));
   add(in_table, "Ctrl+Shift+M", HelpDialog::tr("copy the table as Markdown"));
   add(in_plot, "Ctrl+C", HelpDialog::tr("copy the picture"));
@@ -54,7 +54,7 @@ HelpDialog::HelpDialog(report::Table keys, QWidget* parent)
   setWindowTitle(tr("Keys and glossary"));
   add(std::move(keys), tr("&Keys"));
   TableView* words = add(glossary_table(), tr("&Glossary"));
-  words->setSortingEnabled(false);  // it is by word, κ under k
+  words->setSortingEnabled(false);  // the order is by term; κ is sorted as "kappa"
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
   buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
@@ -69,7 +69,7 @@ HelpDialog::HelpDialog(report::Table keys, QWidget* parent)
 
 TableView* HelpDialog::add(report::Table table, const QString& title) {
   auto* view = new TableView(this);
-  view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);  // rows are sentences, some of several lines
+  view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);  // rows contain sentences, some with several lines
   view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   view->set_table(std::move(table));
   connect(view, &TableView::says, said_, &QLabel::setText);

@@ -1,4 +1,4 @@
-// F1: every key, and beside them the glossary; it stays open beside the window while one reads.
+// The window of F1: all keys, and the glossary in a second tab. It can stay open beside the main window.
 #pragma once
 
 #include <QDialog>
@@ -14,7 +14,7 @@ namespace ddpprof::gui {
 class Page;
 class TableView;
 
-report::Table keys_table(const std::vector<Page*>&);  // the window's own keys, then each page's
+report::Table keys_table(const std::vector<Page*>&);  // the window's own keys, then the keys of each page
 
 class HelpDialog : public QDialog {
   Q_OBJECT

@@ -51,7 +51,7 @@ MainWindow::MainWindow(QWidget* parent)
   }
   make_docks();
   make_menus();
-  // Every table alike, so that no page forgets one; tables made later are connected by who makes them.
+  // Connects all tables at once. A table that is created later must be connected where it is created.
   for (const TableView* table : findChildren<TableView*>()) connect(table, &TableView::says, this, &MainWindow::say);
   make_cancel();
   setWindowTitle(tr("ddpprof"));
@@ -62,12 +62,12 @@ void MainWindow::say(const QString& message) { statusBar()->showMessage(message,
 
 void MainWindow::make_cancel() {
   cancel_ = new QPushButton(tr("Cancel"), this);
-  cancel_->setToolTip(tr("Do not open the file that is being read (Escape)"));
+  cancel_->setToolTip(tr("Cancel reading the file (Escape)"));
   statusBar()->addPermanentWidget(cancel_);
   escape_ = new QShortcut(Qt::Key_Escape, this);
   connect(cancel_, &QPushButton::clicked, this, &MainWindow::cancel_opening);
   connect(escape_, &QShortcut::activated, this, &MainWindow::cancel_opening);
-  // A page may be at work that Escape ends as well: each press ends one of the two.
+  // A page can also use Escape. Then each press ends one of the two.
   connect(escape_, &QShortcut::activatedAmbiguously, this, &MainWindow::cancel_opening);
   connect(&opening_, &Job::running_changed, this, &MainWindow::show_reading);
   show_reading(false);
@@ -84,7 +84,7 @@ void MainWindow::cancel_opening() {
   opening_.cancel();
   const QString name = QFileInfo(reading_).fileName();
   const bool again = file_ && QFileInfo(reading_) == QFileInfo(QString::fromStdString(file_->path.string()));
-  say(again ? tr("Cancelled: %1 was not read again; what is shown stays.").arg(name)
+  say(again ? tr("Cancelled: %1 was not read again. The present data stays.").arg(name)
             : tr("Cancelled: %1 was not opened.").arg(name));
 }
 
@@ -215,7 +215,7 @@ void MainWindow::fill_recent() {
     QString shown = path;
     recent_->addAction(shown.replace('&', "&&"), this, [this, path] { open(path); });
   }
-  if (paths.isEmpty()) recent_->addAction(tr("None yet"))->setEnabled(false);
+  if (paths.isEmpty()) recent_->addAction(tr("No recent file"))->setEnabled(false);
 }
 
 HelpDialog& MainWindow::help() {
@@ -259,7 +259,7 @@ void MainWindow::restore_layout() {
   if (!restoreGeometry(settings.value("window/geometry").toByteArray())) resize(1280, 820);
   restoreState(settings.value("window/state").toByteArray());
   tabs_->setCurrentIndex(settings.value("window/page", 0).toInt());
-  // Of another version's pages there may be more or fewer: then each keeps its own proportions.
+  // Another version may have another number of splitters. Then keep the default proportions.
   const QVariantList splits = settings.value("window/splits").toList();
   const auto splitters = tabs_->findChildren<QSplitter*>();
   if (splits.size() == splitters.size())

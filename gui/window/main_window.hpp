@@ -1,4 +1,4 @@
-// The window: one opened file, a tab a page, the diagnostics bar above them, menus and the keys.
+// The main window: one opened file, a tab for each page, the diagnostics bar above them, menus and keys.
 #pragma once
 
 #include <QMainWindow>
@@ -27,10 +27,10 @@ class MainWindow : public QMainWindow {
  public:
   explicit MainWindow(QWidget* parent = nullptr);
 
-  // Reads the file off this thread; every page shows it once it is read. A file that cannot be read is said in the
-  // diagnostics bar and what was shown stays.
+  // Reads the file off the interface thread; then every page shows it. If it cannot be read, the diagnostics bar shows
+  // the reason and the present file stays.
   void open(const QString& path);
-  void cancel_opening();  // what is shown stays
+  void cancel_opening();  // the present file stays
   void close_file();
   bool opening() const { return opening_.running(); }
   std::shared_ptr<const OpenedFile> file() const { return file_; }
@@ -38,9 +38,9 @@ class MainWindow : public QMainWindow {
   Selection& selection() { return selection_; }
   DiagnosticsBar& diagnostics() { return *diagnostics_; }
   const std::vector<Page*>& pages() const { return pages_; }
-  bool show_page(const QString& title);  // without its accelerator's &; false when there is none
+  bool show_page(const QString& title);  // without the &; returns false for an unknown title
   QStringList page_titles() const;
-  void forget_layout() { keeps_layout_ = false; }  // this window's size and page are not for the next start
+  void forget_layout() { keeps_layout_ = false; }  // do not store this window's size and page for the next start
 
  signals:
   void opened();  // the file is shown
@@ -56,9 +56,9 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent*) override;
 
  private:
-  void say(const QString& message);  // in the status bar, for a while
+  void say(const QString& message);  // in the status bar, for 8 s
   void make_docks();
-  void show_docks();  // where there is a selected range, beside every page but their own
+  void show_docks();  // if a range is selected: beside every page that does not show the range itself
   void make_menus();
   void make_cancel();
   void show_reading(bool reading);
@@ -72,17 +72,17 @@ class MainWindow : public QMainWindow {
   std::shared_ptr<const OpenedFile> file_;
   DiagnosticsBar* diagnostics_;
   QTabWidget* tabs_;
-  QString reading_;                // the path that is being opened
+  QString reading_;                // path of the file being opened
   QPushButton* cancel_ = nullptr;  // in the status bar while a file is read
   QShortcut* escape_ = nullptr;
   QMenu* recent_ = nullptr;
-  HelpDialog* help_ = nullptr;  // once it was asked for
+  HelpDialog* help_ = nullptr;  // null until it is first shown
   bool keeps_layout_ = true;
   std::vector<Page*> pages_;
   struct Dock {
     QDockWidget* dock;
-    int page;         // whose companion it holds: it has its own
-    QAction* wanted;  // in the menu View
+    int page;         // index of the page that shows the range itself
+    QAction* wanted;  // action in the menu View
   };
   std::vector<Dock> docks_;
 };

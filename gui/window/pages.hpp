@@ -1,4 +1,4 @@
-// The list of pages, in the order of their tabs.
+// Creates the pages, in the order of their tabs.
 #pragma once
 
 #include <vector>

@@ -30,7 +30,7 @@ class Watcher : public QObject {
   void look() {
     if (Job::running_now() > 0) since_work_.restart();
     if (since_start_.elapsed() > timeout_ms_) {
-      finish(QObject::tr("the window was still at work after %1 s").arg(timeout_ms_ / 1000));
+      finish(QObject::tr("the window was not ready after %1 s").arg(timeout_ms_ / 1000));
     } else if (since_work_.elapsed() >= quiet_ms_) {
       finish(window_.grab().save(path_) ? QString() : QObject::tr("%1: cannot be written").arg(path_));
     }
@@ -54,7 +54,7 @@ class Watcher : public QObject {
 
 void save_when_quiet(MainWindow& window, const QString& path, std::function<void(const QString&)> done, int quiet_ms,
                      int timeout_ms) {
-  new Watcher(window, path, std::move(done), quiet_ms, timeout_ms);  // owned by the window, gone when it is done
+  new Watcher(window, path, std::move(done), quiet_ms, timeout_ms);  // owned by the window; deletes itself when done
 }
 
 }  // namespace ddpprof::gui

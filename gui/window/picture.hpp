@@ -1,4 +1,4 @@
-// A page as a picture, without anybody at the screen: `ddpprof-gui FILE.db --page NAME --save PICTURE.png`.
+// Saves a page as a picture without user interaction: `ddpprof-gui FILE.db --page NAME --save PICTURE.png`.
 #pragma once
 
 #include <QObject>
@@ -9,8 +9,8 @@ namespace ddpprof::gui {
 
 class MainWindow;
 
-// Saves the window once its file is shown and no Job has run for `quiet_ms`, then calls done("") or done(why not): when
-// the file cannot be opened, the picture not written, or `timeout_ms` is over.
+// Saves a picture of the window after its file is shown and no Job has run for `quiet_ms`. Then calls done(""). Calls
+// done(reason) if the file cannot be opened, the picture cannot be written, or `timeout_ms` has passed.
 void save_when_quiet(MainWindow&, const QString& path, std::function<void(const QString&)> done, int quiet_ms = 400,
                      int timeout_ms = 120'000);
 

@@ -1,12 +1,12 @@
-// The program's style: Fusion, with edges of boxes and of pressed buttons that stand out from what is around them.
+// The program's style: Fusion, with visible edges of check boxes and pressed buttons.
 #pragma once
 
 #include <QProxyStyle>
 
 namespace ddpprof::gui {
 
-// Fusion's outlines are the window's colour made darker: on a dark window next to nothing is seen of an unticked box,
-// and a pressed button looks like any other (WCAG 2.1, 1.4.11 asks for 3:1).
+// Fusion draws outlines in a darker window colour. In a dark window an unticked box is nearly invisible and a pressed
+// button looks like the others. WCAG 2.1, 1.4.11 requires a contrast of 3:1.
 class Style : public QProxyStyle {
   Q_OBJECT
 

@@ -26,7 +26,7 @@ Reading<CpuTimes> read_cpu_times(const Host& host) {
     std::istringstream words(line);
     std::string name;
     words >> name;
-    if (name.rfind("cpu", 0) != 0) break;  // the processors' lines come first
+    if (name.rfind("cpu", 0) != 0) break;  // the lines of the processors come first
     if (name != "cpu") {
       ++times.cpus;
       continue;
@@ -63,7 +63,7 @@ Reading<double> load_average(const Host& host) {
   if (!text) return Reading<double>::unknown(text.why);
   std::istringstream words(*text);
   double load = 0;
-  if (!(words >> load)) return Reading<double>::unknown("/proc/loadavg: no number but '" + *text + "'");
+  if (!(words >> load)) return Reading<double>::unknown("/proc/loadavg: expected a number, found '" + *text + "'");
   return Reading<double>::of(load);
 }
 
@@ -73,11 +73,11 @@ std::map<std::int64_t, ProcessTime> read_processes(const Host& host) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const Reading<std::string> text = host.text("/proc/" + name + "/stat");
     if (!text) continue;
-    // "pid (name) state ppid …": the name may hold anything, a ')' too.
+    // "pid (name) state ppid …": the name may contain any character, including ')'.
     const std::size_t open = text->find('('), close = text->rfind(')');
     if (open == std::string::npos || close == std::string::npos || close < open) continue;
     std::istringstream words(text->substr(close + 1));
-    std::vector<std::string> fields;  // fields[0] is the third of proc_pid_stat(5)
+    std::vector<std::string> fields;  // fields[0] is field 3 of proc_pid_stat(5)
     for (std::string word; words >> word;) fields.push_back(word);
     if (fields.size() < 20) continue;
     ProcessTime process;

@@ -15,7 +15,7 @@ std::int64_t nanoseconds(const timeval& time) {
 
 Snapshot take_snapshot(const Host& host) {
   Snapshot now;
-  now.frequency_hz = read_frequency_hz(host).value;  // first: the reading itself wakes processors
+  now.frequency_hz = read_frequency_hz(host).value;  // first, because reading other files wakes processors
   now.times = read_cpu_times(host).value;
   now.load = load_average(host).value;
   now.thermal_throttles = thermal_throttles(host).value;

@@ -1,4 +1,4 @@
-// What was true of the machine and of this process at one moment: two of these frame a measurement.
+// The state of the machine and of this process at one moment. A measurement has one before and one after it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::host {
 
-// Unset: not readable on this machine.
+// An empty value cannot be read on this machine.
 struct Snapshot {
   std::optional<CpuTimes> times;
   std::optional<double> frequency_hz;  // of the fastest processor
@@ -19,12 +19,12 @@ struct Snapshot {
 };
 Snapshot take_snapshot(const Host& host);
 
-// Of this process and all its threads, since it began (getrusage).
+// Counters of this process with all its threads, since its start (getrusage).
 struct Usage {
   std::int64_t cpu_ns = 0;
-  std::int64_t voluntary_switches = 0;    // it waited for something
-  std::int64_t involuntary_switches = 0;  // its processor was given to another
-  std::int64_t major_faults = 0;          // pages that had to come from a disk
+  std::int64_t voluntary_switches = 0;    // the thread waited
+  std::int64_t involuntary_switches = 0;  // the processor was given to another thread
+  std::int64_t major_faults = 0;          // pages that were read from disk
 };
 Usage own_usage();
 Usage operator-(const Usage& later, const Usage& earlier);

@@ -15,7 +15,7 @@ std::string folder_of(int cpu) { return cpu_folder + "/cpu" + std::to_string(cpu
 Reading<std::vector<int>> cpu_list(Reading<std::string> text) {
   if (!text) return Reading<std::vector<int>>::unknown(text.why);
   std::vector<int> cpus = parse_cpu_list(*text);
-  if (cpus.empty()) return Reading<std::vector<int>>::unknown("no list of processors but '" + *text + "'");
+  if (cpus.empty()) return Reading<std::vector<int>>::unknown("expected a list of processors, found '" + *text + "'");
   return Reading<std::vector<int>>::of(std::move(cpus));
 }
 
@@ -29,12 +29,12 @@ bool has_flag(const std::string& cpuinfo, const std::string& flag) {
   return false;
 }
 
-// Cores of one folder's quota; nothing where there is none.
+// Returns the cores of one folder's quota; nothing if it has no quota.
 std::optional<double> folder_quota(const Host& host, const CgroupFolder& folder) {
   double quota = 0, period = 0;
   if (folder.unified) {
     std::istringstream text(host.line(folder.path + "/cpu.max").value.value_or("max 100000"));
-    if (!(text >> quota >> period)) return std::nullopt;  // "max" does not read as a number: no limit
+    if (!(text >> quota >> period)) return std::nullopt;  // "max" is not a number: no limit
   } else {
     quota = static_cast<double>(host.number(folder.path + "/cpu.cfs_quota_us").value.value_or(-1));
     period = static_cast<double>(host.number(folder.path + "/cpu.cfs_period_us").value.value_or(0));
@@ -140,7 +140,7 @@ Reading<double> read_frequency_hz(const Host& host) {
   if (!cpuinfo) return Reading<double>::unknown(cpuinfo.why);
   if (!has_flag(*cpuinfo, "aperfmperf"))
     return Reading<double>::unknown(
-        "no cpufreq in /sys, and this processor does not show its cycle counters (aperfmperf): the MHz in "
+        "no cpufreq in /sys, and this processor does not expose its cycle counters (aperfmperf): the MHz in "
         "/proc/cpuinfo is nominal");
   return most_of_cpuinfo(*cpuinfo);
 }
@@ -180,7 +180,7 @@ Reading<std::int64_t> thermal_throttles(const Host& host) {
   const Reading<std::vector<int>> online = online_cpus(host);
   if (!online) return Reading<std::int64_t>::unknown(online.why);
   std::int64_t total = 0;
-  std::set<std::string> packages;  // a package's count is shown on each of its processors
+  std::set<std::string> packages;  // every processor of a package shows the package's count
   for (const int id : *online) {
     const std::string folder = folder_of(id);
     const Reading<std::int64_t> core = host.number(folder + "/thermal_throttle/core_throttle_count");

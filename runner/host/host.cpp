@@ -33,7 +33,7 @@ Reading<std::string> Host::text(const std::string& path) const {
   char part[4096];
   while (text.size() < largest_text && (file.read(part, sizeof part), file.gcount() > 0))
     text.append(part, static_cast<std::size_t>(file.gcount()));
-  // A read that fails at once (speed of a link that is down: EINVAL) is not an empty file.
+  // A read that fails at once is not an empty file (example: the speed of a link that is down, EINVAL).
   if (file.bad() || (text.empty() && errno != 0)) {
     return Reading<std::string>::unknown(path + ": " + std::strerror(errno != 0 ? errno : EIO));
   }
@@ -50,7 +50,7 @@ Reading<std::int64_t> Host::number(const std::string& path) const {
   const Reading<std::string> found = line(path);
   if (!found) return Reading<std::int64_t>::unknown(found.why);
   const auto value = leading_number(*found);
-  if (!value) return Reading<std::int64_t>::unknown(path + ": no number but '" + *found + "'");
+  if (!value) return Reading<std::int64_t>::unknown(path + ": expected a number, found '" + *found + "'");
   return Reading<std::int64_t>::of(*value);
 }
 

@@ -20,7 +20,7 @@ Reading<std::int64_t> kib_field(const Reading<std::string>& text, const std::str
   return Reading<std::int64_t>::of(*kib * 1024);
 }
 
-// Page cache that the kernel would give up before it kills: files that nobody used lately.
+// Page cache that the kernel frees before it kills a process: files that were not used recently.
 std::int64_t reclaimable_bytes(const Host& host, const CgroupFolder& folder) {
   std::istringstream lines(host.text(folder.path + "/memory.stat").value.value_or(""));
   const std::string wanted = folder.unified ? "inactive_file" : "total_inactive_file";
@@ -56,8 +56,8 @@ Memory read_memory(const Host& host) {
   for (const CgroupFolder& folder : cgroup_folders(host, "memory")) {
     const char* limit_file = folder.unified ? "/memory.max" : "/memory.limit_in_bytes";
     const char* used_file = folder.unified ? "/memory.current" : "/memory.usage_in_bytes";
-    const Reading<std::int64_t> limit = host.number(folder.path + limit_file);  // "max" is no number: no limit
-    // v1 writes "no limit" as the largest multiple of a page.
+    const Reading<std::int64_t> limit = host.number(folder.path + limit_file);  // "max" is not a number: no limit
+    // v1 writes "no limit" as the largest multiple of the page size.
     if (!limit || *limit <= 0 || *limit > std::numeric_limits<std::int64_t>::max() / 2) continue;
     if (memory.total_bytes && *limit >= *memory.total_bytes) continue;
     if (!memory.limit_bytes || *limit < *memory.limit_bytes) memory.limit_bytes = *limit;

@@ -62,7 +62,7 @@ std::vector<Interface> read_interfaces(const Host& host, bool live) {
     Interface found;
     found.name = name;
     const Reading<std::string> state = host.line(folder + "/operstate");
-    if (!state) continue;  // bonding_masters and its like are files
+    if (!state) continue;  // files such as bonding_masters have no state
     found.state = *state;
     found.loopback = host.number(folder + "/type").value.value_or(0) == 772;  // ARPHRD_LOOPBACK
     found.mtu_bytes = host.number(folder + "/mtu");
@@ -70,7 +70,7 @@ std::vector<Interface> read_interfaces(const Host& host, bool live) {
     found.megabits_per_s = host.number(folder + "/speed");
     if (found.megabits_per_s && *found.megabits_per_s <= 0)
       found.megabits_per_s =
-          Reading<std::int64_t>::unknown("the driver tells no speed (a virtual interface, or no link)");
+          Reading<std::int64_t>::unknown("the driver reports no speed (a virtual interface, or no link)");
     interfaces.push_back(std::move(found));
   }
   if (live) add_addresses(interfaces);

@@ -1,4 +1,4 @@
-// NVML's C interface as its manual describes it: the few functions asked here, looked up by name.
+// NVML's C interface, as its manual describes it: the few functions that are used, loaded by name.
 #include "runner/host/nvml_library.hpp"
 
 namespace ddpprof::host {
@@ -38,7 +38,7 @@ void read_pcie(const NvmlLibrary& nvml, NvmlDevice device, Gpu& gpu) {
   if (most_width) gpu.pcie_narrow = Reading<bool>::of(*width < *most_width);
 }
 
-// nvmlClocksThrottleReason…: bits that mean a slower clock than asked for, but for idleness (1) and a set clock (2).
+// nvmlClocksThrottleReason…: bits for a clock below the requested one, without idle (1) and a set clock (2).
 Reading<std::string> slowed_by(const NvmlLibrary& nvml, NvmlDevice device) {
   unsigned long long reasons = 0;
   const char* name = "nvmlDeviceGetCurrentClocksThrottleReasons";
@@ -63,7 +63,7 @@ Reading<bool> mig(const NvmlLibrary& nvml, NvmlDevice device) {
 }
 
 Reading<int> processes(const NvmlLibrary& nvml, NvmlDevice device) {
-  unsigned count = 0;  // with no room given the answer is how much would be needed
+  unsigned count = 0;  // called with size 0, the function returns the needed size
   const char* name = "nvmlDeviceGetComputeRunningProcesses_v3";
   constexpr int insufficient_size = 7;
   const int result = nvml.call<int(NvmlDevice, unsigned*, void*)>(name, device, &count, static_cast<void*>(nullptr));

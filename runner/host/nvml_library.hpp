@@ -1,4 +1,4 @@
-// NVML opened at run time: a function by its name, and what its results mean.
+// NVML loaded at run time: calls functions by name and describes their results.
 #pragma once
 
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ class NvmlLibrary {
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
-  // "" once NVML is ready.
+  // Returns "" if NVML is initialised, otherwise the reason.
   std::string start() {
     if (handle_ == nullptr) return why_;
     const int result = call<int()>("nvmlInit_v2");
@@ -36,7 +36,7 @@ class NvmlLibrary {
     return "";
   }
 
-  // -1 where the library has no such function, else NVML's result.
+  // Returns NVML's result, or -1 if the library has no such function.
   template <class Function, class... Arguments>
   int call(const char* name, Arguments... arguments) const {
     void* found = dlsym(handle_, name);
@@ -60,14 +60,14 @@ class NvmlLibrary {
   bool started_ = false;
 };
 
-// A function that gives a whole number for a device.
+// Calls a function that returns a whole number for a device.
 inline Reading<int> nvml_number(const NvmlLibrary& nvml, const char* name, NvmlDevice device) {
   unsigned value = 0;
   const int result = nvml.call<int(NvmlDevice, unsigned*)>(name, device, &value);
   return result == nvml_success ? Reading<int>::of(static_cast<int>(value)) : nvml.unknown<int>(name, result);
 }
 
-// NVLink of one device, and how each pair of devices is joined (nvml_links.cpp).
+// NVLink of one device, and the connection of each pair of devices (nvml_links.cpp).
 void read_nvlink(const NvmlLibrary& nvml, NvmlDevice device, Gpu& gpu);
 void read_pairs(const NvmlLibrary& nvml, const std::vector<NvmlDevice>& devices, std::vector<Gpu>& gpus);
 

@@ -1,4 +1,4 @@
-// How GPUs are joined: NVLink, and what lies between two of them on PCIe.
+// The connections between GPUs: NVLink, and the PCIe path between two devices.
 #include <array>
 
 #include "runner/host/nvml_library.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned most_links = 18, p2p_read = 0, p2p_nvlink = 2;
 
-// nvmlNvlinkVersion_t, and what a link moves in each direction: NVIDIA's NVLink page gives the sums of both directions
+// nvmlNvlinkVersion_t, and the rate of a link in each direction. NVIDIA's NVLink page gives the sums of both directions
 // over all links of a device (V100: 300 GB/s over 6, A100: 600 over 12, H100: 900 over 18, B200: 1800 over 18).
 struct Generation {
   const char* name;
@@ -18,13 +18,13 @@ constexpr std::array<Generation, 8> generations = {
     {{"", 0}, {"1.0", 20}, {"2.0", 25}, {"2.2", 25}, {"3.0", 25}, {"3.1", 25}, {"4.0", 25}, {"5.0", 50}}};
 
 bool reaches(const NvmlLibrary& nvml, NvmlDevice one, NvmlDevice other, unsigned how) {
-  int status = -1;  // 0: the pair can
+  int status = -1;  // 0: the pair supports it
   return nvml.call<int(NvmlDevice, NvmlDevice, unsigned, int*)>("nvmlDeviceGetP2PStatus", one, other, how, &status) ==
              nvml_success &&
          status == 0;
 }
 
-// nvmlGpuTopologyLevel_t in the words of nvidia-smi topo -m.
+// nvmlGpuTopologyLevel_t with the names of nvidia-smi topo -m.
 std::string between(const NvmlLibrary& nvml, NvmlDevice one, NvmlDevice other) {
   if (reaches(nvml, one, other, p2p_nvlink)) return "NVLink";
   int level = -1;
@@ -59,7 +59,7 @@ void read_nvlink(const NvmlLibrary& nvml, NvmlDevice device, Gpu& gpu) {
     const int result =
         nvml.call<int(NvmlDevice, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState", device, link, &state);
     if (result != nvml_success) {
-      if (link > 0) break;  // this device has no more links
+      if (link > 0) break;  // the device has no more links
       gpu.nvlinks = nvml.unknown<int>("nvmlDeviceGetNvLinkState", result);
       gpu.nvlink_version = Reading<std::string>::unknown(gpu.nvlinks.why);
       gpu.nvlink_gb_per_s = Reading<double>::unknown(gpu.nvlinks.why);
@@ -71,7 +71,7 @@ void read_nvlink(const NvmlLibrary& nvml, NvmlDevice device, Gpu& gpu) {
   }
   gpu.nvlinks = Reading<int>::of(active);
   if (version == 0 || version >= generations.size()) {
-    const std::string why = active == 0 ? "no NVLink is active" : "this NVML does not tell NVLink's version";
+    const std::string why = active == 0 ? "no NVLink is active" : "this NVML does not report the version of NVLink";
     gpu.nvlink_version = Reading<std::string>::unknown(why);
     gpu.nvlink_gb_per_s = Reading<double>::unknown(why);
     return;

@@ -5,7 +5,7 @@
 namespace ddpprof::host {
 namespace {
 
-// Of lines "name number".
+// Returns the number of the counter in lines of the form "name number".
 std::optional<std::int64_t> counter(const Reading<std::string>& text, const std::string& wanted) {
   std::istringstream lines(text.value.value_or(""));
   std::string name;
@@ -24,7 +24,7 @@ std::string from_to(std::int64_t before, std::int64_t after) {
 
 OutOfMemoryKills read_out_of_memory_kills(const Host& host) {
   OutOfMemoryKills kills;
-  // The victim's own group counts, which ranks share with who starts them.
+  // The counter of the victim's own group. Ranks share it with the process that starts them.
   for (const CgroupFolder& folder : cgroup_folders(host, "memory")) {
     const char* file = folder.unified ? "memory.events" : "memory.oom_control";
     kills.group = counter(host.text(folder.path + "/" + file), "oom_kill");
@@ -41,9 +41,9 @@ std::string describe_kills(const OutOfMemoryKills& before, const OutOfMemoryKill
   if (before.group && after.group && *after.group > *before.group)
     return "The kernel's out-of-memory killer ended it (" + after.group_file + ": " +
            from_to(*before.group, *after.group) + ")" + remedy;
-  // Another group's process may have been the victim.
+  // The victim may have been a process of another group.
   if (before.machine && after.machine && *after.machine > *before.machine)
-    return "The kernel's out-of-memory killer was at work on this machine meanwhile (/proc/vmstat: " +
+    return "The kernel's out-of-memory killer ended a process on this machine during this time (/proc/vmstat: " +
            from_to(*before.machine, *after.machine) + ")" + remedy;
   return "";
 }

@@ -1,5 +1,4 @@
-// How often the kernel's out-of-memory killer has ended a process, so that a sudden death can be told apart from a
-// kill.
+// Counts how often the kernel's out-of-memory killer has ended a process, to find the cause of a sudden end.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@
 namespace ddpprof::host {
 
 struct OutOfMemoryKills {
-  std::optional<std::int64_t> group;    // of processes of this one's memory cgroup; empty: it does not say
-  std::string group_file;               // where that is counted, e.g. "memory.events"
-  std::optional<std::int64_t> machine;  // of any process, /proc/vmstat; empty: kernels before 4.13
+  std::optional<std::int64_t> group;    // processes of this process's memory cgroup; empty: unknown
+  std::string group_file;               // the file with that counter, for example "memory.events"
+  std::optional<std::int64_t> machine;  // all processes, from /proc/vmstat; empty: kernels before 4.13
 };
 
 OutOfMemoryKills read_out_of_memory_kills(const Host& host);
 
-// What the killer did between two readings, as a sentence; "" when it did nothing that was seen.
+// Returns a sentence about what the killer did between two readings; "" if it did nothing.
 std::string describe_kills(const OutOfMemoryKills& before, const OutOfMemoryKills& after);
 
 }  // namespace ddpprof::host

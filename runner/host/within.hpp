@@ -1,4 +1,4 @@
-// Runs a look that may never return, such as a call into a driver or a file system that hangs, for a limited time.
+// Runs a function that may never return, such as a call into a driver or a hanging file system, with a time limit.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace ddpprof::host {
 
-// Whether a look of this process was left behind. It may hold what exit() waits for, such as the loader's lock: such a
-// process ends with _Exit.
+// Returns true if a call of this process was abandoned. It may hold a lock that exit() waits for, such as the loader's,
+// so such a process must end with _Exit.
 inline std::atomic<bool> look_left_behind{false};
 
-// What `look` returns or throws, or nothing when that takes longer than `limit`. Such a call cannot be interrupted: a
-// thread of its own waits for it and is then left behind, so `look` holds by value whatever it uses.
+// Returns what `look` returns or throws, or nothing if that takes longer than `limit`. Such a call cannot be
+// interrupted: a separate thread runs it and is then abandoned. So `look` must hold everything it uses by value.
 template <class Look>
 auto within(std::chrono::milliseconds limit, Look look) -> std::optional<decltype(look())> {
   using Found = decltype(look());

@@ -1,4 +1,4 @@
-// The letters that Alt reaches on a page as it is shown, and which of them two controls want.
+// The letters that Alt+letter activates on a visible page, and conflicts between two controls.
 #pragma once
 
 #include <QAbstractButton>
@@ -10,10 +10,10 @@
 
 namespace ddpprof::gui {
 
-// The window's own: the tabs of its pages, its menus, and Details of its bar.
+// Letters of the window itself: the tabs of its pages, its menus, and Details of the diagnostics bar.
 inline const QString letters_of_the_window = QStringLiteral("SDTAILUFVH");
 
-// "Alt+M: Measurement, Model"; empty when each letter leads to one place.
+// "Alt+M: Measurement, Model"; empty if each letter belongs to one control.
 inline QStringList clashing_letters(const QWidget& page) {
   QMap<QString, QStringList> uses;
   for (const QChar letter : letters_of_the_window) uses["Alt+" + QString(letter)] << QStringLiteral("the window");

@@ -1,4 +1,4 @@
-// The main of every gui test: an application without a display, and settings that touch no user's.
+// The main function of every gui test: an application without a display, and settings separate from the user's.
 #include <gtest/gtest.h>
 
 #include <QApplication>

@@ -1,4 +1,4 @@
-// Recorded /proc and /sys texts, read by the code that reads the machine: machines/<name> is a root folder.
+// Recorded /proc and /sys files, read by the code that reads the machine. machines/<name> is a root folder.
 #include "runner/host/host.hpp"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ TEST(Reading, WhatCannotBeReadSaysWhy) {
   const Host host = machine("desktop");
   EXPECT_THAT(host.text("/proc/nothing").why, HasSubstr("/proc/nothing: No such file"));
   EXPECT_THAT(host.number("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").why,
-              HasSubstr("no number but 'powersave'"));
+              HasSubstr("expected a number, found 'powersave'"));
   EXPECT_THAT(host.names("/no/such/folder"), IsEmpty());
 }
 
@@ -59,11 +59,11 @@ TEST(Cpu, HardwareThreadsShareCores) {
 }
 
 TEST(Cpu, AQuotaBindsWhereverItStands) {
-  // v2: 150 ms of 100 ms at the mount's root, though the process's own folder does not exist there.
+  // v2: a quota of 150 ms per 100 ms at the mount's root, although the process's own folder does not exist there.
   EXPECT_DOUBLE_EQ(*quota_cores(machine("container-v2")), 1.5);
   EXPECT_EQ(usable_cores(machine("container-v2"), 1), 2);  // rounded up
   EXPECT_EQ(*quota_throttled_ns(machine("container-v2")), 1'234'567'000);
-  // v1: the parent grants a quarter of a core; the group itself has no quota.
+  // v1: the parent allows a quarter of a core; the group itself has no quota.
   EXPECT_DOUBLE_EQ(*quota_cores(machine("cgroup-v1")), 0.25);
   EXPECT_EQ(usable_cores(machine("cgroup-v1"), 1), 1);
   EXPECT_EQ(*quota_throttled_ns(machine("cgroup-v1")), 2'500'000'000);
@@ -103,7 +103,7 @@ TEST(Activity, TimesOfAllProcessors) {
   ASSERT_TRUE(times);
   const std::int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
   EXPECT_EQ(times->cpus, 2);
-  EXPECT_EQ(times->user_ns, (1778811 + 660336) * tick);  // nice is user time
+  EXPECT_EQ(times->user_ns, (1778811 + 660336) * tick);  // nice counts as user time
   EXPECT_EQ(times->idle_ns, (2574167 + 12637) * tick);
   EXPECT_EQ(times->interrupt_ns, 9326 * tick);
   EXPECT_EQ(times->steal_ns, 6963 * tick);
@@ -119,10 +119,10 @@ TEST(Activity, BusyProcessesAreNamedWithoutOurOwn) {
   const std::int64_t second = 1'000'000'000;
   const double tick_s = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
   const auto busy = busy_between(before, after, second, 0.05, 40);
-  ASSERT_EQ(busy.size(), 3u);  // 40 is ours and 50 its child
+  ASSERT_EQ(busy.size(), 3u);  // 40 is `own` and 50 is its child
   EXPECT_EQ(busy[0].name, "busy");
   EXPECT_DOUBLE_EQ(busy[0].cores, 80 * tick_s);
-  EXPECT_EQ(busy[1].name, "new");  // its number belonged to another: all its time is new
+  EXPECT_EQ(busy[1].name, "new");  // its id belonged to another process before, so all its time is new
   EXPECT_DOUBLE_EQ(busy[1].cores, 20 * tick_s);
   EXPECT_EQ(busy[2].pid, 20);
 }
@@ -134,7 +134,7 @@ TEST(Memory, ALimitLeavesWhatItsUnusedCacheHolds) {
   EXPECT_EQ(memory.usable_bytes(), *memory.limit_free_bytes);
   EXPECT_EQ(*memory.swap_used_bytes, 0);
   EXPECT_EQ(*read_memory(machine("desktop")).swap_used_bytes, (2097148 - 1572860) * 1024);
-  // v1 writes "none" as a huge number.
+  // v1 writes "no limit" as a very large number.
   EXPECT_FALSE(read_memory(machine("cgroup-v1")).limit_bytes.has_value());
   EXPECT_EQ(read_memory(machine("cgroup-v1")).usable_bytes(), 1500000 * 1024);
 }
@@ -157,7 +157,7 @@ TEST(Network, NamesResolveOrSayWhy) {
   const auto local = resolve("localhost", std::chrono::seconds(30));
   ASSERT_TRUE(local) << local.why;
   EXPECT_THAT(*local, testing::Contains(testing::AnyOf("127.0.0.1", "::1")));
-  // Reserved for names that never exist (RFC 2606); without a network the answer is another, but never an address.
+  // A name reserved as non-existent (RFC 2606). Without a network the error differs, but there is never an address.
   const auto never = resolve("no-such-host.invalid", std::chrono::seconds(30));
   EXPECT_FALSE(never);
   EXPECT_FALSE(never.why.empty());
@@ -189,7 +189,7 @@ TEST(Nvml, DescribesDevicesAndSaysWhatItDoesNotKnow) {
   EXPECT_EQ(*one.pcie, "gen 4 ×16 of gen 5 ×16");
   EXPECT_EQ(*one.clock_mhz, 1500);
   EXPECT_EQ(*one.most_clock_mhz, 1980);
-  EXPECT_EQ(*one.slowed_by, "power cap, hardware: too hot");  // idleness (bit 0) is no fault
+  EXPECT_EQ(*one.slowed_by, "power cap, hardware: too hot");  // idle (bit 0) is not listed
   EXPECT_EQ(*one.processes, 2);
   EXPECT_FALSE(*one.mig);
   EXPECT_THAT(one.peers, ElementsAre(1));
@@ -208,7 +208,7 @@ TEST(Nvml, LinksAndPairsOfAHostOfEight) {
   const Gpu& last = (*nvml.gpus)[7];
   EXPECT_EQ(*one.nvlinks, 18);
   EXPECT_EQ(*one.nvlink_version, "4.0");
-  EXPECT_DOUBLE_EQ(*one.nvlink_gb_per_s, 450.0);  // NVIDIA: 900 GB/s in both directions together
+  EXPECT_DOUBLE_EQ(*one.nvlink_gb_per_s, 450.0);  // NVIDIA's figure is 900 GB/s for both directions together
   EXPECT_FALSE(*one.pcie_narrow);
   EXPECT_TRUE(*one.persistent);
   EXPECT_EQ(*one.compute_mode, "default");
@@ -226,7 +226,7 @@ TEST(Rights, CapabilitiesAndWhoTraces) {
   const Rights root = read_rights(machine("h100x8"));
   EXPECT_TRUE(*root.administrator);
   EXPECT_EQ(*root.tracer, 0);
-  const Rights contained = read_rights(machine("container-gpu"));  // Docker's default set
+  const Rights contained = read_rights(machine("container-gpu"));  // Docker's default capabilities
   EXPECT_FALSE(*contained.administrator);
   EXPECT_EQ(*contained.tracer, 77);
   EXPECT_THAT(read_rights(machine("gpu-node")).administrator.why, HasSubstr("no CapEff"));
@@ -239,7 +239,7 @@ TEST(Nvml, WithoutTheLibraryTheLoaderSaysWhy) {
   EXPECT_THAT(read_nvml("libm.so.6").gpus.why, HasSubstr("no such function"));
 }
 
-// On the machine itself: what a busy thread uses is what is counted.
+// On this machine: the processor time of a busy thread is counted.
 TEST(Conditions, OwnProcessorTimeIsCounted) {
   const Usage before = own_usage();
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
@@ -258,7 +258,7 @@ TEST(Conditions, OwnProcessorTimeIsCounted) {
 TEST(Within, AnswersThrowsOrGivesUp) {
   EXPECT_EQ(within(std::chrono::seconds(30), [] { return 7; }), 7);
   EXPECT_THROW(within(std::chrono::seconds(30), []() -> int { throw std::runtime_error("no"); }), std::runtime_error);
-  // The look that never returns outlives the call, and ends with what it waits for.
+  // The call that never returns outlives the function, and ends when its wait ends.
   auto release = std::make_shared<std::promise<void>>();
   const auto ended = std::make_shared<std::promise<void>>();
   std::future<void> end = ended->get_future();

@@ -1,4 +1,5 @@
-// Two devices as NVML would describe them: the first whole, warm and used; the second in MIG mode and silent otherwise.
+// Two devices as NVML describes them: the first with all values, warm and in use; the second in MIG mode without other
+// values.
 #include <cstdio>
 #include <cstring>
 
@@ -41,7 +42,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* 
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void*) {
   if (index_of(device) == 1) return *count = 0, 0;
-  return *count = 2, 7;  // NVML_ERROR_INSUFFICIENT_SIZE: how many there are
+  return *count = 2, 7;  // NVML_ERROR_INSUFFICIENT_SIZE, with the needed number
 }
 int nvmlDeviceGetP2PStatus(void* one, void* other, unsigned, int* status) {
   return *status = one == &devices[0] && other == &devices[1] ? 0 : 4, 0;

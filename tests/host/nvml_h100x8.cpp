@@ -1,4 +1,5 @@
-// A host of eight H100 as NVML describes one: NVSwitch between all, but for the last, which a lost link keeps on PCIe.
+// A host with eight H100 as NVML describes it: NVSwitch between all devices, except the last, which has only PCIe
+// because of a lost link.
 #include <cstdio>
 
 namespace {
@@ -28,7 +29,7 @@ int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* state) {
   return *state = is_last(device) ? 0 : 1, 0;
 }
 int nvmlDeviceGetNvLinkVersion(void*, unsigned, unsigned* version) { return *version = 6, 0; }  // 4.0
-int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* value) { return *value = 1, 0; }       // it rests
+int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* value) { return *value = 1, 0; }       // idle
 int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* value) { return *value = is_last(device) ? 8 : 16, 0; }
 int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* value) { return *value = 5, 0; }
 int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* value) { return *value = 16, 0; }

@@ -1,4 +1,4 @@
-// A root folder is written for each case: the files as the two versions of control groups lay them out.
+// Each case writes a root folder with the files of one of the two cgroup versions.
 #include "runner/host/out_of_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -55,16 +55,18 @@ TEST_F(OutOfMemory, ReadsTheOlderGroup) {
   EXPECT_EQ(kills.group_file, "memory.oom_control");
 }
 
-// The victim may have been somebody else's: that is said otherwise.
+// The victim may have been a process of another group; then the sentence differs.
 TEST_F(OutOfMemory, AKillElsewhereIsNoProof) {
   write("proc/self/cgroup", "0::/job\n");
   write("sys/fs/cgroup/job/memory.events", "oom_kill 0\n");
   write("proc/vmstat", "oom_kill 4\n");
   const OutOfMemoryKills before = read_out_of_memory_kills(host_);
   write("proc/vmstat", "oom_kill 5\n");
-  EXPECT_TRUE(describe_kills(before, read_out_of_memory_kills(host_))
-                  .starts_with("The kernel's out-of-memory killer was at work on this machine meanwhile (/proc/vmstat: "
-                               "oom_kill went from 4 to 5)"));
+  EXPECT_TRUE(
+      describe_kills(before, read_out_of_memory_kills(host_))
+          .starts_with(
+              "The kernel's out-of-memory killer ended a process on this machine during this time (/proc/vmstat: "
+              "oom_kill went from 4 to 5)"));
 }
 
 }  // namespace

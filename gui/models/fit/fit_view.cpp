@@ -10,7 +10,7 @@ namespace {
 
 constexpr int curve_points = 64;
 
-// Whole bytes at equal ratios from half of the smallest to twice the largest.
+// Returns whole numbers of bytes at equal ratios, from half of the smallest size to twice the largest.
 std::vector<double> sizes_around(double smallest, double largest) {
   const double low = std::max(1.0, 0.5 * smallest), high = 2.0 * largest;
   std::vector<double> sizes;
@@ -28,8 +28,8 @@ void view_all_reduce(const fit::AllReduceFit& all, FitView& view) {
   view.notes = all.notes;
   view.x_title = "message [bytes]";
   view.curve_meaning =
-      "Lines: one all-reduce alone on the link. In a step several are in flight and compute runs beside them: what the "
-      "model says of each point is its cross.";
+      "Lines: modelled time of one all-reduce alone on the link. Crosses: modelled time of each measured point, where "
+      "several all-reduces and compute can run at the same time.";
   if (all.forms.empty()) return;
   const fit::FormFit& picked = all.picked();
   view.form = picked.form.name();
@@ -76,7 +76,8 @@ void view_compute(const fit::ComputeFit& compute, const std::map<std::int64_t, f
   view.form = fit::to_row(compute).form;
   view.x_title = "N [workers]";
   view.curve_meaning =
-      "Line: what predictions use, the law made to meet every measured N. Crosses: the law itself, before that.";
+      "Line: the curve that predictions use; it passes through every measured N. Crosses: the fitted law before this "
+      "adjustment.";
   if (compute.measured_at.empty()) return;
   FitSeries series;
   series.name = compute.strategy + " compute of one rank";
@@ -103,7 +104,7 @@ void view_copies(const fit::CopyFit& copies, FitView& view) {
   view.status = copies.status;
   view.form = fit::to_row(copies).form;
   view.x_title = "copied, all replicas together [bytes]";
-  view.curve_meaning = "Lines: the phase's duration at other sizes; crosses: at the measured ones.";
+  view.curve_meaning = "Lines: modelled duration of the phase. Crosses: modelled duration at the measured sizes.";
   std::map<std::pair<std::string, std::int64_t>, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < copies.points.size(); ++i)
     groups[{copies.points[i].phase, copies.points[i].workers}].push_back(i);

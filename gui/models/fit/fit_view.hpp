@@ -1,4 +1,4 @@
-// What the Fit page plots of a fitted model: measured points, the model's curve, residuals, and what was concluded.
+// The data that the Fit page plots for a fitted model: measured points, the model's curve, residuals, the result.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace ddpprof::gui {
 
 enum class FitKind { all_reduce, ddp_compute, dp_compute, copies };
-const char* to_string(FitKind);  // as people read it: "All-reduce (ddp)"
-// The names that the report `fit` has them under.
+const char* to_string(FitKind);  // the name shown to the user: "All-reduce (ddp)"
+// The names of these fits in the report `fit`.
 const char* fit_name(FitKind);
 const char* fit_strategy(FitKind);
 
@@ -23,8 +23,7 @@ struct FitPoint {
   double relative_error() const { return fitted_s / measured_s - 1.0; }
 };
 
-// What belongs together on the plot: one N and source, or one copy phase at one N. The curve lies on x as the points
-// do.
+// One series of the plot: one N and source, or one copy phase at one N. The curve has the same x axis as the points.
 struct FitSeries {
   std::string name;
   std::int64_t workers = 1;
@@ -38,14 +37,14 @@ struct FitView {
   std::string form, status;
   std::vector<std::string> warnings, notes;
   std::string x_title;        // with its unit in brackets
-  std::string curve_meaning;  // what the line is, where points need not lie on it
+  std::string curve_meaning;  // what the line is, if the points are not expected to lie on it
   std::vector<FitSeries> series;
 };
 
-// The models of which anything was measured, in the order the report has them.
+// Returns the models that have measured data, in the order of the report.
 std::vector<FitKind> fits_of(const fit::Models&);
 
-// `gpus_per_node` as predictions take it: where ranks of N that were not measured would be.
+// `gpus_per_node` as in predictions: it places the ranks of an N that was not measured.
 FitView view_fit(const fit::Models&, FitKind, std::int64_t gpus_per_node);
 
 }  // namespace ddpprof::gui

@@ -26,7 +26,7 @@ using learning_rate::Rule;
 using learning_rate::Schedule;
 
 const std::string no_noise =
-    std::string("The gradient's noise scale is not known. Measure it: ") + report::measure_noise_command;
+    std::string("The gradient noise scale was not measured. Measure it: ") + report::measure_noise_command;
 
 std::string rate_text(double rate) { return report::format_quantity(rate, "", 4); }
 
@@ -36,14 +36,14 @@ std::optional<Schedule> schedule_of(const RateInputs& inputs, Rule rule) {
   return learning_rate::schedule_of(rule, plan);
 }
 
-// What is doubtful about the options' rule at this N, or why it has no rate; "" for nothing.
+// Returns the warning about the options' rule at this N, or why the rule has no rate; otherwise "".
 std::string note_of_the_rule(const RateInputs& inputs) {
   if (const auto why = refusal(inputs.options.rule, fit::plan_of(inputs.options, inputs.workers))) return *why;
   return fit::learning_rates(inputs.at(inputs.workers)).front().note;
 }
 
-// Where a schedule bends, so that straight lines between them show it. The warm-up may end after the training: then the
-// curve stops with the training.
+// Returns the steps between which the schedule is a straight line, or nearly so. If the warm-up ends after the
+// training, the curve ends with the training.
 std::set<std::int64_t> corners(const Schedule& schedule) {
   const std::int64_t first = std::min(schedule.warmup_steps, schedule.total_steps), last = schedule.total_steps;
   std::set<std::int64_t> steps{0, first, last};
@@ -68,18 +68,19 @@ std::set<std::int64_t> corners(const Schedule& schedule) {
   return steps;
 }
 
-// Where the linear rule is expected to end by the noise scale, as the table of larger batches has it.
+// Says up to which N the linear rule is expected to hold, by the gradient noise scale; the same numbers as the table of
+// larger batches.
 std::string noise_sentence(const RateInputs& inputs) {
   const auto most = [&](double efficiency) {
     return report::workers_at_text(inputs.options, *inputs.noise_scale_samples, efficiency);
   };
   const auto samples = [](double value) {
-    return std::isfinite(value) ? report::format_quantity(value, "", 3) : std::string("no end");
+    return std::isfinite(value) ? report::format_quantity(value, "", 3) : std::string("unlimited");
   };
-  return ". Here it was measured: " + samples(inputs.noise_scale_samples->mid) + " (" +
+  return ". Measured in this file: " + samples(inputs.noise_scale_samples->mid) + " (" +
          samples(inputs.noise_scale_samples->low) + " to " + samples(inputs.noise_scale_samples->high) +
-         ") samples; by it the linear rule is expected to hold up to N = " + most(learning_rate::amber_efficiency) +
-         ", and its rate is twice too high beyond N = " + most(learning_rate::red_efficiency) + ".";
+         ") samples. The linear rule is then expected to hold up to N = " + most(learning_rate::amber_efficiency) +
+         "; beyond N = " + most(learning_rate::red_efficiency) + " its rate is more than twice the best rate.";
 }
 
 }  // namespace
@@ -133,28 +134,28 @@ std::int64_t largest_validated_workers(const RateInputs& inputs) {
 }
 
 std::string answer_text(const RateInputs& inputs) {
-  const Schedule linear = *schedule_of(inputs, Rule::linear);  // it always has an answer
+  const Schedule linear = *schedule_of(inputs, Rule::linear);  // the linear rule has a rate for all inputs
   const std::optional<Schedule> root = schedule_of(inputs, Rule::square_root);
-  std::string text = "At N = " + std::to_string(inputs.workers) + " a step takes " +
+  std::string text = "At N = " + std::to_string(inputs.workers) + " the global batch is " +
                      std::to_string(linear.global_batch) +
-                     " samples, κ = " + report::format_quantity(linear.kappa, "") + " times the " +
-                     std::to_string(inputs.options.base_batch()) + " that the base rate " + rate_text(linear.base_lr) +
-                     " was tuned for. Linear rule: " + rate_text(linear.target_lr);
+                     " samples: κ = " + report::format_quantity(linear.kappa, "") + " × the batch of " +
+                     std::to_string(inputs.options.base_batch()) + " for which the base rate " +
+                     rate_text(linear.base_lr) + " was tuned. Linear rule: " + rate_text(linear.target_lr);
   if (linear.warmup_steps > 0) {
     text += ", reached over " + std::to_string(linear.warmup_steps) + " steps of warm-up (" +
             report::format_quantity(inputs.options.warmup_epochs, "") +
             (inputs.options.warmup_epochs == 1.0 ? " epoch)" : " epochs)");
   } else {
-    text += ", from the first step on";
+    text += ", without warm-up";
   }
-  text += ". Square root: " + (root ? rate_text(root->target_lr) : "no rate, for Adam at this batch") + ". ";
+  text += ". Square-root rule: " + (root ? rate_text(root->target_lr) : "no rate for Adam at this batch") + ". ";
   const std::optional<Schedule> own = schedule_of(inputs, inputs.options.rule);
   if (own && inputs.options.rule != Rule::linear && inputs.options.rule != Rule::square_root)
     text += fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), rate_text(own->target_lr));
-  text += "An epoch has " + report::format_quantity(linear.epoch_steps, "", 6) + " steps, the training " +
+  text += "An epoch has " + report::format_quantity(linear.epoch_steps, "", 6) + " steps; the training has " +
           std::to_string(linear.total_steps);
   if (own && own->total_steps != linear.total_steps)
-    text += fmt::format(", by {} {}", to_string(inputs.options.rule), own->total_steps);
+    text += fmt::format(" ({} by the rule {})", own->total_steps, to_string(inputs.options.rule));
   text += ".";
   return text;
 }
@@ -163,28 +164,28 @@ std::string limits_text(const RateInputs& inputs) {
   std::string text;
   if (const std::string note = note_of_the_rule(inputs); !note.empty())
     text = inputs.options.rule == Rule::linear
-               ? "Doubtful here: " + note + ". "
-               : fmt::format("Of the scenario's rule, {}: {}. ", to_string(inputs.options.rule), note);
+               ? "Warning: " + note + ". "
+               : fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), note);
   const std::int64_t largest = largest_validated_workers(inputs);
-  const std::string shown = "The linear rule was shown to keep the accuracy up to a global batch of " +
+  const std::string shown = "The linear rule was validated up to a global batch of " +
                             std::to_string(learning_rate::largest_validated_batch) +
-                            " (Goyal et al. 2017: ResNet-50 on ImageNet, SGD with momentum), ";
+                            " (Goyal et al. 2017: ResNet-50 on ImageNet, SGD with momentum). ";
   if (largest < 1) {
-    text += shown + "which one worker of this batch exceeds already. ";
+    text += shown + "One worker with this batch already exceeds it. ";
   } else {
-    text += shown + "with this batch up to N = " + std::to_string(largest) + ". ";
+    text += shown + "With this batch, that is N = " + std::to_string(largest) + ". ";
   }
   text +=
-      "Why it ends: averaging more gradients takes their noise away; once the batch is past the gradient's noise scale "
-      "(McCandlish et al. 2018) there is little left to average, a step cannot be κ times as long, and further samples "
-      "are wasted. That scale differs between tasks and grows during training";
-  text += inputs.noise_scale_samples
-              ? noise_sentence(inputs)
-              : "; this file does not measure it, so beyond the limit try the square root beside the linear rate.";
+      "Reason for the limit: a larger batch averages away gradient noise. When the batch is larger than the gradient "
+      "noise scale (McCandlish et al. 2018), little noise is left to average: a rate κ times as high no longer helps, "
+      "and further samples are wasted. The noise scale differs between tasks and grows during training";
+  text += inputs.noise_scale_samples ? noise_sentence(inputs)
+                                     : ". It was not measured in this file: beyond the limit, try the square-root rate "
+                                       "as well as the linear rate.";
   if (inputs.options.adaptive_optimizer) {
     const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, schedule_of(inputs, Rule::linear)->kappa);
-    text += adam.valid ? " For Adam the square-root rule also changes the betas and epsilon (table By rule)."
-                       : " For Adam the square-root rule ends here as well: κ (1 − β₁) is 1 or more.";
+    text += adam.valid ? " For Adam, the square-root rule also changes the betas and epsilon (table By rule)."
+                       : " For Adam, the square-root rule ends here too: κ (1 − β₁) is 1 or more.";
   }
   return text;
 }
@@ -234,14 +235,14 @@ std::string target_text(const report::Table& target, std::int64_t workers) {
     text += " (" + basis + (note.empty() ? "" : "; " + note) + ")";
     bounds = bounds || basis.starts_with("bounds");
   }
-  if (text.empty()) return target.title + " at N = " + std::to_string(workers) + ": nothing is known of it.";
+  if (text.empty()) return target.title + " at N = " + std::to_string(workers) + ": no prediction.";
   text = target.title + " at N = " + std::to_string(workers) + ":" + text + ".";
   if (bounds)
     text +=
-        " One end is as many samples as measured, the best that a larger batch can do, below the gradient's noise "
-        "scale (McCandlish et al. 2018); the other as many steps as measured, where a larger batch gives nothing "
-        "(Shallue et al. 2019). Both assume a rate tuned at each batch, and are of the expected loss: a noisy one "
-        "crosses earlier by chance.";
+        " Lower and upper bound: the same number of samples as measured (the best case for a larger batch, below the "
+        "gradient noise scale, McCandlish et al. 2018), and the same number of steps as measured (a larger batch "
+        "gives no gain, Shallue et al. 2019). Both assume a learning rate tuned at each batch. Both are for the "
+        "expected loss; a noisy loss can reach the target earlier by chance.";
   return text;
 }
 
@@ -256,7 +257,7 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   const report::LossCurves losses = report::loss_curves(file.configurations);
   TimeTables tables;
   tables.training = report::training_time_table(asked, times);
-  if (!file.models) tables.training.empty = "No time can be predicted: " + file.why_no_models;
+  if (!file.models) tables.training.empty = "Cannot predict the training time: " + file.why_no_models;
   tables.target = report::time_to_target_table(asked, losses, times, inputs.target_loss);
   if (inputs.noise_scale_samples)
     tables.cost =
@@ -271,13 +272,13 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
 std::string command_line(const std::string& path, const RateInputs& inputs, const RateInputs& stored) {
   std::string text =
       fmt::format("ddpprof lr {} --workers {}", shell_word(path), fmt::join(inputs.asked().workers, ","));
-  // fmt's shortest text of a double reads back as the same double.
+  // fmt prints the shortest text of a double that reads back as the same double.
   const auto add = [&](const char* option, const auto& value, const auto& before) {
     if (value != before) text += fmt::format(" {} {}", option, value);
   };
   add("--base", inputs.options.base_lr, stored.options.base_lr);
-  // Where the scenario names a batch, or another batch is asked about, which leaves the base batch what it was, the
-  // workers that were chosen in its place are said even if their number is the scenario's. The two exclude each other.
+  // --base-workers replaces a base batch. So it is given, even if it equals the scenario's number, if the scenario
+  // names a base batch or if the batch was edited (which keeps the base batch). The two options exclude each other.
   if (inputs.options.tuned_batch) {
     if (inputs.options.tuned_batch != stored.options.tuned_batch)
       text += fmt::format(" --base-batch {}", *inputs.options.tuned_batch);
@@ -293,7 +294,7 @@ std::string command_line(const std::string& path, const RateInputs& inputs, cons
   const auto rule = [](const RateInputs& of) { return of.options.adaptive_optimizer ? "adaptive" : "sgd"; };
   add("--optimizer", std::string(rule(inputs)), std::string(rule(stored)));
   if (inputs.target_loss) text += fmt::format(" --target-loss {}", *inputs.target_loss);
-  if (!inputs.has_schedules()) text += " --rule all";  // the window has them in any case
+  if (!inputs.has_schedules()) text += " --rule all";  // the window always shows all rules
   return text;
 }
 
@@ -310,14 +311,14 @@ std::optional<std::vector<std::int64_t>> parse_workers(const std::string& text, 
     if (error != std::errc() || value < 1 || value > most_rate_workers ||
         (next != end && *next != ',' && *next != ' ')) {
       const std::string rest(at, std::find(at, end, ','));
-      why = "“" + rest + "” is no worker count: expected whole numbers from 1 to 1000000, e.g. 8,16,64";
+      why = "“" + rest + "” is not a worker count. Expected whole numbers from 1 to 1000000, for example 8,16,64";
       return std::nullopt;
     }
     counts.insert(value);
     at = next;
   }
   if (counts.empty()) {
-    why = "no worker count: expected some, e.g. 8,16,64";
+    why = "No worker count. Expected at least one, for example 8,16,64";
     return std::nullopt;
   }
   return std::vector<std::int64_t>(counts.begin(), counts.end());

@@ -1,4 +1,4 @@
-// What the Learning rate page shows for one N and for a list of them: curves, tables and words. Without widgets.
+// The contents of the Learning rate page, without widgets: curves, tables and sentences for one N and for a list of N.
 #pragma once
 
 #include <cstdint>
@@ -14,58 +14,61 @@
 
 namespace ddpprof::gui {
 
-// The question that `ddpprof lr` asks, as it can be edited; the options' workers are the list.
+// The question of `ddpprof lr` in an editable form. options.workers is the list of N for the tables.
 struct RateInputs : questions::RateQuestion {
-  std::int64_t workers = 8;  // N of the plot and the words
+  std::int64_t workers = 8;  // N of the plot and the sentences
 
   void set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
-  // Another batch than the rate was tuned with: the base batch stays what it was.
+  // Asks about a batch other than the one that the rate was tuned with; the base batch does not change.
   void ask_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);
-  fit::LearningRateOptions at(std::int64_t one_worker_count) const;  // the options for that N alone
-  fit::LearningRateOptions asked() const;  // … for the list and `workers`: what the tables are of
+  fit::LearningRateOptions at(std::int64_t one_worker_count) const;  // the options for this N alone
+  fit::LearningRateOptions asked() const;  // the options for the list and `workers`: the tables use them
 };
 
 enum class ScheduleAxis { steps, epochs };
 
-// Straight between its points.
+// Straight lines between the points.
 struct ScheduleCurve {
   learning_rate::Rule rule = learning_rate::Rule::linear;
   std::vector<double> x, rate;
 };
-// Linear, square root and the base rate as it is; then the scenario's rule where it is another. A rule that has no
-// answer at this N has no curve.
+// Curves of the linear rule, the square-root rule, the unscaled base rate, and the scenario's rule if it is another
+// one. A rule without a rate at this N has no curve.
 std::vector<ScheduleCurve> schedule_curves(const RateInputs&, ScheduleAxis);
 
-// The tables of `ddpprof lr`, in its order; times are slower than the rest.
+// The tables of `ddpprof lr`, in its order. Times are apart because they take longer to compute.
 struct RateTables {
   report::Table rates, warmup, rules, schedules, batches;
 };
 RateTables rate_tables(const RateInputs&);
-// … of the file alone, whatever is edited.
+// Tables of the recorded data. They do not depend on the inputs.
 struct RecordedTables {
   report::Table noise, trained;
 };
 RecordedTables recorded_tables(const OpenedFile&);
 struct TimeTables {
   report::Table training, target, cost;
-  // What the table of the target says of the N asked about, in sentences, with what bounds assume; else what would be
-  // needed.
+  // Sentences about the target loss at inputs.workers, with the assumptions of the bounds, or what is missing.
   std::string target_text;
-  std::optional<double> default_target;  // nothing where no loss was recorded
+  std::optional<double> default_target;  // empty if no loss was recorded
 };
 TimeTables time_tables(const OpenedFile&, const RateInputs&, const Cancelled&);  // stops early when cancelled
 
-// The same question for a shell: "ddpprof lr run.db --workers 8,64 --epochs 30"; `stored`: the scenario's own.
+// The same question as a shell command: "ddpprof lr run.db --workers 8,64 --epochs 30". `stored` holds the scenario's
+// values.
 std::string command_line(const std::string& path, const RateInputs&, const RateInputs& stored);
 
-// The largest N whose global batch the linear rule was shown for; 0 when one worker's is beyond it already.
+// The largest N whose global batch is within the validated range of the linear rule; 0 if one worker already exceeds
+// it.
 std::int64_t largest_validated_workers(const RateInputs&);
 
-// In sentences: what the rules give at this N; where the linear rule is expected to stop holding, and why.
+// Sentences: the rates of all rules at this N; and the range in which the linear rule is expected to hold, with the
+// reason.
 std::string answer_text(const RateInputs&);
 std::string limits_text(const RateInputs&);
 
-// "8, 16,64" as worker counts, ascending and without doubles; otherwise nothing, and `why` says what was expected.
+// Reads "8, 16,64" as worker counts, ascending, without duplicates. Returns nothing if the text is wrong; `why` then
+// says what was expected.
 std::optional<std::vector<std::int64_t>> parse_workers(const std::string& text, std::string& why);
 std::string workers_text(const std::vector<std::int64_t>&);
 

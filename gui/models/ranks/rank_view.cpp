@@ -37,7 +37,7 @@ std::size_t index_in(const std::vector<Value>& sorted, const Value& value) {
   return static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin());
 }
 
-// Each column over its median rank, less 1.
+// Replaces each value by its ratio to the column's median over the ranks, minus 1.
 void relate_to_others(RankStrip& strip) {
   for (std::size_t step = 0; step < strip.steps.size(); ++step) {
     std::vector<double> column;
@@ -110,7 +110,7 @@ RankStrip rank_strip(const report::RankTimes& times, StripQuantity quantity, boo
   for (const report::RankStep& step : times.steps) {
     if (!shown(step)) continue;
     ranks.insert(step.rank);
-    steps.insert(steps.end(), step.step);  // they come by step: at the end
+    steps.insert(steps.end(), step.step);  // steps are in ascending order, so insert at the end
   }
   strip.ranks.assign(ranks.begin(), ranks.end());
   strip.steps.assign(steps.begin(), steps.end());
@@ -123,7 +123,7 @@ RankStrip rank_strip(const report::RankTimes& times, StripQuantity quantity, boo
     const std::size_t rank = index_in(strip.ranks, step.rank), column = index_in(strip.steps, step.step);
     strip.values[rank * strip.steps.size() + column] = value_of(step, quantity);
     strip.kinds[column] = step.kind;
-    if (!step.aligned) continue;  // its times are on a clock of its own
+    if (!step.aligned) continue;  // the rank's clock is not aligned with rank 0
     strip.begin_ns[column] = std::min(strip.begin_ns[column], step.begin_ns);
     strip.end_ns[column] = std::max(strip.end_ns[column], step.end_ns);
   }

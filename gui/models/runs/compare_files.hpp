@@ -1,4 +1,4 @@
-// Two files compared off the interface thread: what `ddpprof compare A.db B.db` prints.
+// Compares two files off the interface thread, as `ddpprof compare A.db B.db` does.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace ddpprof::gui {
 
-// Throws store::DatabaseError naming the file that cannot be read. For any thread. Empty once `stop`, which is asked
-// before each part of the work, says so.
+// Throws store::DatabaseError, naming the file that cannot be read. Thread-safe. Calls `stop` before each part of the
+// work; returns an empty report once `stop` returns true.
 report::Report compare_files(const std::filesystem::path& a, const std::filesystem::path& b,
                              const std::function<bool()>& stop = {});
 

@@ -27,13 +27,12 @@ QString exit_code_text(int code) {
     case 2:
       return RunProcess::tr("The scenario or an option is wrong (exit code 2): nothing was measured.");
     case 3:
-      return RunProcess::tr("This machine lacks something that the run needs (exit code 3).");
+      return RunProcess::tr("This machine does not have something that the run requires (exit code 3).");
     case 4:
       return RunProcess::tr(
-          "The run failed (exit code 4): a rank ended, there was no progress, or a file could not be "
-          "written.");
+          "The run failed (exit code 4): a rank ended, a rank made no progress, or a file could not be written.");
     case 5:
-      return RunProcess::tr("Measured, but the data cannot support the predictions (exit code 5).");
+      return RunProcess::tr("Measured, but the data does not allow predictions (exit code 5).");
     default:
       return RunProcess::tr("ddpprof ended with exit code %1.").arg(code);
   }
@@ -85,7 +84,7 @@ RunProcess::RunProcess(QObject* parent) : QObject(parent), process_(this), patie
     end(result_of(code, status));
   });
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error != QProcess::FailedToStart) return;  // the others end with finished()
+    if (error != QProcess::FailedToStart) return;  // all other errors also emit finished()
     RunResult result;
     result.message = tr("%1 cannot be started: %2. Build it again, or name another in DDPPROF_PROGRAM.")
                          .arg(process_.program(), process_.errorString());
@@ -98,7 +97,7 @@ RunProcess::~RunProcess() {
   if (!running()) return;
   ::kill(static_cast<pid_t>(process_.processId()), SIGINT);
   if (!process_.waitForFinished(3000)) {
-    process_.kill();  // its ranks end with it: the kernel and their guardian see to that
+    process_.kill();  // the ranks end too: the kernel and the ranks' guardian process end them
     process_.waitForFinished(3000);
   }
 }
@@ -106,7 +105,7 @@ RunProcess::~RunProcess() {
 QString RunProcess::find_program(QString& why) {
   if (const QString named = qEnvironmentVariable("DDPPROF_PROGRAM"); !named.isEmpty()) {
     if (QFileInfo(named).isExecutable()) return named;
-    why = tr("DDPPROF_PROGRAM names '%1', which is no program.").arg(named);
+    why = tr("DDPPROF_PROGRAM names '%1', which is not an executable file. Name the program ddpprof.").arg(named);
     return {};
   }
   const QString beside = QCoreApplication::applicationDirPath() + "/ddpprof";
@@ -150,13 +149,13 @@ void RunProcess::set_grace(int interrupt_ms, int terminate_ms) {
 void RunProcess::cancel() {
   if (!running() || cancelling_) return;
   cancelling_ = true;
-  // Before it has started there is no process id; QProcess::kill() is all there is then.
+  // A process that has not started has no id, so only QProcess::kill() works.
   if (process_.processId() <= 0) {
     process_.kill();
     return;
   }
   ::kill(static_cast<pid_t>(process_.processId()), SIGINT);
-  emit logged(tr("Cancelling: the ranks are told to end; what was measured is kept."));
+  emit logged(tr("Cancelling: ending the ranks. Finished measurements are kept."));
   patience_.start(interrupt_ms_);
 }
 
@@ -164,11 +163,11 @@ void RunProcess::escalate() {
   if (!running()) return;
   if (!terminated_) {
     terminated_ = true;
-    emit logged(tr("It has not ended yet: SIGTERM."));
+    emit logged(tr("The run has not ended. Sending SIGTERM."));
     process_.terminate();
     patience_.start(terminate_ms_);
   } else {
-    emit logged(tr("It has not ended yet: SIGKILL."));
+    emit logged(tr("The run has not ended. Sending SIGKILL."));
     process_.kill();
   }
 }
@@ -187,7 +186,7 @@ void RunProcess::read_messages(bool last) {
   }
 }
 
-// Whole lines alone: a chunk may end within one, and within a character.
+// Emits whole lines only: a chunk may end inside a line or inside a UTF-8 character.
 void RunProcess::read_output(bool last) {
   out_rest_ += process_.readAllStandardOutput();
   const qsizetype end = last ? out_rest_.size() : out_rest_.lastIndexOf('\n') + 1;
@@ -199,7 +198,7 @@ void RunProcess::read_output(bool last) {
 
 void RunProcess::take_line(const QByteArray& line) {
   if (auto progress = parse_progress(line)) {
-    // Ranks that write what they measured are at no step: the bar waits where it was.
+    // Ranks that are writing their results report no step: keep the bar where it is.
     reached_ = progress->fraction = std::max(reached_, progress->fraction);
     emit progressed(*progress);
     return;
@@ -215,13 +214,14 @@ RunResult RunProcess::result_of(int code, QProcess::ExitStatus status) const {
   result.code = status == QProcess::NormalExit ? code : -1;
   result.ok = result.code == 0;
   const bool exists = QFileInfo::exists(options_.out);
-  const bool kept = exists && identity_of(options_.out.toStdString()) == before_;  // the database of a run before
+  const bool kept = exists && identity_of(options_.out.toStdString()) ==
+                                  before_;  // true if it is still the database of an earlier run
   const bool written = !options_.dry_run && exists && !kept && result.code != 2;
   if (written) result.database = options_.out;
   if (result.cancelled && !result.ok) {
     result.message = tr("Cancelled.") + " " +
-                     (written ? tr("What was measured before is kept in %1.").arg(options_.out)
-                      : kept  ? tr("Nothing was measured; %1 is as it was.").arg(options_.out)
+                     (written ? tr("Finished measurements are kept in %1.").arg(options_.out)
+                      : kept  ? tr("Nothing was measured; %1 was not changed.").arg(options_.out)
                               : tr("Nothing was measured."));
     return result;
   }
@@ -229,7 +229,7 @@ RunResult RunProcess::result_of(int code, QProcess::ExitStatus status) const {
                        ? exit_code_text(code)
                        : tr("ddpprof was ended by a signal: %1.").arg(process_.errorString());
   if (!result.ok && !last_error_.isEmpty()) result.message += "\n" + last_error_;
-  if (result.ok && options_.dry_run) result.message = tr("Nothing was measured: this is the plan.");
+  if (result.ok && options_.dry_run) result.message = tr("Dry run: the plan is shown, nothing was measured.");
   return result;
 }
 

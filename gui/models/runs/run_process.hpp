@@ -1,5 +1,5 @@
-// Runs `ddpprof run` as a process: its progress and log as they come, a cancel that keeps what was measured, and its
-// end in words. No widgets.
+// Runs `ddpprof run` as a process, without widgets: reports its progress and log, can cancel it and keep finished
+// measurements, and describes the result.
 #pragma once
 
 #include <QByteArray>
@@ -15,24 +15,24 @@ namespace ddpprof::gui {
 
 struct RunOptions {
   QString scenario_file;
-  QString out;      // the database; absolute
-  QString workers;  // "1,2,4"; "" for the scenario's own
+  QString out;      // the database to write; absolute path
+  QString workers;  // "1,2,4"; "" for the scenario's worker counts
   bool overwrite = false;
   bool dry_run = false;
 };
 
 struct RunProgress {
   QString text;             // "ddp N=2, repeat 1 (3 of 9): step 40 of 500"
-  double fraction = 0;      // of the whole run, 0 to 1; RunProcess's never goes back
-  double remaining_s = -1;  // negative: not known yet
+  double fraction = 0;      // of the whole run, 0 to 1; never decreases in RunProcess::progressed
+  double remaining_s = -1;  // negative: unknown
 };
 
 struct RunResult {
   bool ok = false;  // exit code 0
   bool cancelled = false;
-  int code = -1;     // -1: ended by a signal, or never started
-  QString message;   // what became of it, in words, with what to do
-  QString database;  // written, absolute; "" for none
+  int code = -1;     // -1: ended by a signal, or not started
+  QString message;   // the result and what to do, as text
+  QString database;  // absolute path of the database that was written; "" if none
 };
 
 class RunProcess : public QObject {
@@ -40,15 +40,17 @@ class RunProcess : public QObject {
 
  public:
   explicit RunProcess(QObject* parent = nullptr);
-  ~RunProcess() override;  // ends a run that is still going, without keeping it waiting
+  ~RunProcess() override;  // ends a run that is still going; waits at most 6 s
 
-  // The `ddpprof` that runs: DDPPROF_PROGRAM, else the one beside this program, else the one in PATH. "" with `why`.
+  // Returns the `ddpprof` program to run: DDPPROF_PROGRAM, else the one in this program's folder, else the one in PATH.
+  // Otherwise returns "" and sets `why`.
   static QString find_program(QString& why);
 
-  // False, with a finished() that says why, when there is no such program. One run at a time.
+  // Returns false if find_program() finds none; finished() then gives the reason. Also returns false if a run is going
+  // on.
   bool start(const RunOptions&);
-  // SIGINT, as Ctrl-C in a terminal: the ranks are ended and what was measured is kept. A run that does not end is
-  // told SIGTERM and at last SIGKILL.
+  // Sends SIGINT, as Ctrl-C in a terminal does: the ranks are ended and finished measurements are kept. If the run does
+  // not end, sends SIGTERM, then SIGKILL.
   void cancel();
   void set_grace(int interrupt_ms, int terminate_ms);
 
@@ -58,7 +60,7 @@ class RunProcess : public QObject {
  signals:
   void started();
   void progressed(const ddpprof::gui::RunProgress&);
-  void logged(const QString& line);   // a line of standard error that is no progress
+  void logged(const QString& line);   // a line of standard error that does not report progress
   void printed(const QString& text);  // whole lines of standard output: the plan of a dry run, the report
   void finished(const ddpprof::gui::RunResult&);
 
@@ -73,18 +75,18 @@ class RunProcess : public QObject {
   QProcess process_;
   QTimer patience_;
   RunOptions options_;
-  QByteArray rest_, out_rest_;  // of a line that is not whole yet: standard error's, standard output's
-  FileIdentity before_;         // options_.out when the run was started
+  QByteArray rest_, out_rest_;  // bytes after the last line end of standard error and standard output
+  FileIdentity before_;         // identity of options_.out when the run was started
   QString last_error_;
-  double reached_ = 0;  // of the whole run, by the progress so far
+  double reached_ = 0;  // the largest fraction so far
   bool cancelling_ = false, terminated_ = false;
   int interrupt_ms_ = 20000, terminate_ms_ = 20000;
 };
 
-// A line of `ddpprof run --progress json-lines`; nothing when it is no progress.
+// Parses a line of `ddpprof run --progress json-lines`. Returns nothing if the line does not report progress.
 std::optional<RunProgress> parse_progress(const QByteArray& line);
 
-// What an exit code of ddpprof means.
+// Returns the meaning of an exit code of ddpprof.
 QString exit_code_text(int code);
 
 }  // namespace ddpprof::gui

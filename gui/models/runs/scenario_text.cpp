@@ -16,20 +16,20 @@ QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), s
 
 bool of_word(QChar c) { return c.isLetterOrNumber() || c == '_' || c == '-'; }
 
-// From the column to the end of the word, list or text that stands there.
+// Returns the length of the word, list or text that starts at the column; at least 1.
 int length_at(const QString& line, int column) {
   int end = column - 1;
   while (end < line.size() && (of_word(line[end]) || line[end] == '.' || line[end] == '"')) ++end;
   return std::max(1, end - (column - 1));
 }
 
-// Where the cursor is, as far as YAML's maps go: the groups around it, the key before it, and the word begun.
+// The cursor's place in YAML's maps: the groups around it, the key before it, and the word being typed.
 struct Place {
   QStringList groups;
   QString key;           // of the entry; "" while it is being typed
-  bool value = false;    // after the key's colon
-  bool nothing = false;  // inside a comment or a quoted text
-  int word = 0;          // where the word before the cursor begins
+  bool value = false;    // true after the key's colon
+  bool nothing = false;  // true inside a comment or a quoted text
+  int word = 0;          // begin of the word before the cursor
 };
 
 struct Level {
@@ -37,7 +37,7 @@ struct Level {
   QString key;
 };
 
-// One entry of a block map: "  key: rest".
+// Splits an entry of a block map: "  key: rest".
 bool split_entry(const QString& line, int& indent, QString& key, int& after) {
   indent = 0;
   while (indent < line.size() && line[indent] == ' ') ++indent;
@@ -50,7 +50,7 @@ bool split_entry(const QString& line, int& indent, QString& key, int& after) {
   return true;
 }
 
-// Walks through a value that may open flow maps and lists, up to its end.
+// Scans a value that may open flow maps and lists, up to its end.
 class Flow {
  public:
   void walk(const QString& part, const QString& entry_key) {
@@ -97,7 +97,7 @@ class Flow {
   void end_line() { comment_here_ = false; }
 
  private:
-  QStringList open_;  // the key before each bracket that is still open
+  QStringList open_;  // the key before each open bracket
   QList<QChar> kinds_;
   QString key_, word_;
   QChar quote_, previous_;
@@ -145,7 +145,7 @@ Place place_of(const QString& text, int cursor) {
       place.value = true;
     }
   }
-  if (flow.inside()) {  // levels hold the entry that opened the outermost bracket
+  if (flow.inside()) {  // the last level is the entry that opened the outermost bracket
     place.groups.clear();
     for (const Level& level : levels) place.groups << level.key;
     if (!place.groups.isEmpty()) place.groups.removeLast();
@@ -182,7 +182,7 @@ QString about(const scenario::KeyDoc& doc) {
   return text;
 }
 
-// The model's kind as far as it is typed; "" when it is none yet.
+// Returns the model's kind if the text contains a valid one; otherwise "".
 QString model_kind(const QString& text) {
   const scenario::KeyDoc* kinds = find("workload.model.kind");
   qsizetype at = text.indexOf(QLatin1String("kind:"));
@@ -269,7 +269,7 @@ Completion complete_scenario(const QString& text, int cursor) {
 QString key_at(const QString& text, int cursor) {
   int end = std::clamp(cursor, 0, static_cast<int>(text.size()));
   while (end < text.size() && of_word(text[end])) ++end;
-  if (end < text.size() && text[end] == ':') ++end;  // on the key itself
+  if (end < text.size() && text[end] == ':') ++end;  // include the colon of a key
   const Place place = place_of(text, end);
   if (place.nothing) return {};
   return dotted(place.groups, place.key);

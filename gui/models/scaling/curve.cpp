@@ -38,7 +38,7 @@ const CurvePoint* Curve::at(std::int64_t workers) const {
 
 Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, const fit::WhatIf& change,
                  std::int64_t measured_accumulation) {
-  // As predictions have it: also where a prediction for one worker alone would be refused.
+  // Uses central(), like predictions do, because predict(1) can be refused.
   const double one_step_s = predictor.central(1).step_s();
   Curve curve;
   const double rounds_ratio = static_cast<double>(change.accumulation.value_or(measured_accumulation)) /
@@ -58,7 +58,7 @@ Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, cons
     const double step_s = outlook.terms.step_s();
     point.step_s = {step_s, outlook.low_s, outlook.high_s};
     point.throughput = {throughput(step_s), throughput(outlook.high_s), throughput(outlook.low_s)};
-    // How many times the samples a change makes of a worker's step; 1 without.
+    // How many times more samples a worker's step has with the change; 1 without one.
     const double samples = predictor.throughput(workers, 1.0);
     const double samples_ratio = samples > 0.0 ? predictor.throughput(workers, 1.0, change) / samples : rounds_ratio;
     const auto efficiency = [&](double at_s) { return samples_ratio * (one_step_s / at_s); };

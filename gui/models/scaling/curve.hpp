@@ -1,9 +1,8 @@
-// A strategy's figures over N as they are drawn: of each N the step and what follows from it, and where communication
-// takes over.
+// The curves of one strategy over N: the step time at each N, the figures derived from it, and the knees.
 //
-// The figures are those of fit::Predictor. Speedup is a throughput over that of one worker without a change, whether
-// the curve has one or not, so that curves compare; efficiency is speedup over N: weak scaling, as in the table of
-// predictions. The intervals are the step's; N = 1 is taken as known.
+// The figures are those of fit::Predictor. Speedup is the throughput / the throughput of one worker without a change,
+// also for a changed curve, so that curves can be compared. Efficiency is speedup / N: weak scaling, as in the table of
+// predictions. The intervals come from the interval of the step at N; the step at N = 1 is taken as exact.
 #pragma once
 
 #include <cstdint>
@@ -24,31 +23,33 @@ struct CurvePoint {
   std::int64_t workers = 1;
   fit::Terms terms;
   Figure step_s, throughput, speedup, efficiency;
-  bool far = false;   // beyond four times the largest measured N
+  bool far = false;   // N is more than far_beyond times the largest measured N
   bool wide = false;  // fit::Predictor::is_wide
 
-  // Communication in flight while something computes; with exposed, skew and the rest of compute it adds up to the
-  // step.
+  // Communication that runs at the same time as compute. Together with exposed communication, skew and the rest of
+  // compute it adds up to the step.
   double overlapped_s() const;
 };
 
-// With copies, DataParallel's, waiting is part of them and nothing is beside compute.
+// `copies`: true for DataParallel, whose waiting is part of the copies and which has no overlap.
 StepParts parts(const CurvePoint&, bool copies);
 
 struct Curve {
-  std::vector<CurvePoint> points;  // by N; those without figures are left out
-  std::string why_not;             // of the first of these
+  std::vector<CurvePoint> points;  // ascending by N; an N without figures is left out
+  std::string why_not;             // the reason for the first N that was left out
   const CurvePoint* at(std::int64_t workers) const;
 };
 
-inline constexpr double far_beyond = 4.0;  // times the largest measured N: as predictions' notes say it
+inline constexpr double far_beyond =
+    4.0;  // times the largest measured N; the same limit as in the notes of predictions
 
 using Outlooks = std::map<std::int64_t, fit::Outlook>;  // by N
 
-// The measured micro-batches of a step say what a change of them does to steps whose samples are not known.
+// `measured_accumulation` is used if the samples of a step are unknown: then the ratio of micro-batches gives the
+// change of a step's samples.
 Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&, std::int64_t measured_accumulation);
 
-// Of these points alone, by share in ascending order: a first look, while fit::Predictor::knees is still looking.
+// Returns the knees of these points only, ascending by share. Shown until fit::Predictor::knees has its result.
 std::vector<fit::Knee> drawn_knees(const Curve&);
 
 }  // namespace ddpprof::gui::whatif

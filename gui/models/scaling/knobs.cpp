@@ -10,8 +10,8 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-constexpr double default_bucket_cap_mb = 25.0;  // DDP's, when the script says nothing
-constexpr std::int64_t first_look = 64;         // N shown at first where nothing larger is asked about
+constexpr double default_bucket_cap_mb = 25.0;  // DDP's default, used if the file has no value
+constexpr std::int64_t first_look = 64;         // N shown at first if the scenario asks for no larger one
 
 const std::map<std::int64_t, fit::StepProfile>& profiles(const fit::Models& models, const std::string& strategy) {
   return strategy == "dp" ? models.measured.dp : models.measured.ddp;
@@ -19,7 +19,7 @@ const std::map<std::int64_t, fit::StepProfile>& profiles(const fit::Models& mode
 
 bool is_change_of_strategy(const Knobs& knobs) { return knobs.strategy != knobs.base_strategy(); }
 
-// The one field that a knob stands for, copied: `to` is the state to change.
+// Copies the one field that belongs to the knob from `from` to `to`.
 void copy(Knobs& to, const Knobs& from, KnobId id) {
   switch (id) {
     case KnobId::workers:
@@ -101,7 +101,7 @@ void reset(Knobs& knobs, const Knobs& measured, KnobId id) { copy(knobs, measure
 std::vector<std::string> what_if_items(const Knobs& knobs, const Knobs& measured) {
   std::vector<std::string> items;
   const auto changed = [&](KnobId id) { return differs(knobs, measured, id); };
-  // fmt's shortest text of a double reads back as the same double.
+  // fmt prints the shortest text of a double that reads back as the same double.
   if (changed(KnobId::bandwidth)) items.push_back(fmt::format("bandwidth={}x", knobs.bandwidth));
   if (changed(KnobId::latency)) items.push_back(fmt::format("latency={}x", knobs.latency));
   if (changed(KnobId::bucket_cap)) items.push_back(fmt::format("bucket_cap_mb={}", knobs.bucket_cap_mb));

@@ -42,7 +42,7 @@ std::vector<Lever> candidate_levers(const Knobs& knobs, const Knobs& measured) {
   if (measured.batch > 0)
     add(KnobId::batch, fmt::format("batch per worker {}", 2 * measured.batch), "a larger global batch",
         [](Knobs& k) { k.batch *= 2; });
-  // DataParallel's replicas share one process's cores either way.
+  // DataParallel's replicas always share the cores of one process.
   if (ddp && !as_measured.dedicated)
     add(KnobId::dedicated, "dedicated cores", "more cores or hosts", [](Knobs& k) { k.dedicated = true; });
   return all;
@@ -86,17 +86,18 @@ report::Table levers_table(const std::vector<Lever>& levers, std::int64_t worker
   table.title = fmt::format("Which knob helps most at N = {}", workers);
   const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
   table.note =
-      "Each alone, on the machine asked about, everything else as measured. Speedup: of the throughput, with its " +
+      "Each row changes one knob; everything else is as measured, on the chosen machine. Speedup: ratio of "
+      "throughputs, with its " +
       level +
-      " interval; ddpprof predict --what-if says the same, and --sharing dedicated for the cores. Enter, or "
-      "a click, turns the knob; ↺ beside the knob takes it back, Ctrl+0 all.";
-  table.empty = "Nothing that was measured can answer this.";
+      " interval, as printed by ddpprof predict --what-if (for dedicated cores: --sharing dedicated). Press Enter or "
+      "click a row to set the knob; ↺ beside the knob resets it, Ctrl+0 resets all.";
+  table.empty = "No change can be predicted from this file.";
   table.columns = {report::text("knob", "one knob alone"),
                    report::digits(report::quantity("speedup", "speedup", "×"), 3),
                    report::digits(report::quantity("speedup_low", level + " low", "×"), 3),
                    report::digits(report::quantity("speedup_high", level + " high", "×"), 3),
-                   report::digits(report::seconds("changed_step_s", "step then"), 4),
-                   report::text("needs", "asks for"),
+                   report::digits(report::seconds("changed_step_s", "changed step"), 4),
+                   report::text("needs", "requires"),
                    report::prose("note", "why not")};
   for (const Lever& lever : levers) {
     report::Row row = {lever.words};

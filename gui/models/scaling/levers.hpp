@@ -1,4 +1,4 @@
-// Which knob helps most: each one alone, turned by a standard amount, against what was measured.
+// Which knob helps most: each knob is changed alone by a standard amount and compared with the measured state.
 #pragma once
 
 #include <functional>
@@ -13,27 +13,28 @@ namespace ddpprof::gui::whatif {
 
 struct Lever {
   KnobId knob = KnobId::bandwidth;
-  Knobs knobs;        // as measured but for this one
+  Knobs knobs;        // as measured, except for this knob
   std::string words;  // "link bandwidth × 2"
-  std::string needs;  // what it asks for: "faster links", "a larger global batch", …
+  std::string needs;  // what the change requires: "faster links", "a larger global batch", …
   std::optional<fit::WhatIfRow> row;
-  std::string why_not;  // without a row
+  std::string why_not;  // why `row` is empty
 };
 
-// The candidates at the N, strategy and machine of the knobs, everything else as measured; no row yet.
+// Returns the candidates for the N, strategy and machine of the knobs, everything else as measured. `row` is not set.
 std::vector<Lever> candidate_levers(const Knobs&, const Knobs& measured);
 
-using PredictorOf =
-    std::function<std::shared_ptr<const fit::Predictor>(const Knobs&)>;  // of the machine they ask about
+using PredictorOf = std::function<std::shared_ptr<const fit::Predictor>(const Knobs&)>;  // returns the predictor for
+                                                                                         // the machine of the knobs
 
-// Each with its row or why there is none, by speedup, the largest first; those without one last. Stops early when told.
+// Fills the row, or why_not, of each lever. Sorted by speedup, largest first; levers without a row come last. Stops
+// early when `stop` returns true.
 std::vector<Lever> weigh(std::vector<Lever>, const PredictorOf&, const Knobs& measured,
                          const std::function<bool()>& stop);
 
-// These knobs with that one turned to what the lever says.
+// Returns the knobs with the lever's knob set to the lever's value.
 Knobs turned(Knobs, const Lever&);
 
-// Named levers; speedup of the throughput as `ddpprof predict --what-if` has it.
+// Speedups are ratios of throughput, as `ddpprof predict --what-if` prints them.
 report::Table levers_table(const std::vector<Lever>&, std::int64_t workers, double confidence);
 
 }  // namespace ddpprof::gui::whatif

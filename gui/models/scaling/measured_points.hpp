@@ -1,4 +1,4 @@
-// What was measured, as the scaling plot shows it: the figures of the reports' step and time tables.
+// The measured points of the scaling plot: the figures of the reports' tables of steps and times.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,24 @@ struct MeasuredPoint {
   std::int64_t workers = 1, batch_per_worker = 0, accumulation = 1;
   stats::Interval step_s;                     // median and its 95 % interval
   double throughput = 0.0;                    // samples/s
-  std::optional<double> speedup, efficiency;  // against this strategy's own N = 1, where it was measured
+  std::optional<double> speedup, efficiency;  // relative to this strategy's N = 1; empty if N = 1 was not measured
   double compute_s = 0.0, overlapped_s = 0.0;
-  double exposed_s = 0.0;  // waiting for slower ranks included, as in the reports
+  double exposed_s = 0.0;  // includes waiting for slower ranks, as in the reports
   double skew_s = 0.0, data_wait_s = 0.0, host_to_device_s = 0.0, copy_s = 0.0;
 };
 
-// A step's time with nothing counted twice: the parts add up to the step.
+// The parts of a step without overlap between them: they add up to the step.
 struct StepParts {
-  double compute_s = 0.0;     // while nothing is in flight
-  double overlapped_s = 0.0;  // while something is
-  double exposed_s = 0.0;     // communication that no compute hides; copies of DataParallel
+  double compute_s = 0.0;     // compute while no communication runs
+  double overlapped_s = 0.0;  // compute while communication runs
+  double exposed_s = 0.0;     // communication not hidden by compute; for DataParallel the copies
   double skew_s = 0.0, input_s = 0.0, other_s = 0.0;
 };
-// Each part is its own median: where they add up to more than the median step there is no other part.
+// Each part is a median of its own. If the parts add up to more than the median step, other_s is 0.
 StepParts parts(const MeasuredPoint&);
 
-// Of one strategy, by N: the batch that was measured at most worker counts, as in the reports' knee table.
+// Returns the points of one strategy, ascending by N. Uses the batch that was measured at most worker counts, as the
+// reports' knee table does.
 std::vector<MeasuredPoint> measured_points(const std::vector<report::Configuration>&, const std::string& strategy);
 
 }  // namespace ddpprof::gui::whatif

@@ -9,8 +9,8 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-constexpr std::chrono::milliseconds first_snapshot(4);  // leaves the rest of a frame of 16 ms to painting
-constexpr int rest_ms = 120;                            // without a move: then the slower answers are worth their time
+constexpr std::chrono::milliseconds first_snapshot(4);  // leaves the rest of a 16 ms frame to painting
+constexpr int rest_ms = 120;  // time without a change after which the slower answers are computed
 constexpr std::int64_t least_limit = 64;
 
 std::int64_t next_power(std::int64_t n) {
@@ -56,7 +56,7 @@ ScalingModel::ScalingModel(QObject* parent)
 }
 
 ScalingModel::~ScalingModel() {
-  // Nobody hears of what stops now.
+  // Disconnects first, so that no signal is emitted during destruction.
   disconnect(this, nullptr, nullptr, nullptr);
   for (Job* job : {&moving_, &refining_, &weighing_, &filling_}) {
     disconnect(job, nullptr, this, nullptr);
@@ -86,7 +86,7 @@ Knobs ScalingModel::measured() const { return file_ ? measured_knobs(*file_, kno
 
 void ScalingModel::set_knobs(const Knobs& knobs) {
   if (knobs == knobs_) return;
-  // What was measured, batch and buckets for instance, is each base strategy's own.
+  // Measured values (batch, buckets) differ between the base strategies.
   const Knobs before = measured();
   const bool other_base = knobs.base_strategy() != knobs_.base_strategy();
   knobs_ = knobs;
@@ -95,7 +95,7 @@ void ScalingModel::set_knobs(const Knobs& knobs) {
     const Knobs now = measured();
     for (const KnobId id : {KnobId::bucket_cap, KnobId::batch, KnobId::accumulation})
       if (!differs(knobs_, before, id)) reset(knobs_, now, id);
-    // What DataParallel has none of cannot be left turned.
+    // DataParallel does not have these knobs, so reset them.
     if (knobs_.strategy == "dp")
       for (const KnobId id : {KnobId::bucket_cap, KnobId::sixteen_bit, KnobId::overlap}) reset(knobs_, now, id);
   }
@@ -190,7 +190,7 @@ void ScalingModel::weigh_levers() {
   }
   const Knobs as_measured = measured();
   const std::vector<Lever> candidates = candidate_levers(knobs_, as_measured);
-  // They do not change with what is turned: only with N, strategy and machine.
+  // The levers depend only on N, strategy and machine, not on the other knobs.
   if (!levers_.empty() && levers_.size() == candidates.size() &&
       std::all_of(levers_.begin(), levers_.end(), [this](const Lever& lever) { return stands(lever); }))
     return;
@@ -209,13 +209,13 @@ void ScalingModel::weigh_levers() {
 }
 
 void ScalingModel::fill_tables() {
-  // It cannot be stopped on its way: the next one waits for it rather than taking its processor.
+  // predict_tables cannot be stopped. The next question waits for its end instead of competing for the processor.
   if (filling_.running()) {
     tables_stale_ = true;
     return;
   }
   tables_stale_ = false;
-  // Of the snapshot, even where the knobs have moved on: its change belongs to its knobs alone.
+  // Uses the knobs of the snapshot, because its change belongs to these knobs, even if the knobs have changed since.
   filling_.start([file = file_, options = tables_question(*file_, snapshot_)](
                      const Cancelled&) { return predict_tables(*file, options); },
                  [this](PredictTables tables) {

@@ -1,8 +1,8 @@
-// The scaling page's state: the knobs as they stand and the newest answer to them, simulated off the interface thread.
+// The state of the scaling page: the knobs and the newest answer to them, simulated off the interface thread.
 //
-// A move of a knob gives a first snapshot within a few milliseconds (fewer N where the simulation is slow), then finer
-// ones until it is complete. Moves that come while one is simulated are taken together: the newest is next. When the
-// knobs rest, the slower answers follow: which knob helps most, and the tables of `ddpprof predict`.
+// A change of a knob gives a first snapshot within a few milliseconds (with fewer N if the simulation is slow), then
+// finer ones until it is complete. Changes during a simulation are combined: only the newest is simulated next. When
+// the knobs rest, the slower answers follow: which knob helps most, and the tables of `ddpprof predict`.
 #pragma once
 
 #include <QObject>
@@ -17,13 +17,13 @@
 
 namespace ddpprof::gui::whatif {
 
-// What `ddpprof predict` prints for the same question.
+// The tables that `ddpprof predict` prints for the same question.
 struct PredictTables {
   report::Table predictions, what_if, why, knee, notes;
   bool has_what_if = false;
 };
 PredictTables predict_tables(const OpenedFile&, const fit::PredictOptions&);
-// The question that a snapshot answers, for its tables: machine, change and N are all of one state of the knobs.
+// Returns the options for the tables of a snapshot; machine, change and N all come from the snapshot's knobs.
 fit::PredictOptions tables_question(const OpenedFile&, const Snapshot&);
 
 class ScalingModel : public QObject {
@@ -33,24 +33,25 @@ class ScalingModel : public QObject {
   explicit ScalingModel(QObject* parent = nullptr);
   ~ScalingModel() override;
 
-  void set_file(std::shared_ptr<const OpenedFile>);  // null, or one without models: nothing is simulated
+  void set_file(std::shared_ptr<const OpenedFile>);  // without a file, or without models in it, nothing is simulated
   const std::shared_ptr<const OpenedFile>& file() const { return file_; }
 
   const Knobs& knobs() const { return knobs_; }
-  Knobs measured() const;  // of the strategy that is chosen
+  Knobs measured() const;  // the state as measured, for the chosen strategy
   void set_knobs(const Knobs&);
   std::int64_t limit() const { return limit_; }
-  void set_limit(std::int64_t);  // the largest N drawn: a power of two, not below the chosen N
+  void set_limit(std::int64_t);  // the largest N drawn: rounded up to a power of two, never below the chosen N
 
   const Snapshot& snapshot() const { return snapshot_; }
   const std::vector<Lever>& levers() const { return levers_; }
-  // Of levers(): still an answer for the knobs as they are. After another N, strategy or machine new ones follow later.
+  // Returns true if a lever of levers() is valid for the present knobs. After a change of N, strategy or machine, new
+  // levers follow later.
   bool stands(const Lever&) const;
-  std::int64_t levers_workers() const { return levers_workers_; }  // the N they were weighed at
+  std::int64_t levers_workers() const { return levers_workers_; }  // the N for which levers() were computed
   const PredictTables& tables() const { return tables_; }
   std::vector<std::int64_t> tables_workers() const;
   std::string command() const;
-  bool busy() const;  // something of the newest question is still simulated
+  bool busy() const;  // true while part of the newest question is still being simulated
 
  signals:
   void snapshot_changed();
@@ -75,10 +76,10 @@ class ScalingModel : public QObject {
   std::vector<Lever> levers_;
   std::int64_t levers_workers_ = 0;
   PredictTables tables_;
-  bool moved_again_ = false;   // while a first snapshot is simulated
-  bool tables_stale_ = false;  // … the tables
+  bool moved_again_ = false;   // a knob changed while a first snapshot was being simulated
+  bool tables_stale_ = false;  // a new question came while the tables were being computed
   QTimer resting_;
-  // Moves never wait for what is slow.
+  // Two pools, so that changes of knobs never wait for slow work.
   QThreadPool quick_, slow_;
   Job moving_, refining_, weighing_, filling_;
 };

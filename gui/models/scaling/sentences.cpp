@@ -1,4 +1,4 @@
-// The scaling page's words.
+// The sentences of the scaling page.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@ namespace {
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
 std::string seconds(double value) { return report::format_quantity(value, "s", 4); }
 
-// Behind a step's time; nothing where the samples of a step are not known, as of imports without a batch.
+// Text to append to a step time. Empty if the samples of a step are unknown (imports without a batch).
 std::string and_throughput(double value) {
   return value > 0.0 ? ", " + report::format_quantity(value, "samples/s", 4) : "";
 }
@@ -34,7 +34,8 @@ double largest(const std::vector<fit::TermGain>& gains) {
 }
 
 std::string bound_sentence(const std::string& bound, const std::vector<fit::TermGain>& gains) {
-  return fmt::format("{} ({}): without it a step would be {} shorter.", bound, meaning(bound), percent(largest(gains)));
+  return fmt::format("{} ({}). Without it, the step would be {} shorter.", bound, meaning(bound),
+                     percent(largest(gains)));
 }
 
 std::string others_sentence(std::vector<fit::TermGain> gains) {
@@ -43,13 +44,13 @@ std::string others_sentence(std::vector<fit::TermGain> gains) {
   for (std::size_t i = 1; i < gains.size(); ++i)
     if (gains[i].share >= 5e-4)
       texts.push_back(fmt::format("{} {}", fit::to_string(gains[i].term), percent(gains[i].share)));
-  return texts.empty() ? "" : fmt::format(" The others, each free alone: {}.", fmt::join(texts, ", "));
+  return texts.empty() ? "" : fmt::format(" Reduction without each other term: {}.", fmt::join(texts, ", "));
 }
 
 std::string knee_sentence(const std::vector<fit::Knee>& knees, bool copies) {
   if (knees.empty()) return "";
-  const char* take = copies ? "copies take" : "exposed communication, waiting included, takes";
-  const fit::Knee* last = nullptr;  // the largest share that is exceeded somewhere
+  const char* take = copies ? "copies take" : "exposed communication (including waiting) takes";
+  const fit::Knee* last = nullptr;  // the largest share that is exceeded at some N
   for (const fit::Knee& knee : knees)
     if (knee.workers) last = &knee;
   if (last == nullptr)
@@ -58,8 +59,8 @@ std::string knee_sentence(const std::vector<fit::Knee>& knees, bool copies) {
   if (last == &knees.back())
     return fmt::format("Communication-bound first at N = {}: {} more than {:.0f} % of the step.", *last->workers, take,
                        100.0 * last->share);
-  return fmt::format("First at N = {} {} more than {:.0f} % of the step; more than {:.0f} % nowhere up to N = {}.",
-                     *last->workers, take, 100.0 * last->share, 100.0 * knees.back().share, knees.back().furthest);
+  return fmt::format("First at N = {}, {} more than {:.0f} % of the step. Up to N = {}, never more than {:.0f} %.",
+                     *last->workers, take, 100.0 * last->share, knees.back().furthest, 100.0 * knees.back().share);
 }
 
 const MeasuredPoint* measured_at(const Snapshot& shot, std::int64_t workers) {
@@ -89,7 +90,7 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   const auto add = [&](const std::string& about, std::string text, bool warning = false) {
     if (!text.empty()) all.push_back({about, std::move(text), warning});
   };
-  // Beside a change, what is said of the machine without it.
+  // With a change, the headings of the sentences about the unchanged machine end with "now".
   const auto now = [&](const char* about) { return shot.change.any() ? std::string(about) + " now" : about; };
   if (!shot.refusal.empty()) {
     add("Not predicted", shot.refusal, true);
@@ -106,31 +107,31 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   const bool copies = row.strategy == "dp";
   const bool far = row.extrapolation > far_beyond;
   if (far)
-    add("Careful",
-        fmt::format("N = {} is {} the largest N that was measured ({:.0f}): the further, the less certain.", n,
+    add("Warning",
+        fmt::format("N = {} is {} the largest measured N ({:.0f}), so the prediction is less certain.", n,
                     times(row.extrapolation), static_cast<double>(n) / row.extrapolation),
         true);
   if (fit::Predictor::is_wide(row))
-    add("Careful",
-        fmt::format("The interval runs from {} to {}: an order of magnitude, not a time.", seconds(row.step_low_s),
-                    seconds(row.step_high_s)),
+    add("Warning",
+        fmt::format("The interval is {} to {}: the prediction gives only an order of magnitude.",
+                    seconds(row.step_low_s), seconds(row.step_high_s)),
         true);
   if (shot.change.any()) {
     const std::string what = words_of(shot.change);
     if (answer.what_if) {
       const fit::WhatIfRow& change = *answer.what_if;
-      add("What if", fmt::format("{}: a step of {} ({} to {}){}.", what, seconds(change.changed_step_s),
-                                 seconds(change.changed_low_s), seconds(change.changed_high_s),
-                                 and_throughput(change.changed_throughput)));
-      add("It brings",
+      add("What if",
+          fmt::format("{}: step {} ({} to {}){}.", what, seconds(change.changed_step_s), seconds(change.changed_low_s),
+                      seconds(change.changed_high_s), and_throughput(change.changed_throughput)));
+      add("What-if gain",
           fmt::format("{} the throughput ({} {} to {}).", times(change.speedup), interval_name(row.confidence),
                       times(change.speedup_low), times(change.speedup_high)));
       if (const CurvePoint* point = shot.changed ? shot.changed->at(n) : nullptr)
-        add("Then efficient",
-            fmt::format("{} of {} times one worker's throughput without the change: as much as {} such workers.",
+        add("What-if efficiency",
+            fmt::format("{} of {} times the throughput of one unchanged worker, which equals {} such workers.",
                         percent(point->efficiency.value), n, report::format_significant(point->speedup.value, 3)));
-      add("Then binds", bound_sentence(change.changed_bound, answer.changed_gains));
-      add("Then knee", knee_sentence(shot.changed_knees, copies));
+      add("What-if binding term", bound_sentence(change.changed_bound, answer.changed_gains));
+      add("What-if knee", knee_sentence(shot.changed_knees, copies));
     } else {
       add("What if", fmt::format("{}: {}.", what, answer.why_no_change), true);
     }
@@ -140,12 +141,12 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   if (row.throughput > 0.0)
     add(now("Throughput"), report::format_quantity(row.throughput, "samples/s", 4) + ".");
   else
-    add(now("Throughput"), "not known: how many samples a step trains on was not recorded.");
-  add(now("Efficiency"),
-      n == 1 ? percent(row.efficiency) + ": one worker is what the others are measured by."
-             : fmt::format("{} of {} times one worker's throughput: as much as {} workers.", percent(row.efficiency), n,
-                           report::format_significant(row.efficiency * static_cast<double>(n), 3)));
-  add(now("Binds"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
+    add(now("Throughput"), "unknown: the samples of a step were not recorded.");
+  add(now("Efficiency"), n == 1 ? percent(row.efficiency) + ": one worker is the reference."
+                                : fmt::format("{} of {} times the throughput of one worker, which equals {} workers.",
+                                              percent(row.efficiency), n,
+                                              report::format_significant(row.efficiency * static_cast<double>(n), 3)));
+  add(now("Binding term"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
   add(now("Knee"), knee_sentence(shot.predicted_knees, copies));
   if (const MeasuredPoint* point = measured_at(shot, n))
     add("Measured",

@@ -10,10 +10,10 @@
 namespace ddpprof::gui::whatif {
 namespace {
 
-constexpr std::size_t first_portion = 4;   // N, while nothing is known of how long one takes
-constexpr double portion_s = 4e-3;         // without a deadline: how often `stop` is asked
-constexpr std::size_t most_changes = 128;  // remembered of one machine
-constexpr std::size_t most_machines = 64;  // remembered of one file
+constexpr std::size_t first_portion = 4;   // number of N, before the time for one is known
+constexpr double portion_s = 4e-3;         // without a deadline: time between two calls of `stop`
+constexpr std::size_t most_changes = 128;  // remembered for one machine
+constexpr std::size_t most_machines = 64;  // remembered for one file
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::string Simulations::refusal(const Knobs& knobs) const {
   const std::string strategy = knobs.base_strategy();
   const auto& measured = file_->models->measured;
   if ((strategy == "dp" ? measured.dp : measured.ddp).empty())
-    return "no step of " + strategy + " was measured: run a scenario with it among its strategies";
+    return "no step of " + strategy + " was measured: add it to the scenario's strategies and run again";
   return "";
 }
 
@@ -37,8 +37,8 @@ Simulations::Machine& Simulations::machine(const Knobs& knobs, std::unique_lock<
   if (const std::string why = refusal(knobs); !why.empty()) throw std::invalid_argument(why);
   const Key key = key_of(knobs);
   if (const auto found = machines_.find(key); found != machines_.end()) return found->second;
-  // Made without the lock: it takes tens of milliseconds, and others may want what is there. Two threads may make the
-  // same one; they are equal.
+  // Constructed without the lock, because it takes tens of milliseconds and other threads may read existing entries. If
+  // two threads construct the same predictor, both are equal.
   lock.unlock();
   auto made =
       std::make_shared<const fit::Predictor>(*file_->models, knobs.base_strategy(), predict_options(*file_, knobs));
@@ -58,7 +58,7 @@ std::shared_ptr<const std::vector<MeasuredPoint>> Simulations::measured(const Kn
   const std::string strategy = knobs.base_strategy();
   std::unique_lock lock(mutex_);
   if (const auto found = measured_.find(strategy); found != measured_.end()) return found->second;
-  lock.unlock();  // as for a predictor
+  lock.unlock();  // for the same reason as in machine()
   auto made = std::make_shared<const std::vector<MeasuredPoint>>(measured_points(file_->configurations, strategy));
   lock.lock();
   return measured_.try_emplace(strategy, std::move(made)).first->second;
@@ -107,7 +107,7 @@ bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<c
   std::unique_lock lock(mutex_);
   Machine& here = machine(knobs, lock);
   if (here.known.size() >= most_changes && !here.known.contains(words)) {
-    // What is without a change is always wanted again.
+    // Keep the entry without a change, because every snapshot reads it.
     std::erase_if(here.known, [](const auto& one) { return !one.first.empty(); });
   }
   here.known[words].insert(fresh.begin(), fresh.end());

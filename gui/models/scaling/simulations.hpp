@@ -1,5 +1,4 @@
-// Everything that was simulated for one file: a predictor for each machine asked about, a curve for each change. Slow
-// to make the first time, remembered afterwards; for any thread.
+// A cache of everything simulated for one file: a predictor for each machine, a curve for each change. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -25,32 +24,34 @@ class Simulations {
 
   explicit Simulations(std::shared_ptr<const OpenedFile> file);  // a file with models
 
-  // Why nothing can be said of the strategy, which was not measured; empty otherwise.
+  // Returns why the strategy cannot be predicted (it was not measured); "" if it can.
   std::string refusal(const Knobs&) const;
 
-  // The machine that the knobs ask about; their change plays no part. Throws std::invalid_argument with the refusal.
+  // Returns the predictor for the machine of the knobs; what-if knobs are ignored. Throws std::invalid_argument with
+  // the text of refusal().
   std::shared_ptr<const fit::Predictor> predictor(const Knobs&);
 
-  // Adds to `found` the outlook at each of `workers` in their order, in small portions: those known at once, the others
-  // until `deadline` or until `stop` says so. Returns whether all are there. At one worker the change is less what one
-  // worker has none of.
+  // Adds to `found` the estimate at each of `workers`, in their order: first the known ones, then the others in small
+  // portions until `deadline` or until `stop` returns true. Returns true if all were added. At N = 1 the change is
+  // for_one_worker(change).
   bool add(const Knobs&, const fit::WhatIf&, std::span<const std::int64_t> workers, Clock::time_point deadline,
            const std::function<bool()>& stop, Outlooks& found);
 
-  // fit::Predictor::knees, under a change or none, as far as `asked`, the largest N asked about, calls for; none where
-  // they are not known at the deadline or when stopped.
+  // Returns fit::Predictor::knees with or without a change. `asked` is the largest N of the question; it sets how far
+  // knees are searched. Returns nothing if `deadline` passed or `stop` returned true before the end.
   std::optional<std::vector<fit::Knee>> knees(const Knobs&, const fit::WhatIf&, std::int64_t asked,
                                               Clock::time_point deadline, const std::function<bool()>& stop);
 
-  // measured_points of the base strategy: their intervals take longer than a frame, and no knob changes them.
+  // Returns measured_points of the base strategy. They are cached because their intervals take longer than a frame and
+  // no knob changes them.
   std::shared_ptr<const std::vector<MeasuredPoint>> measured(const Knobs&);
 
  private:
   using Key = std::tuple<std::string, std::int64_t, bool>;  // strategy, ranks per host, dedicated
   struct Machine {
     std::shared_ptr<const fit::Predictor> predictor;
-    std::map<std::string, Outlooks> known;                                         // by the change's words
-    std::map<std::pair<std::string, std::int64_t>, std::vector<fit::Knee>> knees;  // … and how far was looked
+    std::map<std::string, Outlooks> known;                                         // by the change's text
+    std::map<std::pair<std::string, std::int64_t>, std::vector<fit::Knee>> knees;  // … and the furthest N
   };
   static Key key_of(const Knobs&);
   Machine& machine(const Knobs&, std::unique_lock<std::mutex>&);
@@ -61,7 +62,7 @@ class Simulations {
   std::map<std::string, std::shared_ptr<const std::vector<MeasuredPoint>>> measured_;  // by base strategy
 };
 
-// The words by which a change is known.
+// Returns the text of a change. It is the key in the cache.
 std::string words_of(const fit::WhatIf&);
 
 }  // namespace ddpprof::gui::whatif

@@ -54,11 +54,11 @@ Snapshot answer(Simulations& simulations, const Question& question, Simulations:
   own.gpus_per_node = question.measured_knobs.gpus_per_node;
   own.dedicated = question.measured_knobs.dedicated;
   const bool elsewhere = own.gpus_per_node != knobs.gpus_per_node || own.dedicated != knobs.dedicated;
-  // What has just been moved comes first; the others are mostly known.
+  // The curve that has just changed comes first; the others are mostly cached.
   Outlooks changed, plain, at_home;
   bool all = true;
   if (shot.change.any()) all = simulations.add(knobs, shot.change, order, deadline, stop, changed) && all;
-  // However late it is, a curve is a few points at least: what stays is drawn beside what moves.
+  // Each curve has at least a few points, even after the deadline, so that the unchanged curves stay visible.
   const std::span<const std::int64_t> first = std::span(order).first(std::min<std::size_t>(order.size(), 5));
   const auto whenever = Simulations::Clock::time_point::max();
   if (shot.change.any()) simulations.add(knobs, shot.change, first, whenever, stop, changed);

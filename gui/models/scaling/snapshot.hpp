@@ -1,4 +1,4 @@
-// One answer of the scaling page: the curves over N and what is said of the chosen N, for one state of the knobs.
+// One answer of the scaling page for one state of the knobs: the curves over N, and the answer at the chosen N.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,12 @@
 
 namespace ddpprof::gui::whatif {
 
-// Of the chosen N, as `ddpprof predict` says it.
+// The prediction at the chosen N, as `ddpprof predict` gives it.
 struct Answer {
-  std::string refusal;  // why nothing is predicted at this N
+  std::string refusal;  // why this N cannot be predicted
   fit::Prediction prediction;
   std::vector<fit::TermGain> gains;
-  std::optional<fit::WhatIfRow> what_if;  // where there is a change that can be
+  std::optional<fit::WhatIfRow> what_if;  // set if there is a change that can be predicted
   std::vector<fit::TermGain> changed_gains;
   std::string why_no_change;
 };
@@ -27,17 +27,18 @@ struct Snapshot {
   Knobs knobs, measured_knobs;
   fit::WhatIf change;
   std::int64_t limit = 64;              // the largest N drawn
-  std::vector<MeasuredPoint> measured;  // of the base strategy
-  Curve predicted;                      // of the machine asked about, without the change
-  std::optional<Curve> changed;         // with it
-  std::optional<Curve> own;             // of the machine that was measured, where another is asked about
+  std::vector<MeasuredPoint> measured;  // points of the base strategy
+  Curve predicted;                      // for the chosen machine, without the change
+  std::optional<Curve> changed;         // for the chosen machine, with the change
+  std::optional<Curve> own;             // for the machine as measured, if another machine was chosen
   std::vector<fit::Knee> predicted_knees, changed_knees;
-  bool knees_of_drawn = false;   // of the N drawn alone, as long as the others are not looked at
-  std::optional<Answer> answer;  // none as long as it is simulated
-  bool complete = false;         // every N and the answer are there
-  std::string refusal;           // why nothing can be said of the strategy
+  bool knees_of_drawn =
+      false;  // true if the knees come from the drawn N only, because the search over all N has not ended
+  std::optional<Answer> answer;  // empty while it is being simulated
+  bool complete = false;         // true if every N and the answer are simulated
+  std::string refusal;           // why the strategy cannot be predicted
 
-  // The curve that the page speaks about: the changed one where there is one.
+  // The curve that the sentences describe: the changed one if there is a change.
   const Curve& shown() const { return changed ? *changed : predicted; }
   const std::vector<fit::Knee>& shown_knees() const { return changed ? changed_knees : predicted_knees; }
 };
@@ -47,23 +48,24 @@ struct Question {
   std::int64_t limit = 64;
 };
 
-// Simulates until `deadline`: coarsely at first, then finer, the answer last. Throws nothing that the data can cause.
+// Simulates until `deadline`: coarse curves first, then finer ones, then the answer. Bad data in the file causes a
+// refusal, not an exception.
 Snapshot answer(Simulations&, const Question&, Simulations::Clock::time_point deadline,
                 const std::function<bool()>& stop);
 
-// In words for the chosen N: a heading and a sentence each.
+// Sentences about the chosen N, each with a heading.
 struct Sentence {
   std::string about, text;
   bool warning = false;
 };
 std::vector<Sentence> sentences(const Snapshot&);
 
-// The value drawn, by what the plot shows.
+// The quantity on the plot's y axis.
 enum class Quantity { throughput, speedup, efficiency, step };
 Figure figure(const CurvePoint&, Quantity);
 std::optional<Figure> figure(const MeasuredPoint&, Quantity);
 
-// A figure as the page's words have it: "12.3 ms", "81.4 %", "52.1 ×", "4096 samples/s".
+// A value as the sentences show it: "12.3 ms", "81.4 %", "52.1 ×", "4096 samples/s".
 std::string figure_text(double value, Quantity);
 
 }  // namespace ddpprof::gui::whatif

@@ -23,7 +23,7 @@ std::vector<std::int64_t> curve_counts(std::int64_t limit, std::span<const std::
                                        std::int64_t chosen) {
   limit = std::max<std::int64_t>(1, limit);
   std::set<std::int64_t> counts = marks(limit, measured);
-  // One is kept for the chosen N.
+  // One place is reserved for the chosen N.
   const std::size_t room = most_counts - 1;
   const auto wanted = std::min<std::size_t>(room, static_cast<std::size_t>(limit));
   for (std::size_t parts = wanted; counts.size() < wanted && parts <= 16 * wanted; parts *= 2) {
@@ -55,7 +55,7 @@ std::vector<std::int64_t> coarse_to_fine(std::span<const std::int64_t> counts, s
   if (at != counts.end()) take(static_cast<std::size_t>(at - counts.begin()));
   take(0);
   take(counts.size() - 1);
-  // Halves of halves: first in, first out gives every level before the next.
+  // A queue processes all gaps of one size before the smaller ones.
   std::deque<std::pair<std::size_t, std::size_t>> gaps = {{0, counts.size() - 1}};
   while (!gaps.empty()) {
     const auto [low, high] = gaps.front();

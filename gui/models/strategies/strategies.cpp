@@ -17,10 +17,11 @@ constexpr const char* names[] = {"dp", "ddp"};
 constexpr double half = 0.5;
 
 std::string advice_for(const std::string& strategy) {
-  return "; measure it: strategies: [ddp, dp] in the scenario, or ddpprof run with --set strategies=[" + strategy + "]";
+  return ". Measure it: set strategies: [ddp, dp] in the scenario, or use ddpprof run with --set strategies=[" +
+         strategy + "]";
 }
 
-// The measured step of a configuration that is nearest its median, over all repeats.
+// Returns the measured step that is nearest the median, over all repeats of a configuration.
 const report::RunStep* typical(const report::Configuration& configuration) {
   if (configuration.measured.empty()) return nullptr;
   std::vector<double> durations_s;
@@ -61,7 +62,7 @@ bool Strategies::is_measured(const std::string& strategy, std::int64_t workers) 
   return configuration(strategy, workers) != nullptr;
 }
 
-// Where several batches were measured at that N, the one that predictions rest on.
+// If several batches were measured at that N, returns the configuration that predictions use.
 const report::Configuration* Strategies::configuration(const std::string& strategy, std::int64_t workers) const {
   const fit::StepProfile* profile = nullptr;
   if (file_->models) {
@@ -85,7 +86,7 @@ const report::Configuration* Strategies::largest(const std::string& strategy) co
 
 Comparison Strategies::compare(std::int64_t workers, Source source, std::int64_t rank) const {
   if (workers < 1 || workers > most_workers)
-    throw std::invalid_argument("N = " + std::to_string(workers) + ", expected 1 to " + std::to_string(most_workers));
+    throw std::invalid_argument("N = " + std::to_string(workers) + ": expected 1 to " + std::to_string(most_workers));
   Comparison out;
   out.workers = workers;
   out.dp = side("dp", workers, source, 0);
@@ -96,7 +97,7 @@ Comparison Strategies::compare(std::int64_t workers, Source source, std::int64_t
   for (auto at = ddp->second.step_s.rbegin(); out.both_predicted && at != ddp->second.step_s.rend(); ++at) {
     const auto beside = dp->second.step_s.find(at->first);
     if (beside == dp->second.step_s.end() || at->first < 2) break;
-    // As many workers each: samples a worker over the step's time.
+    // Compares throughput at equal N: samples per worker / step time.
     if (ddp->second.samples_per_worker * beside->second <= dp->second.samples_per_worker * at->second) break;
     out.ddp_ahead_from = at->first;
   }
@@ -135,13 +136,13 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
     side.measured = false;
     side.why_not = side.in_file && !file_->why_no_models.empty()
                        ? file_->why_no_models
-                       : "no step of " + strategy + " is in this file" + advice_for(strategy);
+                       : "no step of " + strategy + " was measured in this file" + advice_for(strategy);
     return;
   }
   const fit::Predictor& predictor = found->second;
   if (const std::string why = predictor.refusal(workers); !why.empty()) {
     side.measured = false;
-    side.why_not = why + "; measure " + strategy + " at more than one N";
+    side.why_not = why + ". Measure " + strategy + " at more than one N";
     return;
   }
   store::PredictionRow row = predictor.predict(workers, predictor.gains(workers));
@@ -160,11 +161,11 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
     side.parts = *parts;
   } catch (const std::invalid_argument& error) {
     if (!side.measured) {
-      side.why_not = std::string(error.what()) + "; measure " + strategy + " at more than one N";
+      side.why_not = std::string(error.what()) + ". Measure " + strategy + " at more than one N";
       return;
     }
     side.parts_simulated = true;
-    side.parts.not_modelled_s = row.step_s;  // nor recorded
+    side.parts.not_modelled_s = row.step_s;  // the parts were neither recorded nor simulated
   }
   side.row = std::move(row);
 }
@@ -174,11 +175,11 @@ void Strategies::add_lanes(Side& side, std::int64_t workers, std::int64_t rank) 
     side.why_no_lanes = side.why_not;
     return;
   }
-  if (!side.measured) return;  // there already, with the figures
+  if (!side.measured) return;  // add_figures has set the simulated lanes
   try {
     const report::RunStep* step = typical(*configuration(side.strategy, workers));
     if (step == nullptr) {
-      side.why_no_lanes = "no complete measured step";
+      side.why_no_lanes = "there is no complete measured step";
       return;
     }
     file_->check_unchanged();

@@ -1,4 +1,5 @@
-// DataParallel and DDP at one N: figures, memory, traffic and lanes, measured where they were, simulated elsewhere.
+// DataParallel and DDP at one N: figures, memory, traffic and lanes. Measured values if there are any, otherwise
+// simulated ones.
 #pragma once
 
 #include <cstdint>
@@ -16,51 +17,52 @@
 
 namespace ddpprof::gui {
 
-inline constexpr std::int64_t most_workers = 4096;  // of any page that asks for an N
+inline constexpr std::int64_t most_workers = 4096;  // the limit of every page that asks for an N
 
 enum class Source { measured, simulated };
 
-// Bytes of tensors, the most at one time.
+// Peak bytes of tensors.
 struct DeviceMemory {
   std::optional<double> device_0_bytes, others_bytes;
   bool measured = false;
-  std::string how;  // where the figure comes from, or why there is none
+  std::string source;  // source of the figures, or why they are missing
 };
 
-// Of the busiest device, each step.
+// Bytes per step of the busiest device.
 struct Traffic {
   std::optional<double> sent_bytes, received_bytes;
-  std::string how;
+  std::string source;
 };
 
 // One strategy at one N.
 struct Side {
   std::string strategy;
-  bool in_file = false;                     // a step of it was measured at some N
-  bool measured = false;                    // the row is a measurement
-  std::string why_not;                      // there is no row: why, and what to do
-  std::optional<store::PredictionRow> row;  // as `ddpprof predict` has it
-  TimeParts parts;                          // of the row's step, as it is shown: measured or simulated
-  bool parts_simulated = false;             // of a measured step, too, where what was in flight was not recorded
+  bool in_file = false;                     // at least one step of it was measured, at any N
+  bool measured = false;                    // true if `row` is measured
+  std::string why_not;                      // why `row` is empty, and what to do
+  std::optional<store::PredictionRow> row;  // as `ddpprof predict` prints it
+  TimeParts parts;                          // parts of the row's step, measured or simulated
+  bool parts_simulated = false;             // true also for a measured step whose communication was not recorded
   std::optional<step::StepLanes> lanes;
   std::string why_no_lanes;
   DeviceMemory memory;
   Traffic traffic;
   std::string backend;
-  std::int64_t hosts = 1;                            // measured on
-  std::optional<std::int64_t> half_efficient_up_to;  // the largest power of two from 2 on, if any
+  std::int64_t hosts = 1;  // number of hosts of the measurement
+  std::optional<std::int64_t>
+      half_efficient_up_to;  // the largest power of two, from 2 on, with a weak efficiency of at least one half
 };
 
 struct Comparison {
   std::int64_t workers = 1;
   Side dp, ddp;
-  // The smallest N from which on DDP has the higher throughput at all powers of two up to most_workers; none where
-  // DataParallel is ahead at the last, or one of them cannot be predicted.
+  // The smallest N from which DDP has the higher throughput at all powers of two up to most_workers. Empty if
+  // DataParallel is faster at the last one, or if one of the strategies cannot be predicted.
   std::optional<std::int64_t> ddp_ahead_from;
   bool both_predicted = false;
 };
 
-// What the memory report says of one configuration.
+// Memory of one configuration, from the memory report.
 struct MeasuredMemory {
   std::string model, strategy;
   std::int64_t workers = 1, global_batch = 0;
@@ -68,21 +70,21 @@ struct MeasuredMemory {
 };
 std::vector<MeasuredMemory> memory_of(const report::Report& memory);
 
-// Everything of a file that does not depend on the N asked about.
+// All data of a file that does not depend on the chosen N.
 class Strategies {
  public:
-  // Reads the file's memory report and prepares predictions: not for the interface thread. Throws
-  // store::DatabaseError, and std::runtime_error when another file lies at the path by now.
+  // Reads the file's memory report and prepares predictions; too slow for the interface thread. Throws
+  // store::DatabaseError, and std::runtime_error if the path now names another file.
   explicit Strategies(std::shared_ptr<const OpenedFile> file);
 
   const OpenedFile& file() const { return *file_; }
-  // Of either strategy, ascending.
+  // Measured N of both strategies, ascending, without duplicates.
   const std::vector<std::int64_t>& measured_workers() const { return measured_; }
   bool is_measured(const std::string& strategy, std::int64_t workers) const;
 
-  // Where `source` is measured and a strategy was not measured at that N, it is simulated there. `rank` of a measured
-  // DDP step; DataParallel has one. Throws std::invalid_argument for an N outside 1 … most_workers, and as the
-  // constructor does.
+  // A strategy that was not measured at that N is simulated, even if `source` is measured. `rank` selects the rank of a
+  // measured DDP step. Throws std::invalid_argument if N is outside 1 … most_workers, and the exceptions of the
+  // constructor.
   Comparison compare(std::int64_t workers, Source source, std::int64_t rank = 0) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a device holds and moves: memory as measured or by what each further replica adds, bytes of a step.
+// Memory and traffic of a device. Memory is as measured, plus the simulated cost of each further replica.
 #include <cmath>
 #include <stdexcept>
 
@@ -20,7 +20,7 @@ std::optional<double> number(const report::Cell& cell) {
   return std::nullopt;
 }
 
-// How far apart two N are; of equals the smaller comes first where a list ascends.
+// Returns the distance of two N in the logarithm.
 double apart(std::int64_t a, std::int64_t b) {
   return std::abs(std::log(static_cast<double>(a)) - std::log(static_cast<double>(b)));
 }
@@ -48,7 +48,8 @@ double Strategies::optimizer_bytes() const {
   return states * static_cast<double>(some->parameter_bytes);
 }
 
-// What the copies of so many replicas carry; without measured copies the parameters alone.
+// Returns the bytes that the copies of `workers` replicas carry. Without measured copies only the parameters are
+// counted.
 step::DataParallelStep Strategies::copying(std::int64_t workers) const {
   step::DataParallelStep step;
   step.replicas = workers;
@@ -72,40 +73,42 @@ DeviceMemory Strategies::memory(const std::string& strategy, std::int64_t worker
     if (one.strategy != strategy || !one.device_0_bytes || !same || same->model != one.model ||
         same->global_batch() != one.global_batch)
       continue;
-    // DataParallel on one device has no root: it tells nothing of several.
+    // With one worker DataParallel has no root device, so its memory is different from that of several workers.
     if (strategy == "dp" && (one.workers == 1) != (workers == 1)) continue;
     if (nearest == nullptr || apart(one.workers, workers) < apart(nearest->workers, workers)) nearest = &one;
   }
   if (nearest == nullptr) {
     if (strategy == "dp") return data_parallel_memory(workers);
-    return {{}, {}, false, some ? "this file holds no memory of " + strategy + ": measure again" : "not measured"};
+    return {{}, {}, false, some ? "this file has no memory of " + strategy + ". Measure again" : "not measured"};
   }
   DeviceMemory out{nearest->device_0_bytes, nearest->others_bytes, nearest->workers == workers, ""};
   if (out.measured) {
-    out.how = "measured";
+    out.source = "measured";
     return out;
   }
-  out.how = "as measured at N = " + std::to_string(nearest->workers);
+  out.source = "as measured at N = " + std::to_string(nearest->workers);
   if (strategy == "ddp") {
-    if (nearest->workers == 1 || workers == 1) out.how += "; DDP keeps its buckets at any N";
+    if (nearest->workers == 1 || workers == 1) out.source += "; DDP's buckets are the same at any N";
     return out;
   }
   const double optimizer = optimizer_bytes();
   const double more = step::memory(copying(workers), optimizer, 0.0).device_0_bytes -
                       step::memory(copying(nearest->workers), optimizer, 0.0).device_0_bytes;
   out.device_0_bytes = *out.device_0_bytes + more;
-  out.how = "simulated: N = " + std::to_string(nearest->workers) +
-            " as measured, every further replica with its inputs and outputs";
+  out.source = "simulated: N = " + std::to_string(nearest->workers) +
+               " as measured, plus inputs and outputs of each further replica";
   return out;
 }
 
 DeviceMemory Strategies::data_parallel_memory(std::int64_t workers) const {
   const report::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
   if (!some) return {{}, {}, false, "not measured"};
-  if (some->parameter_bytes <= 0) return {{}, {}, false, "the parameters' size was not recorded"};
+  if (some->parameter_bytes <= 0) return {{}, {}, false, "the size of the parameters was not recorded"};
   const step::DataParallelMemory least = step::memory(copying(workers), optimizer_bytes(), 0.0);
-  DeviceMemory out{
-      least.device_0_bytes, {}, false, "simulated, at least: parameters, gradients and optimizer, without activations"};
+  DeviceMemory out{least.device_0_bytes,
+                   {},
+                   false,
+                   "simulated lower bound: parameters, gradients and optimizer state, without activations"};
   if (workers > 1) out.others_bytes = least.other_bytes;
   return out;
 }
@@ -115,7 +118,7 @@ Traffic Strategies::traffic(const std::string& strategy, std::int64_t workers) c
   const report::Configuration* some = largest(strategy) ? largest(strategy) : largest(strategy == "dp" ? "ddp" : "dp");
   if (!some) return {{}, {}, "nothing was measured"};
   if (workers == 1) return {0.0, 0.0, "one worker exchanges nothing"};
-  const Traffic unknown{{}, {}, "the gradients' size was not recorded"};
+  const Traffic unknown{{}, {}, "the size of the gradients was not recorded"};
   if (strategy == "dp") {
     const step::DataParallelStep step = copying(workers);
     if (!(step.parameter_bytes > 0.0)) return unknown;
@@ -128,7 +131,7 @@ Traffic Strategies::traffic(const std::string& strategy, std::int64_t workers) c
   }
   double bytes = static_cast<double>(some->parameter_bytes);
   if (file_->models && !file_->models->measured.ddp.empty()) {
-    // What is on the wire where a hook compresses.
+    // A communication hook can compress: use the bytes of the measured buckets.
     const std::vector<fit::Bucket>& buckets = file_->models->measured.ddp.rbegin()->second.buckets;
     double reduced = 0.0;
     for (const fit::Bucket& bucket : buckets) reduced += static_cast<double>(bucket.bytes);
@@ -136,7 +139,8 @@ Traffic Strategies::traffic(const std::string& strategy, std::int64_t workers) c
   }
   if (!(bytes > 0.0)) return unknown;
   const double each_way = 2.0 * (n - 1.0) / n * bytes;
-  return {each_way, each_way, "each rank: 2 (N - 1) / N of the gradients each way, as a ring moves them"};
+  return {each_way, each_way,
+          "ring all-reduce: each rank sends and receives 2 (N - 1) / N × the bytes of the gradients"};
 }
 
 }  // namespace ddpprof::gui

@@ -11,14 +11,14 @@ namespace {
 using report::Cell;
 using report::format_quantity;
 
-// PyTorch's documentation, where the general facts are from; the addresses are in the table's note.
+// The general facts come from PyTorch's documentation. The table's note has the addresses.
 constexpr const char* dp_docs = "PyTorch: DataParallel";
 constexpr const char* ddp_docs = "PyTorch: Distributed DataParallel";
 constexpr const char* ddp_notes = "PyTorch notes: DDP";
 constexpr const char* cuda_notes = "PyTorch notes: CUDA";
 constexpr const char* tutorial = "PyTorch tutorial: DDP";
 constexpr const char* addresses =
-    "Sources, below docs.pytorch.org: docs/stable/generated/torch.nn.DataParallel.html, "
+    "Sources, on docs.pytorch.org: docs/stable/generated/torch.nn.DataParallel.html, "
     "docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html, docs/stable/notes/ddp.html, "
     "docs/stable/notes/cuda.html#cuda-nn-ddp-instead, tutorials/intermediate/ddp_tutorial.html.";
 
@@ -37,12 +37,12 @@ Cell known(const std::string& text) { return text.empty() ? Cell() : Cell(text);
 std::string tag(const Side& side) { return side.measured ? "measured" : "simulated"; }
 
 std::string parts_tag(const Side& side) {
-  return side.measured && side.parts_simulated ? "measured, its parts simulated" : tag(side);
+  return side.measured && side.parts_simulated ? "measured, parts simulated" : tag(side);
 }
 
 std::string processes(const Comparison& all, const Side& side) {
   if (!side.in_file) return "";
-  if (side.strategy == "dp") return "1 process, " + counted(all.workers, "replica", "replicas' threads");
+  if (side.strategy == "dp") return "1 process, " + counted(all.workers, "replica", "replica threads");
   return counted(all.workers, "process", "processes") + (side.backend.empty() ? "" : ", " + side.backend);
 }
 
@@ -60,12 +60,12 @@ std::string synchronisation(const Comparison& all, const Side& side) {
   const store::PredictionRow& row = *side.row;
   if (all.workers == 1) return "none: one worker";
   const TimeParts& parts = side.parts;
-  if (side.strategy == "dp") return "copies " + of_step(row, parts.exposed_s);
+  if (side.strategy == "dp") return "copies: " + of_step(row, parts.exposed_s);
   const double waiting_s = parts.exposed_s + parts.skew_s;
-  std::string text = "exposed " + of_step(row, waiting_s);
-  if (parts.skew_s > 0.0) text += ", of it waiting for slower ranks " + format_quantity(parts.skew_s, "s");
+  std::string text = "exposed: " + of_step(row, waiting_s);
+  if (parts.skew_s > 0.0) text += ", including waiting for slower ranks: " + format_quantity(parts.skew_s, "s");
   if (parts.hidden_s > 0.0)
-    text += "; hidden: " + percent(parts.hidden_s / (parts.hidden_s + waiting_s)) + " of the communication";
+    text += "; hidden: " + percent(parts.hidden_s / (parts.hidden_s + waiting_s)) + " of all communication";
   return text;
 }
 
@@ -80,21 +80,21 @@ std::string scaling(const Comparison& all, const Side& side) {
                      " (" + tag(side) + ")";
   if (side.row->throughput > 0.0) text += ", " + format_quantity(side.row->throughput, "samples/s", 4);
   if (side.half_efficient_up_to)
-    text += "; at least half up to N = " + std::to_string(*side.half_efficient_up_to);
+    text += "; at least 50 % up to N = " + std::to_string(*side.half_efficient_up_to);
   else
-    text += "; below half from N = 2 on";
+    text += "; below 50 % from N = 2 on";
   return text;
 }
 
 std::string memory(const Side& side) {
-  if (!side.memory.device_0_bytes) return side.memory.how;
+  if (!side.memory.device_0_bytes) return side.memory.source;
   std::string text = format_quantity(*side.memory.device_0_bytes, "B");
   if (side.memory.others_bytes) text += ", other devices " + format_quantity(*side.memory.others_bytes, "B");
-  return text + " (" + side.memory.how + ")";
+  return text + " (" + side.memory.source + ")";
 }
 
 std::string traffic(const Side& side) {
-  if (!side.traffic.sent_bytes || !side.traffic.received_bytes) return side.traffic.how;
+  if (!side.traffic.sent_bytes || !side.traffic.received_bytes) return side.traffic.source;
   return "sends " + format_quantity(*side.traffic.sent_bytes, "B") + ", receives " +
          format_quantity(*side.traffic.received_bytes, "B");
 }
@@ -106,39 +106,40 @@ bool apart(const store::PredictionRow& faster, const store::PredictionRow& slowe
 std::string ahead(const Comparison& all) {
   if (!all.both_predicted) return "";
   const std::string last = std::to_string(most_workers);
-  if (!all.ddp_ahead_from) return " DataParallel stays ahead up to N = " + last + " (predicted).";
+  if (!all.ddp_ahead_from) return " DataParallel is faster up to N = " + last + " (predicted).";
   if (*all.ddp_ahead_from <= all.workers) return "";
-  return " DDP is ahead from N = " + std::to_string(*all.ddp_ahead_from) + " on (predicted).";
+  return " DDP is faster from N = " + std::to_string(*all.ddp_ahead_from) + " on (predicted).";
 }
 
 }  // namespace
 
 std::string recommendation(const Comparison& all) {
   const std::string at = "at N = " + std::to_string(all.workers);
-  if (!all.dp.row && !all.ddp.row) return "Nothing to compare: " + all.ddp.why_not + ".";
+  if (!all.dp.row && !all.ddp.row) return "Cannot compare: " + all.ddp.why_not + ".";
   if (!all.dp.row || !all.ddp.row) {
     const Side& known_side = all.dp.row ? all.dp : all.ddp;
     const Side& other = all.dp.row ? all.ddp : all.dp;
-    return "Only " + std::string(known_side.strategy == "dp" ? "DataParallel" : "DDP") + " is known " + at + ": " +
+    return "Only " + std::string(known_side.strategy == "dp" ? "DataParallel" : "DDP") + " has data " + at + ": " +
            other.why_not + ". PyTorch recommends DDP.";
   }
   const store::PredictionRow& dp = *all.dp.row;
   const store::PredictionRow& ddp = *all.ddp.row;
   const bool measured = all.dp.measured && all.ddp.measured;
   const std::string how = measured ? " (measured)" : " (simulated)";
-  // Where the samples of a step were not recorded, they are taken to be as many.
+  // If the samples of a step were not recorded, the same number is assumed for both.
   const double ratio =
       ddp.throughput > 0.0 && dp.throughput > 0.0 ? ddp.throughput / dp.throughput : dp.step_s / ddp.step_s;
   const auto times = [](double value) { return report::format_significant(value, 3) + " times "; };
-  const std::string no_lock = " Python's DataParallel, under its GIL, is slower than this one.";
+  const std::string no_lock = " Python's DataParallel is slower than this one, because of its GIL.";
   if (all.workers == 1)
-    return "One worker exchanges nothing: DDP trains " + times(ratio) + "as fast as the model alone" + how + ".";
+    return "One worker exchanges nothing: the throughput of DDP is " + times(ratio) + "that of the model alone" + how +
+           ".";
   if (ratio >= 1.0 && apart(ddp, dp))
-    return "DDP: " + times(ratio) + "DataParallel's throughput " + at + how + "." + no_lock;
+    return "DDP has " + times(ratio) + "the throughput of DataParallel " + at + how + "." + no_lock;
   if (ratio < 1.0 && apart(dp, ddp))
-    return "DataParallel: " + times(1.0 / ratio) + "DDP's throughput " + at + how + "." + ahead(all) + no_lock;
-  return "Not told apart " + at + ": DDP has " + times(ratio) + "DataParallel's throughput" + how +
-         ", within the steps' intervals. PyTorch recommends DDP." + no_lock;
+    return "DataParallel has " + times(1.0 / ratio) + "the throughput of DDP " + at + how + "." + ahead(all) + no_lock;
+  return "No clear difference " + at + ": DDP has " + times(ratio) + "the throughput of DataParallel" + how +
+         ", but the intervals of the steps overlap. PyTorch recommends DDP." + no_lock;
 }
 
 report::Table comparison_table(const Comparison& all) {
@@ -146,35 +147,37 @@ report::Table comparison_table(const Comparison& all) {
   table.name = "strategies";
   table.title = "DataParallel and DDP at N = " + std::to_string(all.workers);
   table.note =
-      "What holds of each in general, with its source, and what this file says of them. Both are measured in C++, "
+      "General properties with their source, and the results of this file. Both strategies are measured in C++, "
       "without Python's GIL. " +
       std::string(addresses);
-  table.columns = {report::text("aspect", "what"),    report::prose("dp", "DataParallel"),
-                   report::prose("dp_here", "here"),  report::prose("ddp", "DDP"),
-                   report::prose("ddp_here", "here"), report::prose("source", "source")};
+  table.columns = {report::text("aspect", "aspect"),       report::prose("dp", "DataParallel"),
+                   report::prose("dp_here", "this file"),  report::prose("ddp", "DDP"),
+                   report::prose("ddp_here", "this file"), report::prose("source", "source")};
   table.key_columns = 1;
   const auto add = [&](const char* aspect, const char* dp, const std::string& dp_here, const char* ddp,
                        const std::string& ddp_here, const std::string& source) {
     table.rows.push_back(
         {std::string(aspect), std::string(dp), known(dp_here), std::string(ddp), known(ddp_here), known(source)});
   };
-  add("process model", "one process, a thread for each replica", processes(all, all.dp), "a process for each rank",
+  add("process model", "one process with one thread per replica", processes(all, all.dp), "one process per rank",
       processes(all, all.ddp), cuda_notes);
-  add("Python's GIL", "the replicas' threads take turns at one interpreter lock",
-      all.dp.in_file ? "none: this is C++; Python's DataParallel is slower than measured here" : "",
-      "each process has an interpreter of its own", all.ddp.in_file ? "none: this is C++" : "", cuda_notes);
-  add("GPU (or core) utilisation", "all wait while device 0 copies, gathers and steps the optimizer", at_work(all.dp),
-      "all compute at once, and wait for what of the all-reduces backward does not hide", at_work(all.ddp), ddp_notes);
-  add("synchronisation", "each step out of device 0 and back into it, beside nothing", synchronisation(all, all.dp),
-      "gradient buckets are all-reduced while backward goes on", synchronisation(all, all.ddp), ddp_notes);
+  add("Python's GIL", "all replica threads share one interpreter lock",
+      all.dp.in_file ? "not used (C++); Python's DataParallel is slower" : "", "each process has its own interpreter",
+      all.ddp.in_file ? "not used (C++)" : "", cuda_notes);
+  add("GPU (or core) utilisation", "all devices wait while device 0 copies, gathers and runs the optimizer",
+      at_work(all.dp), "all devices compute at the same time; they wait for all-reduces that backward does not hide",
+      at_work(all.ddp), ddp_notes);
+  add("synchronisation", "each step copies from device 0 and back, without overlap", synchronisation(all, all.dp),
+      "gradient buckets are all-reduced while backward runs", synchronisation(all, all.ddp), ddp_notes);
   add("several machines", "no", machines(all.dp), "yes", machines(all.ddp), tutorial);
   add("scaling", "device 0 sends to and receives from every replica in turn", scaling(all, all.dp),
-      "every rank exchanges as much as the others", scaling(all, all.ddp), ddp_docs);
-  add("memory of device 0", "besides its replica's: the optimizer's state, the whole batch and all outputs",
-      memory(all.dp), "as every rank's: model, gradients, optimizer and buckets", memory(all.ddp), dp_docs);
-  add("traffic of the busiest device, a step", "grows with N", traffic(all.dp),
-      "less than twice the gradients each way at any N", traffic(all.ddp), all.ddp.traffic.how);
-  add("recommendation", "not even on one machine", "", "for one machine and for several", recommendation(all), dp_docs);
+      "every rank exchanges the same amount of data", scaling(all, all.ddp), ddp_docs);
+  add("memory of device 0", "its replica, the optimizer state, the whole batch and all outputs", memory(all.dp),
+      "the same as on every rank: model, gradients, optimizer state and buckets", memory(all.ddp), dp_docs);
+  add("traffic of the busiest device per step", "grows with N", traffic(all.dp),
+      "less than twice the gradients in each direction at any N", traffic(all.ddp), all.ddp.traffic.source);
+  add("recommendation", "not recommended, even on one machine", "", "recommended for one and for several machines",
+      recommendation(all), dp_docs);
   return table;
 }
 
@@ -183,9 +186,9 @@ report::Table time_table(const Comparison& all) {
   table.name = "strategy_times";
   table.title = "Where the step goes at N = " + std::to_string(all.workers);
   table.note =
-      "The parts add up to the step. Measured: each part's share of the measured steps, averaged, times the median "
-      "step, as ddpprof predict prints them. Simulated: as the first lane shows it. "
-      "Exposed: communication that no compute hides, without waiting for slower ranks; DataParallel's copies.";
+      "The parts add up to the step. Measured: median step × the mean share of each part, as printed by ddpprof "
+      "predict. Simulated: the parts of the first lane. Exposed: communication not hidden by compute, without waiting "
+      "for slower ranks; for DataParallel, the copies.";
   table.empty = all.ddp.why_not;
   table.columns = {report::text("strategy", "strategy"),
                    report::count("workers", "N", "workers"),
@@ -214,21 +217,20 @@ report::Table device_table(const Comparison& all) {
   report::Table table;
   table.name = "strategy_devices";
   table.title = "Device 0 at N = " + std::to_string(all.workers);
-  table.note =
-      "Memory: tensors, the most at one time. Traffic: bytes of one step that the busiest device sends and receives.";
+  table.note = "Memory: peak of all tensors. Traffic: bytes that the busiest device sends and receives in one step.";
   table.columns = {report::text("strategy", "strategy"),
                    report::quantity("device0_peak_bytes", "memory of device 0", "B"),
-                   report::quantity("others_peak_bytes", "of the others", "B"),
+                   report::quantity("others_peak_bytes", "memory of the others", "B"),
                    report::quantity("sent_bytes", "sent", "B"),
                    report::quantity("received_bytes", "received", "B"),
-                   report::prose("memory_source", "memory is"),
-                   report::prose("traffic_source", "traffic is")};
+                   report::prose("memory_source", "source of memory"),
+                   report::prose("traffic_source", "source of traffic")};
   table.key_columns = 1;
   const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
   for (const Side* side : {&all.dp, &all.ddp})
     table.rows.push_back({side->strategy, cell(side->memory.device_0_bytes), cell(side->memory.others_bytes),
-                          cell(side->traffic.sent_bytes), cell(side->traffic.received_bytes), known(side->memory.how),
-                          known(side->traffic.how)});
+                          cell(side->traffic.sent_bytes), cell(side->traffic.received_bytes),
+                          known(side->memory.source), known(side->traffic.source)});
   return table;
 }
 

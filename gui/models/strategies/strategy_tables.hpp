@@ -1,4 +1,4 @@
-// What the page says of DataParallel beside DDP, as tables: pure, from a Comparison alone.
+// The tables of the page DP and DDP. Each one is a pure function of a Comparison.
 #pragma once
 
 #include "analysis/report/report.hpp"
@@ -6,17 +6,17 @@
 
 namespace ddpprof::gui {
 
-// Process model, GIL, devices at work, synchronisation, machines, scaling, memory, traffic, recommendation: what holds
-// of each in general, with its source, and this run's figure where it has one.
+// Process model, GIL, device utilisation, synchronisation, machines, scaling, memory, traffic, recommendation: the
+// general property with its source, and this file's figure if there is one.
 report::Table comparison_table(const Comparison&);
 
-// Where the step goes, a row a strategy that has figures.
+// The parts of the step: one row for each strategy that has figures.
 report::Table time_table(const Comparison&);
 
-// The busiest device's memory and traffic, a row a strategy.
+// Memory and traffic of the busiest device: one row for each strategy.
 report::Table device_table(const Comparison&);
 
-// One sentence or two: which of the two at this N, from their throughputs and intervals.
+// Returns one or two sentences: which strategy is better at this N, by throughputs and their intervals.
 std::string recommendation(const Comparison&);
 
 }  // namespace ddpprof::gui

@@ -18,7 +18,7 @@
 namespace ddpprof::gui {
 namespace {
 
-// The rows of one fit; the first two columns name it and its strategy.
+// Returns the rows of one fit. The first two columns hold its name and its strategy.
 report::Table of_fit(report::Table table, FitKind kind) {
   std::erase_if(table.rows, [&](const report::Row& row) {
     return row[0] != report::Cell(std::string(fit_name(kind))) ||
@@ -65,7 +65,7 @@ QWidget* FitPage::make_content() {
     return label;
   };
   status_ = text("status");
-  status_->setAccessibleName(tr("Usable or not, and why"));
+  status_->setAccessibleName(tr("Fit status and its reason"));
   meaning_ = text("meaning");
   stored_ = text("stored");
 
@@ -114,11 +114,11 @@ void FitPage::show_file(std::shared_ptr<const OpenedFile> file) {
     models_->clear();
   }
   if (!file_) {
-    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or make one with: ddpprof run SCENARIO.yaml"));
+    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
     return;
   }
   if (!file_->models) {
-    stack_->say(tr("Nothing could be fitted: %1").arg(QString::fromStdString(file_->why_no_models)));
+    stack_->say(tr("Cannot fit a model: %1").arg(QString::fromStdString(file_->why_no_models)));
     return;
   }
   {
@@ -167,7 +167,7 @@ void FitPage::show_model() {
   if (!which) return;
   view_ = view_fit(*file_->models, *which, file_->predict.gpus_per_node);
   status_->setText(
-      (view_.usable ? tr(view_.warnings.empty() ? "✔ Usable" : "⚠ Usable, with care") : tr("✖ Not usable")) +
+      (view_.usable ? tr(view_.warnings.empty() ? "✔ Usable" : "⚠ Usable, with warnings") : tr("✖ Not usable")) +
       (view_.form.empty() ? QString() : tr(": %1").arg(QString::fromStdString(view_.form))) + "\n" +
       QString::fromStdString(view_.status));
   colour_status();
@@ -203,7 +203,7 @@ void FitPage::show_tables() {
   forms_table_->set_table(report::forms_table(file_->models->all_reduce));
   points_table_->set_table(report::all_reduce_points_table(file_->models->all_reduce));
   if (!read_) {
-    // Nothing of the file before stays beside this one's plots.
+    // While the tables are read, clear the tables of the previous file.
     report::Table none;
     none.empty = why_no_tables_;
     for (TableOrWhy* table : {parameters_table_, residuals_table_, comm_table_, fits_table_}) table->set_table(none);
@@ -216,11 +216,12 @@ void FitPage::show_tables() {
   comm_table_->set_table(read_->comm);
   fits_table_->set_table(read_->fit);
   if (!read_->stored) {
-    stored_->setText(tr("The file holds no fits: these were made when it was opened, as ddpprof predict makes them."));
+    stored_->setText(
+        tr("The file has no stored fits. These were computed when it was opened, as ddpprof predict does."));
   } else if (!read_->as_fitted) {
     stored_->setText(
-        tr("The fits in the file's tables are not what this program fits: another version wrote them. Parameters, "
-           "residuals and “All fits” are the file's; plots and “Why this form” are fitted anew."));
+        tr("The file's stored fits differ from those of this program version. Parameters, residuals and “All fits” are "
+           "the stored ones; plots and “Why this form” are new fits."));
   } else {
     stored_->clear();
   }

@@ -1,4 +1,4 @@
-// The page Fit: every fitted model with its points, curve, residuals and parameters, and why its form won.
+// The page Fit: each fitted model with its points, curve, residuals and parameters, and why its form was selected.
 #pragma once
 
 #include <memory>
@@ -36,22 +36,22 @@ class FitPage : public Page {
 
  private:
   QWidget* make_content();
-  void show_model();   // the combo's
-  void show_series();  // of the chosen N
+  void show_model();   // the model selected in the combo box
+  void show_series();  // the series of the selected N
   void show_tables();
   void colour_status();
   std::optional<FitKind> kind() const;
 
   struct Tables {
     report::Table fit, parameters, residuals, comm;
-    bool stored = false;    // as the file has them, else of the models as they were fitted now
-    bool as_fitted = true;  // what the file has is what a fit gives now
+    bool stored = false;    // true: fits stored in the file; false: fits made now
+    bool as_fitted = true;  // true if the stored fits equal new fits
   };
 
   std::shared_ptr<const OpenedFile> file_;
   FitView view_;
   std::shared_ptr<const Tables> read_;
-  std::string why_no_tables_;  // while read_ is none
+  std::string why_no_tables_;  // set while read_ is null
   Job reading_;
   QComboBox *models_ = nullptr, *workers_ = nullptr;
   QLabel *status_ = nullptr, *meaning_ = nullptr, *stored_ = nullptr;

@@ -10,7 +10,7 @@
 namespace ddpprof::gui {
 namespace {
 
-// Colour and shape together tell series apart.
+// Series differ in colour and in shape.
 constexpr std::array series_colours = {Colour::compute, Colour::exposed, Colour::input,     Colour::copies,
                                        Colour::skew,    Colour::other,   Colour::overlapped};
 constexpr std::array series_shapes = {QCPScatterStyle::ssCircle,    QCPScatterStyle::ssSquare,
@@ -19,7 +19,7 @@ constexpr std::array series_shapes = {QCPScatterStyle::ssCircle,    QCPScatterSt
                                       QCPScatterStyle::ssPlusCircle};
 constexpr int most_ticks = 8;
 
-// Where colours begin again, shapes are one further.
+// When the colours repeat, the shapes shift by one, so that each pair of colour and shape differs.
 QCPScatterStyle::ScatterShape shape_of(std::size_t index) {
   return series_shapes[(index + index / series_colours.size()) % series_shapes.size()];
 }
@@ -32,7 +32,7 @@ struct Range {
   }
 };
 
-// Powers of two as people say them.
+// Texts for powers of two: "4 KiB".
 QSharedPointer<QCPAxisTicker> size_ticks(const Range& range) {
   const auto ticker = QSharedPointer<QCPAxisTickerText>::create();
   const int first = static_cast<int>(std::ceil(std::log2(std::max(1.0, range.low)) - 1e-9));
@@ -43,7 +43,7 @@ QSharedPointer<QCPAxisTicker> size_ticks(const Range& range) {
   return ticker;
 }
 
-// 1, 2, 5, 10, …: a logarithmic axis of less than a decade has labels as well.
+// Labels at 1, 2, 5, 10, …, so that a logarithmic axis of less than a decade has labels too.
 QSharedPointer<QCPAxisTicker> decade_ticks(const Range& range) {
   const auto ticker = QSharedPointer<QCPAxisTickerText>::create();
   const bool wide = range.high > 3e3 * range.low;
@@ -115,7 +115,7 @@ void FitPlot::add_times(const FitSeries& series, std::size_t index) {
   points->setName(QString::fromStdString(series.name));
   points->setLineStyle(QCPGraph::lsNone);
   points->setScatterStyle({shape_of(index), QPen(palette().color(QPalette::Base), 0.6), QBrush(paint), 8.0});
-  // Shapes that are lines have no inside to fill.
+  // Shapes made of lines have no area to fill.
   if (shape_of(index) == QCPScatterStyle::ssStar || shape_of(index) == QCPScatterStyle::ssPlusCircle)
     points->setScatterStyle({shape_of(index), QPen(paint, 1.6), Qt::NoBrush, 9.0});
   QVector<double> px, measured, model, error;

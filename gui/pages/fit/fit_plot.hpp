@@ -1,4 +1,4 @@
-// A fitted model's plots: measured points with the model's curve, and the residuals beneath the same x.
+// The plots of a fitted model: measured points with the model's curve; below them the residuals on the same x axis.
 #pragma once
 
 #include "gui/models/fit/fit_view.hpp"
@@ -25,7 +25,7 @@ class FitPlot : public Plot {
 
   Shows shows_;
   FitView view_;
-  double factor_ = 1.0;  // a time over what is shown
+  double factor_ = 1.0;  // displayed value / time in seconds
 };
 
 }  // namespace ddpprof::gui

@@ -1,4 +1,4 @@
-// The page's controls: what can be edited, and how an edit is heard.
+// The controls of the page and the handling of edits.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
@@ -19,7 +19,7 @@
 namespace ddpprof::gui {
 namespace {
 
-// The slider runs over powers of two: sixteen places each.
+// The slider has sixteen positions per factor of two.
 constexpr int places_a_doubling = 16, most_doublings = 12;
 
 int place_of(std::int64_t workers) {
@@ -31,11 +31,11 @@ int workers_at(int place) {
 }
 
 constexpr int most_batch = 100'000'000, most_accumulation = 100'000;
-// So that even the most workers have a global batch that can be counted.
+// Keeps the global batch below the integer limit even at the largest number of workers.
 constexpr auto most_samples_per_worker =
     static_cast<std::int64_t>(learning_rate::most_counted / static_cast<double>(most_rate_workers));
 
-// Shows a number with the digits it has.
+// Shows a number with all its digits and without trailing zeros.
 class DigitsBox : public QDoubleSpinBox {
  public:
   DigitsBox(double low, double high, QWidget* parent) : QDoubleSpinBox(parent) {
@@ -74,7 +74,7 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   base_batch_->setObjectName("base_batch");
   base_batch_->setMinimum(0);
   base_batch_->setSpecialValueText(tr("–"));
-  base_batch_->setToolTip(tr("The global batch that the base rate was tuned for, in the place of a number of workers"));
+  base_batch_->setToolTip(tr("The global batch for which the base rate was tuned; replaces " Tuned at N ""));
   batch_ = count_box(controls, most_batch);
   batch_->setObjectName("batch");
   accumulation_ = count_box(controls, most_accumulation);
@@ -104,16 +104,16 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   form->addRow(workers_slider_);
   form->addRow(tr("Base &rate"), base_lr_);
   form->addRow(tr("Tun&ed at N ="), base_workers_);
-  form->addRow(tr("or b&y a batch of [samples]"), base_batch_);
-  form->addRow(tr("Batch a &worker [samples]"), batch_);
+  form->addRow(tr("or at batch [samples], b&y"), base_batch_);
+  form->addRow(tr("Batch per &worker [samples]"), batch_);
   form->addRow(tr("A&ccumulation [micro-batches]"), accumulation_);
   form->addRow(tr("E&pochs"), epochs_);
   form->addRow(tr("War&m-up [epochs]"), warmup_epochs_);
   form->addRow(adaptive_);
   form->addRow(tr("Target l&oss"), target_loss_);
-  form->addRow(tr("Ta&bles at N, and"), list_);
+  form->addRow(tr("Ta&bles also at N ="), list_);
   form->addRow(list_problem_);
-  form->addRow(tr("Plot a&gainst"), axis_);
+  form->addRow(tr("X &axis"), axis_);
   form->addRow(reset);
   auto* scroll = new QScrollArea(parent);
   scroll->setWidgetResizable(true);
@@ -128,7 +128,7 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   return scroll;
 }
 
-// Each control writes what it is of and nothing else: the others may show fewer digits than the scenario has.
+// Each control writes only its own value, because the other controls may show fewer digits than the scenario has.
 void LearningRatePage::connect_edits() {
   const auto edited = [this](const auto& write) {
     return [this, write](auto value) {
@@ -166,7 +166,7 @@ void LearningRatePage::connect_edits() {
           edited([this](double value) { inputs_.target_loss = value; }));
 }
 
-// What one factor may be depends on the other.
+// The largest allowed value of one factor depends on the other factor.
 void LearningRatePage::limit_batch() {
   batch_->setMaximum(as_int(std::min<std::int64_t>(most_batch, most_samples_per_worker / inputs_.accumulation)));
   accumulation_->setMaximum(as_int(std::min<std::int64_t>(most_accumulation, most_samples_per_worker / inputs_.batch)));

@@ -77,14 +77,14 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
   file_ = std::move(file);
   predicting_.cancel();
   if (!file_) {
-    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or make one with: ddpprof run SCENARIO.yaml"));
+    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
     return;
   }
   if (!file_->learning_rate) {
-    stack_->say(tr("No learning rate can be said: %1").arg(QString::fromStdString(file_->why_no_learning_rate)));
+    stack_->say(tr("Cannot compute a learning rate: %1").arg(QString::fromStdString(file_->why_no_learning_rate)));
     return;
   }
-  say_no_times(tr("Predicting…"));  // and not the times of the file before
+  say_no_times(tr("Predicting…"));  // clears the times of the previous file
   RecordedTables recorded = recorded_tables(*file_);
   noise_table_->set_table(std::move(recorded.noise));
   trained_table_->set_table(std::move(recorded.trained));
@@ -152,15 +152,15 @@ void LearningRatePage::predict_times() {
       [this](const std::string& why) { say_no_times(QString::fromStdString(why)); });
 }
 
-// The target that the table is of.
+// Shows the target loss that the table uses.
 void LearningRatePage::show_target(std::optional<double> lowest) {
   const QSignalBlocker quiet(target_loss_);
   target_loss_->setEnabled(lowest.has_value());
-  target_loss_->setToolTip(lowest ? tr("The loss to reach; as opened, the lowest that every measured configuration "
-                                       "reached: %1")
+  target_loss_->setToolTip(lowest ? tr("The target loss. Default: the lowest loss that every measured configuration "
+                                       "reached, %1")
                                         .arg(QString::fromStdString(report::format_quantity(*lowest, "", 4)))
-                                  : tr("The file has no loss of 10 steps on end"));
-  if (!inputs_.target_loss && !target_loss_->hasFocus())  // somebody may be typing
+                                  : tr("The file has no loss for 10 steps in a row"));
+  if (!inputs_.target_loss && !target_loss_->hasFocus())  // do not overwrite a number being typed
     target_loss_->setValue(lowest.value_or(0.0));
 }
 

@@ -1,5 +1,5 @@
-// The page Learning rate: what each rule asks for at a chosen N, the schedule, where the rule ends, and how long it
-// takes.
+// The page Learning rate: the rate of each rule at the chosen N, the schedule, the range of the rule, and the training
+// time.
 #pragma once
 
 #include <memory>
@@ -39,12 +39,12 @@ class LearningRatePage : public Page {
   QWidget* make_content();
   QWidget* make_controls(QWidget* parent);
   RateInputs stored() const;  // the scenario's values
-  void restore();             // to them
-  void limit_batch();         // so that the global batch can be counted
-  void show_inputs();         // in the controls, without being heard
-  void show_base_batch();     // likewise
+  void restore();             // resets the inputs to stored()
+  void limit_batch();         // keeps the global batch below the integer limit
+  void show_inputs();         // writes the inputs into the controls without emitting signals
+  void show_base_batch();     // the same for the base batch
   void connect_edits();
-  void show_edit();  // of inputs_
+  void show_edit();  // shows the results for inputs_
   void read_list();
   void show_answer();
   void predict_times();

@@ -54,7 +54,7 @@ void SchedulePlot::show_curves(const std::vector<ScheduleCurve>& curves, Schedul
     line.addToLegend();
     line.setData(QVector<double>(curve.x.begin(), curve.x.end()), QVector<double>(curve.rate.begin(), curve.rate.end()),
                  true);
-    // What it climbs to, and falls from where there is a decay.
+    // A line at the target rate: the warm-up ends there and a decay starts there.
     const double target = *std::max_element(curve.rate.begin(), curve.rate.end());
     line.setName(
         tr("%1: %2").arg(tr(name_of(curve.rule)), QString::fromStdString(report::format_quantity(target, "", 4))));

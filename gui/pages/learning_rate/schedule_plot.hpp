@@ -1,4 +1,4 @@
-// The learning rate over the training, by each rule.
+// The learning rate over the training, one curve per rule.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ class SchedulePlot : public Plot {
  private:
   void colour_in();
 
-  std::vector<learning_rate::Rule> rules_;  // of the graphs that are shown
+  std::vector<learning_rate::Rule> rules_;  // of the visible graphs
 };
 
 }  // namespace ddpprof::gui

@@ -1,4 +1,4 @@
-// A stacked bar for each rank: where its step goes.
+// A stacked bar for each rank: the parts of its step.
 #pragma once
 
 #include "gui/models/ranks/rank_view.hpp"

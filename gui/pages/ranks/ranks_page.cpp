@@ -21,9 +21,9 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr std::size_t most_rows = 2000;  // of the table of steps: above, one rank's
+constexpr std::size_t most_rows = 2000;  // the largest table of steps; a larger one shows only one rank
 
-// The one with the most ranks to compare; of equals ddp's, which has a process a rank.
+// Returns the measurement with the most ranks. Ties go to DDP, because DataParallel has one process for all devices.
 const MeasurementInfo* first_choice(const std::vector<MeasurementInfo>& all) {
   const MeasurementInfo* found = nullptr;
   const auto ranks = [](const MeasurementInfo& info) { return info.strategy == "dp" ? 1 : info.workers; };
@@ -77,7 +77,7 @@ QWidget* RanksPage::make_content() {
   quantity_->setAccessibleName(tr("Colour shows"));
   auto* quantity_label = new QLabel(tr("C&olour"), content);
   quantity_label->setBuddy(quantity_);
-  unmeasured_ = new QCheckBox(tr("Warm-u&p and unwrapped steps too"), content);
+  unmeasured_ = new QCheckBox(tr("Include warm-u&p and unwrapped steps"), content);
   cell_ = new QLabel(content);
   cell_->setObjectName("cell");
   auto* above_strip = new QHBoxLayout;
@@ -97,7 +97,7 @@ QWidget* RanksPage::make_content() {
   plots->addWidget(strip_side);
   plots->setStretchFactor(0, 2);
   plots->setStretchFactor(1, 3);
-  plots->setSizes({500, 760});  // a plot asks for no width of its own
+  plots->setSizes({500, 760});  // without this the plots get no width: their size hint is empty
 
   tables_ = new TableTabs(content);
   ranks_table_ = tables_->add(tr("Medians by rank"));
@@ -140,13 +140,13 @@ void RanksPage::show_file(std::shared_ptr<const OpenedFile> file) {
   const QSignalBlocker quiet(measurements_);
   measurements_->clear();
   if (!file_) {
-    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or make one with: ddpprof run SCENARIO.yaml"));
+    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
     return;
   }
   if (file_->measurements.empty()) {
     stack_->say(
-        tr("This file holds no training measurement, and so no ranks to compare (a sweep of all-reduces has no "
-           "steps). Measure one with: ddpprof run SCENARIO.yaml"));
+        tr("This file has no training measurement, so there are no ranks to compare. (A sweep of all-reduces has no "
+           "steps.) Measure a training with: ddpprof run SCENARIO.yaml"));
     return;
   }
   for (const MeasurementInfo& info : file_->measurements)
@@ -185,7 +185,7 @@ void RanksPage::read_if_visible() {
   const std::optional<TimeRange> range = range_here();
   const std::shared_ptr<const Shown> before = shown_;
   if (!before) stack_->say(tr("Reading the ranks…"));
-  colouring_.cancel();  // of what is about to be replaced
+  colouring_.cancel();  // its result would belong to the previous data
   reading_.start(
       [file = file_, id, range, before, colours = colours_wanted()](const Cancelled&) {
         if (before && before->all->measurement == id) return look_at(before->all, range, colours);
@@ -224,14 +224,15 @@ std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const
 void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   shown_ = shown;
   if (shown->all->steps.empty()) {
-    stack_->say(tr("%1 has no step: every rank died before its first one ended, or nothing was traced. See "
-                   "Diagnostics, and measure it again.")
-                    .arg(measurements_->currentText()));
+    stack_->say(
+        tr("%1 has no step: every rank ended before its first step did, or nothing was traced. See Diagnostics, "
+           "then measure again.")
+            .arg(measurements_->currentText()));
     return;
   }
   const int count = shown->measured_steps;
   if (const auto range = range_here()) {
-    range_text_->setText(tr("Only the %n measured step(s) whose middle lies in the selected %1", nullptr, count)
+    range_text_->setText(tr("Only the %n measured step(s) with their middle in the selected %1", nullptr, count)
                              .arg(QString::fromStdString(report::format_quantity(
                                  static_cast<double>(range->end_ns - range->begin_ns) / 1e9, "s"))));
     whole_->show();
@@ -249,7 +250,7 @@ void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   tables_->setTabText(2, tr("Slow steps (%1)").arg(shown->findings.slow_steps.size()));
   steps_of_rank_ = -2;
   show_strip(shown->strip);
-  if (!(shown->colours == colours_wanted())) colour_strip();  // chosen while this was read
+  if (!(shown->colours == colours_wanted())) colour_strip();  // the choice changed during reading
   stack_->show_content();
 }
 
@@ -283,8 +284,8 @@ void RanksPage::show_steps_table() {
 
 void RanksPage::describe_cursor() {
   const QString text = strip_->cursor_text();
-  cell_->setText(text.isEmpty() ? tr("No step to show: tick “Warm-up and unwrapped steps too”, or select more time.")
-                                : text);
+  cell_->setText(
+      text.isEmpty() ? tr("No step to show. Tick “Include warm-up and unwrapped steps”, or select more time.") : text);
   strip_->setAccessibleDescription(text);
   show_steps_table();
 }
@@ -293,7 +294,7 @@ void RanksPage::select_cursors_step() {
   const auto step = static_cast<std::size_t>(strip_->cursor_step());
   const TimeRange range{*measurement_, strip_->strip().begin_ns[step], strip_->strip().end_ns[step]};
   if (range.begin_ns > range.end_ns)
-    emit says(tr("No rank's time in this step is known on rank 0's clock: it cannot be selected"));
+    emit says(tr("Cannot select this step: no rank's clock is aligned with rank 0's clock"));
   else
     selection().set_range(range);
 }

@@ -1,4 +1,4 @@
-// The page Ranks: each rank's step in parts, all steps by rank, and who makes the others wait, with the evidence.
+// The page Ranks: the parts of each rank's step, all steps by rank, and the stragglers with their evidence.
 #pragma once
 
 #include <memory>
@@ -47,7 +47,7 @@ class RanksPage : public Page {
     bool operator==(const Colours&) const = default;
   };
   struct Shown {                                         // made off the interface thread
-    std::shared_ptr<const report::RankTimes> all, some;  // some: what the range leaves of it
+    std::shared_ptr<const report::RankTimes> all, some;  // some: only the steps in the selected range
     report::RankFindings findings;
     Colours colours;
     RankStrip strip;
@@ -63,19 +63,19 @@ class RanksPage : public Page {
   void read_if_visible();
   void show_read(const std::shared_ptr<const Shown>&);
   Colours colours_wanted() const;
-  void colour_strip();  // anew, as the controls want it
+  void colour_strip();  // with the present choice of quantity
   void show_strip(RankStrip strip);
   void show_steps_table();
   void describe_cursor();
   void select_cursors_step();
-  std::optional<TimeRange> range_here();  // the selection's, when it is of this measurement
+  std::optional<TimeRange> range_here();  // the selected range, if it belongs to this measurement
 
   std::shared_ptr<const OpenedFile> file_;
   std::optional<std::int64_t> measurement_;
   std::shared_ptr<const Shown> shown_;
   bool stale_ = false;
   Job reading_, colouring_;
-  std::int64_t steps_of_rank_ = -1;  // whose steps the table of steps has; -1: all ranks'
+  std::int64_t steps_of_rank_ = -1;  // the rank in the table of steps; -1: all ranks
 
   QComboBox *measurements_ = nullptr, *quantity_ = nullptr;
   QLabel *range_text_ = nullptr, *summary_ = nullptr, *cell_ = nullptr;

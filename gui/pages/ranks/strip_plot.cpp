@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_ticks = 10;
 
-// A tick for one in so many, labelled with the number itself rather than its place.
+// Ticks at every n-th index. The label is the rank or step number, not the index.
 QSharedPointer<QCPAxisTicker> ticks_of(const std::vector<std::int64_t>& numbers) {
   const auto ticker = QSharedPointer<QCPAxisTickerText>::create();
   const std::size_t stride = std::max<std::size_t>(1, (numbers.size() + most_ticks - 1) / most_ticks);
@@ -18,7 +18,7 @@ QSharedPointer<QCPAxisTicker> ticks_of(const std::vector<std::int64_t>& numbers)
   return ticker;
 }
 
-// A map spans its cells' centres and adds half a cell on either side, except where there is one cell alone.
+// A colour map spans its cells' centres plus half a cell on each side, but not if it has only one cell.
 QCPRange centres_of(int cells) { return cells > 1 ? QCPRange(0.0, cells - 1.0) : QCPRange(-0.5, 0.5); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The strip of all steps by rank, as colours with a cursor that the mouse and the arrow keys move.
+// The strip of all steps by rank: a colour map with a cursor that mouse and arrow keys move.
 #pragma once
 
 #include "gui/models/ranks/rank_view.hpp"
@@ -15,16 +15,16 @@ class StripPlot : public Plot {
   void show_strip(RankStrip strip);
   const RankStrip& strip() const { return strip_; }
 
-  // Indices into the strip; clamped to it. None while the strip is empty.
+  // Indices into the strip, clamped to its size. An empty strip has no cursor.
   void set_cursor(int rank, int step);
   int cursor_rank() const { return rank_; }
   int cursor_step() const { return step_; }
-  QString cursor_text() const;  // "" without a cell
+  QString cursor_text() const;  // "" without a cursor
   QColor cursor_colour() const;
 
  signals:
   void cursor_moved();
-  void step_chosen();     // Enter or a double click: the cursor's step
+  void step_chosen();     // Enter or a double click on the cursor's step
   void choice_cleared();  // Escape
 
  protected:
@@ -38,7 +38,7 @@ class StripPlot : public Plot {
   bool move_to(const QPointF& position);
 
   RankStrip strip_;
-  double factor_ = 1.0;  // a value over what is shown
+  double factor_ = 1.0;  // displayed value / value in base units
   int rank_ = -1, step_ = -1;
   QCPColorMap* map_;
   QCPColorScale* scale_;

@@ -1,4 +1,4 @@
-// The questions that the Runs page asks before anything is lost.
+// The questions that the Runs page asks before data is lost.
 #pragma once
 
 #include <QString>
@@ -10,13 +10,13 @@ namespace ddpprof::gui {
 
 enum class Answer { first, second, cancel };
 
-// `first` and `second` are what the buttons say; without `second` there are two buttons, the other being Cancel.
+// `first` and `second` are texts of buttons. If `second` is empty, the dialog has `first` and Cancel only.
 struct Question {
   QString title, text, first, second;
 };
 using Ask = std::function<Answer(const Question&)>;
 
-// A dialog over `parent`; the safe answer, Cancel, is the default.
+// Returns an Ask that opens a dialog over `parent`. Cancel is the default, because it loses nothing.
 Ask ask_with_dialog(QWidget* parent);
 
 }  // namespace ddpprof::gui

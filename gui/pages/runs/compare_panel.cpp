@@ -19,7 +19,7 @@
 namespace ddpprof::gui {
 namespace {
 
-// Above a table: the rule its numbers follow, or why it has none.
+// A table with a text above it: the rule for its numbers, or why it is empty.
 QWidget* titled(const report::Table& table, TableView* view, QWidget* parent) {
   auto* page = new QWidget(parent);
   auto* layout = new QVBoxLayout(page);
@@ -50,15 +50,15 @@ ComparePanel::ComparePanel(QWidget* parent)
       tables_(new QTabWidget(this)),
       job_(this) {
   auto* grid = new QGridLayout;
-  a_ = add_row(*grid, 0, tr("A, to compare &with:"), tr("the database to compare with"));
-  b_ = add_row(*grid, 1, tr("B, the othe&r:"), tr("the database that is compared: ratios are B / A"));
+  a_ = add_row(*grid, 0, tr("A (baseline, &with):"), tr("the baseline database"));
+  b_ = add_row(*grid, 1, tr("B (compa&red):"), tr("the compared database; ratios are B / A"));
   grid->addWidget(swap_, 0, 3);
   grid->addWidget(compare_, 1, 3);
   grid->addWidget(cancel_, 1, 4);
-  cancel_->setToolTip(tr("End the comparison (Escape); what is shown stays"));
+  cancel_->setToolTip(tr("Cancel the comparison (Escape); the present tables stay"));
   grid->setColumnStretch(1, 1);
   status_->setWordWrap(true);
-  status_->setAccessibleName(tr("What became of the comparison"));
+  status_->setAccessibleName(tr("Status of the comparison"));
   status_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   tables_->setDocumentMode(true);
   auto* splitter = new QSplitter(Qt::Vertical, this);
@@ -78,12 +78,13 @@ ComparePanel::ComparePanel(QWidget* parent)
   connect(swap_, &QPushButton::clicked, this, &ComparePanel::swap);
   connect(cancel_, &QPushButton::clicked, this, &ComparePanel::cancel);
   connect(escape_, &QShortcut::activated, this, &ComparePanel::cancel);
-  connect(escape_, &QShortcut::activatedAmbiguously, this, &ComparePanel::cancel);  // the window reads a file as well
+  connect(escape_, &QShortcut::activatedAmbiguously, this,
+          &ComparePanel::cancel);  // the window's Escape is active too while it reads a file
   connect(&job_, &Job::running_changed, this, &ComparePanel::update_button);
   update_button();
   status_->setText(
-      tr("Choose two trace databases: of every configuration that both measured it is said what differs, by how much "
-         "and how sure that is."));
+      tr("Choose two trace databases. For each configuration that both of them measured, the tables show what differs, "
+         "by how much, and how certain this is."));
 }
 
 QLineEdit* ComparePanel::add_row(QGridLayout& grid, int row, const QString& label, const QString& what) {
@@ -115,7 +116,7 @@ QString ComparePanel::b() const { return b_->text().trimmed(); }
 QString ComparePanel::status() const { return status_->text(); }
 
 void ComparePanel::update_button() {
-  // The focus goes where the button of now is, not on to the next control.
+  // Compare and Cancel replace each other, so the focus moves to the visible one, not to the next control.
   if (job_.running() && compare_->hasFocus()) {
     cancel_->setEnabled(true);
     cancel_->setFocus();
@@ -145,7 +146,7 @@ void ComparePanel::cancel() {
 void ComparePanel::compare() {
   if (a().isEmpty() || b().isEmpty()) return;
   if (!job_.running()) before_ = status();
-  const QString in_a = a(), in_b = b();  // the fields may say something else by the end
+  const QString in_a = a(), in_b = b();  // the fields can change during the comparison
   status_->setText(tr("Comparing…"));
   job_.start([a = std::filesystem::path(in_a.toStdString()), b = std::filesystem::path(in_b.toStdString())](
                  const Cancelled& cancelled) { return compare_files(a, b, cancelled); },
@@ -182,11 +183,11 @@ void ComparePanel::show_report(report::Report report, const QString& in_a, const
       status_->setText(
           table.rows.empty()
               ? QString::fromStdString(table.empty)
-              : tr("A is %1, B is %2; ratios are B / A.").arg(QFileInfo(in_a).fileName(), QFileInfo(in_b).fileName()));
+              : tr("A is %1, B is %2. Ratios are B / A.").arg(QFileInfo(in_a).fileName(), QFileInfo(in_b).fileName()));
       continue;
     }
     auto* view = new TableView(this);
-    connect(view, &TableView::says, this, &ComparePanel::says);  // made after the window looked for tables
+    connect(view, &TableView::says, this, &ComparePanel::says);  // the window connected only tables that existed before
     view->set_table(table);
     tables_->addTab(titled(table, view, tables_),
                     QStringLiteral("%1 (%2)").arg(QString::fromStdString(table.title)).arg(table.rows.size()));
@@ -194,7 +195,7 @@ void ComparePanel::show_report(report::Report report, const QString& in_a, const
   }
   tables_->setCurrentIndex(std::max(0, current < tables_->count() && current >= 0 ? current : 1));
   tables_->show();
-  // Rows are as high as the last column, stretched by now, needs.
+  // The last column has its final width now, so compute the row heights again.
   QTimer::singleShot(0, words_, &QTableView::resizeRowsToContents);
   emit compared();
 }

@@ -1,4 +1,4 @@
-// Two databases compared: the tables of `ddpprof compare A.db B.db`, what differs in words on top.
+// Compares two databases: the tables of `ddpprof compare A.db B.db`, with the differences in words first.
 #pragma once
 
 #include <QWidget>
@@ -30,18 +30,18 @@ class ComparePanel : public QWidget {
   QString b() const;
   bool running() const { return job_.running(); }
   QString status() const;
-  // In the order of the report; null when the last comparison did not end well.
+  // The last report; null if the last comparison failed.
   const report::Report* shown() const { return has_report_ ? &report_ : nullptr; }
   TableView* view(const std::string& table) const;
 
  public slots:
   void compare();
-  void cancel();  // what was shown before is shown still
+  void cancel();  // the tables of the previous comparison stay
   void swap();
 
  signals:
-  void compared();      // shown() is new
-  void not_compared();  // status() says why
+  void compared();      // shown() has changed
+  void not_compared();  // status() gives the reason
   void says(const QString& message);
 
  private:
@@ -60,7 +60,7 @@ class ComparePanel : public QWidget {
   QTabWidget* tables_;
   std::vector<std::pair<std::string, TableView*>> views_;
   Job job_;
-  QString before_;  // status() when the comparison that runs was started
+  QString before_;  // status() before the present comparison started
   report::Report report_;
   bool has_report_ = false;
 };

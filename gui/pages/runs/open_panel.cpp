@@ -25,8 +25,8 @@ OpenPanel::OpenPanel(QWidget* parent)
       as_b_(new QPushButton(tr("B"), this)) {
   auto* choose_file = new QPushButton(tr("Open a database…"), this);
   auto* hint =
-      new QLabel(tr("or drop a file anywhere on this page: a trace database (.db) is opened, a scenario (.yaml) "
-                    "is shown in the editor."),
+      new QLabel(tr("or drop a file on this page: a trace database (.db) is opened, a scenario (.yaml) is shown in the "
+                    "editor."),
                  this);
   hint->setWordWrap(true);
   auto* heading = new QLabel(tr("Recent data&bases"), this);
@@ -35,8 +35,8 @@ OpenPanel::OpenPanel(QWidget* parent)
   recent_->setTextElideMode(Qt::ElideMiddle);
   recent_->setAlternatingRowColors(true);
   recent_->setSpacing(2);
-  as_a_->setToolTip(tr("Compare this database: it is A, what the other is compared with"));
-  as_b_->setToolTip(tr("Compare this database: it is B, ratios are B / A"));
+  as_a_->setToolTip(tr("Use this database as A, the baseline of a comparison"));
+  as_b_->setToolTip(tr("Use this database as B of a comparison; ratios are B / A"));
   auto* buttons = new QHBoxLayout;
   buttons->addWidget(open_);
   buttons->addWidget(as_a_);
@@ -74,7 +74,7 @@ void OpenPanel::refresh() {
     if (path == before) recent_->setCurrentItem(item);
   }
   if (recent_->count() == 0) {
-    auto* none = new QListWidgetItem(tr("None yet: open one, or run a scenario."), recent_);
+    auto* none = new QListWidgetItem(tr("No recent database. Open one, or run a scenario."), recent_);
     none->setFlags(Qt::NoItemFlags);
   }
   update_buttons();

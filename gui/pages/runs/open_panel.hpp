@@ -1,4 +1,4 @@
-// Opens trace databases: a dialog, and the ones opened before.
+// Opens trace databases: with a dialog, or from the list of recent ones.
 #pragma once
 
 #include <QWidget>
@@ -14,7 +14,7 @@ class OpenPanel : public QWidget {
  public:
   explicit OpenPanel(QWidget* parent = nullptr);
 
-  void refresh();  // the list, from what the window remembers; `opened` is marked
+  void refresh();  // reads the list again; marks the database at `opened`
   void set_opened(const QString& path);
   QListWidget* recent() const { return recent_; }
 

@@ -20,7 +20,7 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr int fine = 1000;  // steps of the progress bar
+constexpr int fine = 1000;  // resolution of the progress bar
 constexpr int most_log_lines = 20000;
 
 }  // namespace
@@ -44,7 +44,7 @@ RunPanel::RunPanel(ScenarioPanel& scenario, QWidget* parent)
   progress_->setFormat({});
   progress_->setAccessibleName(tr("Progress of the run"));
   status_->setWordWrap(true);
-  status_->setAccessibleName(tr("What became of the run"));
+  status_->setAccessibleName(tr("Status of the run"));
   status_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   open_->hide();
   log_->setReadOnly(true);
@@ -54,7 +54,7 @@ RunPanel::RunPanel(ScenarioPanel& scenario, QWidget* parent)
   log_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   log_->setMaximumBlockCount(most_log_lines);
   log_->setAccessibleName(tr("Log of the run"));
-  log_->setPlaceholderText(tr("What the run says: its plan, its log, its report."));
+  log_->setPlaceholderText(tr("Output of the run: its plan, its log, its report."));
   auto* layout = new QGridLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(make_fields(), 0, 0, 1, 2);
@@ -87,7 +87,7 @@ QWidget* RunPanel::make_fields() {
   auto* grid = new QGridLayout(fields);
   grid->setContentsMargins(0, 0, 0, 0);
   workers_->setPlaceholderText(tr("the scenario's"));
-  workers_->setToolTip(tr("Worker counts to measure instead of the scenario's, e.g. 1,2,4"));
+  workers_->setToolTip(tr("Worker counts that replace those of the scenario, for example 1,2,4"));
   workers_->setMaximumWidth(16 * workers_->fontMetrics().averageCharWidth());
   auto* workers_label = new QLabel(tr("Wor&kers:"), fields);
   workers_label->setBuddy(workers_);
@@ -106,8 +106,8 @@ QWidget* RunPanel::make_fields() {
   grid->addWidget(dry_run_, 0, 6);
   grid->addWidget(cancel_, 0, 7);
   grid->setColumnStretch(3, 1);
-  dry_run_->setToolTip(tr("Say what would be measured, and measure nothing"));
-  cancel_->setToolTip(tr("End the run; what was measured before is kept"));
+  dry_run_->setToolTip(tr("Show the plan without measuring"));
+  cancel_->setToolTip(tr("End the run and keep finished measurements"));
   return fields;
 }
 
@@ -121,7 +121,7 @@ QString RunPanel::out() const {
   return out_->placeholderText();
 }
 
-// The scenario's name, beside the scenario.
+// The default path is in the scenario's folder and has the scenario's name.
 void RunPanel::update_out_hint() {
   QString name = scenario_name(scenario_.text());
   if (name.isEmpty()) name = QFileInfo(scenario_.name()).completeBaseName();
@@ -130,9 +130,9 @@ void RunPanel::update_out_hint() {
 }
 
 void RunPanel::choose_out() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Write the measurements to"), out(),
-                                                    tr("Trace databases (*.db);;All files (*)"), nullptr,
-                                                    QFileDialog::DontConfirmOverwrite);  // asked when it is run
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Write the measurements to"), out(), tr("Trace databases (*.db);;All files (*)"), nullptr,
+      QFileDialog::DontConfirmOverwrite);  // the question comes when the run starts
   if (!path.isEmpty()) out_->setText(path);
 }
 
@@ -141,7 +141,7 @@ bool RunPanel::ready_to_write(bool& overwrite) {
   overwrite = QFileInfo::exists(database) || QFileInfo::exists(database + ".d");
   if (!overwrite) return true;
   return ask_({tr("Replace a database"),
-               tr("%1 exists. A run replaces it, and the traces in %1.d, by what it measures.").arg(database),
+               tr("%1 exists. The run replaces it and the traces in %1.d.").arg(database),
                tr("Replace it"),
                {}}) == Answer::first;
 }
@@ -156,7 +156,8 @@ QString RunPanel::scenario_file() {
   return copy.fileName();
 }
 
-// Nothing of the run before may look like this one's result; its log stays, with the refusal as its last line.
+// Removes the result of the previous run, so that it is not taken for this one's. The log stays; the refusal is its
+// last line.
 void RunPanel::refuse(const QString& why) {
   progress_->setValue(0);
   progress_->setFormat(tr("not started"));
@@ -182,7 +183,7 @@ bool RunPanel::run(bool dry_run) {
   options.out = out();
   options.workers = workers_->text().remove(' ');
   if (!dry_run && !ready_to_write(options.overwrite)) {
-    refuse(tr("Not started: %1 is kept as it is.").arg(options.out));
+    refuse(tr("Not started. %1 was not changed.").arg(options.out));
     return false;
   }
   options.scenario_file = scenario_file();
@@ -191,9 +192,9 @@ bool RunPanel::run(bool dry_run) {
   log_->clear();
   progress_->setValue(0);
   progress_->setFormat(tr("starting"));
-  status_->setText(dry_run ? tr("Planning…") : tr("Running; Cancel ends it and keeps what was measured."));
+  status_->setText(dry_run ? tr("Planning…") : tr("Running. Cancel ends the run and keeps finished measurements."));
   const bool begun = process_.start(options);
-  if (!begun) refuse(status());  // why there is no program to start
+  if (!begun) refuse(status());  // status() says why the program could not be started
   update_buttons();
   return begun;
 }
@@ -232,8 +233,8 @@ void RunPanel::update_buttons() {
 
 bool RunPanel::may_close() {
   if (!process_.running()) return true;
-  if (ask_({tr("A run is going on"),
-            tr("Closing ends it. What it has measured so far is kept in %1.").arg(out()),
+  if (ask_({tr("A run is in progress"),
+            tr("Closing the window ends the run. Finished measurements are kept in %1.").arg(out()),
             tr("End the run"),
             {}}) != Answer::first)
     return false;

@@ -1,4 +1,4 @@
-// Runs the scenario of the editor: worker counts, the database to write, progress, log, cancel, and what became of it.
+// Runs the scenario of the editor: worker counts, the database to write, progress, log, cancel and result.
 #pragma once
 
 #include <QTemporaryDir>
@@ -26,13 +26,13 @@ class RunPanel : public QWidget {
   void set_ask(Ask ask) { ask_ = std::move(ask); }
   void set_workers(const QString& list);
   void set_out(const QString& path);
-  QString out() const;  // absolute; what a run writes
+  QString out() const;  // absolute path of the database that a run writes
 
-  bool run(bool dry_run);  // false when it was not started: status() says why, or the user did not want to
+  bool run(bool dry_run);  // false if not started: status() gives the reason, or the user cancelled
   RunProcess& process() { return process_; }
   QString status() const;
   QString log() const;
-  // Asks, and waits for a run that the user ends. True when none is left.
+  // Asks the user before it ends a run, and waits for the end. Returns true if no run is left.
   bool may_close();
 
  public slots:
@@ -47,10 +47,10 @@ class RunPanel : public QWidget {
   QWidget* make_fields();
   void choose_out();
   bool ready_to_write(bool& overwrite);
-  QString scenario_file();  // the editor's own, or a copy where it has changes that are not saved
+  QString scenario_file();  // the editor's file, or a copy of the text if it has unsaved changes
   void show_progress(const RunProgress&);
   void show_result(const RunResult&);
-  void refuse(const QString& why);  // a run that is not started
+  void refuse(const QString& why);  // reports that a run was not started
   void update_buttons();
   void update_out_hint();
 

@@ -65,9 +65,9 @@ RunsPage::RunsPage(Selection& selection, QWidget* parent)
 }
 
 std::vector<std::pair<QString, QString>> RunsPage::keys() const {
-  return {{"Ctrl+Space", tr("in the scenario: list the keys or values that may stand at the cursor")},
+  return {{"Ctrl+Space", tr("in the scenario: list the keys or values allowed at the cursor")},
           {"Ctrl+S", tr("save the scenario")},
-          {"Tab", tr("leave the scenario for the next control; spaces indent")},
+          {"Tab", tr("in the scenario: go to the next control (indent with spaces)")},
           {"Enter", tr("on a problem: go to its line; on a recent database: open it")}};
 }
 

@@ -1,4 +1,4 @@
-// The page Runs: opens databases, compares two, edits a scenario and runs it.
+// The page Runs: opens databases, compares two databases, edits a scenario and runs it.
 #pragma once
 
 #include "gui/pages/page.hpp"

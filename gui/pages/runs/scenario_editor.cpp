@@ -17,7 +17,7 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr int delay_ms = 120;  // after the last key: a check costs about 1 ms, a list that flickers costs more
+constexpr int delay_ms = 120;  // wait after the last key: a check takes about 1 ms, but a flickering list disturbs more
 constexpr int about_role = Qt::UserRole;
 
 class Numbers : public QWidget {
@@ -43,12 +43,12 @@ ScenarioEditor::ScenarioEditor(QWidget* parent)
       delay_(new QTimer(this)) {
   setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   setLineWrapMode(NoWrap);
-  setTabChangesFocus(true);  // YAML's indentation is spaces; Tab goes on to the next control
+  setTabChangesFocus(true);  // YAML is indented with spaces; Tab goes to the next control
   setAccessibleName(tr("Scenario"));
   completer_->setWidget(this);
   completer_->setModel(suggestions_);
   completer_->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
-  completer_->popup()->setAccessibleName(tr("Keys that may stand here"));
+  completer_->popup()->setAccessibleName(tr("Keys allowed here"));
   connect(completer_, qOverload<const QString&>(&QCompleter::activated), this, &ScenarioEditor::insert);
   connect(completer_, qOverload<const QModelIndex&>(&QCompleter::highlighted), this,
           [this](const QModelIndex& index) { emit described(index.data(about_role).toString()); });
@@ -182,7 +182,7 @@ void ScenarioEditor::insert(const QString& suggestion) {
 
 void ScenarioEditor::keyPressEvent(QKeyEvent* event) {
   const bool popup = completer_->popup()->isVisible();
-  // The list takes these itself.
+  // These keys belong to the open list.
   if (popup && (event->key() == Qt::Key_Enter || event->key() == Qt::Key_Return || event->key() == Qt::Key_Escape ||
                 event->key() == Qt::Key_Tab || event->key() == Qt::Key_Backtab)) {
     event->ignore();

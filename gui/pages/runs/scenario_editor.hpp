@@ -1,4 +1,4 @@
-// A text field for scenarios: line numbers, problems underlined where they are, keys completed as they are typed.
+// A text editor for scenarios: line numbers, underlined problems, completion of keys.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -20,25 +20,25 @@ class ScenarioEditor : public QPlainTextEdit {
   explicit ScenarioEditor(QWidget* parent = nullptr);
 
   const std::vector<TextProblem>& problems() const { return problems_; }
-  bool checking() const { return pending_ || check_.running(); }  // problems() are of an older text
-  void go_to(int line, int column);                               // 1-based
+  bool checking() const { return pending_ || check_.running(); }  // true while problems() belong to an older text
+  void go_to(int line, int column);                               // counted from 1
   QCompleter* completer() const { return completer_; }
 
-  int number_width() const;  // of the column of line numbers, in layout units
+  int number_width() const;  // width of the column of line numbers, in layout units
   void paint_numbers(QPaintEvent*);
 
  public slots:
-  void complete();  // Ctrl+Space, and while a word is typed
+  void complete();  // on Ctrl+Space and while a word is typed
 
  signals:
-  void checked();                       // problems() are of the text as it is
-  void described(const QString& what);  // the key at the cursor, or the one chosen in the list
+  void checked();                       // problems() belong to the present text
+  void described(const QString& what);  // the key at the cursor, or the one selected in the list
 
  protected:
   void keyPressEvent(QKeyEvent*) override;
   void resizeEvent(QResizeEvent*) override;
   void changeEvent(QEvent*) override;
-  bool event(QEvent*) override;  // tool tips
+  bool event(QEvent*) override;  // for tooltips
 
  private:
   void check_soon();

@@ -19,7 +19,7 @@
 namespace ddpprof::gui {
 namespace {
 
-constexpr qint64 largest_bytes = 1 << 20;  // what `ddpprof run` takes
+constexpr qint64 largest_bytes = 1 << 20;  // the limit of `ddpprof run`
 
 }  // namespace
 
@@ -32,16 +32,16 @@ ScenarioPanel::ScenarioPanel(QWidget* parent)
       help_(new QLabel(this)),
       status_(new QLabel(this)),
       problems_(new QListWidget(this)) {
-  editor_->setAcceptDrops(false);  // a file dropped here is opened by the page, not pasted as text
+  editor_->setAcceptDrops(false);  // the page opens a dropped file; otherwise its path would be pasted as text
   editor_->setPlaceholderText(
-      tr("A scenario says what to train and how to measure it. Start from one with New, open one, or type; "
-         "Ctrl+Space lists the keys that may stand at the cursor."));
+      tr("A scenario describes what to train and how to measure it. Use New to start from an example, open a file, or "
+         "type. Ctrl+Space lists the keys allowed at the cursor."));
   help_->setWordWrap(true);
   help_->setAccessibleName(tr("About the key at the cursor"));
   help_->setMinimumHeight(2 * help_->fontMetrics().lineSpacing());
   help_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   status_->setWordWrap(true);
-  status_->setAccessibleName(tr("Whether the scenario is sound"));
+  status_->setAccessibleName(tr("Validity of the scenario"));
   problems_->setAccessibleName(tr("Problems of the scenario"));
   problems_->setWordWrap(true);
   problems_->hide();
@@ -91,7 +91,8 @@ QWidget* ScenarioPanel::make_bar() {
   connect(save_file, &QPushButton::clicked, this, &ScenarioPanel::save);
   connect(save_as, &QPushButton::clicked, this, &ScenarioPanel::choose_save);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long path makes no page wider
+  title_->setSizePolicy(QSizePolicy::Ignored,
+                        QSizePolicy::Preferred);  // otherwise a long path would make the page wider
   for (QWidget* button : std::initializer_list<QWidget*>{start, open_file, save_file, save_as})
     layout->addWidget(button);
   layout->addWidget(title_, 1);
@@ -111,7 +112,7 @@ void ScenarioPanel::fill_new() {
     });
   }
   new_->addSeparator();
-  new_->addAction(tr("Nothing"), this, [this] { start_from({}, "scenario.yaml"); });
+  new_->addAction(tr("Empty text"), this, [this] { start_from({}, "scenario.yaml"); });
 }
 
 bool ScenarioPanel::start_from_stored() {
@@ -144,7 +145,7 @@ bool ScenarioPanel::open(const QString& path) {
   const QByteArray bytes = file.readAll();
   const QString text = QString::fromUtf8(bytes);
   if (text.toUtf8() != bytes || text.contains(QChar(0))) {
-    say(tr("%1 is no text file in UTF-8; a scenario is YAML.").arg(path));
+    say(tr("%1 is not a text file in UTF-8. A scenario is a YAML file.").arg(path));
     return false;
   }
   path_ = QFileInfo(path).absoluteFilePath();
@@ -158,7 +159,7 @@ bool ScenarioPanel::open(const QString& path) {
 bool ScenarioPanel::save() { return path_.isEmpty() ? choose_save() : save_to(path_); }
 
 bool ScenarioPanel::save_to(const QString& path) {
-  QSaveFile file(path);  // the old file stays whole until the new one is
+  QSaveFile file(path);  // keeps the old file until the new one is complete
   if (!file.open(QIODevice::WriteOnly) || file.write(text().toUtf8()) < 0 || !file.commit()) {
     say(tr("%1 cannot be written: %2").arg(path, file.errorString()));
     return false;
@@ -201,11 +202,11 @@ QString ScenarioPanel::name() const { return name_; }
 QString ScenarioPanel::text() const { return editor_->toPlainText(); }
 QString ScenarioPanel::status() const { return status_->text(); }
 
-// What was started from an example and never touched can be had again.
+// An unchanged example is not counted as modified, because it can be loaded again.
 bool ScenarioPanel::modified() const { return editor_->document()->isModified() && !text().trimmed().isEmpty(); }
 
 void ScenarioPanel::show_title() {
-  const QString where = path_.isEmpty() ? tr("%1 (of no file yet)").arg(name_) : path_;
+  const QString where = path_.isEmpty() ? tr("%1 (not saved as a file)").arg(name_) : path_;
   title_->setText(where + (editor_->document()->isModified() ? tr(" • not saved") : QString()));
   title_->setToolTip(where);
 }
@@ -225,9 +226,9 @@ void ScenarioPanel::show_problems() {
     item->setData(Qt::UserRole, QPoint(problem.column, problem.line));
   }
   problems_->setVisible(!found.empty());
-  status_->setText(found.empty()       ? tr("✔ The scenario is sound.")
-                   : found.size() == 1 ? tr("✖ 1 problem: a click on it goes to its line.")
-                                       : tr("✖ %1 problems: a click on one goes to its line.").arg(found.size()));
+  status_->setText(found.empty()       ? tr("✔ The scenario is valid.")
+                   : found.size() == 1 ? tr("✖ 1 problem. Click it to go to its line.")
+                                       : tr("✖ %1 problems. Click one to go to its line.").arg(found.size()));
 }
 
 }  // namespace ddpprof::gui

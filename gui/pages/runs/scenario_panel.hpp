@@ -1,5 +1,4 @@
-// The scenario that is edited: its file, the editor, and the list of what is wrong with it. Never drops unsaved text
-// without asking.
+// The scenario being edited: its file, the editor and the list of problems. Asks before unsaved text is lost.
 #pragma once
 
 #include <QWidget>
@@ -26,19 +25,20 @@ class ScenarioPanel : public QWidget {
   void set_ask(Ask ask) { ask_ = std::move(ask); }
   void set_file(std::shared_ptr<const OpenedFile> file) { file_ = std::move(file); }
 
-  // False when the user keeps what is there, or the file cannot be read (then said below the editor).
+  // Returns false if the user keeps the present text, or if the file cannot be read (the reason is shown below the
+  // editor).
   bool open(const QString& path);
-  bool start_from(const QString& text, const QString& name);  // unsaved, of no file
-  bool start_from_stored();                                   // the opened database's
+  bool start_from(const QString& text, const QString& name);  // not yet saved as a file
+  bool start_from_stored();                                   // with the opened database's scenario
   bool save();
   bool save_to(const QString& path);
-  // True when nothing unsaved is left, or the user gives it up.
+  // Asks the user about unsaved text. Returns true if nothing unsaved is left.
   bool may_discard();
 
   ScenarioEditor* editor() const { return editor_; }
   QListWidget* problems() const { return problems_; }
-  QString path() const { return path_; }  // "" for a text of no file
-  QString name() const;                   // of a file that it would make: "mnist-mlp.yaml"
+  QString path() const { return path_; }  // "" if the text belongs to no file
+  QString name() const;                   // file name for saving: "mnist-mlp.yaml"
   QString text() const;
   bool modified() const;
   QString status() const;

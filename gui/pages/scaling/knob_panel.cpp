@@ -25,10 +25,10 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
   setWidgetResizable(true);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setFrameShape(QFrame::NoFrame);
-  setFocusPolicy(Qt::NoFocus);  // what is inside is reached, and scrolled to
+  setFocusPolicy(Qt::NoFocus);  // Tab goes to the controls inside, which are scrolled into view
 
   reset_all_->setShortcut(QKeySequence(tr("Ctrl+0")));
-  reset_all_->setToolTip(tr("Every knob back to what was measured (Ctrl+0)"));
+  reset_all_->setToolTip(tr("Reset all knobs to their measured values (Ctrl+0)"));
   column_->addWidget(reset_all_);
   connect(reset_all_, &QPushButton::clicked, this, [this] {
     const Knobs back = measured_;
@@ -36,59 +36,62 @@ KnobPanel::KnobPanel(QWidget* parent) : QScrollArea(parent), reset_all_(new QPus
     emit changed(back);
   });
 
-  heading(tr("Asked about"));
-  add(KnobId::workers, new Knob(tr("&Workers N"), tr("How many workers to predict and to explain."),
+  heading(tr("Prediction for"));
+  add(KnobId::workers, new Knob(tr("&Workers N"), tr("Number of workers of the prediction."),
                                 {1.0, static_cast<double>(most_workers), true, true}, {}, 0, this));
   add(KnobId::strategy, new Choice(tr("Strateg&y"),
                                    tr("DDP and DataParallel are predicted from their own measurements; the others are "
                                       "simulated from DDP's steps."),
                                    {{"ddp", tr("DDP"), {}},
                                     {"dp", tr("DataParallel"), {}},
-                                    {"zero1", tr("ZeRO 1: optimizer shared"), {}},
-                                    {"zero2", tr("ZeRO 2: and gradients"), {}},
-                                    {"zero3", tr("ZeRO 3 / FSDP: and parameters"), {}},
+                                    {"zero1", tr("ZeRO 1: optimizer sharded"), {}},
+                                    {"zero2", tr("ZeRO 2: + gradients"), {}},
+                                    {"zero3", tr("ZeRO 3 / FSDP: + parameters"), {}},
                                     {"ps", tr("parameter servers"), {}},
                                     {"async-ps", tr("asynchronous servers"), {}}},
                                    this));
-  add(KnobId::servers, new Knob(tr("Servers"), tr("Parameter servers among which the parameters are split."),
+  add(KnobId::servers, new Knob(tr("Servers"), tr("Number of parameter servers that share the parameters."),
                                 {1.0, 1024.0, true, true}, {}, 0, this));
-  add(KnobId::gpus_per_node, new Knob(tr("&GPUs per node"), tr("Ranks on one host; 0: all on one."),
+  add(KnobId::gpus_per_node, new Knob(tr("&GPUs per node"), tr("Ranks per host; 0: all ranks on one host."),
                                       {0.0, 64.0, false, true}, {}, 0, this, tr("all on one")));
   add(KnobId::dedicated,
-      new Choice(tr("Cor&es"),
-                 tr("Whether more ranks crowd the measured machine's cores, or each has as many as one "
-                    "rank has at N = 1."),
-                 {{"machine", tr("shared, as measured"), {}}, {"dedicated", tr("dedicated to each rank"), {}}}, this));
+      new Choice(
+          tr("Cor&es"),
+          tr("Shared: more ranks share the cores of the measured machine. Dedicated: each rank has as many cores as "
+             "one rank has at N = 1."),
+          {{"machine", tr("shared, as measured"), {}}, {"dedicated", tr("dedicated to each rank"), {}}}, this));
 
   heading(tr("What if: links"));
-  add(KnobId::bandwidth, new Knob(tr("Link &bandwidth"), tr("So many times the fitted bandwidth of a link."),
+  add(KnobId::bandwidth, new Knob(tr("Link &bandwidth"), tr("Factor on the fitted bandwidth of a link."),
                                   {0.05, 20.0, true, false}, tr(" ×"), 3, this));
-  add(KnobId::latency, new Knob(tr("Link laten&cy"), tr("So many times the fitted latency of one hop."),
+  add(KnobId::latency, new Knob(tr("Link laten&cy"), tr("Factor on the fitted latency of one hop."),
                                 {0.05, 20.0, true, false}, tr(" ×"), 3, this));
 
   heading(tr("What if: communication"));
-  add(KnobId::bucket_cap, new Knob(tr("Bucket ca&p"), tr("DDP's bucket_cap_mb: gradients are put into buckets anew."),
-                                   {0.25, 1024.0, true, false}, tr(" MiB"), 2, this));
+  add(KnobId::bucket_cap,
+      new Knob(tr("Bucket ca&p"), tr("DDP's bucket_cap_mb. Gradients are assigned to buckets again."),
+               {0.25, 1024.0, true, false}, tr(" MiB"), 2, this));
   add(KnobId::sixteen_bit,
-      new Choice(tr("16-bit numbe&rs"), tr("Gradients halved on the wire by a hook, or the whole model in 16 bits."),
+      new Choice(tr("16-bit numbe&rs"),
+                 tr("16-bit gradients in the all-reduce (by a communication hook), or the whole model in 16 bits."),
                  {{"", tr("as measured"), {}},
                   {"compression=fp16", tr("compress gradients: fp16"), {}},
                   {"compression=bf16", tr("compress gradients: bf16"), {}},
                   {"precision=fp16", tr("model in fp16"), {}},
                   {"precision=bf16", tr("model in bf16"), {}}},
                  this));
-  add(KnobId::overlap, new Choice(tr("&Overlap"), tr("Without it all-reduces start when the backward has ended."),
-                                  {{"on", tr("with the backward"), {}}, {"off", tr("off"), {}}}, this));
+  add(KnobId::overlap, new Choice(tr("&Overlap"), tr("Off: all-reduces start after the end of backward."),
+                                  {{"on", tr("with backward"), {}}, {"off", tr("off"), {}}}, this));
 
   heading(tr("What if: work"));
   add(KnobId::batch,
       new Knob(tr("Batch per wor&ker"), tr("Samples of one micro-batch."), {1.0, 65536.0, true, true}, {}, 0, this));
   add(KnobId::accumulation, new Knob(tr("Accumulatio&n"), tr("Micro-batches before gradients are reduced once."),
                                      {1.0, 256.0, true, true}, {}, 0, this));
-  add(KnobId::compute, new Knob(tr("Co&mpute speed"), tr("Forward, backward and optimizer so many times as fast."),
+  add(KnobId::compute, new Knob(tr("Co&mpute speed"), tr("Factor on the speed of forward, backward and optimizer."),
                                 {0.1, 20.0, true, false}, tr(" ×"), 3, this));
   column_->addStretch(1);
-  // Wide enough that nothing is cut off beside the scroll bar.
+  // Wide enough for all texts beside the scroll bar.
   setMinimumWidth(content->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width() + 4);
 }
 
@@ -152,7 +155,7 @@ void KnobPanel::show_knobs(const Knobs& knobs, const Knobs& measured) {
   put(KnobId::bandwidth, knobs.bandwidth, measured.bandwidth);
   put(KnobId::latency, knobs.latency, measured.latency);
   put(KnobId::bucket_cap, knobs.bucket_cap_mb, measured.bucket_cap_mb);
-  // One that the file does not tell is no change of it.
+  // A value that is missing in the file is not a change.
   put(KnobId::batch, real(std::max<std::int64_t>(1, knobs.batch)), real(std::max<std::int64_t>(1, measured.batch)));
   put(KnobId::accumulation, real(knobs.accumulation), real(measured.accumulation));
   put(KnobId::compute, knobs.compute, measured.compute);
@@ -165,14 +168,14 @@ void KnobPanel::show_knobs(const Knobs& knobs, const Knobs& measured) {
 
 void KnobPanel::enable() {
   const bool dp = knobs_.strategy == "dp";
-  const QString no_ddp = dp ? tr("DataParallel has no buckets, no hook and no overlap") : QString();
+  const QString no_ddp = dp ? tr("DataParallel has no buckets, communication hooks or overlap") : QString();
   for (const KnobId id : {KnobId::sixteen_bit, KnobId::overlap}) choices_.at(id)->set_why_disabled(no_ddp);
   numbers_.at(KnobId::bucket_cap)->set_why_disabled(no_ddp);
   numbers_.at(KnobId::gpus_per_node)
       ->set_why_disabled(dp ? tr("DataParallel is one process: all its replicas are on one host") : QString());
   numbers_.at(KnobId::servers)->setVisible(knobs_.strategy.ends_with("ps"));
   numbers_.at(KnobId::batch)
-      ->set_why_disabled(measured_.batch > 0 ? QString() : tr("The file does not say which batch was measured"));
+      ->set_why_disabled(measured_.batch > 0 ? QString() : tr("The batch is not recorded in this file"));
 }
 
 void KnobPanel::told() {

@@ -1,4 +1,4 @@
-// All knobs of the scaling page in groups, with a reset each and one for all.
+// All knobs of the scaling page in groups, each with a reset button, and one button to reset all.
 #pragma once
 
 #include <QScrollArea>
@@ -23,13 +23,13 @@ class KnobPanel : public QScrollArea {
  public:
   explicit KnobPanel(QWidget* parent = nullptr);
 
-  // What the file has: which strategies were measured, and what it does not say.
+  // Enables the knobs for the file: by the measured strategies and the recorded values.
   void set_file(const OpenedFile*);
-  // Neither says `changed`.
+  // The two functions below do not emit `changed`.
   void show_knobs(const Knobs&, const Knobs& measured);
 
-  Knob* number(KnobId) const;    // null where it is a choice
-  Choice* choice(KnobId) const;  // null where it is a number
+  Knob* number(KnobId) const;    // null if the knob is a choice
+  Choice* choice(KnobId) const;  // null if the knob is a number
   QPushButton* reset_all() const { return reset_all_; }
 
  signals:
@@ -38,7 +38,7 @@ class KnobPanel : public QScrollArea {
  private:
   KnobBase* add(KnobId id, KnobBase* knob);
   void heading(const QString& text);
-  void told();  // reads all of them
+  void told();  // reads all knobs and emits `changed`
   void enable();
 
   QVBoxLayout* column_;

@@ -40,7 +40,7 @@ QString html(const std::vector<Sentence>& all) {
   return text + QStringLiteral("</table>");
 }
 
-// Columns as narrow as their texts, the first wrapped if need be: what is asked for is seen without scrolling.
+// Makes columns as narrow as their texts and wraps the first column, so that "requires" is visible without scrolling.
 void tighten(TableView& table) {
   const int margin = 2 * table.style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, &table) + 6;
   const QFontMetrics heading(table.horizontalHeader()->font()), cell(table.font());
@@ -102,7 +102,7 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
 
   connect(knobs_, &KnobPanel::changed, this, [this](const Knobs& knobs) {
     model_.set_knobs(knobs);
-    // A knob may have moved others: another strategy has its own measured values, and no buckets maybe.
+    // Changing one knob can change others: another strategy has its own measured values and may have no buckets.
     if (!(model_.knobs() == knobs)) knobs_->show_knobs(model_.knobs(), model_.measured());
   });
   connect(plot_, &ScalingPlot::workers_picked, this, [this](qint64 workers) {
@@ -122,7 +122,7 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
 
 QWidget* ScalingPage::make_bar() {
   auto* bar = new QWidget(this);
-  // Two rows: the page fits beside a window's other half, and at 2x on a full HD screen.
+  // Two rows, so that the page fits into half a window, and on a full HD screen at 2x.
   auto* rows = new QVBoxLayout(bar);
   rows->setContentsMargins(8, 6, 8, 2);
   rows->setSpacing(2);
@@ -133,7 +133,7 @@ QWidget* ScalingPage::make_bar() {
                                                          {ScalingPlot::View::speedup, tr("Speedup")},
                                                          {ScalingPlot::View::efficiency, tr("Efficiency")},
                                                          {ScalingPlot::View::step, tr("Step time")},
-                                                         {ScalingPlot::View::split, tr("Where it goes")}};
+                                                         {ScalingPlot::View::split, tr("Step parts")}};
   views_->setExclusive(true);
   for (const auto& [view, text] : views) {
     auto* button = new QToolButton(bar);
@@ -155,7 +155,7 @@ QWidget* ScalingPage::make_bar() {
   rows->addLayout(row);
   logarithmic_->setChecked(true);
   logarithmic_->setShortcut(QKeySequence(tr("Ctrl+L")));
-  logarithmic_->setToolTip(tr("N and what grows with it in the logarithm (Ctrl+L)"));
+  logarithmic_->setToolTip(tr("Logarithmic axes (Ctrl+L)"));
   connect(logarithmic_, &QCheckBox::toggled, plot_, &ScalingPlot::set_logarithmic);
   row->addWidget(logarithmic_);
   row->addStretch(1);
@@ -187,7 +187,7 @@ QWidget* ScalingPage::make_middle() {
   connect(command_, &ShellLine::says, this, &ScalingPage::says);
   column->addWidget(command_);
   tables_->setDocumentMode(true);
-  predictions_->setWordWrap(false);  // notes far to the right would make its rows tall
+  predictions_->setWordWrap(false);  // long notes at the right would make its rows tall
   tables_->addTab(predictions_, tr("Predictions"));
   tables_->addTab(what_if_, tr("What if"));
   tables_->addTab(why_, tr("Why"));
@@ -218,7 +218,7 @@ QWidget* ScalingPage::make_right() {
   summary_->setTextFormat(Qt::RichText);
   summary_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  summary_->setAccessibleName(tr("What it means"));
+  summary_->setAccessibleName(tr("Interpretation"));
   auto* scroll = new QScrollArea(words);
   scroll->setWidget(summary_);
   scroll->setWidgetResizable(true);
@@ -231,7 +231,8 @@ QWidget* ScalingPage::make_right() {
   make_bold(levers_title_, 0);
   levers_title_->setWordWrap(true);
   below->addWidget(levers_title_);
-  connect(levers_, &QTableView::activated, this, &ScalingPage::turn);  // Enter, and what the desktop says
+  connect(levers_, &QTableView::activated, this,
+          &ScalingPage::turn);  // Enter, or the desktop's activation (click or double click)
   connect(levers_, &QTableView::clicked, this, &ScalingPage::turn);
   below->addWidget(levers_, 1);
   down->addWidget(words);
@@ -245,12 +246,12 @@ QWidget* ScalingPage::make_right() {
 }
 
 std::vector<std::pair<QString, QString>> ScalingPage::keys() const {
-  return {{tr("Ctrl+1 … Ctrl+5"), tr("throughput, speedup, efficiency, step time, where it goes")},
+  return {{tr("Ctrl+1 … Ctrl+5"), tr("show throughput, speedup, efficiency, step time, step parts")},
           {tr("Ctrl+L"), tr("logarithmic or linear axes")},
-          {tr("Ctrl+0"), tr("every knob back to what was measured")},
-          {tr("Left, Right, Home, End"), tr("in the plot: another N")},
-          {tr("arrows, Page Up, Page Down"), tr("on a slider: turn the knob")},
-          {tr("Enter"), tr("in the table of knobs: turn this one")},
+          {tr("Ctrl+0"), tr("reset all knobs to their measured values")},
+          {tr("Left, Right, Home, End"), tr("in the plot: select another N")},
+          {tr("arrows, Page Up, Page Down"), tr("on a slider: change the value")},
+          {tr("Enter"), tr("in the table of knobs: set this knob")},
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("in the plot: copy the picture, save it")}};
 }
 
@@ -263,7 +264,7 @@ QString ScalingPage::summary() const {
 }
 
 void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
-  // Words about another file are none about this one, however long its own take.
+  // Clear the sentences about the previous file, because the new ones may take a while.
   heading_->clear();
   summary_->clear();
   model_.set_file(file);
@@ -271,19 +272,19 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
   knobs_->show_knobs(model_.knobs(), model_.measured());
   fill_limits();
   if (!file)
-    stack_->say(
-        tr("No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page "
-           "Runs: this page then shows how the job scales, what binds it and which knob helps."));
+    stack_->say(tr(
+        "No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page Runs. This "
+        "page then shows how the job scales, its binding term, and which knob helps."));
   else if (!file->models && !file->stored_predictions.rows.empty())
-    stack_->say(tr("Predicted when this file was made. No knob can be turned: %1.")
+    stack_->say(tr("Predictions stored in this file. What-if is not available: %1.")
                     .arg(QString::fromStdString(file->why_no_models)),
                 file->stored_predictions);
   else if (!file->models)
-    stack_->say(tr("Nothing can be predicted from this file: %1").arg(QString::fromStdString(file->why_no_models)));
+    stack_->say(tr("Cannot predict from this file: %1").arg(QString::fromStdString(file->why_no_models)));
   else if (file->models->measured.ddp.empty() && file->models->measured.dp.empty())
-    stack_->say(
-        tr("This file holds all-reduces alone and no training step: nothing scales in it. Measure a training "
-           "with ddpprof run, or look at the page Fit."));
+    stack_->say(tr(
+        "This file has all-reduces but no training step, so there is nothing to scale. Measure a training with ddpprof "
+        "run, or look at the page Fit."));
   else
     stack_->show_content();
 }
@@ -299,8 +300,7 @@ void ScalingPage::offer_throughput(bool known) {
   QAbstractButton* button = views_->button(static_cast<int>(ScalingPlot::View::throughput));
   if (button->isEnabled() == known) return;
   button->setEnabled(known);
-  button->setToolTip(known ? tr("Throughput over N (Ctrl+1)")
-                           : tr("Not known: how many samples a step trains on was not recorded"));
+  button->setToolTip(known ? tr("Throughput over N (Ctrl+1)") : tr("Unknown: the samples of a step were not recorded"));
   if (known || plot_->view() != ScalingPlot::View::throughput) return;
   views_->button(static_cast<int>(ScalingPlot::View::step))->setChecked(true);
   plot_->set_view(ScalingPlot::View::step);
@@ -319,7 +319,7 @@ void ScalingPage::show_snapshot() {
     heading_->setText(tr("At N = %1").arg(shot.knobs.workers));
     summary_->setText(html(sentences(shot)));
   }
-  // Else the words of the last complete answer stay until the new ones are there.
+  // Otherwise keep the sentences of the last complete answer until the new ones arrive.
 }
 
 void ScalingPage::show_levers() {
@@ -332,14 +332,14 @@ void ScalingPage::show_levers() {
 }
 
 void ScalingPage::turn(const QModelIndex& at) {
-  // With a modifier rows are chosen, to be copied.
+  // With a modifier key a click selects rows for copying.
   if (QApplication::keyboardModifiers() != Qt::NoModifier) return;
   const auto* sorted = qobject_cast<const QAbstractProxyModel*>(levers_->model());
   const int row = sorted != nullptr ? sorted->mapToSource(at).row() : at.row();
   const std::vector<Lever>& levers = model_.levers();
   if (row < 0 || row >= static_cast<int>(levers.size())) return;
   const Lever& lever = levers[static_cast<std::size_t>(row)];
-  if (!model_.stands(lever)) return;  // new rows are on their way
+  if (!model_.stands(lever)) return;  // new rows will follow
   if (!lever.row) {
     emit says(tr("%1: %2").arg(QString::fromStdString(lever.words), QString::fromStdString(lever.why_not)));
     return;
@@ -347,7 +347,7 @@ void ScalingPage::turn(const QModelIndex& at) {
   const QString words = QString::fromStdString(lever.words);
   model_.set_knobs(turned(model_.knobs(), lever));
   knobs_->show_knobs(model_.knobs(), model_.measured());
-  emit says(tr("Turned: %1 (Ctrl+0 takes every knob back)").arg(words));
+  emit says(tr("Set: %1 (Ctrl+0 resets all knobs)").arg(words));
 }
 
 void ScalingPage::show_tables() {

@@ -1,4 +1,4 @@
-// The scaling page: knobs, curves over N and what they mean in words, for one file.
+// The scaling page: knobs, curves over N, and sentences that explain them, for one file.
 #pragma once
 
 #include "gui/models/scaling/scaling_model.hpp"
@@ -35,8 +35,8 @@ class ScalingPage : public Page {
   ScalingModel& model() { return model_; }
   ScalingPlot& plot() { return *plot_; }
   KnobPanel& knobs() { return *knobs_; }
-  QString message() const;                      // in place of data; empty when there is some
-  const TableView* stored_predictions() const;  // below the message; null where there are none
+  QString message() const;                      // shown instead of data; empty if data is shown
+  const TableView* stored_predictions() const;  // table below the message; null without one
   QString summary() const;                      // as plain text
   TableView& levers() { return *levers_; }
   TableView& predictions() { return *predictions_; }
@@ -45,7 +45,7 @@ class ScalingPage : public Page {
   QWidget* make_middle();
   QWidget* make_right();
   QWidget* make_bar();
-  void offer_throughput(bool known);  // of steps whose samples were not recorded the plot begins with their time
+  void offer_throughput(bool known);  // false if samples were not recorded: the plot then starts with the step time
   void show_snapshot();
   void show_levers();
   void turn(const QModelIndex& row_of_levers);

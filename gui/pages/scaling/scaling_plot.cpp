@@ -22,10 +22,10 @@ QString axis_label(ScalingPlot::View view) {
     case ScalingPlot::View::split:
       break;
   }
-  return ScalingPlot::tr("where the step goes [ms]");
+  return ScalingPlot::tr("step parts [ms]");
 }
 
-// What the axis counts in.
+// Factor from base units to the unit of the axis.
 double in_axis_units(Quantity quantity) {
   return quantity == Quantity::efficiency ? 100.0 : quantity == Quantity::step ? 1e3 : 1.0;
 }
@@ -86,14 +86,14 @@ ScalingPlot::ScalingPlot(QWidget* parent)
   set_name(QStringLiteral("scaling"));
   setAccessibleName(tr("Scaling over N"));
   setMouseTracking(true);
-  // Fills that look the same without, in a fraction of the time.
+  // Fills look the same without antialiasing and are drawn much faster.
   setNotAntialiasedElements(QCP::aeFills | QCP::aeGrid);
-  ideal_->setName(tr("ideal: N times one worker"));
+  ideal_->setName(tr("ideal: N × one worker"));
   own_.set_band_visible(false);
   chosen_.set_height(0.8);
   place_legend_above(*this, 4);
   connect(this, &Plot::restyled, this, &ScalingPlot::restyle_all);
-  // A new size is known once it is laid out, and before it is drawn.
+  // After a layout the new size is known and nothing is drawn yet.
   connect(this, &QCustomPlot::afterLayout, this, &ScalingPlot::make_room);
   restyle_all();
   show_nothing();
@@ -165,7 +165,7 @@ void ScalingPlot::draw() {
 void ScalingPlot::draw_lines(Quantity quantity) {
   const Snapshot& shot = *shot_;
   const bool split = view_ == View::split;
-  // The stack is of the changed step; what it is compared with is a line.
+  // The stack shows the changed step; the unchanged prediction is a line.
   draw_line(own_, shot.own && !split ? &*shot.own : nullptr, quantity);
   draw_line(predicted_, &shot.predicted, quantity);
   draw_line(changed_, shot.changed && !split ? &*shot.changed : nullptr, quantity);
@@ -183,14 +183,14 @@ void ScalingPlot::draw_lines(Quantity quantity) {
     points.high.push_back(unit * at->high);
   }
   measured_.set(points.x, points.y, points.low, points.high);
-  measured_.points()->setName(split ? tr("measured, a bar of its parts") : tr("measured"));
+  measured_.points()->setName(split ? tr("measured (bar of its parts)") : tr("measured"));
 
   const CurvePoint* one = shot.predicted.points.empty() ? nullptr : &shot.predicted.points.front();
   if (one != nullptr && !split) {
     QVector<double> x, y;
     for (const CurvePoint& point : shot.predicted.points) {
       const auto n = static_cast<double>(point.workers);
-      // Of one worker, whether it is among the points or not.
+      // The value at one worker, derived from the first point.
       const double of_one = quantity == Quantity::throughput ? one->throughput.value / one->speedup.value
                             : quantity == Quantity::step     ? one->step_s.value * one->efficiency.value
                                                              : 1.0;
@@ -200,11 +200,11 @@ void ScalingPlot::draw_lines(Quantity quantity) {
     }
     ideal_->setData(x, y, true);
     ideal_->addToLegend();
-    // Speedup and efficiency of a change, too, are against one worker without it.
+    // Speedup and efficiency of a change are relative to one worker without the change.
     const QString one_worker = shot.changed ? tr("one unchanged worker") : tr("one worker");
     ideal_->setName(quantity == Quantity::efficiency
                         ? (shot.changed ? tr("100 %: %1").arg(one_worker) : tr("ideal: 100 %"))
-                    : quantity == Quantity::step ? tr("ideal: as %1").arg(one_worker)
+                    : quantity == Quantity::step ? tr("ideal: %1").arg(one_worker)
                                                  : tr("ideal: N × %1").arg(one_worker));
   }
   scale_values(quantity, split || quantity == Quantity::step || quantity == Quantity::efficiency);
@@ -214,7 +214,7 @@ void ScalingPlot::scale_values(Quantity quantity, bool from_zero) {
   const Snapshot& shot = *shot_;
   const double unit = in_axis_units(quantity);
   double low = std::numeric_limits<double>::max(), middle_high = 0.0, high = 0.0;
-  // Of a stack no interval is drawn.
+  // A stack is drawn without intervals.
   const bool bands = view_ != View::split;
   const auto see = [&](const Figure& at, bool band) {
     low = std::min(low, unit * (band ? at.low : at.value));
@@ -227,11 +227,11 @@ void ScalingPlot::scale_values(Quantity quantity, bool from_zero) {
   for (const MeasuredPoint& point : shot.measured)
     if (const auto at = figure(point, quantity); at && point.workers <= shot.limit) see(*at, true);
   if (!(middle_high > 0.0)) return;
-  // A band that spans orders of magnitude leaves room for the lines.
+  // Limits an interval that spans orders of magnitude, so that the lines stay readable.
   high = std::min(high, 2.0 * middle_high);
   if (quantity == Quantity::efficiency) high = std::max(high, 100.0);
   const bool logarithmic = log_n_ && !from_zero;
-  // The ideal may lie far above: as much of it as leaves the curves readable.
+  // Limits the ideal line in the same way.
   if (const auto ideal = ideal_->data(); !ideal->isEmpty())
     high = std::max(high, logarithmic ? (ideal->constEnd() - 1)->value
                                       : std::min((ideal->constEnd() - 1)->value, 1.6 * middle_high));
@@ -261,7 +261,7 @@ void ScalingPlot::draw_regions() {
       if (knees[j].workers) to = std::min(to, static_cast<double>(*knees[j].workers));
     const auto from = static_cast<double>(*knees[i].workers);
     if (to <= from) continue;
-    // A first look knows the N only about.
+    // The knees of a first look are approximate.
     const QString from_text = shot.knees_of_drawn ? QString() : tr("N ≥ %1").arg(*knees[i].workers);
     const QString share = tr("> %1 % %2").arg(100.0 * knees[i].share).arg(copies_ ? tr("copies") : tr("exposed"));
     const bool bound = i + 1 == knees.size();
@@ -277,9 +277,9 @@ void ScalingPlot::draw_regions() {
     if (point.wide && first_wide == nullptr) first_wide = &point;
   }
   if (first_far != nullptr)
-    far_.set(static_cast<double>(first_far->workers), end, tr("far beyond what was measured (dashed)"));
+    far_.set(static_cast<double>(first_far->workers), end, tr("far beyond the measured N (dashed)"));
   if (first_wide != nullptr)
-    wide_.set(static_cast<double>(first_wide->workers), end, tr("interval wider than a factor of ten"));
+    wide_.set(static_cast<double>(first_wide->workers), end, tr("interval wider than a factor of 10"));
 }
 
 void ScalingPlot::make_room() {
@@ -294,7 +294,7 @@ void ScalingPlot::draw_chosen() {
   chosen_.set(static_cast<double>(n), tr("N = %1").arg(n));
 }
 
-// On areas of its own colour the line would not be seen.
+// A line on an area of the same colour would be invisible.
 void ScalingPlot::restyle_predicted() {
   const bool split = view_ == View::split;
   predicted_.restyle(split ? Colour::measured : Colour::predicted, 2.0, split ? Qt::DashDotLine : Qt::SolidLine);

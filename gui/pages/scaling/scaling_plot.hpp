@@ -1,4 +1,4 @@
-// The scaling page's plot: what was measured, what is predicted and what a change would make of it, over N.
+// The plot of the scaling page: measured points, the prediction and a changed prediction over N.
 #pragma once
 
 #include <array>
@@ -14,31 +14,31 @@ class ScalingPlot : public Plot {
   Q_OBJECT
 
  public:
-  enum class View { throughput, speedup, efficiency, step, split };  // split: where the step goes, stacked
+  enum class View { throughput, speedup, efficiency, step, split };  // split: parts of the step, stacked
 
   explicit ScalingPlot(QWidget* parent = nullptr);
 
   void set_view(View);
   View view() const { return view_; }
   void set_logarithmic(bool);
-  // Draws it at the next paint; replot() draws at once.
+  // Draws at the next paint event; replot() draws at once.
   void show_snapshot(const Snapshot&);
   void show_nothing();
 
-  // What the crosshair reads at an N that is drawn: one value a line. Empty where there is none.
+  // Returns the values at an N that is drawn, one per line. Returns "" if nothing is drawn there.
   QString reading(std::int64_t workers) const;
-  std::optional<std::int64_t> crosshair_workers() const;  // under the mouse
+  std::optional<std::int64_t> crosshair_workers() const;  // the N under the mouse
   std::int64_t nearest_drawn(double x) const;
 
-  // What is drawn, for those who look closely.
+  // The drawn elements, for tests.
   const BandedLine& predicted() const { return predicted_; }
   BandedLine& predicted() { return predicted_; }
   BandedLine& changed() { return changed_; }
   ErrorPoints& measured() { return measured_; }
   StackedAreas& stack() { return copies_ ? dp_stack_ : ddp_stack_; }
-  StackedBars& bars() { return copies_ ? dp_bars_ : ddp_bars_; }  // at each measured N what was measured
+  StackedBars& bars() { return copies_ ? dp_bars_ : ddp_bars_; }  // measured parts at each measured N
   QCPGraph* ideal() { return ideal_; }
-  const Region& region(std::size_t i) const { return regions_[i]; }  // from the least share to the largest
+  const Region& region(std::size_t i) const { return regions_[i]; }  // ascending by share
   const Region& far() const { return far_; }
   const Region& wide() const { return wide_; }
 

@@ -1,4 +1,4 @@
-// How the scaling plot is read and picked from: by mouse and by keyboard.
+// Reading values from the scaling plot and selecting N, by mouse and by keyboard.
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <algorithm>
@@ -58,7 +58,7 @@ void ScalingPlot::place_crosshair(std::int64_t workers) {
   if (text.isEmpty()) return crosshair_.hide();
   crosshair_.set(static_cast<double>(workers), text);
   setAccessibleDescription(text);
-  // The lines stay as they are drawn: only what lies above them is new.
+  // The lines do not change; only the overlay is drawn again.
   layer(QStringLiteral("overlay"))->replot();
 }
 

@@ -1,4 +1,4 @@
-// Where the step goes: the model's parts stacked over N, and at each measured N a bar of what was measured.
+// The parts of the step: the model's parts stacked over N, and at each measured N a bar of the measured parts.
 #include <algorithm>
 
 #include "gui/pages/scaling/scaling_plot.hpp"
@@ -14,8 +14,8 @@ std::vector<double> in_order_ms(const StepParts& of, bool copies) {
   return values_s;
 }
 
-// A rank's own compute and what ranks that share its cores add, which no measured step tells apart: in the words of the
-// table of why, which does.
+// A measured step does not separate a rank's own compute from the cost of shared cores. The name uses both terms of the
+// table Why, which separates them.
 QString own_and_sharing() { return ScalingPlot::tr("compute + sharing"); }
 
 struct Stack {
@@ -70,7 +70,7 @@ QStringList ScalingPlot::reading_of_parts(std::int64_t workers) const {
                                 : tr("%1: %2 (measured %3)").arg(name, text(value_s), text(measured_s));
   };
   add(own_and_sharing(), model.compute_s + model.overlapped_s, measured.compute_s + measured.overlapped_s);
-  add(tr("of it beside communication"), model.overlapped_s, measured.overlapped_s);
+  add(tr("overlapped with communication"), model.overlapped_s, measured.overlapped_s);
   add(copies_ ? tr("copies") : tr("exposed"), model.exposed_s, measured.exposed_s);
   add(tr("skew"), model.skew_s, measured.skew_s);
   add(tr("input"), model.input_s, measured.input_s);

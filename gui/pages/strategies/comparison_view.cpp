@@ -6,13 +6,13 @@
 namespace ddpprof::gui {
 namespace {
 
-// Of the width: what, DataParallel, here, DDP, here, source.
+// Shares of the width: aspect, DataParallel, this file, DDP, this file, source.
 constexpr double shares[] = {0.11, 0.17, 0.22, 0.17, 0.23, 0.1};
 
 }  // namespace
 
 ComparisonView::ComparisonView(QWidget* parent) : TableView(parent) {
-  setSortingEnabled(false);  // the order is the argument's
+  setSortingEnabled(false);  // the rows have a fixed order
   setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   connect(model(), &QAbstractItemModel::modelReset, this, &ComparisonView::spread, Qt::QueuedConnection);
 }

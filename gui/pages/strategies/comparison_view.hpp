@@ -1,4 +1,4 @@
-// The comparison's table: sentences wrapped into the width there is, rows as high as they need.
+// The table of the comparison: sentences wrapped to the width of the columns, rows as high as needed.
 #pragma once
 
 #include "gui/widgets/table_view.hpp"

@@ -54,14 +54,14 @@ void SideBars::set_bars(const QString& quantity, const char* unit, const std::ve
     auto* bars = new QCPBars(yAxis, xAxis);
     bars->setName(series_[s].name);
     bars->setWidth(width);
-    bars->setStackingGap(0.0);  // the pens keep neighbours apart; a gap as well would hide short parts
+    bars->setStackingGap(0.0);  // the outlines separate neighbours; an additional gap would hide short parts
     QVector<double> values;
     for (const double value : series_[s].values) values.push_back(value / factor_);
     bars->setData(keys, values);
     if (stacked && s > 0) bars->moveAbove(bars_.back());
     bars_.push_back(bars);
   }
-  // The axis counts from below, and so does a group: the first series is to be its upper one.
+  // The axis and the groups count from the bottom; reverse the order, so that the first series is the upper one.
   if (group_)
     for (auto bars = bars_.rbegin(); bars != bars_.rend(); ++bars) group_->append(*bars);
   colour_in();

@@ -1,4 +1,4 @@
-// A few bars beside or on top of each other, one category a row: what a step's time or a device's bytes are made of.
+// Horizontal bars, side by side or stacked, one category per row: the parts of a step's time or of a device's bytes.
 #pragma once
 
 #include "gui/plots/plot.hpp"
@@ -8,7 +8,7 @@ namespace ddpprof::gui {
 struct BarSeries {
   QString name;
   Colour colour = Colour::other;
-  std::vector<double> values;  // in the base unit, one a category
+  std::vector<double> values;  // in the base unit, one per category
   Qt::BrushStyle style = Qt::SolidPattern;
 };
 
@@ -18,12 +18,12 @@ class SideBars : public Plot {
  public:
   explicit SideBars(QWidget* parent = nullptr);
 
-  // `unit` is a base unit ("s", "B"); the axis chooses one to show, and `quantity` says what it is of. The first
-  // category is the upper one.
+  // `unit` is a base unit ("s", "B"); the axis uses a suitable multiple. `quantity` is the text of the axis. The first
+  // category is at the top.
   void set_bars(const QString& quantity, const char* unit, const std::vector<QString>& categories,
                 const std::vector<BarSeries>& series, bool stacked);
 
-  // What is drawn, for tests: the value in the shown unit.
+  // The drawn value in the displayed unit, for tests.
   double shown(std::size_t series, std::size_t category) const;
 
  private:
@@ -31,7 +31,7 @@ class SideBars : public Plot {
 
   std::vector<BarSeries> series_;
   std::vector<QCPBars*> bars_;
-  QCPBarsGroup* group_ = nullptr;  // of bars beside each other
+  QCPBarsGroup* group_ = nullptr;  // for bars that stand side by side
   double factor_ = 1.0;
 };
 

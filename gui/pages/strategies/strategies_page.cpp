@@ -25,7 +25,7 @@ QString title_of(const Side& side, std::int64_t workers) {
   QString text = QStringLiteral("%1, N = %2").arg(name_of(side)).arg(workers);
   if (!side.lanes) return text;
   const QString took = QString::fromStdString(report::format_quantity(side.lanes->step_s, "s"));
-  if (side.lanes->simulated) return text + QObject::tr(" – simulated: a step of %1").arg(took);
+  if (side.lanes->simulated) return text + QObject::tr(" – simulated: step of %1").arg(took);
   if (side.strategy == "dp") return text + QObject::tr(" – measured: step %1, %2").arg(side.lanes->step).arg(took);
   return text + QObject::tr(" – measured: rank %1, step %2, %3").arg(side.lanes->rank).arg(side.lanes->step).arg(took);
 }
@@ -63,9 +63,9 @@ StrategiesPage::StrategiesPage(Selection& selection, QWidget* parent)
 
 std::vector<std::pair<QString, QString>> StrategiesPage::keys() const {
   return {{tr("Left, Right, Home, End"),
-           tr("in the lanes: the segment before, after, first, last; its figures stand below")},
-          {tr("Up, Down"), tr("in the lanes: the lane above, below")},
-          {tr("+, -, 0"), tr("in the lanes: zoom in, out, the whole step; Ctrl and the wheel do the same")},
+           tr("in the lanes: previous, next, first, last segment; its values are shown below")},
+          {tr("Up, Down"), tr("in the lanes: lane above, below")},
+          {tr("+, -, 0"), tr("in the lanes: zoom in, out, whole step; also Ctrl and the wheel")},
           {tr("Shift+Left, Shift+Right"), tr("in the lanes: move along the time axis")}};
 }
 
@@ -75,11 +75,12 @@ void StrategiesPage::show_file(std::shared_ptr<const OpenedFile> file) {
   strategies_.reset();
   shown_.reset();
   file_ = std::move(file);
-  if (!file_) return stack_->say(tr("Open a trace database (Ctrl+O) to see DataParallel beside DDP."));
+  if (!file_)
+    return stack_->say(tr("No file is open. Open a trace database (Ctrl+O) to compare DataParallel with DDP."));
   if (!file_->has("dp") && !file_->has("ddp"))
     return stack_->say(
-        tr("This file holds no measured training step. Measure one with ddpprof run SCENARIO, with "
-           "strategies: [ddp, dp] for both."));
+        tr("This file has no measured training step. Measure one with ddpprof run SCENARIO.yaml; set strategies: [ddp, "
+           "dp] to measure both."));
   stack_->say(tr("Preparing…"));
   loading_.start([file = file_](const Cancelled&) { return std::make_shared<const Strategies>(file); },
                  [this](const std::shared_ptr<const Strategies>& strategies) {
@@ -94,14 +95,14 @@ void StrategiesPage::prepare() {
   measured_workers_->clear();
   for (const std::int64_t n : strategies_->measured_workers()) {
     QString text = QString::number(n);
-    if (!strategies_->is_measured("dp", n)) text += tr(" (DDP alone)");
-    if (!strategies_->is_measured("ddp", n)) text += tr(" (DataParallel alone)");
+    if (!strategies_->is_measured("dp", n)) text += tr(" (only DDP)");
+    if (!strategies_->is_measured("ddp", n)) text += tr(" (only DataParallel)");
     measured_workers_->addItem(text, static_cast<int>(n));
   }
-  measured_workers_->addItem(tr("none of these"), 0);
+  measured_workers_->addItem(tr("another N"), 0);
   wants_measured_ = true;
   rank_->setValue(0);
-  // The largest N that both were measured at shows most; else the largest.
+  // Starts with the largest N at which both strategies were measured, or else with the largest measured N.
   const std::vector<std::int64_t>& all = strategies_->measured_workers();
   std::int64_t first = all.back();
   for (const std::int64_t n : all)
@@ -118,12 +119,12 @@ void StrategiesPage::compare() {
   const int index = measured_workers_->findData(static_cast<int>(n));
   measured_workers_->setCurrentIndex(index >= 0 ? index : measured_workers_->count() - 1);
   const bool any = index >= 0, ddp = strategies_->is_measured("ddp", n);
-  // The buttons say what is drawn; what the user asked for comes back with an N that was measured.
+  // The buttons show what is drawn. The user's choice is restored at the next N that was measured.
   const bool measured = any && wants_measured_;
   (measured ? measured_ : simulated_)->setChecked(true);
   measured_->setEnabled(any);
-  measured_->setToolTip(any ? tr("A measured step; a simulated one of a strategy that was not measured at this N")
-                            : tr("Nothing was measured at N = %1: choose one of \"Measured N\"").arg(n));
+  measured_->setToolTip(any ? tr("Draw a measured step; a strategy that was not measured at this N is simulated")
+                            : tr("Nothing was measured at N = %1. Choose one of \"Measured N\"").arg(n));
   rank_->setRange(0, ddp ? static_cast<int>(n) - 1 : 0);
   rank_->setEnabled(ddp && n > 1 && measured);
   preparing_ = false;
@@ -139,7 +140,7 @@ void StrategiesPage::show_comparison(Comparison comparison) {
   shown_ = std::move(comparison);
   stack_->show_content();
   recommendation_->setText(QString::fromStdString(recommendation(*shown_)));
-  described_->setText(tr("Click a segment, or go there with the arrow keys, for its figures."));
+  described_->setText(tr("Click a segment, or use the arrow keys, to see its values."));
   show_lanes();
   show_bars();
   comparison_->set_table(comparison_table(*shown_));
@@ -200,7 +201,7 @@ void StrategiesPage::show_bars() {
       with_memory.push_back(
           QStringLiteral("%1\n%2").arg(name_of(*side), side->memory.measured ? tr("measured") : tr("simulated")));
       device_0.values.push_back(*side->memory.device_0_bytes);
-      // Each DDP rank's device is a device 0.
+      // Every DDP rank has a device 0.
       const bool alike = side->strategy == "ddp" && shown_->workers > 1;
       others.values.push_back(side->memory.others_bytes.value_or(alike ? *side->memory.device_0_bytes : 0.0));
     }
@@ -210,8 +211,8 @@ void StrategiesPage::show_bars() {
       received.values.push_back(side->traffic.received_bytes.value_or(0.0));
     }
   }
-  memory_bars_->set_bars(tr("tensors, the most at one time"), "B", with_memory, {device_0, others}, false);
-  traffic_bars_->set_bars(tr("busiest device, each step"), "B", with_traffic, {sent, received}, false);
+  memory_bars_->set_bars(tr("peak memory of tensors"), "B", with_memory, {device_0, others}, false);
+  traffic_bars_->set_bars(tr("busiest device, per step"), "B", with_traffic, {sent, received}, false);
 }
 
 void StrategiesPage::place_lanes(bool beside) {

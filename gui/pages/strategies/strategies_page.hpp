@@ -1,5 +1,5 @@
-// DataParallel and DDP side by side: the same workload's step as lanes, where its time, memory and traffic go, and what
-// speaks for which, at a measured or any other N.
+// DataParallel and DDP side by side, at a measured or any other N: the lanes of a step of the same workload, the parts
+// of time, memory and traffic, and a recommendation.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class StrategiesPage : public Page {
   std::vector<std::pair<QString, QString>> keys() const override;
   void show_file(std::shared_ptr<const OpenedFile> file) override;
 
-  // What is shown, once it is there.
+  // The comparison that is shown; null until it is ready.
   const std::optional<Comparison>& shown() const { return shown_; }
   bool working() const { return loading_.running() || comparing_.running(); }
 
@@ -43,7 +43,7 @@ class StrategiesPage : public Page {
   QWidget* make_controls();
   QWidget* make_lanes();
   QWidget* make_details();
-  void prepare();  // once the file's predictions are there
+  void prepare();  // after the predictions of the file are ready
   void compare();
   void show_comparison(Comparison comparison);
   void show_lanes();
@@ -55,7 +55,7 @@ class StrategiesPage : public Page {
   std::shared_ptr<const Strategies> strategies_;
   std::optional<Comparison> shown_;
   bool preparing_ = false;
-  bool wants_measured_ = true;  // the user; what is drawn depends on N as well
+  bool wants_measured_ = true;  // the user's choice; what is drawn also depends on N
 
   MessageStack* stack_;
   QLabel* recommendation_;

@@ -1,4 +1,4 @@
-// The page's controls, lanes and details, and what joins them.
+// The controls, lanes and detail tabs of the page, and their connections.
 #include <QBoxLayout>
 #include <QCheckBox>
 #include <QComboBox>
@@ -33,19 +33,19 @@ QWidget* StrategiesPage::make_controls() {
   workers_->setRange(1, static_cast<int>(most_workers));
   workers_->setKeyboardTracking(false);
   workers_->setAccessibleName(tr("Number of workers N"));
-  workers_->setToolTip(tr("Ranks of DDP, replicas of DataParallel: any from 1 to %1").arg(most_workers));
+  workers_->setToolTip(tr("Ranks of DDP or replicas of DataParallel, from 1 to %1").arg(most_workers));
   measured_workers_ = new QComboBox(row);
   measured_workers_->setAccessibleName(tr("N that were measured"));
   measured_ = new QRadioButton(tr("&Measured"), row);
   simulated_ = new QRadioButton(tr("Simulat&ed"), row);
-  simulated_->setToolTip(tr("The step that the predictions rest on, at a measured N, too"));
+  simulated_->setToolTip(tr("Draw the simulated step that predictions use, even at a measured N"));
   measured_->setChecked(true);
   rank_ = new QSpinBox(row);
   rank_->setAccessibleName(tr("Rank of DDP"));
-  rank_->setToolTip(tr("Whose measured step is drawn"));
+  rank_->setToolTip(tr("The rank whose measured step is drawn"));
   beside_ = new QCheckBox(tr("Side &by side"), row);
   beside_->setChecked(true);
-  beside_->setToolTip(tr("Else one above the other; the time axis is the same for both"));
+  beside_->setToolTip(tr("Off: one above the other. Both have the same time axis"));
   layout->addWidget(label_for(measured_workers_, tr("Measured &N"), row));
   layout->addWidget(measured_workers_);
   layout->addWidget(label_for(workers_, tr("an&y N"), row));
@@ -97,7 +97,7 @@ QWidget* StrategiesPage::make_lanes() {
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setFocusPolicy(Qt::NoFocus);
   described_ = new QLabel(this);
-  described_->setAccessibleName(tr("Segment under the keyboard"));
+  described_->setAccessibleName(tr("Segment with the keyboard focus"));
   described_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   auto* box = new QWidget(this);
   auto* layout = new QVBoxLayout(box);
@@ -124,11 +124,11 @@ QWidget* StrategiesPage::make_details() {
   time_layout->setContentsMargins(0, 0, 0, 0);
   time_bars_ = new SideBars(time);
   time_bars_->set_name(QStringLiteral("where-the-time-goes"));
-  time_bars_->setAccessibleName(tr("Where the time of a step goes, as bars"));
+  time_bars_->setAccessibleName(tr("Parts of the step time, as bars"));
   times_ = short_table(time);
   time_layout->addWidget(time_bars_, 1);
   time_layout->addWidget(times_);
-  tabs->addTab(time, tr("&Where the time goes"));
+  tabs->addTab(time, tr("&Time parts"));
 
   auto* device = new QWidget(tabs);
   auto* device_layout = new QVBoxLayout(device);
@@ -136,7 +136,7 @@ QWidget* StrategiesPage::make_details() {
   auto* plots = new QHBoxLayout;
   memory_bars_ = new SideBars(device);
   memory_bars_->set_name(QStringLiteral("memory-of-device-0"));
-  memory_bars_->setAccessibleName(tr("Memory of device 0 and of the others, as bars"));
+  memory_bars_->setAccessibleName(tr("Memory of device 0 and of the other devices, as bars"));
   traffic_bars_ = new SideBars(device);
   traffic_bars_->set_name(QStringLiteral("traffic-of-the-busiest-device"));
   traffic_bars_->setAccessibleName(tr("Bytes that the busiest device sends and receives in a step, as bars"));

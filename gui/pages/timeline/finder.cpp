@@ -27,7 +27,7 @@ Finder::Finder(TimelineView& view, QWidget* parent)
   label->setBuddy(box_);
   box_->setPlaceholderText(tr("part of a name"));
   box_->setClearButtonEnabled(true);
-  box_->setAccessibleName(tr("Find events by a part of their name"));
+  box_->setAccessibleName(tr("Find events by part of their name"));
   box_->setToolTip(tr("Enter: next hit, Shift+Enter: previous"));
   previous_->setText(QStringLiteral("◀"));
   previous_->setAccessibleName(tr("Previous hit"));
@@ -95,7 +95,7 @@ void Finder::find() {
       nullptr);
 }
 
-// The focused event's number among the hits.
+// Returns the index of the focused event among the hits.
 std::optional<std::size_t> Finder::current() const {
   const auto& hits = view_.hits();
   if (hits.empty() || !view_.focus()) return std::nullopt;
@@ -117,8 +117,8 @@ bool Finder::later(Go go) {
   return true;
 }
 
-// From the focused hit to the next in time; without one, to the first at or after the focus or the view's left edge.
-// After the last comes the first.
+// Goes to the next hit in time after the focused one. If the focus is not on a hit, goes to the first hit at or after
+// the focus or, without a focus, after the left edge of the view. After the last hit comes the first.
 void Finder::next() {
   if (later(Go::next)) return;
   const auto& hits = view_.hits();

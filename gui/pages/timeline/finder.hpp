@@ -1,4 +1,4 @@
-// The search box of the timeline: finds off the interface thread, and goes from hit to hit.
+// The search box of the timeline. Searches off the interface thread and goes from hit to hit.
 #pragma once
 
 #include <QWidget>
@@ -19,7 +19,7 @@ class Finder : public QWidget {
  public:
   explicit Finder(TimelineView& view, QWidget* parent = nullptr);
 
-  void find_again();  // the timeline is another one
+  void find_again();  // call after the timeline was replaced
   QLineEdit& box() { return *box_; }
   QString state() const;  // "3 of 17"
 
@@ -28,19 +28,19 @@ class Finder : public QWidget {
   void previous();
 
  signals:
-  void found();  // the hits are those of the text
+  void found();  // the hits belong to the present text
 
  private:
   enum class Go { nowhere, next, previous };
   void find();
-  bool later(Go go);  // once what was typed a moment ago is found
+  bool later(Go go);  // true if a search is pending: goes there when it has ended
   void go(std::size_t hit);
   void show_state();
   std::optional<std::size_t> current() const;
 
   TimelineView& view_;
   Job job_;
-  QTimer* pause_;  // after the last key
+  QTimer* pause_;  // waits after the last key
   QLineEdit* box_;
   QLabel* state_;
   QToolButton* previous_;

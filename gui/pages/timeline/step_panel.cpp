@@ -83,8 +83,8 @@ StepPanel::StepPanel(QWidget* parent) : QWidget(parent), job_(this) {
 void StepPanel::set_file(std::shared_ptr<const OpenedFile> file) {
   job_.cancel();
   file_ = std::move(file);
-  measured_->set_message(tr("Measured"), tr("No step is chosen: choose one above, or focus an event of it."));
-  simulated_->set_message(tr("Simulated"), tr("No step is chosen."));
+  measured_->set_message(tr("Measured"), tr("No step is selected. Select one above, or focus one of its events."));
+  simulated_->set_message(tr("Simulated"), tr("No step is selected."));
 }
 
 void StepPanel::show_step(std::int64_t measurement, std::int64_t rank, std::optional<std::int64_t> step) {
@@ -99,7 +99,7 @@ void StepPanel::show_step(std::int64_t measurement, std::int64_t rank, std::opti
             answer.measured ? tr("Measured: rank %1, step %2").arg(answer.measured->rank).arg(answer.measured->step)
                             : tr("Measured");
         fill(*measured_, std::move(answer.measured), measured, "measured-step", answer.why_not_measured);
-        fill(*simulated_, std::move(answer.simulated), tr("Simulated, as the prediction has it"), "simulated-step",
+        fill(*simulated_, std::move(answer.simulated), tr("Simulated, as in the prediction"), "simulated-step",
              answer.why_not_simulated);
         const std::size_t names = std::max(measured_->longest_name(), simulated_->longest_name());
         for (LaneView* view : {measured_, simulated_}) {

@@ -1,4 +1,4 @@
-// One measured step of one rank over the same step as the model simulates it, on one axis of time.
+// One measured step of one rank above the same step as simulated by the model, on one time axis.
 #pragma once
 
 #include <QWidget>
@@ -19,7 +19,7 @@ class StepPanel : public QWidget {
   explicit StepPanel(QWidget* parent = nullptr);
 
   void set_file(std::shared_ptr<const OpenedFile> file);
-  // Without `step` the measurement's typical one.
+  // Without `step`, shows a typical step of the measurement.
   void show_step(std::int64_t measurement, std::int64_t rank, std::optional<std::int64_t> step);
   const LaneView& measured() const { return *measured_; }
   const LaneView& simulated() const { return *simulated_; }

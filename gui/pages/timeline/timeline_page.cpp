@@ -25,7 +25,7 @@
 namespace ddpprof::gui {
 namespace {
 
-// With its batch where another one has the same title.
+// Adds the batch if another measurement has the same title.
 QString title_of(const MeasurementInfo& info, const std::vector<MeasurementInfo>& all) {
   const QString title = QString::fromStdString(info.title());
   const auto same = std::count_if(all.begin(), all.end(),
@@ -64,7 +64,7 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
           [this](double share) { progress_->setValue(static_cast<int>(share * 1000.0)); });
   connect(view_, &TimelineView::says, this, &Page::says);
   connect(view_, &TimelineView::focus_changed, this, [this] {
-    if (view_->focus()) step_chosen_ = false;  // the last thing asked for counts
+    if (view_->focus()) step_chosen_ = false;  // the last choice counts: the focused event or the step box
     show_details();
   });
   connect(view_, &TimelineView::range_chosen, this, [this](qint64 begin_ns, qint64 end_ns) {
@@ -98,7 +98,7 @@ void TimelinePage::show_file(std::shared_ptr<const OpenedFile> file) {
 
 void TimelinePage::showEvent(QShowEvent* event) {
   Page::showEvent(event);
-  show_measurement();  // read when it is first looked at
+  show_measurement();  // the timeline is read when the page is first shown
 }
 
 void TimelinePage::choose_measurement() {
@@ -109,7 +109,7 @@ void TimelinePage::choose_measurement() {
 void TimelinePage::show_measurement() {
   if (!file_ || file_->measurements.empty()) return;
   const auto& all = file_->measurements;
-  // Nothing chosen yet: the largest DDP measurement, the first repeat of it.
+  // Default: the largest DDP measurement, first repeat.
   std::int64_t wanted = all.front().id;
   std::int64_t most = 0;
   for (const MeasurementInfo& info : all)
@@ -125,7 +125,7 @@ void TimelinePage::show_measurement() {
 
 void TimelinePage::show_timeline() {
   const std::shared_ptr<const timeline::Timeline>& all = source_->timeline();
-  const QSignalBlocker quiet(step_);  // a value moved by the range is nobody's choice
+  const QSignalBlocker quiet(step_);  // the range changes the value here, not the user
   if (view_->timeline() != all) {
     const bool same = all && view_->timeline() && view_->timeline()->measurement == all->measurement;
     const bool chosen = same && step_chosen_;
@@ -156,11 +156,10 @@ void TimelinePage::show_state() {
   QString words;
   if (!file_)
     words =
-        tr("No file is open. Open a trace database with Ctrl+O, or drop one on the window; ddpprof run writes them.");
+        tr("No file is open. Open a trace database with Ctrl+O, or drop one on the window. ddpprof run writes trace "
+           "databases.");
   else if (file_->measurements.empty())
-    words =
-        tr("This file holds no training measurement, and so nothing that could be drawn over time. Measure a "
-           "training with ddpprof run.");
+    words = tr("This file has no training measurement, so there is no timeline. Measure a training with ddpprof run.");
   else if (!source_->error().isEmpty())
     words = source_->error();
   else if (!all && source_->was_cancelled())
@@ -168,9 +167,9 @@ void TimelinePage::show_state() {
   else if (!all)
     words = tr("Reading the timeline…");
   else if (all->empty())
-    words =
-        tr("%1 has no steps, collectives or raw events: its processes ended before the first step. See Runs for why.")
-            .arg(QString::fromStdString(all->title));
+    words = tr("%1 has no steps, collectives or raw events. Its processes ended before the first step. See Runs for "
+               "the reason.")
+                .arg(QString::fromStdString(all->title));
   message_->setText(words);
   stack_->setCurrentIndex(words.isEmpty() ? 1 : 0);
 
@@ -182,8 +181,8 @@ void TimelinePage::show_state() {
     line = all ? tr("Raw events were not read.") : QString();
   else if (words.isEmpty() && !all->raw_kept)
     line =
-        tr("Steps, phases and collectives: this file keeps no raw events. Measure with --set output.raw=all to have "
-           "them.");
+        tr("Steps, phases and collectives only: this file has no raw events. To record them, measure with --set "
+           "output.raw=all.");
   progress_text_->setText(line);
   progress_->setVisible(loading);
   const bool again = !loading && (source_->was_cancelled() || !source_->error().isEmpty());
@@ -197,8 +196,8 @@ QString TimelinePage::message() const { return stack_->currentIndex() == 0 ? mes
 void TimelinePage::show_details() {
   detail_job_.cancel();
   if (!view_->focus() || !view_->timeline()) {
-    details_->set_table(
-        details_table({{"no event under focus", tr("click one in the timeline, or press → there").toStdString(), ""}}));
+    details_->set_table(details_table(
+        {{"no focused event", tr("click an event in the timeline, or press → there").toStdString(), ""}}));
     return;
   }
   const std::shared_ptr<const timeline::Timeline> all = view_->timeline();
@@ -246,7 +245,8 @@ void TimelinePage::go_to_step() {
   show_step_panel();
 }
 
-// Of the focused event's rank: the step in the box when it was chosen last, else the event's, else a typical one.
+// Shows a step of the focused event's rank: the step in the box if it was chosen last, otherwise the event's step,
+// otherwise a typical one.
 void TimelinePage::show_step_panel() {
   const std::shared_ptr<const timeline::Timeline>& all = source_->timeline();
   if (panels_->currentWidget() != step_panel_ || !all || all->steps.empty()) return;

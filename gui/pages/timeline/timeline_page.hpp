@@ -1,4 +1,4 @@
-// The page "Timeline": one measurement's ranks over time, with search, range statistics and details.
+// The page Timeline: the ranks of one measurement over time, with search, range statistics and details.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class TimelinePage : public Page {
   RangeStatistics& range_statistics() { return *range_; }
   StepPanel& step_panel() { return *step_panel_; }
   TableView& details() { return *details_; }
-  QString message() const;  // what is said in place of the timeline, or ""
+  QString message() const;  // text shown instead of the timeline, or ""
 
  protected:
   void showEvent(QShowEvent*) override;
@@ -53,9 +53,9 @@ class TimelinePage : public Page {
   QWidget* make_panels();
   void make_shortcuts();
   void choose_measurement();
-  void show_measurement();  // the selection's
+  void show_measurement();  // shows the measurement of the selection
   void show_timeline();
-  void show_state();  // progress, errors, words in place of the timeline
+  void show_state();  // shows progress, errors, or a text instead of the timeline
   void show_details();
   void show_range();
   void go_to_step();
@@ -67,7 +67,7 @@ class TimelinePage : public Page {
   Finder* finder_ = nullptr;
   QComboBox* measurement_ = nullptr;
   QSpinBox* step_ = nullptr;
-  bool step_chosen_ = false;  // in the box, after the last event was focused
+  bool step_chosen_ = false;  // true if the step box was used after the last event was focused
   QPushButton* go_ = nullptr;
   QToolButton* select_ = nullptr;
   QCheckBox* flows_ = nullptr;

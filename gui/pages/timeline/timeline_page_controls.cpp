@@ -1,4 +1,4 @@
-// The page's controls, panels and keys.
+// The controls, panels and keys of the page.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -53,20 +53,20 @@ QWidget* TimelinePage::make_controls() {
   select_->setCheckable(true);
   select_->setFocusPolicy(Qt::StrongFocus);
   select_->setToolTip(
-      tr("Dragging marks a range of time instead of moving (M); as do dragging with Shift or in the ruler, and Shift "
-         "with the arrow keys"));
+      tr("Dragging selects a range of time instead of moving (M). Other ways: drag with Shift, drag in the ruler, or "
+         "press Shift with the arrow keys"));
   layout->addWidget(select_);
   connect(select_, &QToolButton::toggled, view_, &TimelineView::set_select_mode);
   connect(view_, &TimelineView::select_mode_changed, select_, &QToolButton::setChecked);
 
   flows_ = new QCheckBox(tr("Fl&ow lines"), row);
   flows_->setChecked(true);
-  flows_->setToolTip(tr("Join one collective over all ranks; the triangle marks the last to start"));
+  flows_->setToolTip(tr("Lines connect one collective over all ranks; the triangle marks the rank that starts last"));
   layout->addWidget(flows_);
   connect(flows_, &QCheckBox::toggled, view_, &TimelineView::set_flows);
   raw_ = new QCheckBox(tr("Ra&w events"), row);
   raw_->setChecked(true);
-  raw_->setToolTip(tr("NVTX ranges, kernels and CUDA calls as they were recorded"));
+  raw_->setToolTip(tr("NVTX ranges, kernels and CUDA calls as recorded"));
   layout->addWidget(raw_);
   connect(raw_, &QCheckBox::toggled, view_, &TimelineView::set_raw);
   connect(view_, &TimelineView::raw_changed, raw_, &QCheckBox::setChecked);
@@ -80,7 +80,7 @@ QWidget* TimelinePage::make_progress() {
   progress_text_ = new QLabel(progress_row_);
   progress_ = new QProgressBar(progress_row_);
   progress_->setRange(0, 1000);
-  progress_->setAccessibleName(tr("Raw events read"));
+  progress_->setAccessibleName(tr("Progress of reading raw events"));
   stop_ = new QPushButton(progress_row_);
   layout->addWidget(progress_text_);
   layout->addWidget(progress_, 1);
@@ -93,12 +93,12 @@ QWidget* TimelinePage::make_panels() {
   panels_ = new QTabWidget(this);
   panels_->setDocumentMode(true);
   details_ = new TableView(panels_);
-  details_->setAccessibleName(tr("Details of the event under focus"));
+  details_->setAccessibleName(tr("Details of the focused event"));
   range_ = new RangeStatistics(selection(), *source_, panels_);
   step_panel_ = new StepPanel(panels_);
   panels_->addTab(details_, tr("Eve&nt"));
   panels_->addTab(range_, tr("Sele&cted range"));
-  panels_->addTab(step_panel_, tr("Ste&p and its simulation"));
+  panels_->addTab(step_panel_, tr("Ste&p: measured and simulated"));
   connect(panels_, &QTabWidget::currentChanged, this, &TimelinePage::show_step_panel);
   return panels_;
 }
@@ -126,19 +126,20 @@ std::vector<std::pair<QString, QString>> TimelinePage::keys() const {
           {tr("0"), tr("show all")},
           {tr("Home, End"), tr("go to the first and the last event")},
           {tr("←, →"), tr("focus the previous or next event of the row")},
-          {tr("↑, ↓"), tr("focus the event at that time in the row above or below")},
+          {tr("↑, ↓"), tr("focus the event at the same time in the row above or below")},
           {tr("F, double click"), tr("zoom to the focused event, or to the selected range")},
           {tr("Shift+drag, M and drag, drag in the ruler"), tr("select a range of time")},
-          {tr("Shift+←, Shift+→"), tr("select a range of time: its end, a fiftieth of the view; it begins at the "
-                                      "focused event, else in the middle")},
-          {tr("Ctrl+Shift+←, Ctrl+Shift+→"), tr("its end: to the begin or end of an event of the focused row")},
-          {tr("Shift+Home, Shift+End"), tr("its end: to the first and the last event")},
-          {tr("R"), tr("select the focused event's time; of an instant, or without one, all that is in view")},
-          {tr("C, click on a rank"), tr("collapse or open a rank")},
+          {tr("Shift+←, Shift+→"), tr("select a range of time by moving its end by 2 % of the view; it begins at the "
+                                      "focused event, otherwise in the middle")},
+          {tr("Ctrl+Shift+←, Ctrl+Shift+→"),
+           tr("move the range's end to the next begin or end of an event of the focused row")},
+          {tr("Shift+Home, Shift+End"), tr("move the range's end to the first and the last event")},
+          {tr("R"), tr("select the focused event's time; if it is an instant, or without focus, all time in view")},
+          {tr("C, click on a rank"), tr("collapse or expand a rank")},
           {tr("Ctrl+F"), tr("find events by name")},
-          {tr("N, Shift+N; F3, Shift+F3"), tr("next and previous hit, zoomed until it can be read")},
+          {tr("N, Shift+N; F3, Shift+F3"), tr("go to the next and previous hit; zooms until it is readable")},
           {tr("Ctrl+C, Ctrl+Shift+S"), tr("copy the picture, save it as PNG or SVG")},
-          {tr("Esc"), tr("end selecting, forget the range, forget the focus")}};
+          {tr("Esc"), tr("end selecting, clear the range, clear the focus")}};
 }
 
 }  // namespace ddpprof::gui

@@ -1,5 +1,5 @@
-// What the window shows of a file and what the command line prints of it are equal to the digit: each page's tables, as
-// the page copies them, beside the standard output of the real program.
+// The tables of every page, as the page copies them, are equal to the standard output of the real program, digit by
+// digit.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
@@ -27,7 +27,7 @@ using test::shown;
 using test::tables_of;
 using test::Texts;
 
-// The line a page shows beside "In a shell".
+// The command line that a page shows next to "In a shell".
 QString shell_line(const QWidget& page, const QString& command) {
   for (const QLineEdit* field : page.findChildren<QLineEdit*>())
     if (field->isReadOnly() && field->text().startsWith("ddpprof " + command + " ")) return field->text();
@@ -41,7 +41,7 @@ class ScalingEquality : public Equality {
   void wait() {
     ASSERT_TRUE(QTest::qWaitFor([&] { return !scaling().model().busy(); }, test::patience_ms));
   }
-  // Everything that the page's own line prints, and at least these tables.
+  // The page has all tables that its command prints, and at least the listed ones.
   void compare(const std::set<std::string>& expected) {
     wait();
     const Texts page = shown(scaling()), shell = tables_of(printed(shell_line(scaling(), "predict")));
@@ -106,7 +106,7 @@ class LearningRateEquality : public Equality {
 
 TEST_F(LearningRateEquality, AsOpened) { compare(); }
 
-// The report is of the scenario, as the page is when the file is opened.
+// The report uses the scenario, like the page after opening a file.
 TEST_F(LearningRateEquality, OfTheReport) {
   wait();
   const Texts page = shown(rates()),
@@ -119,7 +119,7 @@ TEST_F(LearningRateEquality, OfTheReport) {
   }
 }
 
-// Neither a decay nor a noise scale: `lr` has the schedules then because the line asks for them.
+// Without decay and without a noise scale, `lr` prints schedules only because the command asks for them.
 TEST_F(LearningRateEquality, OfAFileWithoutNoise) {
   {
     store::Database database = store::Database::open_write(path("run one.db"));
@@ -140,7 +140,7 @@ TEST_F(LearningRateEquality, TunedAtABatch) {
   control<QSpinBox>("base_batch").setValue(96);
   compare();
   EXPECT_TRUE(shell_line(rates(), "lr").endsWith("--base-batch 96"));
-  // Again at a number of workers: the batch is no longer said.
+  // Set again by the number of workers: the command no longer has a base batch.
   control<QSpinBox>("base_workers").setValue(4);
   EXPECT_EQ(control<QSpinBox>("base_batch").value(), 0);
   compare();
@@ -167,7 +167,7 @@ TEST_F(LearningRateEquality, WithEverythingEdited) {
 class FitEquality : public Equality {
  protected:
   FitPage& fits() { return page<FitPage>(); }
-  // The file as `ddpprof report` reads it, with each model chosen in turn: the page's rows of one model at a time.
+  // Selects each model in turn: the page shows the rows of one model, the report shows all.
   void compare() {
     const Texts fit = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report fit"));
     const Texts comm = tables_of(printed("ddpprof report " + quoted("run one.db") + " --report comm"));
@@ -203,7 +203,7 @@ TEST_F(FitEquality, OfTheFilesOwnFits) {
   compare();
 }
 
-// One measurement of each configuration: report skew pools nothing, and its columns are the page's.
+// With one measurement per configuration, report skew pools nothing, so its columns equal the page's.
 TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
   test::write_run(path("once.db"));
   open("once.db");
@@ -226,7 +226,8 @@ TEST_F(Equality, MediansByRankAreThoseOfTheReport) {
   ASSERT_TRUE(report.contains("skew"));
   std::size_t found = 0;
   for (const auto& row : cells(report.at("skew"))) {
-    if (row.at("strategy") != "ddp" || row.at("workers") != "4") continue;  // the page opens with most ranks
+    if (row.at("strategy") != "ddp" || row.at("workers") != "4")
+      continue;  // the page starts with the measurement with the most ranks
     ASSERT_LT(found, page_rows.size());
     for (const auto& [name, value] : page_rows[found++]) {
       if (!row.contains(name) || name == "table") continue;

@@ -1,4 +1,4 @@
-// A window over a file, the tables it shows as it copies them, and what the real ddpprof prints.
+// A window over a file, the tables it shows as it copies them, and the output of the real ddpprof.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -26,7 +26,7 @@ namespace ddpprof::gui::test {
 
 inline constexpr int patience_ms = 60'000;
 
-using Texts = std::map<std::string, std::string>;  // a table's name -> its CSV
+using Texts = std::map<std::string, std::string>;  // name of a table → its CSV
 
 inline constexpr const char* scenario_text =
     "name: equal\n"
@@ -39,7 +39,7 @@ inline constexpr const char* scenario_text =
     "predict: {workers: [8, 16], confidence: 0.8}\n"
     "learning_rate: {base: 0.0123456789, warmup_epochs: 2.5, epochs: 7, decay: cosine}\n";
 
-// ddp at N = 1, 2, 4 and dp at 1, 2, with a scenario; `speed`: another's steps differ.
+// ddp at N = 1, 2, 4 and dp at 1, 2, with a scenario. `speed` gives another file with other steps.
 inline void write_run(const std::filesystem::path& path, int repeats = 1, double speed = 1.0) {
   store::Database database = store::Database::create(path);
   store::Inserter<store::ScenarioRow>(database).insert({1, "equal", "equal.yaml", scenario_text, scenario_text});
@@ -80,7 +80,7 @@ inline void write_run(const std::filesystem::path& path, int repeats = 1, double
   database.finish_load();
 }
 
-// As its menu copies it.
+// Copies the table with the menu's action.
 inline std::string copied(TableView& view) {
   for (QAction* action : view.actions())
     if (action->text().contains("CS&V")) {
@@ -92,7 +92,7 @@ inline std::string copied(TableView& view) {
   return "";
 }
 
-// Every table of a page.
+// All tables of a page.
 inline Texts shown(const QWidget& page) {
   Texts texts;
   for (TableView* view : page.findChildren<TableView*>()) {
@@ -102,7 +102,7 @@ inline Texts shown(const QWidget& page) {
   return texts;
 }
 
-// A printed report, table by table: they are parted by an empty line.
+// Splits a printed report into its tables, which are separated by an empty line.
 inline Texts tables_of(const std::string& printed) {
   constexpr const char* between = "\r\n\r\ntable,";
   Texts texts;
@@ -111,7 +111,7 @@ inline Texts tables_of(const std::string& printed) {
     const std::size_t end = next == std::string::npos ? printed.size() : next + 2;
     const std::string text = printed.substr(at, end - at);
     const std::size_t rows = text.find("\r\n") + 2;
-    // A table without rows prints no name: there is at most one such of each heading.
+    // A table without rows prints no name, so each heading occurs at most once among such tables.
     const std::string name = rows >= text.size() ? "empty: " + text : text.substr(rows, text.find(',', rows) - rows);
     EXPECT_FALSE(texts.contains(name)) << name;
     texts[name] = text;
@@ -120,7 +120,7 @@ inline Texts tables_of(const std::string& printed) {
   return texts;
 }
 
-// What a shell prints when it is given the line, `ddpprof` being the program that was built.
+// Runs the command line in a shell, with `ddpprof` replaced by the program that was built.
 inline std::string printed(const QString& line) {
   QProcess shell;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -158,7 +158,7 @@ class Equality : public testing::Test {
     ASSERT_TRUE(opened.wait(patience_ms));
   }
 
-  // A space in it: the shown lines have to quote.
+  // The path has a space, so the shown commands must quote it.
   std::filesystem::path path(const std::string& name) const {
     return std::filesystem::path(folder.path().toStdString()) / name;
   }

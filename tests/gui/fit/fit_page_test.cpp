@@ -94,7 +94,7 @@ TEST_F(FitPageTest, WithoutStoredFitsShowsThoseOfTheModels) {
   fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
   open(database);
   EXPECT_EQ(table("All fits").rowCount(), 2);
-  EXPECT_TRUE(label("stored").contains("holds no fits"));
+  EXPECT_TRUE(label("stored").contains("no stored fits"));
 }
 
 TEST_F(FitPageTest, AFitOfAnotherVersionIsSaid) {
@@ -104,7 +104,7 @@ TEST_F(FitPageTest, AFitOfAnotherVersionIsSaid) {
   fits.fits.front().median_relative_error += 0.01;
   fit::write_fits(database.get(), fits);
   open(database);
-  EXPECT_TRUE(label("stored").contains("another version")) << label("stored").toStdString();
+  EXPECT_TRUE(label("stored").contains("differ from those of this program version")) << label("stored").toStdString();
 }
 
 TEST_F(FitPageTest, EachModelHasItsOwnPointsAndTables) {
@@ -147,7 +147,7 @@ TEST_F(FitPageTest, NothingOfTheFileBeforeStaysBesideAnotherOnesPlots) {
   for (const QString& tab : read) EXPECT_GT(table(tab).rowCount(), 0) << tab.toStdString();
   next.get().finish_load();
   const auto file = open_file(next.get().path());
-  // Another program replaces it before the page reads it.
+  // Another program replaces the file before the page reads it.
   std::filesystem::rename(database.get().path(), next.get().path());
   page_.show_file(file);
   ASSERT_TRUE(page_.reading());

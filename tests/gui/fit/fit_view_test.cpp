@@ -46,7 +46,7 @@ TEST(FitView, HasEveryMeasuredAllReduceWithWhatWasFitted) {
   EXPECT_EQ(points, models.all_reduce.points.size());
 }
 
-// Bench-comm's all-reduces are alone on the link: there the curve is what was fitted, up to the rounding of its sizes.
+// The all-reduces of bench-comm run alone on the link, so the curve equals the fit, except for rounded sizes.
 TEST(FitView, TheCurveOfBenchCommPassesThroughWhatWasFitted) {
   const fit::Models models = models_of("fit-view-curve", false);
   const auto& picked = models.all_reduce.picked();

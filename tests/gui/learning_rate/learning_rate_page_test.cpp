@@ -58,11 +58,12 @@ TEST_F(LearningRatePageTest, AFileWithoutAScenarioSaysWhyAndWhatToDo) {
   EXPECT_TRUE(label("message").contains("Ctrl+O"));
   store::Database::create(path("empty.db")).finish_load();
   show(path("empty.db"));
-  EXPECT_TRUE(label("message").contains("holds no scenario")) << label("message").toStdString();
+  EXPECT_TRUE(label("message").contains("has no scenario")) << label("message").toStdString();
   EXPECT_TRUE(label("message").contains("ddpprof run"));
 }
 
-// The scenario: base 0.01 at batch 32, 10000 samples, N = 1, 2, 8, 16, 32, 64 (two measured, the rest predict's own).
+// The scenario: base rate 0.01 at batch 32, 10000 samples, N = 1, 2, 8, 16, 32, 64 (two measured, the others from
+// predict).
 TEST_F(LearningRatePageTest, StartsFromTheScenarioWithTheRowsOfTheCommandLine) {
   open();
   const auto file = open_file(path("run.db"));
@@ -105,7 +106,7 @@ TEST_F(LearningRatePageTest, EveryEditIsInTheNextAnswerAndResetTakesItBack) {
   wait();
 }
 
-// 1e-9 more or less is nothing that a box shows.
+// A box does not show a difference of 1e-9.
 TEST_F(LearningRatePageTest, AnEditWritesItsOwnValueAlone) {
   ddpprof::test::SyntheticRun run(path("run.db"));
   run.fill();
@@ -127,7 +128,7 @@ TEST_F(LearningRatePageTest, AnEditWritesItsOwnValueAlone) {
   wait();
 }
 
-// 10^8 · 10^5 samples on 10^6 workers cannot be counted: what one factor may be depends on the other.
+// 10^8 · 10^5 samples on 10^6 workers exceed the integer limit, so the limit of one factor depends on the other.
 TEST_F(LearningRatePageTest, TheBatchStaysOneThatCanBeCounted) {
   open();
   box("batch").setValue(100'000'000);
@@ -157,7 +158,7 @@ TEST_F(LearningRatePageTest, EachLetterLeadsToOneControl) {
   EXPECT_TRUE(clashing_letters(page_).isEmpty()) << clashing_letters(page_).join("; ").toStdString();
 }
 
-// A decay bends the curves; the legend has what they climb to, not the last step's nothing.
+// With a decay the curves bend; the legend has the target rate, not the rate of the last step.
 TEST_F(LearningRatePageTest, TheLegendNamesTheTargetOfACurveThatFalls) {
   ddpprof::test::SyntheticRun run(path("run.db"));
   run.fill();
@@ -173,7 +174,8 @@ TEST_F(LearningRatePageTest, TheLegendNamesTheTargetOfACurveThatFalls) {
   wait();
 }
 
-// 20 and 12 in each of 40 steps: |G|² (64 · 12 − 32 · 20) / 32 = 4, tr(Σ) 8 · 64 = 512, φ 128 without any spread.
+// Squared norms 20 and 12 in each of 40 steps: |G|² (64 · 12 − 32 · 20) / 32 = 4, tr(Σ) 8 · 64 = 512, φ 128 without
+// spread.
 TEST_F(LearningRatePageTest, WhatTheFileMeasuredIsInItsTables) {
   {
     ddpprof::test::SyntheticRun run(path("run.db"));
@@ -245,7 +247,7 @@ TEST_F(LearningRatePageTest, SaysHowLongTheTrainingTakes) {
   page_.findChild<QLineEdit*>("list")->setText("1, 2");
   box("workers").setValue(2);
   wait();
-  // Measured: ddp at N = 1 100 ms for 32 samples, so 90 epochs of 313 steps take 2817 s.
+  // Measured: ddp at N = 1 takes 100 ms for 32 samples, so 90 epochs of 313 steps take 2817 s.
   const report::Table& times = table(3);
   ASSERT_FALSE(times.rows.empty());
   EXPECT_EQ(times.rows[0][0], report::Cell("ddp"));
@@ -272,12 +274,12 @@ TEST_F(LearningRatePageTest, TheChosenNIsInEveryTableAndTheCommandAsksForIt) {
   }
 }
 
-// The synthetic run's four steps a measurement hold no mean of ten.
+// The synthetic run has four steps per measurement, too few for a mean of ten.
 TEST_F(LearningRatePageTest, WithoutLossesNoTargetCanBeChosenAndThePageSaysWhatIsNeeded) {
   open();
   const auto* target = page_.findChild<QDoubleSpinBox*>("target_loss");
   EXPECT_FALSE(target->isEnabled());
-  EXPECT_EQ(target->toolTip().toStdString(), "The file has no loss of 10 steps on end");
+  EXPECT_EQ(target->toolTip().toStdString(), "The file has no loss for 10 steps in a row");
   EXPECT_TRUE(table(4).rows.empty());
   EXPECT_NE(table(4).empty.find("measure.steps"), std::string::npos) << table(4).empty;
   EXPECT_EQ(label("target").toStdString(), table(4).empty);
@@ -287,7 +289,7 @@ TEST_F(LearningRatePageTest, ATargetLossIsChosenAndTakenBack) {
   {
     ddpprof::test::SyntheticRun run(path("run.db"));
     run.fill();
-    // ddp at N = 1: 2.5 falls by 0.1 a step; smoothed it ends at 2.5 − 0.1 (39 − 4.5) = −0.95.
+    // ddp at N = 1: the loss falls from 2.5 by 0.1 per step; smoothed it ends at 2.5 − 0.1 (39 − 4.5) = −0.95.
     const auto shard = run.shard(run.measurement(ddpprof::test::train("ddp", 1, 8)), 0);
     for (std::int64_t i = 0; i < 40; ++i)
       run.step(shard, i, (9000 + 100 * i) * ddpprof::test::ms, 100 * ddpprof::test::ms, 90 * ddpprof::test::ms, 0, 0, 0,
@@ -302,7 +304,8 @@ TEST_F(LearningRatePageTest, ATargetLossIsChosenAndTakenBack) {
   const auto steps = [&] { return std::get<std::int64_t>(table(4).rows.at(0).at(5)); };
   EXPECT_EQ(steps(), 40);
   EXPECT_FALSE(page_.findChild<QLineEdit*>("command")->text().contains("--target-loss"));
-  // Batch 8 took 40 steps: 320 samples, at N = 2 with 32 each 5 steps of 64; the first mean takes 10.
+  // Batch 8 took 40 steps, which are 320 samples; N = 2 with 32 each takes 5 steps of 64. The first mean takes 10
+  // steps.
   box("workers").setValue(2);
   target->setValue(-0.95);
   wait();

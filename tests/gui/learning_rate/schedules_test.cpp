@@ -1,4 +1,5 @@
-// Goyal et al.'s own case as far as it is arithmetic: base rate 0.1 for 256 samples, 8192 on 32 times as many workers.
+// The case of Goyal et al. 2017, as far as it is arithmetic: base rate 0.1 for 256 samples, batch 8192 on 32 times as
+// many workers.
 #include "gui/models/learning_rate/schedules.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ TEST(ScheduleCurves, ClimbToEachRulesTarget) {
   EXPECT_EQ(epochs[0].x, (std::vector<double>{0, 5, 90}));
 }
 
-// Goyal et al.'s: a tenth at the epochs 30, 60 and 80 of 90, of 157 steps each.
+// The schedule of Goyal et al.: a tenth at epochs 30, 60 and 80 of 90, with 157 steps each.
 TEST(ScheduleCurves, FallAsTheScenarioSays) {
   RateInputs inputs = inputs_at(32);
   inputs.options.decay.kind = learning_rate::DecayKind::step;
@@ -74,7 +75,7 @@ TEST(ScheduleCurves, HaveTheScenariosRuleAndNoneThatHasNoAnswer) {
   const auto curves = schedule_curves(inputs, ScheduleAxis::epochs);
   ASSERT_EQ(curves.size(), 4U);
   EXPECT_EQ(curves[3].rule, learning_rate::Rule::adascale);
-  // 32 (1792 + 256) / (1792 + 8192) of the base rate, for 90 * 32 / that epochs.
+  // 32 (1792 + 256) / (1792 + 8192) of the base rate, for 90 * 32 / that number of epochs.
   EXPECT_NEAR(curves[3].rate.front(), 0.1 * 32.0 * 2048.0 / 9984.0, 1e-12);
   EXPECT_NEAR(curves[3].x.back(), 90.0 * 9984.0 / 2048.0, 2.0) << "its epochs' last batches are whole ones";
   inputs.options.rule = learning_rate::Rule::linear;
@@ -133,28 +134,28 @@ TEST(RateWords, SayWhereTheRuleEnds) {
                                "tuned for. Linear rule: 3.2, "
                                "reached over 785 steps of warm-up (5 epochs). Square root: 0.5657."))
       << answer_text(inputs_at(32));
-  EXPECT_TRUE(limits_text(inputs_at(32)).starts_with("The linear rule was shown")) << "no doubt at 8192";
+  EXPECT_TRUE(limits_text(inputs_at(32)).starts_with("The linear rule was validated")) << "no warning at 8192";
   EXPECT_TRUE(limits_text(inputs_at(64)).starts_with("Doubtful here: the global batch exceeds 8192"));
   EXPECT_NE(limits_text(inputs_at(64)).find("with this batch up to N = 32"), std::string::npos);
   RateInputs huge = inputs_at(1);
   huge.set_batch(5000, 2);
   EXPECT_EQ(largest_validated_workers(huge), 0);
-  EXPECT_NE(limits_text(huge).find("one worker of this batch exceeds already"), std::string::npos);
+  EXPECT_NE(limits_text(huge).find("One worker with this batch already exceeds it"), std::string::npos);
   RateInputs adam = inputs_at(32);
   adam.options.adaptive_optimizer = true;
   EXPECT_NE(limits_text(adam).find("square-root rule is usual"), std::string::npos);
-  EXPECT_NE(limits_text(adam).find("ends here as well"), std::string::npos) << "32 (1 - 0.9) is above 1";
+  EXPECT_NE(limits_text(adam).find("ends here too"), std::string::npos) << "32 (1 - 0.9) is above 1";
 }
 
 TEST(RateWords, SayWhereTheMeasuredNoiseEndsTheRule) {
   RateInputs inputs = inputs_at(32);
-  EXPECT_NE(limits_text(inputs).find("this file does not measure it"), std::string::npos);
+  EXPECT_NE(limits_text(inputs).find("was not measured in this file"), std::string::npos);
   EXPECT_TRUE(rate_tables(inputs).batches.rows.empty());
   EXPECT_NE(rate_tables(inputs).batches.empty.find("measure.gradient_noise_every"), std::string::npos);
   inputs.noise_scale_samples = stats::Interval{1000.0, 1000.0, INFINITY, 0.9};
   const std::string text = limits_text(inputs);
   EXPECT_NE(text.find("measured: 1000 (1000 to no end) samples"), std::string::npos) << text;
-  // Critical batch 1000, 1732, no end: (c + 256) / 0.8 - c = 570, 753, no end, of 256 samples a worker.
+  // Critical batch 1000, 1732, infinite: (c + 256) / 0.8 - c = 570, 753, infinite, with 256 samples per worker.
   EXPECT_NE(text.find("up to N = 2 (2 to any)"), std::string::npos) << text;
   EXPECT_EQ(rate_tables(inputs).batches.rows.size(), 2U);
 }
@@ -191,7 +192,7 @@ TEST_F(Times, AreTheStepsTimesThePredictedStep) {
   const auto predictions = fit::predict(database.get(), file.predict);
   const auto rows = times(inputs);
   ASSERT_EQ(rows.size(), 3U) << "the chosen N, and the list's";
-  const std::int64_t steps[] = {10010, 5005, 1252};  // of an epoch: 1281167 samples, 32 a worker
+  const std::int64_t steps[] = {10010, 5005, 1252};  // for an epoch of 1281167 samples, 32 per worker
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(rows[i].workers, predictions[i].world_size);
     EXPECT_EQ(rows[i].throughput, predictions[i].throughput) << "to the digit";

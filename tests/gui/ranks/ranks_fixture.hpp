@@ -1,4 +1,4 @@
-// A file for the Ranks page: four ranks of DDP of which rank 3 computes longer, and one of DataParallel.
+// A file for the Ranks page: four ranks of DDP, of which rank 3 computes longer, and one of DataParallel.
 #pragma once
 
 #include <QTemporaryDir>
@@ -10,8 +10,8 @@ namespace ddpprof::gui::test {
 
 using ddpprof::test::ms;
 
-// Twelve measured steps of 100 ms; compute 60 ms, rank 3 has 72; the others wait 12 ms for it. A warm-up step of 300 ms
-// before them.
+// A warm-up step of 300 ms, then twelve measured steps of 100 ms. Compute takes 60 ms, on rank 3 72 ms; the other ranks
+// wait 12 ms for it.
 inline std::int64_t write_straggler(ddpprof::test::SyntheticRun& run) {
   const std::int64_t id = run.measurement(ddpprof::test::train("ddp", 4));
   for (std::int64_t rank = 0; rank < 4; ++rank) {

@@ -64,15 +64,16 @@ TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
   EXPECT_EQ(tables->tabText(2), "Slow steps (0)");
 }
 
-// Bars are means, which add up, the line is a median; the bar “exposed” lacks the waiting that the tables count in.
+// The bars are means, because means add up; the line is a median. The bar “exposed” excludes waiting, which the tables
+// include.
 TEST_F(RanksPageTest, ThePlotSaysWhichIsAMeanAndWhichAMedian) {
   open();
   auto& bars = *page_.findChild<BarsPlot*>();
-  EXPECT_TRUE(bars.yAxis->label().startsWith("mean over the steps [")) << bars.yAxis->label().toStdString();
+  EXPECT_TRUE(bars.yAxis->label().startsWith("mean over steps [")) << bars.yAxis->label().toStdString();
   QStringList names;
   for (int i = 0; i < bars.plottableCount(); ++i) names << bars.plottable(i)->name();
   EXPECT_TRUE(names.contains("median step")) << names.join(", ").toStdString();
-  EXPECT_TRUE(names.contains("exposed, less waiting")) << names.join(", ").toStdString();
+  EXPECT_TRUE(names.contains("exposed without waiting")) << names.join(", ").toStdString();
   EXPECT_FALSE(names.contains("exposed")) << names.join(", ").toStdString();
 }
 
@@ -115,7 +116,7 @@ TEST_F(RanksPageTest, ARangeOfAnotherMeasurementIsNotThisOnes) {
   EXPECT_EQ(strip().strip().steps.size(), 12U);
 }
 
-// The only cell of a rank and a step is coloured whole, as one of many is.
+// If a rank and a step have only one cell, the whole cell is coloured, as it is among many.
 TEST_F(RanksPageTest, OneRanksOnlyStepIsACellOfTheUsualSize) {
   open();
   const std::int64_t dp = page_.findChild<QComboBox*>()->itemData(1).toLongLong();
@@ -142,7 +143,7 @@ TEST_F(RanksPageTest, AnotherColourAndWarmUpStepsAreMadeOffThisThread) {
   EXPECT_EQ(strip().strip().quantity, StripQuantity::compute);
   EXPECT_EQ(strip().strip().steps.size(), 13U);
   EXPECT_EQ(page_.findChild<QLabel*>("cell")->text(), "rank 0, step 0 (warmup): compute 260 ms");
-  // Chosen while something else is read.
+  // Chosen while the page still reads.
   selection_.set_range(TimeRange{file_.ddp, 400 * test::ms, 700 * test::ms});
   quantity->setCurrentIndex(4);
   wait();
@@ -178,7 +179,7 @@ TEST_F(RanksPageTest, KeysMoveTheCursorAndChooseAStep) {
   QTest::keyClick(&plot, Qt::Key_End);
   EXPECT_EQ(plot.cursor_step(), 11);
   QTest::keyClick(&plot, Qt::Key_Right);
-  EXPECT_EQ(plot.cursor_step(), 11) << "there is none beyond the last";
+  EXPECT_EQ(plot.cursor_step(), 11) << "the cursor stays on the last step";
   QTest::keyClick(&plot, Qt::Key_Home);
   QTest::keyClick(&plot, Qt::Key_Return);
   ASSERT_TRUE(selection_.range());
@@ -190,7 +191,7 @@ TEST_F(RanksPageTest, KeysMoveTheCursorAndChooseAStep) {
   EXPECT_FALSE(selection_.range());
 }
 
-// On the brightest cell as on the darkest.
+// Contrast of the cursor on the brightest and on the darkest cell.
 TEST_F(RanksPageTest, TheCursorStandsOutFromItsCell) {
   open();
   auto& plot = strip();

@@ -1,4 +1,4 @@
-// `ddpprof run` as the window starts it: the real program, and scripts in its place where its end must be odd.
+// `ddpprof run` started by the window: the real program, and scripts that replace it to produce unusual ends.
 #include "gui/models/runs/run_process.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace ddpprof::gui {
 namespace {
 
 constexpr int patience_ms = 60000;
-constexpr bool with_worker = DDPPROF_WITH_WORKER != 0;  // in this build
+constexpr bool with_worker = DDPPROF_WITH_WORKER != 0;  // true if this build has the worker
 
 const char* const small =
     "name: small\n"
@@ -55,7 +55,7 @@ class RunProcessTest : public testing::Test {
     write("small.yaml", text);
     options_.scenario_file = folder_.filePath("small.yaml");
   }
-  // In place of ddpprof: what happens when it does not end, or ends oddly.
+  // A script instead of ddpprof, for a program that does not end or ends in an unusual way.
   void stand_in(const QString& script) {
     write("stand-in", "#!/bin/bash\n" + script);
     qputenv("DDPPROF_PROGRAM", folder_.filePath("stand-in").toUtf8());
@@ -70,7 +70,7 @@ class RunProcessTest : public testing::Test {
   RunResult result_;
   bool ended_ = false;
   QString log_, out_;
-  QStringList pieces_;  // out_ as it came
+  QStringList pieces_;  // the chunks of out_ as they arrived
   std::vector<RunProgress> progress_;
 };
 
@@ -121,7 +121,7 @@ TEST_F(RunProcessTest, WithoutTheWorkerItSaysWhatThisMachineLacks) {
 TEST_F(RunProcessTest, ARunIsFollowedToItsDatabase) {
   scenario(QString(small).arg(200));
   ASSERT_TRUE(run_to_end());
-  EXPECT_TRUE(result_.code == 0 || result_.code == 5) << log_.toStdString();  // one N: predictions may be refused
+  EXPECT_TRUE(result_.code == 0 || result_.code == 5) << log_.toStdString();  // with one N, predictions may be refused
   EXPECT_EQ(result_.database, options_.out);
   EXPECT_TRUE(QFileInfo::exists(options_.out));
   ASSERT_FALSE(progress_.empty());
@@ -260,7 +260,7 @@ TEST_F(RunProcessTest, TheDatabaseOfARunBeforeIsNotThisOnes) {
   process_.cancel();
   ASSERT_TRUE(QTest::qWaitFor([&] { return ended_; }, patience_ms));
   EXPECT_TRUE(result_.database.isEmpty()) << result_.database.toStdString();
-  EXPECT_EQ(result_.message, "Cancelled. Nothing was measured; " + options_.out + " is as it was.");
+  EXPECT_EQ(result_.message, "Cancelled. Nothing was measured; " + options_.out + " was not changed.");
 
   ended_ = false;
   stand_in("echo after > '" + options_.out + ".new'\nmv '" + options_.out + ".new' '" + options_.out + "'\nexit 4\n");

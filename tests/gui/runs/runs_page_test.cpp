@@ -1,4 +1,4 @@
-// The page Runs, driven as a user drives it: typing, clicking, dropping, running.
+// The page Runs, used as a user does: typing, clicking, dropping, running.
 #include "gui/pages/runs/runs_page.hpp"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ class RunsPageTest : public testing::Test {
 TEST_F(RunsPageTest, AMistakeIsListedAtItsLineWhileItIsTypedAndGoesWithIt) {
   type_sound();
   EXPECT_TRUE(page_->scenario().status().contains("sound"));
-  editor().go_to(6, 24);  // behind "  batch_per_worker: 8"
+  editor().go_to(6, 24);  // after "  batch_per_worker: 8"
   QTest::keyClicks(&editor(), "x");
   ASSERT_TRUE(checked());
   ASSERT_EQ(editor().problems().size(), 1u);
@@ -141,7 +141,7 @@ TEST_F(RunsPageTest, KeysAreCompletedWithWhatTheyMean) {
 TEST_F(RunsPageTest, ANewLineKeepsTheIndentationAndAGroupDeepensIt) {
   editor().setPlainText("");
   QTest::keyClicks(&editor(), "measure:");
-  QTest::keyClick(&editor(), Qt::Key_Escape);  // no list in the way
+  QTest::keyClick(&editor(), Qt::Key_Escape);  // closes the list
   QTest::keyClick(&editor(), Qt::Key_Return);
   QTest::keyClicks(&editor(), "# why");
   QTest::keyClick(&editor(), Qt::Key_Return);
@@ -179,7 +179,7 @@ TEST_F(RunsPageTest, AFileThatIsNoTextIsRefusedAndTheTextKept) {
   binary.write(QByteArray("\xff\x00\xfe", 3));
   binary.close();
   EXPECT_FALSE(page_->scenario().open(binary.fileName()));
-  EXPECT_TRUE(page_->scenario().status().contains("no text file"));
+  EXPECT_TRUE(page_->scenario().status().contains("not a text file"));
   EXPECT_FALSE(page_->scenario().open("/nowhere/x.yaml"));
   EXPECT_TRUE(page_->scenario().status().contains("cannot be read"));
   EXPECT_EQ(editor().toPlainText(), sound);
@@ -278,7 +278,7 @@ TEST_F(RunsPageTest, TheAnswerNamesTheFilesThatWereCompared) {
   panel.set_b(database("after.db"));
   QSignalSpy done(&panel, &ComparePanel::compared);
   panel.compare();
-  panel.set_a("/else/where.db");  // typed while it compares
+  panel.set_a("/else/where.db");  // typed during the comparison
   ASSERT_TRUE(done.wait(patience_ms));
   ASSERT_FALSE(panel.shown()->tables.empty());
   EXPECT_TRUE(panel.status().contains("before.db")) << panel.status().toStdString();
@@ -323,7 +323,7 @@ TEST_F(RunsPageTest, AComparisonIsCancelledEarlyAndLateAndMadeAgain) {
     ASSERT_TRUE(panel.running());
     EXPECT_EQ(panel.status(), "Comparing…");
     if (late) {
-      QThreadPool::globalInstance()->waitForDone();  // compared; its answer waits for this thread
+      QThreadPool::globalInstance()->waitForDone();  // compared; its result waits for this thread
       QTest::keyClick(&panel, Qt::Key_Escape);
     } else {
       QTest::mouseClick(cancel, Qt::LeftButton);
@@ -343,7 +343,7 @@ TEST_F(RunsPageTest, AComparisonIsCancelledEarlyAndLateAndMadeAgain) {
 
 TEST_F(RunsPageTest, EachLetterLeadsToOneControl) {
   for (QTabWidget* tabs : page_->findChildren<QTabWidget*>()) {
-    if (tabs->count() != 2) continue;  // the page's own: to run, to compare
+    if (tabs->count() != 2) continue;  // the page's own tabs: run, compare
     for (int i = 0; i < tabs->count(); ++i) {
       tabs->setCurrentIndex(i);
       const QStringList clashes = clashing_letters(*page_);
@@ -376,13 +376,13 @@ TEST_F(RunsPageTest, ADryRunShowsThePlanOfTheTextAsItIsTyped) {
   page_->run().set_workers("1, 2");
   ASSERT_TRUE(page_->run().run(true));
   ASSERT_TRUE(ended());
-  EXPECT_TRUE(page_->run().status().contains("this is the plan")) << page_->run().status().toStdString();
+  EXPECT_TRUE(page_->run().status().contains("the plan is shown")) << page_->run().status().toStdString();
   EXPECT_TRUE(page_->run().log().contains("2 measurements")) << page_->run().log().toStdString();
   EXPECT_TRUE(asked_.isEmpty());
   EXPECT_TRUE(page_->scenario().path().isEmpty()) << "the text is still of no file";
 }
 
-// After a dry run that went well, whatever is refused must not stand beside its "done".
+// After a successful dry run, a refusal must remove the "done".
 TEST_F(RunsPageTest, ARefusalTakesTheResultBeforeItAway) {
   auto* bar = page_->run().findChild<QProgressBar*>();
   const QSignalSpy said(page_.get(), &Page::says);
@@ -391,7 +391,7 @@ TEST_F(RunsPageTest, ARefusalTakesTheResultBeforeItAway) {
     page_->run().set_out(folder_.filePath("out.db"));
     ASSERT_TRUE(page_->run().run(true));
     ASSERT_TRUE(ended());
-    ASSERT_TRUE(page_->run().status().contains("this is the plan")) << page_->run().status().toStdString();
+    ASSERT_TRUE(page_->run().status().contains("the plan is shown")) << page_->run().status().toStdString();
     ASSERT_EQ(bar->value(), bar->maximum());
   };
   const auto refused = [&](const QString& why) {
@@ -412,7 +412,7 @@ TEST_F(RunsPageTest, ARefusalTakesTheResultBeforeItAway) {
   plan();
   page_->run().set_out(file("there.db", "before"));
   EXPECT_FALSE(page_->run().run(false)) << "answered Cancel";
-  refused("is kept as it is");
+  refused("was not changed");
 
   plan();
   qputenv("DDPPROF_PROGRAM", "/nowhere/ddpprof");
@@ -421,7 +421,7 @@ TEST_F(RunsPageTest, ARefusalTakesTheResultBeforeItAway) {
   qputenv("DDPPROF_PROGRAM", DDPPROF_BUILT_PROGRAM);
 
   plan();
-  page_->run().set_workers("1,many");  // what only ddpprof itself refuses
+  page_->run().set_workers("1,many");  // only ddpprof itself refuses this
   ASSERT_TRUE(page_->run().run(true));
   ASSERT_TRUE(ended());
   EXPECT_EQ(bar->text(), "ended");
@@ -440,7 +440,7 @@ TEST_F(RunsPageTest, ADatabaseIsNeverReplacedWithoutAsking) {
   EXPECT_FALSE(page_->run().run(false));
   ASSERT_EQ(asked_.size(), 1);
   EXPECT_TRUE(asked_[0].contains("precious.db exists"));
-  EXPECT_TRUE(page_->run().status().contains("kept as it is"));
+  EXPECT_TRUE(page_->run().status().contains("was not changed"));
   QFile after(precious);
   ASSERT_TRUE(after.open(QIODevice::ReadOnly));
   EXPECT_EQ(after.readAll(), bytes);

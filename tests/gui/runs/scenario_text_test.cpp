@@ -1,4 +1,5 @@
-// A scenario while it is typed: problems where the command line says they are, and what may stand at the cursor.
+// A scenario while it is typed: problems at the places that the command line reports, and the words allowed at the
+// cursor.
 #include "gui/models/runs/scenario_text.hpp"
 
 #include <gmock/gmock.h>

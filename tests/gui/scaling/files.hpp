@@ -1,4 +1,4 @@
-// Trace databases with a known truth, opened as the window opens them.
+// Trace databases with known parameters, opened as the window opens them.
 #pragma once
 
 #include <QTemporaryDir>
@@ -12,7 +12,7 @@
 
 namespace ddpprof::gui::whatif {
 
-// Links that matter at N = 64: communication takes over on the way there.
+// Links that are slow enough for communication to dominate before N = 64.
 inline fit::synthetic::Truth slow_links(bool nccl = true) {
   fit::synthetic::Truth truth;
   truth.nccl = nccl;
@@ -34,7 +34,7 @@ class TestFile {
     if (!dp.empty()) fit::synthetic::add_dp(database, truth, dp, 3);
   }
 
-  // As an import whose trace does not say how many samples a step trains on.
+  // Like an import whose trace has no number of samples per step.
   void forget_samples() const {
     store::Database database = store::Database::open_write(path);
     database.sql().exec("UPDATE step SET samples = 0");

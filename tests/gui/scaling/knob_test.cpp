@@ -1,4 +1,4 @@
-// A knob: slider, box, mark and reset agree, by mouse and by keyboard.
+// A knob: slider, box, mark and reset agree, with mouse and keyboard.
 #include "gui/widgets/knob.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Knob, SliderAndBoxMoveEachOther) {
   knob.set_measured(1.0);
   knob.set_value(1.0);
   QSignalSpy changed(&knob, &Knob::changed);
-  knob.slider()->setValue(knob.slider()->value() + 8);  // a doubling
+  knob.slider()->setValue(knob.slider()->value() + 8);  // a factor of two
   EXPECT_EQ(knob.value(), 2.0);
   EXPECT_EQ(knob.box()->value(), 2.0);
   ASSERT_EQ(changed.count(), 1);
@@ -60,7 +60,7 @@ TEST(Knob, SliderAndBoxMoveEachOther) {
   EXPECT_EQ(changed.count(), 2);
   EXPECT_EQ(knob.value(), 0.5);
   const int at_half = knob.slider()->value();
-  knob.set_value(0.5);  // from the program: nobody is told
+  knob.set_value(0.5);  // set by the program: no signal
   EXPECT_EQ(changed.count(), 2);
   EXPECT_EQ(knob.slider()->value(), at_half);
 }
@@ -97,7 +97,7 @@ TEST(Knob, TheKeyboardTurnsIt) {
   EXPECT_EQ(knob.value(), 64.0);
   QTest::keyClick(knob.slider(), Qt::Key_Home);
   EXPECT_EQ(knob.value(), 1.0);
-  // At small N an arrow still moves by a whole worker.
+  // At small N an arrow key still changes N by one.
   QTest::keyClick(knob.slider(), Qt::Key_Right);
   EXPECT_EQ(knob.value(), 2.0);
   EXPECT_EQ(knob.slider()->accessibleName(), "Workers");
@@ -126,14 +126,14 @@ TEST(Knob, AMeasuredValueBeyondTheRangeWidensIt) {
     EXPECT_EQ(knob.box()->value(), measured);
     EXPECT_FALSE(knob.differs());
     EXPECT_EQ(changed.count(), 0);
-    // Turned away and back by the slider.
+    // Changed and reset with the slider.
     const int at = knob.slider()->value();
     knob.slider()->setValue(knob.slider()->maximum() / 2);
     EXPECT_TRUE(knob.differs());
     knob.slider()->setValue(at);
     EXPECT_EQ(knob.value(), measured);
     EXPECT_FALSE(knob.differs());
-    // Another file, another range.
+    // Another file with another range.
     knob.set_measured(25.0);
     knob.set_value(1e9);
     EXPECT_EQ(knob.value(), 256.0);
@@ -143,7 +143,7 @@ TEST(Knob, AMeasuredValueBeyondTheRangeWidensIt) {
 
 TEST(SliderStops, TheRangeIsWidenedOnlyWhereItCanBe) {
   EXPECT_EQ(widened(count, 5000.0).high, 5000.0);
-  EXPECT_EQ(widened(count, 0.0).low, 1.0);  // no logarithm reaches it
+  EXPECT_EQ(widened(count, 0.0).low, 1.0);  // a logarithmic range never contains 0
   EXPECT_EQ(widened({0.0, 64.0, false, true}, -1.0).low, -1.0);
   EXPECT_EQ(slider_stops(widened(count, 5000.0)).back(), 5000.0);
 }

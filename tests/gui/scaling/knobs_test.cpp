@@ -1,4 +1,4 @@
-// What a state of the knobs asks, in the words of the command line.
+// The question of a state of the knobs, as options of the command line.
 #include "gui/models/scaling/knobs.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(Knobs, AsMeasuredAskForNoChange) {
   const TestFile file;
   const auto opened = file.open();
   const Knobs measured = measured_knobs(*opened, "ddp");
-  EXPECT_EQ(measured.workers, 64);  // the default question's largest
+  EXPECT_EQ(measured.workers, 64);  // the largest N of the default question
   EXPECT_EQ(measured.batch, 32);
   EXPECT_EQ(measured.accumulation, 1);
   EXPECT_EQ(measured.bucket_cap_mb, 25.0);
@@ -44,7 +44,7 @@ TEST(Knobs, EachIsOneItemOfTheCommandLine) {
               k.servers = 4;
             }),
             (Items{"strategy=ps", "servers=4"}));
-  // Which machine is asked about is no change of it.
+  // The choice of the machine is not a change.
   EXPECT_EQ(items([](Knobs& k) {
               k.workers = 512;
               k.gpus_per_node = 8;
@@ -94,7 +94,7 @@ TEST(Knobs, TheCommandAsksTheSame) {
   const auto opened = file.open();
   const Knobs measured = measured_knobs(*opened, "ddp");
   Knobs knobs = measured;
-  // The folder's name is plain; the file's has a space.
+  // The folder's name is plain; the file's name has a space.
   const std::string path = "'" + file.path.string() + "'";
   EXPECT_EQ(command_line(*opened, knobs, measured, {1, 2, 64}), "ddpprof predict " + path + " --workers 1,2,64");
   knobs.gpus_per_node = 8;

@@ -1,4 +1,4 @@
-// The page's model: moves of knobs become answers, the newest wins, and nothing waits.
+// The page's model: changes of knobs become answers, the newest answer is shown, and nothing blocks.
 #include "gui/models/scaling/scaling_model.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(ScalingModel, AnotherStrategyHasItsOwnMeasuredValues) {
   knobs.strategy = "dp";
   model.set_knobs(knobs);
   EXPECT_EQ(model.measured().strategy, "dp");
-  // It has neither buckets nor overlap: nothing of them is asked.
+  // DataParallel has no buckets and no overlap, so the question must not contain them.
   EXPECT_TRUE(what_if_items(model.knobs(), model.measured()).empty());
   ASSERT_TRUE(settles(model));
   EXPECT_EQ(model.snapshot().answer->prediction.strategy, "dp");
@@ -116,7 +116,7 @@ TEST(ScalingModel, AnotherMachineKeepsTheMeasuredOneBesideIt) {
   EXPECT_EQ(model.snapshot().own->at(64)->step_s.value, before);
 }
 
-// While the knobs have moved on, the tables are of one state all the same: the snapshot's.
+// Even if the knobs changed meanwhile, all tables belong to one state, that of the snapshot.
 TEST(ScalingModel, TheTablesAskWhatTheirSnapshotAsked) {
   const TestFile file;
   const auto opened = file.open();
@@ -142,7 +142,7 @@ TEST(ScalingModel, WithoutAFileNothingIsSaid) {
   QSignalSpy changed(&model, &ScalingModel::snapshot_changed);
   model.set_file(nullptr);
   EXPECT_EQ(changed.count(), 1);
-  // What was simulated for the file that is gone does not arrive any more.
+  // Simulations for the previous file must not arrive.
   QCoreApplication::processEvents();
   EXPECT_FALSE(QTest::qWaitFor([&] { return changed.count() > 1; }, 300));
   EXPECT_TRUE(model.snapshot().predicted.points.empty());

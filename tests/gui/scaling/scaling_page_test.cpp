@@ -1,4 +1,4 @@
-// The scaling page as it is used: knobs move curves, the plot is read, saved and shown in other views.
+// The scaling page in use: knobs change curves; the plot is read, saved and shown in other views.
 #include "gui/pages/scaling/scaling_page.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(ScalingPageTest, ASliderMovesTheCurveToWhatThePredictorSays) {
   const TestFile file;
   const auto opened = file.open();
   open(opened);
-  // Within what is drawn solid: four times the largest measured N.
+  // Within the solid part: four times the largest measured N.
   const fit::Predictor predictor(*opened->models, "ddp", opened->predict);
   const double before = drawn(page.plot().predicted(), 16);
   EXPECT_EQ(before, predictor.throughput(16, predictor.outlook(16).terms.step_s()));
@@ -80,7 +80,7 @@ TEST_F(ScalingPageTest, ASliderMovesTheCurveToWhatThePredictorSays) {
   fit::WhatIf change = fit::parse_what_if(std::vector<std::string>{"bandwidth=2x"});
   const double step_s = predictor.outlook(16, change).terms.step_s();
   EXPECT_EQ(drawn(page.plot().changed(), 16), predictor.throughput(16, step_s, change));
-  // What was there stays beside it.
+  // The unchanged curve stays visible.
   EXPECT_EQ(drawn(page.plot().predicted(), 16), before);
   EXPECT_EQ(page.plot().measured().points()->data()->size(), 3);
   EXPECT_TRUE(page.model().command().ends_with("--what-if bandwidth=2x"));
@@ -125,7 +125,7 @@ TEST_F(ScalingPageTest, TheChooserShowsEachQuantityWithItsUnit) {
   EXPECT_FALSE(page.plot().xAxis->label().isEmpty());
 }
 
-// A speedup is over the same one worker in both curves, and the legend says which.
+// Both curves have a speedup relative to the same one worker, and the legend names it.
 TEST_F(ScalingPageTest, SpeedupOfAChangeIsOverOneWorkerWithoutIt) {
   const TestFile file;
   open(file.open());
@@ -142,10 +142,10 @@ TEST_F(ScalingPageTest, SpeedupOfAChangeIsOverOneWorkerWithoutIt) {
     EXPECT_NEAR(drawn(page.plot().changed(), 16), unit * shot.changed->at(16)->throughput.value / one, 1e-9);
     EXPECT_NEAR(drawn(page.plot().predicted(), 16), unit * shot.predicted.at(16)->throughput.value / one, 1e-9);
   }
-  // What `ddpprof predict --what-if` calls speedup is what lies between the curves.
+  // The speedup of `ddpprof predict --what-if` is the ratio of the two curves.
   EXPECT_NEAR(shot.changed->at(16)->speedup.value / shot.predicted.at(16)->speedup.value, shot.answer->what_if->speedup,
               1e-9);
-  EXPECT_TRUE(page.summary().contains("one worker's throughput without the change"));
+  EXPECT_TRUE(page.summary().contains("the throughput of one unchanged worker"));
 }
 
 TEST_F(ScalingPageTest, ThePartsOfAStepAddUpToIt) {
@@ -162,7 +162,7 @@ TEST_F(ScalingPageTest, ThePartsOfAStepAddUpToIt) {
     EXPECT_NEAR(edge->value, 1e3 * point.step_s.value, 1e-6 * edge->value) << point.workers;
     ++edge;
   }
-  // Compute that is busy while a collective is in flight is drawn once.
+  // Compute that overlaps with a collective is drawn once.
   const CurvePoint& last = curve.points.back();
   EXPECT_NEAR((stack.area(1)->data()->constEnd() - 1)->value, 1e3 * last.terms.compute_s, 1e-6);
   EXPECT_TRUE(page.plot().reading(64).contains("exposed"));
@@ -209,14 +209,14 @@ TEST_F(ScalingPageTest, LabelsFitTheSizeThatIsDrawn) {
   plot.show();
   plot.show_snapshot(page.model().snapshot());
   plot.grab();
-  // One that is shown has a narrow plot's label dropped and a wide one's drawn.
+  // A narrow plot drops the label of a visible region, and a wide plot draws it.
   std::vector<bool> narrow, wide;
   for (std::size_t i = 0; i < 3; ++i) narrow.push_back(plot.region(i).label_visible());
   plot.resize(3000, 300);
   const QImage drawn = plot.grab().toImage();
   for (std::size_t i = 0; i < 3; ++i) wide.push_back(plot.region(i).label_visible());
   EXPECT_NE(narrow, wide) << "the sizes hide no label: the test compares nothing";
-  // What the next snapshot would draw in its place.
+  // The next snapshot would draw this curve instead.
   plot.show_snapshot(page.model().snapshot());
   plot.replot();
   EXPECT_EQ(drawn, plot.grab().toImage());
@@ -331,10 +331,10 @@ TEST_F(ScalingPageTest, ShadesTheWayToCommunicationBound) {
     if (hidden_by_next) continue;
     EXPECT_EQ(page.plot().region(i).from(), static_cast<double>(*knees[i].workers));
   }
-  // Measured up to 4: beyond 16 is far, and hatched.
+  // Measured up to 4, so N above 16 is far and is hatched.
   EXPECT_TRUE(page.plot().far().visible());
   EXPECT_GT(page.plot().far().from(), 16.0);
-  EXPECT_TRUE(page.summary().contains("⚠ Careful"));
+  EXPECT_TRUE(page.summary().contains("⚠ Warning"));
   EXPECT_TRUE(page.summary().contains("Communication-bound first at N = " + QString::number(*knees.back().workers)));
 }
 
@@ -347,12 +347,12 @@ TEST_F(ScalingPageTest, SaysWhichKnobHelpsMost) {
   EXPECT_EQ(std::get<double>(table.rows.front()[1]), page.model().levers().front().row->speedup);
   const int rows = page.predictions().model_of_table().rowCount();
   EXPECT_EQ(rows, static_cast<int>(page.model().tables_workers().size()));
-  // However long a row's note is: it stands out of sight.
+  // A long note of a row is outside of the visible columns.
   for (int row = 1; row < rows; ++row)
     EXPECT_EQ(page.predictions().rowHeight(row), page.predictions().rowHeight(0)) << row;
 }
 
-// The knobs that a row speaks of, and no others; what was turned before stays.
+// Sets the knobs of the row and no others; earlier changes stay.
 TEST_F(ScalingPageTest, ARowOfTheKnobsTurnsItsKnob) {
   const TestFile file;
   open(file.open());
@@ -395,7 +395,7 @@ TEST_F(ScalingPageTest, ARowOfTheKnobsTurnsItsKnob) {
   EXPECT_EQ(page.model().knobs(), expected);
 }
 
-// Below the width at which every entry stands in one row.
+// Narrower than the width for all entries in one row.
 TEST_F(ScalingPageTest, NoLegendIsCutOff) {
   const TestFile file;
   open(file.open());

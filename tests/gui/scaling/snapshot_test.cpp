@@ -1,4 +1,4 @@
-// Everything on the scaling page is what the predictor, the reports and `ddpprof predict` say, to the last bit.
+// Everything on the scaling page equals the results of the predictor, the reports and `ddpprof predict`, bit by bit.
 #include "gui/models/scaling/snapshot.hpp"
 
 #include <gmock/gmock.h>
@@ -132,7 +132,7 @@ TEST(Snapshot, SimulatesAnotherStrategyAsPredictDoes) {
   expect_same(whole_answer(opened, knobs, 8), database, *opened);
 }
 
-// The measured points are the reports' own numbers.
+// The measured points are the numbers of the reports.
 TEST(MeasuredPoints, AreTheReportsRows) {
   const TestFile file(slow_links(), {1, 2, 4}, {1, 2});
   const auto opened = file.open();
@@ -174,7 +174,7 @@ TEST(MeasuredPoints, AreTheReportsRows) {
   EXPECT_EQ(compared, 5U);
 }
 
-// Their intervals take longer than a frame: a move of a knob does not make them again.
+// The intervals take longer than a frame, so a change of a knob must not compute them again.
 TEST(MeasuredPoints, AreMadeOnceForAFileAndStrategy) {
   const TestFile test(slow_links(), {1, 2, 4}, {1, 2});
   const auto file = std::make_shared<OpenedFile>(*test.open());
@@ -185,7 +185,7 @@ TEST(MeasuredPoints, AreMadeOnceForAFileAndStrategy) {
   };
   ASSERT_EQ(measured(knobs).size(), 3U);
   ASSERT_EQ(measured(measured_knobs(*file, "dp")).size(), 2U);
-  file->configurations.clear();  // a second reading would find nothing
+  file->configurations.clear();  // a second reading would find no points
   knobs.bandwidth = 2.0;
   EXPECT_EQ(measured(knobs).size(), 3U);
   EXPECT_EQ(measured(measured_knobs(*file, "dp")).size(), 2U);
@@ -200,7 +200,7 @@ TEST(MeasuredPoints, AddUpToTheStep) {
     for (const MeasuredPoint& point : points) {
       const StepParts of = parts(point);
       const double sum_s = of.compute_s + of.overlapped_s + of.exposed_s + of.skew_s + of.input_s + of.other_s;
-      // Each is its own median.
+      // Each part is a median of its own.
       EXPECT_NEAR(sum_s, point.step_s.mid, 0.05 * point.step_s.mid) << strategy << point.workers;
       EXPECT_EQ(of.compute_s + of.overlapped_s, point.compute_s);
       if (strategy == "ddp") {
@@ -210,7 +210,7 @@ TEST(MeasuredPoints, AddUpToTheStep) {
   }
 }
 
-// Whichever N are drawn here and listed there.
+// For every N that is drawn or listed.
 TEST(Knees, AreThoseThatPredictPrints) {
   const TestFile file(slow_links(), {1, 2, 4}, {1, 2});
   const auto opened = file.open();
@@ -244,7 +244,7 @@ TEST(Knees, AreThoseThatPredictPrints) {
   }
 }
 
-// A first look says what it is of, and is not taken for more.
+// A first look is marked as such.
 TEST(Knees, OfAFirstLookAreOfTheDrawnN) {
   const TestFile file;
   const auto opened = file.open();
@@ -325,8 +325,8 @@ TEST(Sentences, AnswerWhatIsAsked) {
   EXPECT_THAT(text("Efficiency now"), testing::StartsWith(figure_text(row.efficiency, Quantity::efficiency)));
   EXPECT_THAT(text("Step now"), testing::StartsWith(figure_text(row.step_s, Quantity::step)));
   EXPECT_THAT(text("Binds now"), testing::StartsWith(row.bound + " ("));
-  EXPECT_THAT(text("It brings"), testing::StartsWith(figure_text(shot.answer->what_if->speedup, Quantity::speedup)));
-  // 64 of 4 measured: said before anything else.
+  EXPECT_THAT(text("What-if gain"), testing::StartsWith(figure_text(shot.answer->what_if->speedup, Quantity::speedup)));
+  // N = 64, measured up to 4: this warning comes first.
   EXPECT_TRUE(said.front().warning);
   EXPECT_THAT(said.front().text, testing::HasSubstr("N = 64 is 16"));
 }
@@ -338,7 +338,7 @@ TEST(Levers, AreWhatEachChangeAloneBringsInPredict) {
   const Knobs measured = measured_knobs(*opened, "ddp");
   Knobs knobs = measured;
   knobs.workers = 32;
-  knobs.compute = 5.0;  // what is turned already plays no part
+  knobs.compute = 5.0;  // knobs that are already set are ignored
   const std::vector<Lever> candidates = candidate_levers(knobs, measured);
   Simulations simulations(opened);
   const std::vector<Lever> levers = weigh(
@@ -352,7 +352,7 @@ TEST(Levers, AreWhatEachChangeAloneBringsInPredict) {
     EXPECT_TRUE(lever.row && lever.row->speedup <= before) << lever.words;
     before = lever.row ? lever.row->speedup : 0.0;
     if (lever.knob == KnobId::dedicated) {
-      // Cores are no change but another machine: predict is asked twice.
+      // Cores select another machine and are not a change, so predict runs twice.
       EXPECT_TRUE(items.empty());
       const double shared = fit::predict_all(database, options).predictions.front().throughput;
       options.dedicated = true;

@@ -1,4 +1,4 @@
-// Which N a curve is drawn at, and in which order they are simulated.
+// The N at which a curve is drawn, and the order of simulation.
 #include "gui/models/scaling/worker_counts.hpp"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(CoarseToFine, IsEachOnceWithTheChosenAndTheEndsFirst) {
 TEST(CoarseToFine, AnyBeginningSpansTheWhole) {
   const Counts counts = curve_counts(64, {}, 8);
   const Counts order = coarse_to_fine(counts, 8);
-  // Places in the list: after 2 + 2^k of them no gap is longer than what k halvings leave.
+  // Indices in the list: after 2 + 2^k entries no gap is longer than after k halvings.
   for (const std::size_t taken : {5U, 9U, 17U}) {
     std::vector<std::ptrdiff_t> places;
     for (std::size_t i = 0; i < taken; ++i)

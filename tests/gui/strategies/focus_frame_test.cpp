@@ -1,4 +1,4 @@
-// Which drawn widget has the keyboard is seen on the screen, and never in a saved picture.
+// The focus frame of a drawn widget is visible on the screen and absent in saved pictures.
 #include <gtest/gtest.h>
 
 #include <QImage>

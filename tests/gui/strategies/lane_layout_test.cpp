@@ -1,4 +1,4 @@
-// Where lanes, segments, ticks and the legend lie: worked out by hand.
+// The places of lanes, segments, ticks and the legend, computed by hand.
 #include "gui/widgets/lane_layout.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ step::StepLanes two_lanes() {
   return lanes;
 }
 
-// Lines of 14, characters of 10: the longest label has 6, so the plot begins at 6 + 60 + 12.
+// Lines of 14, characters of 10: the longest label has 6, so the plot starts at 6 + 60 + 12.
 constexpr LaneMetrics metrics{14.0, 10.0};
 
 TEST(LaneLayout, PlacesSegmentsOnOneTimeAxis) {
@@ -29,7 +29,7 @@ TEST(LaneLayout, PlacesSegmentsOnOneTimeAxis) {
   EXPECT_EQ(layout.lanes[1].row, QRectF(78.0, 49.0, 500.0, 20.0));
   EXPECT_EQ(layout.plot, QRectF(78.0, 26.0, 500.0, 43.0));
   ASSERT_EQ(layout.segments.size(), 4U);
-  // 2500 units a second.
+  // 2500 units per second.
   EXPECT_EQ(layout.segments[0].rect, QRectF(78.0, 26.0, 100.0, 20.0));
   EXPECT_EQ(layout.segments[1].rect, QRectF(178.0, 26.0, 150.0, 20.0));
   EXPECT_EQ(layout.segments[2].rect, QRectF(228.0 - 2.5, 49.0, 5.0, 20.0));
@@ -93,7 +93,7 @@ TEST(LaneLayout, HitsMomentsBeforeTheSegmentsBeneath) {
   const LaneLayout layout = lay_out(two_lanes(), 590.0, {0.0, 0.2}, metrics);
   EXPECT_EQ(layout.hit({100.0, 30.0}), 0U);
   EXPECT_EQ(layout.hit({178.5, 30.0}), 1U);
-  EXPECT_EQ(layout.hit({230.0, 60.0}), 2U);  // the moment, though the all-reduce starts there
+  EXPECT_EQ(layout.hit({230.0, 60.0}), 2U);  // the moment, although the all-reduce starts at the same place
   EXPECT_EQ(layout.hit({260.0, 60.0}), 3U);
   EXPECT_EQ(layout.hit({400.0, 30.0}), std::nullopt);
   EXPECT_EQ(layout.hit({100.0, 47.5}), std::nullopt);  // between two lanes

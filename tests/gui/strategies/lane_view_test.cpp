@@ -1,4 +1,4 @@
-// The lanes in a widget: keyboard, zoom, tooltips' words, pictures, both palettes.
+// The lanes in a widget: keyboard, zoom, tooltips, pictures, both palettes.
 #include "gui/widgets/lane_view.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST_F(LaneViewTest, GoesFromSegmentToSegmentByKeyboard) {
   press(Qt::Key_Right);
   press(Qt::Key_Right);
   EXPECT_EQ(view_.focused()->segment, 1U);
-  // Down skips the empty lane, to what begins nearest.
+  // Down skips the empty lane and goes to the segment with the nearest begin.
   press(Qt::Key_Down);
   EXPECT_EQ(view_.focused()->lane, 2U);
   EXPECT_EQ(said.back().at(0).toString().toStdString(), "link, bucket 0 ready: gradient ready at 60 ms");
@@ -82,7 +82,7 @@ TEST_F(LaneViewTest, ZoomsByKeyboardAndSaysSo) {
   EXPECT_NEAR(view_.window().begin_s, 0.018, 1e-12);
   press(Qt::Key_0);
   EXPECT_EQ(view_.window(), (TimeWindow{0.0, 0.1}));
-  // Set from outside, as a neighbour's is, it does not answer back.
+  // A window set by the program emits no signal.
   const auto before = changed.size();
   view_.set_window({0.02, 0.03});
   EXPECT_EQ(changed.size(), before);

@@ -1,4 +1,4 @@
-// A trace database with DDP and DataParallel steps whose truth is known, for as long as the object lives.
+// A trace database with DDP and DataParallel steps of known parameters. It is deleted with the object.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace ddpprof::gui::test {
 
 class MeasuredFile {
  public:
-  // 13 MiB of gradients, 1 MB of inputs and 10 kB of outputs a replica. With memory, N = 2 took of DDP's device 30 MB,
-  // of DataParallel's root 40 MB, of its other 20 MB.
+  // 13 MiB of gradients, 1 MB of inputs and 10 kB of outputs per replica. With memory: at N = 2, 30 MB on DDP's
+  // devices, 40 MB on DataParallel's root and 20 MB on its other device.
   MeasuredFile(const std::string& name, const std::vector<std::int64_t>& ddp, const std::vector<std::int64_t>& dp,
                bool memory = false)
       : path_(std::filesystem::temp_directory_path() /

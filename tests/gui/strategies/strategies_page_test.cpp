@@ -1,4 +1,4 @@
-// The page driven as a user would: N, measured or simulated, a file with one strategy, none, and pictures of it.
+// The page used as a user does: N, measured or simulated, files with one strategy or none, and pictures.
 #include "gui/pages/strategies/strategies_page.hpp"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class StrategiesPageTest : public testing::Test {
     page_.show_file(open_file(path));
     wait();
   }
-  // Until what was asked for is shown.
+  // Waits until the question's answer is shown.
   void wait() {
     ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.working(); }, patience_ms));
   }
@@ -65,7 +65,7 @@ TEST_F(StrategiesPageTest, StartsWithTheLargestNThatBothWereMeasuredAt) {
   EXPECT_TRUE(page_.shown()->ddp.measured);
   EXPECT_THAT(lanes("ddp_lanes").title().toStdString(), testing::HasSubstr("measured: rank 0, step "));
   EXPECT_THAT(lanes("dp_lanes").title().toStdString(), testing::HasSubstr("DataParallel, N = 2"));
-  // One time axis.
+  // Both have one time axis.
   EXPECT_EQ(lanes("dp_lanes").whole(), lanes("ddp_lanes").whole());
   EXPECT_EQ(named<QLabel>("Recommendation").text().toStdString(), recommendation(*page_.shown()));
   const QComboBox& box = named<QComboBox>("N that were measured");
@@ -83,7 +83,7 @@ TEST_F(StrategiesPageTest, AnyNIsSimulatedAndMarkedAsSuch) {
   EXPECT_THAT(lanes("ddp_lanes").title().toStdString(), testing::HasSubstr("simulated"));
   EXPECT_EQ(named<QComboBox>("N that were measured").currentData().toInt(), 0);
   EXPECT_FALSE(radio("Measured").isEnabled());
-  // A measured one from the list again.
+  // A measured N from the list again.
   named<QComboBox>("N that were measured").setCurrentIndex(1);
   wait();
   EXPECT_EQ(page_.shown()->workers, 2);
@@ -109,7 +109,7 @@ TEST_F(StrategiesPageTest, TheButtonsSayWhatIsDrawnAndTheUsersChoiceComesBack) {
   open(file.path());
   QSpinBox& n = named<QSpinBox>("Number of workers N");
   struct Case {
-    const char* chosen;  // by the user before N changes, or ""
+    const char* chosen;  // clicked by the user before N changes, or ""
     int workers;
     const char* checked;
     bool enabled;
@@ -150,22 +150,23 @@ TEST_F(StrategiesPageTest, BothLanesZoomTogether) {
   QTest::keyClick(&lanes("ddp_lanes"), Qt::Key_0);
   EXPECT_EQ(lanes("dp_lanes").window(), lanes("dp_lanes").whole());
   QTest::keyClick(&lanes("ddp_lanes"), Qt::Key_Right);
-  EXPECT_THAT(named<QLabel>("Segment under the keyboard").text().toStdString(), testing::HasSubstr("% of the step"));
+  EXPECT_THAT(named<QLabel>("Segment with the keyboard focus").text().toStdString(),
+              testing::HasSubstr("% of the step"));
 }
 
 TEST_F(StrategiesPageTest, BarsAreTheTablesFigures) {
   const test::MeasuredFile file("page-bars", {1, 2}, {1, 2}, true);
   open(file.path());
-  const auto& bars = named<SideBars>("Where the time of a step goes, as bars");
+  const auto& bars = named<SideBars>("Parts of the step time, as bars");
   ASSERT_TRUE(bars.xAxis->label().endsWith("[ms]"));
   EXPECT_NEAR(bars.shown(0, 0), 1e3 * page_.shown()->dp.parts.compute_s, 1e-9);
   EXPECT_NEAR(bars.shown(1, 0), 1e3 * page_.shown()->dp.parts.exposed_s, 1e-9);
   EXPECT_NEAR(bars.shown(2, 1), 1e3 * page_.shown()->ddp.parts.exposed_s, 1e-9);
-  const auto& memory = named<SideBars>("Memory of device 0 and of the others, as bars");
+  const auto& memory = named<SideBars>("Memory of device 0 and of the other devices, as bars");
   ASSERT_TRUE(memory.xAxis->label().endsWith("[MiB]"));
   EXPECT_NEAR(memory.shown(0, 0), 40e6 / 1048576.0, 1e-9);
   EXPECT_NEAR(memory.shown(1, 0), 20e6 / 1048576.0, 1e-9);
-  EXPECT_NEAR(memory.shown(1, 1), 30e6 / 1048576.0, 1e-9);  // every DDP rank's is alike
+  EXPECT_NEAR(memory.shown(1, 1), 30e6 / 1048576.0, 1e-9);  // every DDP rank has the same memory
 }
 
 TEST_F(StrategiesPageTest, EachLetterLeadsToOneControl) {
@@ -216,7 +217,7 @@ TEST_F(StrategiesPageTest, LanesStandBesideOrAboveEachOther) {
   for (QCheckBox* box : page_.findChildren<QCheckBox*>()) box->setChecked(false);
   ASSERT_TRUE(QTest::qWaitFor([&] { return lanes("dp_lanes").x() == lanes("ddp_lanes").x(); }, patience_ms));
   EXPECT_LT(lanes("dp_lanes").y(), lanes("ddp_lanes").y());
-  // A time is at the same place in both.
+  // A time is at the same place in both views.
   EXPECT_EQ(lanes("dp_lanes").current_layout().plot.left(), lanes("ddp_lanes").current_layout().plot.left());
   EXPECT_EQ(lanes("dp_lanes").current_layout().plot.right(), lanes("ddp_lanes").current_layout().plot.right());
 }

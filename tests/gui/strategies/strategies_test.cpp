@@ -1,4 +1,4 @@
-// What the page says of both strategies: figures as the predictions have them, sentences that follow from them.
+// The sentences and figures about both strategies: figures equal the predictions, sentences follow from the figures.
 #include "gui/models/strategies/strategies.hpp"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST(Strategies, NeverMixTheNumbersOfTwoFiles) {
 TEST(Strategies, CountTheBytesOfTheBusiestDevice) {
   const test::MeasuredFile file("bytes", {1, 2, 4}, {1, 2, 4});
   const Strategies strategies = strategies_of(file.path());
-  // 13 MiB of gradients; each replica gets 1 MB of inputs and gives 10 kB of outputs.
+  // 13 MiB of gradients; each replica receives 1 MB of inputs and returns 10 kB of outputs.
   const double gradients = 13.0 * 1048576.0;
   const Comparison all = strategies.compare(4, Source::measured);
   EXPECT_EQ(all.ddp.traffic.sent_bytes, 1.5 * gradients);
@@ -92,7 +92,7 @@ TEST(Strategies, CountTheBytesOfTheBusiestDevice) {
   EXPECT_EQ(one.dp.traffic.sent_bytes, 0.0);
 }
 
-// An import does not say everything: what is not known is no zero.
+// Imported data can be incomplete: a missing value must not be shown as zero.
 TEST(Strategies, SayWhatWasNotRecorded) {
   const test::MeasuredFile file("unrecorded", {1, 2}, {});
   {
@@ -105,7 +105,7 @@ TEST(Strategies, SayWhatWasNotRecorded) {
   const Comparison all = strategies_of(file.path()).compare(2, Source::measured);
   for (const Side* side : {&all.dp, &all.ddp}) {
     EXPECT_FALSE(side->traffic.sent_bytes);
-    EXPECT_THAT(side->traffic.how, HasSubstr("was not recorded"));
+    EXPECT_THAT(side->traffic.source, HasSubstr("was not recorded"));
   }
   EXPECT_FALSE(all.dp.memory.device_0_bytes);
   const report::Table comparison = comparison_table(all), times = time_table(all);
@@ -127,21 +127,21 @@ TEST(Strategies, SayWhereTheMemoryIsFrom) {
   EXPECT_EQ(two.dp.memory.device_0_bytes, 40e6);
   EXPECT_EQ(two.dp.memory.others_bytes, 20e6);
   EXPECT_EQ(two.ddp.memory.device_0_bytes, 30e6);
-  // Two replicas more: their inputs and outputs are on device 0, too.
+  // Two more replicas: their inputs and outputs are on device 0 too.
   const Comparison four = strategies.compare(4, Source::measured);
   EXPECT_FALSE(four.dp.memory.measured);
   EXPECT_EQ(four.dp.memory.device_0_bytes, 40e6 + 2.0 * (1e6 + 1e4));
   EXPECT_EQ(four.dp.memory.others_bytes, 20e6);
   EXPECT_EQ(four.ddp.memory.device_0_bytes, 30e6);
-  EXPECT_THAT(four.ddp.memory.how, StartsWith("as measured at N = 2"));
+  EXPECT_THAT(four.ddp.memory.source, StartsWith("as measured at N = 2"));
 
   const test::MeasuredFile none("no-memory", {1, 2}, {1, 2});
   const Comparison without = strategies_of(none.path()).compare(2, Source::measured);
   EXPECT_FALSE(without.ddp.memory.device_0_bytes);
-  EXPECT_THAT(without.ddp.memory.how, HasSubstr("measure again"));
-  // Parameters and gradients, both replicas' inputs and outputs.
+  EXPECT_THAT(without.ddp.memory.source, HasSubstr("Measure again"));
+  // Parameters and gradients, inputs and outputs of both replicas.
   EXPECT_EQ(without.dp.memory.device_0_bytes, 2.0 * 13.0 * 1048576.0 + 2.0 * (1e6 + 1e4));
-  EXPECT_THAT(without.dp.memory.how, HasSubstr("at least"));
+  EXPECT_THAT(without.dp.memory.source, HasSubstr("lower bound"));
 }
 
 TEST(Strategies, WithOneStrategyAloneSayWhatToMeasure) {
@@ -151,10 +151,10 @@ TEST(Strategies, WithOneStrategyAloneSayWhatToMeasure) {
   EXPECT_TRUE(all.ddp.lanes);
   EXPECT_FALSE(all.dp.row);
   EXPECT_FALSE(all.dp.in_file);
-  EXPECT_THAT(all.dp.why_not, HasSubstr("no step of dp is in this file"));
+  EXPECT_THAT(all.dp.why_not, HasSubstr("no step of dp was measured in this file"));
   EXPECT_THAT(all.dp.why_not, HasSubstr("strategies=[dp]"));
   EXPECT_EQ(all.dp.why_no_lanes, all.dp.why_not);
-  EXPECT_THAT(recommendation(all), StartsWith("Only DDP is known at N = 4"));
+  EXPECT_THAT(recommendation(all), StartsWith("Only DDP has data at N = 4"));
   EXPECT_EQ(time_table(all).rows.size(), 1U);
 
   const test::MeasuredFile other("dp-alone", {}, {1, 2});
@@ -172,10 +172,10 @@ TEST(Strategies, MeasuredAtOneNAloneAreNotSimulatedElsewhere) {
   EXPECT_FALSE(eight.ddp.row);
   EXPECT_THAT(eight.ddp.why_not, HasSubstr("all-reduce: "));
   EXPECT_FALSE(eight.both_predicted);
-  EXPECT_THAT(recommendation(eight), StartsWith("Nothing to compare"));
+  EXPECT_THAT(recommendation(eight), StartsWith("Cannot compare"));
 }
 
-// Hand-made, so that every sentence can be checked.
+// Values made by hand, so that every sentence can be checked.
 Comparison by_hand() {
   Comparison all;
   all.workers = 4;
@@ -226,25 +226,24 @@ constexpr std::size_t dp_here = 2, ddp_here = 4, source = 5;
 TEST(ComparisonTable, HasThisRunsFigures) {
   const report::Table table = comparison_table(by_hand());
   ASSERT_EQ(table.rows.size(), 9U);
-  EXPECT_EQ(cell(table, "process model", dp_here), "1 process, 4 replicas' threads");
+  EXPECT_EQ(cell(table, "process model", dp_here), "1 process, 4 replica threads");
   EXPECT_EQ(cell(table, "process model", ddp_here), "4 processes, gloo");
-  EXPECT_EQ(cell(table, "Python's GIL", dp_here),
-            "none: this is C++; Python's DataParallel is slower than measured here");
+  EXPECT_EQ(cell(table, "Python's GIL", dp_here), "not used (C++); Python's DataParallel is slower");
   EXPECT_EQ(cell(table, "GPU (or core) utilisation", dp_here),
             "computing 60.0 % of a step of 100 ms (measured); input, buffers and gaps 15.0 %");
   EXPECT_EQ(cell(table, "GPU (or core) utilisation", ddp_here), "computing 80.0 % of a step of 50 ms (measured)");
-  EXPECT_EQ(cell(table, "synchronisation", dp_here), "copies 25 ms (25.0 %)");
+  EXPECT_EQ(cell(table, "synchronisation", dp_here), "copies: 25 ms (25.0 %)");
   EXPECT_EQ(cell(table, "synchronisation", ddp_here),
-            "exposed 9 ms (18.0 %), of it waiting for slower ranks 2 ms; hidden: 55.0 % of the communication");
+            "exposed: 9 ms (18.0 %), including waiting for slower ranks: 2 ms; hidden: 55.0 % of all communication");
   EXPECT_EQ(cell(table, "several machines", 1), "no");
   EXPECT_EQ(cell(table, "several machines", ddp_here), "measured on 2 hosts");
   EXPECT_EQ(cell(table, "scaling", dp_here),
-            "weak efficiency 40.0 % at N = 4 (measured), 1280 samples/s; below half from N = 2 on");
+            "weak efficiency 40.0 % at N = 4 (measured), 1280 samples/s; below 50 % from N = 2 on");
   EXPECT_EQ(cell(table, "scaling", ddp_here),
-            "weak efficiency 80.0 % at N = 4 (measured), 2560 samples/s; at least half up to N = 16");
+            "weak efficiency 80.0 % at N = 4 (measured), 2560 samples/s; at least 50 % up to N = 16");
   EXPECT_EQ(cell(table, "memory of device 0", dp_here), "4 MiB, other devices 3 MiB (measured)");
   EXPECT_EQ(cell(table, "memory of device 0", ddp_here), "5 MiB (measured)");
-  EXPECT_EQ(cell(table, "traffic of the busiest device, a step", dp_here), "sends 6 MiB, receives 3 MiB");
+  EXPECT_EQ(cell(table, "traffic of the busiest device per step", dp_here), "sends 6 MiB, receives 3 MiB");
   EXPECT_EQ(cell(table, "recommendation", ddp_here), recommendation(by_hand()));
   for (const report::Row& row : table.rows) EXPECT_FALSE(std::get<std::string>(row[source]).empty());
 }
@@ -255,7 +254,7 @@ TEST(ComparisonTable, IsASoundModelWithTheSameWords) {
   model.set_table(comparison_table(by_hand()));
   EXPECT_EQ(model.rowCount(), 9);
   EXPECT_EQ(model.columnCount(), 6);
-  EXPECT_EQ(model.index(3, 2).data().toString(), "copies 25 ms (25.0 %)");
+  EXPECT_EQ(model.index(3, 2).data().toString(), "copies: 25 ms (25.0 %)");
   model.set_table(time_table(by_hand()));
   EXPECT_EQ(model.rowCount(), 2);
   model.set_table(device_table(by_hand()));
@@ -263,36 +262,38 @@ TEST(ComparisonTable, IsASoundModelWithTheSameWords) {
 }
 
 TEST(Recommendation, FollowsFromTheFigures) {
-  const std::string no_lock = " Python's DataParallel, under its GIL, is slower than this one.";
+  const std::string no_lock = " Python's DataParallel is slower than this one, because of its GIL.";
   Comparison all = by_hand();
-  EXPECT_EQ(recommendation(all), "DDP: 2.00 times DataParallel's throughput at N = 4 (measured)." + no_lock);
+  EXPECT_EQ(recommendation(all), "DDP has 2.00 times the throughput of DataParallel at N = 4 (measured)." + no_lock);
   all.ddp.measured = false;
-  EXPECT_EQ(recommendation(all), "DDP: 2.00 times DataParallel's throughput at N = 4 (simulated)." + no_lock);
+  EXPECT_EQ(recommendation(all), "DDP has 2.00 times the throughput of DataParallel at N = 4 (simulated)." + no_lock);
 
   all = by_hand();
   std::swap(all.dp.row, all.ddp.row);
   all.ddp_ahead_from = 32;
   EXPECT_EQ(recommendation(all),
-            "DataParallel: 2.00 times DDP's throughput at N = 4 (measured). DDP is ahead from N = 32 on (predicted)." +
-                no_lock);
-  all.ddp_ahead_from.reset();
-  EXPECT_EQ(recommendation(all),
-            "DataParallel: 2.00 times DDP's throughput at N = 4 (measured). DataParallel stays ahead up to N = 4096 "
+            "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured). DDP is faster from N = 32 on "
             "(predicted)." +
                 no_lock);
+  all.ddp_ahead_from.reset();
+  EXPECT_EQ(
+      recommendation(all),
+      "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured). DataParallel is faster up to N = 4096 "
+      "(predicted)." +
+          no_lock);
   all.both_predicted = false;
-  EXPECT_EQ(recommendation(all), "DataParallel: 2.00 times DDP's throughput at N = 4 (measured)." + no_lock);
+  EXPECT_EQ(recommendation(all), "DataParallel has 2.00 times the throughput of DDP at N = 4 (measured)." + no_lock);
 
   all = by_hand();
   all.ddp.row->step_high_s = 0.095;  // within DataParallel's interval
   EXPECT_EQ(recommendation(all),
-            "Not told apart at N = 4: DDP has 2.00 times DataParallel's throughput (measured), within the steps' "
-            "intervals. PyTorch recommends DDP." +
+            "No clear difference at N = 4: DDP has 2.00 times the throughput of DataParallel (measured), but the "
+            "intervals of the steps overlap. PyTorch recommends DDP." +
                 no_lock);
   all = by_hand();
   all.workers = 1;
   EXPECT_EQ(recommendation(all),
-            "One worker exchanges nothing: DDP trains 2.00 times as fast as the model alone (measured).");
+            "One worker exchanges nothing: the throughput of DDP is 2.00 times that of the model alone (measured).");
 }
 
 TEST(TimeTable, AddsUpToTheStep) {

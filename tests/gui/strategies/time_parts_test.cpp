@@ -1,4 +1,4 @@
-// The parts of a step add up and none is negative, where the medians of the parts do neither.
+// The parts of a step add up and none is negative, although the medians of the parts do not add up.
 #include "gui/models/strategies/time_parts.hpp"
 
 #include <gtest/gtest.h>
@@ -38,11 +38,11 @@ TEST(TimeParts, AddUpWhereTheMediansExceedTheStep) {
   EXPECT_NEAR(all.dp.row->step_s, 0.091, 1e-9);
   const TimeParts& parts = all.dp.parts;
   expect_sound(parts, 0.091, "dp");
-  // By hand: the mean of the shares, times the median step.
+  // By hand: mean of the shares × median step.
   EXPECT_NEAR(parts.compute_s, 0.091 * (60.0 / 91.0 + 30.0 / 91.0 + 60.0 / 121.0) / 3.0, 1e-9);
   EXPECT_NEAR(parts.exposed_s, 0.091 * (30.0 / 91.0 + 60.0 / 91.0 + 60.0 / 121.0) / 3.0, 1e-9);
   EXPECT_NEAR(parts.other_s, 0.091 * (1.0 / 91.0 + 1.0 / 91.0 + 1.0 / 121.0) / 3.0, 1e-9);
-  // What `ddpprof predict` prints of it; the medians' remainder, which used to be shown, is below -20 ms.
+  // `ddpprof predict` prints these values. The rest computed from medians, which was shown before, is below -20 ms.
   EXPECT_EQ(parts.compute_s, all.dp.row->compute_s);
   EXPECT_EQ(parts.exposed_s, all.dp.row->exposed_s);
   EXPECT_EQ(parts.skew_s, all.dp.row->skew_s);
@@ -51,7 +51,7 @@ TEST(TimeParts, AddUpWhereTheMediansExceedTheStep) {
   EXPECT_EQ(std::get<double>(table.rows[0][7]), parts.other_s);
 }
 
-// What is simulated of a measured step is not called measured.
+// Simulated parts of a measured step must not be labelled measured.
 TEST(TimeParts, SaySoWhereNothingInFlightWasRecorded) {
   const test::MeasuredFile file("parts-unrecorded", {1, 2, 4}, {});
   {
@@ -63,7 +63,7 @@ TEST(TimeParts, SaySoWhereNothingInFlightWasRecorded) {
   EXPECT_TRUE(all.ddp.measured);
   EXPECT_TRUE(all.ddp.parts_simulated);
   expect_sound(all.ddp.parts, all.ddp.row->step_s, "ddp");
-  EXPECT_EQ(std::get<std::string>(time_table(all).rows[0][2]), "measured, its parts simulated");
+  EXPECT_EQ(std::get<std::string>(time_table(all).rows[0][2]), "measured, parts simulated");
 }
 
 TEST(TimeParts, AddUpToTheStepThatIsShownAtAnyN) {

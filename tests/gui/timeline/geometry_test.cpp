@@ -1,4 +1,4 @@
-// Time and pixels as data tables.
+// Conversion between time and pixels, as tables of cases.
 #include "gui/timeline/geometry.hpp"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(Geometry, LabelsHaveTheirUnit) {
 TEST(Geometry, PixelsFarOutsideStayNumbersToReckonWith) {
   EXPECT_EQ(pixel(3.9), 3);
   EXPECT_EQ(pixel(-0.1), -1);
-  // Ten seconds at 20 px for a ns.
+  // Ten seconds at 20 px per ns.
   for (const double far : {2e11, 1e300, std::numeric_limits<double>::infinity()}) {
     EXPECT_EQ(pixel(far), 100'000'000) << far;
     EXPECT_EQ(pixel(-far), -100'000'000) << far;
@@ -174,8 +174,8 @@ TEST(TimelineLayout, AFocusedEventKnowsHowManyAreFoldedWithIt) {
 }
 
 TEST(TimelineLayout, AFoundEventIsPannedToZoomedInOnOrZoomedOutTo) {
-  // A row of 1 ms in 1000 px: a long event, a narrow one, two that touch, then instants: a pair 2 ns apart, and a lone
-  // one.
+  // A row of 1 ms in 1000 px: a long event, a narrow one, two adjacent ones, then instants: two that are 2 ns apart,
+  // and a single one.
   timeline::Timeline all;
   all.begin_ns = 5000;
   all.end_ns = 5000 + 1'000'000;
@@ -194,7 +194,7 @@ TEST(TimelineLayout, AFoundEventIsPannedToZoomedInOnOrZoomedOutTo) {
     Axis axis;
     bool pans;
     double begin_ns, end_ns;  // in view
-    double px;                // wide afterwards, where it is zoomed
+    double px;                // width after a zoom
   };
   for (const Case& c : {
            Case{"readable and in view: nothing moves", 0, all_of_it, true, 0.0, 300e3, 0.0},

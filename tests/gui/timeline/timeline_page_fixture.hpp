@@ -1,4 +1,4 @@
-// The timeline's page over a traced run, once it is read.
+// The page Timeline over a traced run, after it was read.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The page over real files: measurement, search, range, steps, words where there is no data.
+// The page over real files: measurement, search, range, steps, and messages if there is no data.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
@@ -104,7 +104,7 @@ TEST_F(TimelinePageTest, AHitAmongHiddenRawEventsShowsThem) {
 TEST_F(TimelinePageTest, EachAcceleratorLeadsToOnePlace) {
   EXPECT_EQ(clashing_letters(page_).join("; ").toStdString(), "");
   selection_.set_measurement(3);
-  page_.source().cancel();  // its button, too
+  page_.source().cancel();  // the same as the page's button
   EXPECT_EQ(clashing_letters(page_).join("; ").toStdString(), "");
 }
 
@@ -202,7 +202,7 @@ TEST_F(TimelinePageTest, ReadingCanBeStoppedAndTakenUpAgain) {
   page_.source().cancel();
   EXPECT_TRUE(page_.source().was_cancelled());
   EXPECT_TRUE(page_.message().startsWith("Reading was stopped")) << page_.message().toStdString();
-  // Whatever was on its way has arrived.
+  // All pending results have arrived.
   ASSERT_TRUE(QThreadPool::globalInstance()->waitForDone(patience_ms));
   QCoreApplication::processEvents();
   EXPECT_FALSE(page_.source().timeline()) << "no late answer";

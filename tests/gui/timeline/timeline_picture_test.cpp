@@ -1,4 +1,4 @@
-// What a picture of the timeline says: read back from the SVG, whose texts are texts.
+// The contents of a timeline picture, read from the SVG, which stores text as text.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -37,7 +37,7 @@ std::shared_ptr<timeline::Timeline> one_row(const std::vector<std::pair<std::int
   return all;
 }
 
-// `ranks` ranks of one row of collectives; `starts[g]` are the starts of group g, by rank.
+// `ranks` ranks with one row of collectives each; `starts[g]` has the starts of group g by rank.
 struct Group {
   std::vector<std::int64_t> starts;
   std::int64_t duration_ns;
@@ -107,7 +107,7 @@ class TimelinePicture : public testing::Test {
 
 std::vector<std::pair<std::int64_t, std::int64_t>> crowded() {
   std::vector<std::pair<std::int64_t, std::int64_t>> events;
-  for (std::int64_t i = 0; i < 40'000; ++i) events.emplace_back(i * 20, 10);  // some hundred in each cell of 2 px
+  for (std::int64_t i = 0; i < 40'000; ++i) events.emplace_back(i * 20, 10);  // several hundred in each cell of 2 px
   return events;
 }
 
@@ -122,7 +122,7 @@ TEST_F(TimelinePicture, ABlockSaysAllThatIsFoldedInItWalkingALevel) {
   ASSERT_FALSE(all->rows[0].levels.empty());
   show(all);
   EXPECT_TRUE(svg().contains(QStringLiteral("%L1 events").arg(40'000)));
-  // A level far finer than the picture.
+  // A level much finer than the picture.
   timeline::Row& row = all->rows[0];
   row.levels.assign(1, {40, {}});
   for (std::uint32_t i = 0; i < row.size(); i += 2)
@@ -131,7 +131,7 @@ TEST_F(TimelinePicture, ABlockSaysAllThatIsFoldedInItWalkingALevel) {
 }
 
 TEST_F(TimelinePicture, ALongEventAfterACrowdIsDrawnByItself) {
-  // All of the crowd and the long one's begin share a cell.
+  // All short events and the begin of the long one share a cell.
   std::vector<std::pair<std::int64_t, std::int64_t>> events;
   for (std::int64_t i = 0; i < 40; ++i) events.emplace_back(i * 2, 1);
   events.emplace_back(80, 1'000'000);
@@ -152,7 +152,7 @@ TEST_F(TimelinePicture, TheLastToStartIsMarkedHoweverManyRanksThereAre) {
 }
 
 TEST_F(TimelinePicture, ALongCollectiveDoesNotHideTheFlowLinesOfOthers) {
-  // One of a millisecond at the begin, then a hundred of 1 µs, of which ten are in view.
+  // One event of a millisecond at the begin, then a hundred of 1 µs, of which ten are in view.
   std::vector<Group> groups = {{{0, 10}, 1'000'000}};
   for (std::int64_t i = 0; i < 100; ++i)
     groups.push_back({{1'100'000 + i * 10'000, 1'100'000 + i * 10'000 + 500}, 1000});
@@ -187,7 +187,7 @@ TEST_F(TimelinePicture, AHitsOutlineLeavesItsNameFree) {
   const auto all = one_row({{0, 1'000'000}});
   show(all);
   const QRect box = view_.rect_of({0, 0});
-  const auto letters_from = [&] {  // the first column right of a possible outline that is not all fill
+  const auto letters_from = [&] {  // the first column that contains more than fill, right of a possible outline
     const QImage image = view_.viewport()->grab().toImage();
     const QColor fill = image.pixelColor(box.right() - 20, box.center().y());
     for (int x = box.left() + 3; x < box.left() + 40; ++x)

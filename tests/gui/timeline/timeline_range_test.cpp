@@ -1,4 +1,4 @@
-// Selecting a range of time in the timeline: by drags, in the ruler, with the keys.
+// Selecting a range of time: by dragging, in the ruler, with keys.
 #include "tests/gui/timeline/timeline_view_fixture.hpp"
 
 namespace ddpprof::gui {
@@ -60,7 +60,7 @@ TEST_F(TimelineViewTest, ShiftAndArrowsSelectARangeFromTheFocusedEvent) {
   }
   EXPECT_EQ(focused(), "step 1") << "the focus stays";
   EXPECT_EQ(view_.axis(), before) << "all of it was in view";
-  // Of a range made otherwise the end moves.
+  // For a range from another source the keys move the end.
   view_.set_range(std::pair<std::int64_t, std::int64_t>{1020 * ms, 1030 * ms});
   press(Qt::Key_Right);
   expect(1020.0 * ms, 1030.0 * ms + key_ns, "the end moves");

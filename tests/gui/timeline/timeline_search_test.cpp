@@ -1,4 +1,4 @@
-// Search on the timeline's page: from hit to hit, each in sight and wide enough to be read.
+// Search on the page Timeline: goes from hit to hit; each one is in view and readable.
 #include "tests/gui/timeline/timeline_page_fixture.hpp"
 
 namespace ddpprof::gui {
@@ -27,7 +27,7 @@ TEST_F(TimelinePageTest, SearchStepsThroughItsHitsAndComesRound) {
   EXPECT_EQ(page_.finder().state(), "3 of 3");
   page_.view().set_focus(std::nullopt);
   EXPECT_EQ(page_.finder().state(), "3 hits");
-  // 1 alone is one hit.
+  // "1 alone" is one hit.
   for (const std::size_t count : {std::size_t{1}, std::size_t{11}, std::size_t{21}}) {
     page_.view().set_hits({}, std::vector<timeline::EventRef>(count, timeline::EventRef{0, 3}));
     page_.view().set_focus(timeline::EventRef{0, 0});

@@ -1,4 +1,4 @@
-// A timeline view over a traced run, driven as a user would: wheel, drags, and what has the focus.
+// A timeline view over a traced run, used as a user does: wheel, drags, and keyboard focus.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The timeline driven as a user would: wheel, keys, drags; and what it paints.
+// The timeline used as a user does: wheel, keys, drags; and its painting.
 #include "analysis/timeline/search.hpp"
 #include "tests/gui/timeline/timeline_view_fixture.hpp"
 
@@ -121,7 +121,7 @@ TEST_F(TimelineViewTest, TheTooltipSaysWhatIsThere) {
   EXPECT_TRUE(text.contains("duration 24")) << text.toStdString();
   EXPECT_TRUE(text.contains("1 MiB")) << text.toStdString();
   EXPECT_TRUE(text.contains("rank 0")) << text.toStdString();
-  // Thread 77's ranges are microseconds of half a second: one pixel.
+  // The ranges of thread 77 are microseconds in a run of half a second: one pixel.
   const Line* line = view_.layout().of_row(row_of(0, timeline::TrackKind::nvtx));
   ASSERT_NE(line, nullptr);
   const QPoint at(view_.area_origin().x() + static_cast<int>(view_.axis().x_of(0.0)),

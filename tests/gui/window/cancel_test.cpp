@@ -1,4 +1,4 @@
-// A file that is being opened is let go: by the button, by Escape, early and late; the next one opens as ever.
+// Cancelling the opening of a file: by button, by Escape, early and late. The next file opens normally.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -55,7 +55,7 @@ class CancelOpening : public testing::Test {
     window.open(path(name));
     return QTest::qWaitFor([&] { return opened.count() == 1; }, 30'000);
   }
-  // Whatever the reading left behind has arrived and changed nothing; the next file opens.
+  // All pending results of the reading have arrived and changed nothing; the next file opens.
   void expect_as_it_was() {
     EXPECT_FALSE(window.opening());
     QThreadPool::globalInstance()->waitForDone();
@@ -87,7 +87,7 @@ TEST_F(CancelOpening, EarlyByTheButton) {
 
 TEST_F(CancelOpening, LateByEscapeWhenAllIsReadButNotShown) {
   window.open(path("next.db"));
-  QThreadPool::globalInstance()->waitForDone();  // read; its answer waits for this thread
+  QThreadPool::globalInstance()->waitForDone();  // read; its result waits for this thread
   ASSERT_TRUE(window.opening());
   QTest::keyClick(&window, Qt::Key_Escape);
   EXPECT_EQ(window.statusBar()->currentMessage(), "Cancelled: next.db was not opened.");
@@ -112,7 +112,7 @@ TEST_F(CancelOpening, TwoEscapesEndAReadingAndAComparison) {
   ASSERT_TRUE(panel->isVisible());
   panel->set_a(path("shown.db"));
   panel->set_b(path("next.db"));
-  panel->findChild<QLineEdit*>()->setFocus();  // Escape is the comparison's where somebody is at work on it
+  panel->findChild<QLineEdit*>()->setFocus();  // while the focus is in the comparison, Escape belongs to it
   panel->compare();
   window.open(path("next.db"));
   ASSERT_TRUE(panel->running() && window.opening());

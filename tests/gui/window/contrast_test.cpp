@@ -1,4 +1,4 @@
-// Light and dark: what must be read or seen stands out, by WCAG 2.1's ratios, in the palettes and as it is drawn.
+// Light and dark: texts and shapes have the contrast that WCAG 2.1 requires, in the palettes and as drawn.
 #include <gtest/gtest.h>
 
 #include <QCheckBox>
@@ -18,7 +18,7 @@
 namespace ddpprof::gui {
 namespace {
 
-// WCAG 2.1's own examples: black on white is 21, #777777 on white 4.48.
+// The examples of WCAG 2.1: black on white is 21, #777777 on white 4.48.
 TEST(ContrastRatio, IsWcags) {
   EXPECT_NEAR(contrast_ratio(Qt::black, Qt::white), 21.0, 1e-9);
   EXPECT_NEAR(contrast_ratio(Qt::white, QColor(0x77, 0x77, 0x77)), 4.48, 0.005);
@@ -54,7 +54,7 @@ TEST_P(Contrast, TextIsReadable) {
       for (const auto group : {QPalette::Active, QPalette::Inactive})
         EXPECT_GE(contrast_ratio(all.color(group, text), all.color(group, ground)), text_contrast_least)
             << "role " << text << " on role " << ground;
-  for (const Colour meaning : {Colour::warning, Colour::error})  // sentences are written in them
+  for (const Colour meaning : {Colour::warning, Colour::error})  // colours of sentences
     for (const QPalette::ColorRole ground : {QPalette::Window, QPalette::Base})
       EXPECT_GE(contrast_ratio(colour(meaning, all), all.color(ground)), text_contrast_least)
           << "colour " << static_cast<int>(meaning) << " on role " << ground;
@@ -70,7 +70,7 @@ TEST_P(Contrast, ShapesAreSeen) {
     EXPECT_GE(contrast_ratio(all.color(QPalette::Highlight), all.color(ground)), shape_contrast_least) << ground;
 }
 
-// The best contrast that any pixel of `box` has with `ground`.
+// Returns the best contrast of any pixel of `box` to `ground`.
 double best_contrast(const QImage& image, const QRect& box, const QColor& ground) {
   double best = 1.0;
   for (int y = std::max(0, box.top()); y <= std::min(image.height() - 1, box.bottom()); ++y)
@@ -79,7 +79,7 @@ double best_contrast(const QImage& image, const QRect& box, const QColor& ground
   return best;
 }
 
-// Controls as they are drawn.
+// Controls as drawn.
 class DrawnContrast : public Contrast {
  protected:
   void SetUp() override {
@@ -98,8 +98,8 @@ class DrawnContrast : public Contrast {
     host.show();
   }
   QImage grabbed(QWidget* widget) { return host.grab(QRect(widget->mapTo(&host, QPoint()), widget->size())).toImage(); }
-  // Of the four sides of a control, the one seen worst: each by its best pixel, in the middle half of the side, so that
-  // neither text nor corners count.
+  // Takes the worst of a control's four sides. Each side counts by its best pixel in its middle half, so that texts and
+  // corners are ignored.
   double worst_side(const QImage& image, const QRect& control) {
     const QColor ground = palette().color(QPalette::Window);
     const int w = control.width(), h = control.height(), deep = 3;
@@ -145,7 +145,7 @@ TEST_P(DrawnContrast, APressedButtonIsTold) {
     const QRect text = button->rect().adjusted(6, 5, -6, -5);
     const QColor fill = down.pixelColor(text.topLeft());
     EXPECT_GE(best_contrast(down, text, fill), text_contrast_least) << "its text";
-    // Against itself, not pressed: the edges differ by as much.
+    // Compared with the same button not pressed: the edges differ by the required contrast.
     const QPoint edge(button->width() / 2, 0);
     double differs = 1.0;
     for (int deep = 0; deep < 3; ++deep)

@@ -1,4 +1,4 @@
-// Trace databases for the window's tests: sound ones and every kind of broken one.
+// Trace databases for the window's tests: valid ones and every kind of broken one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct Folder {
   }
 };
 
-// ddp at N = 1, 2, 4 and dp at 1, 2: what fits and predictions can be made of.
+// ddp at N = 1, 2, 4 and dp at 1, 2: enough for fits and predictions.
 inline void write_sound(const std::filesystem::path& path) {
   store::Database database = store::Database::create(path);
   fit::synthetic::Truth truth;

@@ -1,4 +1,4 @@
-// F1: keys and glossary, read and scrolled by keyboard alone.
+// F1: keys and glossary, read and scrolled with the keyboard only.
 #include "gui/window/help.hpp"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST_F(Help, F1ShowsEveryKeyOfEveryPage) {
   ASSERT_EQ(shown().model()->rowCount(), static_cast<int>(keys.rows.size()));
   for (const report::Row& row : keys.rows)
     for (std::size_t column = 0; column < 3; ++column) EXPECT_FALSE(cell(row, column).empty()) << cell(row, 2);
-  // What the window's own actions answer to is among them.
+  // It contains the keys of the window's own actions.
   QStringList named;
   for (const report::Row& row : keys.rows)
     named << QString::fromStdString(cell(row, 1)).split(QRegularExpression("[,;] "));

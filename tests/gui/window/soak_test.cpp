@@ -1,4 +1,4 @@
-// The window opens and closes files for a day's work: its memory stays where it was.
+// The window opens and closes files many times, and its memory does not grow.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -32,7 +32,7 @@ TEST(Soak, TwoHundredFilesLeaveNothingBehind) {
       window.open(QString::fromStdString((folder / (i % 2 == 0 ? "a.db" : "b.db")).string()));
       ASSERT_TRUE(QTest::qWaitFor([&] { return yes.count() > 0; }, 30'000)) << i;
       const QStringList pages = window.page_titles();
-      window.show_page(pages[i % pages.size()]);  // some read only when they are seen
+      window.show_page(pages[i % pages.size()]);  // some pages read only when they are visible
       QCoreApplication::processEvents();
       ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000)) << i;
       if (i % 5 == 4) window.close_file();
@@ -42,11 +42,12 @@ TEST(Soak, TwoHundredFilesLeaveNothingBehind) {
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     QCoreApplication::processEvents();
   };
-  rounds(40);  // caches of fonts and icons are filled
+  rounds(40);  // fills the caches of fonts and icons
   const std::size_t before = bytes_in_use();
   rounds(160);
   const std::size_t after = bytes_in_use();
-  if (ddpprof::test::under_address_sanitizer()) return;  // its allocator answers no mallinfo2; it finds leaks itself
+  if (ddpprof::test::under_address_sanitizer())
+    return;  // its allocator does not support mallinfo2, and it finds leaks itself
   EXPECT_LT(static_cast<double>(after) - static_cast<double>(before), 2e6)
       << "bytes kept by 160 files: " << after - before << "; one file's rows and fits take more than that together";
 }

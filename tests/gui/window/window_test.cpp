@@ -42,7 +42,7 @@ using testing::HasSubstr;
 
 QString text_of(const std::filesystem::path& path) { return QString::fromStdString(path.string()); }
 
-// "" when the file was opened, else what the window said.
+// Returns "" if the file was opened, otherwise the window's message.
 std::string opened(MainWindow& window, const std::filesystem::path& path) {
   const QSignalSpy yes(&window, &MainWindow::opened);
   const QSignalSpy no(&window, &MainWindow::not_opened);
@@ -51,7 +51,7 @@ std::string opened(MainWindow& window, const std::filesystem::path& path) {
   return no.isEmpty() ? "" : no.front().front().toString().toStdString();
 }
 
-// A window that shows a sound file.
+// A window that shows a valid file.
 class OpenWindow : public testing::Test {
  protected:
   void SetUp() override {
@@ -128,7 +128,7 @@ TEST(MainWindow, ALockedFileIsNamedAndTheWindowAnswersMeanwhile) {
   EXPECT_EQ(opened(window, folder / "run.db"), "");
 }
 
-// As tests/store makes it: what version 1 wrote is brought up to date and shown.
+// A file of version 1, as tests/store makes it, is migrated and shown.
 TEST(MainWindow, AnOlderFileIsBroughtUpToDate) {
   const Folder folder;
   test::write_sound(folder / "old.db");
@@ -239,14 +239,14 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   EXPECT_EQ(recent.mid(0, 2), (QStringList{text_of(folder / "a.db"), text_of(folder / "b.db")}))
       << "newest first, once";
   MainWindow again;
-  // Half of a full HD screen, and the whole of it at 2x.
+  // Half of a full HD screen, and the whole screen at 2x.
   for (const Page* page : again.pages()) EXPECT_LE(page->minimumSizeHint().width(), 940) << page->title().toStdString();
   EXPECT_EQ(again.findChild<QTabWidget*>()->currentIndex(), 2);
   EXPECT_EQ(again.width(), 950);
   EXPECT_EQ(again.findChild<QTabWidget*>()->currentWidget()->findChild<QSplitter*>()->saveState(), split);
 }
 
-// Tab goes round the whole page and comes back: no control is passed by, none keeps the focus to itself.
+// Tab goes through all controls of the page and returns to the first: no control is skipped and none keeps the focus.
 TEST_F(OpenWindow, TabReachesEveryControlOfAPage) {
   ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
   auto* tabs = window.findChild<QTabWidget*>();
@@ -275,7 +275,7 @@ TEST_F(OpenWindow, TabReachesEveryControlOfAPage) {
   }
 }
 
-// A letter that two controls answer to would only walk between them.
+// A letter used by two controls would only move the focus between them.
 TEST_F(OpenWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
   auto* tabs = window.findChild<QTabWidget*>();
   for (int page = 0; page < tabs->count(); ++page) {
@@ -301,7 +301,7 @@ TEST_F(OpenWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
   }
 }
 
-// On every page, in the bar above them and beside them: the status bar says what was copied.
+// On every page, in the bar above them and beside them, the status bar confirms a copy.
 TEST_F(OpenWindow, EveryTableSaysWhatItCopied) {
   ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
   const auto said = [&](TableView* table, Qt::Key key, Qt::KeyboardModifiers modifiers) {
