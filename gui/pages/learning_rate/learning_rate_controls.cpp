@@ -74,7 +74,7 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   base_batch_->setObjectName("base_batch");
   base_batch_->setMinimum(0);
   base_batch_->setSpecialValueText(tr("–"));
-  base_batch_->setToolTip(tr("The global batch for which the base rate was tuned; replaces " Tuned at N ""));
+  base_batch_->setToolTip(tr("The global batch for which the base rate was tuned; replaces “Tuned at N”"));
   batch_ = count_box(controls, most_batch);
   batch_->setObjectName("batch");
   accumulation_ = count_box(controls, most_accumulation);
@@ -104,7 +104,7 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   form->addRow(workers_slider_);
   form->addRow(tr("Base &rate"), base_lr_);
   form->addRow(tr("Tun&ed at N ="), base_workers_);
-  form->addRow(tr("or at batch [samples], b&y"), base_batch_);
+  form->addRow(tr("or b&y batch [samples]"), base_batch_);
   form->addRow(tr("Batch per &worker [samples]"), batch_);
   form->addRow(tr("A&ccumulation [micro-batches]"), accumulation_);
   form->addRow(tr("E&pochs"), epochs_);
@@ -113,7 +113,7 @@ QWidget* LearningRatePage::make_controls(QWidget* parent) {
   form->addRow(tr("Target l&oss"), target_loss_);
   form->addRow(tr("Ta&bles also at N ="), list_);
   form->addRow(list_problem_);
-  form->addRow(tr("X &axis"), axis_);
+  form->addRow(tr("Plot a&gainst"), axis_);
   form->addRow(reset);
   auto* scroll = new QScrollArea(parent);
   scroll->setWidgetResizable(true);

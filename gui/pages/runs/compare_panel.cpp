@@ -50,8 +50,8 @@ ComparePanel::ComparePanel(QWidget* parent)
       tables_(new QTabWidget(this)),
       job_(this) {
   auto* grid = new QGridLayout;
-  a_ = add_row(*grid, 0, tr("A (baseline, &with):"), tr("the baseline database"));
-  b_ = add_row(*grid, 1, tr("B (compa&red):"), tr("the compared database; ratios are B / A"));
+  a_ = add_row(*grid, 0, tr("A, baseline to compare &with:"), tr("the baseline database"));
+  b_ = add_row(*grid, 1, tr("B, compa&red with A:"), tr("the compared database; ratios are B / A"));
   grid->addWidget(swap_, 0, 3);
   grid->addWidget(compare_, 1, 3);
   grid->addWidget(cancel_, 1, 4);

@@ -128,7 +128,7 @@ QWidget* StrategiesPage::make_details() {
   times_ = short_table(time);
   time_layout->addWidget(time_bars_, 1);
   time_layout->addWidget(times_);
-  tabs->addTab(time, tr("&Time parts"));
+  tabs->addTab(time, tr("&Where the time goes"));
 
   auto* device = new QWidget(tabs);
   auto* device_layout = new QVBoxLayout(device);

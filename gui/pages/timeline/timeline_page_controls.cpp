@@ -98,7 +98,7 @@ QWidget* TimelinePage::make_panels() {
   step_panel_ = new StepPanel(panels_);
   panels_->addTab(details_, tr("Eve&nt"));
   panels_->addTab(range_, tr("Sele&cted range"));
-  panels_->addTab(step_panel_, tr("Ste&p: measured and simulated"));
+  panels_->addTab(step_panel_, tr("Ste&p and its simulation"));
   connect(panels_, &QTabWidget::currentChanged, this, &TimelinePage::show_step_panel);
   return panels_;
 }
