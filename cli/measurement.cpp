@@ -12,7 +12,8 @@
 #include "cli/subcommand.hpp"
 #include "runner/host/out_of_memory.hpp"
 #include "runner/launcher/launcher.hpp"
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/listening_socket.hpp"
+#include "runner/launcher/rank_environment.hpp"
 #include "runner/scenario/read.hpp"
 
 namespace ddpprof::cli {

@@ -11,7 +11,7 @@
 #include "analysis/ingest/ingest.hpp"
 #include "cli/host_conditions.hpp"
 #include "cli/measurement.hpp"
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/rank_environment.hpp"
 #include "tracer/store/rows/inserter.hpp"
 #include "tracer/store/rows/rows.hpp"
 

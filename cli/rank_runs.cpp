@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "cli/subcommand.hpp"
-#include "runner/launcher/roll_call.hpp"
+#include "runner/launcher/rendezvous.hpp"
 #include "runner/scenario/read.hpp"
 
 namespace ddpprof::cli {

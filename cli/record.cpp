@@ -31,7 +31,7 @@
 #include "cli/side_folder.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/foreground.hpp"
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/rank_environment.hpp"
 #include "tracer/format/shard_format.hpp"
 #include "tracer/store/shard/shard_reader.hpp"
 

@@ -14,7 +14,7 @@
 #include "cli/database_file.hpp"
 #include "cli/doctor/programs.hpp"
 #include "runner/host/network.hpp"
-#include "runner/launcher/roll_call.hpp"
+#include "runner/launcher/rendezvous.hpp"
 #include "runner/scenario/read.hpp"
 #include "tracer/store/remove.hpp"
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/listening_socket.hpp"
 #include "runner/launcher/status_file.hpp"
 
 namespace ddpprof::launcher {

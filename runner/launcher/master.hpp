@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/listening_socket.hpp"
 
 namespace ddpprof::launcher {
 

@@ -1,59 +1,81 @@
-// How ranks find each other: a listening socket that exists before any rank does, and torchrun's variables.
+// The roll-call before training: what each rank says of itself, and what is wrong when the ranks do not fit together.
+//
+// Pure: the registrations travel through a store that runner/worker knows. Rank 0 keeps the list; its decision goes to
+// all.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace ddpprof::launcher {
 
-inline constexpr const char* master_fd_variable = "DDPPROF_MASTER_FD";  // rank 0: the socket to serve the store on
-
-// Bound and listening, close-on-exec. Rank 0 serves on it or inherits it, so no other program can take the port between
-// choosing and using it, and ranks that are early wait in its backlog.
-class ListeningSocket {
- public:
-  ListeningSocket() = default;  // none
-  ListeningSocket(int descriptor, std::uint16_t port) : descriptor_(descriptor), port_(port) {}
-  ListeningSocket(ListeningSocket&&) noexcept;
-  ListeningSocket& operator=(ListeningSocket&&) noexcept;
-  ListeningSocket(const ListeningSocket&) = delete;
-  ListeningSocket& operator=(const ListeningSocket&) = delete;
-  ~ListeningSocket() { close(); }
-
-  int descriptor() const { return descriptor_; }  // -1: none
-  std::uint16_t port() const { return port_; }
-  void close();
-
- private:
-  int descriptor_ = -1;
-  std::uint16_t port_ = 0;
-};
-
-// On 127.0.0.1 alone; the kernel picks the port. Throws std::system_error.
-ListeningSocket open_loopback_listener();
-
-struct RankPlace {
+struct Registration {
   int rank = 0;
   int world_size = 1;
-  std::string master_address = "127.0.0.1";
-  std::uint16_t master_port = 0;
-  int threads = 1;                             // OMP_NUM_THREADS; 0: leave it as it is
-  std::filesystem::path tracer_library = {};   // empty: no tracing
-  std::filesystem::path trace_directory = {};  // where the tracer puts its shards
+  std::string host;
+  std::int64_t pid = 0;
+  std::string nonce;     // this process's own: tells two processes apart that give the same rank, host and pid
+  std::string version;   // of program and LibTorch: "ddpprof 0.1.0, torch 2.11.0"
+  std::string strategy;  // "ddp", "bench-comm"
+  std::string devices;   // what it computes on, and who moves its gradients: "cuda over nccl", "cpu over gloo"
+  std::string scenario;  // as YAML, every default filled in
+  std::string address;   // its own, where the other ranks will connect to; "": not said
+  std::string network;   // names what its loopback reaches: one kernel's network namespace; "": not said
+
+  bool operator==(const Registration&) const = default;
 };
 
-// NVTX_INJECTION64_PATH, CUDA_INJECTION64_PATH and DDPPROF_TRACE_DIR: what makes a process load the tracer; and
-// NCCL_PROFILER_PLUGIN, unless this process's environment names another plugin: NCCL takes one only.
-std::map<std::string, std::string> tracer_environment(const std::filesystem::path& library,
-                                                      const std::filesystem::path& directory);
-// The plugin that NCCL_PROFILER_PLUGIN names in its place ("none" among them): what NCCL did is then not recorded.
-std::optional<std::string> other_nccl_plugin(const std::filesystem::path& library);
+std::string to_text(const Registration&);                              // JSON
+std::optional<Registration> registration_from_text(std::string_view);  // nullopt: not a registration of ours
+std::string process_of(const Registration&);                           // "process 71 on gpu03"
+std::string name_of(const Registration&);                              // "rank 1 (process 71 on gpu03)"
+std::string ranks_text(const std::vector<std::string>& all);  // "a, b and c"; of many the first eight and how many more
 
-// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torchrun sets them on one host;
-// OMP_NUM_THREADS; and, with a tracer, tracer_environment's.
-std::map<std::string, std::string> rank_environment(const RankPlace&);
+// 16 hexadecimal digits that no other process draws.
+std::string draw_nonce();
+
+// Where two scenarios as YAML differ first: "measure.steps: 10 and 20"; "" when they do not. A key that only one has
+// reads "absent" in the other.
+std::string first_difference(const std::string& yaml, const std::string& other);
+
+struct Decision {
+  bool ok = false;
+  std::string run;                      // ok: names this run on every rank
+  std::map<int, std::string> accepted;  // ok: the nonce of each rank's process
+  std::string message;                  // not ok: what is wrong
+};
+std::string to_text(const Decision&);
+std::optional<Decision> decision_from_text(std::string_view);
+
+// The list. Whoever keeps it takes his own registration as the standard that others are held against.
+class Rendezvous {
+ public:
+  explicit Rendezvous(Registration own);
+
+  // Enters an arrival; a registration that is already there, nonce and all, changes nothing. Returns what is wrong with
+  // it, or
+  // "": another WORLD_SIZE, version, strategy or scenario, a rank beyond the world's size, a rank that came twice, an
+  // address that another rank cannot reach.
+  std::string enter(const Registration&);
+  bool complete() const { return static_cast<int>(came_.size()) == own_.world_size; }
+  std::vector<int> missing() const;
+  // "rank 2 of 4 did not come within 10 s (came: rank 0 (process 70 on gpu03), …)"
+  std::string absence(double waited_s) const;
+  // The same of rank 0 alone, said by one that waits for it and does not know who else does.
+  static std::string absence_of_rank_0(const Registration& own, double waited_s);
+  Decision accepted() const;
+  // What to say to one that comes when the roll-call is closed with so many ranks, and its place, if any, is taken.
+  static std::string too_late(const Registration& late, const std::optional<Registration>& holder, std::size_t ranks);
+
+ private:
+  std::string unreachable(const Registration&) const;
+
+  Registration own_;
+  std::map<int, Registration> came_;
+};
 
 }  // namespace ddpprof::launcher

@@ -137,8 +137,8 @@ void run(Arguments& arguments, std::int64_t began_ns) {
     options.backend = context.backend;
     options.timeout = context.timeout();
     options.rendezvous_timeout = context.rendezvous_timeout();
-    options.card = describe_rank(context);
-    if (!arguments.gather.empty()) options.card.strategy += " with --gather";  // or rank 0 would wait in vain
+    options.registration = describe_rank(context);
+    if (!arguments.gather.empty()) options.registration.strategy += " with --gather";  // or rank 0 would wait in vain
     group = new Group(join_group(context.environment, options, arguments.entrance));
     context.run = group->run;
     const Guard guard(context.environment.rank, "sharing the processors",

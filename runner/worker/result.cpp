@@ -78,16 +78,16 @@ nlohmann::json describe_run(const Context& context, nlohmann::json found, std::i
   return found;
 }
 
-launcher::Card describe_rank(const Context& context) {
-  launcher::Card card;
-  card.version = "ddpprof " DDPPROF_VERSION ", torch " TORCH_VERSION;
-  card.strategy = context.mode == Mode::train ? scenario::to_string(context.strategy) : "bench-comm";
-  card.devices = std::string(context.device.is_cuda() ? "cuda" : "cpu") + " over " + to_string(context.backend);
+launcher::Registration describe_rank(const Context& context) {
+  launcher::Registration registration;
+  registration.version = "ddpprof " DDPPROF_VERSION ", torch " TORCH_VERSION;
+  registration.strategy = context.mode == Mode::train ? scenario::to_string(context.strategy) : "bench-comm";
+  registration.devices = std::string(context.device.is_cuda() ? "cuda" : "cpu") + " over " + to_string(context.backend);
   scenario::Scenario scenario = context.scenario;
   scenario.output = {};  // where files go may differ from host to host
   scenario.checkpoint.folder.clear();
-  card.scenario = scenario::to_yaml(scenario);
-  return card;
+  registration.scenario = scenario::to_yaml(scenario);
+  return registration;
 }
 
 std::string closing_line(const Context& context, const nlohmann::json& result) {

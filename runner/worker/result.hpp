@@ -18,7 +18,7 @@ nlohmann::json describe_program();
 nlohmann::json describe_run(const Context& context, nlohmann::json found, std::int64_t began_ns);
 
 // What this rank leaves at the roll-call: its version, strategy and scenario. Where it is, the meeting itself fills in.
-launcher::Card describe_rank(const Context& context);
+launcher::Registration describe_rank(const Context& context);
 
 // "ddpprof-worker: rank 0 of 2 done: 30 measured steps, median 4.21 ms", from describe_run's result.
 std::string closing_line(const Context& context, const nlohmann::json& result);

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "runner/launcher/rank_environment.hpp"
+
 namespace ddpprof::launcher {
 namespace {
 

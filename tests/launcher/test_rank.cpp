@@ -15,6 +15,7 @@
 #include <string>
 
 #include "runner/launcher/launcher.hpp"
+#include "runner/launcher/rank_environment.hpp"
 
 namespace {
 

@@ -21,7 +21,7 @@ namespace ddpprof::worker {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using launcher::Card;
+using launcher::Registration;
 using std::chrono::milliseconds;
 
 constexpr milliseconds shortest_pause{5}, longest_pause{250};  // between two looks whether rank 0 has opened a call
@@ -97,27 +97,27 @@ c10::intrusive_ptr<c10d::Store> store_of_call(const c10::intrusive_ptr<c10d::Sto
 std::string last_verdict(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number) {
   const auto store = store_of_call(base, number);
   if (number < 1 || !Roll::closed(*store)) return "";
-  const auto verdict = launcher::verdict_from_text(store->get_to_str("verdict"));  // with a token it is wrapped: none
-  return !verdict || verdict->ok ? "" : "; the attempt before ended with: " + verdict->message;
+  const auto decision = launcher::decision_from_text(store->get_to_str("verdict"));  // with a token it is wrapped: none
+  return !decision || decision->ok ? "" : "; the attempt before ended with: " + decision->message;
 }
 
-// A card in a call that nobody has opened would be there, and count, when the rank that left it has ended and rank 0
-// opens the call for the attempt after.
-void wait_until_opened(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number, const Card& own,
+// A registration in a call that nobody has opened would be there, and count, when the rank that left it has ended and
+// rank 0 opens the call for the attempt after.
+void wait_until_opened(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number, const Registration& own,
                        const std::string& place, Clock::time_point begin, milliseconds timeout) {
   while (base->add(calls, 0) < number) {
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     if (waited >= timeout + rank_0_first)
       throw MeetingError("rank 0's store at " + place + " was reached, but " +
-                         launcher::RollCall::absence_of_rank_0(own, std::chrono::duration<double>(waited).count()));
+                         launcher::Rendezvous::absence_of_rank_0(own, std::chrono::duration<double>(waited).count()));
     std::this_thread::sleep_for(std::clamp(waited / 20, shortest_pause, longest_pause));
   }
 }
 
 // An agent's store outlives an attempt, and agents of several hosts count attempts differently, so rank 0 opens a call
-// with a number of its own for each. The others come to the one that is open, or wait for the next where a verdict was
-// given in the last; when rank 0 opens another before the verdict, the one they are in was left by a failed attempt.
-Meeting meet_in_calls(const c10::intrusive_ptr<c10d::Store>& base, const Card& own, const Entrance& entrance,
+// with a number of its own for each. The others come to the one that is open, or wait for the next where a decision was
+// given in the last; when rank 0 opens another before the decision, the one they are in was left by a failed attempt.
+Meeting meet_in_calls(const c10::intrusive_ptr<c10d::Store>& base, const Registration& own, const Entrance& entrance,
                       const std::string& place, milliseconds timeout) {
   Meeting meeting;
   if (own.rank == 0) {
@@ -147,7 +147,7 @@ Meeting meet_in_calls(const c10::intrusive_ptr<c10d::Store>& base, const Card& o
 
 }  // namespace
 
-Meeting meet(const RankEnvironment& environment, Card own, const Entrance& entrance, milliseconds timeout) {
+Meeting meet(const RankEnvironment& environment, Registration own, const Entrance& entrance, milliseconds timeout) {
   own.rank = environment.rank;
   own.world_size = environment.world_size;
   own.host = host::host_name();

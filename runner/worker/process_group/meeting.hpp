@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "runner/launcher/roll_call.hpp"
+#include "runner/launcher/rendezvous.hpp"
 #include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/process_group.hpp"
 #include "runner/worker/process_group/roll.hpp"
@@ -18,12 +18,12 @@ struct Meeting {
   std::string address;                    // this rank's own, where the others reach it
 };
 
-// Rank 0 serves the store (or torchrun's agent does), every rank leaves its card there, rank 0 holds the cards against
-// each other and its verdict is read by all. Waits at most `timeout` to reach the store, and then at most `timeout`
-// until every rank has come; a mistake that shows earlier ends it at once. `own`: rank, world size, host, process,
-// nonce, address and network are filled in here. Throws MeetingError; ends the process with code 4 where c10d itself
-// does not come back within a quarter of a minute more.
-Meeting meet(const RankEnvironment& environment, launcher::Card own, const Entrance& entrance,
+// Rank 0 serves the store (or torchrun's agent does), every rank leaves its registration there, rank 0 holds the
+// registrations against each other and its decision is read by all. Waits at most `timeout` to reach the store, and
+// then at most `timeout` until every rank has come; a mistake that shows earlier ends it at once. `own`: rank, world
+// size, host, process, nonce, address and network are filled in here. Throws MeetingError; ends the process with code 4
+// where c10d itself does not come back within a quarter of a minute more.
+Meeting meet(const RankEnvironment& environment, launcher::Registration own, const Entrance& entrance,
              std::chrono::milliseconds timeout);
 
 }  // namespace ddpprof::worker

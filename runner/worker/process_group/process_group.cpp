@@ -15,7 +15,7 @@
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
-#include "runner/launcher/rendezvous.hpp"
+#include "runner/launcher/listening_socket.hpp"
 #include "runner/worker/process_group/entrance.hpp"
 #include "runner/worker/process_group/guard.hpp"
 #include "runner/worker/process_group/meeting.hpp"
@@ -117,7 +117,7 @@ Group join_group(const RankEnvironment& environment, const GroupOptions& options
 
 Group join_group(const RankEnvironment& environment, const GroupOptions& options, const Entrance& entrance) {
   Group group;
-  Meeting meeting = meet(environment, options.card, entrance, options.rendezvous_timeout);
+  Meeting meeting = meet(environment, options.registration, entrance, options.rendezvous_timeout);
   group.store = std::move(meeting.store);
   group.run = std::move(meeting.run);
   group.address = std::move(meeting.address);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runner/launcher/roll_call.hpp"
+#include "runner/launcher/rendezvous.hpp"
 #include "runner/launcher/start.hpp"
 #include "runner/worker/process_group/traced_backend.hpp"
 #include "runner/worker/torch.hpp"
@@ -39,7 +39,7 @@ struct GroupOptions {
   std::chrono::milliseconds rendezvous_timeout{120'000};  // to reach the store, and again until every rank has come
   int gloo_threads = 2;                                   // collectives in flight at once (PyTorch's default)
   std::string name = "ddpprof";                           // equal on every rank
-  launcher::Card card;                                    // what this rank runs: version, strategy, scenario
+  launcher::Registration registration;                    // what this rank runs: version, strategy, scenario
 };
 
 // Throws MeetingError (meeting.hpp) when the ranks do not come together, c10::Error when they lose each other after.

@@ -10,29 +10,29 @@
 namespace ddpprof::worker {
 namespace {
 
-using launcher::Card;
-using launcher::RollCall;
-using launcher::Verdict;
+using launcher::Decision;
+using launcher::Registration;
+using launcher::Rendezvous;
 using std::chrono::milliseconds;
 
-constexpr milliseconds until_all_heard{2'000};  // that rank 0 goes on serving a verdict nobody can go on with
+constexpr milliseconds until_all_heard{2'000};  // that rank 0 goes on serving a decision nobody can go on with
 constexpr milliseconds between_looks{5}, between_proofs{20};
-constexpr milliseconds longest_pause{250};      // between two looks for the verdict
+constexpr milliseconds longest_pause{250};      // between two looks for the decision
 constexpr std::int64_t most_strangers = 1'000;  // beyond the ranks; those that come later are not heard
 constexpr int challenge_bytes = 32;
-constexpr const char* card_purpose = "card";
-constexpr const char* verdict_purpose = "verdict";
-constexpr const char* verdict_is_there = "verdict is there";
+constexpr const char* registration_purpose = "card";
+constexpr const char* decision_purpose = "verdict";
+constexpr const char* decision_is_there = "verdict is there";
 
 double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
 std::string numbered(const char* what, std::int64_t number) { return what + ("/" + std::to_string(number)); }
 std::string arrival(std::int64_t number) { return numbered("arrival", number); }
 
-Verdict against(const std::string& message) {
-  Verdict verdict;
-  verdict.message = message;
-  return verdict;
+Decision against(const std::string& message) {
+  Decision decision;
+  decision.message = message;
+  return decision;
 }
 
 // What a stranger says of itself goes to a terminal and into logs.
@@ -46,24 +46,24 @@ std::string printable(std::string text) {
 
 }  // namespace
 
-bool Roll::closed(c10d::Store& store) { return store.check({verdict_is_there}); }
+bool Roll::closed(c10d::Store& store) { return store.check({decision_is_there}); }
 
 std::optional<std::string> Roll::call() {
   number_ = store_.add("arrivals", 1);
   if (token_) store_.set(numbered("guarded", number_), std::string("1"));
   store_.set(arrival(number_), launcher::to_text(own_));
   const bool keeps_list = own_.rank == 0 && store_.add("rank 0", 1) == 1;
-  const std::optional<Verdict> given = !keeps_list ? listen() : token_ ? judge_proved() : judge();
+  const std::optional<Decision> given = !keeps_list ? listen() : token_ ? judge_proved() : judge();
   if (!given) return std::nullopt;
-  const Verdict& verdict = *given;
-  if (!verdict.ok) {
+  const Decision& decision = *given;
+  if (!decision.ok) {
     if (!keeps_list) store_.add("heard", 1);
-    throw MeetingError((keeps_list ? "" : "rank 0's store at " + place_ + " was reached, but ") + verdict.message);
+    throw MeetingError((keeps_list ? "" : "rank 0's store at " + place_ + " was reached, but ") + decision.message);
   }
-  const auto place = verdict.accepted.find(own_.rank);
-  if (place == verdict.accepted.end() || place->second != own_.nonce)
-    throw MeetingError(RollCall::too_late(own_, holder(verdict), verdict.accepted.size()));
-  return verdict.run;
+  const auto place = decision.accepted.find(own_.rank);
+  if (place == decision.accepted.end() || place->second != own_.nonce)
+    throw MeetingError(Rendezvous::too_late(own_, holder(decision), decision.accepted.size()));
+  return decision.run;
 }
 
 void Roll::wait_until_heard() {
@@ -82,23 +82,23 @@ bool Roll::wait_for(const std::string& key, Clock::time_point end) {
   }
 }
 
-// What is wrong with the n-th card, or "".
-std::string Roll::enter(RollCall& roll, std::int64_t number) {
-  const auto card = launcher::card_from_text(store_.get_to_str(arrival(number)));
-  if (!card)
+// What is wrong with the n-th registration, or "".
+std::string Roll::enter(Rendezvous& roll, std::int64_t number) {
+  const auto registration = launcher::registration_from_text(store_.get_to_str(arrival(number)));
+  if (!registration)
     return "somebody who is no ddpprof-worker of this version came to " + place_ +
            "; give this run a port "
            "of its own";
-  if (card->nonce == own_.nonce) return "";
+  if (registration->nonce == own_.nonce) return "";
   if (!token_ && store_.check({numbered("guarded", number)}))
-    return launcher::name_of(*card) + " was given a token (--token-file), and " + launcher::name_of(own_) +
+    return launcher::name_of(*registration) + " was given a token (--token-file), and " + launcher::name_of(own_) +
            " none; every rank of a run must be given the same";
-  return roll.enter(*card);
+  return roll.enter(*registration);
 }
 
-Verdict Roll::judge() {
+Decision Roll::judge() {
   const auto end = Clock::now() + timeout_;
-  RollCall roll(own_);
+  Rendezvous roll(own_);
   for (std::int64_t number = 1; !roll.complete(); ++number) {
     if (!wait_for(arrival(number), end)) return publish(against(roll.absence(seconds(timeout_))));
     if (const std::string wrong = enter(roll, number); !wrong.empty()) return publish(against(wrong));
@@ -106,10 +106,10 @@ Verdict Roll::judge() {
   return publish(roll.accepted());
 }
 
-// Only who knows the token counts, also with what is wrong about him: a stranger's card ends nothing.
-Verdict Roll::judge_proved() {
+// Only who knows the token counts, also with what is wrong about him: a stranger's registration ends nothing.
+Decision Roll::judge_proved() {
   const auto end = Clock::now() + timeout_;
-  RollCall roll(own_);
+  Rendezvous roll(own_);
   challenge_ = launcher::random_digits(challenge_bytes);
   store_.set("challenge", challenge_);
   std::vector<std::int64_t> open;  // arrivals that have not proved anything yet
@@ -131,24 +131,25 @@ Verdict Roll::judge_proved() {
   return publish(against(text));
 }
 
-Roll::Entry Roll::admit(RollCall& roll, std::int64_t number, std::string& wrong) {
-  if (!store_.check({arrival(number)})) return Entry::undecided;  // counted, and about to leave its card
+Roll::Entry Roll::admit(Rendezvous& roll, std::int64_t number, std::string& wrong) {
+  if (!store_.check({arrival(number)})) return Entry::undecided;  // counted, and about to leave its registration
   const std::string text = store_.get_to_str(arrival(number));
-  const auto card = launcher::card_from_text(text);
-  if (card && card->nonce == own_.nonce) return Entry::done;
-  if (!card) {
+  const auto registration = launcher::registration_from_text(text);
+  if (registration && registration->nonce == own_.nonce) return Entry::done;
+  if (!registration) {
     refuse(number, "somebody", "is no ddpprof-worker of this version");
     return Entry::done;
   }
-  const std::string who = printable(launcher::process_of(*card)) + ", which came as rank " + std::to_string(card->rank);
+  const std::string who =
+      printable(launcher::process_of(*registration)) + ", which came as rank " + std::to_string(registration->rank);
   if (!store_.check({numbered("guarded", number)})) {
     refuse(number, who, "was started without this run's token (--token-file)");
     return Entry::done;
   }
   const std::string proof = numbered("proof", number);
   if (!store_.check({proof})) return Entry::undecided;
-  if (token_->proves(card_purpose, challenge_ + text, store_.get_to_str(proof))) {
-    wrong = roll.enter(*card);
+  if (token_->proves(registration_purpose, challenge_ + text, store_.get_to_str(proof))) {
+    wrong = roll.enter(*registration);
   } else {
     refuse(number, who, "has another token than rank 0");
   }
@@ -166,11 +167,11 @@ void Roll::refuse(std::int64_t number, const std::string& who, const std::string
 bool Roll::answer_challenge() {
   if (!store_.check({"challenge"})) return false;
   const std::string challenge = store_.get_to_str("challenge");
-  store_.set(numbered("proof", number_), token_->prove(card_purpose, challenge + launcher::to_text(own_)));
+  store_.set(numbered("proof", number_), token_->prove(registration_purpose, challenge + launcher::to_text(own_)));
   return true;
 }
 
-std::optional<Verdict> Roll::listen() {
+std::optional<Decision> Roll::listen() {
   const milliseconds patience = timeout_ + rank_0_first;
   const auto end = Clock::now() + std::max(patience - waited_, rank_0_first);
   const std::string refused = numbered("refused", number_);
@@ -189,27 +190,27 @@ std::optional<Verdict> Roll::listen() {
     std::this_thread::sleep_for(std::clamp(waited / 20, between_looks, longest_pause));
   } while (Clock::now() < end);
   // Rank 0 has not come, or is stuck: what is there says the rest.
-  RollCall roll(own_);
+  Rendezvous roll(own_);
   std::string wrong;
   const std::int64_t came = std::min(store_.add("arrivals", 0), own_.world_size + most_strangers);
   for (std::int64_t number = 1; number <= came && wrong.empty(); ++number)
     if (store_.check({arrival(number)})) wrong = enter(roll, number);
-  if (wrong.empty() || token_)  // with a token, cards that nobody proved accuse nobody
+  if (wrong.empty() || token_)  // with a token, registrations that nobody proved accuse nobody
     wrong = roll.complete() ? "rank 0 did not read the roll within " + std::to_string(patience.count()) + " ms"
                             : roll.absence(seconds(patience));
   return publish(against(wrong));
 }
 
-// The first verdict holds, whoever gives it.
-Verdict Roll::publish(const Verdict& verdict) {
-  std::string text = launcher::to_text(verdict);
-  if (token_) text = nlohmann::json{{"verdict", text}, {"proof", token_->prove(verdict_purpose, text)}}.dump();
+// The first decision holds, whoever gives it.
+Decision Roll::publish(const Decision& decision) {
+  std::string text = launcher::to_text(decision);
+  if (token_) text = nlohmann::json{{"verdict", text}, {"proof", token_->prove(decision_purpose, text)}}.dump();
   const std::string held = store_.compareSet("verdict", std::string(), text);
-  if (held == text) store_.set(verdict_is_there, std::string("1"));
+  if (held == text) store_.set(decision_is_there, std::string("1"));
   return parse(held);
 }
 
-Verdict Roll::parse(const std::string& text) const {
+Decision Roll::parse(const std::string& text) const {
   const auto envelope = nlohmann::json::parse(text, nullptr, false);
   const bool proved = envelope.is_object() && envelope.contains("proof");
   if (!token_ && proved)
@@ -220,24 +221,24 @@ Verdict Roll::parse(const std::string& text) const {
     const bool whole =
         proved && envelope["proof"].is_string() && envelope.contains("verdict") && envelope["verdict"].is_string();
     if (whole) inner = envelope["verdict"].get<std::string>();
-    if (!whole || !token_->proves(verdict_purpose, inner, envelope["proof"].get_ref<const std::string&>()))
+    if (!whole || !token_->proves(decision_purpose, inner, envelope["proof"].get_ref<const std::string&>()))
       throw MeetingError("whoever serves " + place_ +
                          (proved ? " has another token than this rank" : " has no token, which this rank has") +
                          ": either it is not this run's rank 0, or rank 0 was not given the same --token-file");
   }
-  const auto verdict = launcher::verdict_from_text(inner);
-  if (!verdict) throw MeetingError("rank 0 of another version serves " + place_ + ": its verdict cannot be read");
-  return *verdict;
+  const auto decision = launcher::decision_from_text(inner);
+  if (!decision) throw MeetingError("rank 0 of another version serves " + place_ + ": its verdict cannot be read");
+  return *decision;
 }
 
-// The card of the process that the run accepted for our rank.
-std::optional<Card> Roll::holder(const Verdict& verdict) {
-  const auto place = verdict.accepted.find(own_.rank);
+// The registration of the process that the run accepted for our rank.
+std::optional<Registration> Roll::holder(const Decision& decision) {
+  const auto place = decision.accepted.find(own_.rank);
   const std::int64_t came = store_.add("arrivals", 0);
-  for (std::int64_t number = 1; number <= came && place != verdict.accepted.end(); ++number) {
+  for (std::int64_t number = 1; number <= came && place != decision.accepted.end(); ++number) {
     if (!store_.check({arrival(number)})) continue;
-    auto card = launcher::card_from_text(store_.get_to_str(arrival(number)));
-    if (card && card->nonce == place->second) return card;
+    auto registration = launcher::registration_from_text(store_.get_to_str(arrival(number)));
+    if (registration && registration->nonce == place->second) return registration;
   }
   return std::nullopt;
 }

@@ -1,9 +1,9 @@
-// The roll-call over a c10d store: the ranks' cards, with a token their proofs, and the verdict that all read.
+// The roll-call over a c10d store: the ranks' registrations, with a token their proofs, and the decision that all read.
 //
-// Keys of one call (meeting.cpp opens it): "arrivals" counts, "arrival/<n>" is the n-th card, "verdict" is set once,
-// "verdict is there" after it, "heard" counts those that read a verdict against going on. With a token: "challenge" is
-// rank 0's, new in each run; "proof/<n>" is over challenge and n-th card; "refused/<n>" says why the n-th arrival is
-// not of this run; the verdict bears a proof, too, and is fresh by the nonces in it.
+// Keys of one call (meeting.cpp opens it): "arrivals" counts, "arrival/<n>" is the n-th registration, "verdict" is set
+// once, "verdict is there" after it, "heard" counts those that read a decision against going on. With a token:
+// "challenge" is rank 0's, new in each run; "proof/<n>" is over challenge and n-th registration; "refused/<n>" says why
+// the n-th arrival is not of this run; the decision bears a proof, too, and is fresh by the nonces in it.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "runner/launcher/roll_call.hpp"
+#include "runner/launcher/rendezvous.hpp"
 #include "runner/launcher/token.hpp"
 #include "runner/worker/torch.hpp"
 
@@ -32,7 +32,7 @@ class Roll {
  public:
   // `place` is what messages call the store. `superseded`: whether rank 0 has opened a later call, elsewhere in the
   // store; empty where there is only one. `waited`: how much of `timeout` a rank but 0 has already waited for rank 0.
-  Roll(c10d::Store& store, const launcher::Card& own, const std::optional<launcher::Token>& token,
+  Roll(c10d::Store& store, const launcher::Registration& own, const std::optional<launcher::Token>& token,
        const std::string& place, std::chrono::milliseconds timeout, std::function<bool()> superseded = {},
        std::chrono::milliseconds waited = {})
       : store_(store),
@@ -43,14 +43,14 @@ class Roll {
         waited_(waited),
         superseded_(std::move(superseded)) {}
 
-  // Returns the run's name; nullopt on a rank but 0 where the call is superseded before its verdict. Throws
+  // Returns the run's name; nullopt on a rank but 0 where the call is superseded before its decision. Throws
   // MeetingError.
   std::optional<std::string> call();
 
-  // Whether a verdict was given in this store: who comes now comes to the next call.
+  // Whether a decision was given in this store: who comes now comes to the next call.
   static bool closed(c10d::Store& store);
 
-  // After a verdict against going on: the store must not vanish before the others have read it.
+  // After a decision against going on: the store must not vanish before the others have read it.
   void wait_until_heard();
 
  private:
@@ -58,19 +58,19 @@ class Roll {
   enum class Entry { undecided, done };
 
   bool wait_for(const std::string& key, Clock::time_point end);
-  std::string enter(launcher::RollCall& roll, std::int64_t number);
-  launcher::Verdict judge();
-  launcher::Verdict judge_proved();
-  Entry admit(launcher::RollCall& roll, std::int64_t number, std::string& wrong);
+  std::string enter(launcher::Rendezvous& roll, std::int64_t number);
+  launcher::Decision judge();
+  launcher::Decision judge_proved();
+  Entry admit(launcher::Rendezvous& roll, std::int64_t number, std::string& wrong);
   void refuse(std::int64_t number, const std::string& who, const std::string& why);
-  std::optional<launcher::Verdict> listen();
+  std::optional<launcher::Decision> listen();
   bool answer_challenge();
-  launcher::Verdict publish(const launcher::Verdict& verdict);
-  launcher::Verdict parse(const std::string& text) const;
-  std::optional<launcher::Card> holder(const launcher::Verdict& verdict);
+  launcher::Decision publish(const launcher::Decision& decision);
+  launcher::Decision parse(const std::string& text) const;
+  std::optional<launcher::Registration> holder(const launcher::Decision& decision);
 
   c10d::Store& store_;
-  const launcher::Card& own_;
+  const launcher::Registration& own_;
   const std::optional<launcher::Token>& token_;
   const std::string place_;
   const std::chrono::milliseconds timeout_, waited_;
