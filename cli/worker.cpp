@@ -158,7 +158,7 @@ class Worker : public Subcommand {
             {"workers", workers},
             {"mode", bench_comm_ ? "bench-comm" : "train"},
             {"strategy", strategy_},
-            {"trained_with", start.starter == Starter::nobody && strategy_ == "ddp" ? "none" : strategy_},
+            {"trained_with", start.starter == Starter::none && strategy_ == "ddp" ? "none" : strategy_},
             {"started_by", launcher::to_string(start.starter)},
             {"attempt", start.attempt},
             {"agent", launcher::torchrun_agent()},
@@ -175,7 +175,7 @@ class Worker : public Subcommand {
     std::string text = "ddpprof worker: " + launcher::describe(start);
     if (strategy_ == "dp") {
       text += ", DataParallel";
-    } else if (start.starter == Starter::nobody) {
+    } else if (start.starter == Starter::none) {
       text +=
           ": neither RANK and WORLD_SIZE nor Slurm's or Open MPI's variables are set; trained without DDP (no "
           "process group, no Reducer)";
@@ -206,7 +206,7 @@ class Worker : public Subcommand {
                                           fmt::format("{}", timeout_s_)};
     if (strategy_ == "dp") {
       arguments.insert(arguments.end(), {"--replicas", std::to_string(workers)});
-    } else if (start.starter == Starter::nobody) {
+    } else if (start.starter == Starter::none) {
       arguments.emplace_back("--without-ddp");
     }
     if (!context.quiet) arguments.emplace_back("--closing-line");

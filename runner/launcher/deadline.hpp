@@ -1,4 +1,4 @@
-// The last resort against a hang: ends a wait that the waiting library itself does not end.
+// A time limit for a wait inside a library that has no timeout of its own.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace ddpprof::launcher {
 
-// While it lives, `late` is called once, on a thread of its own, when `limit` is over. Its destructor waits for a call
-// that has begun.
+// Calls `late` once, on its own thread, if it is not destroyed within `limit`. The destructor waits for a call that has
+// begun.
 class Deadline {
  public:
   Deadline(std::chrono::milliseconds limit, std::function<void()> late);

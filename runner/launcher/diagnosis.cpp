@@ -11,7 +11,7 @@
 namespace ddpprof::launcher {
 namespace {
 
-// Behind whom the others wait: the earlier step, and within a step the earlier phase (Activity's order is a step's).
+// How far a rank is: the step, then the phase within the step (Activity lists the phases in order).
 auto position(const Observation& rank) { return std::tuple(rank.status.step, static_cast<int>(rank.status.activity)); }
 
 std::string rank_list(const std::vector<int>& ranks) {
@@ -62,7 +62,7 @@ bool waits_for_others(Activity activity) {
     case Activity::backward:
     case Activity::all_reduce:
     case Activity::clock_exchange:
-    case Activity::finishing:  // rank 0 serves the store and leaves last, so the ranks meet there
+    case Activity::finishing:  // rank 0 serves the store and leaves last, so all ranks wait here
       return true;
     default:
       return false;
@@ -76,11 +76,11 @@ bool ended_badly(const Observation& rank) {
 }
 
 int hung_rank(std::span<const Observation> ranks, double limit_s) {
-  const bool somebody_moves =
+  const bool one_moves =
       std::ranges::any_of(ranks, [&](const Observation& rank) { return rank.running && rank.idle_s < limit_s; });
   const bool hang = std::ranges::any_of(ranks, [&](const Observation& rank) {
     if (!rank.running || rank.idle_s < limit_s) return false;
-    return !somebody_moves || rank.stopped_by || !waits_for_others(rank.status.activity);
+    return !one_moves || rank.stopped_by || !waits_for_others(rank.status.activity);
   });
   if (!hang) return -1;
   int blamed = -1;
@@ -90,7 +90,7 @@ int hung_rank(std::span<const Observation> ranks, double limit_s) {
   };
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
     const Observation& seen = ranks[static_cast<std::size_t>(rank)];
-    // One that still moves is not the one, however far behind.
+    // A rank that still makes progress is not to blame, even if it is far behind.
     if (!seen.running || seen.idle_s < limit_s / 2) continue;
     if (blamed < 0 || key(rank) < key(blamed)) blamed = rank;
   }
@@ -136,15 +136,16 @@ std::string hang_message(std::span<const Observation> ranks, int rank, double li
           : "Raise the timeout if a step may take that long.";
   const std::string kept = fmt::format(" Its output is in {}.", log.string());
   if (blamed.stopped_by) {
-    return fmt::format("Rank {} is stopped ({}) in {}{}. {}Let it run (kill -CONT), or look who stopped it.{}", rank,
-                       signal_name(*blamed.stopped_by), place(blamed.status), others, limit, kept);
+    return fmt::format(
+        "Rank {} is stopped ({}) in {}{}. {}Resume it (kill -CONT), or find out which process stopped it.{}", rank,
+        signal_name(*blamed.stopped_by), place(blamed.status), others, limit, kept);
   }
   const bool all_alike = std::ranges::all_of(ranks, [&](const Observation& other) {
     return !other.running || (!other.stopped_by && position(other) == position(blamed));
   });
   if (ranks.size() > 1 && all_alike && waits_for_others(blamed.status.activity)) {
-    return fmt::format("All ranks hang in {}; rank {} has stood still longest. {}{}{}", place(blamed.status), rank,
-                       limit, remedy, kept);
+    return fmt::format("All ranks hang in {}; rank {} has made no progress for the longest time. {}{}{}",
+                       place(blamed.status), rank, limit, remedy, kept);
   }
   return fmt::format("Rank {} hangs in {}{}. {}{}{}", rank, place(blamed.status), others, limit, remedy, kept);
 }
@@ -156,13 +157,13 @@ std::string failure_message(std::span<const Observation> ranks, int rank, const 
   if (blamed.signal) {
     how = fmt::format("was killed by {}", signal_name(*blamed.signal));
   } else if (*blamed.exit_code == 0) {
-    how = "ended early, with exit code 0 but before it was done,";
+    how = "ended early, with exit code 0 before its work was done,";
   } else {
     how = fmt::format("ended with exit code {}", *blamed.exit_code);
   }
   std::string message = fmt::format("Rank {} {} in {}.", rank, how, place(blamed.status));
   if (blamed.signal == SIGKILL)
-    message += " " + (killer.empty() ? "If nobody killed it, the machine may have run out of memory." : killer);
+    message += " " + (killer.empty() ? "If no process killed it, the machine may have run out of memory." : killer);
   std::vector<int> others;
   for (int other = 0; other < static_cast<int>(ranks.size()); ++other) {
     if (other != rank && ranks[static_cast<std::size_t>(other)].running) others.push_back(other);
@@ -190,7 +191,7 @@ std::vector<std::string> last_lines(const std::filesystem::path& log) {
     }
     lines.push_back(line.size() > longest ? line.substr(0, longest) + "…" : line);
   }
-  // The first one may have been cut at its front.
+  // The first line may be incomplete.
   if (begin > 0 && lines.size() > 1) lines.erase(lines.begin());
   if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most_lines));
   return lines;

@@ -1,4 +1,4 @@
-// Says which rank is to blame when a run fails, and puts it into words. Pure: it sees snapshots, not processes.
+// Finds the rank that caused a failed run and writes the message. Pure: it works on snapshots, not on processes.
 #pragma once
 
 #include <filesystem>
@@ -15,38 +15,40 @@ struct Observation {
   Status status;
   bool running = true;
   std::optional<int> exit_code;
-  std::optional<int> signal;      // that ended it
-  std::optional<int> stopped_by;  // that stopped it, while it is stopped
-  double idle_s = 0;              // since it last made progress
+  std::optional<int> signal;      // the signal that ended the rank
+  std::optional<int> stopped_by;  // the signal that stopped the rank, while it is stopped
+  double idle_s = 0;              // seconds since its last progress
   std::vector<std::string> last_lines;
 };
 
-// An activity in which a rank waits for the others, so that standing still there says nothing about itself.
+// Returns true if a rank waits for other ranks in this activity. A lack of progress is then not its own fault.
 bool waits_for_others(Activity);
 
-// An exit that leaves the others waiting: a signal, a code other than 0, or code 0 without having reported `done`.
+// Returns true if the rank ended by a signal, with an exit code other than 0, or with exit code 0 before it reported
+// `done`. The other ranks then wait for it in vain.
 bool ended_badly(const Observation&);
 
-// Its last lines tell that another rank's connection was lost: that one may end a moment later, and is the one to
-// blame.
+// Returns true if the rank's last lines report a lost connection to another rank. The other rank may end a moment
+// later, and is then the one to blame.
 bool tells_of_lost_connection(const Observation&);
 
-// The rank that has hung, or -1 when none has. A rank that waits for others has hung only when nobody moves. Of
-// several: a stopped one, else the one that is furthest behind, else the one that stands still longest.
+// Returns the rank that hangs, or -1 if none does. A rank that waits for other ranks hangs only if no rank makes
+// progress. If several hang, returns a stopped rank, else the rank that is furthest behind, else the rank that is idle
+// for the longest time.
 int hung_rank(std::span<const Observation>, double limit_s);
 
-// Of those that ended badly, the one that did so by itself: a signal before an exit code, and those whose last lines
-// tell of a lost connection, which is what the others' deaths look like, last; of those the earliest step. -1: none.
+// Returns the rank that failed first, or -1 if none failed. Ranks whose last lines report a lost connection come last,
+// because another rank's end causes such a message. Then a signal comes before an exit code, then the earliest step.
 int failed_rank(std::span<const Observation>);
 
-std::string place(const Status&);     // "step 17 of 55 (forward)", "before its first step (starting)"
+std::string place(const Status&);     // "step 17 of 55 (forward)", "its time before the first step (starting)"
 std::string signal_name(int signal);  // "SIGSEGV"
 std::string hang_message(std::span<const Observation>, int rank, double limit_s, const std::filesystem::path& log);
-// `killer`: a sentence on who ended a rank that SIGKILL ended, "" where nobody knows.
+// `killer`: a sentence that names the process that sent SIGKILL to the rank; "" if it is not known.
 std::string failure_message(std::span<const Observation>, int rank, const std::filesystem::path& log,
                             const std::string& killer = "");
 
-// At most 20 lines from the end of a log, each cut to 400 bytes, control characters made visible as '?'.
+// Returns at most the last 20 lines of a log, each cut to 400 bytes, with control characters replaced by '?'.
 std::vector<std::string> last_lines(const std::filesystem::path& log);
 
 }  // namespace ddpprof::launcher

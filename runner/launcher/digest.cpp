@@ -25,7 +25,7 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
 }
 
 void check(bool done) {
-  if (!done) throw std::runtime_error("OpenSSL's libcrypto computes no SHA-256 here");
+  if (!done) throw std::runtime_error("OpenSSL's libcrypto cannot compute SHA-256 on this machine");
 }
 
 }  // namespace

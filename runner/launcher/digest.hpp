@@ -1,4 +1,4 @@
-// SHA-256 of what comes in pieces, and HMAC-SHA256, by OpenSSL; as hexadecimal digits.
+// SHA-256 of data in pieces, and HMAC-SHA256, both by OpenSSL. Results are hexadecimal digits.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::string_view bytes);
-  std::string digits();  // of all that was added; the last call
+  std::string digits();  // the digest of all added bytes; no call may follow
 
  private:
   struct State;
@@ -24,6 +24,6 @@ class Sha256 {
 
 std::string hmac_sha256(std::string_view key, std::string_view text);
 bool equal_in_constant_time(std::string_view one, std::string_view other);
-std::string random_digits(int bytes);  // from the kernel; two digits a byte
+std::string random_digits(int bytes);  // `bytes` random bytes from the kernel, two digits per byte
 
 }  // namespace ddpprof::launcher

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
 
-// Signals that are waited for instead of being delivered, for as long as the command runs.
+// Blocks the signals while the command runs. wait() receives them.
 class WaitedSignals {
  public:
   explicit WaitedSignals(int own) {
@@ -30,14 +30,14 @@ class WaitedSignals {
     for (const int signal : passed_on) sigaddset(&set_, signal);
     sigaddset(&set_, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
-    // A SIGCHLD that is ignored, as some parents leave it, would take the command's end with it.
+    // Some parents leave SIGCHLD ignored. waitpid could then not report the command's exit status.
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &usual, &child_);
   }
   ~WaitedSignals() {
     sigaction(SIGCHLD, &child_, nullptr);
-    // What came for the command after its end is nobody's.
+    // Discard signals that arrived after the command had ended.
     const timespec at_once{};
     while (sigtimedwait(&set_, nullptr, &at_once) > 0) continue;
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -45,7 +45,7 @@ class WaitedSignals {
   WaitedSignals(const WaitedSignals&) = delete;
   WaitedSignals& operator=(const WaitedSignals&) = delete;
 
-  // Of the parent, which the command inherits: what it was before.
+  // The signal mask and SIGCHLD action from before, which the command must inherit.
   const sigset_t& before() const { return before_; }
   const struct sigaction& child_before() const { return child_; }
   const sigset_t& set() const { return set_; }
@@ -56,25 +56,26 @@ class WaitedSignals {
   struct sigaction child_ {};
 };
 
-// A process of our group that does nothing but notice signals: one that it got as well was sent to the whole group, the
-// command included (a terminal's Ctrl-C, what timeout(1) sends), and must not be passed on once more.
+// A helper process in this process group that records the signals it receives. A signal that the helper also received
+// was sent to the whole group (Ctrl-C in a terminal, timeout(1)). The command has received it too, so it must not be
+// passed on again.
 class Witness {
  public:
-  // Where it cannot be made every signal counts as sent to us alone.
+  // If the helper cannot be started, every signal is treated as sent to this process alone.
   explicit Witness(const sigset_t& signals) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
     const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);   // it goes with us, however we end
-      if (getppid() != parent) _exit(0);  // we ended before that held
-      close(ends[0]);                     // or the pipe would never be without a reader
+      prctl(PR_SET_PDEATHSIG, SIGKILL);   // the helper ends with its parent
+      if (getppid() != parent) _exit(0);  // the parent ended before prctl took effect
+      close(ends[0]);                     // otherwise write would never return EPIPE
       ::signal(SIGPIPE, SIG_IGN);
       for (;;) {
         const int signal = sigwaitinfo(&signals, nullptr);
         if (signal <= 0 || signal == SIGCHLD) continue;
-        const Note note{now_ns(), signal};  // short enough to be written in one piece
+        const Note note{now_ns(), signal};  // small enough for an atomic write
         if (write(ends[1], &note, sizeof note) < 0 && errno == EPIPE) _exit(0);
       }
     }
@@ -90,8 +91,9 @@ class Witness {
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  // Waits a moment: both were told at once, but it may have to wait for a processor. Notes of other signals are kept,
-  // as two may be told to us in another order; old ones go: several of one signal may have become one for us.
+  // Returns true if the helper received the signal too. Waits up to 200 ms, because the helper may have to wait for a
+  // core. Notes of other signals are kept, because two signals may arrive in another order here. Notes older than 1 s
+  // are dropped, because the kernel may merge several equal signals into one.
   bool saw(int signal) {
     constexpr std::int64_t patience_ns = 200'000'000, kept_ns = 1'000'000'000;
     const std::int64_t begin_ns = now_ns();
@@ -125,7 +127,7 @@ class Witness {
     return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
   }
 
-  std::vector<Note> notes_;  // not yet ours
+  std::vector<Note> notes_;  // signals that the helper received and wait() has not returned yet
   pid_t pid_ = -1;
   int seen_ = -1;
 };
@@ -162,7 +164,7 @@ Started start(const std::vector<std::string>& argv, const std::map<std::string, 
   int error = 0;
   ssize_t got = 0;
   do {
-    got = read(failure[0], &error, sizeof error);  // ends with the pipe, which exec closes
+    got = read(failure[0], &error, sizeof error);  // returns 0 after exec has closed the pipe
   } while (got < 0 && errno == EINTR);
   close(failure[0]);
   if (got != static_cast<ssize_t>(sizeof error)) return {pid, 0};
@@ -205,7 +207,7 @@ ForegroundEnd run_foreground(const std::vector<std::string>& argv,
       if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
       return end;
     }
-    if (ended < 0 && errno != EINTR) {  // somebody else waited for it
+    if (ended < 0 && errno != EINTR) {  // another thread has waited for the command
       end.exit_code = EXIT_FAILURE;
       return end;
     }

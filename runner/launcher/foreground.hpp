@@ -1,4 +1,4 @@
-// Runs somebody's own command in the foreground as if it stood alone: its terminal, its streams, its signals, its end.
+// Runs the user's command in the foreground with its own terminal, streams, signals and exit status.
 #pragma once
 
 #include <functional>
@@ -10,28 +10,29 @@
 namespace ddpprof::launcher {
 
 struct ForegroundEnd {
-  std::optional<int> exit_code;  // none: a signal ended it
+  std::optional<int> exit_code;  // nullopt: a signal ended the command
   std::optional<int> signal;
-  int start_error = 0;  // errno of why it could not be started; then nothing ran
+  int start_error = 0;  // errno if the command could not be started, else 0
 
-  // As a shell gives it: the code, 128 + the signal, 127 for a command that is not there, 126 for one that cannot run.
+  // Returns the exit code as a shell does: the code; 128 + the signal; 127 if the command is missing; 126 if it cannot
+  // run.
   int shell_code() const;
 };
 
-// A signal that is ours, not the command's: it is not passed on, `act` is called instead, on the calling thread.
+// A signal for this process. It is not passed on to the command: `act` is called instead, on the calling thread.
 struct OwnSignal {
   int number = 0;  // 0: none
   std::function<void()> act;
-  // Called once the command has ended or could not be started, while signals still wait: where to say what becomes of
-  // those that come later. May be empty.
+  // Called when the command has ended or could not be started, while signals are still blocked. It may set what later
+  // signals do. May be empty.
   std::function<void()> ended;
 };
 
-// `argv[0]`: a path, or a name to look up in PATH. `environment`: added to ours. The command stays in this process's
-// group, so that what reaches the group (a terminal's Ctrl-C and Ctrl-Z, what timeout(1) sends) reaches it by itself;
-// signals that are sent to this process alone (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT) are passed
-// on to it, unless one is `own`. Returns once it has ended; what it started and left running goes on, and that it
-// stopped is not told. The calling thread must be the only one that waits for children.
+// Runs a command and returns after it has ended. `argv[0]` is a path, or a name to look up in PATH. `environment` is
+// added to this process's environment. The command stays in this process group, so that it receives signals to the
+// group directly (Ctrl-C and Ctrl-Z in a terminal, timeout(1)). Signals to this process alone (SIGINT, SIGTERM, SIGHUP,
+// SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT) are passed on to the command, except `own`. Processes that the command leaves in
+// the background keep running. A stop of the command is not reported. No other thread may wait for children.
 ForegroundEnd run_foreground(const std::vector<std::string>& argv,
                              const std::map<std::string, std::string>& environment, const OwnSignal& own = {});
 

@@ -22,19 +22,19 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// What ddpprof import reads, and no more.
+// The largest size of each kind of file that ddpprof import accepts.
 constexpr std::uint64_t largest_bytes[] = {16u << 20, 16u << 20, 1u << 20, 256u << 20, 1ull << 40};
 constexpr std::size_t most_files = 64;
 constexpr std::uint64_t kept_free_bytes = 64u << 20;  // on rank 0's disk
 
-// A rank's files stay where they are; the message says why.
+// The files of a rank cannot be copied. The message is the reason.
 struct Lost : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-struct Silent : Lost {  // it may be gone
+struct Silent : Lost {  // the rank did not answer; it may have ended
   using Lost::Lost;
 };
-// And so do the later ranks'.
+// Rank 0 cannot store more files, so the files of the remaining ranks cannot be copied either.
 struct NoRoom : Lost {
   using Lost::Lost;
 };
@@ -56,20 +56,18 @@ Offer read_offer(const std::string& text) {
     std::size_t singles[4] = {};
     for (const auto& file : parsed.at("files")) {
       const auto kind = std::ranges::find(kind_names, file.at(0).get<std::string>());
-      if (kind == std::end(kind_names)) throw Lost("it offers a kind of file that there is not");
+      if (kind == std::end(kind_names)) throw Lost("it offers an unknown kind of file");
       const auto index = static_cast<std::size_t>(kind - std::begin(kind_names));
       if (!file.at(1).is_number_unsigned()) throw Lost("its offer cannot be read");
       const auto bytes = file.at(1).get<std::uint64_t>();
       if (bytes > largest_bytes[index])
-        throw Lost(
-            fmt::format("its {} has {} bytes, more than the {} that one may have", *kind, bytes, largest_bytes[index]));
-      if (index < 4 && ++singles[index] > 1) throw Lost(fmt::format("it offers its {} twice", *kind));
+        throw Lost(fmt::format("its {} file has {} bytes; the limit is {}", *kind, bytes, largest_bytes[index]));
+      if (index < 4 && ++singles[index] > 1) throw Lost(fmt::format("it offers two {} files", *kind));
       offer.files.push_back({static_cast<FileKind>(index), bytes});
     }
     if (offer.files.size() > most_files)
-      throw Lost(
-          fmt::format("it offers {} files, more than the {} that a rank may have", offer.files.size(), most_files));
-    if (singles[0] != 1) throw Lost("it does not offer what it was started as");
+      throw Lost(fmt::format("it offers {} files; the limit is {}", offer.files.size(), most_files));
+    if (singles[0] != 1) throw Lost("it does not offer its start file");
     parsed.at("start_sha256").get_to(offer.start_digits);
   } catch (const nlohmann::json::exception&) {
     throw Lost("its offer cannot be read");
@@ -77,7 +75,7 @@ Offer read_offer(const std::string& text) {
   return offer;
 }
 
-// One file as it comes: beside its name until the whole rank has come.
+// A file that is being received. It has a temporary name until all files of the rank are there.
 class Incoming {
  public:
   Incoming(fs::path path) : path_(std::move(path)) {
@@ -108,7 +106,7 @@ class Incoming {
   void finish() {
     if (close(std::exchange(descriptor_, -1)) != 0) fail();
   }
-  void take_its_name() {
+  void rename_to_final() {
     if (rename(partial_.c_str(), path_.c_str()) != 0) fail();
     partial_.clear();
   }
@@ -127,8 +125,8 @@ class Fetcher {
   Fetcher(Mailbox& mailbox, const GatherJob& job) : mailbox_(mailbox), job_(job) {}
 
   Gathered run() {
-    advance();                                             // others may have waited for this one
-    const auto offers_end = Clock::now() + job_.patience;  // all ranks come here together
+    advance();                                             // the other ranks wait for a sign of rank 0
+    const auto offers_end = Clock::now() + job_.patience;  // all ranks arrive here at about the same time
     std::vector<int> answering;
     std::string no_room;
     for (int rank = 1; rank < job_.world_size; ++rank) {
@@ -147,7 +145,7 @@ class Fetcher {
       advance();
     }
     mailbox_.put("gather/over", "1");
-    // The mailbox may be in this process: it stays until those that still answered have read that all is over.
+    // This process may serve the store. Wait until the ranks that answered have read "over".
     const auto end = Clock::now() + job_.patience;
     for (const int rank : answering) {
       const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
@@ -159,7 +157,8 @@ class Fetcher {
  private:
   void advance() { mailbox_.put("gather/progress", std::to_string(++progress_)); }
 
-  // What is under `key`. The others are as patient as this rank, and see that it goes on while one of them is silent.
+  // Returns the value of `key`, or nullopt after `limit`. Changes "progress" meanwhile, so that the other ranks keep
+  // waiting while one rank does not answer.
   std::optional<std::string> wait_for(const std::string& key, milliseconds limit) {
     for (milliseconds left = limit;;) {
       const milliseconds slice = std::clamp(job_.patience / 4, milliseconds(1), std::max(left, milliseconds(1)));
@@ -175,14 +174,15 @@ class Fetcher {
     const std::string_view text = *value;
     if (text.size() < seal_digits ||
         !equal_in_constant_time(text.substr(0, seal_digits), seal_of(job_, rank, number, text.substr(seal_digits))))
-      throw Lost(number < 0 ? "its offer bears a wrong seal" : fmt::format("its piece {} bears a wrong seal", number));
+      throw Lost(number < 0 ? "the seal of its offer is wrong"
+                            : fmt::format("the seal of its piece {} is wrong", number));
     return value->substr(seal_digits);
   }
 
   double seconds() const { return std::chrono::duration<double>(job_.patience).count(); }
 
   std::string piece(int rank) {
-    const std::int64_t number = number_++;  // a word of stopping goes before the next one: this one is asked for
+    const std::int64_t number = number_++;  // "stop" answers the next number: this piece is already requested
     mailbox_.put(gather_key(rank, "next", number), "send");
     const std::string key = gather_key(rank, "piece", number);
     std::string bytes = sealed(rank, number, wait_for(key, job_.patience));
@@ -233,7 +233,7 @@ class Fetcher {
       throw Lost(fmt::format("its files have {} bytes, and rank 0's disk has {} free", all_bytes, space.available));
     if (!job_.overwrite && any_there(files, rank))
       throw Lost(
-          fmt::format("rank 0's folder {} holds files of rank {} from an earlier run, which stay; give rank 0 "
+          fmt::format("rank 0's folder {} contains files of rank {} from an earlier run, which are kept; give rank 0 "
                       "--overwrite, or a folder without results",
                       job_.folder.string(), rank));
     changing([&] { fs::create_directories(files.trace); });
@@ -249,16 +249,16 @@ class Fetcher {
       for (std::uint64_t got = 0; got < file.bytes;) {
         const std::string bytes = piece(rank);
         if (bytes.size() != std::min<std::uint64_t>(piece_bytes, file.bytes - got))
-          throw Lost(fmt::format("its piece {} has {} bytes, not what it offered", number_ - 1, bytes.size()));
+          throw Lost(fmt::format("its piece {} has {} bytes, not the offered size", number_ - 1, bytes.size()));
         own.write(bytes);
         got += bytes.size();
       }
       own.finish();
     }
-    changing([&] { remove_rank_files(files, rank); });  // an earlier run's
+    changing([&] { remove_rank_files(files, rank); });  // of an earlier run
     for (std::size_t i = 0; i < incoming.size(); ++i)
-      if (i != start) incoming[i].take_its_name();
-    incoming[start].take_its_name();  // last: with it the rank is there
+      if (i != start) incoming[i].rename_to_final();
+    incoming[start].rename_to_final();  // last: the start file marks the rank as complete
     ++gathered_.came;
     gathered_.bytes += all_bytes;
   }
@@ -266,7 +266,7 @@ class Fetcher {
   Mailbox& mailbox_;
   const GatherJob& job_;
   Gathered gathered_;
-  std::int64_t number_ = 0;  // of the piece, counted through a rank's files
+  std::int64_t number_ = 0;  // of the next piece, counted over all files of a rank
   std::int64_t progress_ = 0;
 };
 

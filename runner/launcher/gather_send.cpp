@@ -15,13 +15,13 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds slice{500};  // of waiting, between looks whether rank 0 goes on
+constexpr milliseconds slice{500};  // between two checks of "progress"
 
 struct OwnFile {
   FileKind kind;
   fs::path path;
   std::uint64_t bytes = 0;
-  std::string head;  // of a shard: its header as it was when it was offered, since the process still records
+  std::string head;  // a shard's header at the time of the offer, because the process still records
 };
 
 std::optional<OwnFile> own_file(FileKind kind, const fs::path& path) {
@@ -38,7 +38,7 @@ std::optional<OwnFile> own_file(FileKind kind, const fs::path& path) {
     std::memcpy(&value, head.data() + offset, sizeof value);
     return value;
   };
-  // The file grows ahead of what is written into it.
+  // The file is larger than its written part, because it grows in advance.
   const std::uint64_t chunks =
       std::min(number(offsetof(trace::ShardHeader, chunks_used)), number(offsetof(trace::ShardHeader, chunk_capacity)));
   file.bytes = std::min(file.bytes, trace::shard_header_bytes + chunks * trace::chunk_bytes);
@@ -75,7 +75,7 @@ std::string offer_of(const GatherJob& job, const std::vector<OwnFile>& files) {
   return seal_of(job, job.rank, -1, text) + text;
 }
 
-// Empty when the file cannot be read any more.
+// Returns "" if the file cannot be read any more.
 std::string piece_of(const OwnFile& file, std::uint64_t offset) {
   std::string piece(std::min<std::uint64_t>(piece_bytes, file.bytes - offset), '\0');
   std::ifstream in(file.path, std::ios::binary);
@@ -85,8 +85,8 @@ std::string piece_of(const OwnFile& file, std::uint64_t offset) {
   return piece;
 }
 
-// The value of `key`; nullopt when rank 0 has shown no progress for the job's patience.
-std::optional<std::string> hear(Mailbox& mailbox, const GatherJob& job, const std::string& key) {
+// Returns the value of `key`, or nullopt if "progress" has not changed for the job's patience.
+std::optional<std::string> wait_while_progress(Mailbox& mailbox, const GatherJob& job, const std::string& key) {
   std::string progress;
   auto end = Clock::now() + job.patience;
   while (Clock::now() < end) {
@@ -108,8 +108,8 @@ std::string send_files(Mailbox& mailbox, const GatherJob& job) {
   std::string why;
   mailbox.put(gather_key(job.rank, "offer"), offer_of(job, files));
   std::int64_t number = 0;
-  const auto asked = [&] {  // for one more piece
-    const auto word = hear(mailbox, job, gather_key(job.rank, "next", number));
+  const auto asked = [&] {  // true if rank 0 requests the next piece
+    const auto word = wait_while_progress(mailbox, job, gather_key(job.rank, "next", number));
     if (word == "send") return true;
     why = !word ? silent : *word == "done" ? "" : *word;
     return false;
@@ -122,8 +122,8 @@ std::string send_files(Mailbox& mailbox, const GatherJob& job) {
     }
   }
   if (goes_on) asked();
-  // Whoever starts the ranks may end all of them when one leaves with an error: the others' files come first.
-  if (why != silent) hear(mailbox, job, "gather/over");
+  // A launcher may end all ranks when one exits with an error. Wait until the files of all ranks are copied.
+  if (why != silent) wait_while_progress(mailbox, job, "gather/over");
   mailbox.put(gather_key(job.rank, "left"), "1");
   return why;
 }

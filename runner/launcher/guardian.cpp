@@ -22,7 +22,7 @@ struct Message {
   std::int32_t group;
 };
 
-std::array<pid_t, Guardian::most_groups> guarded;  // the guardian's own copy: it must not allocate after fork
+std::array<pid_t, Guardian::most_groups> guarded;  // in the guardian process, which must not allocate after fork
 
 void close_all_but(int kept) {
   if (kept > 0) syscall(SYS_close_range, 0U, static_cast<unsigned>(kept - 1), 0U);
@@ -90,7 +90,7 @@ void Guardian::forget(pid_t group) { send(group, forget_group); }
 
 void Guardian::send(pid_t group, int order) {
   const Message message{.order = order, .group = group};
-  // A guardian that somebody killed is no reason to fail: it is the second line of defence.
+  // If the guardian was killed, continue: the kernel still kills the ranks themselves.
   while (::send(socket_, &message, sizeof message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
   }
 }

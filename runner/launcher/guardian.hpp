@@ -1,4 +1,4 @@
-// A small process that outlives a killed launcher just long enough to kill its ranks' process groups. Private.
+// A helper process that kills the ranks' process groups after the launcher was killed. Private to this folder.
 #pragma once
 
 #include <sys/types.h>
@@ -7,19 +7,19 @@
 
 namespace ddpprof::launcher {
 
-// The kernel kills a rank when its launcher dies, but not what the rank has started; the guardian does. It sees the
-// launcher's death as the end of a socket.
+// When the launcher is killed, the kernel kills the ranks, but not the processes that a rank has started. The guardian
+// kills these. It detects the launcher's end by the end of a socket.
 class Guardian {
  public:
-  static constexpr std::size_t most_groups = 4096;  // that it watches over at once
+  static constexpr std::size_t most_groups = 4096;  // watched at the same time
 
   Guardian();  // throws std::system_error
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
-  ~Guardian();  // it ends without killing anything
+  ~Guardian();  // ends the helper without killing any group
 
   void watch(pid_t group);
-  void forget(pid_t group);  // reaped: the number may belong to somebody else from now on
+  void forget(pid_t group);  // for a reaped group: its number may be reused from now on
 
  private:
   void send(pid_t group, int order);

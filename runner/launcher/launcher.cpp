@@ -20,16 +20,17 @@ namespace {
 constexpr double seconds = 1e-9;
 constexpr std::int64_t poll_ns = 50'000'000;
 constexpr std::int64_t progress_ns = 200'000'000;
-// A gap this long between two looks means that we ourselves were stopped: the ranks' silence proves nothing then.
+// A longer gap between two polls means that this process was stopped. The ranks' idle time before it does not count.
 constexpr std::int64_t own_gap_ns = 2'000'000'000;
-constexpr std::int64_t culprit_wait_ns = 2'000'000'000;  // for the rank whose lost connection ended another
+constexpr std::int64_t culprit_wait_ns =
+    2'000'000'000;  // for the rank that closed the connection to the rank that failed
 constexpr std::int64_t killed_wait_ns = 10'000'000'000;  // for a process in an uninterruptible wait
 
 struct Rank {
   Process process;
   StatusFile status_file;
   Status status;
-  std::int64_t moved_ns;  // when we last saw its status change
+  std::int64_t moved_ns;  // when its status was last seen to change
 };
 
 class Launch {
@@ -96,7 +97,8 @@ class Launch {
     ranks_.push_back(
         {.process = Process(process), .status_file = std::move(status_file), .status = {}, .moved_ns = monotonic_ns()});
     guardian_->watch(ranks_.back().process.pid());
-    // Only rank 0 holds it from here on, so its death refuses connections instead of leaving them in the backlog.
+    // From here on only rank 0 has the socket open. If rank 0 ends, connections are refused instead of waiting in the
+    // backlog.
     if (serves) options_.listener->close();
   }
 
@@ -108,7 +110,7 @@ class Launch {
       wait_a_moment();
       const std::int64_t now = monotonic_ns();
       look(now);
-      // Waiting for a slow starter is no hang, however long it took.
+      // Waiting for a rank that starts slowly does not count as idle time.
       const bool still_starting = starting();
       if (now - looked_ns > own_gap_ns || (was_starting && !still_starting)) excused_ns_ = now;
       was_starting = still_starting;
@@ -122,7 +124,7 @@ class Launch {
     if (options_.on_progress) show(monotonic_ns());
   }
 
-  // Until a rank ends, a signal comes, or the poll interval is over.
+  // Returns when a rank ends, a signal arrives, or the poll interval is over.
   void wait_a_moment() {
     std::vector<pollfd> ends;
     for (const Rank& rank : ranks_) {
@@ -138,7 +140,7 @@ class Launch {
     for (Rank& rank : ranks_) {
       const bool ran = rank.process.running();
       rank.process.update();
-      const Status status = rank.status_file.read();  // after update(): nothing is reported once it has ended
+      const Status status = rank.status_file.read();  // after update(): an ended rank reports nothing more
       if (status != rank.status) {
         rank.status = status;
         rank.moved_ns = now;
@@ -175,7 +177,7 @@ class Launch {
     const int blamed = failed_rank(seen);
     const std::int64_t now = monotonic_ns();
     if (first_end_ns_ == 0) first_end_ns_ = now;
-    // Whose connections are closed may still be ending, and has more to say than those that noticed.
+    // The rank that closed the connections may still be ending. Its output explains more than that of the other ranks.
     const bool more_to_come = std::ranges::any_of(seen, [](const Observation& rank) { return rank.running; });
     if (more_to_come && tells_of_lost_connection(seen[static_cast<std::size_t>(blamed)]) &&
         now - first_end_ns_ < culprit_wait_ns)
@@ -215,7 +217,7 @@ class Launch {
   bool interrupted() {
     if (!options_.interrupted || !options_.interrupted()) return false;
     result_.outcome = LaunchResult::Outcome::interrupted;
-    // How far the run had come: the rank that is furthest.
+    // Report the progress of the rank that is furthest.
     for (const Rank& rank : ranks_) {
       if (rank.status.step < result_.step) continue;
       result_.step = rank.status.step;
@@ -239,16 +241,17 @@ class Launch {
 
   void end_all() {
     signal_all(SIGTERM);
-    signal_all(SIGCONT);  // a stopped process takes SIGTERM only once it goes on
-    // Who asks again while a failed run is being cleaned up does not want to wait for the grace period.
+    signal_all(SIGCONT);  // a stopped process receives SIGTERM only after it continues
+    // A second interrupt while a failed run is cleaned up skips the grace period.
     const bool hurry = result_.outcome != LaunchResult::Outcome::interrupted;
     if (all_ended_within(static_cast<std::int64_t>(options_.grace_s / seconds), hurry)) return;
     signal_all(SIGKILL);
     if (all_ended_within(killed_wait_ns, false)) return;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (!ranks_[rank].process.running()) continue;
-      result_.message += fmt::format(" Rank {} (process {}) does not end even on SIGKILL; it waits inside the kernel.",
-                                     rank, ranks_[rank].process.pid());
+      result_.message +=
+          fmt::format(" Rank {} (process {}) has not ended after SIGKILL; it is blocked inside the kernel.", rank,
+                      ranks_[rank].process.pid());
       ranks_[rank].process.abandon();
     }
   }
@@ -269,9 +272,9 @@ class Launch {
 
   const LaunchOptions& options_;
   std::int64_t started_ns_;
-  std::int64_t first_end_ns_ = 0;     // when a rank was first seen to have ended badly
-  std::int64_t excused_ns_ = 0;       // no rank counts as idle from before
-  std::optional<Guardian> guardian_;  // outlives ranks_, which it watches
+  std::int64_t first_end_ns_ = 0;     // when a failed rank was first seen
+  std::int64_t excused_ns_ = 0;       // idle time before this moment does not count
+  std::optional<Guardian> guardian_;  // must outlive ranks_, which it watches
   std::vector<Rank> ranks_;
   LaunchResult result_;
 };

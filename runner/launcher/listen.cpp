@@ -1,4 +1,4 @@
-// open_master and port_holder of master.hpp: rank 0's side of the place to meet.
+// open_master, port_holder and program_of of master.hpp: rank 0's side.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds between_questions{100};  // to the name service
+constexpr std::chrono::milliseconds between_lookups{100};  // of a name that does not resolve
 
 struct Address {
   sockaddr_storage socket{};
@@ -68,7 +68,8 @@ Address address_of(const sockaddr* given, socklen_t length) {
   return address;
 }
 
-// Each once; loopback last, IPv4 before IPv6. Empty with `error` set where the name does not resolve.
+// Returns each address of the name once: loopback last, IPv4 before IPv6. Returns an empty list and sets `error` if the
+// name does not resolve.
 std::vector<Address> addresses_of(const std::string& name, std::uint16_t port, int& error) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -98,15 +99,15 @@ std::vector<Address> resolve_patiently(const char* what, const std::string& name
       throw MasterError(fmt::format(
           "{}={} does not resolve ({}), tried for {:.3g} s: expected rank 0's host name or address", what, name,
           error == 0 ? "no IP address" : gai_strerror(error), std::chrono::duration<double>(waited).count()));
-    std::this_thread::sleep_for(between_questions);
+    std::this_thread::sleep_for(between_lookups);
   }
 }
 
-// A socket on one address, or none with `error` set.
+// Returns a socket that listens on one address, or an empty one with `error` set.
 ListeningSocket listen_on(const Address& address, int& error) {
   const int descriptor = socket(address.v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1, only_v6 = address.everywhere ? 0 : 1;
-  // Without it a port stays taken for a minute after a run. It never lets two processes listen at once.
+  // Without SO_REUSEADDR a port stays in use for a minute after a run. It does not let two processes listen at once.
   if (descriptor >= 0) setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (descriptor >= 0 && address.v6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6);
   if (descriptor >= 0 && bind(descriptor, reinterpret_cast<const sockaddr*>(&address.socket), address.length) == 0 &&
@@ -114,7 +115,7 @@ ListeningSocket listen_on(const Address& address, int& error) {
     sockaddr_storage taken{};
     socklen_t size = sizeof taken;
     getsockname(descriptor, reinterpret_cast<sockaddr*>(&taken), &size);
-    // The port stands at the same place in both families.
+    // The port has the same offset in both address families.
     return ListeningSocket(descriptor, ntohs(reinterpret_cast<const sockaddr_in*>(&taken)->sin_port));
   }
   error = errno;
@@ -146,31 +147,33 @@ std::string texts_of(const std::vector<Address>& addresses) {
         fmt::format("rank 0 cannot listen on {}:{}: {}", texts_of(candidates), place.port, std::strerror(error)));
   if (!place.listen.empty())
     throw MasterError(
-        fmt::format("--listen {} is no address of this host: expected one that 'ip address' shows here, "
+        fmt::format("--listen {} is not an address of this host: expected one that 'ip address' shows here, "
                     "or 0.0.0.0 or :: for all of them",
                     place.listen));
   const std::string known = texts_of(candidates);
-  throw MasterError(fmt::format(
-      "MASTER_ADDR={}{} is another host's: rank 0 can only listen on an address of its own host. Start rank "
-      "0 on the host that MASTER_ADDR names, or, where that address leads here by another way (address "
-      "translation, a service's name), give --listen ADDRESS with an address of this host",
-      place.address, known == place.address ? "" : " (" + known + ")"));
+  throw MasterError(
+      fmt::format("MASTER_ADDR={}{} is an address of another host: rank 0 can only listen on an address of its own "
+                  "host. Start rank "
+                  "0 on the host that MASTER_ADDR names, or, where that address leads here by another way (address "
+                  "translation, a service's name), give --listen ADDRESS with an address of this host",
+                  place.address, known == place.address ? "" : " (" + known + ")"));
 }
 
 void check_loopback(const MasterPlace& place, Master& master) {
   const std::string why =
-      fmt::format("{} is {} on this host, which no other host reaches", place.address, master.address);
+      fmt::format("{} is {} on this host, which other hosts cannot reach", place.address, master.address);
   const std::string remedy =
-      "set MASTER_ADDR to the address that the other hosts reach this one by (a line of /etc/hosts often gives a "
+      "set MASTER_ADDR to the address by which the other hosts reach this one (/etc/hosts often maps a "
       "host's own name to loopback)";
   if (place.several_hosts)
-    throw MasterError(fmt::format("MASTER_ADDR={}, and ranks of other hosts are to come: {}", why, remedy));
+    throw MasterError(fmt::format("MASTER_ADDR={}, and ranks on other hosts are expected: {}", why, remedy));
   if (place.address != "localhost" && place.address != master.address)
     master.note =
-        fmt::format("rank 0 listens for ranks of this host alone: MASTER_ADDR={}. For several hosts {}", why, remedy);
+        fmt::format("rank 0 listens for ranks on this host only: MASTER_ADDR={}. For several hosts {}", why, remedy);
 }
 
-// The inodes of sockets that listen on the port: /proc/net/tcp has "sl local:port remote:port state … inode".
+// Returns the inodes of the sockets that listen on the port. Fields of /proc/net/tcp: "sl local:port remote:port state
+// … inode".
 std::set<std::string> listening_inodes(std::uint16_t port) {
   constexpr const char* listening = "0A";
   std::set<std::string> inodes;
@@ -196,7 +199,7 @@ std::set<std::string> listening_inodes(std::uint16_t port) {
 
 std::string program_of(std::int64_t pid) {
   const fs::path process = fmt::format("/proc/{}", pid);
-  // Its own file even in the middle of exec, when the command line is empty; hidden for another user's process.
+  // /proc/PID/exe is set even during exec, when the command line is empty. It is hidden for another user's process.
   std::error_code hidden;
   std::string path = fs::read_symlink(process / "exe", hidden).string();
   if (hidden) {
@@ -213,7 +216,7 @@ std::optional<std::string> port_holder(std::uint16_t port) {
   for (const auto& process : fs::directory_iterator("/proc", error)) {
     const std::string pid = process.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::error_code hidden;  // another user's
+    std::error_code hidden;  // set for another user's process
     for (const auto& descriptor : fs::directory_iterator(process.path() / "fd", hidden)) {
       const fs::path target = fs::read_symlink(descriptor.path(), hidden);
       if (!hidden && inodes.contains(target.string()))
@@ -231,12 +234,13 @@ Master open_master(const MasterPlace& place) {
   for (const Address& candidate : candidates) {
     if (candidate.everywhere && !asked)
       throw MasterError(fmt::format(
-          "MASTER_ADDR={} stands for every address of a host and names none: expected rank 0's host name or address, "
-          "and --listen {} on rank 0 beside it if it is to listen on all of them",
+          "MASTER_ADDR={} means all addresses of a host and names no host: expected rank 0's host name or address, "
+          "and in addition --listen {} on rank 0 if it should listen on all of them",
           place.address, candidate.text));
     ListeningSocket own = listen_on(candidate, error);
     if (own.descriptor() < 0) {
-      // Only another host's address, or a kernel without IPv6, leads on: a port that is taken must not be half taken.
+      // Try the next address only if this one belongs to another host, or if the kernel has no IPv6. If the port is in
+      // use on one address, do not listen on another.
       if (error == EADDRNOTAVAIL || error == EAFNOSUPPORT) continue;
       break;
     }

@@ -5,13 +5,14 @@
 
 namespace ddpprof::launcher {
 
-inline constexpr const char* master_fd_variable = "DDPPROF_MASTER_FD";  // rank 0: the socket to serve the store on
+inline constexpr const char* master_fd_variable =
+    "DDPPROF_MASTER_FD";  // rank 0: the descriptor of the socket on which it serves the store
 
-// Bound and listening, close-on-exec. Rank 0 serves on it or inherits it, so no other program can take the port between
-// choosing and using it, and ranks that are early wait in its backlog.
+// A bound, listening, close-on-exec socket. Rank 0 opens or inherits it, so that no other program can take the port
+// between its choice and its use. Connections of early ranks wait in the backlog.
 class ListeningSocket {
  public:
-  ListeningSocket() = default;  // none
+  ListeningSocket() = default;  // no socket
   ListeningSocket(int descriptor, std::uint16_t port) : descriptor_(descriptor), port_(port) {}
   ListeningSocket(ListeningSocket&&) noexcept;
   ListeningSocket& operator=(ListeningSocket&&) noexcept;
@@ -28,7 +29,7 @@ class ListeningSocket {
   std::uint16_t port_ = 0;
 };
 
-// On 127.0.0.1 alone; the kernel picks the port. Throws std::system_error.
+// Returns a socket that listens on 127.0.0.1 only, on a port that the kernel chooses. Throws std::system_error.
 ListeningSocket open_loopback_listener();
 
 }  // namespace ddpprof::launcher

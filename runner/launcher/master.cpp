@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds one_address{5'000};  // a connection request is repeated after 1 and 3 s: later ones add nothing
+constexpr milliseconds one_address{5'000};  // the kernel repeats a connection request after 1 and 3 s
 constexpr milliseconds first_pause{20}, longest_pause{500};
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -32,7 +32,7 @@ Addresses resolve(const std::string& host, std::uint16_t port, int& error) {
   return {error == 0 ? found : nullptr, freeaddrinfo};
 }
 
-// errno of the attempt, 0 when somebody accepted.
+// Returns the errno of the attempt, or 0 if the connection was accepted.
 int try_to_connect(const addrinfo& target, milliseconds limit) {
   const int socket_fd = socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket_fd < 0) return errno;
@@ -56,7 +56,8 @@ int try_to_connect(const addrinfo& target, milliseconds limit) {
   return error;
 }
 
-// Of several addresses, which share the time, the answer that says most: a refusal comes from the host itself.
+// Tries all addresses within `limit`. Returns 0 if one accepts; otherwise the most specific error: a refusal if there
+// was one, because it comes from the host itself.
 int try_all(const addrinfo* first, milliseconds limit) {
   int best = 0;
   std::int64_t left = 0;
@@ -71,7 +72,7 @@ int try_all(const addrinfo* first, milliseconds limit) {
   return best == 0 ? EADDRNOTAVAIL : best;
 }
 
-std::string what_came_back(const std::string& place, int error, double waited_s) {
+std::string failure_text(const std::string& place, int error, double waited_s) {
   switch (error) {
     case ECONNREFUSED:
       return fmt::format(
@@ -86,7 +87,7 @@ std::string what_came_back(const std::string& place, int error, double waited_s)
     case ENETUNREACH:
     case EHOSTUNREACH:
     case EADDRNOTAVAIL:
-      return fmt::format("no way to {} for {:.3g} s ({}): MASTER_ADDR is not rank 0's address, or a network is down",
+      return fmt::format("no route to {} for {:.3g} s ({}): MASTER_ADDR is not rank 0's address, or a network is down",
                          place, waited_s, std::strerror(error));
     default:
       return fmt::format("{} cannot be reached for {:.3g} s: {}", place, waited_s, std::strerror(error));
@@ -114,7 +115,7 @@ void reach_master(const std::string& address, std::uint16_t port, milliseconds t
       const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
       const int failed = try_all(found.get(), std::clamp(left, milliseconds{100}, one_address));
       if (failed == 0) return;
-      if (Clock::now() >= end) throw MasterError(what_came_back(place, failed, waited_s()));
+      if (Clock::now() >= end) throw MasterError(failure_text(place, failed, waited_s()));
     }
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
     std::this_thread::sleep_for(std::clamp(left, milliseconds{1}, pause));

@@ -33,7 +33,7 @@ std::string program_path(const std::string& name) {
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
     begin = end + 1;
   }
-  return name;  // execve says that it is not there
+  return name;  // execve will report that it is missing
 }
 
 std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
@@ -76,7 +76,7 @@ void close_on_exec_from(int first) {
 // Between fork and exec in a process that may have threads: async-signal-safe calls only, no allocation.
 [[noreturn]] void become_rank(const ChildPlan& plan) {
   setpgid(0, 0);
-  // The parent may have died before prctl: then nobody would ever kill us, but getppid tells.
+  // If the parent ended before prctl, the kernel would never kill this process. getppid detects that.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != plan.parent) _exit(127);
   struct sigaction standard {};
@@ -116,7 +116,8 @@ class Descriptor {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-// Above the standard streams, whatever of these the caller had closed: dup2 onto 0…2 must not hit it.
+// Returns a descriptor above the standard streams, because dup2 onto 0 to 2 would close it. The caller may have closed
+// standard streams.
 int high_descriptor(int fd) {
   if (fd < 0 || fd > STDERR_FILENO) return fd;
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -158,12 +159,12 @@ Process::Process(const ProcessOptions& options) {
   const pid_t child = fork();
   if (child < 0) fail(errno, "fork");
   if (child == 0) become_rank(plan);
-  setpgid(child, child);  // the child does too: whoever is first, the group exists before anyone signals it
+  setpgid(child, child);  // the child does the same, so that the group exists before it is signalled
   write_end.reset();
   int error = 0;
   ssize_t got = 0;
   do {
-    got = read(read_end.get(), &error, sizeof error);  // ends at exec, or when the child is gone
+    got = read(read_end.get(), &error, sizeof error);  // returns 0 at exec, or when the child has ended
   } while (got < 0 && errno == EINTR);
   if (got == sizeof error) {
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
@@ -195,7 +196,7 @@ Process::~Process() {
 void Process::update() {
   if (!running()) return;
   siginfo_t info{};
-  // Not reaped yet: until then the process's number, and so its group's, cannot be given to anybody else.
+  // The process is not reaped yet. Until then its number, and its group's number, cannot be reused.
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
   send(SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {

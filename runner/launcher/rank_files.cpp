@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number in "rank-12.json" after `prefix` and before `suffix`; -1 when the name is another one.
+// Returns the number between `prefix` and `suffix`, as in "rank-12.json", or -1 if the name has another form.
 int number_in(const std::string& name, std::string_view prefix, std::string_view suffix) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return -1;
   int number = -1;
@@ -24,7 +24,7 @@ int number_in(const std::string& name, std::string_view prefix, std::string_view
   return error == std::errc() && stop == end && number >= 0 ? number : -1;
 }
 
-// The numbers of all that is named so in a folder, in order; none when there is no such folder.
+// Returns the numbers of all entries with such a name in a folder, ascending; empty if the folder is missing.
 std::vector<int> numbers_in(const fs::path& folder, std::string_view prefix, std::string_view suffix) {
   std::vector<int> numbers;
   std::error_code error;

@@ -16,11 +16,12 @@ using nlohmann::json;
 constexpr std::size_t most_named = 8;
 constexpr int registration_format = 2;
 
-// Cards and decisions lie where anybody can write who reaches the store: what a rank of ours does not say makes none.
+// Any process that reaches the store can write registrations and decisions there. Text that a rank of ddpprof would not
+// write is rejected.
 struct NotOurs {};
 
-constexpr std::size_t most_name_bytes = 1024;         // of a host, a version; far more than one has
-constexpr std::size_t most_scenario_bytes = 1 << 20;  // a hundred times what a long one has
+constexpr std::size_t most_name_bytes = 1024;         // of a host name or version
+constexpr std::size_t most_scenario_bytes = 1 << 20;  // a long scenario has about 10 KiB
 
 std::optional<json> parse_object(std::string_view text) {
   json parsed = json::parse(text, nullptr, false);
@@ -48,7 +49,7 @@ std::string text_in(const json& value, std::size_t most_bytes) {
   return value.get<std::string>();
 }
 
-// Stands in messages, on other hosts' terminals.
+// Names are printed in messages on other hosts' terminals, so control characters are rejected.
 std::string name_in(const json& value) {
   std::string read = text_in(value, most_name_bytes);
   if (std::ranges::any_of(read, [](unsigned char letter) { return letter < ' ' || letter == 127; })) throw NotOurs{};
@@ -67,8 +68,9 @@ struct YamlValue {
   std::string_view value;
 };
 
-// Of to_yaml's output: block maps by indentation, one key a line; lists and texts stand on their key's line. The other
-// rank's text may be anything: a key longer than any of ours is passed over, so that memory stays near the text's size.
+// Reads the output of to_yaml: block maps by indentation, one key per line; lists and texts are on their key's line.
+// The other rank's text may be arbitrary: keys longer than any key of a scenario are skipped, so that memory stays in
+// proportion to the text.
 std::vector<YamlValue> yaml_values(std::string_view yaml) {
   constexpr std::size_t longest_key = 128, deepest = 8;
   std::vector<YamlValue> values;
@@ -98,7 +100,7 @@ std::vector<YamlValue> yaml_values(std::string_view yaml) {
   return values;
 }
 
-// Values may be long, and another rank's text anything: what shows the difference fits a line.
+// Shortens a value to one printable line, because another rank's text may be long or arbitrary.
 std::string printable(std::string_view text) {
   constexpr std::size_t longest = 256;
   std::string line(text.substr(0, longest));
@@ -109,7 +111,7 @@ std::string printable(std::string_view text) {
 
 bool is_loopback(std::string_view address) { return address.starts_with("127.") || address == "::1"; }
 
-// By key; of one that stands twice the first.
+// Sorts by key. If a key is there twice, the first value counts.
 std::map<std::string_view, std::string_view> by_key(const std::vector<YamlValue>& values) {
   std::map<std::string_view, std::string_view> sorted;
   for (const YamlValue& one : values) sorted.emplace(one.key, one.value);
@@ -218,9 +220,9 @@ std::optional<Decision> decision_from_text(std::string_view text) {
   }
 }
 
-Rendezvous::Rendezvous(Registration own) : own_(std::move(own)) { came_.emplace(own_.rank, own_); }
+Rendezvous::Rendezvous(Registration own) : own_(std::move(own)) { registered_.emplace(own_.rank, own_); }
 
-std::string Rendezvous::enter(const Registration& registration) {
+std::string Rendezvous::add(const Registration& registration) {
   const auto differ = [&](const char* what, const auto& ours, const auto& theirs) {
     return fmt::format("the ranks differ in {}: {} has {}, {} has {}; every rank must be started with the same", what,
                        name_of(own_), ours, name_of(registration), theirs);
@@ -229,7 +231,7 @@ std::string Rendezvous::enter(const Registration& registration) {
   if (registration.rank < 0 || registration.rank >= own_.world_size)
     return fmt::format("{} came to a run of {} ranks: expected a RANK below WORLD_SIZE", name_of(registration),
                        own_.world_size);
-  const auto [place, fresh] = came_.emplace(registration.rank, registration);
+  const auto [place, fresh] = registered_.emplace(registration.rank, registration);
   if (!fresh && place->second.nonce != registration.nonce)
     return fmt::format(
         "rank {} came twice, as {} and as {}: expected every process to have a RANK of its own, from 0 "
@@ -250,18 +252,18 @@ std::string Rendezvous::enter(const Registration& registration) {
   return unreachable(registration);
 }
 
-// A rank that calls itself by a loopback address is there for ranks behind the same loopback; the others would connect
-// to themselves.
+// Returns an error if a rank has a loopback address and another rank is in another network namespace: it would connect
+// to itself.
 std::string Rendezvous::unreachable(const Registration& registration) const {
-  for (const auto& [rank, other] : came_) {
+  for (const auto& [rank, other] : registered_) {
     const bool registration_is_loopback = is_loopback(registration.address);
     if (!registration_is_loopback && !is_loopback(other.address)) continue;
     if (registration.network == other.network || registration.network.empty() || other.network.empty()) continue;
     const Registration& alone = registration_is_loopback ? registration : other;
     return fmt::format(
-        "{} goes by the loopback address {}, since MASTER_ADDR (or --listen) is loopback to it; {} cannot reach that "
-        "from its host; set MASTER_ADDR to the address that the other hosts reach this one by (a line of /etc/hosts "
-        "often gives a host's own name to loopback)",
+        "{} has the loopback address {}, because MASTER_ADDR (or --listen) is loopback on its host; {} cannot reach it "
+        "from another host; set MASTER_ADDR to the address by which the other hosts reach this one (/etc/hosts often "
+        "maps a host's own name to loopback)",
         name_of(alone), alone.address, name_of(registration_is_loopback ? other : registration));
   }
   return "";
@@ -270,14 +272,14 @@ std::string Rendezvous::unreachable(const Registration& registration) const {
 std::vector<int> Rendezvous::missing() const {
   std::vector<int> ranks;
   for (int rank = 0; rank < own_.world_size; ++rank)
-    if (!came_.contains(rank)) ranks.push_back(rank);
+    if (!registered_.contains(rank)) ranks.push_back(rank);
   return ranks;
 }
 
 std::string Rendezvous::absence(double waited_s) const {
   std::vector<std::string> absent, present;
   for (const int rank : missing()) absent.push_back(std::to_string(rank));
-  for (const auto& [rank, registration] : came_) present.push_back(name_of(registration));
+  for (const auto& [rank, registration] : registered_) present.push_back(name_of(registration));
   return fmt::format(
       "rank{} {} of {} did not come within {:.3g} s (came: {}); see what the missing rank{} said, and "
       "start {} with the same MASTER_ADDR and MASTER_PORT",
@@ -296,7 +298,7 @@ Decision Rendezvous::accepted() const {
   Decision decision;
   decision.ok = true;
   decision.run = own_.nonce;
-  for (const auto& [rank, registration] : came_) decision.accepted.emplace(rank, registration.nonce);
+  for (const auto& [rank, registration] : registered_) decision.accepted.emplace(rank, registration.nonce);
   return decision;
 }
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr int most_ranks = 1 << 20;
 constexpr std::uint16_t usual_port = 29500;  // torchrun's
-// Ports made from a job's number: below the kernel's own range, which begins at 32768.
+// Ports computed from a job's number. They lie below the kernel's ephemeral range, which begins at 32768.
 constexpr std::uint64_t first_job_port = 20000, job_ports = 10000;
-// Prime to job_ports, so that every port serves; a job's first steps are no neighbour's.
+// Coprime to job_ports, so that all ports are used. The first steps of a job do not collide with those of the next job.
 constexpr std::uint64_t ports_between_jobs = 61;
 
-// What one starter calls the four numbers.
+// The variables of one launcher for the four numbers.
 struct Names {
   Starter starter;
   const char *rank, *size, *local_rank, *local_size;
@@ -26,7 +26,7 @@ struct Names {
 constexpr Names torchrun_names = {Starter::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 constexpr Names open_mpi_names = {Starter::mpirun, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                   "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
-// MPICH, Intel MPI and what is built on them.
+// MPICH, Intel MPI and their derivatives.
 constexpr Names mpich_names = {Starter::mpirun, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 constexpr Names pod_names = {Starter::kubernetes, "RANK", "WORLD_SIZE", "", ""};
 constexpr Names slurm_names = {Starter::srun, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", ""};
@@ -45,10 +45,10 @@ class Reader {
   Start by_first_names() const {
     if (any({"RANK", "WORLD_SIZE", "LOCAL_RANK"})) return in_pod() ? by_pod() : by_torchruns_names();
     if (set(open_mpi_names.rank)) return by_mpi(open_mpi_names);
-    if (set(slurm_names.rank)) return by_slurm();  // before PMI's, which srun may set, too
+    if (set(slurm_names.rank)) return by_slurm();  // before PMI's variables, which srun may set too
     if (set(mpich_names.rank)) return by_mpi(mpich_names);
     refuse_elastic_pod();
-    if (any({"MASTER_ADDR", "MASTER_PORT"})) return by_torchruns_names();  // which says what is missing
+    if (any({"MASTER_ADDR", "MASTER_PORT"})) return by_torchruns_names();  // which reports the missing variables
     return {};
   }
 
@@ -82,12 +82,12 @@ class Reader {
     throw StartError(fmt::format("environment variable {} is not set", name));
   }
 
-  // rank, sizes and local rank under one starter's names.
+  // Reads rank, world size, local rank and local world size from one launcher's variables.
   Start place(const Names& names) const {
     Start start;
     start.starter = names.starter;
     const char* size = names.size;
-    // Within an allocation srun may start fewer tasks than the job has.
+    // srun may start fewer tasks than the job's allocation has.
     if (names.starter == Starter::srun && set("SLURM_STEP_NUM_TASKS")) size = "SLURM_STEP_NUM_TASKS";
     start.world_size = need(size, 1, most_ranks);
     start.rank = need(names.rank, 0, most_ranks - 1);
@@ -110,8 +110,9 @@ class Reader {
     if (const auto port = number("MASTER_PORT", 1, 65535)) start.master_port = static_cast<std::uint16_t>(*port);
   }
 
-  // The training operator speaks to torchrun (PET_*), and to one process a pod: RANK and WORLD_SIZE, no LOCAL_RANK.
-  // Without either sign LOCAL_RANK was forgotten: two ranks of one host would take the same GPU.
+  // Kubernetes' training operator sets PET_* for torchrun, and RANK and WORLD_SIZE without LOCAL_RANK for one process
+  // per pod. Without any of Kubernetes' variables, LOCAL_RANK was forgotten: two ranks of one host would use the same
+  // GPU.
   bool in_pod() const {
     return !set("LOCAL_RANK") && set("RANK") && set("WORLD_SIZE") &&
            any({"KUBERNETES_SERVICE_HOST", "PET_NODE_RANK", "PET_NNODES", "PET_MASTER_ADDR"});
@@ -121,8 +122,8 @@ class Reader {
     const auto in_a_pod = text("PET_NPROC_PER_NODE");
     if (in_a_pod && *in_a_pod != "1" && *in_a_pod != "auto")
       throw StartError(
-          fmt::format("environment variable PET_NPROC_PER_NODE={} asks for that many ranks in this pod, but LOCAL_RANK "
-                      "is not set, so this process was started by itself: expected torchrun to start them, as in "
+          fmt::format("environment variable PET_NPROC_PER_NODE={} requests several ranks in this pod, but LOCAL_RANK "
+                      "is not set, so torchrun did not start this process: expected torchrun to start the ranks, as in "
                       "torchrun --no-python ddpprof worker SCENARIO.yaml --out DIR",
                       *in_a_pod));
     check_five(false);
@@ -132,7 +133,8 @@ class Reader {
     return start;
   }
 
-  // An elastic job's pods know where to meet and not which rank they are. Each would train alone, without a word.
+  // The pods of an elastic job have a rendezvous address but no rank. Without this check each pod would train alone
+  // without a message.
   void refuse_elastic_pod() const {
     for (const char* name : {"PET_RDZV_ENDPOINT", "PET_NNODES"})
       if (set(name))
@@ -142,7 +144,7 @@ class Reader {
                         name));
   }
 
-  // One rank alone needs no place to meet; several need all five.
+  // A single rank needs only RANK and WORLD_SIZE; several ranks need all five variables.
   void check_five(bool needs_local_rank) const {
     const bool alone = text("WORLD_SIZE") == "1";
     std::vector<std::string> missing, present;
@@ -197,7 +199,7 @@ class Reader {
           "environment variable SLURM_NTASKS is not set, but SLURM_PROCID is: expected both, as srun sets them; start "
           "the ranks with srun, or unset SLURM_PROCID for one process without DDP");
     Start start = place(slurm_names);
-    // srun sets the step's variables; a batch script runs once, as task 0 of tasks that nobody has started.
+    // srun sets the step's variables. Without them this is the batch script itself, and no other task was started.
     if (start.world_size > 1 && !any({"SLURM_STEP_ID", "SLURM_STEPID", "SLURM_STEP_NUM_TASKS"}))
       throw StartError(fmt::format(
           "environment variable SLURM_NTASKS={}, but neither SLURM_STEP_ID nor SLURM_STEP_NUM_TASKS is set: "
@@ -222,7 +224,8 @@ class Reader {
     return start;
   }
 
-  // Slurm lays rank 0 on the step's first host. The host that called srun may be a login node: it comes last.
+  // Slurm places rank 0 on the step's first host. The host that called srun may be a login node, so it is the last
+  // choice.
   void slurm_address(Start& start) const {
     for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
       if (const std::string host = first_host(text(name).value_or("")); !host.empty()) {
@@ -252,8 +255,8 @@ std::optional<std::string> variable(const std::string& name) {
 
 const char* to_string(Starter starter) {
   switch (starter) {
-    case Starter::nobody:
-      return "nobody";
+    case Starter::none:
+      return "nobody";  // the value in result files
     case Starter::hand:
       return "hand";
     case Starter::torchrun:
@@ -274,7 +277,8 @@ Start read_start() { return read_start(variable); }
 
 std::string torchrun_agent(const Variables& variables) {
   const std::string error_file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
-  const std::size_t attempt = error_file.rfind("/attempt_");  // made anew at every restart, in the agent's own folder
+  const std::size_t attempt =
+      error_file.rfind("/attempt_");  // a new folder at every restart, inside of the agent's folder
   return attempt == std::string::npos ? "" : error_file.substr(0, attempt);
 }
 
@@ -297,7 +301,7 @@ std::string first_host(const std::string& node_list) {
 }
 
 std::string describe(const Start& start) {
-  if (start.starter == Starter::nobody) return "one process";
+  if (start.starter == Starter::none) return "one process";
   return fmt::format("rank {} of {}, started by {}", start.rank, start.world_size, to_string(start.starter));
 }
 

@@ -33,7 +33,7 @@ StatusFile StatusFile::map(const std::filesystem::path& path, int flags) {
     fail(error, path);
   };
   if ((flags & O_CREAT) != 0) {
-    // Blocks are taken now: on a full disk a store to the map would otherwise kill the rank with SIGBUS.
+    // Allocate the blocks now. On a full disk a store to the mapping would otherwise kill the rank with SIGBUS.
     if (const int error = posix_fallocate(fd, 0, status_page_bytes)) fail_closed(error);
   }
   struct stat info {};
@@ -46,7 +46,7 @@ StatusFile StatusFile::map(const std::filesystem::path& path, int flags) {
 }
 
 StatusFile StatusFile::create(const std::filesystem::path& path) {
-  // A new inode: an older run's rank that is still mapped to the old one cannot write into this one.
+  // Create a new inode, so that a rank of an older run that still maps the old file cannot write into this one.
   if (unlink(path.c_str()) != 0 && errno != ENOENT) fail(errno, path);
   return map(path, O_CREAT | O_EXCL);
 }

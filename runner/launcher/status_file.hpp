@@ -1,4 +1,4 @@
-// The status page as a file: the launcher creates it, a rank attaches to it and reports, the launcher reads.
+// The status page as a file: the launcher creates it, a rank maps it and writes its status, the launcher reads it.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct Status {
 
 class StatusFile {
  public:
-  // Creates the file with a zero-filled page, replacing an older one. Throws std::system_error with the path.
+  // Creates the file with a zero-filled page and replaces an older file. Throws std::system_error with the path.
   static StatusFile create(const std::filesystem::path&);
-  // Maps a file that `create` made. Throws std::system_error, also when it is smaller than a page.
+  // Maps a file that `create` made. Throws std::system_error, also if it is smaller than a page.
   static StatusFile attach(const std::filesystem::path&);
 
   StatusFile(StatusFile&&) noexcept;
@@ -31,7 +31,7 @@ class StatusFile {
   ~StatusFile();
 
   StatusPage& page() { return *page_; }
-  // A page no rank has reported to reads as starting, before the first step.
+  // Returns the rank's last status. Before the first report: activity `starting`, step -1.
   Status read() const;
   void report(Activity, std::int64_t step, std::int64_t steps_planned);
 

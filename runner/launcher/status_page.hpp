@@ -1,7 +1,7 @@
-// What a rank is doing right now: a small memory-mapped file that the worker stores to and the launcher polls.
+// The current activity of a rank: a small memory-mapped file that the worker writes and the launcher polls.
 //
-// Stores are relaxed atomics (a few ns), so a worker updates it at every phase; the file outlives a killed rank, so
-// the launcher can say what that rank was doing last. CLOCK_MONOTONIC, one host.
+// Stores are relaxed atomics (a few ns), so a worker updates the page at every phase. The file remains after a rank was
+// killed, so that the launcher can report the rank's last activity. Times are CLOCK_MONOTONIC of one host.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ enum class Activity : std::int32_t {
   backward,  // all-reduce included
   optimizer,
   unwrapped_step,  // a step without the DDP wrapper
-  all_reduce,      // bench-comm, or agreeing when to stop
+  all_reduce,      // bench-comm, or the decision when to stop
   clock_exchange,
   checkpoint,
   finishing,
@@ -62,11 +62,11 @@ constexpr const char* to_string(Activity activity) {
 
 inline constexpr const char* status_file_variable = "DDPPROF_STATUS_FILE";
 
-struct StatusPage {                    // exactly one page; zero-filled by the launcher before the rank starts
+struct StatusPage {                    // at most one page; zero-filled by the launcher before the rank starts
   std::atomic<std::int32_t> activity;  // Activity
   std::atomic<std::int32_t> reserved;
   std::atomic<std::int64_t> step;           // current step, -1 before the first; bench-comm: the iteration
-  std::atomic<std::int64_t> steps_planned;  // at most this many
+  std::atomic<std::int64_t> steps_planned;  // upper limit
   std::atomic<std::int64_t> updated_ns;     // CLOCK_MONOTONIC of the last change; 0: never
 };
 inline constexpr std::int64_t status_page_bytes = 4096;

@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Fewer could be guessed from a proof that somebody has seen; more would not fit into a pipe at once.
+// A shorter secret could be guessed from a recorded proof. A longer one would not fit into a pipe in one write.
 constexpr std::size_t least_bytes = 16, most_bytes = 4096;
 constexpr const char* how_to_make =
     "make one with: (umask 077; head -c 32 /dev/urandom | base64 > FILE), and give each host a copy";
@@ -33,7 +33,7 @@ std::string message(const std::string& name, const std::string& wrong) {
   return fmt::format("the token's file {} {}", name, wrong);
 }
 
-// Up to its end, or one byte more than there may be.
+// Reads to the end, but stops above the largest size.
 std::string read_all(int descriptor, const std::string& name, milliseconds patience) {
   const auto end = Clock::now() + patience;
   std::string text;
@@ -44,7 +44,7 @@ std::string read_all(int descriptor, const std::string& name, milliseconds patie
     const int found = left > 0 ? poll(&ready, 1, static_cast<int>(left)) : 0;
     if (found < 0 && errno == EINTR) continue;
     if (found == 0)
-      throw TokenError(message(name, fmt::format("is a pipe, and nobody wrote to it and closed it within {:.3g} s",
+      throw TokenError(message(name, fmt::format("is a pipe that no process wrote to and closed within {:.3g} s",
                                                  std::chrono::duration<double>(patience).count())));
     const ssize_t count = found < 0 ? -1 : read(descriptor, part, sizeof part);
     if (count == 0) break;
@@ -73,17 +73,17 @@ bool Token::proves(std::string_view purpose, std::string_view text, std::string_
 
 int Token::to_pipe() const {
   int ends[2];
-  if (pipe(ends) != 0) throw TokenError(fmt::format("no pipe for the token: {}", std::strerror(errno)));
+  if (pipe(ends) != 0) throw TokenError(fmt::format("cannot create a pipe for the token: {}", std::strerror(errno)));
   const Descriptor writing{ends[1]};
   if (write(ends[1], secret_.data(), secret_.size()) == static_cast<ssize_t>(secret_.size())) return ends[0];
   const int error = errno;
   close(ends[0]);
-  throw TokenError(fmt::format("the token does not go into a pipe: {}", std::strerror(error)));
+  throw TokenError(fmt::format("cannot write the token to a pipe: {}", std::strerror(error)));
 }
 
 Token read_token(const std::filesystem::path& path, milliseconds patience) {
   const std::string name = path.string();
-  // Without waiting: a pipe may not have its writer yet.
+  // Do not block: a pipe may not have a writer yet.
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   struct stat status {};
   if (file.number < 0 || fstat(file.number, &status) != 0)
@@ -91,16 +91,16 @@ Token read_token(const std::filesystem::path& path, milliseconds patience) {
   if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
     throw TokenError(message(name, "is neither a file nor a pipe"));
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    throw TokenError(message(name, fmt::format("has mode {:04o}, so that others than its owner may use it: expected "
-                                               "0600 or 0400; chmod 600 it, and make a new token if others may have "
-                                               "read this one",
+    throw TokenError(message(name, fmt::format("has mode {:04o}, so other users than its owner may use it: expected "
+                                               "0600 or 0400; run chmod 600 on it, and make a new token if others may "
+                                               "have read this one",
                                                status.st_mode & 07777)));
   if (status.st_uid != geteuid() && status.st_uid != 0)
     throw TokenError(
         message(name, fmt::format("belongs to user {}: expected this user, {}, or root", status.st_uid, geteuid())));
   const std::string secret = without_white_space(read_all(file.number, name, patience));
   if (secret.size() < least_bytes || secret.size() > most_bytes)
-    throw TokenError(message(name, fmt::format("holds {} bytes: expected {} to {}; {}",
+    throw TokenError(message(name, fmt::format("contains {} bytes: expected {} to {}; {}",
                                                secret.size() > most_bytes ? "too many" : std::to_string(secret.size()),
                                                least_bytes, most_bytes, how_to_make)));
   return Token(secret);
@@ -109,7 +109,7 @@ Token read_token(const std::filesystem::path& path, milliseconds patience) {
 Token take_token(int pipe) {
   const Descriptor own{pipe};
   const std::string secret = read_all(pipe, fmt::format("of descriptor {}", pipe), milliseconds(5'000));
-  if (secret.size() < least_bytes) throw TokenError(fmt::format("descriptor {} holds no token", pipe));
+  if (secret.size() < least_bytes) throw TokenError(fmt::format("descriptor {} does not contain a token", pipe));
   return Token(secret);
 }
 

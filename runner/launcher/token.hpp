@@ -1,4 +1,4 @@
-// The run's token: a secret that every rank of one run knows, and proves to know without sending it.
+// The run's token: a secret shared by all ranks of a run. A rank proves that it has the token without sending it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace ddpprof::launcher {
 
 inline constexpr const char* token_file_variable = "DDPPROF_TOKEN_FILE";
 
-// The file cannot serve as a token. The message names it and what to do.
+// The file cannot be used as a token. The message names the file and what to do.
 class TokenError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,22 +21,22 @@ class Token {
  public:
   explicit Token(std::string secret) : secret_(std::move(secret)) {}
 
-  // `purpose` keeps the proof of one thing from standing for another.
+  // Returns the HMAC of `text`. `purpose` prevents the use of a proof for another purpose.
   std::string prove(std::string_view purpose, std::string_view text) const;
   bool proves(std::string_view purpose, std::string_view text, std::string_view proof) const;
 
-  // The reading end of a pipe that holds the secret, for the program that this process becomes: neither its command
-  // line nor its environment shows it. Throws TokenError.
+  // Returns the reading end of a pipe that contains the secret, for the program that this process will exec. So the
+  // secret is neither in its command line nor in its environment. Throws TokenError.
   int to_pipe() const;
 
  private:
   std::string secret_;
 };
 
-// From a file, or a pipe that somebody writes to within `patience`, without the white space around it. Only its owner,
-// this user or root, may be able to read it. Throws TokenError.
+// Reads a token from a file, or from a pipe that is written and closed within `patience`. White space at both ends is
+// removed. The file must belong to this user or root, and other users must have no access. Throws TokenError.
 Token read_token(const std::filesystem::path& path,
                  std::chrono::milliseconds patience = std::chrono::milliseconds(30'000));
-Token take_token(int pipe);  // what to_pipe made; closes it. Throws TokenError
+Token take_token(int pipe);  // reads from to_pipe's descriptor and closes it. Throws TokenError
 
 }  // namespace ddpprof::launcher

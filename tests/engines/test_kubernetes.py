@@ -130,7 +130,7 @@ class Pods(EngineTest):
         for pod in self.start_pods(job):
             code, messages = pod.finish(LIMIT_S)
             self.assertEqual(code, 4, messages)
-            self.assertIn("PET_NPROC_PER_NODE=2 asks for that many ranks in this pod", messages)
+            self.assertIn("PET_NPROC_PER_NODE=2 requests several ranks in this pod", messages)
 
 
 if __name__ == "__main__":

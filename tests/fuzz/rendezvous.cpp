@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       fuzz::require(launcher::registration_from_text(launcher::to_text(*registration)) == registration,
                     "a card that is written reads back");
       be_printable(launcher::name_of(*registration));
-      const std::string wrong = roll.enter(*registration);
+      const std::string wrong = roll.add(*registration);
       if (wrong.empty())
         fuzz::require(
             registration->rank >= 0 && registration->rank < own.world_size && registration->scenario == own.scenario,

@@ -44,7 +44,7 @@ TEST(HungRank, AStoppedOneBeforeAll) {
   EXPECT_EQ(hung_rank(ranks, 10), 1);
 }
 
-// Rank 1 waits in an all-reduce while rank 0 times steps alone: that is no hang as long as rank 0 moves.
+// Rank 1 waits in an all-reduce while rank 0 times steps alone: not a hang as long as rank 0 makes progress.
 TEST(HungRank, WaitingForOneThatMovesIsNone) {
   const std::vector<Observation> ranks = {at(3, Activity::unwrapped_step, 0.1), at(9, Activity::all_reduce, 60)};
   EXPECT_EQ(hung_rank(ranks, 10), -1);

@@ -1,4 +1,4 @@
-// A command that is run in the foreground behaves as if nobody stood before it.
+// A command in the foreground behaves as if it had been started directly.
 #include "runner/launcher/foreground.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST_F(Foreground, TheEnvironmentIsAddedToOurs) {
   EXPECT_EQ(written(), "said " + std::string(getenv("HOME")) + "\n");
 }
 
-// With an end of its own to read from, who notices signals for us would never see that nobody reads its notes.
+// If the signal helper kept its own reading end open, it would never detect that this process has ended.
 TEST_F(Foreground, TheWitnessReadsFromNoPipeOfOurs) {
   std::string ours;  // that a process of this test has anyway: standard input may be one
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
@@ -82,7 +82,7 @@ std::string send(const char* signal, const char* who) {
 constexpr const char* outside = "setsid";
 constexpr const char* inside = "env";
 
-// Waits until the file holds so many lines, 5 s at most.
+// Waits until the file has `lines` lines, at most 5 s.
 std::string until(const fs::path& path, int lines) {
   return "i=0; while [ \"$(cat " + path.string() + " 2>/dev/null | wc -l)\" -lt " + std::to_string(lines) +
          " ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done; ";

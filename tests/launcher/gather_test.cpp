@@ -26,7 +26,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// As c10d's store behaves, in this process.
+// Behaves like c10d's store, in this process.
 class Box : public Mailbox {
  public:
   void put(const std::string& key, const std::string& value) override {
@@ -73,7 +73,7 @@ class Gather : public testing::Test {
   }
   GatherJob own(int rank, int world_size = 3) { return job(rank, world_size, "host-" + std::to_string(rank)); }
 
-  // As `ddpprof worker` leaves them, a shard of `shard_bytes` among them.
+  // Writes the files that `ddpprof worker` leaves, with a shard of `shard_bytes`.
   void write_files(const GatherJob& job, std::size_t shard_bytes) {
     const RankFiles files = rank_files_in(job.folder, job.rank);
     fs::create_directories(files.trace);
@@ -191,7 +191,8 @@ TEST_F(Gather, AnEarlierRunsFilesStayUnlessRank0WasToldToOverwriteThem) {
   const std::string earlier = "{\"rank\": 1, \"earlier\": true}";
   std::ofstream(rank_files_in(old.folder, 1).start) << earlier;
   Box box;
-  std::thread first([&] { EXPECT_THAT(send_files(box, one), HasSubstr("holds files of rank 1 from an earlier run")); });
+  std::thread first(
+      [&] { EXPECT_THAT(send_files(box, one), HasSubstr("contains files of rank 1 from an earlier run")); });
   std::thread second([&] { EXPECT_EQ(send_files(box, two), ""); });
   const Gathered gathered = fetch_files(box, zero);
   first.join();
@@ -330,8 +331,8 @@ TEST_F(Gather, WhoDoesNotKnowTheTokenSendsNothing) {
   one.token = &other;
   for (const GatherJob& each : {zero, one}) write_files(each, 10);
   Box box;
-  std::thread sender([&] { EXPECT_THAT(send_files(box, one), HasSubstr("wrong seal")); });
-  EXPECT_THAT(fetch_files(box, zero).lost, ElementsAre("rank 1: its offer bears a wrong seal"));
+  std::thread sender([&] { EXPECT_THAT(send_files(box, one), HasSubstr("the seal of its offer is wrong")); });
+  EXPECT_THAT(fetch_files(box, zero).lost, ElementsAre("rank 1: the seal of its offer is wrong"));
   sender.join();
 }
 

@@ -214,7 +214,7 @@ TEST_F(Launcher, StartingHasATimeoutOfItsOwn) {
               HasSubstr("Raise the timeout (measure.timeout_s) above 3 if a start may take that long."));
 }
 
-// Else whoever raises the timeout, as the message says, would be told the same again.
+// Otherwise a user who raises the timeout, as the message advises, would get the same message again.
 TEST_F(Launcher, AStartMayTakeAsLongAsAStep) {
   LaunchOptions slow = options({"stuck-in-rendezvous", "never-reports"});
   slow.timeout_s = 3;

@@ -72,10 +72,10 @@ TEST(OpenMaster, ListensElsewhereWhereOneSaysSo) {
 
 TEST(OpenMaster, AnotherHostsAddressIsRefusedAtOnce) {
   const std::string error = error_of([] { open_at("192.0.2.7", free_port()); });
-  EXPECT_THAT(error, HasSubstr("MASTER_ADDR=192.0.2.7 is another host's"));
+  EXPECT_THAT(error, HasSubstr("MASTER_ADDR=192.0.2.7 is an address of another host"));
   EXPECT_THAT(error, HasSubstr("--listen ADDRESS"));
   EXPECT_THAT(error_of([] { open_at("127.0.0.1", free_port(), "192.0.2.7"); }),
-              HasSubstr("--listen 192.0.2.7 is no address of this host"));
+              HasSubstr("--listen 192.0.2.7 is not an address of this host"));
   EXPECT_THAT(error_of([] { open_at("127.0.0.1", free_port(), "nowhere.invalid"); }),
               HasSubstr("--listen=nowhere.invalid does not resolve ("));
 }
@@ -83,16 +83,15 @@ TEST(OpenMaster, AnotherHostsAddressIsRefusedAtOnce) {
 TEST(OpenMaster, LoopbackCannotServeOtherHosts) {
   const std::string error = error_of([] { open_master({"localhost", free_port(), "", true, milliseconds(300)}); });
   EXPECT_THAT(error,
-              HasSubstr("MASTER_ADDR=localhost is 127.0.0.1 on this host, which no other host reaches, and ranks "
-                        "of other hosts are to come"));
+              HasSubstr("MASTER_ADDR=localhost is 127.0.0.1 on this host, which other hosts cannot reach, and ranks "
+                        "on other hosts are expected"));
 }
 
 // Listening everywhere without a word, and Gloo's connections of loopback: neither was asked for.
 TEST(OpenMaster, AnAddressThatStandsForAllNamesNoHost) {
   for (const char* address : {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"}) {
     const std::string error = error_of([&] { open_at(address, 0); });
-    EXPECT_THAT(error, HasSubstr(std::string("MASTER_ADDR=") + address + " stands for every address of a host"))
-        << error;
+    EXPECT_THAT(error, HasSubstr(std::string("MASTER_ADDR=") + address + " means all addresses of a host")) << error;
     EXPECT_THAT(error, HasSubstr("--listen "));
   }
   EXPECT_TRUE(connects("127.0.0.2", open_at("127.0.0.1", 0, "0.0.0.0").socket.port()));

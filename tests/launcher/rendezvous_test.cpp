@@ -1,4 +1,4 @@
-// What the roll-call says about ranks that do not fit together.
+// The rendezvous rejects ranks that differ.
 #include "runner/launcher/rendezvous.hpp"
 
 #include <gmock/gmock.h>
@@ -31,10 +31,10 @@ Registration registration(int rank, int world_size = 3) {
 TEST(Rendezvous, IsCompleteWhenEveryRankCame) {
   Rendezvous roll(registration(0));
   EXPECT_THAT(roll.missing(), ElementsAre(1, 2));
-  EXPECT_EQ(roll.enter(registration(2)), "");
-  EXPECT_EQ(roll.enter(registration(2)), "");  // the same process, read twice
+  EXPECT_EQ(roll.add(registration(2)), "");
+  EXPECT_EQ(roll.add(registration(2)), "");  // the same process, read twice
   EXPECT_FALSE(roll.complete());
-  EXPECT_EQ(roll.enter(registration(1)), "");
+  EXPECT_EQ(roll.add(registration(1)), "");
   EXPECT_TRUE(roll.complete());
   const Decision decision = roll.accepted();
   EXPECT_TRUE(decision.ok);
@@ -44,7 +44,7 @@ TEST(Rendezvous, IsCompleteWhenEveryRankCame) {
 
 TEST(Rendezvous, NamesWhoIsMissingAndWhoCame) {
   Rendezvous roll(registration(0));
-  roll.enter(registration(2));
+  roll.add(registration(2));
   EXPECT_EQ(roll.absence(10),
             "rank 1 of 3 did not come within 10 s (came: rank 0 (process 70 on gpu00) and rank 2 (process 72 on "
             "gpu02)); see what the missing rank said, and start it with the same MASTER_ADDR and MASTER_PORT");
@@ -58,40 +58,40 @@ TEST(Rendezvous, OfManyNamesEight) {
 
 TEST(Rendezvous, TheSameRankTwice) {
   Rendezvous roll(registration(0));
-  roll.enter(registration(1));
+  roll.add(registration(1));
   Registration again = registration(1);
   again.nonce = "another";
   again.pid = 99;
-  EXPECT_THAT(roll.enter(again),
+  EXPECT_THAT(roll.add(again),
               HasSubstr("rank 1 came twice, as process 71 on gpu01 and as process 99 on gpu01: expected every process "
                         "to have a RANK of its own, from 0 to 2"));
 }
 
 TEST(Rendezvous, DifferentWorldSizes) {
   Rendezvous roll(registration(0));
-  EXPECT_THAT(roll.enter(registration(1, 4)),
+  EXPECT_THAT(roll.add(registration(1, 4)),
               HasSubstr("the ranks differ in WORLD_SIZE: rank 0 (process 70 on gpu00) has 3, "
                         "rank 1 (process 71 on gpu01) has 4"));
-  EXPECT_THAT(roll.enter(registration(5, 3)), HasSubstr("rank 5 (process 75 on gpu05) came to a run of 3 ranks"));
+  EXPECT_THAT(roll.add(registration(5, 3)), HasSubstr("rank 5 (process 75 on gpu05) came to a run of 3 ranks"));
 }
 
 TEST(Rendezvous, DifferentVersionsStrategiesScenarios) {
   Rendezvous roll(registration(0));
   Registration other = registration(1);
   other.version = "ddpprof 0.2.0, torch 2.11.0";
-  EXPECT_THAT(roll.enter(other), HasSubstr("program versions: rank 0 (process 70 on gpu00) has ddpprof 0.1.0, torch "
-                                           "2.11.0, rank 1 (process 71 on gpu01) has ddpprof 0.2.0"));
+  EXPECT_THAT(roll.add(other), HasSubstr("program versions: rank 0 (process 70 on gpu00) has ddpprof 0.1.0, torch "
+                                         "2.11.0, rank 1 (process 71 on gpu01) has ddpprof 0.2.0"));
   other = registration(1);
   other.strategy = "bench-comm";
-  EXPECT_THAT(Rendezvous(registration(0)).enter(other), HasSubstr("differ in strategy"));
+  EXPECT_THAT(Rendezvous(registration(0)).add(other), HasSubstr("differ in strategy"));
   other = registration(1);
   other.devices = "cpu over gloo";
-  EXPECT_THAT(Rendezvous(registration(0)).enter(other),
+  EXPECT_THAT(Rendezvous(registration(0)).add(other),
               HasSubstr("different devices: rank 0 (process 70 on gpu00) has cuda over nccl, rank 1 (process 71 on "
                         "gpu01) has cpu over gloo"));
   other = registration(1);
   other.scenario.replace(other.scenario.find("10"), 2, "20");
-  EXPECT_THAT(Rendezvous(registration(0)).enter(other),
+  EXPECT_THAT(Rendezvous(registration(0)).add(other),
               HasSubstr("have different scenarios, rank 0 (process 70 on gpu00) and "
                         "rank 1 (process 71 on gpu01): measure.steps: 10 and 20"));
 }
@@ -104,18 +104,18 @@ TEST(Rendezvous, AnAddressThatOnlyItsOwnHostReaches) {
     there.network = network;
     return there;
   };
-  EXPECT_THAT(Rendezvous(at(0, "127.0.1.1", "a")).enter(at(1, "10.0.0.2", "b")),
-              HasSubstr("rank 0 (process 70 on gpu00) goes by the loopback address 127.0.1.1, since MASTER_ADDR (or "
-                        "--listen) is loopback to it; rank 1 (process 71 on gpu01) cannot reach that"));
-  EXPECT_THAT(Rendezvous(at(0, "10.0.0.1", "a")).enter(at(1, "::1", "b")),
-              HasSubstr("rank 1 (process 71 on gpu01) goes by the loopback address ::1"));
+  EXPECT_THAT(Rendezvous(at(0, "127.0.1.1", "a")).add(at(1, "10.0.0.2", "b")),
+              HasSubstr("rank 0 (process 70 on gpu00) has the loopback address 127.0.1.1, because MASTER_ADDR (or "
+                        "--listen) is loopback on its host; rank 1 (process 71 on gpu01) cannot reach it"));
+  EXPECT_THAT(Rendezvous(at(0, "10.0.0.1", "a")).add(at(1, "::1", "b")),
+              HasSubstr("rank 1 (process 71 on gpu01) has the loopback address ::1"));
   Rendezvous listens(at(0, "10.0.0.1", "a"));  // --listen; rank 1 beside it goes by the name
-  EXPECT_EQ(listens.enter(at(1, "127.0.1.1", "a")), "");
-  EXPECT_THAT(listens.enter(at(2, "10.0.0.2", "b")), HasSubstr("rank 1 (process 71 on gpu01) goes by the loopback"));
+  EXPECT_EQ(listens.add(at(1, "127.0.1.1", "a")), "");
+  EXPECT_THAT(listens.add(at(2, "10.0.0.2", "b")), HasSubstr("rank 1 (process 71 on gpu01) has the loopback"));
   // Containers of one network, whatever they call their host; hosts with addresses of a network; who does not say.
-  EXPECT_EQ(Rendezvous(at(0, "127.0.0.1", "a")).enter(at(1, "127.0.0.1", "a")), "");
-  EXPECT_EQ(Rendezvous(at(0, "10.0.0.1", "a")).enter(at(1, "10.0.0.2", "b")), "");
-  EXPECT_EQ(Rendezvous(at(0, "127.0.0.1", "a")).enter(at(1, "", "")), "");
+  EXPECT_EQ(Rendezvous(at(0, "127.0.0.1", "a")).add(at(1, "127.0.0.1", "a")), "");
+  EXPECT_EQ(Rendezvous(at(0, "10.0.0.1", "a")).add(at(1, "10.0.0.2", "b")), "");
+  EXPECT_EQ(Rendezvous(at(0, "127.0.0.1", "a")).add(at(1, "", "")), "");
 }
 
 TEST(Rendezvous, TooLate) {
@@ -167,12 +167,12 @@ TEST(Cards, WithNumbersThatAreNoneOrDoNotFitAreNone) {
 TEST(Cards, WhateverTheirScenarioHoldsTheDifferenceFitsALine) {
   Registration other = registration(1);
   other.scenario += std::string(10'000, 'g') + ":\n  k: 1\n";
-  EXPECT_THAT(Rendezvous(registration(0)).enter(other), HasSubstr("have different scenarios"));
-  EXPECT_LT(Rendezvous(registration(0)).enter(other).size(), 1000u);
+  EXPECT_THAT(Rendezvous(registration(0)).add(other), HasSubstr("have different scenarios"));
+  EXPECT_LT(Rendezvous(registration(0)).add(other).size(), 1000u);
   other.scenario = registration(1).scenario + "k: " + std::string(10'000, 'v') + "\x1b\n";
-  EXPECT_LT(Rendezvous(registration(0)).enter(other).size(), 1000u);
+  EXPECT_LT(Rendezvous(registration(0)).add(other).size(), 1000u);
   other.scenario = registration(1).scenario + "k: \x1b[2J\n";
-  EXPECT_THAT(Rendezvous(registration(0)).enter(other), HasSubstr("k: absent and ?[2J"));
+  EXPECT_THAT(Rendezvous(registration(0)).add(other), HasSubstr("k: absent and ?[2J"));
   other.scenario.assign(2 << 20, 'x');
   EXPECT_FALSE(registration_from_text(to_text(other))) << "no scenario has two mebibytes";
 }

@@ -45,10 +45,10 @@ Set without(Set variables, const std::string& name) {
 
 TEST(Start, NothingSetIsOneProcessAlone) {
   const Start start = start_of({{"PATH", "/bin"}});
-  EXPECT_EQ(start.starter, Starter::nobody);
+  EXPECT_EQ(start.starter, Starter::none);
   EXPECT_EQ(start.world_size, 1);
   EXPECT_EQ(describe(start), "one process");
-  EXPECT_EQ(start_of({{"RANK", ""}, {"WORLD_SIZE", ""}}).starter, Starter::nobody);
+  EXPECT_EQ(start_of({{"RANK", ""}, {"WORLD_SIZE", ""}}).starter, Starter::none);
 }
 
 TEST(Start, TheFiveVariablesByHand) {
@@ -139,7 +139,7 @@ TEST(Start, ARankBeyondTheWorld) {
               HasSubstr("LOCAL_RANK=1: expected less than LOCAL_WORLD_SIZE=1"));
 }
 
-// As srun of Slurm 22.05 sets them for task 3 of 4 on two hosts.
+// The variables of srun of Slurm 22.05 for task 3 of 4 on two hosts.
 const Set slurm = {{"SLURM_PROCID", "3"},
                    {"SLURM_NTASKS", "4"},
                    {"SLURM_LOCALID", "1"},
@@ -215,7 +215,7 @@ TEST(Slurm, SaysWhetherThereAreOtherHosts) {
 
 TEST(Slurm, ABatchScriptWithoutSrun) {
   EXPECT_THAT(error_of({{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}}), HasSubstr("start the ranks with srun"));
-  // As the batch step of Slurm 22.05 sets them for a job of two tasks: it is task 0 itself, and there is no task 1.
+  // The variables of the batch step of Slurm 22.05 for a job of two tasks: it is task 0, and task 1 does not exist.
   Set batch = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"},   {"SLURM_LOCALID", "0"},
                {"SLURM_JOB_ID", "4"}, {"SLURM_NODELIST", "a"}, {"SLURM_JOB_NODELIST", "a"}};
   EXPECT_THAT(error_of(batch), HasSubstr("SLURM_NTASKS=2, but neither SLURM_STEP_ID nor SLURM_STEP_NUM_TASKS is set"));
@@ -234,7 +234,7 @@ TEST(Slurm, NodeListsInBrackets) {
   EXPECT_EQ(first_host("gpu[03"), "");
 }
 
-// As mpirun of Open MPI 4.1 sets them.
+// The variables of mpirun of Open MPI 4.1.
 const Set open_mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
                       {"OMPI_COMM_WORLD_SIZE", "2"},
                       {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
@@ -276,7 +276,7 @@ TEST(Mpich, UnderSrunSlurmsOwnNamesHold) {
   EXPECT_EQ(start_of(all).starter, Starter::srun);
 }
 
-// As the training operator sets them in the second pod of a PyTorchJob of four.
+// The variables of the training operator in the second pod of a PyTorchJob of four.
 const Set pod = {{"MASTER_ADDR", "job-master-0"},
                  {"MASTER_PORT", "23456"},
                  {"PET_MASTER_ADDR", "job-master-0"},
@@ -311,7 +311,7 @@ TEST(Pod, WhatIsMissingIsNamed) {
 
 TEST(Pod, OfSeveralRanksNeedsTorchrun) {
   const Set several = with(with(pod, "PET_NPROC_PER_NODE", "2"), "WORLD_SIZE", "8");
-  EXPECT_THAT(error_of(several), HasSubstr("PET_NPROC_PER_NODE=2 asks for that many ranks in this pod"));
+  EXPECT_THAT(error_of(several), HasSubstr("PET_NPROC_PER_NODE=2 requests several ranks in this pod"));
   EXPECT_THAT(error_of(several), HasSubstr("torchrun --no-python ddpprof worker"));
   EXPECT_EQ(start_of(with(several, "LOCAL_RANK", "0")).world_size, 8);  // that torchrun started
 }

@@ -65,7 +65,7 @@ bool others_wait() {
   return true;
 }
 
-// What a rank that was given the rendezvous socket must be able to do with it, and what others must not see.
+// Checks that rank 0 can use the rendezvous socket, and that other ranks do not have it.
 bool descriptors_are_right() {
   for (int fd = 3; fd < 256; ++fd) {
     const bool open = fcntl(fd, F_GETFD) != -1;

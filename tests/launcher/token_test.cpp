@@ -51,7 +51,7 @@ TEST_F(TokenFile, IsReadWithoutTheWhiteSpaceAroundIt) {
 
 TEST_F(TokenFile, IsRefusedWhereOthersMayReadIt) {
   for (const mode_t mode : {0640, 0604, 0644, 0620, 0602, 0610})
-    EXPECT_THAT(error_of(write(secret, mode)), HasSubstr("so that others than its owner may use it: expected 0600"));
+    EXPECT_THAT(error_of(write(secret, mode)), HasSubstr("so other users than its owner may use it: expected 0600"));
 }
 
 TEST_F(TokenFile, IsRefusedWhereItIsSomebodyElses) {
@@ -84,7 +84,7 @@ TEST_F(TokenFile, MayBeAPipe) {
   });
   EXPECT_EQ(proof_of(read_token(path, milliseconds(60'000))), proof_of(Token(secret)));
   writer.join();
-  EXPECT_THAT(error_of(path), HasSubstr("is a pipe, and nobody wrote to it"));  // and never a wait without an end
+  EXPECT_THAT(error_of(path), HasSubstr("is a pipe that no process wrote to"));  // instead of waiting forever
 }
 
 TEST(Tokens, GoThroughAPipe) {

@@ -79,22 +79,22 @@ class Listening(Networks):
             self.expect_done(zero, self.start(five(1, 2, port, address), "--overwrite"))
 
     def test_elsewhere_where_one_says_so(self):
-        """MASTER_ADDR leads to rank 0 for others only, as address translation does; it is no address of this host."""
+        """MASTER_ADDR leads to rank 0 for others only, as address translation does; it is not an address of this host."""
         for listen in ("127.0.0.1", "localhost"):
             port = free_port()
             zero = self.start(five(0, 2, port, "192.0.2.7"), "--overwrite", "--listen", listen)
             self.expect_done(zero, self.start(five(1, 2, port), "--overwrite", "--listen", listen))
 
     def test_not_where_it_cannot(self):
-        self.expect(self.start(five(0, 2, free_port(), "192.0.2.7")), 4, "MASTER_ADDR=192.0.2.7 is another host's",
+        self.expect(self.start(five(0, 2, free_port(), "192.0.2.7")), 4, "MASTER_ADDR=192.0.2.7 is an address of another host",
                     "give --listen ADDRESS")
         self.expect(self.start(five(0, 2, free_port()), "--overwrite", "--listen", "192.0.2.7"), 4,
-                    "--listen 192.0.2.7 is no address of this host")
+                    "--listen 192.0.2.7 is not an address of this host")
         loopback = dict(five(0, 2, free_port(), "localhost"), LOCAL_WORLD_SIZE="1")
-        self.expect(self.start(loopback, "--overwrite"), 4, "which no other host reaches, and ranks of other hosts are to come")
+        self.expect(self.start(loopback, "--overwrite"), 4, "which other hosts cannot reach, and ranks on other hosts are expected")
         step = {"SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_LOCALID": "0", "SLURM_STEP_NODELIST": "localhost",
                 "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_ID": "0", "MASTER_PORT": str(free_port())}
-        self.expect(self.start(step, "--overwrite"), 4, "which no other host reaches, and ranks of other hosts are to come")
+        self.expect(self.start(step, "--overwrite"), 4, "which other hosts cannot reach, and ranks on other hosts are expected")
 
 
 class Tokens(Networks):
@@ -163,7 +163,7 @@ class Tokens(Networks):
     def test_a_file_that_others_may_read(self):
         for mode in (0o644, 0o640, 0o604):
             self.expect(self.start(five(0, 2, free_port()), "--token-file", self.token(mode=mode)), 2,
-                        "so that others than its owner may use it: expected 0600 or 0400")
+                        "so other users than its owner may use it: expected 0600 or 0400")
         self.expect(self.start(five(0, 2, free_port()), "--token-file", self.path / "none"), 2, "cannot be opened")
         self.assertFalse(self.out.exists())
 
@@ -363,8 +363,8 @@ class Hosts(Gathered):
                                    out=self.path / f"host-{rank}")
                      for rank, address in enumerate(("127.0.1.1", hosts.address(0)))]
             for rank in ranks:
-                self.expect(rank, 4, " goes by the loopback address 127.0.0.1, since MASTER_ADDR (or --listen) is loopback to it; "
-                            "rank 1 ")
+                self.expect(rank, 4, " has the loopback address 127.0.0.1, because MASTER_ADDR (or --listen) is loopback on "
+                            "its host; rank 1 ")
 
 
 if __name__ == "__main__":

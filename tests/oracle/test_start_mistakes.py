@@ -167,7 +167,7 @@ class Mistakes(StartedRanks):
     def test_no_route(self):
         rank = Rank(["unshare", "--net", *self.command(timeout_s=SHORT_S)], five(1, 2, 29500, "10.9.8.7"))
         self.ranks.append(rank)
-        self.expect("no route", rank, 4, "no way to 10.9.8.7:29500 for ", "Network is unreachable", timeout_s=SHORT_S)
+        self.expect("no route", rank, 4, "no route to 10.9.8.7:29500 for ", "Network is unreachable", timeout_s=SHORT_S)
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "needs root and iproute2 for network namespaces")
     def test_master_addr_of_another_host_on_rank_0(self):
@@ -181,7 +181,7 @@ class Mistakes(StartedRanks):
                     five(0, 2, 29500, "10.9.8.7"))
         self.ranks.append(rank)
         self.expect("MASTER_ADDR of another host on rank 0", rank, 4,
-                    "MASTER_ADDR=10.9.8.7 is another host's: rank 0 can only listen on an address of its own host")
+                    "MASTER_ADDR=10.9.8.7 is an address of another host: rank 0 can only listen on an address of its own host")
 
     def foreign_server(self, answer):
         """Somebody who accepts everything on a port and answers each connection with `answer`."""
