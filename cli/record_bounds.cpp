@@ -147,9 +147,9 @@ ControlPageFile::~ControlPageFile() { munmap(page_, trace::control_page_bytes); 
 
 // Edges from `index` on are of no account any more.
 void ControlPageFile::set(std::uint32_t index, std::int64_t time_ns) {
-  page_->edges_ns[index].store(time_ns, std::memory_order_relaxed);
+  page_->toggles_ns[index].store(time_ns, std::memory_order_relaxed);
   edges_ = index + 1;
-  page_->edge_count.store(edges_, std::memory_order_release);
+  page_->toggle_count.store(edges_, std::memory_order_release);
 }
 
 void ControlPageFile::start(std::int64_t now_ns) {
@@ -162,15 +162,15 @@ std::optional<bool> ControlPageFile::toggle(std::int64_t now_ns) {
   const std::int64_t at_ns = now_ns + trace::control_notice_ns;
   // Edges that every process may have seen stay; a delay's or a duration's end that is still to come is overruled.
   std::uint32_t kept = edges_;
-  while (kept > 0 && page_->edges_ns[kept - 1].load(std::memory_order_relaxed) > at_ns) --kept;
+  while (kept > 0 && page_->toggles_ns[kept - 1].load(std::memory_order_relaxed) > at_ns) --kept;
   const bool on = kept % 2 == 0;
   const bool timed = on && bounds_.duration_ns > 0 && !bounds_.watches_steps;
-  if (kept + (timed ? 2 : 1) > trace::most_edges) return std::nullopt;
-  const std::int64_t before_ns = kept > 0 ? page_->edges_ns[kept - 1].load(std::memory_order_relaxed) : 0;
-  const std::int64_t edge_ns = std::max(at_ns, before_ns + 1);
+  if (kept + (timed ? 2 : 1) > trace::most_toggles) return std::nullopt;
+  const std::int64_t before_ns = kept > 0 ? page_->toggles_ns[kept - 1].load(std::memory_order_relaxed) : 0;
+  const std::int64_t toggle_ns = std::max(at_ns, before_ns + 1);
   // An edge that is overruled is moved: at no moment does a reader see fewer of them than are in force.
-  set(kept, edge_ns);
-  if (timed) set(kept + 1, edge_ns + bounds_.duration_ns);
+  set(kept, toggle_ns);
+  if (timed) set(kept + 1, toggle_ns + bounds_.duration_ns);
   return on;
 }
 

@@ -6,6 +6,7 @@
 
 #include "analysis/fit/all_reduce_fit.hpp"
 #include "analysis/fit/text.hpp"
+#include "tracer/format/vocabulary.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -15,7 +16,7 @@ constexpr double least_sd = 0.05;  // the four phases differ by more than their 
 constexpr double largest_usable_error = 0.5;
 enum : std::size_t { overhead, from_root, to_root, own_copy };
 
-bool leaves_root(const std::string& phase) { return phase == "replicate" || phase == "scatter"; }
+bool leaves_root(const std::string& phase) { return phase == vocabulary::replicate || phase == vocabulary::scatter; }
 
 }  // namespace
 
@@ -32,9 +33,9 @@ step::DataParallelStep CopyFit::step_for(std::int64_t replicas, std::span<const 
   };
   step::DataParallelStep step;
   step.replicas = replicas;
-  step.parameter_bytes = bytes("replicate");
-  step.input_bytes = bytes("scatter");
-  step.output_bytes = bytes("gather");
+  step.parameter_bytes = bytes(vocabulary::replicate);
+  step.input_bytes = bytes(vocabulary::scatter);
+  step.output_bytes = bytes(vocabulary::gather);
   step.copy_overhead_s = values[overhead];
   step.root_s_per_byte = values[from_root];
   step.to_root_s_per_byte = values[to_root];
@@ -49,7 +50,7 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
     if (point.workers < 2 || !(point.duration_s > 0.0)) continue;
     CopyPoint kept = point;
     const auto replicas = static_cast<double>(point.workers);
-    const bool parameters = point.phase == "replicate" || point.phase == "reduce";
+    const bool parameters = point.phase == vocabulary::replicate || point.phase == vocabulary::reduce;
     if (!(kept.bytes > 0.0) && parameters) kept.bytes = replicas * parameter_bytes;  // copies without a size
     if (point.workers >= largest) fit.bytes_per_replica[point.phase] = kept.bytes / replicas;
     largest = std::max(largest, point.workers);

@@ -6,33 +6,26 @@
 #include <span>
 
 #include "analysis/ingest/nccl.hpp"
+#include "tracer/format/payload_schemas.hpp"
 
 namespace ddpprof::ingest {
 namespace {
 
 using trace::PayloadKind;
+using vocabulary::BucketMemberSchema;
+using vocabulary::ClockSchema;
+using vocabulary::CollectiveSchema;
+using vocabulary::CopySchema;
+using vocabulary::LoadSchema;
+using vocabulary::ParameterSchema;
+using vocabulary::ReplicaSchema;
+using vocabulary::StepSchema;
 
 // 2^58 ns are 9.1 years since boot: no machine's monotonic clock, but sums of such times still fit int64.
 constexpr std::int64_t latest_time_ns = std::int64_t{1} << 58;
 // A GPU's timer counts from 1970 or from its start: 2^62 ns are 146 years, and sums with the above still fit int64.
 constexpr std::uint64_t latest_timer_ns = std::uint64_t{1} << 62;
 constexpr std::int64_t most_lanes = std::int64_t{1} << 20;  // of replicas, of loaders: more are damage
-
-constexpr std::array<std::pair<const char*, PhaseName>, 13> phase_names = {{
-    {vocabulary::data_wait, PhaseName::data_wait},
-    {vocabulary::load_batch, PhaseName::load_batch},
-    {vocabulary::host_to_device, PhaseName::host_to_device},
-    {vocabulary::buffers, PhaseName::buffers},
-    {vocabulary::forward, PhaseName::forward},
-    {vocabulary::backward, PhaseName::backward},
-    {vocabulary::optimizer, PhaseName::optimizer},
-    {vocabulary::replicate, PhaseName::replicate},
-    {vocabulary::scatter, PhaseName::scatter},
-    {vocabulary::gather, PhaseName::gather},
-    {vocabulary::reduce, PhaseName::reduce},
-    {vocabulary::replica_forward, PhaseName::replica_forward},
-    {vocabulary::replica_backward, PhaseName::replica_backward},
-}};
 
 constexpr std::array<std::pair<const char*, StepNumber>, step_numbers> number_names = {{
     {vocabulary::loss, StepNumber::loss},
@@ -41,17 +34,17 @@ constexpr std::array<std::pair<const char*, StepNumber>, step_numbers> number_na
     {vocabulary::gradient_sqr, StepNumber::gradient_sqr},
 }};
 
-// The named fields as integers, in order; false when the schema or one of them is not what we expect. Fields are found
-// by name, so a shard of a program whose struct has grown stays readable.
+// Reads the wanted fields as integers, in order. Returns false if the payload has another schema, or lacks a field, or
+// a field is not an integer. Fields are found by name, so a shard whose struct has more fields stays readable.
 bool read_fields(const store::PayloadDecoder& payloads, std::uint32_t domain, const store::ExtendedPayload& payload,
-                 std::string_view schema_name, std::initializer_list<std::string_view> names,
+                 std::string_view schema_name, std::span<const vocabulary::PayloadField> wanted,
                  std::span<std::int64_t> out) {
   const store::PayloadSchema* schema = payloads.find(domain, payload.schema);
   if (!schema || schema->name != schema_name) return false;
   std::size_t k = 0;
-  for (std::string_view name : names) {
+  for (const vocabulary::PayloadField& want : wanted) {
     const auto field = std::find_if(schema->fields.begin(), schema->fields.end(),
-                                    [&](const store::PayloadField& candidate) { return candidate.name == name; });
+                                    [&](const store::PayloadField& candidate) { return candidate.name == want.name; });
     if (field == schema->fields.end()) return false;
     const store::FieldValue value = store::field_value(*field, payload.bytes);
     // A hash uses all 64 bits; it is carried through as its bit pattern.
@@ -88,12 +81,6 @@ store::PayloadColumn plain_payload(PayloadKind kind, std::uint64_t bits, std::st
 
 }  // namespace
 
-std::string_view to_string(PhaseName name) {
-  for (const auto& [text, phase] : phase_names)
-    if (phase == name) return text;
-  return "none";
-}
-
 void EventReader::on_chunk(std::int64_t os_tid) {
   tid_ = os_tid;
   stack_ = nullptr;
@@ -107,22 +94,22 @@ std::vector<EventReader::Open>& EventReader::stack(std::uint64_t domain) {
   return *stack_;
 }
 
-EventReader::Meaning EventReader::meaning(const trace::EventRecord& event) {
-  Meaning& meaning = meanings_[std::uint64_t{event.domain} << 32 | event.header.name_id];
+EventReader::EventMeaning EventReader::meaning(const trace::EventRecord& event) {
+  EventMeaning& meaning = meanings_[std::uint64_t{event.domain} << 32 | event.header.name_id];
   if (meaning.known) return meaning;
   meaning.known = true;
   if (event.domain == 0 || definitions_.domain_name(event.domain) != vocabulary::domain_name) return meaning;
   const std::string_view name = definitions_.text(event.header.name_id);
-  for (const auto& [text, phase] : phase_names)
-    if (name == text) meaning = {true, Word::phase, phase, {}};
-  if (name == vocabulary::step) meaning.word = Word::step;
-  if (name == vocabulary::collective) meaning.word = Word::collective;
-  if (name == vocabulary::collective_launch) meaning.word = Word::launch;
-  if (name == vocabulary::grad_ready) meaning.word = Word::grad_ready;
-  if (name == vocabulary::bucket_member) meaning.word = Word::member;
-  if (name == vocabulary::clock_sample) meaning.word = Word::clock;
+  if (const PhaseName phase = vocabulary::phase_named(name); phase != PhaseName::none)
+    meaning = {true, EventKind::phase, phase, {}};
+  if (name == vocabulary::step) meaning.kind = EventKind::step;
+  if (name == vocabulary::collective) meaning.kind = EventKind::collective;
+  if (name == vocabulary::collective_launch) meaning.kind = EventKind::launch;
+  if (name == vocabulary::grad_ready) meaning.kind = EventKind::grad_ready;
+  if (name == vocabulary::bucket_member) meaning.kind = EventKind::member;
+  if (name == vocabulary::clock_sample) meaning.kind = EventKind::clock;
   for (const auto& [text, number] : number_names)
-    if (name == text) meaning = {true, Word::number, PhaseName::none, number};
+    if (name == text) meaning = {true, EventKind::number, PhaseName::none, number};
   return meaning;
 }
 
@@ -159,27 +146,27 @@ EventReader::Open EventReader::open(const trace::EventRecord& event, const store
   open.meaning = meaning(event);
   if (event.payload_kind != PayloadKind::extended) return open;
   const store::PayloadDecoder& payloads = definitions_.payloads();
-  const auto read = [&](std::string_view schema, std::initializer_list<std::string_view> names) {
-    open.readable = read_fields(payloads, event.domain, payload, schema, names, open.values);
+  const auto read = [&](std::string_view schema, std::span<const vocabulary::PayloadField> fields) {
+    open.readable = read_fields(payloads, event.domain, payload, schema, fields, open.values);
   };
-  switch (open.meaning.word) {
-    case Word::step:
-      read("ddpprof.step", {"step", "kind", "samples"});
+  switch (open.meaning.kind) {
+    case EventKind::step:
+      read(StepSchema::name, StepSchema::fields);
       break;
-    case Word::collective:
-    case Word::launch:
-      read("ddpprof.collective", {"communicator", "sequence", "bytes", "op", "bucket"});
+    case EventKind::collective:
+    case EventKind::launch:
+      read(CollectiveSchema::name, CollectiveSchema::fields);
       break;
-    case Word::member:
-      read("ddpprof.bucket_member", {"generation", "bucket", "parameter"});
+    case EventKind::member:
+      read(BucketMemberSchema::name, BucketMemberSchema::fields);
       break;
-    case Word::clock:
-      read("ddpprof.clock", {"local_ns", "reference_ns", "round_trip_ns"});
+    case EventKind::clock:
+      read(ClockSchema::name, ClockSchema::fields);
       break;
-    case Word::phase:
-      if (is_copy(open.meaning.phase)) read("ddpprof.copy", {"bytes"});
-      if (is_replica(open.meaning.phase)) read("ddpprof.replica", {"replica"});
-      if (is_load(open.meaning.phase)) read("ddpprof.load", {"loader"});
+    case EventKind::phase:
+      if (is_copy(open.meaning.phase)) read(CopySchema::name, {&CopySchema::bytes, 1});
+      if (is_replica(open.meaning.phase)) read(ReplicaSchema::name, {&ReplicaSchema::replica, 1});
+      if (is_load(open.meaning.phase)) read(LoadSchema::name, {&LoadSchema::loader, 1});
       break;
     default:
       break;
@@ -216,15 +203,15 @@ void EventReader::closed(const Open& open, std::int64_t end_ns, store::RangeKind
   if (!sound_interval(open.start_ns, end_ns)) return emit(open, std::nullopt, kind);
   emit(open, end_ns, kind);
   const Interval time{open.start_ns, end_ns};
-  switch (open.meaning.word) {
-    case Word::step:
+  switch (open.meaning.kind) {
+    case EventKind::step:
       if (!open.readable)
         ++trace_.bad_vocabulary;
       else
         trace_.steps.push_back(
             {open.values[0], static_cast<vocabulary::StepKind>(open.values[1]), open.values[2], time});
       break;
-    case Word::phase: {
+    case EventKind::phase: {
       PhaseFact fact{open.meaning.phase, time, {}, 0};
       if (is_copy(fact.name) && open.readable) fact.bytes = open.values[0];
       if (is_replica(fact.name) || is_load(fact.name)) {
@@ -236,7 +223,7 @@ void EventReader::closed(const Open& open, std::int64_t end_ns, store::RangeKind
       trace_.phases.push_back(fact);
       break;
     }
-    case Word::collective:
+    case EventKind::collective:
       if (!open.readable) {
         ++trace_.bad_vocabulary;
       } else {
@@ -302,26 +289,26 @@ void EventReader::mark(const Open& point, const trace::EventRecord& event, const
     if (!readable) ++trace_.bad_vocabulary;
     return readable;
   };
-  switch (point.meaning.word) {
-    case Word::grad_ready:
+  switch (point.meaning.kind) {
+    case EventKind::grad_ready:
       if (need(event.payload_kind == PayloadKind::int64))
         trace_.grads.push_back({std::bit_cast<std::int64_t>(event.payload), time_ns});
       return;
-    case Word::number:
+    case EventKind::number:
       if (need(event.payload_kind == PayloadKind::float64))
         trace_.numbers.push_back({point.meaning.number, time_ns, std::bit_cast<double>(event.payload)});
       return;
-    case Word::launch:
+    case EventKind::launch:
       if (need(point.readable)) {
         CollectiveFact& fact = collective(point);
         if (fact.launch_ns) ++trace_.repeated_collectives;
         fact.launch_ns = time_ns;
       }
       return;
-    case Word::member:
+    case EventKind::member:
       if (need(point.readable)) trace_.members.push_back({values[0], values[1], values[2], time_ns});
       return;
-    case Word::clock:
+    case EventKind::clock:
       // Rank 0's clock and a round trip are no times of this shard's events.
       if (need(point.readable && possible_time(values[0]) && possible_time(values[1]) && possible_time(values[2])))
         trace_.exchanges.push_back({values[0], values[1], values[2]});
@@ -333,7 +320,7 @@ void EventReader::mark(const Open& point, const trace::EventRecord& event, const
   if (event.payload_kind != PayloadKind::extended || event.domain == 0) return;
   std::array<std::int64_t, 3> fields{};
   if (definitions_.domain_name(event.domain) == vocabulary::domain_name &&
-      read_fields(definitions_.payloads(), event.domain, payload, "ddpprof.parameter", {"index", "numel", "bytes"},
+      read_fields(definitions_.payloads(), event.domain, payload, ParameterSchema::name, ParameterSchema::fields,
                   fields))
     trace_.parameters.push_back(
         {fields[0], std::string(definitions_.text(event.header.name_id)), fields[1], fields[2]});
@@ -390,9 +377,9 @@ void EventReader::on_nccl_channel(const trace::NcclChannelRecord& record) {
 void EventReader::finish() {
   const auto never_ended = [this](const Open& open, store::RangeKind kind) {
     ++trace_.unended;
-    if (open.meaning.word == Word::step) ++trace_.open_steps;
+    if (open.meaning.kind == EventKind::step) ++trace_.open_steps;
     if (!sound_time(open.start_ns)) return;
-    if (open.meaning.word == Word::collective && open.readable) collective(open).start_ns = open.start_ns;
+    if (open.meaning.kind == EventKind::collective && open.readable) collective(open).start_ns = open.start_ns;
     emit(open, std::nullopt, kind);
   };
   for (const auto& [key, open_ranges] : stacks_)

@@ -38,11 +38,11 @@ class EventReader : public store::ShardVisitor {
   void finish();  // what is still open; puts the facts in order
 
  private:
-  // What a name means when it stands in our domain.
-  enum class Word : std::uint8_t { other, step, phase, collective, launch, grad_ready, member, clock, number };
-  struct Meaning {
+  // What an event of the domain "ddpprof" stands for, by its name.
+  enum class EventKind : std::uint8_t { other, step, phase, collective, launch, grad_ready, member, clock, number };
+  struct EventMeaning {
     bool known = false;
-    Word word = Word::other;
+    EventKind kind = EventKind::other;
     PhaseName phase = PhaseName::none;
     StepNumber number = StepNumber::loss;
   };
@@ -53,13 +53,13 @@ class EventReader : public store::ShardVisitor {
     std::int64_t depth = 0;
     trace::PayloadKind payload_kind{};
     std::uint64_t payload = 0;
-    Meaning meaning;
+    EventMeaning meaning;
     std::array<std::int64_t, 5> values{};  // of our own payloads, in the vocabulary's order
     bool readable = false;                 // values hold the payload
     std::string json;                      // of an extended payload, when there is a sink
   };
 
-  Meaning meaning(const trace::EventRecord&);
+  EventMeaning meaning(const trace::EventRecord&);
   Open open(const trace::EventRecord&, const store::ExtendedPayload&);
   bool possible_time(std::int64_t time_ns);  // on any machine's clock; sound_*: and counts as an event of this shard
   bool sound_time(std::int64_t time_ns);
@@ -79,7 +79,7 @@ class EventReader : public store::ShardVisitor {
   NcclOperations nccl_;
   std::unordered_map<std::uint64_t, Open> started_;
   std::unordered_map<std::uint64_t, std::int64_t> ended_early_;  // ends whose start stands in a later chunk
-  std::unordered_map<std::uint64_t, Meaning> meanings_;          // by (domain, name)
+  std::unordered_map<std::uint64_t, EventMeaning> meanings_;     // by (domain, name)
   std::map<std::pair<std::uint64_t, std::uint64_t>, CollectiveFact> collectives_;
 
   std::vector<Open>& stack(std::uint64_t domain);

@@ -18,26 +18,7 @@
 
 namespace ddpprof::ingest {
 
-enum class PhaseName : std::uint8_t {
-  none,
-  data_wait,
-  load_batch,
-  host_to_device,
-  buffers,
-  forward,
-  backward,
-  optimizer,
-  replicate,
-  scatter,
-  gather,
-  reduce,
-  replica_forward,
-  replica_backward,
-};
-std::string_view to_string(PhaseName);  // as in the vocabulary
-constexpr bool is_copy(PhaseName name) { return name >= PhaseName::replicate && name <= PhaseName::reduce; }
-constexpr bool is_replica(PhaseName name) { return name >= PhaseName::replica_forward; }
-constexpr bool is_load(PhaseName name) { return name == PhaseName::load_batch; }
+using vocabulary::PhaseName;
 
 struct StepFact {
   std::int64_t step = 0;

@@ -12,6 +12,7 @@
 #include "analysis/report/coats.hpp"
 #include "analysis/report/recorded_step.hpp"
 #include "simulator/stats/summary.hpp"
+#include "tracer/format/vocabulary.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -22,10 +23,6 @@ using step::SegmentKind;
 using step::StepLanes;
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
-
-bool is_copy(const std::string& name) {
-  return name == "replicate" || name == "scatter" || name == "gather" || name == "reduce";
-}
 
 std::string name_of(const Collective& collective, std::int64_t workers) {
   std::string op = collective.op;
@@ -61,7 +58,7 @@ void add_waits(const Recorded& step, const Phase& backward, std::vector<Coat>& c
 // While replicas run, DataParallel's thread hands out the work and waits: only what runs on them is compute.
 void add_replicas(const Recorded& step, const Phase& pass, std::vector<Coat>& coats) {
   std::optional<Span> window;
-  const SegmentKind kind = pass.name == "forward" ? SegmentKind::forward : SegmentKind::backward;
+  const SegmentKind kind = pass.name == vocabulary::forward ? SegmentKind::forward : SegmentKind::backward;
   for (const Phase& part : step.phases) {
     if (part.name != "replica_" + pass.name || !inside(pass.time, part.time.begin_ns)) continue;
     if (!window) window = part.time;
@@ -74,17 +71,21 @@ void add_replicas(const Recorded& step, const Phase& pass, std::vector<Coat>& co
 
 std::vector<Slice> thread_of(const Recorded& step) {
   static const std::map<std::string, std::pair<std::string, SegmentKind>> kinds = {
-      {"data_wait", {"input", SegmentKind::data}},       {"host_to_device", {"host to device", SegmentKind::data}},
-      {"buffers", {"buffers", SegmentKind::other}},      {"forward", {"forward", SegmentKind::forward}},
-      {"backward", {"backward", SegmentKind::backward}}, {"optimizer", {"optimizer", SegmentKind::optimizer}}};
+      {vocabulary::data_wait, {"input", SegmentKind::data}},
+      {vocabulary::host_to_device, {"host to device", SegmentKind::data}},
+      {vocabulary::buffers, {"buffers", SegmentKind::other}},
+      {vocabulary::forward, {"forward", SegmentKind::forward}},
+      {vocabulary::backward, {"backward", SegmentKind::backward}},
+      {vocabulary::optimizer, {"optimizer", SegmentKind::optimizer}}};
   std::vector<Coat> coats = {{step.time(), "other", SegmentKind::other, 0, {}}};
   for (const Phase& phase : step.phases) {
     if (phase.lane != 0) continue;
     if (const auto found = kinds.find(phase.name); found != kinds.end())
       coats.push_back({phase.time, found->second.first, found->second.second, 1, phase.bytes});
-    if (is_copy(phase.name)) coats.push_back({phase.time, phase.name, SegmentKind::copies, 3, phase.bytes});
-    if (phase.name == "backward" && !host_only_launches(step)) add_waits(step, phase, coats);
-    if (phase.name == "forward" || phase.name == "backward") add_replicas(step, phase, coats);
+    if (is_copy(vocabulary::phase_named(phase.name)))
+      coats.push_back({phase.time, phase.name, SegmentKind::copies, 3, phase.bytes});
+    if (phase.name == vocabulary::backward && !host_only_launches(step)) add_waits(step, phase, coats);
+    if (phase.name == vocabulary::forward || phase.name == vocabulary::backward) add_replicas(step, phase, coats);
   }
   return paint(coats, step.time());
 }
@@ -203,9 +204,9 @@ void add_other_threads(StepLanes& out, const Recorded& step) {
     if (lane.name.empty())
       lane.name =
           phase.lane > 0 ? "replica " + std::to_string(phase.lane - 1) : "loader " + std::to_string(-1 - phase.lane);
-    const SegmentKind kind = phase.lane < 0                     ? SegmentKind::data
-                             : phase.name == "replica_backward" ? SegmentKind::backward
-                                                                : SegmentKind::forward;
+    const SegmentKind kind = phase.lane < 0                               ? SegmentKind::data
+                             : phase.name == vocabulary::replica_backward ? SegmentKind::backward
+                                                                          : SegmentKind::forward;
     const Span span = clip(phase.time, step.time());
     const std::string name = phase.lane < 0 ? "makes a batch" : kind == SegmentKind::forward ? "forward" : "backward";
     if (span.end_ns > span.begin_ns) lane.segments.push_back(segment(name, kind, span, phase.bytes));

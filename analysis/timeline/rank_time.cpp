@@ -13,13 +13,6 @@ namespace {
 using ingest::Interval;
 using ingest::IntervalSet;
 
-ingest::PhaseName phase_name(const std::string& text) {
-  using ingest::PhaseName;
-  for (int i = 1; i <= static_cast<int>(PhaseName::replica_backward); ++i)
-    if (text == ingest::to_string(static_cast<PhaseName>(i))) return static_cast<PhaseName>(i);
-  return PhaseName::none;
-}
-
 struct StepInWork {
   ingest::StepFacts facts;
   std::vector<ingest::CollectiveFact> collectives;
@@ -37,7 +30,7 @@ std::map<std::int64_t, StepInWork> read_steps(SQLite::Database& db, const Rank& 
     const std::int64_t start = phases.getColumn(1).getInt64();
     step.facts.time = {aligned(start), aligned(start + phases.getColumn(2).getInt64())};
     ingest::PhaseFact fact;
-    fact.name = phase_name(phases.getColumn(3).getString());
+    fact.name = vocabulary::phase_named(phases.getColumn(3).getString());
     const std::int64_t from = start + phases.getColumn(5).getInt64();
     fact.time = {aligned(from), aligned(from + phases.getColumn(6).getInt64())};
     step.facts.phases.push_back(fact);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +15,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include "tracer/format/payload_schemas.hpp"
 #include "tracer/format/shard_format.hpp"
 #include "tracer/format/vocabulary.hpp"
 
@@ -40,21 +42,19 @@ nvtxEventAttributes_t registered_event() {
 
 std::uint64_t collective_schema() {
   static const std::uint64_t id = [] {
-    nvtxPayloadSchemaEntry_t fields[5] = {};
-    const char* names[5] = {"communicator", "sequence", "bytes", "op", "bucket"};
-    const std::uint64_t offsets[5] = {offsetof(CollectiveInfo, communicator), offsetof(CollectiveInfo, sequence),
-                                      offsetof(CollectiveInfo, bytes), offsetof(CollectiveInfo, op),
-                                      offsetof(CollectiveInfo, bucket)};
-    for (int i = 0; i < 5; ++i) {
-      fields[i].type = i < 3 ? NVTX_PAYLOAD_ENTRY_TYPE_INT64 : NVTX_PAYLOAD_ENTRY_TYPE_INT32;
-      fields[i].name = names[i], fields[i].offset = offsets[i];
+    using Schema = ddpprof::vocabulary::CollectiveSchema;
+    std::array<nvtxPayloadSchemaEntry_t, Schema::fields.size()> fields{};
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      fields[i].type = static_cast<std::uint64_t>(Schema::fields[i].type);
+      fields[i].name = Schema::fields[i].name, fields[i].offset = Schema::fields[i].offset_bytes;
     }
     nvtxPayloadSchemaAttr_t schema = {};
     schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
                        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
                        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
-    schema.name = "ddpprof.collective", schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-    schema.entries = fields, schema.numEntries = 5, schema.payloadStaticSize = sizeof(CollectiveInfo);
+    schema.name = Schema::name, schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+    schema.entries = fields.data(), schema.numEntries = fields.size(),
+    schema.payloadStaticSize = sizeof(CollectiveInfo);
     return nvtxPayloadSchemaRegister(domain(), &schema);
   }();
   return id;

@@ -10,7 +10,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <span>
+
+#include "tracer/format/payload_schemas.hpp"
 
 namespace ddpprof::worker {
 
@@ -90,64 +91,40 @@ const char* text(Name name) {
   return "unknown";
 }
 
-nvtxPayloadSchemaEntry_t field(std::uint64_t type, const char* name, std::size_t offset) {
-  nvtxPayloadSchemaEntry_t entry{};
-  entry.type = type;
-  entry.name = name;
-  entry.offset = offset;
-  return entry;
-}
+using vocabulary::FieldType;
+static_assert(static_cast<int>(FieldType::int32) == NVTX_PAYLOAD_ENTRY_TYPE_INT32 &&
+              static_cast<int>(FieldType::int64) == NVTX_PAYLOAD_ENTRY_TYPE_INT64 &&
+              static_cast<int>(FieldType::uint64) == NVTX_PAYLOAD_ENTRY_TYPE_UINT64);
 
-std::uint64_t schema(const char* name, std::size_t bytes, std::span<const nvtxPayloadSchemaEntry_t> fields) {
+template <typename Schema>
+std::uint64_t register_schema() {
+  std::array<nvtxPayloadSchemaEntry_t, Schema::fields.size()> entries{};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].type = static_cast<std::uint64_t>(Schema::fields[i].type);
+    entries[i].name = Schema::fields[i].name;
+    entries[i].offset = Schema::fields[i].offset_bytes;
+  }
   nvtxPayloadSchemaAttr_t attributes{};
   attributes.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
                          NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
                          NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
-  attributes.name = name;
+  attributes.name = Schema::name;
   attributes.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-  attributes.entries = fields.data();
-  attributes.numEntries = fields.size();
-  attributes.payloadStaticSize = bytes;
+  attributes.entries = entries.data();
+  attributes.numEntries = entries.size();
+  attributes.payloadStaticSize = sizeof(typename Schema::Payload);
   return nvtxPayloadSchemaRegister(registry.domain, &attributes);
 }
 
 void register_schemas() {
-  using namespace vocabulary;
-  constexpr std::uint64_t i32 = NVTX_PAYLOAD_ENTRY_TYPE_INT32, i64 = NVTX_PAYLOAD_ENTRY_TYPE_INT64,
-                          u64 = NVTX_PAYLOAD_ENTRY_TYPE_UINT64;
-  registry.step =
-      schema("ddpprof.step", sizeof(StepInfo),
-             std::array{field(i64, "step", offsetof(StepInfo, step)), field(i32, "kind", offsetof(StepInfo, kind)),
-                        field(i32, "samples", offsetof(StepInfo, samples))});
-  registry.collective = schema(
-      "ddpprof.collective", sizeof(CollectiveInfo),
-      std::array{field(u64, "communicator", offsetof(CollectiveInfo, communicator)),
-                 field(u64, "sequence", offsetof(CollectiveInfo, sequence)),
-                 field(i64, "bytes", offsetof(CollectiveInfo, bytes)), field(i32, "op", offsetof(CollectiveInfo, op)),
-                 field(i32, "bucket", offsetof(CollectiveInfo, bucket))});
-  registry.copy = schema(
-      "ddpprof.copy", sizeof(CopyInfo),
-      std::array{field(i64, "bytes", offsetof(CopyInfo, bytes)), field(i32, "replicas", offsetof(CopyInfo, replicas)),
-                 field(i32, "reserved", offsetof(CopyInfo, reserved))});
-  registry.replica = schema("ddpprof.replica", sizeof(ReplicaInfo),
-                            std::array{field(i32, "replica", offsetof(ReplicaInfo, replica)),
-                                       field(i32, "samples", offsetof(ReplicaInfo, samples))});
-  registry.load = schema(
-      "ddpprof.load", sizeof(LoadInfo),
-      std::array{field(i64, "batch", offsetof(LoadInfo, batch)), field(i32, "loader", offsetof(LoadInfo, loader)),
-                 field(i32, "samples", offsetof(LoadInfo, samples))});
-  registry.parameter = schema("ddpprof.parameter", sizeof(ParameterInfo),
-                              std::array{field(i64, "index", offsetof(ParameterInfo, index)),
-                                         field(i64, "numel", offsetof(ParameterInfo, numel)),
-                                         field(i64, "bytes", offsetof(ParameterInfo, bytes))});
-  registry.bucket_member = schema("ddpprof.bucket_member", sizeof(BucketMember),
-                                  std::array{field(i32, "generation", offsetof(BucketMember, generation)),
-                                             field(i32, "bucket", offsetof(BucketMember, bucket)),
-                                             field(i64, "parameter", offsetof(BucketMember, parameter))});
-  registry.clock = schema("ddpprof.clock", sizeof(ClockSample),
-                          std::array{field(i64, "local_ns", offsetof(ClockSample, local_ns)),
-                                     field(i64, "reference_ns", offsetof(ClockSample, reference_ns)),
-                                     field(i64, "round_trip_ns", offsetof(ClockSample, round_trip_ns))});
+  registry.step = register_schema<vocabulary::StepSchema>();
+  registry.collective = register_schema<vocabulary::CollectiveSchema>();
+  registry.copy = register_schema<vocabulary::CopySchema>();
+  registry.replica = register_schema<vocabulary::ReplicaSchema>();
+  registry.load = register_schema<vocabulary::LoadSchema>();
+  registry.parameter = register_schema<vocabulary::ParameterSchema>();
+  registry.bucket_member = register_schema<vocabulary::BucketMemberSchema>();
+  registry.clock = register_schema<vocabulary::ClockSchema>();
 }
 
 // One event's attributes; the payload they point to must outlive the NVTX call, so it lives in the same object.

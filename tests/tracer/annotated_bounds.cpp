@@ -31,9 +31,9 @@ void toggle_recording() {
   }();
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::uint32_t count = page->edge_count;
-  page->edges_ns[count] = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + trace::control_notice_ns;
-  page->edge_count = count + 1;
+  const std::uint32_t count = page->toggle_count;
+  page->toggles_ns[count] = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + trace::control_notice_ns;
+  page->toggle_count = count + 1;
   usleep(20'000);
 }
 

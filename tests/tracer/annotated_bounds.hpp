@@ -3,7 +3,7 @@
 
 namespace ddpprof::test {
 
-// The page of bounds in DDPPROF_TRACE_DIR has no edge yet: recording is off. 0 where everything returned what it
+// The page of bounds in DDPPROF_TRACE_DIR has no toggle yet: recording is off. 0 where everything returned what it
 // should.
 int annotate_while_toggled();
 

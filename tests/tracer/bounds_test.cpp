@@ -36,8 +36,8 @@ TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
   EXPECT_EQ(parent.of(RecordType::range_end)[0].as<trace::RangeEndRecord>().range_id,
             parent.of(RecordType::range_start)[0].as<trace::RangeStartRecord>().range_id);
   EXPECT_EQ(parent.diagnostics(trace::DiagnosticCode::unbalanced_pop), 1u) << "the program's own";
-  EXPECT_THAT(parent.of(RecordType::spell_begin), SizeIs(2));
-  EXPECT_THAT(parent.of(RecordType::spell_end), SizeIs(1));
+  EXPECT_THAT(parent.of(RecordType::window_begin), SizeIs(2));
+  EXPECT_THAT(parent.of(RecordType::window_end), SizeIs(1));
 
   // What was named while nothing was recorded is known.
   ASSERT_THAT(parent.of(RecordType::mark), SizeIs(1));
@@ -60,16 +60,16 @@ TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
 TEST(Bounds, AStepAndItsSpellBeginTogether) {
   TemporaryFolder folder;
   PageOfBounds page(folder.path());
-  page.steps(3, 8, "thread 0 name").edge(0);
+  page.steps(3, 8, "thread 0 name").toggle(0);
   ASSERT_TRUE(run_annotated({"threads", "1", "17"}, folder.path()).exited_well());
   const std::vector<Shard> shards = walk_all(folder.path());
   ASSERT_THAT(shards, SizeIs(1));
   ASSERT_THAT(shards[0].of(RecordType::push), SizeIs(6));
-  ASSERT_THAT(shards[0].of(RecordType::spell_begin), SizeIs(1));
-  EXPECT_EQ(shards[0].of(RecordType::push)[0].time_ns, shards[0].of(RecordType::spell_begin)[0].time_ns);
+  ASSERT_THAT(shards[0].of(RecordType::window_begin), SizeIs(1));
+  EXPECT_EQ(shards[0].of(RecordType::push)[0].time_ns, shards[0].of(RecordType::window_begin)[0].time_ns);
 }
 
-// Nothing may be lost between threads that notice an edge at different moments, nor crash.
+// Nothing may be lost between threads that notice an toggle at different moments, nor crash.
 TEST(Bounds, EveryThreadObeys) {
   TemporaryFolder folder;
   timespec now{};
@@ -77,7 +77,7 @@ TEST(Bounds, EveryThreadObeys) {
   const std::int64_t now_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
   PageOfBounds page(folder.path());
   page->may_change = 1;
-  for (std::int64_t i = 0; i < 200; ++i) page.edge(now_ns + i * 5'000'000);
+  for (std::int64_t i = 0; i < 200; ++i) page.toggle(now_ns + i * 5'000'000);
   ASSERT_TRUE(run_annotated({"threads", "8", "20000"}, folder.path()).exited_well());
   const std::vector<Shard> shards = walk_all(folder.path());
   ASSERT_THAT(shards, SizeIs(1));
@@ -96,7 +96,7 @@ TEST(Bounds, WithoutAPageThereIsNoTraceOfThem) {
   const std::vector<Shard> shards = walk_all(folder.path());
   ASSERT_THAT(shards, SizeIs(1));
   EXPECT_THAT(shards[0].of(RecordType::push), SizeIs(200));
-  for (const RecordType type : {RecordType::spell_begin, RecordType::spell_end, RecordType::step})
+  for (const RecordType type : {RecordType::window_begin, RecordType::window_end, RecordType::step})
     EXPECT_THAT(shards[0].of(type), IsEmpty());
 }
 

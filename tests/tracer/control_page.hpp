@@ -35,10 +35,10 @@ class PageOfBounds {
   PageOfBounds(const PageOfBounds&) = delete;
   PageOfBounds& operator=(const PageOfBounds&) = delete;
 
-  PageOfBounds& edge(std::int64_t time_ns) {
-    const std::uint32_t count = page_->edge_count.load();
-    page_->edges_ns[count] = time_ns;
-    page_->edge_count = count + 1;
+  PageOfBounds& toggle(std::int64_t time_ns) {
+    const std::uint32_t count = page_->toggle_count.load();
+    page_->toggles_ns[count] = time_ns;
+    page_->toggle_count = count + 1;
     return *this;
   }
   PageOfBounds& steps(std::int64_t first, std::int64_t last, const std::string& range = "") {

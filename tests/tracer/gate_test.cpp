@@ -39,13 +39,13 @@ class GateTest : public testing::Test {
     }
     return beginning.kept;
   }
-  std::vector<std::pair<std::int64_t, std::int64_t>> spells() const {
-    std::vector<std::pair<std::int64_t, std::int64_t>> spells;
+  std::vector<std::pair<std::int64_t, std::int64_t>> windows() const {
+    std::vector<std::pair<std::int64_t, std::int64_t>> windows;
     for (const test::Record& record : test::walk(shard_->path()).records) {
-      if (record.type == trace::RecordType::spell_begin) spells.emplace_back(record.time_ns, -1);
-      if (record.type == trace::RecordType::spell_end) spells.back().second = record.time_ns;
+      if (record.type == trace::RecordType::window_begin) windows.emplace_back(record.time_ns, -1);
+      if (record.type == trace::RecordType::window_end) windows.back().second = record.time_ns;
     }
-    return spells;
+    return windows;
   }
   const trace::ShardBounds& bounds() const { return shard_->header().bounds; }
 
@@ -62,11 +62,11 @@ TEST_F(GateTest, WithoutAPageEverythingIsKept) {
   EXPECT_EQ(kept_until_ns, INT64_MAX);
   EXPECT_TRUE(admits(5));
   EXPECT_EQ(bounds().asked, 0u);
-  EXPECT_EQ(gate_->spells(*log_).size(), 1u);
+  EXPECT_EQ(gate_->windows(*log_).size(), 1u);
 }
 
 TEST_F(GateTest, EventsAreKeptBetweenEdges) {
-  PageOfBounds(folder_.path()).edge(100).edge(200).edge(300);
+  PageOfBounds(folder_.path()).toggle(100).toggle(200).toggle(300);
   open();
   EXPECT_FALSE(admits(99));
   EXPECT_TRUE(admits(100));
@@ -77,28 +77,28 @@ TEST_F(GateTest, EventsAreKeptBetweenEdges) {
   EXPECT_TRUE(admits(1000));
   EXPECT_EQ(kept_until_ns, INT64_MAX);
   EXPECT_EQ(bounds().left_out_events, 3u);
-  EXPECT_THAT(spells(), ElementsAre(std::pair(100, 200), std::pair(300, -1)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(100, 200), std::pair(300, -1)));
 }
 
 TEST_F(GateTest, EdgesThatNobodySawAreStillSpells) {
-  PageOfBounds(folder_.path()).edge(100).edge(200).edge(300).edge(400);
+  PageOfBounds(folder_.path()).toggle(100).toggle(200).toggle(300).toggle(400);
   open();
   EXPECT_FALSE(admits(500));
-  EXPECT_THAT(spells(), ElementsAre(std::pair(100, 200), std::pair(300, 400)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(100, 200), std::pair(300, 400)));
   // A kernel's times come long after it ran.
-  const std::vector<Spell> known = gate_->spells(*log_);
-  for (const std::int64_t time_ns : {100, 199, 300}) EXPECT_TRUE(in_spells(known, time_ns)) << time_ns;
-  for (const std::int64_t time_ns : {99, 200, 250, 400, 1000}) EXPECT_FALSE(in_spells(known, time_ns)) << time_ns;
+  const std::vector<RecordingWindow> known = gate_->windows(*log_);
+  for (const std::int64_t time_ns : {100, 199, 300}) EXPECT_TRUE(in_windows(known, time_ns)) << time_ns;
+  for (const std::int64_t time_ns : {99, 200, 250, 400, 1000}) EXPECT_FALSE(in_windows(known, time_ns)) << time_ns;
 }
 
 TEST_F(GateTest, WhatMayChangeIsLookedAtAgain) {
   PageOfBounds page(folder_.path());
   page->may_change = 1;
-  page.edge(100);
+  page.toggle(100);
   open();
   EXPECT_TRUE(admits(1000));
   EXPECT_EQ(kept_until_ns, 1000 + trace::control_poll_ns);
-  page.edge(1000 + trace::control_notice_ns);
+  page.toggle(1000 + trace::control_notice_ns);
   EXPECT_TRUE(admits(1000 + trace::control_poll_ns));
   EXPECT_FALSE(admits(1000 + trace::control_notice_ns));
   EXPECT_EQ(kept_until_ns, INT64_MIN);
@@ -108,38 +108,38 @@ TEST_F(GateTest, WhatMayChangeIsLookedAtAgain) {
 TEST_F(GateTest, AnOverruledEdgeNeverComes) {
   PageOfBounds page(folder_.path());
   page->may_change = 1;
-  page.edge(100).edge(900'000'000);
+  page.toggle(100).toggle(900'000'000);
   open();
   EXPECT_TRUE(admits(200));
-  page->edges_ns[1] = 50'000'000;
+  page->toggles_ns[1] = 50'000'000;
   EXPECT_TRUE(admits(49'999'999));
   EXPECT_FALSE(admits(50'000'000));
   EXPECT_FALSE(admits(950'000'000));
 }
 
 TEST_F(GateTest, StepsAreKeptFromTheFirstOnesStartToTheLastOnesEnd) {
-  PageOfBounds(folder_.path()).edge(0).steps(3, 4);
+  PageOfBounds(folder_.path()).toggle(0).steps(3, 4);
   open();
   for (std::int64_t i = 0; i < 8; ++i) {
     EXPECT_EQ(step("step " + std::to_string(i), 1000 * i, 1000 * i + 900), i == 3 || i == 4) << i;
     EXPECT_EQ(admits(1000 * i + 950), i == 3) << "between steps " << i;
   }
-  EXPECT_THAT(spells(), ElementsAre(std::pair(3000, 4900)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(3000, 4900)));
   EXPECT_EQ(bounds().left_out_events, 6u + 7u);
   EXPECT_EQ(bounds().steps_seen, 5u) << "until the last one that was asked for";
 }
 
 TEST_F(GateTest, StepsMayBeOpenAtEitherEnd) {
-  PageOfBounds(folder_.path()).edge(0).steps(-1, 1);
+  PageOfBounds(folder_.path()).toggle(0).steps(-1, 1);
   open();
   EXPECT_TRUE(admits(5)) << "from the process's beginning";
   for (std::int64_t i = 0; i < 4; ++i)
     EXPECT_EQ(step("iter " + std::to_string(i), 1000 * i + 10, 1000 * i + 900), i < 2);
-  EXPECT_THAT(spells(), ElementsAre(std::pair(0, 1900)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(0, 1900)));
 }
 
 TEST_F(GateTest, StepsWithoutANumberAreCounted) {
-  PageOfBounds(folder_.path()).edge(0).steps(2, INT64_MAX);
+  PageOfBounds(folder_.path()).toggle(0).steps(2, INT64_MAX);
   open();
   std::vector<bool> kept;
   for (std::int64_t i = 0; i < 4; ++i) kept.push_back(step("train_step", 1000 * i, 1000 * i + 900));
@@ -149,7 +149,7 @@ TEST_F(GateTest, StepsWithoutANumberAreCounted) {
 
 // As the import: "step 0" to "step 2" in each epoch are six steps.
 TEST_F(GateTest, NumbersThatBeginAnewGoOn) {
-  PageOfBounds(folder_.path()).edge(0).steps(4, 4);
+  PageOfBounds(folder_.path()).toggle(0).steps(4, 4);
   open();
   std::vector<bool> kept;
   for (std::int64_t i = 0; i < 6; ++i) kept.push_back(step("step " + std::to_string(i % 3), 1000 * i, 1000 * i + 900));
@@ -157,7 +157,7 @@ TEST_F(GateTest, NumbersThatBeginAnewGoOn) {
 }
 
 TEST_F(GateTest, ANumberIsTheBetterAccountOfAStep) {
-  PageOfBounds(folder_.path()).edge(0).steps(1, 1);
+  PageOfBounds(folder_.path()).toggle(0).steps(1, 1);
   open();
   for (std::int64_t i = 5; i < 8; ++i) {
     const Gate::Beginning outer = gate_->range_begins(*log_, "train_step", 1000 * i);
@@ -166,11 +166,11 @@ TEST_F(GateTest, ANumberIsTheBetterAccountOfAStep) {
     log_->step().loop = nullptr;
   }
   EXPECT_THAT(numbers_, ElementsAre(5, 6, 7));
-  EXPECT_THAT(spells(), IsEmpty());
+  EXPECT_THAT(windows(), IsEmpty());
 }
 
 TEST_F(GateTest, PartsOfAStepAreNoSteps) {
-  PageOfBounds(folder_.path()).edge(0).steps(0, 1);
+  PageOfBounds(folder_.path()).toggle(0).steps(0, 1);
   open();
   for (std::int64_t i = 0; i < 2; ++i) {
     const Gate::Beginning outer = gate_->range_begins(*log_, "step " + std::to_string(i), 1000 * i);
@@ -182,37 +182,37 @@ TEST_F(GateTest, PartsOfAStepAreNoSteps) {
   }
   EXPECT_THAT(numbers_, IsEmpty());
   EXPECT_FALSE(step("step 2", 2000, 2900));
-  EXPECT_THAT(spells(), ElementsAre(std::pair(0, 1900)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(0, 1900)));
 }
 
 TEST_F(GateTest, TheUserNamesTheRange) {
-  PageOfBounds(folder_.path()).edge(0).steps(1, 1, "block");
+  PageOfBounds(folder_.path()).toggle(0).steps(1, 1, "block");
   open();
   EXPECT_FALSE(step("step 1", 100, 200));
   EXPECT_FALSE(step("block 0", 300, 400));
   EXPECT_TRUE(step("block 1", 500, 600));
   EXPECT_FALSE(step("block 2", 700, 800));
-  EXPECT_THAT(spells(), ElementsAre(std::pair(500, 600)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(500, 600)));
 }
 
 TEST_F(GateTest, StepsAndTimesBothHold) {
-  PageOfBounds(folder_.path()).edge(1500).edge(3500).steps(1, 5);
+  PageOfBounds(folder_.path()).toggle(1500).toggle(3500).steps(1, 5);
   open();
   for (std::int64_t i = 0; i < 6; ++i) step("step " + std::to_string(i), 1000 * i, 1000 * i + 900);
-  EXPECT_THAT(spells(), ElementsAre(std::pair(1500, 3500)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(1500, 3500)));
 }
 
 TEST_F(GateTest, WithStepsTimeCountsFromTheFirstOfThem) {
   PageOfBounds page(folder_.path());
-  page.edge(0).steps(2, INT64_MAX);
+  page.toggle(0).steps(2, INT64_MAX);
   page->step_limit_ns = 1500;
   open();
   for (std::int64_t i = 0; i < 6; ++i) step("step " + std::to_string(i), 1000 * i, 1000 * i + 900);
-  EXPECT_THAT(spells(), ElementsAre(std::pair(2000, 3500)));
+  EXPECT_THAT(windows(), ElementsAre(std::pair(2000, 3500)));
 }
 
 TEST_F(GateTest, WhatCameInPlaceOfStepsIsKnown) {
-  PageOfBounds(folder_.path()).edge(0).steps(1, 2);
+  PageOfBounds(folder_.path()).toggle(0).steps(1, 2);
   open();
   for (const char* name : {"forward", "backward", "forward", "other"}) EXPECT_FALSE(step(name, 10, 20));
   EXPECT_EQ(bounds().steps_seen, 0u);
@@ -222,7 +222,7 @@ TEST_F(GateTest, WhatCameInPlaceOfStepsIsKnown) {
 
 TEST_F(GateTest, AnotherHostsTimesAreNotObeyedItsStepsAre) {
   PageOfBounds page(folder_.path());
-  page.edge(100).edge(200).steps(1, 1);
+  page.toggle(100).toggle(200).steps(1, 1);
   page->boot_id[0] = 'x';
   testing::internal::CaptureStderr();
   open();
@@ -233,7 +233,7 @@ TEST_F(GateTest, AnotherHostsTimesAreNotObeyedItsStepsAre) {
 }
 
 TEST_F(GateTest, AChildsStepsAreItsOwn) {
-  PageOfBounds(folder_.path()).edge(0).steps(1, 1);
+  PageOfBounds(folder_.path()).toggle(0).steps(1, 1);
   open();
   step("step 0", 100, 200);
   gate_->lock();

@@ -90,8 +90,8 @@ enum class RecordType : std::uint16_t {
   nccl_communicator,  // NcclCommunicatorRecord (NCCL's profiler plugin)
   nccl_operation,     // NcclOperationRecord    (NCCL's profiler plugin)
   nccl_channel,       // NcclChannelRecord      (NCCL's profiler plugin)
-  spell_begin,        // RecordHeader: recording goes on (shards with bounds only)
-  spell_end,          // RecordHeader: recording pauses
+  window_begin,       // RecordHeader: recording goes on (shards with bounds only)
+  window_end,         // RecordHeader: recording pauses
   step,               // StepRecord: the range that the thread began at this time is a step (where steps were asked for)
 };
 

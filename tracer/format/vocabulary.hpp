@@ -1,11 +1,14 @@
 // The names and payloads that ddpprof's own worker annotates its steps with, and that ingestion looks for.
 //
-// The worker emits them through NVTX (domain `domain_name`), so any NVTX tool sees the same ranges. A payload struct
-// is registered once as an NVTX payload schema with the name and fields given here; ingestion recognises it by the
-// schema's name and reads it by field name, so old shards stay readable when a field is added.
+// The worker emits them through NVTX (domain `domain_name`), so any NVTX tool shows the same ranges. Each payload
+// struct is registered once as an NVTX payload schema (payload_schemas.hpp). Ingestion finds a schema by its name and
+// reads its fields by their names, so old shards stay readable when a field is added.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 namespace ddpprof::vocabulary {
 
@@ -30,6 +33,54 @@ inline constexpr const char* gather = "gather";
 inline constexpr const char* reduce = "reduce";
 inline constexpr const char* replica_forward = "replica_forward";
 inline constexpr const char* replica_backward = "replica_backward";
+
+// The ranges that are parts of a step. The database stores a phase under the range's name.
+enum class PhaseName : std::uint8_t {
+  none,
+  data_wait,
+  load_batch,
+  host_to_device,
+  buffers,
+  forward,
+  backward,
+  optimizer,
+  replicate,
+  scatter,
+  gather,
+  reduce,
+  replica_forward,
+  replica_backward,
+};
+inline constexpr std::array<std::pair<std::string_view, PhaseName>, 13> phase_names = {{
+    {data_wait, PhaseName::data_wait},
+    {load_batch, PhaseName::load_batch},
+    {host_to_device, PhaseName::host_to_device},
+    {buffers, PhaseName::buffers},
+    {forward, PhaseName::forward},
+    {backward, PhaseName::backward},
+    {optimizer, PhaseName::optimizer},
+    {replicate, PhaseName::replicate},
+    {scatter, PhaseName::scatter},
+    {gather, PhaseName::gather},
+    {reduce, PhaseName::reduce},
+    {replica_forward, PhaseName::replica_forward},
+    {replica_backward, PhaseName::replica_backward},
+}};
+
+// Returns PhaseName::none for a text that is not a phase's name.
+constexpr PhaseName phase_named(std::string_view text) {
+  for (const auto& [name, phase] : phase_names)
+    if (name == text) return phase;
+  return PhaseName::none;
+}
+constexpr std::string_view to_string(PhaseName phase) {  // "none" for PhaseName::none
+  for (const auto& [name, named] : phase_names)
+    if (named == phase) return name;
+  return "none";
+}
+constexpr bool is_copy(PhaseName name) { return name >= PhaseName::replicate && name <= PhaseName::reduce; }
+constexpr bool is_replica(PhaseName name) { return name >= PhaseName::replica_forward; }
+constexpr bool is_load(PhaseName name) { return name == PhaseName::load_batch; }
 
 // Marks.
 // (one mark per parameter carries ParameterInfo; its message is the parameter's name, its schema tells what it is)
@@ -62,43 +113,43 @@ enum class CollectiveOp : std::int32_t {
   other = 5
 };
 
-struct StepInfo {        // schema "ddpprof.step"
+struct StepInfo {
   std::int64_t step;     // counts from 0 over the whole process, warm-up included
   std::int32_t kind;     // StepKind
   std::int32_t samples;  // samples this rank trained on in the step (accumulation included)
 };
-struct CollectiveInfo {        // schema "ddpprof.collective"
+struct CollectiveInfo {
   std::uint64_t communicator;  // hash of the process group's name: equal on every rank
   std::uint64_t sequence;      // counts from 0 per communicator, equal on every rank
   std::int64_t bytes;          // of the tensor that is reduced
   std::int32_t op;             // CollectiveOp
   std::int32_t bucket;         // DDP's bucket index, -1 when it is not a gradient bucket
 };
-struct CopyInfo {      // schema "ddpprof.copy"
+struct CopyInfo {
   std::int64_t bytes;  // copied in all
   std::int32_t replicas;
   std::int32_t reserved;
 };
-struct ReplicaInfo {  // schema "ddpprof.replica"
+struct ReplicaInfo {
   std::int32_t replica;
   std::int32_t samples;
 };
-struct LoadInfo {       // schema "ddpprof.load"
+struct LoadInfo {
   std::int64_t batch;   // counts from 0 in the order in which the training thread takes them
   std::int32_t loader;  // thread
   std::int32_t samples;
 };
-struct ParameterInfo {  // schema "ddpprof.parameter"; the mark's message is the parameter's name
+struct ParameterInfo {  // the mark's message is the parameter's name
   std::int64_t index;   // registration order
   std::int64_t numel;
   std::int64_t bytes;
 };
-struct BucketMember {       // schema "ddpprof.bucket_member"
+struct BucketMember {
   std::int32_t generation;  // 0: first iteration, 1: rebuilt
   std::int32_t bucket;      // launch order
   std::int64_t parameter;
 };
-struct ClockSample {          // schema "ddpprof.clock": one exchange with rank 0
+struct ClockSample {          // one exchange with rank 0
   std::int64_t local_ns;      // middle of the exchange on this rank's clock
   std::int64_t reference_ns;  // rank 0's clock as it answered
   std::int64_t round_trip_ns;

@@ -18,8 +18,8 @@ namespace ddpprof::import {
 class RecordedBounds final : public store::ShardVisitor {
  public:
   void on_chunk(std::int64_t os_tid) override { tid_ = os_tid; }
-  void on_spell_begin(const trace::RecordHeader& header) override { begins_.push_back(header.time_ns); }
-  void on_spell_end(const trace::RecordHeader& header) override { ends_.push_back(header.time_ns); }
+  void on_window_begin(const trace::RecordHeader& header) override { begins_.push_back(header.time_ns); }
+  void on_window_end(const trace::RecordHeader& header) override { ends_.push_back(header.time_ns); }
   void on_step(const trace::StepRecord& record) override { steps_[{tid_, record.header.time_ns}] = record.number; }
   void finish();  // after the pass
 

@@ -1,4 +1,4 @@
-// Which of CUPTI's activities lie in the spells that are kept: those that begin in one.
+// Which of CUPTI's activities lie in the windows that are kept: those that begin in one.
 #pragma once
 
 #include <type_traits>
@@ -10,12 +10,12 @@
 
 namespace ddpprof::record {
 
-// For one buffer of records. Made before any of them is read, it knows all spells that they can tell of.
+// For one buffer of records. Made before any of them is read, it knows all windows that they can tell of.
 class ActivityFilter {
  public:
   explicit ActivityFilter(ThreadLog& log)
-      : spells_(Recorder::instance().gate().spells(log)),
-        last_(!spells_.empty() && spells_.back().off_ns == INT64_MAX) {}
+      : windows_(Recorder::instance().gate().windows(log)),
+        last_(!windows_.empty() && windows_.back().off_ns == INT64_MAX) {}
   ~ActivityFilter() { Recorder::instance().gate().count_left_out_activities(left_out_); }
   ActivityFilter(const ActivityFilter&) = delete;
   ActivityFilter& operator=(const ActivityFilter&) = delete;
@@ -28,7 +28,7 @@ class ActivityFilter {
           if constexpr (std::is_same_v<Record, trace::CorrelationRecord>)
             return last_;
           else if constexpr (requires { record.header; })
-            return last_ = in_spells(spells_, record.header.time_ns);
+            return last_ = in_windows(windows_, record.header.time_ns);
           else
             return true;  // losses are losses, wherever
         },
@@ -38,7 +38,7 @@ class ActivityFilter {
   }
 
  private:
-  std::vector<Spell> spells_;
+  std::vector<RecordingWindow> windows_;
   bool last_;
   std::uint64_t left_out_ = 0;
 };

@@ -39,7 +39,7 @@ void remember_step(ThreadLog& log, std::uint16_t domain, ThreadLog::Depth& depth
   depth.floor = depth.open;
 }
 
-// A step and the spell that it opens begin together: what other threads do from then on lies within it.
+// A step and the window that it opens begin together: what other threads do from then on lies within it.
 std::int64_t begin_ns(const Gate::Beginning& beginning) {
   return beginning.loop != nullptr ? beginning.time_ns : monotonic_ns();
 }

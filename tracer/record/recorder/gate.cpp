@@ -64,9 +64,9 @@ void copy_text(char (&to)[N], std::string_view text) {
 
 }  // namespace
 
-bool in_spells(const std::vector<Spell>& spells, std::int64_t time_ns) {
-  for (auto spell = spells.rbegin(); spell != spells.rend(); ++spell)
-    if (time_ns >= spell->on_ns) return time_ns < spell->off_ns;
+bool in_windows(const std::vector<RecordingWindow>& windows, std::int64_t time_ns) {
+  for (auto window = windows.rbegin(); window != windows.rend(); ++window)
+    if (time_ns >= window->on_ns) return time_ns < window->off_ns;
   return false;
 }
 
@@ -95,15 +95,15 @@ void Gate::open(const std::string& folder) {
 }
 
 void Gate::begin_anew() {
-  spells_.clear();
+  windows_.clear();
   on_ = spent_ = names_noted_ = numbered_only_ = false;
-  edges_passed_ = 0;
+  toggles_passed_ = 0;
   limit_ns_ = INT64_MAX;
   changed_ns_ = INT64_MIN;
   owner_ = nullptr;
   loops_.clear();
   open_ranges_.clear();
-  window_ = page_->watches_steps == 0 || page_->first_step == trace::no_first_step;
+  steps_admit_ = page_->watches_steps == 0 || page_->first_step == trace::no_first_step;
   watching_.store(page_->watches_steps != 0, std::memory_order_relaxed);
   on_until_ns_.store(INT64_MIN, std::memory_order_relaxed);
   off_until_ns_.store(INT64_MIN, std::memory_order_relaxed);
@@ -141,61 +141,61 @@ bool Gate::admits(ThreadLog& log, std::int64_t time_ns) {
     const std::lock_guard lock(mutex_);
     settle(log, time_ns);
     publish(time_ns);
-    if (in_spells(spells_, time_ns)) return true;
+    if (in_windows(windows_, time_ns)) return true;
   }
   leave_out();
   return false;
 }
 
 void Gate::settle(ThreadLog& log, std::int64_t time_ns) {
-  const std::uint32_t edges =
-      other_host_ ? 0 : std::min(page_->edge_count.load(std::memory_order_acquire), trace::most_edges);
-  if (spells_.empty() && other_host_) apply(log, 0);
+  const std::uint32_t toggles =
+      other_host_ ? 0 : std::min(page_->toggle_count.load(std::memory_order_acquire), trace::most_toggles);
+  if (windows_.empty() && other_host_) apply(log, 0);
   for (;;) {
-    const std::int64_t edge_ns =
-        edges_passed_ < edges ? page_->edges_ns[edges_passed_].load(std::memory_order_relaxed) : INT64_MAX;
-    const std::int64_t next_ns = std::min(edge_ns, limit_ns_);
+    const std::int64_t toggle_ns =
+        toggles_passed_ < toggles ? page_->toggles_ns[toggles_passed_].load(std::memory_order_relaxed) : INT64_MAX;
+    const std::int64_t next_ns = std::min(toggle_ns, limit_ns_);
     if (next_ns > time_ns) return;
-    if (limit_ns_ <= edge_ns) {
+    if (limit_ns_ <= toggle_ns) {
       spent_ = true;
       limit_ns_ = INT64_MAX;
     } else {
-      ++edges_passed_;
-      if (edges_passed_ % 2 == 1) spent_ = false, limit_ns_ = INT64_MAX;
+      ++toggles_passed_;
+      if (toggles_passed_ % 2 == 1) spent_ = false, limit_ns_ = INT64_MAX;
     }
     apply(log, next_ns);
   }
 }
 
 void Gate::apply(ThreadLog& log, std::int64_t time_ns) {
-  const bool asked = other_host_ || edges_passed_ % 2 == 1;
-  const bool on = asked && window_ && !spent_;
+  const bool asked = other_host_ || toggles_passed_ % 2 == 1;
+  const bool on = asked && steps_admit_ && !spent_;
   if (on == on_) return;
-  // Threads that come in another order than their events never turn a spell around.
+  // Threads that come in another order than their events never turn a window around.
   changed_ns_ = time_ns = std::max(time_ns, changed_ns_);
   on_ = on;
   if (on) {
-    spells_.push_back({time_ns, INT64_MAX});
+    windows_.push_back({time_ns, INT64_MAX});
     if (trace::ShardBounds* bounds = bounds_.load(std::memory_order_acquire))
       bounds->opened.store(1, std::memory_order_relaxed);
     if (page_->step_limit_ns > 0 && limit_ns_ == INT64_MAX) limit_ns_ = time_ns + page_->step_limit_ns;
   } else {
-    spells_.back().off_ns = time_ns;
+    windows_.back().off_ns = time_ns;
   }
-  write_record(log, on ? RecordType::spell_begin : RecordType::spell_end, 0, time_ns, PlainRecord{});
+  write_record(log, on ? RecordType::window_begin : RecordType::window_end, 0, time_ns, PlainRecord{});
 }
 
 void Gate::publish(std::int64_t time_ns) {
   std::int64_t until_ns = limit_ns_;
-  if (page_->watches_steps != 0 && !window_ && !watches_steps()) {  // nothing opens it any more
+  if (page_->watches_steps != 0 && !steps_admit_ && !watches_steps()) {  // nothing opens it any more
     off_until_ns_.store(INT64_MAX, std::memory_order_relaxed);
     on_until_ns_.store(INT64_MIN, std::memory_order_relaxed);
     return kept_until_ns.store(INT64_MIN, std::memory_order_relaxed);
   }
   if (!other_host_) {
-    const std::uint32_t edges = std::min(page_->edge_count.load(std::memory_order_acquire), trace::most_edges);
-    if (edges_passed_ < edges)
-      until_ns = std::min(until_ns, page_->edges_ns[edges_passed_].load(std::memory_order_relaxed));
+    const std::uint32_t toggles = std::min(page_->toggle_count.load(std::memory_order_acquire), trace::most_toggles);
+    if (toggles_passed_ < toggles)
+      until_ns = std::min(until_ns, page_->toggles_ns[toggles_passed_].load(std::memory_order_relaxed));
     // From the time before the page was read: nothing that is added later comes into force before.
     if (page_->may_change != 0) until_ns = std::min(until_ns, time_ns + trace::control_poll_ns);
   }
@@ -204,11 +204,11 @@ void Gate::publish(std::int64_t time_ns) {
   kept_until_ns.store(on_ && !watches_steps() ? until_ns : INT64_MIN, std::memory_order_relaxed);
 }
 
-std::vector<Spell> Gate::spells(ThreadLog& log) {
-  if (!bounded()) return {Spell{}};
+std::vector<RecordingWindow> Gate::windows(ThreadLog& log) {
+  if (!bounded()) return {RecordingWindow{}};
   settle_at(log, monotonic_ns());
   const std::lock_guard lock(mutex_);
-  return spells_;
+  return windows_;
 }
 
 void Gate::settle_at(ThreadLog& log, std::int64_t time_ns) {

@@ -1,8 +1,8 @@
 // What is kept of a process: the bounds that `ddpprof record` was given (format/control_page.hpp), obeyed at each
 // event.
 //
-// An event is kept when the time it begins at lies in a spell. Spells come from the page's edges and, where steps were
-// asked for, from the process's own step ranges; what is kept is what both let through.
+// An event is kept when the time it begins at lies in a window. Recording windows come from the page's toggles and,
+// where steps were asked for, from the process's own step ranges; what is kept is what both let through.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@
 
 namespace ddpprof::record {
 
-struct Spell {
+struct RecordingWindow {
   std::int64_t on_ns = INT64_MIN;
   std::int64_t off_ns = INT64_MAX;  // INT64_MAX: it goes on
 };
-bool in_spells(const std::vector<Spell>&, std::int64_t time_ns);
+bool in_windows(const std::vector<RecordingWindow>&, std::int64_t time_ns);
 
 // All that an event looks at: one that begins before this time is kept. INT64_MAX where nothing is bounded, INT64_MIN
 // while the gate must be asked.
@@ -58,7 +58,7 @@ class Gate {
     bool kept = true;
     StepLoop* loop = nullptr;  // none: not a step
     std::int64_t number = 0;
-    std::int64_t time_ns = 0;  // of a step: when it begins, and the spell with it
+    std::int64_t time_ns = 0;  // of a step: when it begins, and the window with it
   };
   // A range called `name` begins on the log's thread; its name is of no account once steps are not watched any more.
   Beginning range_begins(ThreadLog& log, std::string_view name, std::int64_t time_ns);
@@ -68,21 +68,21 @@ class Gate {
   void remember_step_range(std::uint64_t range_id, StepLoop* loop, std::int64_t number);
   void step_range_ends(ThreadLog& log, std::uint64_t range_id, std::int64_t time_ns);
 
-  // All spells until now: for records that come later than what they tell of.
-  std::vector<Spell> spells(ThreadLog& log);
+  // All windows until now: for records that come later than what they tell of.
+  std::vector<RecordingWindow> windows(ThreadLog& log);
   void count_left_out_activities(std::uint64_t count) noexcept;
 
-  // Writes down what has become of the spells, at the process's end.
+  // Writes down what has become of the windows, at the process's end.
   void settle_at(ThreadLog& log, std::int64_t time_ns);
 
   void lock() { mutex_.lock(); }  // around fork()
   void unlock() { mutex_.unlock(); }
-  void after_fork_in_child();  // locked: its steps are its own, the page's edges hold for it, too
+  void after_fork_in_child();  // locked: its steps are its own, the page's toggles hold for it, too
 
  private:
   void leave_out() noexcept;
   void settle(ThreadLog& log, std::int64_t time_ns);  // locked, as all below
-  void apply(ThreadLog& log, std::int64_t time_ns);   // the spell that follows from what is asked for
+  void apply(ThreadLog& log, std::int64_t time_ns);   // the window that follows from what is asked for
   void publish(std::int64_t time_ns);                 // what holds without asking
   bool nested(const ThreadLog& log, bool numbered);
   StepLoop* loop_of(std::int64_t tid, const std::string& pattern, bool numbered);
@@ -98,15 +98,15 @@ class Gate {
   std::mutex mutex_;
   std::atomic<trace::ShardBounds*> bounds_{nullptr};
 
-  std::vector<Spell> spells_;
-  bool on_ = false;  // the last spell goes on
-  std::uint32_t edges_passed_ = 0;
-  std::int64_t limit_ns_ = INT64_MAX;  // when this spell has lasted as long as it may
+  std::vector<RecordingWindow> windows_;
+  bool on_ = false;  // the last window goes on
+  std::uint32_t toggles_passed_ = 0;
+  std::int64_t limit_ns_ = INT64_MAX;  // when this window has lasted as long as it may
   bool spent_ = false;                 // it has
   std::int64_t changed_ns_ = INT64_MIN;
 
   std::atomic<bool> watching_{false};
-  bool window_ = true;  // the steps let through
+  bool steps_admit_ = true;  // the steps let through
   bool names_noted_ = false;
   const StepLoop* owner_ = nullptr;  // whose steps were asked for
   bool numbered_only_ = false;

@@ -36,7 +36,7 @@ void Gate::take_over(std::int64_t time_ns, ThreadLog& log) {
     bounds->steps_seen.store(0, std::memory_order_relaxed);
   if (owner_ == nullptr) return;
   owner_ = nullptr;
-  window_ = page_->first_step == trace::no_first_step;
+  steps_admit_ = page_->first_step == trace::no_first_step;
   apply(log, time_ns);
 }
 
@@ -70,7 +70,7 @@ void Gate::follow(ThreadLog& log, const StepLoop& loop, std::int64_t number, std
   if (owner_ != nullptr && owner_ != &loop) return;
   const bool reached = number >= page_->first_step, over = number > page_->last_step;
   if (reached && !over) owner_ = &loop;
-  window_ = reached && !over;
+  steps_admit_ = reached && !over;
   if (over && owner_ != nullptr) watching_.store(false, std::memory_order_relaxed);
   apply(log, time_ns);
 }
@@ -106,7 +106,7 @@ Gate::Beginning Gate::range_begins(ThreadLog& log, std::string_view name, std::i
       }
     }
     publish(time_ns);
-    beginning.kept = in_spells(spells_, time_ns);
+    beginning.kept = in_windows(windows_, time_ns);
   }
   if (!beginning.kept) leave_out();
   return beginning;
@@ -116,7 +116,7 @@ void Gate::step_ends(ThreadLog& log, const StepLoop* loop, std::int64_t number, 
   const std::lock_guard lock(mutex_);
   if (loop != owner_ || number < page_->last_step || !watches_steps()) return;
   settle(log, time_ns);
-  window_ = false;
+  steps_admit_ = false;
   watching_.store(false, std::memory_order_relaxed);  // the last one that was asked for
   apply(log, time_ns);
   publish(time_ns);

@@ -62,8 +62,8 @@ std::size_t fixed_bytes(RecordType type) {
     case RecordType::string:
       return sizeof(StringRecord);
     case RecordType::thread_name:
-    case RecordType::spell_begin:
-    case RecordType::spell_end:
+    case RecordType::window_begin:
+    case RecordType::window_end:
       return sizeof(RecordHeader);
     case RecordType::domain:
       return sizeof(DomainRecord);
@@ -207,11 +207,11 @@ bool dispatch(std::span<const std::byte> record, RecordType type, ShardVisitor& 
     case RecordType::nccl_channel:
       visitor.on_nccl_channel(load<NcclChannelRecord>(record, 0));
       return true;
-    case RecordType::spell_begin:
-      visitor.on_spell_begin(load<RecordHeader>(record, 0));
+    case RecordType::window_begin:
+      visitor.on_window_begin(load<RecordHeader>(record, 0));
       return true;
-    case RecordType::spell_end:
-      visitor.on_spell_end(load<RecordHeader>(record, 0));
+    case RecordType::window_end:
+      visitor.on_window_end(load<RecordHeader>(record, 0));
       return true;
     case RecordType::step:
       visitor.on_step(load<StepRecord>(record, 0));

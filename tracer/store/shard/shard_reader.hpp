@@ -92,8 +92,8 @@ class ShardVisitor {
   virtual void on_nccl_communicator(const trace::NcclCommunicatorRecord&) {}
   virtual void on_nccl_operation(const trace::NcclOperationRecord&) {}
   virtual void on_nccl_channel(const trace::NcclChannelRecord&) {}
-  virtual void on_spell_begin(const trace::RecordHeader&) {}
-  virtual void on_spell_end(const trace::RecordHeader&) {}
+  virtual void on_window_begin(const trace::RecordHeader&) {}
+  virtual void on_window_end(const trace::RecordHeader&) {}
   virtual void on_step(const trace::StepRecord&) {}
 };
 
