@@ -17,6 +17,7 @@
 #include "runner/launcher/rendezvous.hpp"
 #include "runner/scenario/read.hpp"
 #include "tracer/store/remove.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -90,23 +91,21 @@ class Resume {
   }
 
   void check_version(store::Database& database) const {
-    SQLite::Statement query(database.sql(), "SELECT value FROM meta WHERE key = 'program_version'");
-    if (query.executeStep()) refuse_unequal("version of ddpprof", query.getColumn(0).getString(), DDPPROF_VERSION);
+    if (const auto version = store::read_meta(database.sql(), "program_version"))
+      refuse_unequal("version of ddpprof", *version, DDPPROF_VERSION);
   }
 
   std::optional<std::int64_t> check_scenario(store::Database& database) const {
-    SQLite::Statement query(database.sql(), "SELECT id, resolved FROM scenario ORDER BY id");
-    if (!query.executeStep()) {
+    const std::vector<store::ScenarioRow> scenarios = store::read_scenarios(database.sql());
+    if (scenarios.empty()) {
       SQLite::Statement any(database.sql(), "SELECT 1 FROM measurement UNION ALL SELECT 1 FROM meta");
       if (any.executeStep()) refuse("it holds no scenario, so no 'ddpprof run' made it");
       return std::nullopt;
     }
-    const std::int64_t id = query.getColumn(0).getInt64();
-    const std::string difference =
-        launcher::first_difference(query.getColumn(1).getString(), scenario::to_yaml(scenario_));
+    const std::string difference = launcher::first_difference(scenarios.front().resolved, scenario::to_yaml(scenario_));
     if (!difference.empty()) refuse("another scenario (there, then here): " + difference);
-    if (query.executeStep()) refuse("it holds several scenarios");
-    return id;
+    if (scenarios.size() > 1) refuse("it holds several scenarios");
+    return scenarios.front().id;
   }
 
   static std::vector<Earlier> read_measurements(store::Database& database) {

@@ -5,12 +5,18 @@
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "analysis/export/chrome_shards.hpp"
 #include "analysis/export/chrome_writer.hpp"
 #include "analysis/export/export.hpp"
 #include "tracer/store/database.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::export_ {
 namespace {
@@ -28,33 +34,33 @@ void add_own(Json& arguments, Json own) {
   if (!own.is_null()) arguments[own_key] = std::move(own);
 }
 
-constexpr const char* steps_query =
-    "SELECT id, step, kind, start_ns, duration_ns, samples, compute_ns, communication_ns, overlapped_ns, exposed_ns, "
-    "skew_ns, data_wait_ns, host_to_device_ns, buffers_ns, forward_ns, backward_ns, optimizer_ns, copy_ns, loss, "
-    "learning_rate, local_gradient_sqr, gradient_sqr FROM step WHERE shard_id = ? ORDER BY start_ns, id";
-
-void write_step(ChromeWriter& writer, const ShardClock& shard, SQLite::Statement& row) {
-  const std::int64_t start = row.getColumn(3).getInt64();
-  const std::int64_t end = start + row.getColumn(4).getInt64();
-  const std::string kind = row.getColumn(2).getString();
-  Json arguments = {{"step", row.getColumn(1).getInt64()}, {"samples", row.getColumn(5).getInt64()}};
-  int i = 6;
-  for (const char* name : {"compute_ns", "communication_ns", "overlapped_ns", "exposed_ns", "skew_ns", "data_wait_ns",
-                           "host_to_device_ns", "buffers_ns", "forward_ns", "backward_ns", "optimizer_ns", "copy_ns"}) {
-    arguments[name] = row.getColumn(i++).getInt64();
-  }
-  for (const char* name : step_numbers) {
-    if (!row.getColumn(i).isNull()) arguments[name] = cell(row.getColumn(i).getDouble());
-    ++i;
-  }
-  arguments["id"] = row.getColumn(0).getInt64();
+void write_step(ChromeWriter& writer, const ShardClock& shard, const store::StepRow& row) {
+  const std::int64_t start = row.start_ns, end = start + row.duration_ns;
+  Json arguments = {{"step", row.step},
+                    {"samples", row.samples},
+                    {"compute_ns", row.compute_ns},
+                    {"communication_ns", row.communication_ns},
+                    {"overlapped_ns", row.overlapped_ns},
+                    {"exposed_ns", row.exposed_ns},
+                    {"skew_ns", row.skew_ns},
+                    {"data_wait_ns", row.data_wait_ns},
+                    {"host_to_device_ns", row.host_to_device_ns},
+                    {"buffers_ns", row.buffers_ns},
+                    {"forward_ns", row.forward_ns},
+                    {"backward_ns", row.backward_ns},
+                    {"optimizer_ns", row.optimizer_ns},
+                    {"copy_ns", row.copy_ns}};
+  const std::array numbers = {row.loss, row.learning_rate, row.local_gradient_sqr, row.gradient_sqr};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i]) arguments[step_numbers[i]] = cell(*numbers[i]);
+  arguments["id"] = row.id.value_or(0);
   Json own;
-  if (!is_text(kind)) own["kind"] = cell(kind);
+  if (!is_text(row.kind)) own["kind"] = cell(row.kind);
   shard.keep_start(own, start);
   shard.keep_end(own, end);
   add_own(arguments, std::move(own));
-  writer.complete({shard.id, step_track}, fmt::format("step {}", row.getColumn(1).getInt64()), kind,
-                  shard.aligned(start), shard.aligned(end), arguments);
+  writer.complete({shard.id, step_track}, fmt::format("step {}", row.step), row.kind, shard.aligned(start),
+                  shard.aligned(end), arguments);
   writer.count(EventTable::step);
 }
 
@@ -65,44 +71,34 @@ std::int64_t track_of(std::int64_t lane) {
 
 // Steps with their phases and gradient-ready marks, in the order of time.
 void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard) {
-  SQLite::Statement steps(db, steps_query);
-  SQLite::Statement phases(db,
-                           "SELECT name, lane, start_ns, duration_ns, bytes FROM phase WHERE step_id = ? "
-                           "ORDER BY lane, start_ns, duration_ns DESC, rowid");
-  SQLite::Statement gradients(db,
-                              "SELECT g.ready_ns, g.parameter, p.name, p.bytes FROM grad_ready g "
-                              "LEFT JOIN parameter p ON p.parameter = g.parameter AND p.measurement_id = ? "
-                              "WHERE g.step_id = ? ORDER BY g.ready_ns, g.parameter, g.rowid");
-  steps.bind(1, shard.id);
-  while (steps.executeStep()) {
-    const std::int64_t id = steps.getColumn(0).getInt64();
-    const std::int64_t start = steps.getColumn(3).getInt64();
-    write_step(writer, shard, steps);
-    phases.reset();
-    phases.bind(1, id);
-    while (phases.executeStep()) {
-      const std::int64_t lane = phases.getColumn(1).getInt64();
-      const std::int64_t from = start + phases.getColumn(2).getInt64();
+  store::StepReader rows(db);
+  std::map<std::int64_t, store::ParameterRow> parameters;
+  for (store::ParameterRow& row : store::read_parameters(db, shard.measurement))
+    parameters[row.parameter] = std::move(row);
+  for (const store::StepRow& step : rows.steps(shard.id)) {
+    const std::int64_t id = step.id.value_or(0), start = step.start_ns;
+    write_step(writer, shard, step);
+    std::vector<store::PhaseRow> phases = rows.phases(id);
+    std::ranges::stable_sort(
+        phases, {}, [](const store::PhaseRow& row) { return std::tuple(row.lane, row.start_ns, -row.duration_ns); });
+    for (const store::PhaseRow& phase : phases) {
+      const std::int64_t from = start + phase.start_ns, to = from + phase.duration_ns;
       Json arguments = {{"step_id", id}}, own;
-      if (!phases.getColumn(4).isNull()) arguments["bytes"] = phases.getColumn(4).getInt64();
+      if (phase.bytes) arguments["bytes"] = *phase.bytes;
       shard.keep_start(own, from);
-      shard.keep_end(own, from + phases.getColumn(3).getInt64());
+      shard.keep_end(own, to);
       add_own(arguments, std::move(own));
-      writer.complete({shard.id, track_of(lane)}, phases.getColumn(0).getString(), "phase", shard.aligned(from),
-                      shard.aligned(from + phases.getColumn(3).getInt64()), arguments);
+      writer.complete({shard.id, track_of(phase.lane)}, phase.name, "phase", shard.aligned(from), shard.aligned(to),
+                      arguments);
       writer.count(EventTable::phase);
     }
-    gradients.reset();
-    gradients.bind(1, shard.measurement);
-    gradients.bind(2, id);
-    while (gradients.executeStep()) {
-      const std::int64_t parameter = gradients.getColumn(1).getInt64();
-      const std::int64_t ready = start + gradients.getColumn(0).getInt64();
-      Json arguments = {{"parameter", parameter}, {"step_id", id}}, own;
-      std::string name = fmt::format("parameter {}", parameter);
-      if (!gradients.getColumn(2).isNull()) {
-        name = gradients.getColumn(2).getString();
-        arguments["bytes"] = gradients.getColumn(3).getInt64();
+    for (const store::GradReadyRow& gradient : rows.gradients(id)) {
+      const std::int64_t ready = start + gradient.ready_ns;
+      Json arguments = {{"parameter", gradient.parameter}, {"step_id", id}}, own;
+      std::string name = fmt::format("parameter {}", gradient.parameter);
+      if (const auto known = parameters.find(gradient.parameter); known != parameters.end()) {
+        name = known->second.name;
+        arguments["bytes"] = known->second.bytes;
       }
       shard.keep_start(own, ready);
       add_own(arguments, std::move(own));

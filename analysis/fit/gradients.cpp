@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "simulator/stats/summary.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::fit {
 namespace {
@@ -14,15 +15,12 @@ namespace {
 std::map<std::int64_t, double> median_ready_s(SQLite::Database& sql, const std::vector<StepInfo>& steps) {
   if (steps.empty()) return {};
   const std::int64_t lowest = std::ranges::min(steps, {}, &StepInfo::rank).rank;
-  SQLite::Statement query(sql, "SELECT parameter, ready_ns FROM grad_ready WHERE step_id = ?");
+  store::StepReader rows(sql);
   std::map<std::int64_t, std::vector<double>> ready_s;
   for (const StepInfo& step : steps) {
     if (step.unwrapped || step.rank != lowest || !step.backward_start_ns) continue;
-    query.reset();
-    query.bind(1, step.id);
-    while (query.executeStep())
-      ready_s[query.getColumn(0).getInt64()].push_back(
-          static_cast<double>(query.getColumn(1).getInt64() - *step.backward_start_ns) * 1e-9);
+    for (const store::GradReadyRow& row : rows.gradients(step.id))
+      ready_s[row.parameter].push_back(static_cast<double>(row.ready_ns - *step.backward_start_ns) * 1e-9);
   }
   std::map<std::int64_t, double> medians;
   for (const auto& [parameter, times] : ready_s) medians[parameter] = std::max(0.0, stats::median(times));
@@ -55,14 +53,11 @@ std::vector<GradientReady> read_gradients(SQLite::Database& sql, const Measureme
                                           const std::vector<StepInfo>& steps) {
   const std::map<std::int64_t, double> ready_s = median_ready_s(sql, steps);
   std::vector<GradientReady> gradients;
-  SQLite::Statement query(sql, "SELECT parameter, bytes, numel FROM parameter WHERE measurement_id = ?");
-  query.bind(1, info.id);
-  while (query.executeStep()) {
-    const std::int64_t parameter = query.getColumn(0).getInt64(), bytes = query.getColumn(1).getInt64();
-    const auto ready = ready_s.find(parameter);
+  for (const store::ParameterRow& row : store::read_parameters(sql, info.id)) {
+    const auto ready = ready_s.find(row.parameter);
     if (ready == ready_s.end()) continue;
-    const auto element = bytes / std::max<std::int64_t>(1, query.getColumn(2).getInt64());
-    gradients.push_back({parameter, bytes, static_cast<std::int32_t>(element), ready->second});
+    const auto element = row.bytes / std::max<std::int64_t>(1, row.numel);
+    gradients.push_back({row.parameter, row.bytes, static_cast<std::int32_t>(element), ready->second});
   }
   std::map<std::int64_t, std::int64_t> place;  // in DDP's own order
   for (const Member& member : last_buckets(sql, info.id))

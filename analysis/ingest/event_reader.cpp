@@ -100,7 +100,7 @@ EventReader::EventMeaning EventReader::meaning(const trace::EventRecord& event) 
   meaning.known = true;
   if (event.domain == 0 || definitions_.domain_name(event.domain) != vocabulary::domain_name) return meaning;
   const std::string_view name = definitions_.text(event.header.name_id);
-  if (const PhaseName phase = vocabulary::phase_named(name); phase != PhaseName::none)
+  if (const PhaseName phase = trace::phase_named(name); phase != PhaseName::none)
     meaning = {true, EventKind::phase, phase, {}};
   if (name == vocabulary::step) meaning.kind = EventKind::step;
   if (name == vocabulary::collective) meaning.kind = EventKind::collective;

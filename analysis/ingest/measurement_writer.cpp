@@ -1,6 +1,5 @@
 #include "analysis/ingest/measurement_writer.hpp"
 
-#include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 
 #include <bit>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "tracer/store/rows/inserter.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::ingest {
 namespace {
@@ -32,13 +32,9 @@ std::string_view why_unknown(const LoadedShard* reference, const LoadedShard& sh
 
 }  // namespace
 
-std::int64_t last_row(store::Database& database, const char* table) {
-  SQLite::Statement query(database.sql(), fmt::format("SELECT coalesce(max(rowid), 0) FROM \"{}\"", table));
-  query.executeStep();
-  return query.getColumn(0).getInt64();
+std::int64_t next_id(store::Database& database, const char* table) {
+  return store::last_row(database.sql(), table) + 1;
 }
-
-std::int64_t next_id(store::Database& database, const char* table) { return last_row(database, table) + 1; }
 
 void MeasurementWriter::write_shards(std::span<const LoadedShard> shards) {
   store::Inserter<store::ShardRow> rows(database_);

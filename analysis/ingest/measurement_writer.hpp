@@ -46,7 +46,6 @@ class MeasurementWriter {
 };
 
 // The largest rowid of a table, which is its id where it has one; 0: it has no row.
-std::int64_t last_row(store::Database&, const char* table);
 // The next free id of a table with one.
 std::int64_t next_id(store::Database&, const char* table);
 

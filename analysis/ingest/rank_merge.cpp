@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "tracer/store/rows/queries.hpp"
+
 namespace ddpprof::ingest {
 namespace {
 
@@ -51,10 +53,11 @@ void RankMerge::write(LoadedShard& shard) {
     collective.transfer_ns = collective.skew_ns = collective.duration_ns();
   }
   for (StepSummary& step : shard.summary.steps) step.row.skew_ns = step.row.duration_ns;
-  Written written{shard.rank, {last_row(database_, "step"), 0}, {last_row(database_, "collective"), 0}};
+  Written written{
+      shard.rank, {store::last_row(database_.sql(), "step"), 0}, {store::last_row(database_.sql(), "collective"), 0}};
   writer_.write_steps(std::span(&shard, 1));
-  written.steps.last = last_row(database_, "step");
-  written.collectives.last = last_row(database_, "collective");
+  written.steps.last = store::last_row(database_.sql(), "step");
+  written.collectives.last = store::last_row(database_.sql(), "collective");
   written_.push_back(written);
 }
 

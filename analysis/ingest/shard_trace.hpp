@@ -11,6 +11,7 @@
 
 #include "analysis/ingest/intervals.hpp"
 #include "analysis/ingest/nccl_operations.hpp"
+#include "tracer/format/phase.hpp"
 #include "tracer/format/vocabulary.hpp"
 #include "tracer/store/clock.hpp"
 #include "tracer/store/rows/raw_rows.hpp"
@@ -18,7 +19,7 @@
 
 namespace ddpprof::ingest {
 
-using vocabulary::PhaseName;
+using trace::PhaseName;
 
 struct StepFact {
   std::int64_t step = 0;

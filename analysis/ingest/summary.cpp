@@ -104,7 +104,7 @@ StepSummary summarise_step(const StepFact& fact, const StepFacts& facts, const A
   for (const PhaseFact& phase : facts.phases) {
     add_phase(row, phase);
     if (fact.kind == StepKind::warmup) continue;
-    summary.phases.push_back({0, to_string(phase.name), lane_of(phase), phase.time.start_ns - row.start_ns,
+    summary.phases.push_back({0, std::string(to_string(phase.name)), lane_of(phase), phase.time.start_ns - row.start_ns,
                               phase.time.end_ns - phase.time.start_ns, phase.bytes});
   }
   if (fact.kind == StepKind::measured)

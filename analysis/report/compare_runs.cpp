@@ -13,6 +13,7 @@
 #include "analysis/report/conditions.hpp"
 #include "analysis/report/units.hpp"
 #include "analysis/report/words.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -148,28 +149,19 @@ void add_climate(Rows& rows, const Climate& a, const Climate& b, const std::stri
              format_quantity(*b.frequency_hz, "Hz"), about);
 }
 
-std::string meta(const Source& source, const char* key) {
-  SQLite::Statement q(source.db, "SELECT value FROM meta WHERE key = ?");
-  q.bind(1, key);
-  return q.executeStep() ? q.getColumn(0).getString() : "";
-}
-
-std::string single_text(const Source& source, const char* query) {
-  SQLite::Statement q(source.db, query);
-  return q.executeStep() ? q.getColumn(0).getString() : "";
-}
-
 Row file_row(const char* name, const Source& source, const std::string& path) {
   SQLite::Statement measurements(source.db, "SELECT COUNT(*) FROM measurement");  // sweeps of collectives as well
   measurements.executeStep();
   std::int64_t steps = 0;
   for (const Configuration& c : source.configurations) steps += static_cast<std::int64_t>(c.measured.size());
   const auto cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
+  const auto meta = [&](const char* key) { return cell(store::read_meta(source.db, key).value_or("")); };
+  const std::vector<store::ScenarioRow> scenarios = store::read_scenarios(source.db);
   return {name,
           path,
-          cell(single_text(source, "SELECT name FROM scenario ORDER BY id DESC LIMIT 1")),
-          cell(meta(source, "created_utc")),
-          cell(meta(source, "program_version")),
+          cell(scenarios.empty() ? "" : scenarios.back().name),
+          meta("created_utc"),
+          meta("program_version"),
           measurements.getColumn(0).getInt64(),
           steps,
           static_cast<std::int64_t>(notices_table(source).rows.size())};
@@ -185,7 +177,7 @@ struct Recorded {
 Recorded recorded(const Source& file, const std::vector<const Configuration*>& configurations) {
   return reading(file, [&](const Source& source) {
     Recorded all;
-    all.program_version = meta(source, "program_version");
+    all.program_version = store::read_meta(source.db, "program_version").value_or("");
     const Conditions conditions = read_conditions(source.db);
     for (const Configuration* c : configurations) {
       all.versions.push_back(json_settings(source, *c, "versions"));

@@ -14,6 +14,7 @@
 #include "analysis/report/row_scan.hpp"
 #include "analysis/report/units.hpp"
 #include "simulator/stats/summary.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -50,25 +51,19 @@ std::map<std::int64_t, Clock> read_clocks(const Source& source) {
   using Offset = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;   // offset, at, uncertainty, drift
   std::map<std::tuple<std::int64_t, std::string, Offset>, std::size_t> numbers;  // by measurement
   std::map<std::int64_t, Clock> clocks;
-  each_row(source.db,
-           "SELECT id, rank, host, clock_reference, clock_uncertainty_ns, measurement_id, boot_id, clock_offset_ns, "
-           "clock_at_ns, clock_drift_ppb FROM shard ORDER BY id",
-           {}, [&](sqlite3_stmt* row) {
-             const auto number = [&](int column) { return sqlite3_column_int64(row, column); };
-             const auto words = [&](int column) {
-               return std::string(reinterpret_cast<const char*>(sqlite3_column_text(row, column)));
-             };
-             Clock clock{number(1), words(2), {}, 0};
-             if (words(3) != "unknown" && sqlite3_column_type(row, 4) != SQLITE_NULL) clock.uncertainty_ns = number(4);
-             std::string name = words(6);
-             Offset offset;
-             if (name.empty() && clock.uncertainty_ns)
-               offset = {number(7), number(8), *clock.uncertainty_ns, sqlite3_column_double(row, 9)};
-             else if (name.empty())
-               name = "shard " + std::to_string(number(0));
-             clock.number = numbers.try_emplace({number(5), name, offset}, numbers.size()).first->second;
-             clocks[number(0)] = clock;
-           });
+  for (const store::ShardRow& shard : store::read_shards(source.db)) {
+    const std::int64_t id = shard.id.value_or(0);
+    Clock clock{shard.rank, shard.host, {}, 0};
+    if (shard.clock_reference != "unknown") clock.uncertainty_ns = shard.clock_uncertainty_ns;
+    std::string name = shard.boot_id;
+    Offset offset;
+    if (name.empty() && clock.uncertainty_ns)
+      offset = {shard.clock_offset_ns, shard.clock_at_ns, *clock.uncertainty_ns, shard.clock_drift_ppb};
+    else if (name.empty())
+      name = "shard " + std::to_string(id);
+    clock.number = numbers.try_emplace({shard.measurement_id, name, offset}, numbers.size()).first->second;
+    clocks[id] = clock;
+  }
   return clocks;
 }
 

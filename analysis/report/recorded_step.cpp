@@ -3,50 +3,38 @@
 #include <SQLiteCpp/Statement.h>
 
 #include <stdexcept>
+#include <utility>
+
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::report {
 namespace {
 
-std::optional<std::int64_t> known(const SQLite::Column& column) {
-  return column.isNull() ? std::nullopt : std::optional(column.getInt64());
-}
-
 void read_inside(SQLite::Database& db, Recorded& step, std::int64_t measurement) {
-  SQLite::Statement phases(
-      db, "SELECT name, lane, start_ns, duration_ns, bytes FROM phase WHERE step_id = ? ORDER BY start_ns, rowid");
-  phases.bind(1, step.id);
-  while (phases.executeStep()) {
-    const std::int64_t begin_ns = phases.getColumn(2).getInt64();
-    step.phases.push_back({phases.getColumn(0).getString(),
-                           phases.getColumn(1).getInt64(),
-                           {begin_ns, begin_ns + phases.getColumn(3).getInt64()},
-                           known(phases.getColumn(4))});
+  store::StepReader rows(db);
+  std::vector<store::PhaseRow> phases = rows.phases(step.id);
+  std::ranges::stable_sort(phases, {}, &store::PhaseRow::start_ns);
+  for (store::PhaseRow& row : phases)
+    step.phases.push_back({std::move(row.name), row.lane, {row.start_ns, row.start_ns + row.duration_ns}, row.bytes});
+  std::map<std::int64_t, store::ParameterRow> parameters;
+  for (store::ParameterRow& row : store::read_parameters(db, measurement)) parameters[row.parameter] = std::move(row);
+  for (const store::GradReadyRow& row : rows.gradients(step.id)) {
+    const auto known = parameters.find(row.parameter);
+    Gradient gradient{"gradient of parameter " + std::to_string(row.parameter), row.ready_ns, std::nullopt};
+    if (known != parameters.end()) {
+      gradient.name = "gradient of " + known->second.name;
+      gradient.bytes = known->second.bytes;
+    }
+    step.gradients.push_back(std::move(gradient));
   }
-  SQLite::Statement gradients(db,
-                              "SELECT g.parameter, g.ready_ns, p.name, p.bytes FROM grad_ready g LEFT JOIN parameter p "
-                              "ON p.measurement_id = ? AND p.parameter = g.parameter WHERE g.step_id = ? "
-                              "ORDER BY g.ready_ns, g.parameter");
-  gradients.bind(1, measurement);
-  gradients.bind(2, step.id);
-  while (gradients.executeStep()) {
-    const bool named = !gradients.getColumn(2).isNull();
-    step.gradients.push_back({"gradient of " + (named ? gradients.getColumn(2).getString()
-                                                      : "parameter " + gradients.getColumn(0).getString()),
-                              gradients.getColumn(1).getInt64(), known(gradients.getColumn(3))});
-  }
-  SQLite::Statement collectives(db,
-                                "SELECT op, bucket, bytes, launch_ns, start_ns, end_ns, skew_ns FROM collective "
-                                "WHERE step_id = ? ORDER BY COALESCE(start_ns, launch_ns), sequence");
-  collectives.bind(1, step.id);
-  while (collectives.executeStep()) {
+  for (store::CollectiveRow& row : rows.collectives_of_step(step.id)) {
     Collective one;
-    one.op = collectives.getColumn(0).getString();
-    one.bucket = collectives.getColumn(1).getInt64();
-    one.bytes = collectives.getColumn(2).getInt64();
-    one.launch_ns = collectives.getColumn(3).getInt64() - step.start_ns;
-    const auto start_ns = known(collectives.getColumn(4)), end_ns = known(collectives.getColumn(5));
-    if (start_ns && end_ns) one.time = Span{*start_ns - step.start_ns, *end_ns - step.start_ns};
-    one.skew_ns = known(collectives.getColumn(6)).value_or(0);
+    one.op = std::move(row.op);
+    one.bucket = row.bucket;
+    one.bytes = row.bytes;
+    one.launch_ns = row.launch_ns - step.start_ns;
+    if (row.start_ns && row.end_ns) one.time = Span{*row.start_ns - step.start_ns, *row.end_ns - step.start_ns};
+    one.skew_ns = row.skew_ns.value_or(0);
     step.collectives.push_back(std::move(one));
   }
   SQLite::Statement kernels(db,

@@ -12,6 +12,7 @@
 #include "analysis/report/coats.hpp"
 #include "analysis/report/recorded_step.hpp"
 #include "simulator/stats/summary.hpp"
+#include "tracer/format/phase.hpp"
 #include "tracer/format/vocabulary.hpp"
 
 namespace ddpprof::report {
@@ -82,7 +83,7 @@ std::vector<Slice> thread_of(const Recorded& step) {
     if (phase.lane != 0) continue;
     if (const auto found = kinds.find(phase.name); found != kinds.end())
       coats.push_back({phase.time, found->second.first, found->second.second, 1, phase.bytes});
-    if (is_copy(vocabulary::phase_named(phase.name)))
+    if (is_copy(trace::phase_named(phase.name)))
       coats.push_back({phase.time, phase.name, SegmentKind::copies, 3, phase.bytes});
     if (phase.name == vocabulary::backward && !host_only_launches(step)) add_waits(step, phase, coats);
     if (phase.name == vocabulary::forward || phase.name == vocabulary::backward) add_replicas(step, phase, coats);

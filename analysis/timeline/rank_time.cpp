@@ -1,11 +1,9 @@
-#include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Database.h>
-#include <SQLiteCpp/Statement.h>
-
 #include <map>
+#include <vector>
 
 #include "analysis/ingest/busy.hpp"
 #include "analysis/timeline/draft.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::timeline {
 namespace {
@@ -18,32 +16,24 @@ struct StepInWork {
   std::vector<ingest::CollectiveFact> collectives;
 };
 
-std::map<std::int64_t, StepInWork> read_steps(SQLite::Database& db, const Rank& rank) {
+std::map<std::int64_t, StepInWork> read_steps(store::StepReader& rows, const Rank& rank) {
   std::map<std::int64_t, StepInWork> steps;
   const auto aligned = [&](std::int64_t local_ns) { return store::to_reference_ns(rank.alignment, local_ns); };
-  SQLite::Statement phases(db,
-                           "SELECT st.id, st.start_ns, st.duration_ns, p.name, p.lane, p.start_ns, p.duration_ns "
-                           "FROM step st JOIN phase p ON p.step_id = st.id WHERE st.shard_id = ?");
-  phases.bind(1, rank.shard);
-  while (phases.executeStep()) {
-    StepInWork& step = steps[phases.getColumn(0).getInt64()];
-    const std::int64_t start = phases.getColumn(1).getInt64();
-    step.facts.time = {aligned(start), aligned(start + phases.getColumn(2).getInt64())};
-    ingest::PhaseFact fact;
-    fact.name = vocabulary::phase_named(phases.getColumn(3).getString());
-    const std::int64_t from = start + phases.getColumn(5).getInt64();
-    fact.time = {aligned(from), aligned(from + phases.getColumn(6).getInt64())};
-    step.facts.phases.push_back(fact);
-  }
-  SQLite::Statement gradients(db,
-                              "SELECT g.step_id, st.start_ns + g.ready_ns, g.parameter FROM step st "
-                              "JOIN grad_ready g ON g.step_id = st.id WHERE st.shard_id = ?");
-  gradients.bind(1, rank.shard);
-  while (gradients.executeStep()) {
-    const auto step = steps.find(gradients.getColumn(0).getInt64());
-    if (step != steps.end())
-      step->second.facts.grads.push_back(
-          {gradients.getColumn(2).getInt64(), aligned(gradients.getColumn(1).getInt64())});
+  for (const store::StepRow& row : rows.steps(rank.shard)) {
+    const std::int64_t id = row.id.value_or(0), start = row.start_ns;
+    const std::vector<store::PhaseRow> phases = rows.phases(id);
+    if (phases.empty()) continue;
+    ingest::StepFacts& facts = steps[id].facts;
+    facts.time = {aligned(start), aligned(start + row.duration_ns)};
+    for (const store::PhaseRow& phase : phases) {
+      ingest::PhaseFact fact;
+      fact.name = trace::phase_named(phase.name);
+      const std::int64_t from = start + phase.start_ns;
+      fact.time = {aligned(from), aligned(from + phase.duration_ns)};
+      facts.phases.push_back(fact);
+    }
+    for (const store::GradReadyRow& gradient : rows.gradients(id))
+      facts.grads.push_back({gradient.parameter, aligned(start + gradient.ready_ns)});
   }
   return steps;
 }
@@ -51,21 +41,19 @@ std::map<std::int64_t, StepInWork> read_steps(SQLite::Database& db, const Rank& 
 }  // namespace
 
 RankTime read_rank_time(SQLite::Database& db, const Rank& rank) {
-  std::map<std::int64_t, StepInWork> steps = read_steps(db, rank);
+  store::StepReader rows(db);
+  std::map<std::int64_t, StepInWork> steps = read_steps(rows, rank);
   const auto aligned = [&](std::int64_t local_ns) { return store::to_reference_ns(rank.alignment, local_ns); };
   std::vector<Interval> in_flight, waits;
-  SQLite::Statement row(db, "SELECT step_id, launch_ns, start_ns, end_ns, skew_ns FROM collective WHERE shard_id = ?");
-  row.bind(1, rank.shard);
-  while (row.executeStep()) {
+  for (const store::CollectiveRow& row : rows.collectives_of_shard(rank.shard)) {
     ingest::CollectiveFact fact;
-    fact.launch_ns = aligned(row.getColumn(1).getInt64());
-    if (!row.getColumn(2).isNull()) fact.start_ns = aligned(row.getColumn(2).getInt64());
-    if (!row.getColumn(3).isNull()) fact.end_ns = aligned(row.getColumn(3).getInt64());
+    fact.launch_ns = aligned(row.launch_ns);
+    if (row.start_ns) fact.start_ns = aligned(*row.start_ns);
+    if (row.end_ns) fact.end_ns = aligned(*row.end_ns);
     if (fact.start_ns && fact.end_ns) in_flight.push_back({*fact.start_ns, *fact.end_ns});
-    if (fact.start_ns && !row.getColumn(4).isNull())
-      waits.push_back({*fact.start_ns, *fact.start_ns + row.getColumn(4).getInt64()});
-    if (row.getColumn(0).isNull()) continue;
-    const auto step = steps.find(row.getColumn(0).getInt64());
+    if (fact.start_ns && row.skew_ns) waits.push_back({*fact.start_ns, *fact.start_ns + *row.skew_ns});
+    if (!row.step_id) continue;
+    const auto step = steps.find(*row.step_id);
     if (step != steps.end()) step->second.collectives.push_back(fact);
   }
   const IntervalSet flying = ingest::unite(std::move(in_flight)), waiting = ingest::unite(std::move(waits));

@@ -16,6 +16,7 @@
 #include "analysis/timeline/raw_names.hpp"
 #include "analysis/timeline/raw_scan.hpp"
 #include "tracer/store/database.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::timeline {
 namespace {
@@ -117,7 +118,7 @@ bool add_raw(const std::filesystem::path& path, Draft& draft, const LoadHooks& h
                     {"memcpy", &RawScan::copies},
                     {"api_call", &RawScan::calls}};
   for (Table& table : tables) {
-    table.last = database.sql().execAndGet("SELECT COALESCE(MAX(rowid), 0) FROM " + std::string(table.name)).getInt64();
+    table.last = store::last_row(database.sql(), table.name);
     table.middle =
         table.read == &RawScan::ranges ? middle_of_ranges(database.sql(), shared, table.last) : table.last / 2;
     shared.rows_in_all += table.last;

@@ -1,10 +1,7 @@
 #include "analysis/timeline/raw_names.hpp"
 
-#include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Database.h>
-#include <SQLiteCpp/Statement.h>
-
 #include "tracer/store/kernel_name.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::timeline {
 namespace {
@@ -15,10 +12,7 @@ constexpr std::int64_t most_known = 1 << 22;  // ids count from 1; a damaged one
 }  // namespace
 
 SharedNames::SharedNames(SQLite::Database& db, Names& names) : names_(names) {
-  SQLite::Statement row(db, "SELECT id, value FROM string");
-  while (row.executeStep()) {
-    const std::string text = row.getColumn(1).getString();
-    const std::int64_t id = row.getColumn(0).getInt64();
+  for (const auto& [id, text] : store::read_strings(db)) {
     texts_.emplace(id, text);
     if (id < 0 || id >= most_known) continue;
     if (id >= static_cast<std::int64_t>(ranges_.size())) ranges_.resize(static_cast<std::size_t>(id) + 1, unknown);

@@ -11,16 +11,10 @@
 
 #include "analysis/timeline/draft.hpp"
 #include "analysis/timeline/events.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::timeline {
 namespace {
-
-using Statement = SQLite::Statement;
-
-std::optional<std::int64_t> integer(Statement& row, int column) {
-  if (row.getColumn(column).isNull()) return {};
-  return row.getColumn(column).getInt64();
-}
 
 std::vector<Row> rows_of(EventChunks events) {
   std::vector<EventChunks> parts;
@@ -32,29 +26,24 @@ std::vector<Row> rows_of(EventChunks events) {
 
 class Reader {
  public:
-  Reader(SQLite::Database& db, Draft& draft) : db_(db), draft_(draft), all_(draft.timeline) {}
+  Reader(SQLite::Database& db, Draft& draft) : db_(db), rows_(db), draft_(draft), all_(draft.timeline) {}
 
   void ranks() {
-    Statement row(db_,
-                  "SELECT id, rank, pid, host, clock_reference, clock_uncertainty_ns, raw_kept, clock_offset_ns, "
-                  "clock_drift_ppb, clock_at_ns FROM shard WHERE measurement_id = ? ORDER BY rank, id");
-    row.bind(1, all_.measurement);
-    while (row.executeStep()) {
+    for (store::ShardRow& shard : store::read_shards(db_, all_.measurement)) {
       Rank rank;
-      rank.shard = row.getColumn(0).getInt64();
-      rank.rank = row.getColumn(1).getInt64();
-      rank.pid = row.getColumn(2).getInt64();
-      rank.host = row.getColumn(3).getString();
-      const auto uncertainty_ns = integer(row, 5);
-      rank.clock_known = row.getColumn(4).getString() != "unknown";
+      rank.shard = shard.id.value_or(0);
+      rank.rank = shard.rank;
+      rank.pid = shard.pid;
+      rank.host = std::move(shard.host);
+      rank.clock_known = shard.clock_reference != "unknown";
       if (!rank.clock_known)
         rank.clock = "clock not aligned with rank 0's";
-      else if (uncertainty_ns && *uncertainty_ns > 0)
-        rank.clock = fmt::format("clock ± {:.3g} µs", static_cast<double>(*uncertainty_ns) * 1e-3);
-      rank.raw_kept = row.getColumn(6).getInt() != 0;
-      rank.alignment.offset_ns = row.getColumn(7).getInt64();
-      rank.alignment.drift_ppb = row.getColumn(8).getDouble();
-      rank.alignment.at_ns = row.getColumn(9).getInt64();
+      else if (shard.clock_uncertainty_ns && *shard.clock_uncertainty_ns > 0)
+        rank.clock = fmt::format("clock ± {:.3g} µs", static_cast<double>(*shard.clock_uncertainty_ns) * 1e-3);
+      rank.raw_kept = shard.raw_kept != 0;
+      rank.alignment.offset_ns = shard.clock_offset_ns;
+      rank.alignment.drift_ppb = shard.clock_drift_ppb;
+      rank.alignment.at_ns = shard.clock_at_ns;
       all_.raw_kept = all_.raw_kept || rank.raw_kept;
       all_.ranks.push_back(std::move(rank));
     }
@@ -62,12 +51,9 @@ class Reader {
   }
 
   void parameters() {
-    Statement row(db_, "SELECT parameter, name, bytes FROM parameter WHERE measurement_id = ? ORDER BY parameter");
-    row.bind(1, all_.measurement);
-    while (row.executeStep()) {
-      const std::int64_t number = row.getColumn(0).getInt64();
-      all_.parameters.push_back({number, row.getColumn(2).getInt64()});
-      parameter_names_[number] = all_.names.intern(row.getColumn(1).getString(), Category::gradient_ready);
+    for (const store::ParameterRow& row : store::read_parameters(db_, all_.measurement)) {
+      all_.parameters.push_back({row.parameter, row.bytes});
+      parameter_names_[row.parameter] = all_.names.intern(row.name, Category::gradient_ready);
     }
   }
 
@@ -127,88 +113,73 @@ class Reader {
   }
 
   void steps(EventChunks& gradients) {
-    Statement row(db_,
-                  "SELECT id, step, kind, start_ns, duration_ns, samples, compute_ns, communication_ns, overlapped_ns, "
-                  "exposed_ns, skew_ns, loss, learning_rate FROM step WHERE shard_id = ? ORDER BY start_ns, id");
-    Statement phases(db_,
-                     "SELECT name, lane, start_ns, duration_ns, bytes FROM phase WHERE step_id = ? ORDER BY rowid");
-    Statement ready(db_, "SELECT ready_ns, parameter FROM grad_ready WHERE step_id = ? ORDER BY ready_ns, parameter");
-    row.bind(1, here().shard);
-    while (row.executeStep()) {
-      const std::int64_t id = row.getColumn(0).getInt64(), start = row.getColumn(3).getInt64();
+    for (store::StepRow& row : rows_.steps(here().shard)) {
+      const std::int64_t id = row.id.value_or(0), start = row.start_ns;
       Step step;
       step.rank = index_;
-      step.step = row.getColumn(1).getInt64();
-      step.kind = row.getColumn(2).getString();
+      step.step = row.step;
+      step.kind = std::move(row.kind);
       step.start_ns = aligned(start);
-      step.duration_ns = aligned(start + row.getColumn(4).getInt64()) - step.start_ns;
-      step.samples = row.getColumn(5).getInt64();
-      step.compute_ns = row.getColumn(6).getInt64();
-      step.communication_ns = row.getColumn(7).getInt64();
-      step.overlapped_ns = row.getColumn(8).getInt64();
-      step.exposed_ns = row.getColumn(9).getInt64();
-      step.skew_ns = row.getColumn(10).getInt64();
-      if (!row.getColumn(11).isNull()) step.loss = row.getColumn(11).getDouble();
-      if (!row.getColumn(12).isNull()) step.learning_rate = row.getColumn(12).getDouble();
+      step.duration_ns = aligned(start + row.duration_ns) - step.start_ns;
+      step.samples = row.samples;
+      step.compute_ns = row.compute_ns;
+      step.communication_ns = row.communication_ns;
+      step.overlapped_ns = row.overlapped_ns;
+      step.exposed_ns = row.exposed_ns;
+      step.skew_ns = row.skew_ns;
+      step.loss = row.loss;
+      step.learning_rate = row.learning_rate;
       lanes_[0].add({step.start_ns, step.duration_ns,
                      all_.names.intern(fmt::format("step {}", step.step), Category::step),
                      static_cast<std::uint32_t>(all_.steps.size())});
       all_.steps.push_back(std::move(step));
-      phases.reset();
-      phases.bind(1, id);
-      while (phases.executeStep()) phase(phases, start);
-      ready.reset();
-      ready.bind(1, id);
-      while (ready.executeStep()) {
-        const std::int64_t parameter = ready.getColumn(1).getInt64();
+      for (const store::PhaseRow& part : rows_.phases(id)) phase(part, start);
+      for (const store::GradReadyRow& gradient : rows_.gradients(id)) {
+        const std::int64_t parameter = gradient.parameter;
         const auto known = parameter_names_.find(parameter);
         const std::uint32_t name =
             known != parameter_names_.end()
                 ? known->second
                 : all_.names.intern(fmt::format("parameter {}", parameter), Category::gradient_ready);
         gradients.add(
-            {aligned(start + ready.getColumn(0).getInt64()), 0, name,
+            {aligned(start + gradient.ready_ns), 0, name,
              parameter >= 0 && parameter < no_argument ? static_cast<std::uint32_t>(parameter) : no_argument});
       }
     }
   }
 
-  void phase(Statement& row, std::int64_t step_start) {
-    const std::string text = row.getColumn(0).getString();
-    const std::int64_t from = step_start + row.getColumn(2).getInt64();
+  void phase(const store::PhaseRow& row, std::int64_t step_start) {
+    const std::int64_t from = step_start + row.start_ns;
     Event event;
     event.start_ns = aligned(from);
-    event.duration_ns = std::max<std::int64_t>(0, aligned(from + row.getColumn(3).getInt64()) - event.start_ns);
-    event.name = all_.names.intern(text, category_of_phase(text));
-    if (const auto bytes = integer(row, 4)) {
+    event.duration_ns = std::max<std::int64_t>(0, aligned(from + row.duration_ns) - event.start_ns);
+    event.name = all_.names.intern(row.name, category_of_phase(row.name));
+    if (row.bytes) {
       event.argument = static_cast<std::uint32_t>(all_.bytes.size());
-      all_.bytes.push_back(*bytes);
+      all_.bytes.push_back(*row.bytes);
     }
-    lanes_[row.getColumn(1).getInt64()].add(event);
+    lanes_[row.lane].add(event);
   }
 
   void collectives() {
     EventChunks launches, slices;
-    Statement row(db_,
-                  "SELECT op, bucket, bytes, communicator, sequence, launch_ns, start_ns, end_ns, ready_ns, "
-                  "transfer_ns, skew_ns FROM collective WHERE shard_id = ? "
-                  "ORDER BY COALESCE(start_ns, launch_ns), sequence, communicator");
-    row.bind(1, here().shard);
-    while (row.executeStep()) {
+    const auto aligned_if = [this](std::optional<std::int64_t> at_ns) {
+      return at_ns ? std::optional(aligned(*at_ns)) : std::nullopt;
+    };
+    for (const store::CollectiveRow& row : rows_.collectives_of_shard(here().shard)) {
       Collective c;
       c.rank = index_;
-      c.bucket = row.getColumn(1).getInt64();
-      c.bytes = row.getColumn(2).getInt64();
-      c.communicator = row.getColumn(3).getInt64();
-      c.sequence = row.getColumn(4).getInt64();
-      c.launch_ns = aligned(row.getColumn(5).getInt64());
-      if (const auto at = integer(row, 6)) c.start_ns = aligned(*at);
-      if (const auto at = integer(row, 7)) c.end_ns = aligned(*at);
-      if (const auto at = integer(row, 8)) c.ready_ns = aligned(*at);
-      c.transfer_ns = integer(row, 9);
-      c.skew_ns = integer(row, 10);
-      const std::string name =
-          row.getColumn(0).getString() + (c.bucket >= 0 ? fmt::format(" bucket {}", c.bucket) : std::string());
+      c.bucket = row.bucket;
+      c.bytes = row.bytes;
+      c.communicator = row.communicator;
+      c.sequence = row.sequence;
+      c.launch_ns = aligned(row.launch_ns);
+      c.start_ns = aligned_if(row.start_ns);
+      c.end_ns = aligned_if(row.end_ns);
+      c.ready_ns = aligned_if(row.ready_ns);
+      c.transfer_ns = row.transfer_ns;
+      c.skew_ns = row.skew_ns;
+      const std::string name = row.op + (c.bucket >= 0 ? fmt::format(" bucket {}", c.bucket) : std::string());
       const auto argument = static_cast<std::uint32_t>(all_.collectives.size());
       launches.add({c.launch_ns, 0, all_.names.intern("launch " + name, Category::launch), argument});
       if (c.finished())
@@ -225,6 +196,7 @@ class Reader {
   }
 
   SQLite::Database& db_;
+  store::StepReader rows_;
   Draft& draft_;
   Timeline& all_;
   std::uint32_t index_ = 0;

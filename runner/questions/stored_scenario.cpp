@@ -1,19 +1,21 @@
 #include "runner/questions/stored_scenario.hpp"
 
-#include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Exception.h>
-#include <SQLiteCpp/Statement.h>
+
+#include <utility>
+#include <vector>
 
 #include "analysis/fit/predict.hpp"
 #include "runner/scenario/read.hpp"
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::questions {
 
 std::optional<StoredScenario> stored_scenario_text(store::Database& database) {
   try {
-    SQLite::Statement query(database.sql(), "SELECT name, resolved FROM scenario ORDER BY id DESC LIMIT 1");
-    if (!query.executeStep()) return std::nullopt;
-    return StoredScenario{query.getColumn(0).getString(), query.getColumn(1).getString()};
+    std::vector<store::ScenarioRow> scenarios = store::read_scenarios(database.sql());
+    if (scenarios.empty()) return std::nullopt;
+    return StoredScenario{std::move(scenarios.back().name), std::move(scenarios.back().resolved)};
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }

@@ -5,10 +5,7 @@
 // reads its fields by their names, so old shards stay readable when a field is added.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
-#include <utility>
 
 namespace ddpprof::vocabulary {
 
@@ -33,54 +30,6 @@ inline constexpr const char* gather = "gather";
 inline constexpr const char* reduce = "reduce";
 inline constexpr const char* replica_forward = "replica_forward";
 inline constexpr const char* replica_backward = "replica_backward";
-
-// The ranges that are parts of a step. The database stores a phase under the range's name.
-enum class PhaseName : std::uint8_t {
-  none,
-  data_wait,
-  load_batch,
-  host_to_device,
-  buffers,
-  forward,
-  backward,
-  optimizer,
-  replicate,
-  scatter,
-  gather,
-  reduce,
-  replica_forward,
-  replica_backward,
-};
-inline constexpr std::array<std::pair<std::string_view, PhaseName>, 13> phase_names = {{
-    {data_wait, PhaseName::data_wait},
-    {load_batch, PhaseName::load_batch},
-    {host_to_device, PhaseName::host_to_device},
-    {buffers, PhaseName::buffers},
-    {forward, PhaseName::forward},
-    {backward, PhaseName::backward},
-    {optimizer, PhaseName::optimizer},
-    {replicate, PhaseName::replicate},
-    {scatter, PhaseName::scatter},
-    {gather, PhaseName::gather},
-    {reduce, PhaseName::reduce},
-    {replica_forward, PhaseName::replica_forward},
-    {replica_backward, PhaseName::replica_backward},
-}};
-
-// Returns PhaseName::none for a text that is not a phase's name.
-constexpr PhaseName phase_named(std::string_view text) {
-  for (const auto& [name, phase] : phase_names)
-    if (name == text) return phase;
-  return PhaseName::none;
-}
-constexpr std::string_view to_string(PhaseName phase) {  // "none" for PhaseName::none
-  for (const auto& [name, named] : phase_names)
-    if (named == phase) return name;
-  return "none";
-}
-constexpr bool is_copy(PhaseName name) { return name >= PhaseName::replicate && name <= PhaseName::reduce; }
-constexpr bool is_replica(PhaseName name) { return name >= PhaseName::replica_forward; }
-constexpr bool is_load(PhaseName name) { return name == PhaseName::load_batch; }
 
 // Marks.
 // (one mark per parameter carries ParameterInfo; its message is the parameter's name, its schema tells what it is)

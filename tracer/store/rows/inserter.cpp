@@ -1,11 +1,11 @@
 #include "tracer/store/rows/inserter.hpp"
 
-#include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <stdexcept>
+#include <utility>
+
+#include "tracer/store/rows/queries.hpp"
 
 namespace ddpprof::store {
 
@@ -13,12 +13,7 @@ void InsertStatement::Finalize::operator()(sqlite3_stmt* statement) const { sqli
 
 InsertStatement::InsertStatement(Database& database, std::string_view table, std::size_t columns)
     : database_(&database) {
-  const auto declared = tables();
-  const auto found =
-      std::find_if(declared.begin(), declared.end(), [&](const Table& candidate) { return candidate.name == table; });
-  if (found == declared.end() || found->columns.size() != columns)
-    throw std::logic_error(fmt::format("row struct of table {} has {} fields; the schema has {} columns", table,
-                                       columns, found == declared.end() ? 0 : found->columns.size()));
+  declared_table(table, columns);
   std::string sql = fmt::format("INSERT INTO \"{}\" VALUES (?", table);
   for (std::size_t i = 1; i < columns; ++i) sql += ",?";
   sql += ")";
@@ -53,8 +48,7 @@ std::int64_t InsertStatement::step() {
 }
 
 StringInterner::StringInterner(Database& database) : inserter_(database) {
-  SQLite::Statement query(database.sql(), "SELECT id, value FROM string");
-  while (query.executeStep()) ids_.emplace(query.getColumn(1).getString(), query.getColumn(0).getInt64());
+  for (auto& [id, text] : read_strings(database.sql())) ids_.emplace(std::move(text), id);
 }
 
 std::int64_t StringInterner::intern(std::string_view text) {

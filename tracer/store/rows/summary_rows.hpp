@@ -13,7 +13,7 @@ struct StepRow {
   static constexpr std::string_view table = "step";
   std::optional<std::int64_t> id;
   std::int64_t shard_id = 0, step = 0;
-  std::string_view kind = "measured";
+  std::string kind = "measured";
   std::int64_t samples = 0;
   std::int64_t start_ns = 0, duration_ns = 0;
   std::int64_t data_wait_ns = 0, host_to_device_ns = 0, buffers_ns = 0;
@@ -31,7 +31,7 @@ struct StepRow {
 struct PhaseRow {
   static constexpr std::string_view table = "phase";
   std::int64_t step_id = 0;
-  std::string_view name;
+  std::string name;
   std::int64_t lane = 0, start_ns = 0, duration_ns = 0;
   std::optional<std::int64_t> bytes;
   auto fields() const { return std::tie(step_id, name, lane, start_ns, duration_ns, bytes); }
@@ -48,7 +48,7 @@ struct CollectiveRow {
   std::int64_t shard_id = 0;
   std::optional<std::int64_t> step_id;
   std::int64_t communicator = 0, sequence = 0;
-  std::string_view op = "all_reduce";
+  std::string op = "all_reduce";
   std::int64_t bucket = -1, bytes = 0;
   std::optional<std::int64_t> ready_ns;
   std::int64_t launch_ns = 0;

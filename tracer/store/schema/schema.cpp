@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <stdexcept>
 
 namespace ddpprof::store {
 namespace {
@@ -19,6 +21,15 @@ std::string cell(std::string_view text) {
 }
 
 }  // namespace
+
+const Table& declared_table(std::string_view name, std::size_t columns) {
+  const auto declared = tables();
+  const auto found = std::ranges::find(declared, name, &Table::name);
+  if (found == declared.end() || found->columns.size() != columns)
+    throw std::logic_error(fmt::format("row struct of table {} has {} fields; the schema has {} columns", name, columns,
+                                       found == declared.end() ? 0 : found->columns.size()));
+  return *found;
+}
 
 std::string create_tables_sql() {
   std::string sql;

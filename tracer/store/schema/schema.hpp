@@ -2,6 +2,7 @@
 // from it.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ struct Index {
 };
 
 std::span<const Table> tables();
+// Throws std::logic_error if the schema has no table `name` with `columns` columns: the row struct is out of date.
+const Table& declared_table(std::string_view name, std::size_t columns);
 std::span<const View> views();
 std::span<const Index> indexes();  // created after the load
 
