@@ -1,10 +1,10 @@
-// Annotations while recording goes on and off, each checked for what NVTX returns.
+// Annotates while recording is switched on and off, and checks NVTX's return values.
 #pragma once
 
 namespace ddpprof::test {
 
-// The page of bounds in DDPPROF_TRACE_DIR has no toggle yet: recording is off. 0 where everything returned what it
-// should.
+// Requires a page of bounds without toggles in DDPPROF_TRACE_DIR: recording is off. Returns 0 if all NVTX calls
+// returned the expected values.
 int annotate_while_toggled();
 
 }  // namespace ddpprof::test

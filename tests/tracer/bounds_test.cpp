@@ -18,7 +18,7 @@ std::vector<std::string> names(const Shard& shard, RecordType type) {
   return names;
 }
 
-TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
+TEST(Bounds, KeptRangesAreCompleteAndOthersLeaveNoRecord) {
   TemporaryFolder folder;
   PageOfBounds page(folder.path());
   page->may_change = 1;
@@ -30,7 +30,8 @@ TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
   const Shard &parent = shards[0], &child = shards[1];
 
   EXPECT_THAT(names(parent, RecordType::push), ElementsAre("on 2", "on 3", "on 2 again"));
-  EXPECT_THAT(parent.of(RecordType::pop), SizeIs(3)) << "each has its end, whether recording was on by then or not";
+  EXPECT_THAT(parent.of(RecordType::pop), SizeIs(3))
+      << "every kept range has an end, even if recording was off by then";
   EXPECT_THAT(names(parent, RecordType::range_start), ElementsAre("on start"));
   ASSERT_THAT(parent.of(RecordType::range_end), SizeIs(1));
   EXPECT_EQ(parent.of(RecordType::range_end)[0].as<trace::RangeEndRecord>().range_id,
@@ -39,7 +40,7 @@ TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
   EXPECT_THAT(parent.of(RecordType::window_begin), SizeIs(2));
   EXPECT_THAT(parent.of(RecordType::window_end), SizeIs(1));
 
-  // What was named while nothing was recorded is known.
+  // Names that were registered while recording was off are in the shard.
   ASSERT_THAT(parent.of(RecordType::mark), SizeIs(1));
   const Record mark = parent.of(RecordType::mark)[0];
   EXPECT_EQ(parent.name(mark), "registered while off");
@@ -48,7 +49,7 @@ TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
             parent.of(RecordType::category)[0].as<trace::CategoryRecord>().category);
   ASSERT_THAT(parent.of(RecordType::domain), SizeIs(1));
   EXPECT_EQ(mark.as<trace::EventRecord>().domain, parent.of(RecordType::domain)[0].as<trace::DomainRecord>().domain);
-  for (const auto& [id, text] : parent.strings)  // "off 4" came before anybody had looked at the page again
+  for (const auto& [id, text] : parent.strings)  // "off 4" began before the next look at the page
     EXPECT_TRUE(!text.starts_with("off ") || text == "off 4") << text;
 
   EXPECT_THAT(names(child, RecordType::push), ElementsAre("child on"));
@@ -56,8 +57,8 @@ TEST(Bounds, WhatIsKeptIsWholeAndWhatIsNotLeavesNothing) {
   EXPECT_EQ(child.diagnostics(trace::DiagnosticCode::unbalanced_pop), 0u);
 }
 
-// What another thread does between the two would begin before the step that let it through.
-TEST(Bounds, AStepAndItsSpellBeginTogether) {
+// Otherwise an event of another thread between the two could begin before the step that opened the window.
+TEST(Bounds, AStepAndItsWindowBeginTogether) {
   TemporaryFolder folder;
   PageOfBounds page(folder.path());
   page.steps(3, 8, "thread 0 name").toggle(0);
@@ -69,8 +70,8 @@ TEST(Bounds, AStepAndItsSpellBeginTogether) {
   EXPECT_EQ(shards[0].of(RecordType::push)[0].time_ns, shards[0].of(RecordType::window_begin)[0].time_ns);
 }
 
-// Nothing may be lost between threads that notice an toggle at different moments, nor crash.
-TEST(Bounds, EveryThreadObeys) {
+// Threads notice a toggle at different moments. No event may be lost, and no thread may crash.
+TEST(Bounds, TogglesApplyToEveryThread) {
   TemporaryFolder folder;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -90,7 +91,7 @@ TEST(Bounds, EveryThreadObeys) {
   EXPECT_EQ(shards[0].of(RecordType::push).size() + left_out, 8u * 20000u) << "each is kept or counted";
 }
 
-TEST(Bounds, WithoutAPageThereIsNoTraceOfThem) {
+TEST(Bounds, WithoutAPageTheShardHasNoRecordsOfBounds) {
   TemporaryFolder folder;
   ASSERT_TRUE(run_annotated({"threads", "2", "100"}, folder.path()).exited_well());
   const std::vector<Shard> shards = walk_all(folder.path());

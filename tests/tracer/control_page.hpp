@@ -1,4 +1,4 @@
-// The page of bounds as the tests write it, with nothing of the program that users get it from.
+// Writes the page of bounds for tests, without the code of `ddpprof record`.
 #pragma once
 
 #include <fcntl.h>

@@ -65,12 +65,12 @@ TEST_F(GateTest, WithoutAPageEverythingIsKept) {
   EXPECT_EQ(gate_->windows(*log_).size(), 1u);
 }
 
-TEST_F(GateTest, EventsAreKeptBetweenEdges) {
+TEST_F(GateTest, EventsAreKeptBetweenToggles) {
   PageOfBounds(folder_.path()).toggle(100).toggle(200).toggle(300);
   open();
   EXPECT_FALSE(admits(99));
   EXPECT_TRUE(admits(100));
-  EXPECT_EQ(kept_until_ns, 200) << "until then nobody need ask";
+  EXPECT_EQ(kept_until_ns, 200) << "events before 200 need not ask the gate";
   EXPECT_TRUE(admits(199));
   EXPECT_FALSE(admits(200));
   EXPECT_FALSE(admits(299));
@@ -80,18 +80,18 @@ TEST_F(GateTest, EventsAreKeptBetweenEdges) {
   EXPECT_THAT(windows(), ElementsAre(std::pair(100, 200), std::pair(300, -1)));
 }
 
-TEST_F(GateTest, EdgesThatNobodySawAreStillSpells) {
+TEST_F(GateTest, TogglesWithoutEventsBetweenThemMakeWindows) {
   PageOfBounds(folder_.path()).toggle(100).toggle(200).toggle(300).toggle(400);
   open();
   EXPECT_FALSE(admits(500));
   EXPECT_THAT(windows(), ElementsAre(std::pair(100, 200), std::pair(300, 400)));
-  // A kernel's times come long after it ran.
+  // CUPTI reports a kernel long after it ran.
   const std::vector<RecordingWindow> known = gate_->windows(*log_);
   for (const std::int64_t time_ns : {100, 199, 300}) EXPECT_TRUE(in_windows(known, time_ns)) << time_ns;
   for (const std::int64_t time_ns : {99, 200, 250, 400, 1000}) EXPECT_FALSE(in_windows(known, time_ns)) << time_ns;
 }
 
-TEST_F(GateTest, WhatMayChangeIsLookedAtAgain) {
+TEST_F(GateTest, AChangeablePageIsReadAgain) {
   PageOfBounds page(folder_.path());
   page->may_change = 1;
   page.toggle(100);
@@ -105,7 +105,7 @@ TEST_F(GateTest, WhatMayChangeIsLookedAtAgain) {
   EXPECT_FALSE(admits(1001 + trace::control_notice_ns));
 }
 
-TEST_F(GateTest, AnOverruledEdgeNeverComes) {
+TEST_F(GateTest, AMovedToggleNeverTakesEffectAtItsFirstTime) {
   PageOfBounds page(folder_.path());
   page->may_change = 1;
   page.toggle(100).toggle(900'000'000);
@@ -220,19 +220,19 @@ TEST_F(GateTest, WhatCameInPlaceOfStepsIsKnown) {
   EXPECT_EQ(bounds().opened, 0u);
 }
 
-TEST_F(GateTest, AnotherHostsTimesAreNotObeyedItsStepsAre) {
+TEST_F(GateTest, OnAnotherHostOnlyLimitsInStepsApply) {
   PageOfBounds page(folder_.path());
   page.toggle(100).toggle(200).steps(1, 1);
   page->boot_id[0] = 'x';
   testing::internal::CaptureStderr();
   open();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("bounds in time do not reach it"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("Limits in time do not apply to it"));
   EXPECT_FALSE(step("step 0", 1000, 1100));
   EXPECT_TRUE(step("step 1", 2000, 2100));
   EXPECT_FALSE(step("step 2", 3000, 3100));
 }
 
-TEST_F(GateTest, AChildsStepsAreItsOwn) {
+TEST_F(GateTest, AChildCountsItsOwnSteps) {
   PageOfBounds(folder_.path()).toggle(0).steps(1, 1);
   open();
   step("step 0", 100, 200);
@@ -245,7 +245,7 @@ TEST_F(GateTest, AChildsStepsAreItsOwn) {
   EXPECT_EQ(numbers_.back(), 1);
 }
 
-TEST_F(GateTest, APageOfAnotherKindIsToldAndEverythingKept) {
+TEST_F(GateTest, AnUnusablePageIsReportedAndEverythingIsKept) {
   const auto refused = [&](const std::string& why) {
     testing::internal::CaptureStderr();
     open();

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -56,65 +57,51 @@ std::uint32_t message_id(ThreadLog& log, Names& names, const MessageField& field
   return 0;
 }
 
-// Takes one payload into `event`. False with `why` when it cannot be recorded.
-bool take_payload(ThreadLog& log, Names& names, const nvtxPayloadData_t& data, Event& event, std::string& why) {
-  if (data.payload == nullptr) {
-    why = "payload without data";
-    return false;
-  }
+constexpr const char* second_payload = "an event has more than one payload: the first is kept";
+
+// Copies one payload into `event`. Returns the reason if the payload cannot be recorded.
+std::optional<std::string> take_payload(ThreadLog& log, Names& names, const nvtxPayloadData_t& data, Event& event) {
+  if (data.payload == nullptr) return "payload without data";
   const std::uint64_t id = data.schemaId;
   if (id < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) {  // a predefined type: one plain value, or text
     if (is_text_type(id)) {
       const auto* text = static_cast<const char*>(data.payload);
       const std::size_t length = data.size == unknown_size ? std::strlen(text) : strnlen(text, data.size);
       if (event.name_id == 0) event.name_id = names.intern(log, {text, length});
-      return true;
+      return std::nullopt;
     }
-    if (id == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) return true;  // only other payloads point into it
+    if (id == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) return std::nullopt;  // only other payloads point into it
     const PlainType type = plain_type(id);
-    if (type.size_bytes == 0 || type.size_bytes > 8 || (data.size != unknown_size && data.size < type.size_bytes)) {
-      why = "payload of NVTX's predefined type " + std::to_string(id) + " is not a number of up to 8 bytes";
-      return false;
-    }
-    if (event.kind != PayloadKind::none) {
-      why = "an event has more than one payload: the first is kept";
-      return false;
-    }
+    if (type.size_bytes == 0 || type.size_bytes > 8 || (data.size != unknown_size && data.size < type.size_bytes))
+      return "payload of NVTX's predefined type " + std::to_string(id) + " is not a number of up to 8 bytes";
+    if (event.kind != PayloadKind::none) return second_payload;
     std::tie(event.kind, event.value) = widen(type, data.payload);
-    return true;
+    return std::nullopt;
   }
   const Schema* schema = names.find_schema(log, event.domain, id);
-  if (schema == nullptr || schema->enum_type != 0) {
-    why = "payload with schema " + std::to_string(id) + ", which was never registered in its domain";
-    return false;
-  }
+  if (schema == nullptr || schema->enum_type != 0)
+    return "payload with schema " + std::to_string(id) + ", which was never registered in its domain";
   const std::size_t size = data.size == unknown_size ? schema->payload_bytes : data.size;
-  if (size == 0 || size > longest_payload_bytes || size < schema->payload_bytes) {
-    why = "payload of " + std::to_string(size) + " bytes; its schema takes " + std::to_string(schema->payload_bytes) +
-          ", the tracer at most " + std::to_string(longest_payload_bytes);
-    return false;
-  }
+  if (size == 0 || size > longest_payload_bytes || size < schema->payload_bytes)
+    return "payload of " + std::to_string(size) + " bytes; its schema takes " + std::to_string(schema->payload_bytes) +
+           ", the tracer at most " + std::to_string(longest_payload_bytes);
   if (event.name_id == 0) event.name_id = message_id(log, names, schema->message, data.payload, size);
-  if (event.kind != PayloadKind::none) {
-    why = "an event has more than one payload: the first is kept";
-    return false;
-  }
+  if (event.kind != PayloadKind::none) return second_payload;
   event.kind = PayloadKind::extended;
   event.value = schema->recorded_id;
   event.bytes = data.payload;
   event.byte_count = size;
-  return true;
+  return std::nullopt;
 }
 
 void take_payloads(ThreadLog& log, Names& names, const nvtxPayloadData_t* payloads, std::size_t count, Event& event) {
-  std::string why;
   if (payloads == nullptr || count > longest_sane_payload_count) {
     refuse(log, names, 1, "extended payload without its nvtxPayloadData_t array (reserved0 holds the count)");
     return;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (!take_payload(log, names, payloads[i], event, why)) [[unlikely]]
-      refuse(log, names, 1, why);
+    if (const auto refusal = take_payload(log, names, payloads[i], event)) [[unlikely]]
+      refuse(log, names, 1, *refusal);
   }
 }
 

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "tracer/record/shard/clock.hpp"
 #include "tracer/record/shard/shard_file.hpp"
@@ -24,35 +26,37 @@ struct PlainRecord {
   trace::RecordHeader header;
 };
 
-// nullptr with `error` empty: there is no page.
-const ControlPage* map_page(const std::string& path, std::string& error) {
+struct MappedPage {
+  const ControlPage* page = nullptr;
+  std::optional<std::string> refusal;  // why an existing page cannot be used
+};
+
+// Returns neither a page nor a refusal if the file does not exist.
+MappedPage map_page(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
-    if (errno != ENOENT) error = std::strerror(errno);
-    return nullptr;
+    if (errno == ENOENT) return {};
+    return {nullptr, std::strerror(errno)};
   }
   struct stat status {};
   const bool whole = fstat(descriptor, &status) == 0 && status.st_size == static_cast<off_t>(trace::control_page_bytes);
   void* base = whole ? mmap(nullptr, trace::control_page_bytes, PROT_READ, MAP_SHARED, descriptor, 0) : MAP_FAILED;
   const int map_error = errno;
   close(descriptor);
-  if (!whole) {
-    error = "it has " + std::to_string(status.st_size) + " bytes, not " + std::to_string(trace::control_page_bytes);
-    return nullptr;
-  }
-  if (base == MAP_FAILED) {
-    error = std::strerror(map_error);
-    return nullptr;
-  }
+  if (!whole)
+    return {nullptr, "it has " + std::to_string(status.st_size) + " bytes instead of " +
+                         std::to_string(trace::control_page_bytes)};
+  if (base == MAP_FAILED) return {nullptr, std::strerror(map_error)};
   const auto* page = static_cast<const ControlPage*>(base);
+  std::optional<std::string> refusal;
   if (std::memcmp(page->magic, trace::control_magic, sizeof page->magic) != 0)
-    error = "its first bytes are not a control page's";
+    refusal = "its first bytes are not those of a control page";
   else if (page->version != trace::control_version || page->page_bytes != trace::control_page_bytes)
-    error = "it is of version " + std::to_string(page->version) + ", this tracer's is " +
-            std::to_string(trace::control_version);
-  if (error.empty()) return page;
+    refusal = "its version is " + std::to_string(page->version) + "; this tracer reads version " +
+              std::to_string(trace::control_version);
+  if (!refusal) return {page, std::nullopt};
   munmap(base, trace::control_page_bytes);
-  return nullptr;
+  return {nullptr, std::move(refusal)};
 }
 
 template <std::size_t N>
@@ -72,24 +76,25 @@ bool in_windows(const std::vector<RecordingWindow>& windows, std::int64_t time_n
 
 void Gate::open(const std::string& folder) {
   const std::string path = folder + "/" + trace::control_page_name;
-  std::string error;
-  page_ = map_page(path, error);
-  if (page_ == nullptr) {
-    if (!error.empty())
-      std::fprintf(stderr,
-                   "ddpprof tracer: %s cannot be used: %s. Process %d is recorded from its beginning to its end; give "
-                   "job and 'ddpprof record' the same version, and the folder to the user who runs the job.\n",
-                   path.c_str(), error.c_str(), static_cast<int>(getpid()));
-    return;
-  }
+  const MappedPage mapped = map_page(path);
+  if (mapped.refusal)
+    std::fprintf(
+        stderr,
+        "ddpprof tracer: %s cannot be used: %s. Process %d is recorded from its start to its end. Use the same "
+        "ddpprof version for the job and for 'ddpprof record', and make the folder readable for the job's "
+        "user.\n",
+        path.c_str(), mapped.refusal->c_str(), static_cast<int>(getpid()));
+  page_ = mapped.page;
+  if (page_ == nullptr) return;
   char boot_id[sizeof page_->boot_id] = {};
   read_boot_id(boot_id, sizeof boot_id);
   other_host_ = std::strncmp(boot_id, page_->boot_id, sizeof boot_id) != 0;
   if (other_host_)
-    std::fprintf(stderr,
-                 "ddpprof tracer: process %d runs on another host than 'ddpprof record': bounds in time do not reach "
-                 "it, those in steps do\n",
-                 static_cast<int>(getpid()));
+    std::fprintf(
+        stderr,
+        "ddpprof tracer: process %d runs on another host than 'ddpprof record'. Limits in time do not apply to "
+        "it; limits in steps do.\n",
+        static_cast<int>(getpid()));
   range_.assign(page_->step_range, strnlen(page_->step_range, sizeof page_->step_range));
   begin_anew();
 }

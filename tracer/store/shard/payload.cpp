@@ -195,16 +195,6 @@ FieldValue field_value(const PayloadField& field, std::span<const std::byte> byt
   return {};
 }
 
-std::optional<std::int64_t> as_int64(const FieldValue& value) {
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return *i;
-  if (const auto* u = std::get_if<std::uint64_t>(&value))
-    if (*u <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      return static_cast<std::int64_t>(*u);
-  if (const auto* d = std::get_if<double>(&value))
-    if (*d > -9.2e18 && *d < 9.2e18) return static_cast<std::int64_t>(*d);
-  return std::nullopt;
-}
-
 void PayloadDecoder::add_field(PayloadSchema& schema, std::string name, std::uint32_t nvtx_type, std::uint64_t offset) {
   PayloadField field{std::move(name), {}, nvtx_type, field_type(nvtx_type), offset};
   append_json_text(field.json_key, field.name);
@@ -225,13 +215,6 @@ const PayloadSchema* PayloadDecoder::find(std::uint32_t domain, std::uint64_t id
     found = schemas_.find({other->second, id});
   }
   return &found->second;
-}
-
-std::vector<NamedValue> PayloadDecoder::values(const PayloadSchema& schema, std::span<const std::byte> bytes) const {
-  std::vector<NamedValue> out;
-  out.reserve(schema.fields.size());
-  for (const PayloadField& field : schema.fields) out.emplace_back(field.name, field_value(field, bytes));
-  return out;
 }
 
 void PayloadDecoder::append_object(std::string& out, std::uint32_t domain, const PayloadSchema& schema,

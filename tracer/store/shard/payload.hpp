@@ -41,8 +41,6 @@ struct PayloadSchema {
   std::vector<PayloadField> fields;
 };
 
-using NamedValue = std::pair<std::string_view, FieldValue>;
-
 class PayloadDecoder {
  public:
   // `text` looks up an interned string. Offsets are final: the tracer has placed what a program left to NVTX's rules,
@@ -59,7 +57,6 @@ class PayloadDecoder {
 
   // The schema of this domain, or, where the domain has none, the one that any domain gave this id. Null: none.
   const PayloadSchema* find(std::uint32_t domain, std::uint64_t id) const;
-  std::vector<NamedValue> values(const PayloadSchema&, std::span<const std::byte>) const;
   // An object by field name; nested schemas nest. A predefined type's id gives one value, or an array of them; an
   // undefined schema gives {"schema":id,"hex":"…"}. Appended to `out`. Schemas that nest without end or explode are
   // cut: 8 levels and most_values values in all; what is beyond is left out.
@@ -74,7 +71,6 @@ class PayloadDecoder {
 };
 
 FieldValue field_value(const PayloadField&, std::span<const std::byte>);
-std::optional<std::int64_t> as_int64(const FieldValue&);  // none for text, none, and what int64 cannot hold
 void append_json_text(std::string& out, std::string_view text);
 
 }  // namespace ddpprof::store
