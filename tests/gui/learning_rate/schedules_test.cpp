@@ -51,7 +51,7 @@ TEST(ScheduleCurves, FallAsTheScenarioSays) {
   EXPECT_DOUBLE_EQ(steps[0].rate[2], 3.2);
   EXPECT_DOUBLE_EQ(steps[0].rate[3], 0.32);
   EXPECT_NEAR(steps[0].rate.back(), 0.0032, 1e-15);
-  EXPECT_NEAR(steps[2].rate.back(), 0.0001, 1e-15) << "the base rate falls, too";
+  EXPECT_NEAR(steps[2].rate.back(), 0.0001, 1e-15) << "the base rate decays too";
   inputs.options.decay.kind = learning_rate::DecayKind::cosine;
   const auto cosine = schedule_curves(inputs, ScheduleAxis::steps);
   EXPECT_EQ(cosine[0].x.size(), 66U);
@@ -70,14 +70,14 @@ TEST(ScheduleCurves, StopWithTheTrainingWhereTheWarmUpIsLonger) {
 TEST(ScheduleCurves, HaveTheScenariosRuleAndNoneThatHasNoAnswer) {
   RateInputs inputs = inputs_at(32);
   inputs.options.rule = learning_rate::Rule::adascale;
-  EXPECT_EQ(schedule_curves(inputs, ScheduleAxis::steps).size(), 3U) << "the noise scale is not known";
+  EXPECT_EQ(schedule_curves(inputs, ScheduleAxis::steps).size(), 3U) << "the noise scale is unknown";
   inputs.know({1000.0, 1792.0, 3000.0, 0.9});
   const auto curves = schedule_curves(inputs, ScheduleAxis::epochs);
   ASSERT_EQ(curves.size(), 4U);
   EXPECT_EQ(curves[3].rule, learning_rate::Rule::adascale);
   // 32 (1792 + 256) / (1792 + 8192) of the base rate, for 90 * 32 / that number of epochs.
   EXPECT_NEAR(curves[3].rate.front(), 0.1 * 32.0 * 2048.0 / 9984.0, 1e-12);
-  EXPECT_NEAR(curves[3].x.back(), 90.0 * 9984.0 / 2048.0, 2.0) << "its epochs' last batches are whole ones";
+  EXPECT_NEAR(curves[3].x.back(), 90.0 * 9984.0 / 2048.0, 2.0) << "the last batch of its epochs is complete";
   inputs.options.rule = learning_rate::Rule::linear;
   inputs.options.adaptive_optimizer = true;
   const auto adam = schedule_curves(inputs, ScheduleAxis::steps);
@@ -129,14 +129,15 @@ TEST(RateCommand, SaysWhatDiffersFromTheScenario) {
 
 TEST(RateWords, SayWhereTheRuleEnds) {
   EXPECT_EQ(largest_validated_workers(inputs_at(32)), 32);
-  EXPECT_TRUE(answer_text(inputs_at(32))
-                  .starts_with("At N = 32 a step takes 8192 samples, κ = 32 times the 256 that the base rate 0.1 was "
-                               "tuned for. Linear rule: 3.2, "
-                               "reached over 785 steps of warm-up (5 epochs). Square root: 0.5657."))
+  EXPECT_TRUE(
+      answer_text(inputs_at(32))
+          .starts_with("At N = 32 the global batch is 8192 samples: κ = 32 × the batch of 256 for which the base "
+                       "rate 0.1 was tuned. Linear rule: 3.2, "
+                       "reached over 785 steps of warm-up (5 epochs). Square-root rule: 0.5657."))
       << answer_text(inputs_at(32));
   EXPECT_TRUE(limits_text(inputs_at(32)).starts_with("The linear rule was validated")) << "no warning at 8192";
-  EXPECT_TRUE(limits_text(inputs_at(64)).starts_with("Doubtful here: the global batch exceeds 8192"));
-  EXPECT_NE(limits_text(inputs_at(64)).find("with this batch up to N = 32"), std::string::npos);
+  EXPECT_TRUE(limits_text(inputs_at(64)).starts_with("Warning: the global batch exceeds 8192"));
+  EXPECT_NE(limits_text(inputs_at(64)).find("With this batch, that is N = 32"), std::string::npos);
   RateInputs huge = inputs_at(1);
   huge.set_batch(5000, 2);
   EXPECT_EQ(largest_validated_workers(huge), 0);
@@ -154,7 +155,7 @@ TEST(RateWords, SayWhereTheMeasuredNoiseEndsTheRule) {
   EXPECT_NE(rate_tables(inputs).batches.empty.find("measure.gradient_noise_every"), std::string::npos);
   inputs.noise_scale_samples = stats::Interval{1000.0, 1000.0, INFINITY, 0.9};
   const std::string text = limits_text(inputs);
-  EXPECT_NE(text.find("measured: 1000 (1000 to no end) samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("Measured in this file: 1000 (1000 to unlimited) samples"), std::string::npos) << text;
   // Critical batch 1000, 1732, infinite: (c + 256) / 0.8 - c = 570, 753, infinite, with 256 samples per worker.
   EXPECT_NE(text.find("up to N = 2 (2 to any)"), std::string::npos) << text;
   EXPECT_EQ(rate_tables(inputs).batches.rows.size(), 2U);
@@ -217,7 +218,7 @@ TEST_F(Times, AreTheTablesOfTheSameN) {
   EXPECT_TRUE(time_tables(file, inputs, cancelled).training.rows.empty());
   OpenedFile unfitted;
   unfitted.why_no_models = "nothing measured";
-  EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "No time can be predicted: nothing measured");
+  EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "Cannot predict the training time: nothing measured");
 }
 
 TEST(ParseWorkers, TakesAListAndSaysWhatIsWrong) {
