@@ -5,7 +5,7 @@
 
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
-#include "runner/questions/compare.hpp"
+#include "runner/scenario_queries/compare.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -25,7 +25,7 @@ class CompareSubcommand final : public Subcommand {
     const report::Format format = checked_format(format_);
     store::Database a = open_database(a_), b = open_database(b_);
     try {
-      render(questions::compare(a, b), format, context.out, context.width);
+      render(scenario_queries::compare(a, b), format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
     }

@@ -15,7 +15,7 @@
 #include "analysis/import/own/restore.hpp"
 #include "cli/database_file.hpp"
 #include "cli/import_target.hpp"
-#include "runner/questions/report.hpp"
+#include "runner/scenario_queries/report.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -119,8 +119,8 @@ ExitCode import_own(const OwnExports& exports, const std::string& file, bool ove
       for (const std::string& name : restored.left_out)
         context.messages << "ddpprof import: " << name << " is no table and was left out\n";
     }
-    render(questions::build_report(made.database, holds_an_import(made.database) ? "imported" : "summary"), format,
-           context.out, context.width);
+    render(scenario_queries::build_report(made.database, holds_an_import(made.database) ? "imported" : "summary"),
+           format, context.out, context.width);
     if (!context.quiet) context.messages << "database: " << file << '\n';
     return ExitCode::done;
   } catch (const import::OpenError& error) {

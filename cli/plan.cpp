@@ -13,8 +13,8 @@
 #include "runner/host/cpu.hpp"
 #include "runner/host/gpu.hpp"
 #include "runner/host/memory.hpp"
-#include "runner/questions/trained.hpp"
 #include "runner/scenario/data_files.hpp"
+#include "runner/scenario_queries/trained.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -162,8 +162,8 @@ std::string plan_text(const scenario::Scenario& scenario, const Plan& plan) {
   for (const std::int64_t n : scenario.predict.workers) workers += (workers.empty() ? "" : ", ") + std::to_string(n);
   const scenario::LearningRate& rate = scenario.learning_rate;
   if (rate.apply) {
-    text += fmt::format("learning rate as it is trained: {}\n", questions::rate_plan_text(scenario));
-    for (const std::string& doubt : questions::rate_doubts(scenario)) text += fmt::format("  {}\n", doubt);
+    text += fmt::format("learning rate as it is trained: {}\n", scenario_queries::rate_plan_text(scenario));
+    for (const std::string& doubt : scenario_queries::rate_doubts(scenario)) text += fmt::format("  {}\n", doubt);
   }
   const std::string tuned_at = rate.base_batch ? fmt::format("a global batch of {}", *rate.base_batch)
                                                : fmt::format("{} worker(s)", rate.base_workers);

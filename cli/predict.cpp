@@ -15,8 +15,8 @@
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "cli/predict_table.hpp"
-#include "runner/questions/options.hpp"
-#include "runner/questions/stored_scenario.hpp"
+#include "runner/scenario_queries/options.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
 #include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
@@ -92,8 +92,8 @@ class PredictSubcommand final : public Subcommand {
       if (accumulation_)
         throw Failure(ExitCode::usage, "--accumulation is for tables of step times",
                       "for a trace --what-if accumulation=" + std::to_string(*accumulation_));
-      const auto scenario = questions::stored_scenario(database);
-      fit::PredictOptions options = scenario ? questions::predict_options(*scenario) : fit::PredictOptions{};
+      const auto scenario = scenario_queries::stored_scenario(database);
+      fit::PredictOptions options = scenario ? scenario_queries::predict_options(*scenario) : fit::PredictOptions{};
       options.workers.assign(workers.begin(), workers.end());
       if (gpus_per_node_) options.gpus_per_node = *gpus_per_node_;
       if (confidence_) options.confidence = *confidence_;

@@ -9,7 +9,7 @@
 
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
-#include "runner/questions/report.hpp"
+#include "runner/scenario_queries/report.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -52,7 +52,7 @@ class ReportSubcommand final : public Subcommand {
         report::all_overlap_rules()[static_cast<std::size_t>(std::ranges::find(rules, rule_) - rules.begin())];
     store::Database database = open_database(file_);
     try {
-      render(questions::build_report(database, report_, rule), format, context.out, context.width);
+      render(scenario_queries::build_report(database, report_, rule), format, context.out, context.width);
     } catch (const store::DatabaseError& error) {
       throw failure_of(error);
     }

@@ -18,8 +18,8 @@
 #include "cli/subcommand.hpp"
 #include "cli/sweep.hpp"
 #include "runner/host/network.hpp"
-#include "runner/questions/trained.hpp"
 #include "runner/scenario/input_files.hpp"
+#include "runner/scenario_queries/trained.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -111,7 +111,7 @@ class Run : public Subcommand {
     store::Database& database = target.database;
     if (!context.quiet) {
       context.messages << plan_heading(read.scenario, plan);
-      for (const std::string& doubt : questions::rate_doubts(read.scenario))
+      for (const std::string& doubt : scenario_queries::rate_doubts(read.scenario))
         context.messages << "learning rate, " << doubt << '\n';
       context.messages << std::flush;
     }

@@ -37,7 +37,7 @@ ALLOWED = {
     "analysis/import/tables": ["analysis/fit", "tracer/store", "tracer/format", "simulator"],
     "analysis/timeline": ["tracer/store", "tracer/format", "simulator", "analysis/ingest"],
     "runner/scenario": ["simulator"],
-    "runner/questions": ["runner/scenario", "analysis/report", "analysis/fit", "tracer/store", "tracer/format", "simulator"],
+    "runner/scenario_queries": ["runner/scenario", "analysis/report", "analysis/fit", "tracer/store", "tracer/format", "simulator"],
     "runner/host": [],
     "runner/launcher": ["tracer/format", "simulator", "runner/scenario"],
     "runner/worker": ["tracer/format", "simulator", "runner/host", "runner/scenario", "runner/launcher"],
@@ -45,9 +45,9 @@ ALLOWED = {
             "analysis/export", "analysis/import/bytes", "analysis/import/load", "analysis/import/own", "analysis/import/tables",
             "analysis/import/trace",
             "analysis/timeline", "runner/host", "runner/scenario", "runner/launcher",
-            "runner/questions"],
+            "runner/scenario_queries"],
     "gui": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
-            "analysis/export", "analysis/timeline", "runner/scenario", "runner/questions"],
+            "analysis/export", "analysis/timeline", "runner/scenario", "runner/scenario_queries"],
 }
 
 # header prefixes of third parties -> rooms that may include them
@@ -58,7 +58,7 @@ THIRD_PARTY = {
     r"nvtx3/": ["tracer/record", "runner/worker"],
     r"(cupti|cuda)": ["tracer/record", "runner/worker"],
     r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/import/load", "analysis/import/nsight", "analysis/import/own", "analysis/import/tables", "analysis/fit", "analysis/report", "analysis/export", "analysis/timeline",
-                               "runner/questions", "cli"],
+                               "runner/scenario_queries", "cli"],
     r"zlib\.h$": ["analysis/import/bytes", "runner/worker"],
     r"openssl/": ["runner/launcher"],
     r"zstd": ["analysis/import/bytes"],

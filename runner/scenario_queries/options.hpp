@@ -6,11 +6,11 @@
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 
 fit::PredictOptions predict_options(const scenario::Scenario&);
 // An epoch of files whose number of samples the scenario leaves open has as many as the database's measurements found;
 // throws fit::NotSupported when none did. For the rule adascale with the noise scale that they measured.
 fit::LearningRateOptions learning_rate_options(const scenario::Scenario&, store::Database&);
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -1,10 +1,10 @@
-// What a measurement's options (measurement.options, JSON) say. Internal to the questions.
+// What a measurement's options (measurement.options, JSON) say. Internal to scenario_queries.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 
 // No object where the text is none: a damaged file says nothing.
 inline nlohmann::json options_of(std::string_view text) {
@@ -17,4 +17,4 @@ inline bool spans_epochs(const nlohmann::json& options) {
   return options.is_object() && options.contains("batches_span_epochs");
 }
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -1,4 +1,4 @@
-#include "runner/questions/compare.hpp"
+#include "runner/scenario_queries/compare.hpp"
 
 #include <map>
 #include <string>
@@ -6,10 +6,10 @@
 
 #include "analysis/fit/predict.hpp"
 #include "analysis/report/compare.hpp"
-#include "runner/questions/stored_scenario.hpp"
 #include "runner/scenario/read.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 namespace {
 
 struct Keys {
@@ -53,4 +53,4 @@ report::Report compare(store::Database& a, store::Database& b, const std::functi
   return report::compare(a, b, differences, stop);
 }
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -1,14 +1,14 @@
-#include "runner/questions/rates.hpp"
+#include "runner/scenario_queries/rates.hpp"
 
 #include "analysis/report/learning_rate_tables.hpp"
 #include "analysis/report/schedule_tables.hpp"
 #include "analysis/report/target_cost.hpp"
 #include "analysis/report/time_to_target.hpp"
 #include "analysis/report/training_times.hpp"
-#include "runner/questions/options.hpp"
-#include "runner/questions/trained.hpp"
+#include "runner/scenario_queries/options.hpp"
+#include "runner/scenario_queries/trained.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 namespace {
 
 struct Times {
@@ -78,4 +78,4 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
   return tables;
 }
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -9,7 +9,7 @@
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 
 // `samples`: of one epoch, as learning_rate_options has them. Throws store::DatabaseError, and std::invalid_argument
 // where the scenario's schedule cannot be.
@@ -22,4 +22,4 @@ std::vector<std::string> rate_doubts(const scenario::Scenario&);
 // "rule linear, decay step", or that every step takes the base rate.
 std::string rate_plan_text(const scenario::Scenario&);
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -7,7 +7,7 @@
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 
 struct StoredScenario {
   std::string name;
@@ -20,4 +20,4 @@ std::optional<StoredScenario> stored_scenario_text(store::Database&);
 // when the stored text is no sound scenario for this program.
 std::optional<scenario::Scenario> stored_scenario(store::Database&);
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -13,7 +13,7 @@
 #include "simulator/stats/interval.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 
 struct RateQuestion {
   fit::LearningRateOptions options;
@@ -40,4 +40,4 @@ RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::s
 // were recorded). Throws store::DatabaseError, and std::invalid_argument on a question that cannot be.
 std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario&, store::Database&);
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -1,4 +1,4 @@
-#include "runner/questions/stored_scenario.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Exception.h>
@@ -7,7 +7,7 @@
 #include "analysis/fit/predict.hpp"
 #include "runner/scenario/read.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 
 std::optional<StoredScenario> stored_scenario_text(store::Database& database) {
   try {
@@ -31,4 +31,4 @@ std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
   return result.scenario;
 }
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

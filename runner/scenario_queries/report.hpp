@@ -6,7 +6,7 @@
 #include "analysis/report/report.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 
 // report::build_report with the rates reckoned from the scenario and what the file measured, as `ddpprof lr` does, and
 // with plan_tables (rates.hpp) in the reports that are of the learning rate, too. Of a file without a scenario (an
@@ -15,4 +15,4 @@ namespace ddpprof::questions {
 report::Report build_report(store::Database&, std::string_view name,
                             report::OverlapRule = report::OverlapRule::intersection);
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -1,4 +1,4 @@
-#include "runner/questions/options.hpp"
+#include "runner/scenario_queries/options.hpp"
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analysis/report/gradient_noise.hpp"
-#include "runner/questions/measurement_options.hpp"
+#include "runner/scenario_queries/measurement_options.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 namespace {
 
 // Measured and predicted worker counts together: the fit is shown beside what it was fitted to.
@@ -76,4 +76,4 @@ fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenari
   return options;
 }
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

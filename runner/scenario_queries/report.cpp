@@ -1,10 +1,10 @@
-#include "runner/questions/report.hpp"
+#include "runner/scenario_queries/report.hpp"
 
 #include "analysis/report/learning_rate_tables.hpp"
-#include "runner/questions/rates.hpp"
-#include "runner/questions/stored_scenario.hpp"
+#include "runner/scenario_queries/rates.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 namespace {
 
 // What the file's scenario asks, read when it is first wanted: a report may want the rates alone, or nothing of it.
@@ -66,4 +66,4 @@ report::Report build_report(store::Database& database, std::string_view name, re
                               {[&asked] { return asked.rates(); }, [&asked] { return asked.plans(); }});
 }
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries

@@ -1,14 +1,14 @@
-#include "runner/questions/trained.hpp"
+#include "runner/scenario_queries/trained.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
-#include "runner/questions/measurement_options.hpp"
 #include "runner/scenario/schedule.hpp"
+#include "runner/scenario_queries/measurement_options.hpp"
 
-namespace ddpprof::questions {
+namespace ddpprof::scenario_queries {
 namespace {
 
 // What a measurement's options say of how its rates were made.
@@ -144,4 +144,4 @@ std::string rate_plan_text(const scenario::Scenario& scenario) {
   return std::string("rule ") + word(rate.rule) + ", decay " + learning_rate::to_string(rate.decay.kind);
 }
 
-}  // namespace ddpprof::questions
+}  // namespace ddpprof::scenario_queries
