@@ -7,6 +7,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "cli/exit_code.hpp"
 #include "cli/subcommand.hpp"
 
 namespace ddpprof::cli {
@@ -63,10 +64,10 @@ Failure unknown_subcommand(const std::string& word, const std::vector<std::uniqu
                  with_guess(nearest(word, names), nullptr));
 }
 
-int report_failure(Context& context, const CLI::App* app, const Failure& failure) {
+int report_failure(Context& context, const CLI::App* app, const UserError& error) {
   context.out.flush();
-  context.messages << prefix(app) << failure.text() << '\n';
-  return static_cast<int>(failure.code());
+  context.messages << prefix(app) << error.text() << '\n';
+  return static_cast<int>(exit_code_of(error));
 }
 
 }  // namespace
@@ -133,8 +134,8 @@ int run_command_line(const std::vector<std::string>& arguments, Context& context
       return static_cast<int>(code);
     }
     return static_cast<int>(ExitCode::usage);  // not reached: parse() demands one above
-  } catch (const Failure& failure) {
-    return report_failure(context, chosen, failure);
+  } catch (const UserError& error) {
+    return report_failure(context, chosen, error);
   } catch (const std::exception& error) {
     return report_failure(context, chosen, Failure(ExitCode::failed, error.what()));
   }

@@ -8,8 +8,6 @@
 
 namespace ddpprof::cli {
 
-Failure failure_of(const store::DatabaseError&);
-
 // Read-only. Throws Failure: usage when there is no such file, data when it is no trace database or damaged, failed
 // when the system does not let it be read.
 store::Database open_database(const std::string& path);

@@ -8,14 +8,7 @@
 
 namespace ddpprof::cli {
 Failure::Failure(ExitCode code, const std::string& wrong, std::string expected, std::string remedy)
-    : std::runtime_error(wrong), code_(code), expected_(std::move(expected)), remedy_(std::move(remedy)) {}
-
-std::string Failure::text() const {
-  std::string text = what();
-  if (!expected_.empty()) text += " (expected " + expected_ + ")";
-  if (!remedy_.empty()) text += "; " + remedy_;
-  return text;
-}
+    : UserError(wrong, std::move(expected), std::move(remedy)), code_(code) {}
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());

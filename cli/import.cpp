@@ -17,15 +17,15 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/import/ranks/rank_folder.hpp"
+#include "analysis/import/ranks/rank_runs.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
 #include "cli/import_own.hpp"
 #include "cli/import_traces.hpp"
 #include "cli/output_format.hpp"
-#include "cli/rank_folder.hpp"
-#include "cli/rank_runs.hpp"
 #include "cli/subcommand.hpp"
-#include "cli/sweep.hpp"
+#include "runner/measure/sweep.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -75,31 +75,31 @@ class Import : public Subcommand {
                                  nodes_, cores_, log_ranks_, model_, format},
                                 context);
     std::vector<std::string> notes;
-    const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);
-    scenario::Scenario scenario = common_scenario(runs);
+    const std::vector<ranks::RankRun> runs = ranks::group_runs(read_folders(notes), partial_, notes);
+    scenario::Scenario scenario = ranks::common_scenario(runs);
     leave_paths_out(scenario, notes);
     for (const std::string& note : notes) context.messages << "ddpprof import: " << note << '\n';
 
-    SweepOptions options;
+    measure::SweepOptions options;
     options.database = out_;
     options.overwrite = overwrite_;
     const nlohmann::json& start = runs.front().ranks.front().start;
     options.source = start.value("scenario_source", "");
     options.scenario_path = start.value("scenario_file", "");
     check_apart(options.database);
-    SweepTarget target = create_database(options);
+    measure::SweepTarget target = measure::create_database(options);
     store::Database& database = target.database;
-    const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
-    std::map<std::tuple<WorkerMode, scenario::Strategy, std::int64_t>, std::int64_t> repeats;
-    for (const RankRun& run : runs) {
-      MeasurementJob job = job_of(run, scenario);
-      job.configuration.repeat = repeats[{job.mode, job.configuration.strategy, job.configuration.workers}]++;
-      job.scenario_id = scenario_id;
-      record(database, job, recorded_of(run));
-      keep_words(run, side_folder(out_) / folder_name(job));
+    const std::optional<std::int64_t> scenario_id = measure::record_scenario(database, scenario, options);
+    std::map<std::tuple<ranks::WorkerMode, scenario::Strategy, std::int64_t>, std::int64_t> repeats;
+    for (const ranks::RankRun& run : runs) {
+      ranks::MeasurementSetup setup = ranks::setup_of(run, scenario);
+      setup.configuration.repeat = repeats[{setup.mode, setup.configuration.strategy, setup.configuration.workers}]++;
+      setup.scenario_id = scenario_id;
+      ranks::record_measurement(database, setup, ranks::recorded_of(run));
+      keep_words(run, measure::side_folder(out_) / folder_name(setup));
     }
     database.finish_load();
-    if (std::ranges::all_of(runs, &RankRun::bench_comm)) {  // nothing was trained: the sweep is the answer
+    if (std::ranges::all_of(runs, &ranks::RankRun::bench_comm)) {  // nothing was trained: the sweep is the answer
       render(report::build_report(database, "comm"), format, context.out, context.width);
       if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
       return ExitCode::done;
@@ -123,7 +123,8 @@ class Import : public Subcommand {
   }
 
   bool any_rank_folder() const {
-    return std::any_of(folders_.begin(), folders_.end(), [](const std::string& name) { return is_rank_folder(name); });
+    return std::any_of(folders_.begin(), folders_.end(),
+                       [](const std::string& name) { return ranks::is_rank_folder(name); });
   }
 
   // An export of ours says everything itself.
@@ -142,15 +143,15 @@ class Import : public Subcommand {
                       "the export alone, which is restored as it was", "leave it out");
   }
 
-  std::vector<RankRecord> read_folders(std::vector<std::string>& notes) const {
-    std::vector<RankRecord> records;
+  std::vector<ranks::RankRecord> read_folders(std::vector<std::string>& notes) const {
+    std::vector<ranks::RankRecord> records;
     std::set<fs::path> seen;
     for (const std::string& folder : folders_) {
       std::error_code error;
       if (!seen.insert(fs::weakly_canonical(folder, error)).second)
         throw Failure(ExitCode::usage, folder + " is given twice", "each folder once");
       int older = 0;
-      std::vector<RankRecord> found = read_rank_records(folder, older);
+      std::vector<ranks::RankRecord> found = ranks::read_rank_records(folder, older);
       if (older > 0)
         notes.push_back(
             fmt::format("{}: attempt {} counts; {} earlier attempt{} that torchrun started anew {} left out", folder,
@@ -163,7 +164,7 @@ class Import : public Subcommand {
   // With --overwrite the database's folder is emptied before anything is read from the others.
   void check_apart(const fs::path& database) const {
     std::error_code error;
-    const fs::path target = fs::weakly_canonical(fs::absolute(side_folder(database)), error);
+    const fs::path target = fs::weakly_canonical(fs::absolute(measure::side_folder(database)), error);
     const auto below = [](const fs::path& inner, const fs::path& outer) {
       return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
     };
@@ -176,14 +177,14 @@ class Import : public Subcommand {
     }
   }
 
-  static std::string folder_name(const MeasurementJob& job) {
-    if (job.mode == WorkerMode::train) return configuration_name(job.configuration);
-    return fmt::format("bench-comm-n{}-r{}", job.configuration.workers, job.configuration.repeat);
+  static std::string folder_name(const ranks::MeasurementSetup& setup) {
+    if (setup.mode == ranks::WorkerMode::train) return measure::configuration_name(setup.configuration);
+    return fmt::format("bench-comm-n{}-r{}", setup.configuration.workers, setup.configuration.repeat);
   }
 
   // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found. The texts that
   // were read, and not the files once more: what lies in a foreign folder may be another file by now, or a link.
-  static void keep_words(const RankRun& run, const fs::path& folder) {
+  static void keep_words(const ranks::RankRun& run, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw Failure(ExitCode::failed, "cannot make the folder " + folder.string() + ": " + error.message());
@@ -194,8 +195,8 @@ class Import : public Subcommand {
       if (!file.flush())
         throw Failure(ExitCode::failed, "cannot write " + (folder / name).string(), "", "is the disk full?");
     };
-    for (const RankRecord& rank : run.ranks) {
-      const RankFiles files = rank_files(rank.folder, rank.attempt, rank.rank);
+    for (const ranks::RankRecord& rank : run.ranks) {
+      const ranks::RankFiles files = ranks::rank_files(rank.folder, rank.attempt, rank.rank);
       keep(files.start.filename(), rank.start_text);
       keep(files.result.filename(), rank.result_text);
       keep(files.scenario.filename(), rank.scenario);

@@ -53,7 +53,7 @@ bool holds_an_import(store::Database& database) {
 // What an earlier run left beside the database is removed with it.
 void check_apart(const OwnExports& exports, const fs::path& database) {
   std::error_code error;
-  const fs::path taken = fs::weakly_canonical(fs::absolute(side_folder(database)), error);
+  const fs::path taken = fs::weakly_canonical(fs::absolute(measure::side_folder(database)), error);
   for (const fs::path& path : exports.paths) {
     const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
     if (std::mismatch(taken.begin(), taken.end(), whole.begin(), whole.end()).first == taken.end())

@@ -9,13 +9,13 @@
 #include "analysis/export/temporary_file.hpp"
 #include "analysis/import/load/inputs.hpp"
 #include "cli/subcommand.hpp"
-#include "cli/sweep.hpp"
+#include "runner/measure/sweep.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 
 struct ImportedDatabase {
-  SideFolder folder;  // held for as long as the import works, and then gone: it has no shards and logs
+  measure::SideFolder folder;  // held for as long as the import works, and then gone: it has no shards and logs
   store::Database database;
 };
 
@@ -27,7 +27,7 @@ ImportedDatabase imported_database(const std::string& file, bool overwrite, cons
   const std::filesystem::path target = file;
   try {
     if (overwrite && import::kind_of(target) == import::FileKind::ours) {
-      SideFolder folder(side_folder(target));
+      measure::SideFolder folder(measure::side_folder(target));
       folder.make();
       export_::TemporaryFile replacement(target, ".importing");
       {
@@ -39,10 +39,10 @@ ImportedDatabase imported_database(const std::string& file, bool overwrite, cons
       folder.remove_at_end();
       return {std::move(folder), store::Database::open_write(target)};
     }
-    SweepOptions create;
+    measure::SweepOptions create;
     create.database = target;
     create.overwrite = overwrite;
-    SweepTarget made = create_database(create);
+    measure::SweepTarget made = measure::create_database(create);
     made.folder.remove_at_end();
     try {
       fill(made.database);

@@ -18,4 +18,11 @@ report::Format checked_format(const std::string& word) {
   return *report::parse_format(word);
 }
 
+measure::ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet) {
+  check_word("--progress", word, {"auto", "json-lines", "none"});
+  if (quiet || word == "none") return measure::ProgressForm::none;
+  if (word == "json-lines") return measure::ProgressForm::json_lines;
+  return terminal ? measure::ProgressForm::terminal : measure::ProgressForm::none;
+}
+
 }  // namespace ddpprof::cli

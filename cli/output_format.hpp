@@ -5,6 +5,7 @@
 
 #include "analysis/report/render.hpp"
 #include "cli/subcommand.hpp"
+#include "runner/measure/progress.hpp"
 
 namespace ddpprof::cli {
 
@@ -16,5 +17,9 @@ report::Format checked_format(const std::string& word);
 
 // Throws Failure (usage) with "did you mean" unless `word` is one of `known`.
 void check_word(const std::string& option, const std::string& word, const std::vector<std::string>& known);
+
+// The form of --progress auto, json-lines or none (docs/reference/progress.md). Throws Failure (usage) on any other
+// word.
+measure::ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet);
 
 }  // namespace ddpprof::cli

@@ -25,13 +25,13 @@
 
 #include "analysis/import/load/inputs.hpp"
 #include "cli/import_traces.hpp"
-#include "cli/installation.hpp"
 #include "cli/output_format.hpp"
 #include "cli/record_bounds.hpp"
-#include "cli/side_folder.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/foreground.hpp"
 #include "runner/launcher/rank_environment.hpp"
+#include "runner/measure/installation.hpp"
+#include "runner/measure/side_folder.hpp"
 #include "tracer/format/shard_format.hpp"
 #include "tracer/store/shard/shard_reader.hpp"
 
@@ -162,7 +162,7 @@ class Record : public Subcommand {
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
     const CheckedBounds bounds = checked(given_);
-    const fs::path tracer = find_tracer();
+    const fs::path tracer = measure::find_tracer();
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
     std::optional<FolderLock> held;
     const fs::path shards = prepare(held);
@@ -189,8 +189,8 @@ class Record : public Subcommand {
     bool made = false;
     try {
       made = keep(shards, format, context);
-    } catch (const Failure& failure) {
-      context.messages << "ddpprof record: " << failure.text() << '\n';
+    } catch (const UserError& error) {
+      context.messages << "ddpprof record: " << error.text() << '\n';
     } catch (const std::exception& error) {
       context.messages << "ddpprof record: no database was made: " << error.what() << '\n';
     }
@@ -221,7 +221,7 @@ class Record : public Subcommand {
     if (!fs::is_directory(out.parent_path(), error))
       throw Failure(ExitCode::usage, out.parent_path().string() + " is no folder", "an existing folder for --out",
                     "make it first");
-    SideFolder{side_folder(out)};  // looks whether it may be replaced, and whether somebody holds it
+    measure::SideFolder{measure::side_folder(out)};  // looks whether it may be replaced, and whether somebody holds it
     const fs::path shards = shard_folder();
     const auto refuse_taken = [&] {
       if (held.emplace(shards).taken(shards))

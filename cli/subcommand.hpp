@@ -6,10 +6,11 @@
 
 #include <iosfwd>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runner/errors/user_error.hpp"
 
 namespace CLI {
 class App;
@@ -25,17 +26,15 @@ enum class ExitCode : int {
   data = 5,     // the data cannot support the answer
 };
 
-// Ends a subcommand: printed by main as "ddpprof <subcommand>: <wrong> (expected <expected>); <remedy>".
-class Failure : public std::runtime_error {
+// Ends a subcommand. run_command_line prints it as "ddpprof <subcommand>: <text()>" and returns its code.
+class Failure : public UserError {
  public:
-  // `expected` and `remedy` may be empty; no argument ends in a full stop.
+  // `expected` and `remedy` may be empty. No argument ends in a full stop.
   Failure(ExitCode code, const std::string& wrong, std::string expected = "", std::string remedy = "");
   ExitCode code() const { return code_; }
-  std::string text() const;
 
  private:
   ExitCode code_;
-  std::string expected_, remedy_;
 };
 
 struct Context {
