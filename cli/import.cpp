@@ -17,11 +17,13 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/import/load/import.hpp"
+#include "analysis/import/load/inputs.hpp"
+#include "analysis/import/load/own_export.hpp"
 #include "analysis/import/ranks/rank_folder.hpp"
 #include "analysis/import/ranks/rank_runs.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
-#include "cli/import_own.hpp"
 #include "cli/import_traces.hpp"
 #include "cli/output_format.hpp"
 #include "cli/subcommand.hpp"
@@ -31,6 +33,21 @@ namespace ddpprof::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Throws Failure (usage) if the input is an export of ddpprof, or a folder or pattern that contains one.
+void check_no_own_export(const std::string& name) {
+  std::vector<fs::path> files = {name};
+  if (!import::is_own_export(name)) {
+    try {
+      files = import::expand_inputs({name});
+    } catch (const import::ImportError&) {  // reported when the traces are read
+    }
+  }
+  for (const fs::path& file : files)
+    if (import::is_own_export(file))
+      throw Failure(ExitCode::usage, "cannot import " + file.string() + ": this file is an export of ddpprof",
+                    "files of other programs", "open the database that the export was made from");
+}
 
 class Import : public Subcommand {
  public:
@@ -43,7 +60,7 @@ class Import : public Subcommand {
     app.add_option("inputs", folders_,
                    "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern),\n"
                    "Nsight Systems' SQLite exports, what nccl-tests' all_reduce_perf printed, one CSV table of\n"
-                   "step times, folders that ddpprof worker wrote, or an export of ddpprof's own, which is restored")
+                   "step times, or folders that ddpprof worker wrote")
         ->required();
     app.add_option("--out", out_, "Database to write")->required();
     app.add_option("--format", format_, format_help);
@@ -66,10 +83,7 @@ class Import : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    if (const std::optional<OwnExports> own = own_exports(folders_)) {
-      check_no_trace_options();
-      return import_own(*own, out_, overwrite_, format, context);
-    }
+    for (const std::string& name : folders_) check_no_own_export(name);
     if (!any_rank_folder())
       return import_trace_files({"import", folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_,
                                  nodes_, cores_, log_ranks_, model_, format},
@@ -125,22 +139,6 @@ class Import : public Subcommand {
   bool any_rank_folder() const {
     return std::any_of(folders_.begin(), folders_.end(),
                        [](const std::string& name) { return ranks::is_rank_folder(name); });
-  }
-
-  // An export of ours says everything itself.
-  void check_no_trace_options() const {
-    const std::pair<const char*, bool> options[] = {{"--partial", partial_},
-                                                    {"--batch-per-worker", batch_per_worker_.has_value()},
-                                                    {"--param-bytes", parameter_bytes_.has_value()},
-                                                    {"--nodes", nodes_.has_value()},
-                                                    {"--cores", cores_.has_value()},
-                                                    {"--log-ranks", log_ranks_.has_value()},
-                                                    {"--model", !model_.empty()},
-                                                    {"--no-raw", no_raw_}};
-    for (const auto& [option, given] : options)
-      if (given)
-        throw Failure(ExitCode::usage, fmt::format("{} does not apply to an export of ddpprof", option),
-                      "the export alone, which is restored as it was", "leave it out");
   }
 
   std::vector<ranks::RankRecord> read_folders(std::vector<std::string>& notes) const {

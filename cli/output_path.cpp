@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "analysis/import/own/nsys.hpp"
+#include "analysis/import/load/own_export.hpp"
 #include "cli/subcommand.hpp"
 
 namespace ddpprof::cli {

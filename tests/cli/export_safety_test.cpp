@@ -9,7 +9,10 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class OwnExportSafety : public CommandLine {
+constexpr const char* step_times =
+    "workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.100\n1,1,16,0.181\n2,2,8,0.140\n3,3,8,0.171\n";
+
+class ExportSafety : public CommandLine {
  protected:
   void SetUp() override {
     fs::remove_all(place_ = folder_ / "safety");
@@ -25,7 +28,7 @@ class OwnExportSafety : public CommandLine {
   fs::path place_;
 };
 
-TEST_F(OwnExportSafety, AnExportLeavesDatabasesBesideItAlone) {
+TEST_F(ExportSafety, AnExportLeavesDatabasesBesideItAlone) {
   const std::string original = read_all(database_);
   for (const std::string format : {"chrome", "csv", "nsys"}) {
     const std::string exported = at("q.partial"), other = at("q/measurement.csv.partial");
@@ -47,9 +50,8 @@ TEST_F(OwnExportSafety, AnExportLeavesDatabasesBesideItAlone) {
   }
 }
 
-TEST_F(OwnExportSafety, AnImportLeavesDatabasesBesideItAlone) {
-  const std::string chrome = (folder_ / "safety.json").string(), target = at("t.db");
-  ASSERT_EQ(run_ddpprof({"export", database_, "--format", "chrome", "--out", chrome}).code, 0);
+TEST_F(ExportSafety, AnImportLeavesDatabasesBesideItAlone) {
+  const std::string steps = file("safety.csv", step_times), target = at("t.db");
   const std::string original = read_all(database_);
   fs::copy_file(database_, target);
   fs::copy_file(database_, target + ".importing");
@@ -57,8 +59,7 @@ TEST_F(OwnExportSafety, AnImportLeavesDatabasesBesideItAlone) {
   file("safety/t.db.importing.d/made-by-ddpprof", "");
   file("safety/t.db.importing.d/log", "a rank's");
   for (const bool sound : {true, false}) {
-    const std::string text = read_all(chrome);
-    const std::string from = sound ? chrome : file("cut-safety.json", text.substr(0, text.size() / 2));
+    const std::string from = sound ? steps : file("cut-safety.csv", std::string(step_times).append("4,4,8,"));
     EXPECT_EQ(run_ddpprof({"import", from, "--out", target, "--overwrite"}).code, sound ? 0 : 5);
     EXPECT_TRUE(read_all(target + ".importing") == original);
     EXPECT_EQ(read_all(target + ".importing.d/log"), "a rank's");
@@ -66,13 +67,12 @@ TEST_F(OwnExportSafety, AnImportLeavesDatabasesBesideItAlone) {
   }
 }
 
-TEST_F(OwnExportSafety, AFolderBesideAReplacedDatabaseThatIsNotOursStays) {
-  const std::string chrome = (folder_ / "safety.json").string(), target = at("t.db");
-  ASSERT_EQ(run_ddpprof({"export", database_, "--format", "chrome", "--out", chrome}).code, 0);
+TEST_F(ExportSafety, AFolderBesideAReplacedDatabaseThatIsNotOursStays) {
+  const std::string steps = file("safety.csv", step_times), target = at("t.db");
   fs::copy_file(database_, target);
   fs::create_directory(target + ".d");
   file("safety/t.db.d/notes", "somebody's");
-  const Outcome refused = run_ddpprof({"import", chrome, "--out", target, "--overwrite"});
+  const Outcome refused = run_ddpprof({"import", steps, "--out", target, "--overwrite"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.messages, HasSubstr("t.db.d was not made by ddpprof and is left alone"));
   EXPECT_EQ(read_all(target + ".d/notes"), "somebody's");
