@@ -5,10 +5,11 @@
 #include <ostream>
 
 #include "analysis/report/report.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/measure/plan.hpp"
 #include "runner/measure/sweep.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {

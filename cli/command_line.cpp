@@ -7,8 +7,10 @@
 #include <iterator>
 #include <ostream>
 
-#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -64,10 +66,10 @@ Failure unknown_subcommand(const std::string& word, const std::vector<std::uniqu
                  with_guess(nearest(word, names), nullptr));
 }
 
-int report_failure(Context& context, const CLI::App* app, const UserError& error) {
+int report_failure(Context& context, const CLI::App* app, const std::string& text, ExitCode code) {
   context.out.flush();
-  context.messages << prefix(app) << error.text() << '\n';
-  return static_cast<int>(exit_code_of(error));
+  context.messages << prefix(app) << text << '\n';
+  return static_cast<int>(code);
 }
 
 }  // namespace
@@ -135,9 +137,11 @@ int run_command_line(const std::vector<std::string>& arguments, Context& context
     }
     return static_cast<int>(ExitCode::usage);  // not reached: parse() demands one above
   } catch (const UserError& error) {
-    return report_failure(context, chosen, error);
+    return report_failure(context, chosen, error.text(), exit_code_of(error));
+  } catch (const store::DatabaseError& error) {
+    return report_failure(context, chosen, error.what(), exit_code_of(error));
   } catch (const std::exception& error) {
-    return report_failure(context, chosen, Failure(ExitCode::failed, error.what()));
+    return report_failure(context, chosen, error.what(), ExitCode::failed);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/report.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 

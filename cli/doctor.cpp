@@ -6,7 +6,7 @@
 
 #include "analysis/report/columns.hpp"
 #include "analysis/report/report.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/doctor/checks.hpp"
 #include "runner/doctor/facts.hpp"

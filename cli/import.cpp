@@ -25,9 +25,10 @@
 #include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
 #include "cli/import_traces.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/measure/sweep.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {

@@ -8,10 +8,11 @@
 
 #include "analysis/report/gradient_noise.hpp"
 #include "analysis/report/learning_rate_tables.hpp"
-#include "cli/database_file.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
+#include "cli/subcommand.hpp"
 #include "runner/scenario_queries/rates.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
+#include "tracer/store/database.hpp"
 #include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
@@ -96,7 +97,7 @@ class LearningRateSubcommand final : public Subcommand {
     // What is wrong with the words is said before the file is read.
     const std::vector<learning_rate::Rule> rules = asked_rules();
     const std::optional<learning_rate::Decay> own_decay = asked_decay();
-    store::Database database = open_database(file_);
+    store::Database database = store::Database::open_read(file_);
     try {
       const auto scenario = scenario_queries::stored_scenario(database);
       if (!scenario) {
@@ -136,10 +137,8 @@ class LearningRateSubcommand final : public Subcommand {
         report.tables.push_back(std::move(table));
       if (!measured.empty()) report.tables.push_back(report::gradient_noise_table(measured));
       render(report, format, context.out, context.width);
-    } catch (const store::DatabaseError& error) {
-      throw failure_of(error);
     } catch (const SQLite::Exception& error) {
-      throw failure_of(store::translate(error, file_));
+      throw store::translate(error, file_);
     } catch (const fit::NotSupported& error) {
       throw Failure(ExitCode::data, error.reason(), "", error.advice());
     } catch (const std::invalid_argument& error) {

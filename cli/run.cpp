@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cli/conclusions.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/output_format.hpp"
+#include "cli/failure.hpp"
+#include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/scenario_file.hpp"
@@ -21,6 +21,7 @@
 #include "runner/measure/sweep.hpp"
 #include "runner/scenario/input_files.hpp"
 #include "runner/scenario_queries/trained.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -47,16 +48,6 @@ bool was_begun(const std::filesystem::path& database) {
   if (!std::filesystem::is_regular_file(database, error) || std::filesystem::file_size(database, error) > 0)
     return true;
   return !std::filesystem::remove(database, error);
-}
-
-// Throws Failure instead of DatabaseError.
-measure::Resumption resume(const measure::SweepOptions& options, const scenario::Scenario& scenario,
-                           const measure::Plan& plan) {
-  try {
-    return measure::resume_database(options, scenario, plan);
-  } catch (const store::DatabaseError& error) {
-    throw failure_of(error);
-  }
 }
 
 class Run : public Subcommand {
@@ -133,7 +124,7 @@ class Run : public Subcommand {
       return conclude(database, read.scenario, format, "run", context);
     } catch (const store::DatabaseError& error) {
       const bool sound = error.kind() == store::ErrorKind::io || error.kind() == store::ErrorKind::locked;
-      throw Failure(failure_of(error).code(), error.what(), "",
+      throw Failure(exit_code_of(error), error.what(), "",
                     sound ? "configurations that were measured are kept: --resume goes on with them" : "");
     }
   }
@@ -146,7 +137,7 @@ class Run : public Subcommand {
       if (!context.quiet) context.messages << "There is no " << name << " to resume: measuring from the start.\n";
       return measure::create_database(options);
     }
-    measure::Resumption resumption = resume(options, scenario, plan);
+    measure::Resumption resumption = measure::resume_database(options, scenario, plan);
     options.scenario_id = resumption.scenario_id;
     options.measured = std::move(resumption.measured);
     if (!context.quiet) {

@@ -17,7 +17,7 @@
 #include <ostream>
 
 #include "analysis/import/ranks/rank_folder.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"

@@ -6,7 +6,7 @@
 
 namespace ddpprof {
 
-// A room derives one class per cause. The command line maps the classes to exit codes (cli/exit_code.cpp).
+// A room derives one class per cause. The command line maps the classes to exit codes (cli/failure.cpp).
 class UserError : public std::runtime_error {
  public:
   // `expected` and `remedy` may be empty. No argument ends in a full stop.

@@ -1,9 +1,6 @@
-#include "cli/record_bounds.hpp"
+#include "runner/measure/recording_bounds.hpp"
 
 #include <fmt/format.h>
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,9 +14,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "cli/subcommand.hpp"
+#include "runner/measure/error.hpp"
 
-namespace ddpprof::cli {
+namespace ddpprof::measure {
 namespace {
 
 using trace::ControlPage;
@@ -28,8 +25,8 @@ constexpr double longest_s = 366.0 * 24 * 3600;
 
 std::int64_t nanoseconds(double seconds, const char* option, bool zero) {
   if (!std::isfinite(seconds) || seconds < 0 || (seconds == 0 && !zero) || seconds > longest_s)
-    throw Failure(ExitCode::usage, fmt::format("{} {}", option, seconds),
-                  fmt::format("seconds, {} 0 and at most {:.0f}", zero ? "at least" : "more than", longest_s));
+    throw InvalidRequest(fmt::format("{} {}", option, seconds),
+                         fmt::format("seconds, {} 0 and at most {:.0f}", zero ? "at least" : "more than", longest_s));
   return std::llround(seconds * 1e9);
 }
 
@@ -44,23 +41,13 @@ std::optional<std::int64_t> whole(std::string_view digits) {
 
 }  // namespace
 
-void RecordBounds::declare(CLI::App& app) {
-  app.add_option("--delay", delay_s, "Record from so many seconds after the command's start on");
-  app.add_option("--duration", duration_s, "Record for so many seconds; the job goes on to its own end");
-  app.add_option("--steps", steps, "Record steps A to B of each process only: A-B, A-, -B or A");
-  app.add_option("--step-range", step_range, "With --steps: what the NVTX ranges of steps are called, before a number");
-  app.add_option("--toggle-signal", toggle_signal,
-                 "A signal to ddpprof record that starts and stops recording: USR1, USR2, RTMIN+N");
-  app.add_flag("--paused", paused, "With --toggle-signal: record nothing until the first one");
-}
-
-bool RecordBounds::any() const {
+bool RecordingOptions::any() const {
   return delay_s || duration_s || paused || !steps.empty() || !step_range.empty() || !toggle_signal.empty();
 }
 
-void parse_steps(const std::string& text, CheckedBounds& bounds) {
+void parse_steps(const std::string& text, RecordingBounds& bounds) {
   const auto refuse = [&] {
-    throw Failure(ExitCode::usage, "--steps " + text, "A-B, A-, -B or A: numbers of steps from 0 on, A at most B");
+    throw InvalidRequest("--steps " + text, "A-B, A-, -B or A: numbers of steps from 0 on, A at most B");
   };
   const std::size_t dash = text.find('-');
   const std::string first = text.substr(0, dash), last = dash == std::string::npos ? first : text.substr(dash + 1);
@@ -88,13 +75,13 @@ int parse_signal(const std::string& text) {
   if (name.starts_with("RTMIN+") && name.size() > 6)
     if (const std::optional<std::int64_t> offset = whole(name.substr(6)); offset && *offset <= SIGRTMAX - SIGRTMIN)
       return SIGRTMIN + static_cast<int>(*offset);
-  throw Failure(ExitCode::usage, "--toggle-signal " + text,
-                fmt::format("USR1, USR2, RTMIN or RTMIN+1 to RTMIN+{}", SIGRTMAX - SIGRTMIN),
-                "other signals end or stop jobs");
+  throw InvalidRequest("--toggle-signal " + text,
+                       fmt::format("USR1, USR2, RTMIN or RTMIN+1 to RTMIN+{}", SIGRTMAX - SIGRTMIN),
+                       "other signals end or stop jobs");
 }
 
-CheckedBounds checked(const RecordBounds& given) {
-  CheckedBounds bounds;
+RecordingBounds checked_bounds(const RecordingOptions& given) {
+  RecordingBounds bounds;
   if (given.delay_s) bounds.delay_ns = nanoseconds(*given.delay_s, "--delay", true);
   if (given.duration_s) bounds.duration_ns = nanoseconds(*given.duration_s, "--duration", false);
   if (!given.steps.empty()) parse_steps(given.steps, bounds);
@@ -102,20 +89,20 @@ CheckedBounds checked(const RecordBounds& given) {
   bounds.paused = given.paused;
   bounds.step_range = given.step_range;
   if (given.paused && given.toggle_signal.empty())
-    throw Failure(ExitCode::usage, "--paused without --toggle-signal: nothing would ever be recorded", "",
-                  "name the signal that starts it, or give --delay");
+    throw InvalidRequest("--paused without --toggle-signal: nothing would ever be recorded", "",
+                         "name the signal that starts it, or give --delay");
   if (given.paused && given.delay_s)
-    throw Failure(ExitCode::usage, "--paused and --delay contradict each other", "one of them",
-                  "--paused waits for a signal, --delay for a time; a signal during the delay ends it");
+    throw InvalidRequest("--paused and --delay contradict each other", "one of them",
+                         "--paused waits for a signal, --delay for a time; a signal during the delay ends it");
   if (!given.step_range.empty() && given.steps.empty())
-    throw Failure(ExitCode::usage, "--step-range without --steps", "both", "--steps says which of its ranges are kept");
+    throw InvalidRequest("--step-range without --steps", "both", "--steps says which of its ranges are kept");
   if (given.step_range.size() > vocabulary::longest_step_range)
-    throw Failure(ExitCode::usage, fmt::format("--step-range of {} bytes", given.step_range.size()),
-                  fmt::format("at most {}", vocabulary::longest_step_range));
+    throw InvalidRequest(fmt::format("--step-range of {} bytes", given.step_range.size()),
+                         fmt::format("at most {}", vocabulary::longest_step_range));
   return bounds;
 }
 
-ControlPageFile::ControlPageFile(const std::filesystem::path& folder, const CheckedBounds& bounds) : bounds_(bounds) {
+ControlPageFile::ControlPageFile(const std::filesystem::path& folder, const RecordingBounds& bounds) : bounds_(bounds) {
   const std::filesystem::path path = folder / trace::control_page_name;
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   // Reserved, not only sized: writing to it must never find the disk full.
@@ -126,8 +113,8 @@ ControlPageFile::ControlPageFile(const std::filesystem::path& folder, const Chec
   const int error = refused != 0 ? refused : errno;
   if (descriptor >= 0) close(descriptor);
   if (base == MAP_FAILED)
-    throw Failure(ExitCode::failed, "cannot make " + path.string() + ": " + std::strerror(error), "",
-                  "give --out in a folder that can be written to and has space");
+    throw CannotWrite("cannot make " + path.string() + ": " + std::strerror(error), "",
+                      "give --out in a folder that can be written to and has space");
   page_ = static_cast<ControlPage*>(base);
   page_->version = trace::control_version;
   page_->page_bytes = trace::control_page_bytes;
@@ -174,4 +161,4 @@ std::optional<bool> ControlPageFile::toggle(std::int64_t now_ns) {
   return on;
 }
 
-}  // namespace ddpprof::cli
+}  // namespace ddpprof::measure

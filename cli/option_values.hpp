@@ -1,7 +1,9 @@
-// The --format option of subcommands that print reports.
+// Values of options that several subcommands have.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analysis/report/render.hpp"
 #include "cli/subcommand.hpp"
@@ -21,5 +23,12 @@ void check_word(const std::string& option, const std::string& word, const std::v
 // The form of --progress auto, json-lines or none (docs/reference/progress.md). Throws Failure (usage) on any other
 // word.
 measure::ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet);
+
+// The candidate nearest to `word` when it is near enough to be a slip of the fingers, else "".
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// "--workers 8,64" → {8, 64}. Throws Failure (usage) naming `option` on anything but whole numbers ≥ 1; sorts and
+// removes doubles.
+std::vector<long long> parse_worker_list(const std::string& text, const std::string& option);
 
 }  // namespace ddpprof::cli

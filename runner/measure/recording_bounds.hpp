@@ -9,24 +9,19 @@
 
 #include "tracer/format/control_page.hpp"
 
-namespace CLI {
-class App;
-}
-
-namespace ddpprof::cli {
+namespace ddpprof::measure {
 
 // As given on the command line.
-struct RecordBounds {
+struct RecordingOptions {
   std::optional<double> delay_s, duration_s;
   std::string steps, step_range, toggle_signal;
   bool paused = false;
 
-  void declare(CLI::App& app);
   bool any() const;
 };
 
-// … and what they mean. Throws Failure (usage) on what makes no sense, or contradicts itself.
-struct CheckedBounds {
+// … and what they mean. Throws InvalidRequest on what makes no sense, or contradicts itself.
+struct RecordingBounds {
   std::int64_t delay_ns = 0, duration_ns = 0;  // duration 0: no end
   bool watches_steps = false;
   std::int64_t first_step = trace::no_first_step, last_step = trace::no_last_step;
@@ -34,18 +29,18 @@ struct CheckedBounds {
   int toggle_signal = 0;  // 0: none
   bool paused = false;
 };
-CheckedBounds checked(const RecordBounds&);
+RecordingBounds checked_bounds(const RecordingOptions&);
 
-// "3-7", "3-", "-7", "3". Throws Failure (usage).
-void parse_steps(const std::string& text, CheckedBounds& bounds);
-// "USR1", "SIGUSR2", "RTMIN+3": the signal's number. Throws Failure (usage).
+// "3-7", "3-", "-7", "3". Throws InvalidRequest.
+void parse_steps(const std::string& text, RecordingBounds& bounds);
+// "USR1", "SIGUSR2", "RTMIN+3": the signal's number. Throws InvalidRequest.
 int parse_signal(const std::string& text);
 
 // The page, mapped for as long as the job runs; the file stays in `folder`.
 class ControlPageFile {
  public:
-  // Throws Failure (failed) where it cannot be made.
-  ControlPageFile(const std::filesystem::path& folder, const CheckedBounds& bounds);
+  // Throws CannotWrite where it cannot be made.
+  ControlPageFile(const std::filesystem::path& folder, const RecordingBounds& bounds);
   ~ControlPageFile();
   ControlPageFile(const ControlPageFile&) = delete;
   ControlPageFile& operator=(const ControlPageFile&) = delete;
@@ -60,9 +55,9 @@ class ControlPageFile {
  private:
   void set(std::uint32_t index, std::int64_t time_ns);
 
-  CheckedBounds bounds_;
+  RecordingBounds bounds_;
   trace::ControlPage* page_ = nullptr;
   std::uint32_t edges_ = 0;
 };
 
-}  // namespace ddpprof::cli
+}  // namespace ddpprof::measure
