@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const scenario::Scenario scenario = ranks::common_scenario(found);
     store::Database& database = fuzz::empty_database();
     for (const ranks::RankRun& run : found) {
-      for (const std::string& sentence : run.lacking)
+      for (const std::string& sentence : run.missing)
         fuzz::require(sentence.size() < 64 * size + 4096, "a sentence stays one");
       const ranks::MeasurementSetup setup = ranks::setup_of(run, scenario);
       const std::int64_t id = ranks::record_measurement(database, setup, ranks::recorded_of(run));

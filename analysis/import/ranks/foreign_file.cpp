@@ -21,7 +21,7 @@ const char* kind_of(mode_t mode) {
   if (S_ISFIFO(mode)) return "a pipe";
   if (S_ISSOCK(mode)) return "a socket";
   if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
-  return "no plain file";
+  return "not a plain file";
 }
 
 [[noreturn]] void refuse(const fs::path& path, const char* found, const char* expected) {
@@ -34,7 +34,7 @@ const char* kind_of(mode_t mode) {
   throw InvalidRecords(fmt::format("{} cannot be read: {}", path.string(), std::strerror(error)));
 }
 
-// False when nothing is there. Follows no link.
+// Returns false if the path does not exist. Follows no link.
 bool look(const fs::path& path, struct stat& status) {
   if (lstat(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
@@ -54,7 +54,7 @@ std::optional<std::string> read_foreign_file(const fs::path& path, std::uint64_t
   struct stat status {};
   if (!look(path, status)) return std::nullopt;
   if (!S_ISREG(status.st_mode)) refuse(path, kind_of(status.st_mode), "a plain file");
-  // Looked at again once it is open: what stands there may have been changed meanwhile. Nothing here waits for a pipe.
+  // Checked again after opening: the file may have been replaced in between. O_NONBLOCK: opening a pipe does not wait.
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
   if (file.number < 0 || fstat(file.number, &status) != 0) unreadable(path, errno);
   if (!S_ISREG(status.st_mode)) refuse(path, kind_of(status.st_mode), "a plain file");
@@ -71,7 +71,7 @@ std::optional<std::string> read_foreign_file(const fs::path& path, std::uint64_t
     if (count == 0) return text;
     if (count < 0 && errno != EINTR) unreadable(path, errno);
     if (count > 0) text.append(part, static_cast<std::size_t>(count));
-    if (text.size() > most_bytes) too_large(text.size());  // it grew
+    if (text.size() > most_bytes) too_large(text.size());  // the file grew while it was read
   }
 }
 

@@ -1,4 +1,4 @@
-// Reads files that another host, or somebody else, may have put into a folder: a name in it is never trusted.
+// Reads files of a folder that may come from another host. Such a folder may contain any file under any name.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace ddpprof::ranks {
 
-// Each throws Failure (data) that names the path and what is there, and never waits for what it finds: a symbolic link
-// (it may lead out of the folder, or round in a circle), a pipe, a device, a socket, a folder in a file's place.
+// Each function throws InvalidRecords with the path if the path is anything but a plain file (or a folder, for
+// check_foreign_folder): a symbolic link (it may lead out of the folder, or in a circle), a pipe, a device, a socket.
+// None of them blocks on what it finds.
 
-// The whole file; nullopt when there is none. A file of more than `most_bytes` is refused, too.
+// Returns the whole file, nullopt if it does not exist. Also throws InvalidRecords if it has more than `most_bytes`.
 std::optional<std::string> read_foreign_file(const std::filesystem::path& path, std::uint64_t most_bytes);
 
-void check_foreign_file(const std::filesystem::path& path);    // is there, and a plain file
-bool check_foreign_folder(const std::filesystem::path& path);  // a folder; false when there is none
+void check_foreign_file(const std::filesystem::path& path);    // throws also if it does not exist
+bool check_foreign_folder(const std::filesystem::path& path);  // returns false if it does not exist
 
 }  // namespace ddpprof::ranks

@@ -7,12 +7,12 @@
 namespace ddpprof::ranks {
 namespace {
 
-constexpr double shortest_window_ns = 1e9;  // of processor time: 100 ticks, so that one tick is 1 %
+constexpr double shortest_window_ns = 1e9;  // processor time: 100 ticks, so that one tick is 1 %
 
 struct OneHost {
   store::HostConditionRow row;
   double cpu_ns = 0.0;
-  nlohmann::json machine;  // what the rank that speaks for the host saw
+  nlohmann::json machine;  // the host's readings, which one of its ranks reports
 };
 
 std::optional<double> at(const nlohmann::json& machine, const char* name, std::size_t index) {
@@ -37,9 +37,9 @@ void add_rank(OneHost& host, const nlohmann::json& conditions) {
   add(row.voluntary_switches, "voluntary_switches");
   add(row.involuntary_switches, "involuntary_switches");
   add(row.major_faults, "major_faults");
-  const bool speaks = conditions.contains("host") && conditions["host"].is_object();
-  if (speaks || row.window_ns == 0) row.window_ns = conditions.value("window_ns", std::int64_t{0});
-  if (speaks) host.machine = conditions["host"];
+  const bool reports_host = conditions.contains("host") && conditions["host"].is_object();
+  if (reports_host || row.window_ns == 0) row.window_ns = conditions.value("window_ns", std::int64_t{0});
+  if (reports_host) host.machine = conditions["host"];
 }
 
 void add_shares(OneHost& host) {

@@ -1,4 +1,4 @@
-// What the ranks' results say about their hosts, put together: a row of host_condition for each host.
+// Combines the host readings in the ranks' results: one row of host_condition per host.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace ddpprof::ranks {
 
-// Without measurement_id; ordered by host. A host none of whose ranks ended has no row. The ranks' processor time is
-// summed over the host's ranks, and what /proc/stat counts beyond it as user and system time is others'. Ticks of 10 ms
-// make a short window's shares coarse: below one second of processor time in all, others_share is left out.
+// Returns rows without measurement_id, ordered by host. A host has a row if one of its ranks reached its end.
+// ranks_share is the processor time of the host's ranks. others_share is the user and system time of /proc/stat beyond
+// it. /proc/stat counts ticks of 10 ms, so others_share is missing if the window has less than 1 s of processor time.
 std::vector<store::HostConditionRow> host_conditions(const RankResults& results);
 
 }  // namespace ddpprof::ranks

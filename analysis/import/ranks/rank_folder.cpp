@@ -21,8 +21,9 @@ namespace fs = std::filesystem;
 using launcher::attempts_in;
 using launcher::ranks_in;
 
-constexpr std::uint64_t largest_start_bytes = 16u << 20;       // a thousand times what there is
-constexpr const char* marker_name = "made-by-ddpprof-worker";  // not a database's folder, which --overwrite removes
+constexpr std::uint64_t largest_start_bytes = 16u << 20;  // a thousand times the usual size
+constexpr const char* marker_name =
+    "made-by-ddpprof-worker";  // differs from the marker of a database's folder, which --overwrite removes
 
 void remove_rank(const fs::path& folder, int attempt, int rank) {
   try {
@@ -36,8 +37,9 @@ bool runs(const std::string& host, std::int64_t pid) {
   return host == host::host_name() && pid != getpid() && launcher::program_of(pid).starts_with("ddpprof");
 }
 
-// Whether torchrun's agent on this host has started ranks here before, which have ended: this one is then started anew.
-// Its own count does not say so: an agent counts what failed at itself, not what it starts anew for the others' sake.
+// Returns true if torchrun's agent on this host has started ranks in this folder before and they have ended: this rank
+// is then a restart. The agent's restart count does not show it: it leaves out restarts that another agent's rank
+// caused.
 bool started_anew(const fs::path& folder, const std::string& agent) {
   if (agent.empty()) return false;
   for (const int attempt : attempts_in(folder)) {
@@ -64,16 +66,16 @@ int free_attempt(const fs::path& folder, const launcher::Start& start) {
 
 struct Owner {
   std::string text;    // "process 71 on gpu03"
-  bool alive = false;  // a process of this host, and it is one of ours
-  bool meets = false;  // where a process started so comes to, and waits for as many ranks
+  bool alive = false;  // a ddpprof process of this host with this number runs
+  bool meets = false;  // it waits at the same meeting place for the same number of ranks
 };
 
 Owner owner_of(const RankFiles& files, const launcher::Start& own) {
   const nlohmann::json start =
       nlohmann::json::parse(read_foreign_file(files.start, largest_start_bytes).value_or(""), nullptr, false);
-  const auto host_found = start.find("host"), pid_found = start.find("pid");  // the end of what is no object, too
+  const auto host_found = start.find("host"), pid_found = start.find("pid");  // end() too if `start` is not an object
   if (host_found == start.end() || !host_found->is_string() || pid_found == start.end() || !pid_found->is_number())
-    return {"a process that left no word"};
+    return {"an unknown process"};
   Owner owner;
   const auto host = host_found->get<std::string>();
   const auto pid = pid_found->get<std::int64_t>();
@@ -86,7 +88,7 @@ Owner owner_of(const RankFiles& files, const launcher::Start& own) {
   return owner;
 }
 
-// Several ranks may do this at once: whatever is in the folder, the marker is there first.
+// Several ranks may do this at the same time. The marker is the first file in the folder.
 void make_folder(const fs::path& folder) {
   std::error_code error;
   const bool made = fs::create_directories(folder, error);
@@ -99,7 +101,7 @@ void make_folder(const fs::path& folder) {
     throw UnusableFolder("--out: " + folder.string() + " was not made by ddpprof and is left alone",
                          "a new or empty folder, or one of an earlier ddpprof worker", "give another path");
   if (!fs::exists(marker) && !std::ofstream(marker, std::ios::app))
-    throw CannotWrite("cannot write " + marker.string(), "", "may this user write there?");
+    throw CannotWrite("cannot write " + marker.string(), "", "check the folder's permissions");
 }
 
 RankFiles made(const RankFiles& files) {
@@ -119,13 +121,13 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
                            bool overwrite, bool gathers) {
   make_folder(folder);
   RankFiles files = rank_files(folder, start.attempt, start.rank);
-  std::optional<bool> anew;  // reads every rank's word, once
+  std::optional<bool> anew;  // computed once: it reads every rank's start file
   for (const int attempt : attempts_in(folder)) {
-    if (attempt < start.attempt) continue;  // torchrun started this one anew: what it is to follow stays
+    if (attempt < start.attempt) continue;  // an attempt that this one restarts; its files stay
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
       if (rank != start.rank && rank < start.world_size) {
-        // That rank sees to its own. What has a result is not of this run, whose rank 0 comes only now; of anything
-        // else that cannot be told before its files are to come: its process may be another host's, or container's.
+        // Each rank handles its own files. A rank with a result belongs to an earlier run, because rank 0 of this run
+        // starts only now. A rank without a result may be running on another host or in another container.
         const bool in_the_way =
             gathers && !overwrite && attempt == start.attempt && fs::exists(rank_files(folder, attempt, rank).result);
         if (!in_the_way) continue;

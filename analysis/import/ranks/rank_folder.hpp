@@ -1,12 +1,12 @@
-// The folder that ranks started by somebody else leave their results in: each writes its own files, nobody else's.
+// The folder into which ranks of `ddpprof worker` write their results. Each rank writes its own files only.
 //
-//   DIR/made-by-ddpprof-worker        marks the folder as ours
-//   DIR/attempt-<k>/rank-<r>.json     what the rank was started as; k: how often torchrun has started it anew, else 0
-//   DIR/attempt-<k>/scenario-<r>.yaml what it trains, every default filled in
-//   DIR/attempt-<k>/run-<r>.json      the run's name, once every rank had come
-//   DIR/attempt-<k>/result-<r>.json   what it found; missing when it did not get to its end
+//   DIR/made-by-ddpprof-worker        marks the folder as one of ddpprof
+//   DIR/attempt-<k>/rank-<r>.json     how the rank was started; k: number of its restarts by torchrun, else 0
+//   DIR/attempt-<k>/scenario-<r>.yaml its scenario, every default filled in
+//   DIR/attempt-<k>/run-<r>.json      the run's name, written after every rank has joined
+//   DIR/attempt-<k>/result-<r>.json   its results; missing if it did not reach its end
 //   DIR/attempt-<k>/trace/            its shard
-//   DIR/attempt-<k>/twice-<pid>/      a second process that was given a rank which runs already; never imported
+//   DIR/attempt-<k>/twice-<pid>/      a second process with the same rank; never imported
 #pragma once
 
 #include <cstdint>
@@ -25,39 +25,41 @@ namespace ddpprof::ranks {
 using launcher::rank_files;
 using launcher::RankFiles;
 
-std::string meeting_place(const launcher::Start& start);  // where its ranks find each other; equal on all of them
+std::string meeting_place(const launcher::Start& start);  // address, port and run id; equal on all ranks of a run
 
-// Makes the folder and this rank's place in it. What an earlier run left of this rank, or of ranks that this run does
-// not have, is refused, or removed with `overwrite`, but what `agent` (launcher::torchrun_agent) has started before
-// stays: this rank gets an attempt of its own. Where a process of this host is that very rank of the same meeting now,
-// its files stay and this one gets a place beside them: the roll-call tells both. `gathers`: the other ranks' files are
-// to come into this folder, too; those of ranks that left a result are then refused as well, and with `overwrite` left
-// until the new ones have come. Throws Failure: usage when the folder is not ours or holds an earlier run, failed when
-// the file system refuses.
+// Makes the folder and this rank's files in it. The folder may hold files of this rank, or of ranks that this run does
+// not have:
+// - `agent` (launcher::torchrun_agent) started them before: they stay, and this rank gets a new attempt.
+// - A process of this host is the same rank at the same meeting place now: they stay, this rank gets a folder beside
+//   them, and the rendezvous reports both.
+// - Otherwise they belong to an earlier run: removed with `overwrite`, else UnusableFolder.
+// `gathers`: the files of the other ranks are sent into this folder. Then results of other ranks are an earlier run
+// too; with `overwrite` they stay until the new files arrive. Throws UnusableFolder also if the folder was not made by
+// ddpprof, CannotWrite if the file system refuses.
 RankFiles claim_rank_files(const std::filesystem::path& folder, const launcher::Start& start, const std::string& agent,
                            bool overwrite, bool gathers = false);
 
-// One rank as its files tell.
+// One rank, read from its files.
 struct RankRecord {
-  std::filesystem::path folder;  // as given
+  std::filesystem::path folder;  // as the user named it
   int attempt = 0;
   int rank = 0;
   nlohmann::json start;
   std::string scenario;                  // YAML
-  std::string run;                       // "" when the ranks never came together
-  std::optional<nlohmann::json> result;  // none: it did not get to its end
+  std::string run;                       // "" if the ranks never met
+  std::optional<nlohmann::json> result;  // nullopt: it did not reach its end
   std::vector<std::filesystem::path> shards;
-  std::string start_text, result_text;  // as they were read: "" without a result
+  std::string start_text, result_text;  // the files' texts; "" without a result
 
   std::int64_t world_size() const { return start.value("world_size", std::int64_t{0}); }
   std::string place() const;  // "rank 1 (process 71 on gpu03)"
 };
 
-// Whether `ddpprof worker` made the folder.
+// Returns true if `ddpprof worker` made the folder.
 bool is_rank_folder(const std::filesystem::path& folder);
 
-// Every rank of the run in the folder that was started last; `older` counts the attempts left out. Throws Failure:
-// usage when it is no such folder, data when a file in it cannot be read or holds what no rank writes.
+// Returns every rank of the run that was started last; `older` counts the attempts that are left out. Throws
+// UnusableFolder if `ddpprof worker` did not make the folder, InvalidRecords if a file in it is unreadable or invalid.
 std::vector<RankRecord> read_rank_records(const std::filesystem::path& folder, int& older);
 
 }  // namespace ddpprof::ranks

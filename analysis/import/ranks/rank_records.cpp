@@ -1,4 +1,4 @@
-// read_rank_records of rank_folder.hpp: what ranks left, read back. The folder may be another host's.
+// read_rank_records() of rank_folder.hpp. The folder may come from another host.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,19 +25,19 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t most_ranks = 1 << 20;
 constexpr std::uint64_t largest_json_bytes = 256u << 20;     // a result with every step and sweep of a long run
-constexpr std::uint64_t largest_scenario_bytes = 16u << 20;  // a thousand times what a long one has
+constexpr std::uint64_t largest_scenario_bytes = 16u << 20;  // a thousand times a long scenario
 
 std::string text_of(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// nullopt: no such file. `text`: what was read.
+// Returns nullopt if the file does not exist. `text` receives the file's text.
 std::optional<nlohmann::json> read_json(const fs::path& path, std::string& text) {
   std::optional<std::string> found = read_foreign_file(path, largest_json_bytes);
   if (!found) return std::nullopt;
   text = std::move(*found);
-  if (export_::nests_deeper(text))  // records are copied and compared, level by level on the stack
+  if (export_::nests_deeper(text))  // copying and comparing recurse per level
     throw InvalidRecords(fmt::format("{} nests deeper than {} levels", path.string(), export_::max_json_depth),
                          "what ddpprof worker wrote", "start that rank again");
   nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
@@ -55,11 +55,11 @@ std::string read_run_name(const fs::path& path) {
                      std::ranges::all_of(name->get_ref<const std::string&>(),
                                          [](unsigned char letter) { return std::isalnum(letter) || letter == '-'; });
   if (!sound)
-    throw InvalidRecords(path.string() + ": 'run' is no name", "what ddpprof worker wrote", "start that rank again");
+    throw InvalidRecords(path.string() + ": 'run' is not a name", "what ddpprof worker wrote", "start that rank again");
   return *name;
 }
 
-// A shard counts for the rank in its header: one that another rank's name was given to would count there twice.
+// A shard counts for the rank in its header. Under the name of another rank it would count twice.
 std::vector<fs::path> read_shards(const fs::path& trace, int rank) {
   if (!check_foreign_folder(trace)) return {};
   std::vector<fs::path> shards = launcher::shards_of(trace, rank);
@@ -70,23 +70,23 @@ std::vector<fs::path> read_shards(const fs::path& trace, int rank) {
       if (inside != rank && inside >= 0)
         throw InvalidRecords(fmt::format("{} is of rank {}, its name says {}", shard.string(), inside, rank),
                              "what ddpprof worker wrote", "remove it, or give it its own name");
-    } catch (const store::ShardError&) {  // a diagnostic of the measurement, once it is loaded
+    } catch (const store::ShardError&) {  // reported as a diagnostic when the shard is loaded
     }
   }
   return shards;
 }
 
-// Files of other hosts: nothing in them is taken for granted. Throws Failure (data).
+// Throws InvalidRecords if a fact is missing, has another type or is out of range.
 void check_start(const nlohmann::json& start, const fs::path& path, int rank) {
   const auto refuse = [&](const std::string& what) {
     throw InvalidRecords(path.string() + ": " + what, "what ddpprof worker wrote", "start that rank again");
   };
   for (const char* key : {"rank", "world_size", "workers", "pid", "started_utc_ns"})
-    if (!start.contains(key) || !start[key].is_number_integer()) refuse(fmt::format("'{}' is no whole number", key));
+    if (!start.contains(key) || !start[key].is_number_integer()) refuse(fmt::format("'{}' is not a whole number", key));
   for (const char* key : {"host", "strategy", "trained_with", "scenario_source", "scenario_file"})
-    if (!start.contains(key) || !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
+    if (!start.contains(key) || !start[key].is_string()) refuse(fmt::format("'{}' is not a text", key));
   for (const char* key : {"mode", "started_by", "job"})
-    if (start.contains(key) && !start[key].is_string()) refuse(fmt::format("'{}' is no text", key));
+    if (start.contains(key) && !start[key].is_string()) refuse(fmt::format("'{}' is not a text", key));
   const auto world_size = start["world_size"].get<std::int64_t>(), workers = start["workers"].get<std::int64_t>();
   if (world_size < 1 || world_size > most_ranks || workers < 1 || workers > most_ranks)
     refuse(fmt::format("expected a world_size and workers from 1 to {}", most_ranks));
@@ -117,14 +117,14 @@ RankRecord read_record(const fs::path& folder, int attempt, int rank) {
 
 std::int64_t started_utc_ns(const RankRecord& record) { return record.start.value("started_utc_ns", std::int64_t{0}); }
 
-// Who numbers its attempts: torchrun's agents do it each for itself, and where none is known each host counts as one.
+// Identifies who numbers the attempts: each of torchrun's agents, or each host if the agent is unknown.
 using Counter = std::array<std::string, 4>;
 Counter counter_of(const RankRecord& record) {
   return {record.start.value("started_by", ""), record.start.value("job", ""), text_of(record.start, "agent"),
           record.start.value("host", "")};
 }
 
-// Of one counter the number decides, as clocks are set, and between two of them nothing but the time can.
+// Attempts of one counter are ordered by number, because clocks can be changed. Others are ordered by time.
 bool started_later(const RankRecord& one, const RankRecord& other) {
   const auto attempt_first = [](const RankRecord& record) { return std::pair(record.attempt, started_utc_ns(record)); };
   const auto time_first = [](const RankRecord& record) { return std::pair(started_utc_ns(record), record.attempt); };
@@ -138,7 +138,7 @@ const RankRecord* last_started(const std::vector<RankRecord>& found) {
     const RankRecord*& last = last_of[counter_of(record)];
     if (last == nullptr || started_later(record, *last)) last = &record;
   }
-  std::set<std::string> over;  // runs of which an agent has started a rank anew
+  std::set<std::string> over;  // runs in which an agent has restarted a rank
   for (const RankRecord& record : found) {
     const RankRecord& last = *last_of[counter_of(record)];
     if (!record.run.empty() && last.attempt > record.attempt && last.run != record.run) over.insert(record.run);
@@ -152,9 +152,9 @@ const RankRecord* last_started(const std::vector<RankRecord>& found) {
   return last;
 }
 
-// What the folder holds of the run that was started last. Agents of torchrun count their attempts each for itself: the
-// ranks of one run may be of different attempts, and ranks of one attempt of different runs. `older`: attempts of which
-// nothing is taken.
+// Returns the records of the run that was started last. Each agent of torchrun counts its own attempts: ranks of one
+// run may have different attempts, and ranks of one attempt may belong to different runs. `older` counts unused
+// attempts.
 std::vector<RankRecord> last_run(const std::vector<RankRecord>& found, int& older) {
   const RankRecord* last = last_started(found);
   std::set<int> attempts, taken;
@@ -166,7 +166,7 @@ std::vector<RankRecord> last_run(const std::vector<RankRecord>& found, int& olde
   const auto belongs = [&](const RankRecord& record) {
     if (last->run.empty()) return record.attempt == last->attempt;
     if (!record.run.empty()) return record.run == last->run;
-    const auto place = met.find(record.rank);  // a rank that never met the others, unless it was started anew
+    const auto place = met.find(record.rank);  // a rank that never met the others, if it was not restarted
     return record.attempt == last->attempt && (place == met.end() || started_later(record, *place->second));
   };
   std::vector<RankRecord> records;
@@ -185,7 +185,7 @@ std::string RankRecord::place() const {
 std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw UnusableFolder(folder.string() + (fs::exists(folder, error) ? " is no folder" : ": no such folder"),
+    throw UnusableFolder(folder.string() + (fs::exists(folder, error) ? " is not a folder" : ": no such folder"),
                          "a folder that ddpprof worker wrote with --out", "see docs/guide/starting.md");
   std::vector<RankRecord> found;
   for (const int attempt : launcher::attempts_in(folder)) {
@@ -195,7 +195,7 @@ std::vector<RankRecord> read_rank_records(const fs::path& folder, int& older) {
   }
   std::vector<RankRecord> records = last_run(found, older);
   if (records.empty())
-    throw UnusableFolder(folder.string() + " holds no rank's results", "a folder that ddpprof worker wrote with --out",
+    throw UnusableFolder(folder.string() + " has no results of ranks", "a folder that ddpprof worker wrote with --out",
                          "see docs/guide/starting.md");
   return records;
 }

@@ -47,7 +47,7 @@ void describe(const RankResults& results, store::MeasurementRow& row) {
     if (options.is_object()) {
       options["samples"] = first["data_samples"];
       if (const auto checkpoint = first.find("checkpoint"); checkpoint != first.end() && checkpoint->is_object()) {
-        // Of the schedule where there is one: a checkpoint of another batch stands elsewhere in it.
+        // The step of the schedule, if there is one: a checkpoint of another batch is at another step of it.
         const auto resumed = checkpoint->value("resumed_step", std::int64_t{0});
         if (const auto step = checkpoint->value("schedule_step", resumed);
             step > 0 || !checkpoint->value("resumed", "").empty())
@@ -116,22 +116,22 @@ std::vector<store::DiagnosticRow> check_parameters(const RankResults& results) {
   row.code = "parameters_differ";
   row.count = static_cast<std::int64_t>(ranks_by_hash.size());
   row.message = message;
-  row.advice = "do not trust this measurement: the ranks did not train one model";
+  row.advice = "discard this measurement: the ranks did not train the same model";
   return {row};
 }
 
 std::vector<store::DiagnosticRow> check_warmup(const RankResults& results) {
   if (results.by_rank.empty()) return {};
-  const auto warmup = results.by_rank.begin()->second.find("warmup");  // every rank did as rank 0 said
+  const auto warmup = results.by_rank.begin()->second.find("warmup");  // equal on all ranks: rank 0 decides
   if (warmup == results.by_rank.begin()->second.end() || warmup->value("settled", true)) return {};
   store::DiagnosticRow row;
   row.severity = "warning";
   row.code = "warmup_unsettled";
-  row.message = fmt::format("step times still moved after {} warm-up steps, the most that 'auto' takes",
+  row.message = fmt::format("step times still changed after {} warm-up steps, the limit of 'auto'",
                             warmup->value("steps", std::int64_t{0}));
   row.advice =
-      "the measured steps may drift (report conditions says by how much): give measure.warmup_steps a number, "
-      "or quieten the machine (ddpprof doctor)";
+      "the measured steps may drift (the report conditions shows by how much): set measure.warmup_steps to a number, "
+      "or stop other programs (ddpprof doctor names them)";
   return {row};
 }
 

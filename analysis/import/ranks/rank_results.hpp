@@ -1,4 +1,4 @@
-// What the ranks of a measurement wrote when they ended, read back: facts for the measurement's row, and checks.
+// Reads the results that ranks write when they end: facts for the measurement's row, and checks.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 namespace ddpprof::ranks {
 
 struct RankResults {
-  std::map<std::int64_t, nlohmann::json> by_rank;  // ranks that did not get to the end are missing
-  std::vector<std::string> problems;               // a file that is there and cannot be read
+  std::map<std::int64_t, nlohmann::json> by_rank;  // ranks that did not reach their end are missing
+  std::vector<std::string> problems;               // files that exist and are invalid
 };
 
-// `trained`: or timed all-reduces. Every result that is given holds what wrong_fact (result_facts.hpp) asks for.
+// `trained`: false for ranks that timed all-reduces. Every returned result has passed wrong_fact() (result_facts.hpp).
 RankResults read_rank_results(const std::filesystem::path& folder, std::int64_t processes, bool trained);
 
-// Model size, versions and backend as the ranks found them; left alone where no rank ended.
+// Fills in model size, versions, hosts and options from the results. Does nothing without a result.
 void describe(const RankResults& results, store::MeasurementRow& row);
 
-// What the ranks themselves warn of; a warning that several ranks give is one diagnostic, counted.
+// The ranks' own warnings. The same warning of several ranks is one diagnostic with their count.
 std::vector<store::DiagnosticRow> rank_warnings(const RankResults& results);
 
-// What each rank's process and devices took; ranks that did not get to the end are missing.
+// Memory of each rank's process and devices. Ranks that did not reach their end are missing.
 std::vector<store::MemoryRow> memory_rows(const RankResults& results);
 
-// One diagnostic if the ranks' parameters differ after training: DDP promises that they do not.
+// Returns one diagnostic if the ranks' parameters differ after training; DDP keeps them equal.
 std::vector<store::DiagnosticRow> check_parameters(const RankResults& results);
 
-// One diagnostic if the warm-up was to end by itself and had not when its steps ran out.
+// Returns one diagnostic if an automatic warm-up reached its limit before step times were stable.
 std::vector<store::DiagnosticRow> check_warmup(const RankResults& results);
 
 }  // namespace ddpprof::ranks

@@ -33,12 +33,12 @@ Scenario scenario_of(const RankRecord& rank) {
   const std::string file = rank_files(rank.folder, rank.attempt, rank.rank).scenario.string();
   scenario::ReadResult read = scenario::read_text(rank.scenario, file);
   if (!read.problems.empty())
-    throw InvalidRecords(read.problems.front().text(), "a scenario this program understands",
-                         "run it again with this version");
+    throw InvalidRecords(read.problems.front().text(), "a scenario of this version of ddpprof",
+                         "measure again with this version");
   return read.scenario;
 }
 
-// Without what belongs to `ddpprof run`'s sweep and to one world size.
+// The scenario as YAML, without the keys of `ddpprof run`'s sweep and of one world size.
 std::string comparable(Scenario scenario) {
   scenario.workers = {1};
   scenario.strategies = {Strategy::ddp};
@@ -46,7 +46,7 @@ std::string comparable(Scenario scenario) {
   return scenario::to_yaml(scenario);
 }
 
-// Device and backend of a run of which no rank lived to write what `auto` came to: as its scenario asks for them.
+// Sets device and backend from the scenario, for a run in which no rank reached its end and wrote the actual ones.
 void asked_for(MeasurementSetup& setup, const Scenario& scenario) {
   const bool cuda =
       scenario.device == scenario::DeviceChoice::cuda || scenario.backend == scenario::BackendChoice::nccl;
@@ -77,22 +77,20 @@ std::string name_of(const RankRun& run) {
                      folders_of(run));
 }
 
-void find_lacking(RankRun& run) {
+void find_missing(RankRun& run) {
   std::vector<std::string> absent;
   std::size_t at = 0;
   for (std::int64_t rank = 0; rank < run.processes(); ++rank) {
     if (at < run.ranks.size() && run.ranks[at].rank == rank) {
       if (!run.ranks[at].result)
-        run.lacking.push_back(run.ranks[at].place() +
-                              " came and left no result: it still runs, or it failed and its "
-                              "own output says why");
+        run.missing.push_back(run.ranks[at].place() + " has no result: it still runs, or it failed; see its output");
       ++at;
     } else {
       absent.push_back(std::to_string(rank));
     }
   }
   if (!absent.empty())
-    run.lacking.push_back(fmt::format("rank{} {} of {} {} not there: the folder of another host is not given",
+    run.missing.push_back(fmt::format("rank{} {} of {} {} missing: give the folders of all hosts",
                                       absent.size() == 1 ? "" : "s", launcher::ranks_text(absent), run.processes(),
                                       absent.size() == 1 ? "is" : "are"));
 }
@@ -100,7 +98,7 @@ void find_lacking(RankRun& run) {
 void check_scenarios(const std::vector<RankRun>& runs) {
   const std::string first = comparable(runs.front().scenario);
   for (const RankRun& run : runs) {
-    if (run.bench_comm()) continue;  // it trains nothing; sorted behind those that do
+    if (run.bench_comm()) continue;  // it trains nothing; runs that train come first
     const std::string other = comparable(run.scenario);
     if (other == first) continue;
     throw InvalidRecords(fmt::format("{} and {} have different scenarios: {}", name_of(runs.front()), name_of(run),
@@ -125,7 +123,7 @@ std::int64_t number(const RankRun& run, const char* key, std::int64_t otherwise)
   return otherwise;
 }
 
-// Threads a core where most share one.
+// Compute threads per core, on the host where this ratio is largest.
 double oversubscription(const RankRun& run, std::int64_t threads, bool on_gpu) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> pools;  // ranks, cores
   for (const RankRecord& rank : run.ranks) {
@@ -166,8 +164,8 @@ std::vector<RankRun> group_runs(std::vector<RankRecord> records, bool partial, s
   std::vector<std::string> problems;
   for (RankRecord& record : records) {
     if (record.run.empty()) {
-      const std::string alone = fmt::format("{} in {} never met the other ranks: its own output says why",
-                                            record.place(), record.folder.string());
+      const std::string alone =
+          fmt::format("{} in {} never met the other ranks; see its output", record.place(), record.folder.string());
       (partial ? notes : problems).push_back(alone);
       continue;
     }
@@ -180,8 +178,8 @@ std::vector<RankRun> group_runs(std::vector<RankRecord> records, bool partial, s
       if (run.ranks[i].rank == run.ranks[i - 1].rank)
         problems.push_back(fmt::format("{} is in {} and in {}: the same results are given twice", run.ranks[i].place(),
                                        run.ranks[i - 1].folder.string(), run.ranks[i].folder.string()));
-    find_lacking(run);
-    for (const std::string& sentence : run.lacking)
+    find_missing(run);
+    for (const std::string& sentence : run.missing)
       (partial ? notes : problems).push_back(fmt::format("{}: {}", name_of(run), sentence));
     run.scenario = scenario_of(run.ranks.front());
     runs.push_back(std::move(run));
@@ -246,13 +244,14 @@ Recorded recorded_of(const RankRun& run) {
     recorded.results.by_rank.emplace(rank.rank, *rank.result);
     recorded.wall_ns = std::max(recorded.wall_ns, rank.result->value("wall_ns", std::int64_t{0}));
   }
-  if (!run.lacking.empty()) recorded.failure = fmt::format("{}", fmt::join(run.lacking, "; "));
-  for (const std::string& sentence : run.lacking)
+  if (!run.missing.empty()) recorded.failure = fmt::format("{}", fmt::join(run.missing, "; "));
+  for (const std::string& sentence : run.missing)
     recorded.notes.push_back(
         note("error", "missing_rank", sentence, "do not compare this measurement with whole ones"));
   for (const std::string& sentence : run.differences)
-    recorded.notes.push_back(note("warning", "versions_differ", sentence,
-                                  "what separates these measurements may be the program and not the world size"));
+    recorded.notes.push_back(
+        note("warning", "versions_differ", sentence,
+             "a difference between these measurements may come from the program and not from the world size"));
   if (run.without_ddp())
     recorded.notes.push_back(note("info", "trained_without_ddp",
                                   "one process without DDP: no process group, no Reducer, no copies into buckets; it "

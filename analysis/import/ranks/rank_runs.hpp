@@ -1,5 +1,4 @@
-// From the files that single ranks left to whole runs: which ranks belong together, which are missing, and whether the
-// runs may stand in one database.
+// Groups the records of single ranks into runs, finds missing ranks, and checks that the runs fit into one database.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +12,25 @@
 namespace ddpprof::ranks {
 
 struct RankRun {
-  std::vector<RankRecord> ranks;         // of one run, by rank
+  std::vector<RankRecord> ranks;         // ordered by rank
   scenario::Scenario scenario;           // what they trained
-  std::vector<std::string> lacking;      // a sentence for each rank that is missing or did not get to its end
-  std::vector<std::string> differences;  // versions that are not the first run's
+  std::vector<std::string> missing;      // a sentence for each rank that is missing or did not reach its end
+  std::vector<std::string> differences;  // versions that differ from the first run's
 
-  bool bench_comm() const;   // all-reduces were timed, nothing trained
-  bool without_ddp() const;  // one process, neither process group nor Reducer
+  bool bench_comm() const;   // true: the ranks timed all-reduces and trained nothing
+  bool without_ddp() const;  // true: one process without process group and Reducer
   std::int64_t processes() const { return ranks.front().world_size(); }
   std::int64_t workers() const;
 };
 
-// Runs in the order of strategy, workers and start. Throws Failure (data): a rank is there twice, ranks never came
-// together (with `partial` they are left out and named in `notes`), ranks are missing (with `partial` in `lacking`),
-// runs have different scenarios.
+// Returns the runs ordered by strategy, workers and start. Throws InvalidRecords if
+// - a rank occurs twice,
+// - a rank never met the others (with `partial`: it is left out and named in `notes`),
+// - ranks are missing (with `partial`: they are named in `missing`),
+// - runs have different scenarios.
 std::vector<RankRun> group_runs(std::vector<RankRecord> records, bool partial, std::vector<std::string>& notes);
 
-// The scenario of all runs: their workload, with the strategies and worker counts that are there.
+// Returns the workload that the runs have in common, with all their strategies and worker counts.
 scenario::Scenario common_scenario(const std::vector<RankRun>& runs);
 
 // The arguments of record_measurement(): how the run was measured, without its repeat and scenario_id, and what its

@@ -48,7 +48,7 @@ store::MeasurementRow measurement_row(const MeasurementSetup& setup) {
   if (setup.scenario.learning_rate.apply) {
     options["learning_rate_rule"] = word(setup.scenario.learning_rate.rule);
     options["batches_span_epochs"] =
-        true;  // in the schedule; in files without it an epoch's last batch was a whole one
+        true;  // of the schedule; in databases without this option the last batch of an epoch was a full one
   }
   options["seed"] = workload.seed;
   if (!setup.started_by.empty()) options["started_by"] = setup.started_by;
@@ -57,7 +57,7 @@ store::MeasurementRow measurement_row(const MeasurementSetup& setup) {
   return row;
 }
 
-// Beside the versions, which the ranks know: what separates two measurements of one program.
+// Adds the models of processor and GPU to the versions.
 void add_models(const MeasurementSetup& setup, store::MeasurementRow& row) {
   nlohmann::json versions = nlohmann::json::parse(row.versions, nullptr, /*allow_exceptions=*/false);
   if (!versions.is_object()) return;
@@ -66,7 +66,7 @@ void add_models(const MeasurementSetup& setup, store::MeasurementRow& row) {
   row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// rank -> shard row of this measurement; a rank that left no shard (no tracer) gets a row for its results.
+// Maps a rank to its row of table shard. A rank without the tracer gets a row in ensure_shard().
 std::map<std::int64_t, std::int64_t> shard_ids(store::Database& database, std::int64_t measurement_id) {
   std::map<std::int64_t, std::int64_t> ids;
   SQLite::Statement query(database.sql(), "SELECT rank, id FROM shard WHERE measurement_id = ? AND rank >= 0");
@@ -111,8 +111,8 @@ bool traced(const RankResults& results) {
                      [](const auto& entry) { return entry.second.value("traced", false); });
 }
 
-// Without the tracer there are no phases: the steps' durations, as the worker's own clock read them, are all there is.
-// `wanted`: the scenario asked for a trace, so its absence is an error.
+// Inserts the steps' durations from the worker's own clock: without the tracer there are no phases. `wanted`: the
+// scenario asked for a trace, so its absence is an error.
 void insert_untraced_steps(store::Database& database, std::int64_t measurement_id, const RankResults& results,
                            bool wanted) {
   auto ids = shard_ids(database, measurement_id);
@@ -138,10 +138,12 @@ void insert_untraced_steps(store::Database& database, std::int64_t measurement_i
   note.measurement_id = measurement_id;
   note.severity = wanted ? "error" : "warning";
   note.code = "untraced";
-  note.message = wanted ? "the tracer did not attach: step times only; phases, communication and overlap read zero"
-                        : "measured without the tracer: step times only; phases, communication and overlap read zero";
-  note.advice = wanted ? "see the ranks' logs for NVTX's message; is libddpprof-tracer.so the one of this program?"
-                       : "set measure.trace: true to see where the time goes";
+  note.message =
+      wanted ? "the tracer did not attach: only step times were measured; phases, communication and overlap are 0"
+             : "measured without the tracer: only step times were measured; phases, communication and overlap are 0";
+  note.advice =
+      wanted ? "see NVTX's message in the ranks' logs; check that libddpprof-tracer.so has the version of this program"
+             : "set measure.trace: true to measure phases and communication";
   store::Inserter<store::DiagnosticRow>(database).insert(note);
 }
 
@@ -166,9 +168,9 @@ std::int64_t record_measurement(store::Database& database, const MeasurementSetu
   row.wall_ns = recorded.wall_ns;
   describe(results, row);
   add_models(setup, row);
-  // "ok" only in the last transaction: who is killed between the two leaves nothing that looks whole.
+  // "ok" is set in the last transaction only: a program killed before it leaves a measurement that is marked partial.
   row.status = "partial";
-  row.message = recorded.failure.value_or("this program was ended while it loaded what was measured");
+  row.message = recorded.failure.value_or("ddpprof was ended while it loaded the measurement");
   const ingest::IngestResult ingested =
       ingest::ingest_measurement(database, row, recorded.shards, raw_policy(setup.scenario.output.raw));
 
@@ -205,7 +207,8 @@ std::int64_t record_measurement(store::Database& database, const MeasurementSetu
     store::DiagnosticRow other;
     other.severity = "warning";
     other.code = "nccl_plugin_not_ours";
-    other.message = "NCCL_PROFILER_PLUGIN is " + *plugin + " and stayed: NCCL's algorithms and protocols are unknown";
+    other.message =
+        "NCCL_PROFILER_PLUGIN is " + *plugin + " and was not replaced: NCCL's algorithms and protocols are unknown";
     other.advice = "unset NCCL_PROFILER_PLUGIN and measure again";
     diagnostics.push_back(other);
   }

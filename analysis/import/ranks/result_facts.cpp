@@ -18,10 +18,10 @@ struct Range {
 constexpr Range times_ns{0, std::int64_t{1} << 56};                         // two years
 constexpr Range summed_ns{0, std::int64_t{1} << 60};                        // over the threads of a process
 constexpr Range bytes_or_counts{0, std::int64_t{1} << 50};                  // a petabyte
-constexpr Range events{0, std::int64_t{1} << 42};                           // a million ranks' sum is still a number
+constexpr Range events{0, std::int64_t{1} << 42};                           // the sum over a million ranks still fits
 constexpr Range processors{0, std::int64_t{1} << 20};                       // or threads, or devices
 constexpr Range processes{0, std::int64_t{1} << 31};                        // a process's number
-constexpr Range ticks_ns{-(std::int64_t{1} << 60), std::int64_t{1} << 60};  // the kernel's idle time runs back at times
+constexpr Range ticks_ns{-(std::int64_t{1} << 60), std::int64_t{1} << 60};  // the kernel's idle time can decrease
 constexpr std::int64_t longest_run_ns = std::int64_t{1} << 62;              // the sum of all steps
 
 std::string words(Range range) { return fmt::format("from {} to {}", range.least, range.most); }
@@ -55,7 +55,7 @@ bool is_whole(const json& value, Range range) {
   return value.get<std::int64_t>() >= range.least && value.get<std::int64_t>() <= range.most;
 }
 
-// An object of the result, and what its keys are called in messages.
+// An object of the result, and the prefix of its keys in messages. The checks throw WrongFact.
 class Facts {
  public:
   Facts(const json& object, std::string prefix) : object_(object), prefix_(std::move(prefix)) {}
@@ -88,7 +88,7 @@ class Facts {
           value && !(value->is_number() && value->get<double>() >= 0.0 && std::isfinite(value->get<double>())))
         refuse(prefix_ + key, *value, "a number of 0 or more");
   }
-  // As they were at the begin and at the end.
+  // Lists of two numbers: the readings at the start and at the end.
   void pairs(Range range, std::initializer_list<const char*> keys) const {
     for (const char* key : keys) {
       const json* value = find(key);
@@ -99,14 +99,14 @@ class Facts {
         if (!is_number(one, range)) refuse(prefix_ + key, one, expected);
     }
   }
-  // nullopt where it is not there.
+  // Returns nullopt if the key is missing.
   std::optional<Facts> object(const char* key) const {
     const json* value = find(key);
     if (!value) return std::nullopt;
     if (!value->is_object()) refuse(prefix_ + key, *value, "an object");
     return Facts(*value, prefix_ + key + ".");
   }
-  // Empty where it is not there.
+  // Returns an empty list if the key is missing.
   const json& list(const char* key, const char* of) const {
     static const json empty = json::array();
     const json* value = find(key);
@@ -128,7 +128,8 @@ class Facts {
 
 void check_steps(const Facts& result, bool needed) {
   const std::optional<Facts> steps = result.object("step_ns");
-  if (!steps && needed) throw WrongFact{"'step_ns' is missing", "how long each step took, since it was not traced"};
+  if (!steps && needed)
+    throw WrongFact{"'step_ns' is missing", "the duration of each step, because the rank was not traced"};
   if (!steps) return;
   const std::string expected = "a list of whole numbers " + words(times_ns);
   std::int64_t sum_ns = 0;
@@ -145,7 +146,7 @@ void check_steps(const Facts& result, bool needed) {
 
 void check_samples(const Facts& result) {
   constexpr Range ranges[] = {bytes_or_counts, events, times_ns, summed_ns};
-  constexpr const char* expected = "lists of bytes, iteration, ns and, or not, the processor's ns";
+  constexpr const char* expected = "lists of bytes, iteration, ns and optionally processor ns";
   for (const json& sample : result.list("samples", expected)) {
     if (!sample.is_array() || sample.size() < 3 || sample.size() > 4) refuse("samples", sample, expected);
     for (std::size_t i = 0; i < sample.size(); ++i)

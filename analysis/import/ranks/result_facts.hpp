@@ -1,5 +1,4 @@
-// Looks at a rank's result before anything is read from it: another host wrote it, and nothing in it is taken for
-// granted.
+// Checks a rank's result before it is used. The file may come from another host.
 #pragma once
 
 #include <optional>
@@ -14,9 +13,9 @@ struct WrongFact {
   std::string expected;  // "whole numbers from 0 to 72057594037927936"
 };
 
-// The first fact that ddpprof-worker cannot have written so: of another type, or a number beyond what there is, so that
-// sums over ranks and steps stay numbers. Facts that are not there have a default and are passed over, but that a rank
-// which `trained` and was not traced says how long its steps took. Facts that nothing reads may be anything.
+// Returns the first fact with a wrong type or a number out of range, nullopt if there is none. The ranges keep sums
+// over ranks and steps within 64 bits. A missing fact has a default, with one exception: a rank that `trained` without
+// the tracer must have the durations of its steps. Facts that are not used are not checked.
 std::optional<WrongFact> wrong_fact(const nlohmann::json& result, bool trained);
 
 }  // namespace ddpprof::ranks

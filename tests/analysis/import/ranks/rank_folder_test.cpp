@@ -272,7 +272,7 @@ TEST_F(RankFolder, ARankThatWasNotTracedSaysHowLongItsStepsTook) {
     read_rank_records(folder_, older);
     ADD_FAILURE() << "was taken";
   } catch (const UserError& failure) {
-    EXPECT_THAT(failure.text(), testing::HasSubstr("'step_ns' is missing (expected how long each step took"));
+    EXPECT_THAT(failure.text(), testing::HasSubstr("'step_ns' is missing (expected the duration of each step"));
   }
   result["traced"] = true;
   std::ofstream(rank_files(folder_, 0, 0).result) << result;
