@@ -231,7 +231,7 @@ class Record : public Subcommand {
       throw Failure(ExitCode::usage, out_ + " is no database of ddpprof and is left alone", "", "give another --out");
     const fs::path out = fs::absolute(out_);
     if (!fs::is_directory(out.parent_path(), error))
-      throw Failure(ExitCode::usage, out.parent_path().string() + " is no folder", "an existing folder for --out",
+      throw Failure(ExitCode::usage, out.parent_path().string() + " is not a folder", "an existing folder for --out",
                     "make it first");
     measure::SideFolder{measure::side_folder(out)};  // looks whether it may be replaced, and whether somebody holds it
     const fs::path shards = shard_folder();

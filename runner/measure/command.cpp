@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t most_output = 64 << 10;
 
-// A group of its own, so that what the program starts ends with it.
+// A process group of its own: a kill then also ends the processes that the program starts.
 int spawn(const std::vector<std::string>& argv, int output, int errors, pid_t& child) {
   std::vector<char*> pointers;
   for (const std::string& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));
@@ -58,7 +58,7 @@ struct Pipe {
   }
 };
 
-// Reads both until they are closed by everyone who holds them, or `end` has come.
+// Reads both pipes until all their writers have closed them, or until `end`.
 void drain(const Pipe (&pipes)[2], std::string* (&texts)[2], Clock::time_point end) {
   pollfd ready[2] = {{.fd = pipes[0].read_end, .events = POLLIN, .revents = 0},
                      {.fd = pipes[1].read_end, .events = POLLIN, .revents = 0}};
@@ -70,7 +70,7 @@ void drain(const Pipe (&pipes)[2], std::string* (&texts)[2], Clock::time_point e
       if (ready[i].fd < 0 || ready[i].revents == 0) continue;
       char part[4096];
       const ssize_t got = read(ready[i].fd, part, sizeof part);
-      if (got == 0 || (got < 0 && errno != EINTR)) ready[i].fd = -1;  // poll leaves it out
+      if (got == 0 || (got < 0 && errno != EINTR)) ready[i].fd = -1;  // poll ignores it
       if (got > 0 && texts[i]->size() < most_output) texts[i]->append(part, static_cast<std::size_t>(got));
     }
   }
@@ -81,7 +81,7 @@ void drain(const Pipe (&pipes)[2], std::string* (&texts)[2], Clock::time_point e
 CommandOutcome run_command(const std::vector<std::string>& argv, std::chrono::milliseconds limit) {
   CommandOutcome outcome;
   const Clock::time_point begin = Clock::now();
-  // The program has a process group of its own, so Ctrl-C at a terminal does not reach it.
+  // Ctrl-C at a terminal does not reach the program: it has a process group of its own.
   const InterruptionGuard guard;
   Pipe pipes[2];
   if (!pipes[0].open() || !pipes[1].open()) {
@@ -100,7 +100,7 @@ CommandOutcome run_command(const std::vector<std::string>& argv, std::chrono::mi
   drain(pipes, texts, begin + limit);
   int status = 0;
   pid_t ended = 0;
-  // It may close its output and go on: the limit holds for its end.
+  // The program may close its output and continue: the limit applies to its end.
   while ((ended = waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < begin + limit &&
          !InterruptionGuard::interrupted())
     usleep(2000);

@@ -39,14 +39,14 @@ class Interrupted : public UserError {
 struct MeasurementFailure {
   enum class Cause {
     run,       // a rank died, hung, or the user interrupted the run
-    machine,   // this machine lacks what a rank needs (the worker's exit code 3)
+    machine,   // something that a rank needs is missing on this machine (the worker's exit code 3)
     scenario,  // the scenario cannot be trained, for example data that do not fit the model (the worker's exit code 2)
   };
   Cause cause = Cause::run;
   std::string message;
 };
 
-// A configuration was not measured. What was measured before it is in the database.
+// A configuration was not measured. The database keeps the configurations before it.
 class SweepFailed : public UserError {
  public:
   SweepFailed(const MeasurementFailure& failure, const std::string& text) : UserError(text), cause_(failure.cause) {}

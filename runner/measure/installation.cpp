@@ -18,7 +18,7 @@ fs::path find(const char* variable, const std::string& name, const std::vector<f
     std::error_code error;
     if (fs::exists(named, error)) return named;
     throw MissingProgram(std::string(variable) + " names '" + named + "', which " +
-                             (error ? "cannot be looked up: " + error.message() : std::string("does not exist")),
+                             (error ? "cannot be accessed: " + error.message() : std::string("does not exist")),
                          "the path of " + name, "correct the variable, or unset it to use the one beside ddpprof");
   }
   std::string looked;

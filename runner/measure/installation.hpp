@@ -10,8 +10,8 @@ struct Installation {
   std::filesystem::path tracer;  // libddpprof-tracer.so
 };
 
-// DDPPROF_WORKER_PROGRAM, DDPPROF_TRACER_LIBRARY and DDPPROF_GUI_PROGRAM name others. Throws Failure (machine) saying
-// where it looked.
+// The variables DDPPROF_WORKER_PROGRAM, DDPPROF_TRACER_LIBRARY and DDPPROF_GUI_PROGRAM name other paths. Throws
+// MissingProgram with the paths that were searched.
 Installation find_installation();
 std::filesystem::path find_worker();
 std::filesystem::path find_tracer();

@@ -1,9 +1,10 @@
-// Notices Ctrl-C and SIGTERM, so that a run can end its ranks and keep what it measured.
+// Intercepts Ctrl-C and SIGTERM, so that a run can end its ranks and keep its measurements.
 #pragma once
 
 namespace ddpprof::measure {
 
-// While it lives, SIGINT and SIGTERM are only noted; afterwards they do what they did before. One at a time.
+// While an object exists, SIGINT and SIGTERM only set a flag. Its destructor restores the earlier handlers. At most one
+// object may exist.
 class InterruptionGuard {
  public:
   InterruptionGuard();

@@ -27,10 +27,10 @@ std::int64_t utc_ns() {
 void write_text(const fs::path& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
-  if (!file.flush()) throw CannotWrite("cannot write " + path.string(), "", "is the disk full?");
+  if (!file.flush()) throw CannotWrite("cannot write " + path.string(), "", "check whether the disk is full");
 }
 
-// What this measurement's workers are told: the scenario with its threads decided.
+// The scenario that the workers read, with threads, device and backend set.
 scenario::Scenario resolved_scenario(const MeasurementJob& job) {
   scenario::Scenario scenario = job.setup.scenario;
   scenario.measure.threads_per_rank = job.setup.configuration.threads_per_rank;
@@ -83,7 +83,7 @@ std::vector<fs::path> shard_files(const fs::path& folder) {
   return shards;
 }
 
-// The run is where its slowest rank is.
+// Shows the state of the slowest rank.
 void show(ProgressLine& line, const launcher::Progress& progress) {
   const launcher::Status* slowest = nullptr;
   for (const launcher::Progress::Rank& rank : progress.ranks) {
@@ -158,7 +158,7 @@ MeasurementOutcome measure_configuration(store::Database& database, const Measur
     failed.severity = "error";
     failed.code = launched.outcome == launcher::LaunchResult::Outcome::interrupted ? "interrupted" : "rank_failed";
     failed.message = outcome.failure->message;
-    failed.advice = "the ranks' whole output is in " + job.folder.filename().string();
+    failed.advice = "the complete output of the ranks is in " + job.folder.filename().string();
     recorded.notes.push_back(failed);
   }
   outcome.measurement_id = ranks::record_measurement(database, job.setup, recorded);

@@ -21,7 +21,7 @@ namespace {
 std::uintmax_t file_bytes(const scenario::Data& data) {
   try {
     return scenario::find_data_files(data).bytes();
-  } catch (const scenario::DataError&) {  // said before anything is measured
+  } catch (const scenario::DataError&) {  // reported before anything is measured
     return 0;
   }
 }
@@ -29,7 +29,7 @@ std::uintmax_t file_bytes(const scenario::Data& data) {
 void check_memory(const Plan& plan, const scenario::Scenario& scenario, std::int64_t memory_bytes) {
   constexpr auto index_bytes = static_cast<std::int64_t>(sizeof(std::int64_t));
   // Every rank draws the permutation of all samples, as PyTorch's DistributedSampler does.
-  // Files are kept whole on each.
+  // Every rank keeps all data files in memory.
   const scenario::Data& data = scenario.workload.data;
   const std::int64_t rank_bytes =
       bare_rank_bytes + data.known_samples().value_or(0) * index_bytes + static_cast<std::int64_t>(file_bytes(data));
@@ -39,7 +39,7 @@ void check_memory(const Plan& plan, const scenario::Scenario& scenario, std::int
   throw MachineTooSmall(
       fmt::format("{} ranks need at least {:.1f} GiB of memory and this machine has {:.1f} GiB available", most,
                   static_cast<double>(most * rank_bytes) / (1 << 30), static_cast<double>(memory_bytes) / (1 << 30)),
-      fmt::format("at most {} workers", memory_bytes / rank_bytes), "measure fewer and let ddpprof predict the rest");
+      fmt::format("at most {} workers", memory_bytes / rank_bytes), "measure fewer workers; ddpprof predicts more");
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ std::int64_t visible_gpus() {
     gpus += entry.is_directory() ? 1 : 0;
   }
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) {
-    const std::string list(visible);  // "" hides all; an entry of -1 hides those behind it
+    const std::string list(visible);  // "" hides all GPUs; an entry of -1 hides all entries after it
     std::int64_t named = 0;
     for (std::size_t at = 0; !list.empty() && at <= list.size();) {
       const std::size_t comma = std::min(list.find(',', at), list.size());
@@ -83,13 +83,13 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
   const std::int64_t most = *std::max_element(scenario.workers.begin(), scenario.workers.end());
   if (scenario.device == DeviceChoice::cuda && gpus < most) {
     throw MachineTooSmall(fmt::format("{} workers on device cuda need {} GPUs and {} are visible", most, most, gpus),
-                          "a GPU a worker", "measure fewer workers, or set device: cpu");
+                          "one GPU per worker", "measure fewer workers, or set device: cpu");
   }
   const bool mpi = scenario.backend == BackendChoice::mpi;
   const auto& strategies = scenario.strategies;
   if (mpi && std::find(strategies.begin(), strategies.end(), scenario::Strategy::ddp) != strategies.end()) {
     throw InvalidRequest(
-        "backend mpi needs ranks that mpirun started, and these would be started by ddpprof", "backend auto or gloo",
+        "backend mpi needs ranks that mpirun starts; ddpprof run starts the ranks itself", "backend auto or gloo",
         fmt::format("mpirun -np {} ddpprof worker SCENARIO --out FOLDER, then ddpprof import FOLDER --out "
                     "FILE.db (docs/guide/backends.md)",
                     most));
@@ -99,7 +99,7 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
       (scenario.device == DeviceChoice::automatic && gpus >= most && !mpi && scenario.backend != BackendChoice::gloo);
   plan.device = on_gpu ? "cuda" : "cpu";
   if (scenario.backend == BackendChoice::nccl && !on_gpu) {
-    throw MachineTooSmall("backend nccl needs a GPU and this run is on the CPU", "backend auto or gloo",
+    throw MachineTooSmall("backend nccl needs a GPU, and this run uses the CPU", "backend auto or gloo",
                           "set backend: auto");
   }
   plan.backend = scenario.backend == BackendChoice::gloo || !on_gpu ? "gloo" : "nccl";
@@ -112,7 +112,7 @@ Plan make_plan(const scenario::Scenario& scenario, std::int64_t cores, std::int6
         configuration.repeat = repeat;
         configuration.threads_per_rank =
             scenario.measure.threads_per_rank.value_or(std::max<std::int64_t>(1, cores / workers));
-        // LibTorch's parallel_apply takes a thread a replica from the process's own.
+        // LibTorch's parallel_apply uses one thread of the process per replica.
         if (on_gpu && strategy == scenario::Strategy::dp)
           configuration.threads_per_rank = std::max(configuration.threads_per_rank, workers);
         const std::int64_t sharing = on_gpu ? configuration.processes() : workers;

@@ -18,22 +18,22 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 void check_version(Program& program, const std::string& version) {
   if (version == DDPPROF_VERSION || !program.problem.empty()) return;
-  program.problem = fmt::format("is of version {}, this ddpprof is {}", version, DDPPROF_VERSION);
+  program.problem = fmt::format("has version {}, this ddpprof has version {}", version, DDPPROF_VERSION);
   program.remedy = rebuild;
 }
 
-// A problem is told behind the program's name: the failure's own naming of it goes.
+// The check prints the program's name before the problem, so the name is removed from the error.
 void not_found(Program& program, std::string_view name, const MissingProgram& failure) {
   program.problem = failure.text();
   if (program.problem.starts_with(std::string(name) + " ")) program.problem.erase(0, name.size() + 1);
   program.remedy = rebuild;
 }
 
-// Fills in what the worker said of itself.
+// Fills in the worker's answer to --about.
 void read_answer(Worker& worker, const CommandOutcome& outcome) {
   const auto answer = nlohmann::json::parse(outcome.output, nullptr, false);
   if (!answer.is_object() || !answer.contains("program_version")) {
-    worker.problem = "answered '" + first_line(outcome.output) + "' where a JSON object was expected";
+    worker.problem = "answered '" + first_line(outcome.output) + "' instead of a JSON object";
     worker.remedy = rebuild;
     return;
   }
@@ -56,7 +56,7 @@ Tracer look_at_tracer() {
     not_found(tracer, "libddpprof-tracer.so", failure);
     return tracer;
   }
-  // Loading it starts nothing: it records once NVTX or CUDA calls its entry points.
+  // Loading the library starts nothing: it records after NVTX or CUDA has called its entry points.
   void* library = dlopen(tracer.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* error = dlerror();
@@ -66,7 +66,7 @@ Tracer look_at_tracer() {
   }
   void* version = dlsym(library, "ddpprof_tracer_version");
   if (version == nullptr) {
-    tracer.problem = "is no tracer of ddpprof: it has no function ddpprof_tracer_version";
+    tracer.problem = "is not a tracer of ddpprof: it has no function ddpprof_tracer_version";
     tracer.remedy = rebuild;
   } else {
     tracer.version = reinterpret_cast<const char* (*)()>(version)();
@@ -92,13 +92,14 @@ Worker look_at_worker(std::chrono::milliseconds limit) {
     worker.problem = "cannot be started: " + outcome.error;
   } else if (outcome.timed_out) {
     worker.problem = fmt::format("did not answer within {:.3g} s", limit_s);
-    worker.remedy = "look whether the disk with LibTorch is slow or another program holds it; then try again";
+    worker.remedy = "check whether the disk with LibTorch is slow or busy, then try again";
   } else if (outcome.exit_code != 0) {
     worker.problem = outcome.signal != 0 ? fmt::format("was ended by signal {}", outcome.signal)
                                          : fmt::format("ended with exit code {}", outcome.exit_code);
     const std::string& said = outcome.errors.empty() ? outcome.output : outcome.errors;
     if (!said.empty()) worker.problem += ": " + first_line(said);
-    worker.remedy = "LibTorch's libraries must lie where the worker was linked to them; else build it anew";
+    worker.remedy =
+        "LibTorch's libraries must be where the worker was linked to them; otherwise build the worker again";
   } else {
     read_answer(worker, outcome);
   }

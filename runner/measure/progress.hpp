@@ -1,5 +1,5 @@
-// What a run is doing, while it does it: strategy, N, step, and how long it will still take; one line that a terminal
-// rewrites, or a line of JSON each time for a program.
+// Shows the progress of a run: strategy, N, step and remaining time. On a terminal: one line that is rewritten. For a
+// program: a line of JSON per update.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace ddpprof::measure {
 
-// Remaining seconds: this configuration's steps at their own pace, the others at the mean of those that ended.
-// Negative when nothing is known yet.
+// Remaining seconds. The rest of this configuration is extrapolated from its own steps, the other configurations from
+// the mean of the finished ones. Negative: unknown so far.
 double remaining_s(double configuration_elapsed_s, std::int64_t steps_done, std::int64_t steps_planned,
                    double finished_total_s, std::int64_t finished, std::int64_t waiting);
 
@@ -27,10 +27,10 @@ class ProgressLine {
 
   void begin(const Configuration& configuration);
   void update(const std::string& activity, std::int64_t step, std::int64_t steps_planned);
-  void end();       // the configuration is measured
-  void skip();      // … or was measured by an earlier run
-  void clear();     // before another message is printed
-  void conclude();  // all are measured: what follows is fitting and reporting
+  void end();       // the configuration was measured
+  void skip();      // the configuration was measured by an earlier run
+  void clear();     // call before another message is printed
+  void conclude();  // all configurations are measured; fitting and reporting follow
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -39,7 +39,7 @@ class ProgressLine {
   std::ostream& out_;
   ProgressForm form_;
   std::int64_t configurations_;
-  std::int64_t finished_ = 0, skipped_ = 0;  // skipped: among the finished
+  std::int64_t finished_ = 0, skipped_ = 0;  // finished_ includes skipped_
   double finished_total_s_ = 0;
   Configuration current_;
   Clock::time_point begun_;

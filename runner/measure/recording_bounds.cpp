@@ -89,13 +89,13 @@ RecordingBounds checked_bounds(const RecordingOptions& given) {
   bounds.paused = given.paused;
   bounds.step_range = given.step_range;
   if (given.paused && given.toggle_signal.empty())
-    throw InvalidRequest("--paused without --toggle-signal: nothing would ever be recorded", "",
-                         "name the signal that starts it, or give --delay");
+    throw InvalidRequest("--paused without --toggle-signal records nothing", "",
+                         "add --toggle-signal with the signal that starts recording, or use --delay");
   if (given.paused && given.delay_s)
     throw InvalidRequest("--paused and --delay contradict each other", "one of them",
                          "--paused waits for a signal, --delay for a time; a signal during the delay ends it");
   if (!given.step_range.empty() && given.steps.empty())
-    throw InvalidRequest("--step-range without --steps", "both", "--steps says which of its ranges are kept");
+    throw InvalidRequest("--step-range without --steps", "both", "--steps selects which of the ranges are kept");
   if (given.step_range.size() > vocabulary::longest_step_range)
     throw InvalidRequest(fmt::format("--step-range of {} bytes", given.step_range.size()),
                          fmt::format("at most {}", vocabulary::longest_step_range));
@@ -105,7 +105,7 @@ RecordingBounds checked_bounds(const RecordingOptions& given) {
 ControlPageFile::ControlPageFile(const std::filesystem::path& folder, const RecordingBounds& bounds) : bounds_(bounds) {
   const std::filesystem::path path = folder / trace::control_page_name;
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  // Reserved, not only sized: writing to it must never find the disk full.
+  // Disk space is reserved now, so that a later write cannot fail on a full disk.
   const int refused =
       descriptor < 0 ? errno : posix_fallocate(descriptor, 0, static_cast<off_t>(trace::control_page_bytes));
   void* base = MAP_FAILED;
@@ -124,7 +124,7 @@ ControlPageFile::ControlPageFile(const std::filesystem::path& folder, const Reco
   page_->may_change = bounds.toggle_signal != 0 ? 1 : 0;
   page_->first_step = bounds.first_step;
   page_->last_step = bounds.last_step;
-  // With steps the time counts from where each process began to record, else from where all of them do.
+  // With --steps the duration starts in each process when it begins to record, otherwise in all processes together.
   page_->step_limit_ns = bounds.watches_steps ? bounds.duration_ns : 0;
   bounds.step_range.copy(page_->step_range, sizeof page_->step_range - 1);
   std::memcpy(page_->magic, trace::control_magic, sizeof page_->magic);
@@ -132,11 +132,11 @@ ControlPageFile::ControlPageFile(const std::filesystem::path& folder, const Reco
 
 ControlPageFile::~ControlPageFile() { munmap(page_, trace::control_page_bytes); }
 
-// Edges from `index` on are of no account any more.
+// Sets toggle `index` and discards all later ones.
 void ControlPageFile::set(std::uint32_t index, std::int64_t time_ns) {
   page_->edges_ns[index].store(time_ns, std::memory_order_relaxed);
-  edges_ = index + 1;
-  page_->edge_count.store(edges_, std::memory_order_release);
+  toggles_ = index + 1;
+  page_->edge_count.store(toggles_, std::memory_order_release);
 }
 
 void ControlPageFile::start(std::int64_t now_ns) {
@@ -147,17 +147,17 @@ void ControlPageFile::start(std::int64_t now_ns) {
 
 std::optional<bool> ControlPageFile::toggle(std::int64_t now_ns) {
   const std::int64_t at_ns = now_ns + trace::control_notice_ns;
-  // Edges that every process may have seen stay; a delay's or a duration's end that is still to come is overruled.
-  std::uint32_t kept = edges_;
+  // Toggles in the past stay. A future end of a delay or duration is replaced.
+  std::uint32_t kept = toggles_;
   while (kept > 0 && page_->edges_ns[kept - 1].load(std::memory_order_relaxed) > at_ns) --kept;
   const bool on = kept % 2 == 0;
   const bool timed = on && bounds_.duration_ns > 0 && !bounds_.watches_steps;
   if (kept + (timed ? 2 : 1) > trace::most_edges) return std::nullopt;
   const std::int64_t before_ns = kept > 0 ? page_->edges_ns[kept - 1].load(std::memory_order_relaxed) : 0;
-  const std::int64_t edge_ns = std::max(at_ns, before_ns + 1);
-  // An edge that is overruled is moved: at no moment does a reader see fewer of them than are in force.
-  set(kept, edge_ns);
-  if (timed) set(kept + 1, edge_ns + bounds_.duration_ns);
+  const std::int64_t toggle_ns = std::max(at_ns, before_ns + 1);
+  // A replaced toggle is overwritten in place: a reader never sees fewer toggles than are valid.
+  set(kept, toggle_ns);
+  if (timed) set(kept + 1, toggle_ns + bounds_.duration_ns);
   return on;
 }
 

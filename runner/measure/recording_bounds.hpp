@@ -1,5 +1,5 @@
-// The bounds of `ddpprof record`: its options, checked before the job runs, and the page that tells the job's
-// processes.
+// When `ddpprof record` records: its options, checked before the job runs, and the shared page that the tracer in each
+// process of the job reads.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::measure {
 
-// As given on the command line.
+// The options as given on the command line.
 struct RecordingOptions {
   std::optional<double> delay_s, duration_s;
   std::string steps, step_range, toggle_signal;
@@ -20,7 +20,7 @@ struct RecordingOptions {
   bool any() const;
 };
 
-// … and what they mean. Throws InvalidRequest on what makes no sense, or contradicts itself.
+// The parsed options.
 struct RecordingBounds {
   std::int64_t delay_ns = 0, duration_ns = 0;  // duration 0: no end
   bool watches_steps = false;
@@ -29,27 +29,28 @@ struct RecordingBounds {
   int toggle_signal = 0;  // 0: none
   bool paused = false;
 };
+// Throws InvalidRequest if a value is invalid or options contradict each other.
 RecordingBounds checked_bounds(const RecordingOptions&);
 
-// "3-7", "3-", "-7", "3". Throws InvalidRequest.
+// Parses "3-7", "3-", "-7" or "3". Throws InvalidRequest.
 void parse_steps(const std::string& text, RecordingBounds& bounds);
-// "USR1", "SIGUSR2", "RTMIN+3": the signal's number. Throws InvalidRequest.
+// Returns the number of a signal such as "USR1", "SIGUSR2" or "RTMIN+3". Throws InvalidRequest.
 int parse_signal(const std::string& text);
 
-// The page, mapped for as long as the job runs; the file stays in `folder`.
+// The shared page. It is mapped while the object exists; the file stays in `folder`.
 class ControlPageFile {
  public:
-  // Throws CannotWrite where it cannot be made.
+  // Throws CannotWrite if the file cannot be made.
   ControlPageFile(const std::filesystem::path& folder, const RecordingBounds& bounds);
   ~ControlPageFile();
   ControlPageFile(const ControlPageFile&) = delete;
   ControlPageFile& operator=(const ControlPageFile&) = delete;
 
-  // The command is about to start.
+  // Call just before the command starts.
   void start(std::int64_t now_ns);
 
-  // Turns recording on where it is off, or is to go on later, else off. Once it is on it lasts as long as --duration
-  // says. Returns what it is from now on, nullopt where the page is full: nothing was changed.
+  // Turns recording on if it is off or starts later, otherwise off. Once on, it lasts for --duration. Returns true if
+  // recording is on from now on; nullopt if the page is full and nothing was changed.
   std::optional<bool> toggle(std::int64_t now_ns);
 
  private:
@@ -57,7 +58,7 @@ class ControlPageFile {
 
   RecordingBounds bounds_;
   trace::ControlPage* page_ = nullptr;
-  std::uint32_t edges_ = 0;
+  std::uint32_t toggles_ = 0;
 };
 
 }  // namespace ddpprof::measure

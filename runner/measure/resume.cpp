@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds worker_limit{120};  // LibTorch from a cold disk
+constexpr std::chrono::seconds worker_limit{120};  // time to load LibTorch from a cold disk
 
 struct Earlier {
   std::int64_t id = 0;
@@ -32,7 +32,7 @@ struct Earlier {
 };
 
 std::string text_of(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);  // the end of what is no object, too
+  const auto found = object.find(key);  // end() too if it is not an object
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
@@ -45,7 +45,7 @@ class Resume {
     SideFolder folder(side_folder(options_.database));
     folder.make();
     store::Database database = store::Database::open_write(options_.database);
-    database.check();  // after a power cut
+    database.check();  // a power cut may have damaged it
     check_version(database);
     const std::optional<std::int64_t> scenario_id = check_scenario(database);
     const std::vector<Earlier> earlier = read_measurements(database);
@@ -67,7 +67,7 @@ class Resume {
       const std::string name = configuration_name(configuration);
       if (result.measured.contains(name)) continue;
       std::error_code error;
-      fs::remove_all(result.target.folder.path() / name, error);  // or old shards would count among the new
+      fs::remove_all(result.target.folder.path() / name, error);  // otherwise old shards would count as new ones
       if (error) throw CannotWrite("cannot remove the files of " + name + ": " + error.message());
     }
     return result;
@@ -75,15 +75,16 @@ class Resume {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw InvalidRequest(options_.database.string() + " cannot be continued: " + what, "what it was begun with",
-                         "give the same again, or another file with --out, or start anew with --overwrite");
+    throw InvalidRequest(options_.database.string() + " cannot be continued: " + what,
+                         "the same scenario and machine as at its start",
+                         "use the same again, give another file with --out, or start again with --overwrite");
   }
 
   void refuse_unequal(const char* what, const std::string& there, const std::string& here) const {
-    if (there != here) refuse(fmt::format("{}: {} there and {} here", what, there, here));
+    if (there != here) refuse(fmt::format("{}: {} in the database, {} now", what, there, here));
   }
 
-  // What is not known on one side is not held against the other.
+  // An unknown model equals any model.
   void refuse_other_model(const char* what, const std::string& there, const std::string& here) const {
     if (!there.empty() && !here.empty()) refuse_unequal(what, there, here);
   }
@@ -97,14 +98,14 @@ class Resume {
     SQLite::Statement query(database.sql(), "SELECT id, resolved FROM scenario ORDER BY id");
     if (!query.executeStep()) {
       SQLite::Statement any(database.sql(), "SELECT 1 FROM measurement UNION ALL SELECT 1 FROM meta");
-      if (any.executeStep()) refuse("it holds no scenario, so no 'ddpprof run' made it");
+      if (any.executeStep()) refuse("it has no scenario, so 'ddpprof run' did not make it");
       return std::nullopt;
     }
     const std::int64_t id = query.getColumn(0).getInt64();
     const std::string difference =
         launcher::first_difference(query.getColumn(1).getString(), scenario::to_yaml(scenario_));
-    if (!difference.empty()) refuse("another scenario (there, then here): " + difference);
-    if (query.executeStep()) refuse("it holds several scenarios");
+    if (!difference.empty()) refuse("another scenario (in the database, then now): " + difference);
+    if (query.executeStep()) refuse("it has several scenarios");
     return id;
   }
 
@@ -133,7 +134,7 @@ class Resume {
     return all;
   }
 
-  // Of the measurements that are kept.
+  // Hosts of the measurements that are kept.
   static std::vector<std::string> read_other_hosts(store::Database& database) {
     std::vector<std::string> hosts;
     SQLite::Statement query(database.sql(),
@@ -147,15 +148,15 @@ class Resume {
   void check_measurement(const Earlier& measurement) const {
     const auto planned = std::ranges::find(plan_.configurations, measurement.name, configuration_name);
     if (measurement.kind != "train" || planned == plan_.configurations.end())
-      refuse(fmt::format("{} ({}) is none of this scenario's measurements", measurement.name, measurement.kind));
+      refuse(fmt::format("{} ({}) is not a measurement of this scenario", measurement.name, measurement.kind));
     if (!measurement.started_by.empty())
       refuse(fmt::format("{} was imported: its ranks were started by {}", measurement.name, measurement.started_by));
-    if (measurement.status != "ok") return;  // it is measured anew
+    if (measurement.status != "ok") return;  // it is measured again
     refuse_unequal("device", measurement.device, plan_.device);
     refuse_other_model("processor", measurement.processor, options_.machine.processor);
     if (plan_.device == "cuda") refuse_other_model("GPU", measurement.gpu, options_.machine.gpu);
     refuse_unequal("cores", std::to_string(measurement.cores), std::to_string(plan_.cores));
-    refuse_unequal("threads of a rank", std::to_string(measurement.threads), std::to_string(planned->threads_per_rank));
+    refuse_unequal("threads per rank", std::to_string(measurement.threads), std::to_string(planned->threads_per_rank));
   }
 
   void check_torch(const std::vector<Earlier>& earlier) const {

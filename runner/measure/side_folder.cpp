@@ -21,10 +21,10 @@ constexpr const char* marker_name = "made-by-ddpprof";
 
 [[noreturn]] void cannot(const char* what, const fs::path& path, const std::string& why) {
   throw CannotWrite(std::string("cannot ") + what + " " + path.string() + ": " + why, "",
-                    "is the disk full, or the folder read-only?");
+                    "check whether the disk is full or the folder is read-only");
 }
 
-// All but the marker. With an error, what could not be removed, or read.
+// Removes everything but the marker. On an error, returns the path that could not be removed or read.
 fs::path empty_folder(const fs::path& folder, std::error_code& error) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().filename() == marker_name) continue;
@@ -50,7 +50,8 @@ SideFolder::SideFolder(fs::path folder) : path_(std::move(folder)) {
     lock();
     return;
   }
-  // An empty one: a run killed while making it. Each is one look: the folder may come and go meanwhile.
+  // An empty folder is what a run leaves that was killed while it made the folder. The folder may appear or disappear
+  // between any two of these checks.
   const fs::file_type type = fs::status(path_, error).type();
   const bool foreign = type == fs::file_type::directory ? !empty() : type != fs::file_type::not_found;
   if (foreign && !marked())
@@ -71,7 +72,7 @@ SideFolder::~SideFolder() {
   std::error_code ignored;
   const bool removed = end_ == End::removed, undone = end_ == End::as_found;
   if (removed) empty_folder(path_, ignored);
-  // The marker last, and the folder only if it is empty: once the marker is gone both may be another process's.
+  // The marker is removed last, and the folder only if it is empty: without the marker another process may take both.
   if (removed || (undone && made_marker_)) fs::remove(path_ / marker_name, ignored);
   if (removed || (undone && made_folder_)) fs::remove(path_, ignored);
   close(marker_);
@@ -85,12 +86,12 @@ bool SideFolder::empty() const {
 }
 
 void SideFolder::make() {
-  constexpr int most_attempts = 100;  // each is one that another process removed meanwhile
+  constexpr int most_attempts = 100;  // an attempt fails if another process removes the folder meanwhile
   for (int attempt = 0; marker_ < 0; ++attempt) {
     std::error_code error;
     made_folder_ = fs::create_directories(path_, error);
     if ((!error && lock()) || attempt < most_attempts) continue;
-    cannot("make the folder", path_, error ? error.message() : "it is removed again and again");
+    cannot("make the folder", path_, error ? error.message() : "another process removes it repeatedly");
   }
 }
 
@@ -100,10 +101,10 @@ void SideFolder::clear() {
   if (error) cannot("remove", failed, error.message());
 }
 
-// False: who had it has removed it meanwhile.
+// Returns false if the process that held the lock has removed the marker meanwhile.
 //
-// A record lock (fcntl) and not flock: a child that outlives this process for a moment does not inherit it, and who
-// holds it can be asked. Closing any descriptor of the marker would give it up: nobody else here opens that file.
+// A record lock (fcntl) instead of flock: child processes do not inherit it, and the kernel reports its holder. Closing
+// any descriptor of the marker would release it, so no other code of this program opens the file.
 bool SideFolder::lock() {
   const fs::path marker = path_ / marker_name;
   marker_ = open(marker.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -126,9 +127,9 @@ bool SideFolder::lock() {
   struct flock holder = whole;
   const bool known = fcntl(marker_, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK && holder.l_pid > 0;
   close(std::exchange(marker_, -1));
-  throw InvalidRequest("another run or import is at work in " + path_.string() +
-                           (known ? " (process " + std::to_string(holder.l_pid) + ")" : ""),
-                       "one run at a time", "wait for it to end, or give another file with --out");
+  throw InvalidRequest(
+      "another run or import uses " + path_.string() + (known ? " (process " + std::to_string(holder.l_pid) + ")" : ""),
+      "one run or import at a time", "wait for it to end, or give another file with --out");
 }
 
 }  // namespace ddpprof::measure

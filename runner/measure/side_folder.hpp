@@ -1,4 +1,4 @@
-// The folder beside a database that keeps its logs, results and shards, and who is at work on both.
+// The folder beside a database, with its logs, results and shards. Its lock protects the folder and the database.
 #pragma once
 
 #include <sys/types.h>
@@ -10,27 +10,26 @@ namespace ddpprof::measure {
 // `<database>.d`
 std::filesystem::path side_folder(const std::filesystem::path& database);
 
-// Held by a run for as long as it measures, so that two never fill one folder and one database, and by whatever makes,
-// replaces or removes a database: it is taken before the database is touched. It goes with the process, however that
-// ends. On a file system that knows no locks nothing is held.
+// A run holds the lock while it measures, so that two runs never write into one folder and one database. Code that
+// makes, replaces or removes a database takes the lock before it touches the database. The lock ends with the process.
+// A file system without locks is used without.
 class SideFolder {
  public:
-  // Touches nothing. Throws Failure (usage) when the folder is not one that a run of ours made, or when another process
-  // holds it.
+  // Changes nothing on the disk. Throws InvalidRequest if ddpprof did not make the folder, or another process holds it.
   explicit SideFolder(std::filesystem::path folder);
   ~SideFolder();
   SideFolder(SideFolder&&) noexcept;
   SideFolder& operator=(SideFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  bool empty() const;  // there is no folder, or nothing of a run in it
+  bool empty() const;  // true: the folder is missing, or has no files of a run
 
-  void make();   // when missing, and takes the lock; throws Failure (failed; usage when another process has it)
-  void clear();  // all that an earlier run left in it; throws Failure (failed)
+  void make();   // makes the folder if missing, takes the lock; throws CannotWrite, or InvalidRequest if another has it
+  void clear();  // removes the files of an earlier run; throws CannotWrite
 
-  // What becomes of it when this ends. Without either, what make() made is undone: the database was refused.
+  // What the destructor does. Without a call of either it undoes make(), because the database was refused.
   void keep() { end_ = End::kept; }
-  void remove_at_end() { end_ = End::removed; }  // with all that is in it
+  void remove_at_end() { end_ = End::removed; }  // with all its files
 
  private:
   enum class End { as_found, kept, removed };

@@ -57,18 +57,18 @@ std::optional<std::int64_t> record_scenario(store::Database& database, const sce
 SweepTarget create_database(const SweepOptions& options) {
   if (!options.overwrite && fs::exists(options.database)) {
     throw InvalidRequest(options.database.string() + " exists", "a new file",
-                         std::string(options.resumable ? "give --resume to go on with it, or " : "give ") +
+                         std::string(options.resumable ? "give --resume to continue it, or " : "give ") +
                              "--overwrite to replace it, or another file with --out");
   }
   if (const fs::path parent = options.database.parent_path(); !parent.empty() && !fs::is_directory(parent)) {
-    throw InvalidRequest(parent.string() + " is no folder", "an existing folder for --out", "make it first");
+    throw InvalidRequest(parent.string() + " is not a folder", "an existing folder for --out", "make it first");
   }
   SideFolder folder(side_folder(options.database));
   if (!folder.empty() && !options.overwrite) {
     throw InvalidRequest(folder.path().string() + " exists", "a new folder beside the database",
                          "give --overwrite, or another file with --out");
   }
-  folder.make();  // before the database is touched: another run may be making it, or measuring into it
+  folder.make();  // takes the lock before the database is touched: another run may be using it
   try {
     store::Database database =
         store::Database::create(options.database, options.overwrite ? store::Replace::yes : store::Replace::no);
@@ -76,7 +76,7 @@ SweepTarget create_database(const SweepOptions& options) {
     folder.clear();
     return {std::move(database), std::move(folder)};
   } catch (const store::DatabaseError& error) {
-    // A name that cannot be taken is the command line's fault; anything else is the system's.
+    // A path that cannot be used is an error of the request; any other error comes from the system.
     const bool theirs = error.kind() == store::ErrorKind::not_sqlite || error.kind() == store::ErrorKind::foreign ||
                         error.kind() == store::ErrorKind::exists || fs::is_directory(options.database);
     if (theirs) throw InvalidRequest(error.what());
@@ -89,7 +89,7 @@ void sweep(store::Database& database, const scenario::Scenario& scenario, const 
   const std::optional<std::int64_t> scenario_id =
       options.scenario_id ? options.scenario_id : record_scenario(database, scenario, options);
   const InterruptionGuard guard;
-  std::int64_t measured = 0;  // with those that were in the database already
+  std::int64_t measured = 0;  // includes the measurements of earlier runs
   std::optional<MeasurementFailure> failure;
   {
     ProgressLine progress(out, options.progress, static_cast<std::int64_t>(plan.configurations.size()));

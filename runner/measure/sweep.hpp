@@ -1,4 +1,4 @@
-// Measures every configuration of a plan into one database, in order, and stops at the first that fails.
+// Measures the configurations of a plan into one database, in order. Stops at the first that fails.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 namespace ddpprof::measure {
 
 struct SweepOptions {
-  std::filesystem::path database;  // the file; logs, results and shards go to `<database>.d/`
+  std::filesystem::path database;  // logs, results and shards go to `<database>.d/`
   bool overwrite = false;
-  std::string source;         // the scenario's text as read, "" for none
-  std::string scenario_path;  // its file, "" for none
+  std::string source;         // the text of the scenario file, "" without one
+  std::string scenario_path;  // the path of the scenario file, "" without one
   WorkerMode mode = WorkerMode::train;
   ProgressForm progress = ProgressForm::none;
-  Machine machine;            // that it is measured on
-  Installation installation;  // found before the database is made, so that a missing part costs nothing
-  bool resumable = false;     // the command takes --resume
-  // Of a database that is continued:
+  Machine machine;            // models of this machine
+  Installation installation;  // found before the database is made, so that a missing program is reported first
+  bool resumable = false;     // true: the command has the option --resume
+  // For a database that is continued:
   std::optional<std::int64_t> scenario_id;
-  std::set<std::string> measured;  // configuration_name() of what is in it
+  std::set<std::string> measured;  // configuration_name() of its measurements
 };
 
-// Where a sweep goes, taken for as long as this lives.
+// The database and the side folder of a sweep. The folder is locked while this exists.
 struct SweepTarget {
   store::Database database;
   SideFolder folder;
@@ -40,7 +40,7 @@ struct SweepTarget {
 // replaced, or cannot have this name. Throws CannotWrite if the file system refuses.
 SweepTarget create_database(const SweepOptions& options);
 
-// Writes what the file is and, where there is one, the scenario it was measured with; returns the scenario's id.
+// Writes the rows of table meta and the scenario. Returns the id of the scenario, nullopt without a scenario.
 std::optional<std::int64_t> record_scenario(store::Database& database, const scenario::Scenario& scenario,
                                             const SweepOptions& options);
 

@@ -117,10 +117,10 @@ TEST(Abilities, WhatCanAndWhatCannotBeMeasured) {
   EXPECT_FALSE(ability_of(facts, "DDP over NCCL").can);
   EXPECT_EQ(ability_of(facts, "DDP over NCCL").detail, "no GPU: no NVIDIA driver is loaded");
   EXPECT_FALSE(ability_of(facts, "several hosts").can);
-  facts.tracer.problem = "is of version 9, this ddpprof is 1";
+  facts.tracer.problem = "has version 9, this ddpprof has version 1";
   EXPECT_FALSE(ability_of(facts, "phases").can);
   EXPECT_TRUE(can_measure(facts));  // step times alone can
-  EXPECT_EQ(ability_of(facts, "a job of your own").detail, "the tracer is of version 9, this ddpprof is 1");
+  EXPECT_EQ(ability_of(facts, "a job of your own").detail, "the tracer has version 9, this ddpprof has version 1");
   facts.worker.problem = "did not answer within 20 s";
   EXPECT_FALSE(can_measure(facts));
   for (const Ability& ability : abilities(facts)) EXPECT_FALSE(ability.can) << ability.what;

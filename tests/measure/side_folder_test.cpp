@@ -82,7 +82,7 @@ TEST_F(SideFolderTest, WhoeverHoldsItIsNamed) {
     SideFolder folder(path_);
     ADD_FAILURE() << "was taken twice";
   } catch (const InvalidRequest& failure) {
-    EXPECT_THAT(failure.text(), testing::HasSubstr("another run or import is at work in " + path_.string() +
+    EXPECT_THAT(failure.text(), testing::HasSubstr("another run or import uses " + path_.string() +
                                                    " (process " + std::to_string(holder) + ")"));
   }
   EXPECT_TRUE(fs::exists(path_ / "made-by-ddpprof"));
@@ -107,7 +107,7 @@ TEST_F(SideFolderTest, NeverHasTwoHoldersWhileItComesAndGoes) {
         close(own);
         unlink((place_ / "held").c_str());
       } catch (const UserError& failure) {
-        if (failure.text().find("another run or import is at work in") != std::string::npos) continue;
+        if (failure.text().find("another run or import uses") != std::string::npos) continue;
         std::fprintf(stderr, "%s\n", failure.text().c_str());
         _exit(2);
       }
