@@ -1,4 +1,4 @@
-// What else the machine does: load, busy processes, stolen and throttled time.
+// Checks of other activity: load, busy processes, stolen and throttled time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace ddpprof::doctor {
 namespace {
 
 constexpr const char* area = "activity";
-constexpr double others_note = 0.05, others_bad = 0.25;  // of the machine
-constexpr double unseen_note = 0.05;                     // of the machine: ticks are coarse
+constexpr double others_note = 0.05, others_bad = 0.25;  // shares of the machine
+constexpr double unseen_note = 0.05;                     // share of the machine; /proc/stat counts ticks of 10 ms
 constexpr double steal_note = 0.01, steal_bad = 0.05;
 constexpr std::size_t processes_named = 5;
 
@@ -33,21 +33,21 @@ void others(const Facts& facts, Checks& checks) {
   const double capacity = std::max(1, facts.window.times->cpus);
   check.found = named.empty() ? fmt::format("none above 0.05 cores over {:.1f} s", facts.window.seconds)
                               : fmt::format("{} over {:.1f} s", named, facts.window.seconds);
-  // /proc/stat counts the whole machine, /proc shows this container's processes (or, with hidepid, one's own).
+  // /proc/stat counts the whole machine. /proc shows only this container's processes, or with hidepid this user's.
   const double all = static_cast<double>(facts.window.times->user_ns + facts.window.times->system_ns) / 1e9 /
                      std::max(1e-9, facts.window.seconds);
   const double unseen = facts.window.visible_cores ? all - *facts.window.visible_cores : 0.0;
   const bool hidden = unseen > unseen_note * capacity;
   if (hidden) {
-    check.found += fmt::format("; {:.2f} cores by processes that cannot be seen from here", unseen);
+    check.found += fmt::format("; {:.2f} cores by processes that are not visible here", unseen);
     cores += unseen;
   }
   const double share = cores / capacity;
   if (share > others_note) {
     check.verdict = share > others_bad ? Verdict::bad : Verdict::note;
     check.advice = fmt::format(
-        "they take {:.0f} % of this machine, and a step waits for its slowest rank: end them, "
-        "or measure when they rest",
+        "they use {:.0f} % of this machine, and a step waits for its slowest rank: end them, "
+        "or measure when they are idle",
         100.0 * share);
   }
   checks.push_back(check);
@@ -66,7 +66,7 @@ Check steal(const Facts& facts) {
       [&](const host::CpuTimes& times) -> Judgement {
         if (share_of(times) <= steal_note) return {};
         return {share_of(times) > steal_bad ? Verdict::bad : Verdict::note,
-                "another virtual machine had the processor: use a host of your own (dedicated instance), or more "
+                "another virtual machine used the processor: use a dedicated host, or more "
                 "repeats"};
       });
 }
@@ -79,7 +79,7 @@ void check_activity(const Facts& facts, Checks& checks) {
       [&](double load) -> Judgement {
         if (load <= 0.5 * static_cast<double>(facts.usable_cores)) return {};
         return {Verdict::note,
-                "this machine was busy in the last minute; see the processes below, and wait until it falls"};
+                "this machine was busy in the last minute: see the processes below, and wait until the load falls"};
       }));
   others(facts, checks);
   checks.push_back(steal(facts));
@@ -88,14 +88,14 @@ void check_activity(const Facts& facts, Checks& checks) {
       [](double percent) { return fmt::format("{:.1f} % of the last 10 s", percent); },
       [](double percent) -> Judgement {
         if (percent <= 10.0) return {};
-        return {Verdict::note, "more threads want to run than there are cores"};
+        return {Verdict::note, "more threads are ready to run than there are cores"};
       }));
   checks.push_back(judge(
       area, "time lost to the cgroup's quota", facts.quota_throttled_ns,
-      [](std::int64_t ns) { return fmt::format("{:.3g} s since the group was made", static_cast<double>(ns) / 1e9); },
+      [](std::int64_t ns) { return fmt::format("{:.3g} s since the cgroup was made", static_cast<double>(ns) / 1e9); },
       [&](std::int64_t ns) -> Judgement {
         if (ns == 0 || !facts.quota_cores) return {};
-        return {Verdict::note, "its threads were stopped: raise the quota, or use fewer ranks and threads"};
+        return {Verdict::note, "threads were stopped: raise the quota, or use fewer ranks and threads"};
       }));
 }
 

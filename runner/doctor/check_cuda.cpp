@@ -1,4 +1,4 @@
-// CUDA's versions against each other, what CUPTI and NCCL can tell, and who else profiles.
+// Checks of CUDA versions, CUPTI, NCCL, and other profilers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,13 +29,13 @@ std::optional<trace::CudaVersion> driver_cuda(const Facts& facts) {
 
 bool has_driver(const Facts& facts) { return facts.driver.version || facts.driver.devices > 0 || facts.nvml.gpus; }
 
-// A driver runs every CUDA of its own major version and all earlier ones; of a later major version none.
+// A driver supports every CUDA version up to its own major version, and none of a later major version.
 void versions(const Facts& facts, Checks& checks) {
   const auto driver = driver_cuda(facts);
   const auto torch = parsed(facts.worker.cuda);
   Check check{area, "CUDA versions", "", Verdict::good, ""};
   check.found = driver              ? "driver up to " + driver->text()
-                : has_driver(facts) ? "driver's unknown (" + facts.nvml.cuda_version.why + ")"
+                : has_driver(facts) ? "version of the driver unknown (" + facts.nvml.cuda_version.why + ")"
                                     : "no driver";
   check.found += torch ? ", LibTorch built for " + torch->text() : ", LibTorch built without CUDA";
   const Library& runtime = facts.libraries.cuda_runtime;
@@ -44,7 +44,7 @@ void versions(const Facts& facts, Checks& checks) {
     check.verdict = has_driver(facts) ? Verdict::note : Verdict::good;
   } else if (driver->major < torch->major) {
     check.verdict = Verdict::bad;
-    check.advice = fmt::format("install a driver for CUDA {} or later, or a LibTorch for CUDA {}: it sees no GPU so",
+    check.advice = fmt::format("LibTorch sees no GPU: install a driver for CUDA {} or later, or a LibTorch for CUDA {}",
                                torch->text(), driver->major);
   }
   checks.push_back(check);
@@ -55,11 +55,11 @@ void cupti(const Facts& facts, Checks& checks) {
   const Library& library = facts.libraries.cupti;
   if (library.path.empty()) {
     check.found = facts.libraries.problem.empty()
-                      ? "LibTorch brings none; the tracer looks beside the CUDA runtime and in the system's folders"
+                      ? "LibTorch has none; the tracer searches beside the CUDA runtime and in the system's folders"
                       : unreadable(facts.libraries.problem);
     check.verdict = Verdict::note;
     if (has_driver(facts))
-      check.advice = "without one no GPU activity is recorded: install the CUPTI of LibTorch's CUDA";
+      check.advice = "without CUPTI GPU activity is not recorded: install the CUPTI of LibTorch's CUDA version";
   } else if (!library.number) {
     check.found = library.path.string() + ": " + unreadable(library.number.why);
     check.verdict = Verdict::note;
@@ -67,19 +67,19 @@ void cupti(const Facts& facts, Checks& checks) {
     const auto number = static_cast<std::uint32_t>(*library.number);
     const auto cuda = trace::cuda_of_cupti(number);
     check.found =
-        fmt::format("{}: {} (API {})", library.path.string(), cuda ? "of CUDA " + cuda->text() : "very old", number);
+        fmt::format("{}: {} (API {})", library.path.string(), cuda ? "CUDA " + cuda->text() : "very old", number);
     const auto driver = driver_cuda(facts);
     if (number < trace::oldest_cupti) {
       check.verdict = Verdict::bad;
-      check.advice = "its records have another layout: use the CUPTI of CUDA 11.0 or later";
+      check.advice = "ddpprof cannot read its records: use the CUPTI of CUDA 11.0 or later";
     } else if (driver && cuda && *cuda > *driver) {
       check.verdict = cuda->major > driver->major ? Verdict::bad : Verdict::note;
       check.advice = fmt::format(
-          "it is newer than the driver (CUDA {}) and may find no way to it: install a newer "
+          "it is newer than the driver (CUDA {}) and may not work with it: install a newer "
           "driver, or put the CUPTI of CUDA {} first in LD_LIBRARY_PATH",
           driver->text(), driver->text());
     } else if (driver && cuda) {
-      check.found += ", fits the driver";
+      check.found += ", compatible with the driver";
     }
   }
   checks.push_back(check);
@@ -96,8 +96,8 @@ void permission(const Facts& facts, Checks& checks) {
   const auto& administrator = facts.rights.administrator;
   check.found += !administrator   ? ", CAP_SYS_ADMIN: " + unreadable(administrator.why)
                  : *administrator ? ", this process has CAP_SYS_ADMIN"
-                                  : ", this process has no CAP_SYS_ADMIN";
-  check.found += "; ddpprof records kernels, copies and calls, which need neither";
+                                  : ", this process does not have CAP_SYS_ADMIN";
+  check.found += "; ddpprof needs neither to record kernels, copies and calls";
   if (restricted && *restricted && administrator && !*administrator)
     check.advice =
         "only for tools that read hardware counters (Nsight Compute): load the nvidia module with "
@@ -109,7 +109,7 @@ void nccl(const Facts& facts, Checks& checks) {
   Check check{area, "NCCL", "", Verdict::good, ""};
   const Library& library = facts.libraries.nccl;
   if (library.path.empty()) {
-    check.found = facts.libraries.problem.empty() ? "LibTorch loads none (it may be linked into it)"
+    check.found = facts.libraries.problem.empty() ? "LibTorch loads none (NCCL may be linked into LibTorch)"
                                                   : unreadable(facts.libraries.problem);
     check.verdict = has_driver(facts) ? Verdict::note : Verdict::good;
   } else if (!library.number) {
@@ -120,9 +120,9 @@ void nccl(const Facts& facts, Checks& checks) {
     if (*library.number < first_nccl_with_profilers) {
       check.found += ", without profiler plugins";
       check.verdict = Verdict::note;
-      check.advice = "NCCL tells of its own work from 2.23 on: a newer LibTorch, or a newer NCCL, has it";
+      check.advice = "NCCL reports its own work since version 2.23: use a newer LibTorch or a newer NCCL";
     } else {
-      check.found += ", takes profiler plugins";
+      check.found += ", supports profiler plugins";
     }
   }
   checks.push_back(check);
@@ -130,14 +130,14 @@ void nccl(const Facts& facts, Checks& checks) {
     const auto set = facts.environment.find(name);
     if (set == facts.environment.end() || set->second.empty() || set->second.find("ddpprof") != std::string::npos)
       continue;
-    checks.push_back({area, name, set->second + ": somebody else's", Verdict::note,
+    checks.push_back({area, name, set->second + ": not ddpprof's", Verdict::note,
                       std::string_view(name) == "NCCL_TUNER_PLUGIN"
-                          ? "it chooses NCCL's algorithms: keep it only if your training has it too"
-                          : "NCCL loads one profiler: unset it for what ddpprof would record of NCCL itself"});
+                          ? "it chooses NCCL's algorithms: keep it only if your training uses it too"
+                          : "NCCL loads only one profiler: unset it, so that ddpprof can record what NCCL does"});
   }
 }
 
-// Libraries that profile or record what they are preloaded into, and the variables of tools that attach.
+// Libraries that profile the process that loads them, and prefixes of the variables of tools that attach.
 constexpr std::array preloaded = {
     "libnvtx",        "libToolsInjection", "libcupti",         "nsys",     "nsight",    "libvtune",
     "libittnotify",   "libprofiler",       "libjemalloc_prof", "libtau",   "libscorep", "libmpiP",
@@ -166,17 +166,18 @@ void others(const Facts& facts, Checks& checks) {
   const auto& tracer = facts.rights.tracer;
   const bool traced = tracer && *tracer != 0;
   if (traced) add(fmt::format("process {} traces this one (a debugger, strace)", *tracer));
-  Check check{area, "other profilers", found.empty() ? "none set up" : found, Verdict::good, ""};
+  Check check{area, "other profilers", found.empty() ? "none configured" : found, Verdict::good, ""};
   if (!tracer) check.found += "; whether this process is traced: " + unreadable(tracer.why);
   if (attached) {
     check.verdict = Verdict::note;
     check.advice =
-        "CUPTI serves one profiler in a process: unset these for ddpprof's run; ddpprof replaces the injection "
+        "CUPTI supports one profiler per process: unset these variables for ddpprof; ddpprof replaces the injection "
         "variables with its own";
   }
   if (traced) {
     check.verdict = Verdict::bad;
-    check.advice += std::string(check.advice.empty() ? "" : "; ") + "every system call stops under it: measure without";
+    check.advice += std::string(check.advice.empty() ? "" : "; ") +
+                    "a traced process stops at every system call: measure without it";
   }
   checks.push_back(check);
 }

@@ -1,4 +1,4 @@
-// Memory, shared memory, disk, limits.
+// Checks of memory, shared memory, disk and limits.
 #include <fmt/format.h>
 
 #include "runner/doctor/checks.hpp"
@@ -26,14 +26,15 @@ void memory(const Facts& facts, Checks& checks) {
   }
   if ((found.available_bytes || found.limit_free_bytes) && found.usable_bytes() < 2 * bare_rank_bytes) {
     check.verdict = Verdict::bad;
-    check.advice = fmt::format("a rank takes {} before it has a model: end other programs, or raise the limit",
+    check.advice = fmt::format("a rank needs {} without its model: end other programs, or raise the limit",
                                gibibytes(bare_rank_bytes));
   }
   checks.push_back(check);
 
   checks.push_back(judge(area, "swap in use", found.swap_used_bytes, gibibytes, [](std::int64_t used) -> Judgement {
     if (used <= 64 * mebibyte) return {};
-    return {Verdict::note, "a rank whose pages come back from a disk is the slowest one: swapoff -a while measuring"};
+    return {Verdict::note,
+            "a rank that reads swapped pages from a disk is the slowest one: swapoff -a while measuring"};
   }));
   checks.push_back(judge(
       area, "/dev/shm", facts.shared_memory,
@@ -41,7 +42,7 @@ void memory(const Facts& facts, Checks& checks) {
       [](const host::Space& space) -> Judgement {
         if (space.free_bytes >= gibibyte) return {};
         return {Verdict::note,
-                "NCCL between GPUs of one host and Python's data loaders run out of it (a container's default is "
+                "too little for NCCL between GPUs of one host and for Python's data loaders (a container's default is "
                 "64 MiB): docker run --shm-size=8g or --ipc=host"};
       },
       "NCCL between GPUs of one host and Python's data loaders need it; ddpprof's own ranks do not"));
@@ -58,15 +59,16 @@ void disk(const Facts& facts, Checks& checks) {
     check.found = fmt::format("{} free in {}", gibibytes(facts.disk->free_bytes), folder);
     if (facts.disk->free_bytes < 100 * mebibyte) {
       check.verdict = Verdict::bad;
-      check.advice = "shards and database of a run take tens to hundreds of MiB: free some, or write elsewhere (--out)";
+      check.advice =
+          "shards and database of a run need tens to hundreds of MiB: free space, or write to another disk (--out)";
     } else if (facts.disk->free_bytes < 2 * gibibyte) {
       check.verdict = Verdict::note;
-      check.advice = "enough for a few runs; output.raw: none keeps databases small";
+      check.advice = "enough for a few runs; output.raw: none makes databases small";
     }
     if (!facts.folder_writable) {
       check.found += ", not writable";
       check.verdict = Verdict::bad;
-      check.advice = "write elsewhere (--out), or change its permissions";
+      check.advice = "write to another folder (--out), or change the permissions";
     }
   }
   checks.push_back(check);
@@ -76,7 +78,7 @@ void limits(const Facts& facts, Checks& checks) {
   Check files{area, "open files (ulimit -n)", limit_text(facts.limits.open_files), Verdict::good, ""};
   if (facts.limits.open_files >= 0 && facts.limits.open_files < 1024) {
     files.verdict = facts.limits.open_files < 128 ? Verdict::bad : Verdict::note;
-    files.advice = "every rank holds a connection to every other one and a few hundred files: ulimit -n 4096";
+    files.advice = "every rank has a connection to every other rank and a few hundred open files: ulimit -n 4096";
   }
   checks.push_back(files);
   const bool remote_memory = !facts.fabric.empty() || facts.driver.devices > 0;
@@ -89,7 +91,7 @@ void limits(const Facts& facts, Checks& checks) {
   checks.push_back(locked);
   Check core{area, "core files (ulimit -c)",
              facts.limits.core_bytes < 0 ? "unlimited" : gibibytes(facts.limits.core_bytes), Verdict::good, ""};
-  if (facts.limits.core_bytes == 0) core.found = "none: a rank that crashes leaves its log and trace only";
+  if (facts.limits.core_bytes == 0) core.found = "none: a rank that crashes leaves only its log and its trace";
   checks.push_back(core);
 }
 

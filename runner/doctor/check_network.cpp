@@ -1,4 +1,4 @@
-// Interfaces and names: Gloo's loopback, and several hosts.
+// Checks of interfaces and names: loopback for one host, and several hosts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,27 +25,30 @@ void name_check(const Facts& facts, Checks& checks) {
     check.found += ": " + unreadable(facts.host_addresses.why);
     check.verdict = Verdict::note;
     check.advice =
-        "ddpprof's ranks do not ask for it (they take the interface towards MASTER_ADDR); Python's Gloo "
-        "does: add it to /etc/hosts, or set GLOO_SOCKET_IFNAME";
+        "ddpprof's ranks do not need it (they use the interface towards MASTER_ADDR), but Python's Gloo "
+        "does: add the name to /etc/hosts, or set GLOO_SOCKET_IFNAME";
   } else {
     check.found += " → " + joined(*facts.host_addresses);
     const bool loopback =
         std::all_of(facts.host_addresses->begin(), facts.host_addresses->end(),
                     [](const std::string& address) { return address.starts_with("127.") || address == "::1"; });
     if (loopback && !chosen)
-      check.found += ": loopback, right for one host; on several, Python's Gloo would bind where nobody reaches it";
+      check.found +=
+          ": loopback, correct for one host; with several hosts Python's Gloo would bind an address that the others "
+          "cannot reach";
   }
   checks.push_back(check);
   Check interface { area, "GLOO_SOCKET_IFNAME", chosen ? variable->second : "not set", Verdict::good, "" };
   const auto named = [&](const host::Interface& one) { return one.name == variable->second; };
   if (chosen && std::none_of(facts.interfaces.begin(), facts.interfaces.end(), named)) {
     interface.verdict = Verdict::bad;
-    interface.advice = "there is no such interface; Python's Gloo fails with it (ddpprof's ranks ignore it)";
+    interface.advice =
+        "this interface does not exist, so Python's Gloo fails (ddpprof's ranks ignore it): correct or unset it";
   }
   checks.push_back(interface);
 }
 
-// Ports that are alike and well are one line: a host with a GPU per port has eight.
+// Good ports with equal properties share one line: a host with one port per GPU has eight.
 void fabric(const Facts& facts, Checks& checks) {
   std::map<std::string, std::string> alike;
   for (const host::FabricPort& port : facts.fabric) {
@@ -56,9 +59,8 @@ void fabric(const Facts& facts, Checks& checks) {
     }
     const std::string physical = port.physical.empty() ? "" : ", " + port.physical;
     checks.push_back({area, "fabric " + port.name, found + physical, Verdict::note,
-                      port.state == "INIT"
-                          ? "the port waits for a subnet manager (opensm)"
-                          : "NCCL leaves it out: if it should be used, look at its cable and the switch"});
+                      port.state == "INIT" ? "the port waits for a subnet manager (opensm)"
+                                           : "NCCL does not use it: if it should, check its cable and the switch"});
   }
   for (const auto& [found, names] : alike)
     checks.push_back({area, "fabric " + names, found, alike.size() == 1 ? Verdict::good : Verdict::note,
@@ -85,7 +87,8 @@ void check_network(const Facts& facts, Checks& checks) {
     if (one.hardware && one.megabits_per_s && *one.megabits_per_s >= 25'000 && one.mtu_bytes &&
         *one.mtu_bytes <= 1500) {
       check.verdict = Verdict::note;
-      check.advice = "frames of 1500 bytes cost a fast link processor time: MTU 9000 on both ends and the switch";
+      check.advice =
+          "frames of 1500 bytes take much processor time on a fast link: set MTU 9000 on both ends and the switch";
     }
     if (one.megabits_per_s && *one.megabits_per_s < 10'000 && up) {
       check.verdict = Verdict::note;
@@ -97,11 +100,12 @@ void check_network(const Facts& facts, Checks& checks) {
   Check loopback{area, "loopback", loopback_up ? "up: ranks of one host use 127.0.0.1" : "down", Verdict::good, ""};
   if (!loopback_up) {
     loopback.verdict = Verdict::bad;
-    loopback.advice = "ranks of one host find each other over it: ip link set lo up";
+    loopback.advice = "ranks of one host connect over it: ip link set lo up";
   }
   checks.push_back(loopback);
   fabric(facts, checks);
-  if (!any_up) checks.push_back({area, "other hosts", "no interface is up", Verdict::note, "one host only"});
+  if (!any_up)
+    checks.push_back({area, "other hosts", "all interfaces are down", Verdict::note, "only one host can be measured"});
   name_check(facts, checks);
 }
 

@@ -1,4 +1,4 @@
-// Cores, frequency, clock: what a measurement runs on.
+// Checks of cores, frequency and clock.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr const char* area = "processor";
 void cores(const Facts& facts, Checks& checks) {
   const auto& cpu = facts.cpu;
   Check check{area, "cores", "", Verdict::good, ""};
-  check.found = fmt::format("{} to use", facts.usable_cores);
+  check.found = fmt::format("{} usable", facts.usable_cores);
   const std::size_t online = cpu.online ? cpu.online->size() : 0;
   check.found += cpu.online ? fmt::format("; {} online", online) : "; online: " + unreadable(cpu.online.why);
   if (!cpu.allowed) {
@@ -22,20 +22,20 @@ void cores(const Facts& facts, Checks& checks) {
   } else if (cpu.online && cpu.allowed->size() < online) {
     check.found += fmt::format("; affinity allows {}", cpu.allowed->size());
     check.verdict = Verdict::note;
-    check.advice = "start it without taskset, or with a larger cpuset, to measure on all of them";
+    check.advice = "start without taskset, or with a larger cpuset, to measure on all cores";
   }
   if (facts.quota_cores) {
     check.found += fmt::format("; cgroup quota {:.3g} cores", *facts.quota_cores);
     check.verdict = Verdict::note;
     check.advice =
-        "a quota stops all threads for the rest of each period once it is used up, which lengthens single "
-        "steps: give whole cores (cpuset) where you can, and keep ranks × threads within the quota";
+        "when the quota of a period is used up, all threads stop for the rest of it, which lengthens single "
+        "steps: use whole cores (cpuset) if you can, and keep ranks × threads within the quota";
   } else {
     check.found += "; no cgroup quota";
   }
   if (facts.usable_cores < 2 && check.advice.empty()) {
     check.verdict = Verdict::note;
-    check.advice = "every N above 1 shares one core: its steps say how cores are shared, not how N ranks scale";
+    check.advice = "all ranks share one core: the steps of N > 1 show how cores are shared, not how N ranks scale";
   }
   checks.push_back(check);
 
@@ -43,15 +43,15 @@ void cores(const Facts& facts, Checks& checks) {
   if (!cpu.physical) {
     smt.found = unreadable(cpu.physical.why);
     smt.verdict = Verdict::note;
-    smt.advice = "count physical cores yourself before comparing N";
+    smt.advice = "check the number of physical cores before you compare N";
   } else {
     const auto threads = static_cast<int>(cpu.allowed->size());
     smt.found = fmt::format("{} on {} physical core{}", threads, *cpu.physical, *cpu.physical == 1 ? "" : "s");
     if (threads > *cpu.physical) {
       smt.verdict = Verdict::note;
       smt.advice = fmt::format(
-          "two ranks on one physical core slow each other though each has a core to the eye: keep workers × "
-          "measure.threads_per_rank at {} or below, or switch SMT off (/sys/devices/system/cpu/smt/control)",
+          "two ranks on one physical core slow each other: keep workers × measure.threads_per_rank at {} or below, "
+          "or switch SMT off (/sys/devices/system/cpu/smt/control)",
           *cpu.physical);
     }
   }
@@ -66,8 +66,8 @@ void frequency(const Facts& facts, Checks& checks) {
   if (!found.now_hz) {
     speed.verdict = Verdict::note;
     speed.advice =
-        "a change of frequency during a measurement cannot be seen here: measure in repeats, which are "
-        "interleaved over N";
+        "changes of the frequency during a measurement are not visible here: use measure.repeats, which "
+        "interleaves all N";
   }
   checks.push_back(speed);
 
@@ -76,26 +76,28 @@ void frequency(const Facts& facts, Checks& checks) {
       [](const std::string& name) -> Judgement {
         if (name == "performance") return {};
         return {Verdict::note,
-                "the frequency follows the load, so the first steps and small N run slower: cpupower "
+                "the frequency follows the load, so the first steps and small N are slower: cpupower "
                 "frequency-set -g performance"};
       });
-  // A guest has no governor of its own.
+  // In a virtual machine the host controls the frequency.
   if (!found.governor && facts.cpu.virtual_machine) governor.verdict = Verdict::good;
   checks.push_back(governor);
   checks.push_back(judge(
       area, "turbo", found.turbo, [](bool on) { return std::string(on ? "on" : "off"); },
       [](bool on) -> Judgement {
         if (!on) return {};
-        return {Verdict::note,
-                "one busy core runs faster than all of them together, so part of what N = 1 has over N is "
-                "frequency: switch turbo off (intel_pstate/no_turbo or cpufreq/boost) for figures that compare"};
+        return {
+            Verdict::note,
+            "a single busy core has a higher frequency than all cores together, which favours N = 1: switch turbo off "
+            "(intel_pstate/no_turbo or cpufreq/boost) for comparable figures"};
       }));
   checks.push_back(judge(
       area, "thermal throttling", facts.thermal_throttles,
       [](std::int64_t times) { return fmt::format("{} times since boot", times); },
       [](std::int64_t times) -> Judgement {
         if (times == 0) return {};
-        return {Verdict::note, "it has been too hot before; the report says whether it happened while measuring"};
+        return {Verdict::note,
+                "the processor has been too hot before; the report shows whether it happened during a measurement"};
       }));
 }
 
@@ -105,16 +107,17 @@ void clocks(const Facts& facts, Checks& checks) {
       [](const std::string& name) -> Judgement {
         const bool fast = name == "kvm-clock" || name == "arch_sys_counter" || name.find("tsc") != std::string::npos;
         if (fast) return {};
-        return {Verdict::note,
-                "each look at this clock is a system call of a microsecond or more, and tracing looks at it for "
-                "every range: boot with clocksource=tsc where the processor allows it"};
+        return {
+            Verdict::note,
+            "reading this clock is a system call of a microsecond or more, and tracing reads it for every range: boot "
+            "with clocksource=tsc if the processor supports it"};
       }));
   checks.push_back(judge(
       area, "perf_event_paranoid", facts.perf_event_paranoid,
       [](std::int64_t level) { return fmt::format("{}: ddpprof does not need it", level); },
       [](std::int64_t level) -> Judgement {
         if (level <= 2) return {};
-        return {Verdict::note, "for perf beside ddpprof: sysctl kernel.perf_event_paranoid=2 or less"};
+        return {Verdict::note, "only for perf: sysctl kernel.perf_event_paranoid=2 or less"};
       }));
 }
 
@@ -128,8 +131,8 @@ void check_processor(const Facts& facts, Checks& checks) {
     model.found += ", in a virtual machine";
     model.verdict = Verdict::note;
     model.advice =
-        "other machines on the same hardware are invisible but for steal time: measure in repeats, and "
-        "believe differences only where the repeats agree";
+        "other virtual machines on the same hardware show only as steal time: use measure.repeats, and trust "
+        "only differences that all repeats show";
   }
   checks.push_back(model);
   cores(facts, checks);

@@ -1,4 +1,4 @@
-// The worker and the tracer of this installation.
+// Checks of the worker and the tracer of this installation.
 #include <fmt/format.h>
 
 #include "runner/doctor/checks.hpp"
@@ -24,7 +24,7 @@ void check_programs(const Facts& facts, Checks& checks) {
     if (!worker.warning.empty()) {
       one.found += "; it warns: " + worker.warning;
       one.verdict = Verdict::note;
-      one.advice = "what it warns of holds for every measurement; a driver that is too old leaves the CPU";
+      one.advice = "the warning applies to every measurement; with a driver that is too old only the CPU can be used";
     }
   }
   checks.push_back(one);

@@ -1,4 +1,4 @@
-// What `ddpprof doctor` says of the facts: a verdict on each, what to do about it, and what can be measured here.
+// The checks of `ddpprof doctor`: a verdict and an advice on each fact, and what can be measured on this machine.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ const char* to_string(Verdict verdict);
 struct Check {
   std::string area, what, found;
   Verdict verdict = Verdict::good;
-  std::string advice;  // "" where there is nothing to do
+  std::string advice;  // "" if nothing has to be done
 };
 using Checks = std::vector<Check>;
 
-// Every check, in the order in which it is read. The same facts give the same checks.
+// Every check, in the order of the table. Depends only on the facts.
 Checks make_checks(const Facts& facts);
 
-// The parts of it.
+// The parts of make_checks().
 void check_processor(const Facts& facts, Checks& checks);
 void check_activity(const Facts& facts, Checks& checks);
 void check_memory(const Facts& facts, Checks& checks);
@@ -35,11 +35,11 @@ void check_environment(const Facts& facts, Checks& checks);
 struct Ability {
   std::string what;
   bool can = false;
-  std::string detail;  // how far, or why not
-  std::string advice;  // what would make it possible
+  std::string detail;  // up to which N, or why not
+  std::string advice;  // how to make it possible
 };
 std::vector<Ability> abilities(const Facts& facts);
-bool can_measure(const Facts& facts);  // at least one training on the CPU
+bool can_measure(const Facts& facts);  // true if at least training on the CPU is possible
 
 // "not readable here (why)".
 std::string unreadable(const std::string& why);
@@ -49,7 +49,7 @@ struct Judgement {
   std::string advice;
 };
 
-// One fact, described and judged; one that cannot be read is not known to be good: a note, with `unknown_advice`.
+// Describes and judges one fact. A fact that cannot be read gets the verdict note, with `unknown_advice`.
 template <class Reading, class Describe, class Judge>
 Check judge(const char* area, const char* what, const Reading& reading, Describe&& describe, Judge&& judge,
             std::string unknown_advice = "") {

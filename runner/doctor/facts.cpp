@@ -12,7 +12,7 @@
 namespace ddpprof::doctor {
 namespace {
 
-// Whole names, and beginnings of names.
+// Complete names, and prefixes of names.
 constexpr std::string_view exact[] = {"OMP_NUM_THREADS",
                                       "OMP_PROC_BIND",
                                       "OMP_PLACES",
@@ -35,10 +35,11 @@ constexpr std::string_view prefixes[] = {"MKL_",     "KMP_",         "NCCL_",   
                                          "DDPPROF_", "NVIDIA_TF32_", "GLIBC_TUNABLES", "NSYS_",   "KINETO_",
                                          "CUPTI_",   "QUADD_",       "NVPROF_",        "UCX_",    "FI_"};
 
-// Drivers and file systems that hang are among what a doctor is asked about.
+// A driver or a file system may hang, so every look has a time limit.
 constexpr auto disk_limit = std::chrono::seconds(3);
 constexpr auto library_limit = std::chrono::seconds(10);
-constexpr auto driver_limit = std::chrono::seconds(30);  // without persistence it starts each device: seconds each
+constexpr auto driver_limit =
+    std::chrono::seconds(30);  // without persistence the driver initialises each device, which takes seconds
 
 template <class T>
 void mark_silent(host::Reading<T>& reading, const std::string& why) {
@@ -50,16 +51,16 @@ void mark_silent(host::Nvml& nvml, const std::string& why) {
 }
 void mark_silent(Tracer& tracer, const std::string& why) {
   tracer.problem = "gave " + why;
-  tracer.remedy = "look whether the disk with ddpprof hangs";
+  tracer.remedy = "check whether the disk with ddpprof hangs";
 }
 
 void mark_silent(Libraries& libraries, const std::string& why) { libraries.problem = why; }
 void mark_silent(Worker& worker, const std::string& why) {
   worker.problem = "gave " + why;
-  worker.remedy = "look whether the disk with ddpprof hangs";
+  worker.remedy = "check whether the disk with ddpprof hangs";
 }
 
-// Puts what `look` returns into `found`, or that there was no answer.
+// Stores the result of `look` in `found`, or that it did not answer within the limit.
 template <class Look, class Found>
 void limited(Found& found, std::chrono::milliseconds limit, Look look) {
   if (auto answer = host::within(limit, std::move(look))) {
@@ -99,25 +100,25 @@ Facts recorded_facts(const host::Host& host) {
   facts.pressure_percent = host::cpu_pressure_percent(host);
   facts.clock_source = host.line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   facts.perf_event_paranoid = host.number("/proc/sys/kernel/perf_event_paranoid");
-  facts.window.times = host::Reading<host::CpuTimes>::unknown("no window was watched");
+  facts.window.times = host::Reading<host::CpuTimes>::unknown("activity was not observed");
   facts.memory = host::read_memory(host);
   facts.shared_memory = host::free_space(host, "/dev/shm");
-  facts.disk = host::Reading<host::Space>::unknown("no folder was looked at");
+  facts.disk = host::Reading<host::Space>::unknown("the folder was not checked");
   facts.driver = host::read_driver(host);
   facts.rights = host::read_rights(host);
-  facts.cuda = host::Reading<bool>::unknown("not looked for");
-  facts.nvml.gpus = host::Reading<std::vector<host::Gpu>>::unknown("not looked for");
-  facts.nvml.cuda_version = host::Reading<std::string>::unknown("not looked for");
+  facts.cuda = host::Reading<bool>::unknown("not checked");
+  facts.nvml.gpus = host::Reading<std::vector<host::Gpu>>::unknown("not checked");
+  facts.nvml.cuda_version = host::Reading<std::string>::unknown("not checked");
   facts.interfaces = host::read_interfaces(host, false);
   facts.fabric = host::read_fabric(host);
-  facts.host_addresses = host::Reading<std::vector<std::string>>::unknown("not looked up");
+  facts.host_addresses = host::Reading<std::vector<std::string>>::unknown("not checked");
   return facts;
 }
 
 Facts look(const LookOptions& options) {
   using Clock = std::chrono::steady_clock;
   const host::Host host;
-  // The window first: what is started and read below would be seen in it.
+  // The window comes first: the programs and reads below would show in it.
   const auto begin = Clock::now();
   const auto times = host::read_cpu_times(host);
   const auto processes = host::read_processes(host);
@@ -132,16 +133,16 @@ Facts look(const LookOptions& options) {
                                             : host::Reading<host::CpuTimes>::unknown(times.why + times_after.why);
   constexpr double least_cores = 0.05;
   facts.window.busy = host::busy_between(processes, processes_after, elapsed.count(), least_cores, getpid());
-  constexpr std::int64_t nobody = 0;  // is left out
+  constexpr std::int64_t no_process = 0;  // leaves out no process
   facts.window.visible_cores = 0.0;
-  for (const auto& process : host::busy_between(processes, processes_after, elapsed.count(), 0.0, nobody))
+  for (const auto& process : host::busy_between(processes, processes_after, elapsed.count(), 0.0, no_process))
     *facts.window.visible_cores += process.cores;
   facts.database_folder = std::filesystem::absolute(options.folder).lexically_normal().string();
   limited(facts.disk, disk_limit, [host, folder = facts.database_folder] { return host::free_space(host, folder); });
-  // Not asked where the file system is silent.
+  // Skipped if the file system does not answer.
   facts.folder_writable = facts.disk && access(options.folder.c_str(), W_OK | X_OK) == 0;
   facts.limits = host::read_limits();
-  // Ours before the driver's: while one library hangs as it is loaded, no other can be.
+  // ddpprof's libraries are loaded before the driver's: while the loading of a library hangs, no other can be loaded.
   limited(facts.tracer, library_limit, look_at_tracer);
   limited(facts.cuda, library_limit, [] { return host::cuda_loads(); });
   limited(facts.nvml, driver_limit, [] { return host::read_nvml(); });
@@ -151,7 +152,7 @@ Facts look(const LookOptions& options) {
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
   facts.environment = relevant_variables(variables);
-  // It has a limit of its own once it runs; finding and starting it have none.
+  // The running worker has its own limit. This limit covers finding and starting it.
   limited(facts.worker, options.worker_limit + library_limit,
           [limit = options.worker_limit] { return look_at_worker(limit); });
   if (facts.worker.problem.empty())

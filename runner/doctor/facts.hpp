@@ -1,4 +1,4 @@
-// Everything `ddpprof doctor` judges by, read once: the machine, its drivers, this installation, the environment.
+// The facts that `ddpprof doctor` checks, read once: machine, drivers, installation, environment.
 #pragma once
 
 #include <chrono>
@@ -19,12 +19,12 @@
 
 namespace ddpprof::doctor {
 
-// What the machine did while nothing of ours ran.
+// Activity of the machine during a short window in which no rank of ddpprof runs.
 struct Window {
   double seconds = 0;
-  host::Reading<host::CpuTimes> times;  // spent meanwhile
+  host::Reading<host::CpuTimes> times;  // spent in the window
   std::vector<host::BusyProcess> busy;
-  std::optional<double> visible_cores;  // that all processes in /proc used, this one included
+  std::optional<double> visible_cores;  // used by all processes in /proc, with this process
 };
 
 using measure::Program;
@@ -54,24 +54,24 @@ struct Facts {
   std::vector<host::FabricPort> fabric;
   std::string host_name;
   host::Reading<std::vector<std::string>> host_addresses;
-  std::map<std::string, std::string> environment;  // the variables that can change a measurement
+  std::map<std::string, std::string> environment;  // variables that can change a measurement
   Worker worker;
   Tracer tracer;
   Libraries libraries;
 };
 
-// What a root folder tells; without looking at this machine beside it (no window, no NVML, no programs, no addresses).
+// Reads the facts below a root folder only. Window, NVML, programs and addresses stay unknown.
 Facts recorded_facts(const host::Host& host);
 
 struct LookOptions {
-  std::string folder = ".";  // where databases would go
+  std::string folder = ".";  // folder for databases
   std::chrono::milliseconds window{500};
   std::chrono::milliseconds worker_limit{20'000};  // a first start reads gigabytes of libraries from a disk
 };
-// The machine this runs on. Takes the window's time and a worker's start.
+// Reads the facts of this machine. Takes the time of the window and of a worker's start.
 Facts look(const LookOptions& options);
 
-// The part of an environment that can change what is measured.
+// The variables of `environment` that can change a measurement.
 std::map<std::string, std::string> relevant_variables(const std::vector<std::string>& environment);
 
 }  // namespace ddpprof::doctor

@@ -10,7 +10,7 @@
 namespace ddpprof::doctor {
 namespace {
 
-// A version that a library's own function tells.
+// Returns the version that a function of the library reports.
 host::Reading<std::int64_t> ask(const std::filesystem::path& path, const char* function) {
   using Number = host::Reading<std::int64_t>;
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -26,7 +26,7 @@ host::Reading<std::int64_t> ask(const std::filesystem::path& path, const char* f
     answer =
         result == 0 ? Number::of(number) : Number::unknown(fmt::format("{} answers with error {}", function, result));
   }
-  return answer;  // it stays loaded: not every library survives being closed
+  return answer;  // stays loaded: some libraries crash when they are closed
 }
 
 void look_at(Library& library, const Libraries& all, const char* beginning, const char* function) {
@@ -51,7 +51,7 @@ std::map<std::string, std::filesystem::path> parse_loaded(const std::string& lis
     found[line.substr(begin, arrow - begin)] =
         address == std::string::npos || address < path ? line.substr(path) : line.substr(path, address - path);
   }
-  for (auto& [name, path] : found) path = path.lexically_normal();  // LibTorch's wheels point to each other by "../.."
+  for (auto& [name, path] : found) path = path.lexically_normal();  // paths in LibTorch's wheels contain "../.."
   std::erase_if(found, [](const auto& one) { return !one.second.is_absolute(); });  // "not found"
   return found;
 }
@@ -59,7 +59,7 @@ std::map<std::string, std::filesystem::path> parse_loaded(const std::string& lis
 Libraries look_at_libraries(const std::filesystem::path& worker, std::chrono::milliseconds limit) {
   Libraries libraries;
   if (worker.empty()) {
-    libraries.problem = "there is no worker";
+    libraries.problem = "ddpprof-worker was not found";
     return libraries;
   }
   const CommandOutcome outcome = run_command({"/usr/bin/env", "LD_TRACE_LOADED_OBJECTS=1", worker.string()}, limit);

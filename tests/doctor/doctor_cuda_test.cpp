@@ -41,7 +41,7 @@ TEST(GpuHost, DevicesAndTheirLinksAreNamedWithWhatToDo) {
                     HasSubstr("exclusive process"), HasSubstr("4 memory errors")));
   EXPECT_THAT(last.advice, AllOf(HasSubstr("fewer lanes"), HasSubstr("nvidia-smi -pm 1"), HasSubstr("-c DEFAULT"),
                                  HasSubstr("wrong numbers")));
-  const Check ways = check_of(facts, "ways between devices");
+  const Check ways = check_of(facts, "paths between devices");
   EXPECT_EQ(ways.verdict, Verdict::note);
   EXPECT_THAT(ways.found, AllOf(HasSubstr("NVLink: 0-1 0-2"), HasSubstr("SYS: 0-7 1-7 2-7 3-7 4-7 5-7 6-7")));
 }
@@ -63,7 +63,7 @@ TEST(Cuda, VersionsAreHeldAgainstTheDriver) {
   Facts facts = h100x8();
   EXPECT_EQ(check_of(facts, "CUDA versions").found, "driver up to 12.8, LibTorch built for 12.6, runtime 12.6");
   EXPECT_EQ(check_of(facts, "CUDA versions").verdict, Verdict::good);
-  EXPECT_EQ(check_of(facts, "CUPTI").found, "/opt/torch/libcupti.so.12: of CUDA 12.6 (API 24), fits the driver");
+  EXPECT_EQ(check_of(facts, "CUPTI").found, "/opt/torch/libcupti.so.12: CUDA 12.6 (API 24), compatible with the driver");
   facts.worker.cuda = "13.0";
   facts.libraries.cupti = library("/opt/torch/libcupti.so.13", 130001);
   EXPECT_EQ(check_of(facts, "CUDA versions").verdict, Verdict::bad);
@@ -73,9 +73,9 @@ TEST(Cuda, VersionsAreHeldAgainstTheDriver) {
   facts.libraries.cupti = library("/opt/torch/libcupti.so.12", 28);  // 12.9: the same major version
   EXPECT_EQ(check_of(facts, "CUPTI").verdict, Verdict::note);
   facts.libraries.cupti = library("/old/libcupti.so.10", 12);
-  EXPECT_THAT(check_of(facts, "CUPTI").advice, HasSubstr("another layout"));
+  EXPECT_THAT(check_of(facts, "CUPTI").advice, HasSubstr("cannot read its records"));
   facts.libraries.cupti = {};
-  EXPECT_THAT(check_of(facts, "CUPTI").found, HasSubstr("LibTorch brings none"));
+  EXPECT_THAT(check_of(facts, "CUPTI").found, HasSubstr("LibTorch has none"));
 }
 
 TEST(Cuda, NcclsVersionSaysWhetherItTakesProfilers) {
@@ -90,7 +90,7 @@ TEST(Cuda, NcclsVersionSaysWhetherItTakesProfilers) {
   bool told = false;
   for (const Check& check : make_checks(facts))
     told = told || (check.area == "CUDA and profilers" && check.what == "NCCL_PROFILER_PLUGIN" &&
-                    check.found.ends_with("somebody else's"));
+                    check.found.ends_with("not ddpprof's"));
   EXPECT_TRUE(told);
 }
 
@@ -118,7 +118,7 @@ TEST(Container, WithoutPrivilegesKernelsCanStillBeRecorded) {
   facts.shared_memory = host::Reading<host::Space>::of({std::int64_t{64} << 20, std::int64_t{64} << 20});
   facts.limits.locked_bytes = 64 << 10;
   const Check permission = check_of(facts, "profiling permission");
-  EXPECT_THAT(permission.found, AllOf(HasSubstr("administrators only"), HasSubstr("no CAP_SYS_ADMIN")));
+  EXPECT_THAT(permission.found, AllOf(HasSubstr("administrators only"), HasSubstr("does not have CAP_SYS_ADMIN")));
   EXPECT_EQ(permission.verdict, Verdict::good);
   EXPECT_THAT(permission.advice, HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
   EXPECT_TRUE(ability_of(facts, "GPU kernels").can);

@@ -23,7 +23,7 @@ TEST(Checks, AQuietVirtualMachineIsReadToTheEnd) {
   const Facts facts = facts_of("container-v2");
   EXPECT_THAT(check_of(facts, "model").found, HasSubstr("in a virtual machine"));
   const Check cores = check_of(facts, "cores");
-  EXPECT_EQ(cores.found, "2 to use; 4 online; cgroup quota 1.5 cores");
+  EXPECT_EQ(cores.found, "2 usable; 4 online; cgroup quota 1.5 cores");
   EXPECT_EQ(cores.verdict, Verdict::note);
   EXPECT_THAT(check_of(facts, "frequency").found, HasSubstr("not readable here (no cpufreq"));
   EXPECT_EQ(check_of(facts, "clock source").verdict, Verdict::good);
@@ -71,7 +71,7 @@ TEST(Checks, BusyNeighboursAndStealAreJudgedByTheirShare) {
   // 0.9 s of processor time in half a second, of which /proc shows a tenth of a core: another container's.
   facts.window.visible_cores = 0.1;
   EXPECT_EQ(check_of(facts, "other processes").found,
-            "none above 0.05 cores over 0.5 s; 1.70 cores by processes that cannot be seen from here");
+            "none above 0.05 cores over 0.5 s; 1.70 cores by processes that are not visible here");
   EXPECT_EQ(check_of(facts, "other processes").verdict, Verdict::note);
   facts.window.visible_cores = 1.7;
   EXPECT_EQ(check_of(facts, "other processes").verdict, Verdict::good);
@@ -101,7 +101,7 @@ TEST(Checks, AGpuNodeWithReservedProfiling) {
   EXPECT_TRUE(ability_of(facts, "GPU kernels").can);
   EXPECT_EQ(check_of(facts, "fabric mlx5_0/1").verdict, Verdict::good);
   EXPECT_EQ(check_of(facts, "fabric mlx5_1/1").verdict, Verdict::note);
-  EXPECT_EQ(ability_of(facts, "DDP over NCCL").detail, "up to 2 ranks with a GPU each");
+  EXPECT_EQ(ability_of(facts, "DDP over NCCL").detail, "up to 2 ranks with one GPU each");
   EXPECT_TRUE(ability_of(facts, "DataParallel on GPUs").can);
   facts.worker.cuda_devices = 0;
   EXPECT_EQ(ability_of(facts, "DDP over NCCL").detail, "LibTorch sees no GPU");
@@ -111,8 +111,8 @@ TEST(Checks, AGpuNodeWithReservedProfiling) {
 TEST(Abilities, WhatCanAndWhatCannotBeMeasured) {
   Facts facts = facts_of("container-v2");
   EXPECT_TRUE(can_measure(facts));
-  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("up to 2 ranks with a core each"));
-  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("memory holds about 7"));  // 1.5 GiB of 209 MiB
+  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("up to 2 ranks with one core each"));
+  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("memory is sufficient for about 7"));  // 1.5 GiB of 209 MiB
   EXPECT_TRUE(ability_of(facts, "DataParallel on the CPU").can);
   EXPECT_FALSE(ability_of(facts, "DDP over NCCL").can);
   EXPECT_EQ(ability_of(facts, "DDP over NCCL").detail, "no GPU: no NVIDIA driver is loaded");
@@ -129,7 +129,7 @@ TEST(Abilities, WhatCanAndWhatCannotBeMeasured) {
 TEST(Abilities, RecordingNeedsNoWorker) {
   Facts facts = facts_of("container-v2");
   facts.worker.problem = "not found";
-  EXPECT_EQ(ability_of(facts, "a job of your own").detail, "NVTX ranges, of Python or not");
+  EXPECT_EQ(ability_of(facts, "a job of your own").detail, "NVTX ranges, of any program");
   EXPECT_TRUE(ability_of(facts, "a job of your own").can);
   EXPECT_THAT(ability_of(facts_of("gpu-node"), "a job of your own").detail, HasSubstr("NCCL's collectives"));
   facts.folder_writable = false;
@@ -140,7 +140,7 @@ TEST(Abilities, NothingCanBeMeasuredWithoutMemoryOrAFolder) {
   Facts facts = facts_of("cgroup-v1");
   facts.memory.available_bytes = host::Reading<std::int64_t>::of(std::int64_t{100} << 20);
   EXPECT_FALSE(can_measure(facts));
-  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("100 MiB of memory are left"));
+  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("100 MiB of memory are available"));
   facts = facts_of("cgroup-v1");
   facts.folder_writable = false;
   EXPECT_FALSE(can_measure(facts));
