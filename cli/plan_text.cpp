@@ -40,7 +40,7 @@ std::string plan_text(const scenario::Scenario& scenario, const measure::Plan& p
   const scenario::LearningRate& rate = scenario.learning_rate;
   if (rate.apply) {
     text += fmt::format("learning rate as it is trained: {}\n", scenario_queries::rate_plan_text(scenario));
-    for (const std::string& doubt : scenario_queries::rate_doubts(scenario)) text += fmt::format("  {}\n", doubt);
+    for (const std::string& warning : scenario_queries::rate_warnings(scenario)) text += fmt::format("  {}\n", warning);
   }
   const std::string tuned_at = rate.base_batch ? fmt::format("a global batch of {}", *rate.base_batch)
                                                : fmt::format("{} worker(s)", rate.base_workers);

@@ -115,8 +115,8 @@ class Run : public Subcommand {
     store::Database& database = target.database;
     if (!context.quiet) {
       context.messages << plan_heading(read.scenario, plan);
-      for (const std::string& doubt : scenario_queries::rate_doubts(read.scenario))
-        context.messages << "learning rate, " << doubt << '\n';
+      for (const std::string& warning : scenario_queries::rate_warnings(read.scenario))
+        context.messages << "learning rate, " << warning << '\n';
       context.messages << std::flush;
     }
     try {

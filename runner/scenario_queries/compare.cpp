@@ -14,8 +14,8 @@ namespace {
 
 struct Keys {
   std::vector<scenario::KeyValue> values;
-  std::string missing;  // why there are none
-  std::string text;     // as stored, of a scenario that is not understood
+  std::string missing;  // why the keys are missing
+  std::string text;     // the stored text of a scenario that this version cannot read
 };
 
 Keys keys_of(store::Database& database) {
@@ -34,7 +34,7 @@ report::Report compare(store::Database& a, store::Database& b, const std::functi
   const Keys of_a = keys_of(a), of_b = keys_of(b);
   std::vector<report::KeyDifference> differences;
   if (!of_a.missing.empty() || !of_b.missing.empty()) {
-    // The reasons name their files: of two that are not understood the texts are compared.
+    // Two unreadable scenarios are compared by their texts, because the reasons name their files.
     if (of_a.missing.empty() != of_b.missing.empty() || of_a.text != of_b.text)
       differences.push_back(
           {"(whole)", of_a.missing.empty() ? "stored" : of_a.missing, of_b.missing.empty() ? "stored" : of_b.missing});

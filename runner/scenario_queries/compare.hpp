@@ -1,4 +1,4 @@
-// Two databases compared, with the keys in which their scenarios differ: the same for every front end.
+// Compares two databases, with the keys in which their scenarios differ. The command line and the window both use it.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace ddpprof::scenario_queries {
 
-// report::compare with both files' stored scenarios. Of a scenario that this program does not understand only
-// whether the stored texts are the same is compared, and a difference says so. Throws store::DatabaseError when a file
-// cannot be read. Empty once `stop`, which is asked before each part of the work, says so.
+// Returns report::compare with the stored scenarios of both files. If this version cannot read a scenario, only the
+// stored texts are compared. `stop` is called before each part of the work; the report is empty if it returns true.
+// Throws store::DatabaseError if a file cannot be read.
 report::Report compare(store::Database& a, store::Database& b, const std::function<bool()>& stop = {});
 
 }  // namespace ddpprof::scenario_queries

@@ -1,4 +1,4 @@
-// What a measurement's options (measurement.options, JSON) say. Internal to scenario_queries.
+// Reads a measurement's options (measurement.options, JSON). Internal to scenario_queries.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,13 +6,13 @@
 
 namespace ddpprof::scenario_queries {
 
-// No object where the text is none: a damaged file says nothing.
+// Returns an empty object if the text is not an object: the file may be damaged.
 inline nlohmann::json options_of(std::string_view text) {
   return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-// Whether the schedule was trained with batches that go on from one epoch into the next; in files of earlier versions
-// an epoch's last batch was a whole one.
+// Returns true if batches continued from one epoch into the next in training. In files of earlier versions the last
+// batch of an epoch was a full one.
 inline bool spans_epochs(const nlohmann::json& options) {
   return options.is_object() && options.contains("batches_span_epochs");
 }

@@ -12,7 +12,7 @@
 namespace ddpprof::scenario_queries {
 namespace {
 
-// Measured and predicted worker counts together: the fit is shown beside what it was fitted to.
+// Measured and predicted worker counts together, so that predictions stand beside measurements.
 std::vector<std::int64_t> all_workers(const scenario::Scenario& scenario) {
   std::vector<std::int64_t> workers = scenario.workers;
   workers.insert(workers.end(), scenario.predict.workers.begin(), scenario.predict.workers.end());
@@ -29,9 +29,10 @@ std::int64_t epoch_samples(const scenario::Data& data, store::Database& database
     if (options.is_object() && options.contains("samples") && options["samples"].is_number_integer())
       return options["samples"].get<std::int64_t>();
   }
-  throw fit::NotSupported("no measurement in " + database.path().string() +
-                              " says how many samples its data has (expected one that a rank has ended)",
-                          "measure again, or set workload.data.samples");
+  throw fit::NotSupported(
+      "no measurement in " + database.path().string() +
+          " has the number of samples of its data (expected a measurement in which a rank reached its end)",
+      "measure again, or set workload.data.samples");
 }
 
 bool trained_by_whole_epochs(store::Database& database) {

@@ -1,5 +1,5 @@
-// What a scenario asks to be concluded from its measurements: the options of predictions and of learning rates, the
-// same for every front end.
+// The options of predictions and of learning rates that a scenario asks for. The command line and the window both use
+// them.
 #pragma once
 
 #include "analysis/fit/predict.hpp"
@@ -9,8 +9,8 @@
 namespace ddpprof::scenario_queries {
 
 fit::PredictOptions predict_options(const scenario::Scenario&);
-// An epoch of files whose number of samples the scenario leaves open has as many as the database's measurements found;
-// throws fit::NotSupported when none did. For the rule adascale with the noise scale that they measured.
+// If the scenario leaves the number of samples open, the number that the measurements found. For the rule adascale:
+// with the measured noise scale. Throws fit::NotSupported if the number of samples is unknown.
 fit::LearningRateOptions learning_rate_options(const scenario::Scenario&, store::Database&);
 
 }  // namespace ddpprof::scenario_queries

@@ -22,7 +22,7 @@ Times training_times(const RateQuestion& question, const scenario::Scenario& sce
                                    question.batch, question.accumulation),
             ""};
   } catch (const fit::NotSupported& error) {
-    return {{}, std::string("No time can be predicted: ") + error.what()};
+    return {{}, std::string("Cannot predict the training time: ") + error.what()};
   }
 }
 
@@ -71,7 +71,7 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
   try {
     if (const auto trained = trained_rates(database, scenario, options.samples); !trained.empty())
       tables.push_back(report::trained_rates_table(trained, rate_plan_text(scenario)));
-  } catch (const std::invalid_argument& error) {  // a number of workers that no training has
+  } catch (const std::invalid_argument& error) {  // for example a number of workers that is impossible
     tables.push_back(report::trained_rates_table({}, ""));
     tables.back().empty = error.what();
   }

@@ -1,4 +1,4 @@
-// What is asked of a file's learning rates, and the tables that answer it: the same for every front end.
+// A question about learning rates, and the tables that answer it. The command line and the window both use it.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@ namespace ddpprof::scenario_queries {
 
 struct RateQuestion {
   fit::LearningRateOptions options;
-  std::int64_t batch = 1, accumulation = 1;            // of one worker: a micro-batch, and how many make a step
-  std::optional<stats::Interval> noise_scale_samples;  // nothing: not known; the options hold its middle
-  std::vector<learning_rate::Rule> rules;              // whose schedules are shown
-  std::optional<double> target_loss;                   // nothing: the lowest that every configuration reached
-  std::optional<std::int64_t> target_steps;            // at the base batch; nothing: those of the options' epochs
-  double price_per_gpu_hour = 0.0;                     // 0: not known
+  std::int64_t batch = 1, accumulation = 1;            // per worker: micro-batch, micro-batches per step
+  std::optional<stats::Interval> noise_scale_samples;  // nullopt: unknown; the options have its central value
+  std::vector<learning_rate::Rule> rules;              // rules with a table of their schedule
+  std::optional<double> target_loss;                   // nullopt: the lowest loss that every configuration reached
+  std::optional<std::int64_t> target_steps;            // at the base batch; nullopt: the steps of the options' epochs
+  double price_per_gpu_hour = 0.0;                     // 0: unknown
 
   void know(const stats::Interval& noise_scale);
-  // … that of the training nearest to the options' base batch, if any of them says one.
+  // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
   void conclude(std::span<const report::MeasuredNoise>);
-  // Whether every rule's schedule is shown unasked: where there is a decay or a noise scale to show it with.
+  // Returns true if there is a decay or a noise scale. Then every rule's schedule is shown by default.
   bool has_schedules() const;
 };
 
-// As the scenario has it, with the noise scale that was measured, and every rule's schedule where it has_schedules.
-// Throws fit::NotSupported as learning_rate_options.
+// Returns the scenario's question, with the measured noise scale, and with every rule's schedule if has_schedules().
+// Throws fit::NotSupported like learning_rate_options.
 RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const report::MeasuredNoise>);
 
-// What `ddpprof lr` says beside the rates (report::rate_tables): learning_rate_rules, training_time, time_to_target,
-// learning_rate_schedules (with rules), large_batches and target_cost (with a noise scale), trained_rates (where rates
-// were recorded). Throws store::DatabaseError, and std::invalid_argument on a question that cannot be.
+// Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
+// time_to_target, learning_rate_schedules (with rules), large_batches and target_cost (with a noise scale),
+// trained_rates (if rates were recorded). Throws store::DatabaseError, and std::invalid_argument if the question is
+// invalid.
 std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario&, store::Database&);
 
 }  // namespace ddpprof::scenario_queries

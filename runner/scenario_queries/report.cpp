@@ -7,12 +7,13 @@
 namespace ddpprof::scenario_queries {
 namespace {
 
-// What the file's scenario asks, read when it is first wanted: a report may want the rates alone, or nothing of it.
-class Asked {
+// The question of the file's scenario, read at its first use: some reports need only the rates, others nothing.
+class ScenarioTables {
  public:
-  explicit Asked(store::Database& database) : database_(database) {}
+  explicit ScenarioTables(store::Database& database) : database_(database) {}
 
-  // learning_rate and warmup; none where the scenario is not understood: what was stored is then all there is.
+  // The tables learning_rate and warmup. Empty if this version cannot read the scenario: then the stored tables are
+  // used.
   std::vector<report::Table> rates() {
     try {
       read();
@@ -29,7 +30,7 @@ class Asked {
       return scenario_ ? plan_tables(question_, *scenario_, database_) : std::vector<report::Table>{};
     } catch (const fit::NotSupported& error) {
       return none(error.what());
-    } catch (const std::invalid_argument& error) {  // a number of workers or samples that no training has
+    } catch (const std::invalid_argument& error) {  // for example a number of workers or samples that is impossible
       return none(error.what());
     }
   }
@@ -61,9 +62,9 @@ class Asked {
 }  // namespace
 
 report::Report build_report(store::Database& database, std::string_view name, report::OverlapRule rule) {
-  Asked asked(database);
+  ScenarioTables tables(database);
   return report::build_report(database, name, rule,
-                              {[&asked] { return asked.rates(); }, [&asked] { return asked.plans(); }});
+                              {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); }});
 }
 
 }  // namespace ddpprof::scenario_queries

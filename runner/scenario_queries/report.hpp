@@ -1,4 +1,4 @@
-// A report of a trace database with all that its scenario lets say: the same for every front end.
+// Reports of a trace database, with the tables that need its scenario. The command line and the window both use them.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace ddpprof::scenario_queries {
 
-// report::build_report with the rates reckoned from the scenario and what the file measured, as `ddpprof lr` does, and
-// with plan_tables (rates.hpp) in the reports that are of the learning rate, too. Of a file without a scenario (an
-// import, a benchmark) there are none; of a scenario that this program does not understand, or that no training can
-// have, a table without rows says why. Throws as report::build_report.
+// Returns report::build_report with the rates calculated from the scenario and the measurements, as in `ddpprof lr`.
+// Reports about the learning rate also have plan_tables() (rates.hpp). A file without a scenario (an import, a
+// benchmark) has none of them. For an unreadable or impossible scenario a table without rows states the reason. Throws
+// like report::build_report.
 report::Report build_report(store::Database&, std::string_view name,
                             report::OverlapRule = report::OverlapRule::intersection);
 

@@ -25,8 +25,8 @@ std::optional<scenario::Scenario> stored_scenario(store::Database& database) {
   const scenario::ReadResult result =
       scenario::read_text(stored->text, "scenario '" + stored->name + "' in " + database.path().string());
   if (!result.problems.empty()) {
-    throw fit::NotSupported(result.problems.front().text() + " (expected a scenario this program understands)",
-                            "measure it again with this version");
+    throw fit::NotSupported(result.problems.front().text() + " (expected a scenario of this version of ddpprof)",
+                            "measure again with this version");
   }
   return result.scenario;
 }

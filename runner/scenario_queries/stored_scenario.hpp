@@ -11,13 +11,13 @@ namespace ddpprof::scenario_queries {
 
 struct StoredScenario {
   std::string name;
-  std::string text;  // as resolved, YAML
+  std::string text;  // YAML, every default filled in
 };
-// The last scenario in the file, whether this program understands it or not. Throws store::DatabaseError.
+// Returns the last scenario in the file, unchecked. Throws store::DatabaseError.
 std::optional<StoredScenario> stored_scenario_text(store::Database&);
 
-// The last scenario in the file, every default filled in; none for bench-comm and imports. Throws fit::NotSupported
-// when the stored text is no sound scenario for this program.
+// Returns the last scenario in the file, every default filled in; nullopt for bench-comm and imports. Throws
+// fit::NotSupported if the stored text is not a valid scenario of this version.
 std::optional<scenario::Scenario> stored_scenario(store::Database&);
 
 }  // namespace ddpprof::scenario_queries

@@ -11,18 +11,19 @@
 namespace ddpprof::scenario_queries {
 namespace {
 
-// What a measurement's options say of how its rates were made.
-struct Said {
-  explicit Said(std::string_view options)
+// The options of a measurement that its learning rates depend on.
+struct RateOptions {
+  explicit RateOptions(std::string_view options)
       : all(options_of(options)),
         adascale(all.is_object() ? all.value("adascale", nlohmann::json()) : nlohmann::json()) {}
 
-  // Only ranks that came to the end say where a resumed training began.
-  bool tells_the_start(const scenario::Scenario& scenario) const {
+  // Returns true if the start of the training is known. Only ranks that reached their end report where a resumed
+  // training began.
+  bool has_start(const scenario::Scenario& scenario) const {
     return scenario.checkpoint.resume.empty() ||
            (all.is_object() && (all.contains("resumed_step") || adascale.is_object()));
   }
-  // Of the training's beginning where nothing is said.
+  // The AdaScale state at the start of the measurement. Missing values are those of a new training.
   learning_rate::AdaScaleState state() const {
     learning_rate::AdaScaleState state;
     const auto read = [this](const char* key, auto& into) {
@@ -40,7 +41,8 @@ struct Said {
   nlohmann::json all, adascale;
 };
 
-// AdaScale once more, from the norms that the trace has: every step of a measurement is needed for the ones after it.
+// Calculates AdaScale again from the recorded gradient norms. Each step depends on all earlier steps of the
+// measurement.
 class Replay {
  public:
   Replay(const scenario::Scenario& scenario, std::int64_t samples) : scenario_(scenario), samples_(samples) {}
@@ -48,7 +50,7 @@ class Replay {
   std::optional<report::PlannedStep> operator()(const report::RecordedStep& step) {
     if (step.measurement != measurement_) begin(step);
     if (!adascale_ || step.step != next_++) return lost();
-    // One rank without accumulation has no norms, and needs none.
+    // One rank without accumulation records no norms and does not need them.
     const bool needed = step.workers > 1 || scenario_.workload.accumulation > 1;
     std::optional<learning_rate::NoiseSample> sample;
     if (std::ssize(step.local_gradient_sqr) == step.workers)
@@ -64,12 +66,12 @@ class Replay {
     measurement_ = step.measurement;
     next_ = step.step;
     adascale_.reset();
-    const Said said(step.options);
-    if (step.number != 0 || !said.tells_the_start(scenario_)) return;
+    const RateOptions options(step.options);
+    if (step.number != 0 || !options.has_start(scenario_)) return;
     try {
-      adascale_.emplace(scenario::adascale_of(scenario_, step.workers, samples_, said.state()));
+      adascale_.emplace(scenario::adascale_of(scenario_, step.workers, samples_, options.state()));
     } catch (const std::invalid_argument&) {
-      // A file may claim what cannot be: none of its steps is checked.
+      // The file has impossible values: its steps are not checked.
     }
   }
   std::optional<report::PlannedStep> lost() {
@@ -86,7 +88,7 @@ std::vector<learning_rate::Doubt> doubts_of(const scenario::Scenario& scenario, 
                                             std::int64_t samples) {
   if (scenario.learning_rate.rule != learning_rate::Rule::adascale)
     return scenario::schedule_of(scenario, workers, samples).doubts;
-  // It has no schedule before the training; that its gain moves is what it is for.
+  // AdaScale has no schedule in advance: its gain changes during training.
   const double kappa = learning_rate::unscaled(scenario::learning_rate_plan(scenario, workers, samples)).kappa;
   if (kappa < 1.0) return {learning_rate::Doubt::gain_below_one};
   return {};
@@ -104,13 +106,13 @@ std::vector<report::TrainedRates> trained_rates(store::Database& database, const
   if (scenario.learning_rate.rule == learning_rate::Rule::adascale)
     return report::trained_rates(database, Replay(scenario, samples));
   std::int64_t measurement = -1;
-  std::optional<learning_rate::Schedule> schedule;  // nothing: not known
+  std::optional<learning_rate::Schedule> schedule;  // nullopt: unknown
   return report::trained_rates(database, [&](const report::RecordedStep& step) -> std::optional<report::PlannedStep> {
     if (step.measurement != measurement) {
       measurement = step.measurement;
       schedule.reset();
-      const Said said(step.options);
-      if (said.tells_the_start(scenario)) {
+      const RateOptions options(step.options);
+      if (options.has_start(scenario)) {
         auto plan = scenario::learning_rate_plan(scenario, step.workers, samples);
         plan.batches_span_epochs = spans_epochs(said.all);
         schedule = learning_rate::schedule_of(scenario.learning_rate.rule, plan);
@@ -121,20 +123,20 @@ std::vector<report::TrainedRates> trained_rates(store::Database& database, const
   });
 }
 
-std::vector<std::string> rate_doubts(const scenario::Scenario& scenario) {
+std::vector<std::string> rate_warnings(const scenario::Scenario& scenario) {
   if (!scenario.learning_rate.apply) return {};
   const auto samples = scenario.workload.data.known_samples();
   std::vector<std::pair<learning_rate::Doubt, std::string>> found;
   for (const std::int64_t workers : scenario.workers) {
-    for (const learning_rate::Doubt doubt : doubts_of(scenario, workers, samples.value_or(1))) {
-      if (!samples && doubt == learning_rate::Doubt::warmup_exceeds_training) continue;
-      auto known = std::ranges::find(found, doubt, &std::pair<learning_rate::Doubt, std::string>::first);
-      if (known == found.end()) known = found.insert(found.end(), {doubt, "N = "});
+    for (const learning_rate::Doubt warning : doubts_of(scenario, workers, samples.value_or(1))) {
+      if (!samples && warning == learning_rate::Doubt::warmup_exceeds_training) continue;
+      auto known = std::ranges::find(found, warning, &std::pair<learning_rate::Doubt, std::string>::first);
+      if (known == found.end()) known = found.insert(found.end(), {warning, "N = "});
       known->second += (known->second.ends_with("= ") ? "" : ", ") + std::to_string(workers);
     }
   }
   std::vector<std::string> texts;
-  for (const auto& [doubt, where] : found) texts.push_back(where + ": " + learning_rate::explain(doubt));
+  for (const auto& [warning, where] : found) texts.push_back(where + ": " + learning_rate::explain(warning));
   return texts;
 }
 

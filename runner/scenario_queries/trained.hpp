@@ -1,4 +1,4 @@
-// The learning rates that a file's measurements trained with, beside those that its scenario asked for.
+// Compares the learning rates of a file's trainings with those that its scenario asks for.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace ddpprof::scenario_queries {
 
-// `samples`: of one epoch, as learning_rate_options has them. Throws store::DatabaseError, and std::invalid_argument
-// where the scenario's schedule cannot be.
+// `samples`: samples per epoch, from learning_rate_options. Throws store::DatabaseError, and std::invalid_argument if
+// the scenario's schedule is impossible.
 std::vector<report::TrainedRates> trained_rates(store::Database&, const scenario::Scenario&, std::int64_t samples);
 
-// What is doubtful about training by the scenario's schedule, "N = 8, 16: the global batch exceeds …" each; of a data
-// set whose size the scenario does not say only what does not depend on it. The scenario is a sound one.
-std::vector<std::string> rate_doubts(const scenario::Scenario&);
+// Returns warnings about the scenario's schedule, such as "N = 8, 16: the global batch exceeds …". Without a data set
+// size in the scenario: only those that do not depend on it. The scenario must be valid.
+std::vector<std::string> rate_warnings(const scenario::Scenario&);
 
-// "rule linear, decay step", or that every step takes the base rate.
+// Returns text such as "rule linear, decay step", or that every step uses the base rate.
 std::string rate_plan_text(const scenario::Scenario&);
 
 }  // namespace ddpprof::scenario_queries

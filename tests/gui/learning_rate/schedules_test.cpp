@@ -217,7 +217,7 @@ TEST_F(Times, AreTheTablesOfTheSameN) {
   EXPECT_TRUE(time_tables(file, inputs, cancelled).training.rows.empty());
   OpenedFile unfitted;
   unfitted.why_no_models = "nothing measured";
-  EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "No time can be predicted: nothing measured");
+  EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "Cannot predict the training time: nothing measured");
 }
 
 TEST(ParseWorkers, TakesAListAndSaysWhatIsWrong) {
