@@ -5,10 +5,11 @@
 #include <ostream>
 
 #include "analysis/report/report.hpp"
-#include "cli/output_format.hpp"
-#include "cli/plan.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
-#include "cli/sweep.hpp"
+#include "runner/measure/plan.hpp"
+#include "runner/measure/sweep.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -50,18 +51,18 @@ class BenchComm : public Subcommand {
     else if (!device_.empty())
       throw Failure(ExitCode::usage, "unknown device '" + device_ + "'", "cpu or cuda");
 
-    const Plan plan = make_plan(scenario, available_cores(), visible_gpus(), available_memory_bytes());
-    SweepOptions options;
-    options.installation = find_installation();
-    options.machine = this_machine();
+    const measure::Plan plan = measure::make_plan(scenario, measure::available_cores(), measure::visible_gpus(),
+                                                  measure::available_memory_bytes());
+    measure::SweepOptions options;
+    options.installation = measure::find_installation();
+    options.machine = measure::this_machine();
     options.database = out_;
     options.overwrite = overwrite_;
-    options.mode = WorkerMode::bench_comm;
+    options.mode = ranks::WorkerMode::bench_comm;
     options.progress = checked_progress("auto", context.messages_is_terminal, context.quiet);
-    SweepTarget target = create_database(options);
+    measure::SweepTarget target = measure::create_database(options);
     store::Database& database = target.database;
-    const SweepResult swept = sweep(database, scenario, plan, options, context);
-    if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
+    measure::sweep(database, scenario, plan, options, context.messages);
     render(report::build_report(database, "comm"), format, context.out, context.width);
     if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
     return ExitCode::done;

@@ -7,7 +7,10 @@
 #include <iterator>
 #include <ostream>
 
+#include "cli/failure.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -63,10 +66,10 @@ Failure unknown_subcommand(const std::string& word, const std::vector<std::uniqu
                  with_guess(nearest(word, names), nullptr));
 }
 
-int report_failure(Context& context, const CLI::App* app, const Failure& failure) {
+int report_failure(Context& context, const CLI::App* app, const std::string& text, ExitCode code) {
   context.out.flush();
-  context.messages << prefix(app) << failure.text() << '\n';
-  return static_cast<int>(failure.code());
+  context.messages << prefix(app) << text << '\n';
+  return static_cast<int>(code);
 }
 
 }  // namespace
@@ -133,10 +136,12 @@ int run_command_line(const std::vector<std::string>& arguments, Context& context
       return static_cast<int>(code);
     }
     return static_cast<int>(ExitCode::usage);  // not reached: parse() demands one above
-  } catch (const Failure& failure) {
-    return report_failure(context, chosen, failure);
+  } catch (const UserError& error) {
+    return report_failure(context, chosen, error.text(), exit_code_of(error));
+  } catch (const store::DatabaseError& error) {
+    return report_failure(context, chosen, error.what(), exit_code_of(error));
   } catch (const std::exception& error) {
-    return report_failure(context, chosen, Failure(ExitCode::failed, error.what()));
+    return report_failure(context, chosen, error.what(), ExitCode::failed);
   }
 }
 

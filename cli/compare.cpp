@@ -3,9 +3,10 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "cli/database_file.hpp"
-#include "cli/output_format.hpp"
-#include "runner/questions/compare.hpp"
+#include "cli/option_values.hpp"
+#include "cli/subcommand.hpp"
+#include "runner/scenario_queries/compare.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -23,12 +24,8 @@ class CompareSubcommand final : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    store::Database a = open_database(a_), b = open_database(b_);
-    try {
-      render(questions::compare(a, b), format, context.out, context.width);
-    } catch (const store::DatabaseError& error) {
-      throw failure_of(error);
-    }
+    store::Database a = store::Database::open_read(a_), b = store::Database::open_read(b_);
+    render(scenario_queries::compare(a, b), format, context.out, context.width);
     return ExitCode::done;
   }
 

@@ -5,8 +5,9 @@
 #include "analysis/export/export.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/subcommand.hpp"
-#include "runner/questions/options.hpp"
-#include "runner/questions/report.hpp"
+#include "runner/scenario_queries/options.hpp"
+#include "runner/scenario_queries/report.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 
@@ -14,13 +15,13 @@ ExitCode conclude(store::Database& database, const scenario::Scenario& scenario,
                   const std::string& subcommand, Context& context) {
   ExitCode code = ExitCode::done;
   try {
-    fit::fit_and_predict(database, questions::predict_options(scenario),
-                         questions::learning_rate_options(scenario, database));
+    fit::fit_and_predict(database, scenario_queries::predict_options(scenario),
+                         scenario_queries::learning_rate_options(scenario, database));
   } catch (const fit::NotSupported& error) {  // the measurements are still worth their report
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
     code = ExitCode::data;
   }
-  render(questions::build_report(database, "summary"), format, context.out, context.width);
+  render(scenario_queries::build_report(database, "summary"), format, context.out, context.width);
   try {
     if (!scenario.output.csv.empty()) export_::export_csv(database, scenario.output.csv);
     if (!scenario.output.chrome.empty()) export_::export_chrome(database, scenario.output.chrome);

@@ -6,10 +6,10 @@
 
 #include "analysis/report/columns.hpp"
 #include "analysis/report/report.hpp"
-#include "cli/doctor/checks.hpp"
-#include "cli/doctor/facts.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
+#include "runner/doctor/checks.hpp"
+#include "runner/doctor/facts.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -40,15 +40,15 @@ struct Layout {
   }
 };
 
-report::Table ability_table(const Facts& facts, const Layout& layout) {
+report::Table ability_table(const doctor::Facts& facts, const Layout& layout) {
   report::Table table;
   table.name = "abilities";
-  table.title =
-      can_measure(facts) ? "What can be measured here" : "No training of ddpprof's own can be measured here yet";
+  table.title = doctor::can_measure(facts) ? "What can be measured here"
+                                           : "No training of ddpprof's own can be measured here yet";
   table.columns = {flag("can", "can"), text("what", "what")};
   layout.add_columns(table, "detail", "how far, or why not");
   table.key_columns = 2;
-  for (const Ability& ability : abilities(facts)) {
+  for (const doctor::Ability& ability : doctor::abilities(facts)) {
     report::Row row{std::int64_t{ability.can}, ability.what};
     layout.add_cells(row, ability.detail, ability.advice);
     table.rows.push_back(std::move(row));
@@ -56,7 +56,7 @@ report::Table ability_table(const Facts& facts, const Layout& layout) {
   return table;
 }
 
-report::Table check_table(const Facts& facts, bool brief, const Layout& layout) {
+report::Table check_table(const doctor::Facts& facts, bool brief, const Layout& layout) {
   report::Table table;
   table.name = "checks";
   table.title = brief ? "What to look at" : "What was found";
@@ -66,8 +66,8 @@ report::Table check_table(const Facts& facts, bool brief, const Layout& layout) 
   table.columns = {text("verdict", "verdict"), text("area", "area"), text("what", "what")};
   layout.add_columns(table, "found", layout.together ? "found → what to do" : "found");
   table.key_columns = 3;
-  for (const Check& check : make_checks(facts)) {
-    if (brief && check.verdict == Verdict::good) continue;
+  for (const doctor::Check& check : doctor::make_checks(facts)) {
+    if (brief && check.verdict == doctor::Verdict::good) continue;
     report::Row row{std::string(to_string(check.verdict)), check.area, check.what};
     layout.add_cells(row, check.found, check.advice);
     table.rows.push_back(std::move(row));
@@ -90,16 +90,16 @@ class Doctor final : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    const Facts facts = look(options_);
+    const doctor::Facts facts = doctor::look(options_);
     const Layout layout{.together = format == report::Format::table};
     report::Report made{"doctor", "Doctor", {ability_table(facts, layout), check_table(facts, brief_, layout)}};
     render(made, format, context.out, context.width);
-    return can_measure(facts) ? ExitCode::done : ExitCode::machine;
+    return doctor::can_measure(facts) ? ExitCode::done : ExitCode::machine;
   }
 
  private:
   std::string format_ = "table";
-  LookOptions options_;
+  doctor::LookOptions options_;
   bool brief_ = false;
 };
 

@@ -10,9 +10,10 @@
 #include <ostream>
 #include <vector>
 
-#include "cli/database_file.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
+#include "cli/subcommand.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -43,28 +44,24 @@ class ExportSubcommand final : public Subcommand {
     check_word("--format", format_, {"chrome", "csv", "nsys"});
     if (format_ == "nsys") return run_nsys(context);
     check_output_path("--out", out_, format_ == "csv" ? OutputKind::folder : OutputKind::file, file_);
-    store::Database database = open_database(file_);
-    try {
-      if (format_ == "csv") {
-        const std::int64_t rows = export_::export_csv(database, out_);
-        if (!context.quiet) context.messages << "ddpprof export: " << rows << " rows in " << out_ << '\n';
-        return ExitCode::done;
-      }
-      const export_::ChromeSummary summary = export_::export_chrome(database, out_);
-      if (!context.quiet) {
-        context.messages << "ddpprof export: " << summary.events << " events in " << out_;
-        if (summary.unfinished > 0) context.messages << ", of which " << summary.unfinished << " never ended";
-        context.messages << '\n';
-      }
-    } catch (const store::DatabaseError& error) {
-      throw failure_of(error);
+    store::Database database = store::Database::open_read(file_);
+    if (format_ == "csv") {
+      const std::int64_t rows = export_::export_csv(database, out_);
+      if (!context.quiet) context.messages << "ddpprof export: " << rows << " rows in " << out_ << '\n';
+      return ExitCode::done;
+    }
+    const export_::ChromeSummary summary = export_::export_chrome(database, out_);
+    if (!context.quiet) {
+      context.messages << "ddpprof export: " << summary.events << " events in " << out_;
+      if (summary.unfinished > 0) context.messages << ", of which " << summary.unfinished << " never ended";
+      context.messages << '\n';
     }
     return ExitCode::done;
   }
 
  private:
   ExitCode run_nsys(Context& context) {
-    store::Database database = open_database(file_);
+    store::Database database = store::Database::open_read(file_);
     try {
       const std::vector<export_::NsysPart> parts = export_::nsys_parts(database);
       check_output_path("--out", out_, parts.size() > 1 ? OutputKind::folder : OutputKind::nsys, file_);
@@ -78,10 +75,8 @@ class ExportSubcommand final : public Subcommand {
         if (summary.kernels == 0) context.messages << "; no kernels were recorded, so ranges only";
         context.messages << '\n';
       }
-    } catch (const store::DatabaseError& error) {
-      throw failure_of(error);
     } catch (const SQLite::Exception& error) {
-      throw failure_of(store::translate(error, file_));
+      throw store::translate(error, file_);
     }
     return ExitCode::done;
   }

@@ -1,50 +1,60 @@
-// The one form of an error, and the small parsers that share it.
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
+#include "cli/failure.hpp"
 
-#include "cli/subcommand.hpp"
-#include "runner/scenario/suggest.hpp"
+#include <utility>
+
+#include "analysis/import/ranks/error.hpp"
+#include "runner/measure/error.hpp"
 
 namespace ddpprof::cli {
+namespace {
+
+template <class... Errors>
+bool is_one_of(const UserError& error) {
+  return ((dynamic_cast<const Errors*>(&error) != nullptr) || ...);
+}
+
+ExitCode code_of(measure::MeasurementFailure::Cause cause) {
+  switch (cause) {
+    case measure::MeasurementFailure::Cause::machine:
+      return ExitCode::machine;
+    case measure::MeasurementFailure::Cause::scenario:
+      return ExitCode::usage;
+    case measure::MeasurementFailure::Cause::run:
+      break;
+  }
+  return ExitCode::failed;
+}
+
+}  // namespace
+
 Failure::Failure(ExitCode code, const std::string& wrong, std::string expected, std::string remedy)
-    : std::runtime_error(wrong), code_(code), expected_(std::move(expected)), remedy_(std::move(remedy)) {}
+    : UserError(wrong, std::move(expected), std::move(remedy)), code_(code) {}
 
-std::string Failure::text() const {
-  std::string text = what();
-  if (!expected_.empty()) text += " (expected " + expected_ + ")";
-  if (!remedy_.empty()) text += "; " + remedy_;
-  return text;
+ExitCode exit_code_of(const UserError& error) {
+  if (const auto* failure = dynamic_cast<const Failure*>(&error)) return failure->code();
+  if (const auto* sweep = dynamic_cast<const measure::SweepFailed*>(&error)) return code_of(sweep->cause());
+  if (is_one_of<measure::InvalidRequest, ranks::UnusableFolder>(error)) return ExitCode::usage;
+  if (is_one_of<measure::MachineTooSmall, measure::MissingProgram>(error)) return ExitCode::machine;
+  if (is_one_of<ranks::InvalidRecords>(error)) return ExitCode::data;
+  return ExitCode::failed;  // measure::CannotWrite, measure::Interrupted, ranks::CannotWrite
 }
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
-  const std::string_view near = scenario::nearest(word, views);
-  if (!near.empty()) return std::string(near);
-  for (const std::string& candidate : candidates) {  // an unfinished word: "--rep" for "--report"
-    if (word.size() >= 3 && candidate.starts_with(word)) return candidate;
+ExitCode exit_code_of(const store::DatabaseError& error) {
+  switch (error.kind()) {
+    case store::ErrorKind::missing:
+    case store::ErrorKind::exists:
+      return ExitCode::usage;
+    case store::ErrorKind::locked:
+    case store::ErrorKind::io:
+      return ExitCode::failed;
+    case store::ErrorKind::not_sqlite:
+    case store::ErrorKind::foreign:
+    case store::ErrorKind::older_version:
+    case store::ErrorKind::newer_version:
+    case store::ErrorKind::corrupt:
+      break;
   }
-  return "";
-}
-
-std::vector<long long> parse_worker_list(const std::string& text, const std::string& option) {
-  std::vector<long long> workers;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, comma - begin);
-    long long value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || value < 1 || value > 1'000'000) {
-      throw Failure(ExitCode::usage, option + ": '" + part + "' is not a number of workers",
-                    "whole numbers from 1 to 1000000 separated by commas, e.g. 8,64", "correct the list");
-    }
-    workers.push_back(value);
-    begin = comma + 1;
-  }
-  std::sort(workers.begin(), workers.end());
-  workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
-  return workers;
+  return ExitCode::data;
 }
 
 }  // namespace ddpprof::cli

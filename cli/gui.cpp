@@ -11,8 +11,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "cli/installation.hpp"
 #include "cli/subcommand.hpp"
+#include "runner/measure/installation.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -46,7 +46,7 @@ class GuiSubcommand final : public Subcommand {
                     "a trace database, as written by ddpprof run",
                     "correct the name, or leave it out and open one in the window");
     }
-    const std::filesystem::path program = find_gui();
+    const std::filesystem::path program = measure::find_gui();
     require_display();
     std::vector<std::string> words = {program.string()};
     if (!page_.empty()) words.insert(words.end(), {"--page", page_});

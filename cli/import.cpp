@@ -17,20 +17,38 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/import/load/import.hpp"
+#include "analysis/import/load/inputs.hpp"
+#include "analysis/import/load/own_export.hpp"
+#include "analysis/import/ranks/rank_folder.hpp"
+#include "analysis/import/ranks/rank_runs.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/conclusions.hpp"
-#include "cli/import_own.hpp"
 #include "cli/import_traces.hpp"
-#include "cli/output_format.hpp"
-#include "cli/rank_folder.hpp"
-#include "cli/rank_runs.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
-#include "cli/sweep.hpp"
+#include "runner/measure/sweep.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Throws Failure (usage) if the input is an export of ddpprof, or a folder or pattern that contains one.
+void check_no_own_export(const std::string& name) {
+  std::vector<fs::path> files = {name};
+  if (!import::is_own_export(name)) {
+    try {
+      files = import::expand_inputs({name});
+    } catch (const import::ImportError&) {  // reported when the traces are read
+    }
+  }
+  for (const fs::path& file : files)
+    if (import::is_own_export(file))
+      throw Failure(ExitCode::usage, "cannot import " + file.string() + ": this file is an export of ddpprof",
+                    "files of other programs", "open the database that the export was made from");
+}
 
 class Import : public Subcommand {
  public:
@@ -43,7 +61,7 @@ class Import : public Subcommand {
     app.add_option("inputs", folders_,
                    "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern),\n"
                    "Nsight Systems' SQLite exports, what nccl-tests' all_reduce_perf printed, one CSV table of\n"
-                   "step times, folders that ddpprof worker wrote, or an export of ddpprof's own, which is restored")
+                   "step times, or folders that ddpprof worker wrote")
         ->required();
     app.add_option("--out", out_, "Database to write")->required();
     app.add_option("--format", format_, format_help);
@@ -66,40 +84,37 @@ class Import : public Subcommand {
 
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    if (const std::optional<OwnExports> own = own_exports(folders_)) {
-      check_no_trace_options();
-      return import_own(*own, out_, overwrite_, format, context);
-    }
+    for (const std::string& name : folders_) check_no_own_export(name);
     if (!any_rank_folder())
       return import_trace_files({"import", folders_, out_, overwrite_, !no_raw_, batch_per_worker_, parameter_bytes_,
                                  nodes_, cores_, log_ranks_, model_, format},
                                 context);
     std::vector<std::string> notes;
-    const std::vector<RankRun> runs = group_runs(read_folders(notes), partial_, notes);
-    scenario::Scenario scenario = common_scenario(runs);
+    const std::vector<ranks::RankRun> runs = ranks::group_runs(read_folders(notes), partial_, notes);
+    scenario::Scenario scenario = ranks::common_scenario(runs);
     leave_paths_out(scenario, notes);
     for (const std::string& note : notes) context.messages << "ddpprof import: " << note << '\n';
 
-    SweepOptions options;
+    measure::SweepOptions options;
     options.database = out_;
     options.overwrite = overwrite_;
     const nlohmann::json& start = runs.front().ranks.front().start;
     options.source = start.value("scenario_source", "");
     options.scenario_path = start.value("scenario_file", "");
     check_apart(options.database);
-    SweepTarget target = create_database(options);
+    measure::SweepTarget target = measure::create_database(options);
     store::Database& database = target.database;
-    const std::optional<std::int64_t> scenario_id = record_scenario(database, scenario, options);
-    std::map<std::tuple<WorkerMode, scenario::Strategy, std::int64_t>, std::int64_t> repeats;
-    for (const RankRun& run : runs) {
-      MeasurementJob job = job_of(run, scenario);
-      job.configuration.repeat = repeats[{job.mode, job.configuration.strategy, job.configuration.workers}]++;
-      job.scenario_id = scenario_id;
-      record(database, job, recorded_of(run));
-      keep_words(run, side_folder(out_) / folder_name(job));
+    const std::optional<std::int64_t> scenario_id = measure::record_scenario(database, scenario, options);
+    std::map<std::tuple<ranks::WorkerMode, scenario::Strategy, std::int64_t>, std::int64_t> repeats;
+    for (const ranks::RankRun& run : runs) {
+      ranks::MeasurementSetup setup = ranks::setup_of(run, scenario);
+      setup.configuration.repeat = repeats[{setup.mode, setup.configuration.strategy, setup.configuration.workers}]++;
+      setup.scenario_id = scenario_id;
+      ranks::record_measurement(database, setup, ranks::recorded_of(run));
+      keep_words(run, measure::side_folder(out_) / folder_name(setup));
     }
     database.finish_load();
-    if (std::ranges::all_of(runs, &RankRun::bench_comm)) {  // nothing was trained: the sweep is the answer
+    if (std::ranges::all_of(runs, &ranks::RankRun::bench_comm)) {  // nothing was trained: the sweep is the answer
       render(report::build_report(database, "comm"), format, context.out, context.width);
       if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
       return ExitCode::done;
@@ -123,34 +138,19 @@ class Import : public Subcommand {
   }
 
   bool any_rank_folder() const {
-    return std::any_of(folders_.begin(), folders_.end(), [](const std::string& name) { return is_rank_folder(name); });
+    return std::any_of(folders_.begin(), folders_.end(),
+                       [](const std::string& name) { return ranks::is_rank_folder(name); });
   }
 
-  // An export of ours says everything itself.
-  void check_no_trace_options() const {
-    const std::pair<const char*, bool> options[] = {{"--partial", partial_},
-                                                    {"--batch-per-worker", batch_per_worker_.has_value()},
-                                                    {"--param-bytes", parameter_bytes_.has_value()},
-                                                    {"--nodes", nodes_.has_value()},
-                                                    {"--cores", cores_.has_value()},
-                                                    {"--log-ranks", log_ranks_.has_value()},
-                                                    {"--model", !model_.empty()},
-                                                    {"--no-raw", no_raw_}};
-    for (const auto& [option, given] : options)
-      if (given)
-        throw Failure(ExitCode::usage, fmt::format("{} does not apply to an export of ddpprof", option),
-                      "the export alone, which is restored as it was", "leave it out");
-  }
-
-  std::vector<RankRecord> read_folders(std::vector<std::string>& notes) const {
-    std::vector<RankRecord> records;
+  std::vector<ranks::RankRecord> read_folders(std::vector<std::string>& notes) const {
+    std::vector<ranks::RankRecord> records;
     std::set<fs::path> seen;
     for (const std::string& folder : folders_) {
       std::error_code error;
       if (!seen.insert(fs::weakly_canonical(folder, error)).second)
         throw Failure(ExitCode::usage, folder + " is given twice", "each folder once");
       int older = 0;
-      std::vector<RankRecord> found = read_rank_records(folder, older);
+      std::vector<ranks::RankRecord> found = ranks::read_rank_records(folder, older);
       if (older > 0)
         notes.push_back(
             fmt::format("{}: attempt {} counts; {} earlier attempt{} that torchrun started anew {} left out", folder,
@@ -163,7 +163,7 @@ class Import : public Subcommand {
   // With --overwrite the database's folder is emptied before anything is read from the others.
   void check_apart(const fs::path& database) const {
     std::error_code error;
-    const fs::path target = fs::weakly_canonical(fs::absolute(side_folder(database)), error);
+    const fs::path target = fs::weakly_canonical(fs::absolute(measure::side_folder(database)), error);
     const auto below = [](const fs::path& inner, const fs::path& outer) {
       return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
     };
@@ -176,14 +176,14 @@ class Import : public Subcommand {
     }
   }
 
-  static std::string folder_name(const MeasurementJob& job) {
-    if (job.mode == WorkerMode::train) return configuration_name(job.configuration);
-    return fmt::format("bench-comm-n{}-r{}", job.configuration.workers, job.configuration.repeat);
+  static std::string folder_name(const ranks::MeasurementSetup& setup) {
+    if (setup.mode == ranks::WorkerMode::train) return measure::configuration_name(setup.configuration);
+    return fmt::format("bench-comm-n{}-r{}", setup.configuration.workers, setup.configuration.repeat);
   }
 
   // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found. The texts that
   // were read, and not the files once more: what lies in a foreign folder may be another file by now, or a link.
-  static void keep_words(const RankRun& run, const fs::path& folder) {
+  static void keep_words(const ranks::RankRun& run, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw Failure(ExitCode::failed, "cannot make the folder " + folder.string() + ": " + error.message());
@@ -194,8 +194,8 @@ class Import : public Subcommand {
       if (!file.flush())
         throw Failure(ExitCode::failed, "cannot write " + (folder / name).string(), "", "is the disk full?");
     };
-    for (const RankRecord& rank : run.ranks) {
-      const RankFiles files = rank_files(rank.folder, rank.attempt, rank.rank);
+    for (const ranks::RankRecord& rank : run.ranks) {
+      const ranks::RankFiles files = ranks::rank_files(rank.folder, rank.attempt, rank.rank);
       keep(files.start.filename(), rank.start_text);
       keep(files.result.filename(), rank.result_text);
       keep(files.scenario.filename(), rank.scenario);

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/export/temporary_file.hpp"
 #include "analysis/fit/predict.hpp"
 #include "analysis/fit/table/nccl_tests.hpp"
 #include "analysis/fit/table/question.hpp"
@@ -22,9 +23,10 @@
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/import/tables/text_file.hpp"
 #include "analysis/report/report.hpp"
-#include "cli/database_file.hpp"
-#include "cli/import_target.hpp"
+#include "cli/subcommand.hpp"
+#include "runner/measure/sweep.hpp"
 #include "runner/scenario/scenario.hpp"
+#include "tracer/store/database.hpp"
 #include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
@@ -135,6 +137,50 @@ ExitCode fit_imported(const TraceImport& request, store::Database& database, std
   return ExitCode::done;
 }
 
+struct ImportedDatabase {
+  measure::SideFolder folder;  // held for as long as the import works, and then gone: it has no shards and logs
+  store::Database database;
+};
+
+// Makes the database `file` and has it filled by `fill(store::Database&)`. Where nothing could be imported no empty
+// database stays behind, and one that was to be replaced stays, with the folder beside it. Throws Failure, also where
+// another run or import holds it, store::DatabaseError where another process writes to it, and what `fill` throws.
+template <class Fill>
+ImportedDatabase imported_database(const std::string& file, bool overwrite, const Fill& fill) {
+  const std::filesystem::path target = file;
+  try {
+    if (overwrite && import::kind_of(target) == import::FileKind::ours) {
+      measure::SideFolder folder(measure::side_folder(target));
+      folder.make();
+      export_::TemporaryFile replacement(target, ".importing");
+      {
+        store::Database database = store::Database::create(replacement.path());
+        fill(database);
+        database.finish_load();
+      }  // closed before it takes the other's place
+      store::Database::replace(target, [&] { replacement.take_place(); });
+      folder.remove_at_end();
+      return {std::move(folder), store::Database::open_write(target)};
+    }
+    measure::SweepOptions create;
+    create.database = target;
+    create.overwrite = overwrite;
+    measure::SweepTarget made = measure::create_database(create);
+    made.folder.remove_at_end();
+    try {
+      fill(made.database);
+      made.database.finish_load();
+      return {std::move(made.folder), std::move(made.database)};
+    } catch (...) {
+      std::error_code ignored;
+      std::filesystem::remove(target, ignored);
+      throw;
+    }
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw Failure(ExitCode::failed, "cannot replace " + file + ": " + error.code().message());
+  }
+}
+
 ExitCode import_table(const TraceImport& request, const std::filesystem::path& file, Context& context) {
   const std::vector<fit::StepRow> rows = fit::read_step_csv(file);
   if (rows.empty()) throw Failure(ExitCode::data, file.string() + " has no row", "one row a measurement");
@@ -188,7 +234,7 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
       throw Failure(ExitCode::usage, "--log-ranks is for logs of nccl-tests, and none is given");
     const ExitCode code = files.tables.empty() ? import_traces_and_logs(request, files, context)
                                                : import_table(request, files.tables.front(), context);
-    store::Database database = open_database(request.database);
+    store::Database database = store::Database::open_read(request.database);
     const char* report = !files.traces.empty() ? "imported" : !files.tables.empty() ? "predictions" : "comm";
     render(report::build_report(database, report), request.format, context.out, context.width);
     if (!context.quiet) context.messages << "database: " << request.database << '\n';

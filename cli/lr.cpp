@@ -8,10 +8,11 @@
 
 #include "analysis/report/gradient_noise.hpp"
 #include "analysis/report/learning_rate_tables.hpp"
-#include "cli/database_file.hpp"
-#include "cli/output_format.hpp"
-#include "runner/questions/rates.hpp"
-#include "runner/questions/stored_scenario.hpp"
+#include "cli/option_values.hpp"
+#include "cli/subcommand.hpp"
+#include "runner/scenario_queries/rates.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
+#include "tracer/store/database.hpp"
 #include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
@@ -96,15 +97,15 @@ class LearningRateSubcommand final : public Subcommand {
     // What is wrong with the words is said before the file is read.
     const std::vector<learning_rate::Rule> rules = asked_rules();
     const std::optional<learning_rate::Decay> own_decay = asked_decay();
-    store::Database database = open_database(file_);
+    store::Database database = store::Database::open_read(file_);
     try {
-      const auto scenario = questions::stored_scenario(database);
+      const auto scenario = scenario_queries::stored_scenario(database);
       if (!scenario) {
         throw Failure(ExitCode::data, file_ + " holds no scenario, and so no batch, samples or base learning rate", "",
                       "measure one with ddpprof run SCENARIO.yaml");
       }
       const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
-      questions::RateQuestion question = questions::stored_question(*scenario, database, measured);
+      scenario_queries::RateQuestion question = scenario_queries::stored_question(*scenario, database, measured);
       fit::LearningRateOptions& options = question.options;
       options.workers.assign(workers.begin(), workers.end());
       // The rate was tuned with the scenario's batch, whatever batch is asked about.
@@ -132,14 +133,12 @@ class LearningRateSubcommand final : public Subcommand {
       question.target_steps = target_steps_;
       question.price_per_gpu_hour = price_;
       report::Report report{"lr", "Learning rate", report::rate_tables(question.options)};
-      for (report::Table& table : questions::plan_tables(question, *scenario, database))
+      for (report::Table& table : scenario_queries::plan_tables(question, *scenario, database))
         report.tables.push_back(std::move(table));
       if (!measured.empty()) report.tables.push_back(report::gradient_noise_table(measured));
       render(report, format, context.out, context.width);
-    } catch (const store::DatabaseError& error) {
-      throw failure_of(error);
     } catch (const SQLite::Exception& error) {
-      throw failure_of(store::translate(error, file_));
+      throw store::translate(error, file_);
     } catch (const fit::NotSupported& error) {
       throw Failure(ExitCode::data, error.reason(), "", error.advice());
     } catch (const std::invalid_argument& error) {

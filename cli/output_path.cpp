@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "analysis/import/own/nsys.hpp"
+#include "analysis/import/load/own_export.hpp"
 #include "cli/subcommand.hpp"
 
 namespace ddpprof::cli {
@@ -47,7 +47,7 @@ void check_output_path(const std::string& option, const fs::path& path, OutputKi
                       "close it there, or give another path");
   }
   if (const fs::path parent = path.parent_path(); !parent.empty() && !fs::is_directory(parent)) {
-    throw Failure(ExitCode::usage, option + ": " + parent.string() + " is no folder", "an existing folder",
+    throw Failure(ExitCode::usage, option + ": " + parent.string() + " is not a folder", "an existing folder",
                   "make it first");
   }
 }

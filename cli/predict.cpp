@@ -12,11 +12,12 @@
 #include "analysis/fit/table/step_csv.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "analysis/report/what_if_tables.hpp"
-#include "cli/database_file.hpp"
-#include "cli/output_format.hpp"
+#include "cli/option_values.hpp"
 #include "cli/predict_table.hpp"
-#include "runner/questions/options.hpp"
-#include "runner/questions/stored_scenario.hpp"
+#include "cli/subcommand.hpp"
+#include "runner/scenario_queries/options.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
+#include "tracer/store/database.hpp"
 #include "tracer/store/files/error.hpp"
 
 namespace ddpprof::cli {
@@ -79,7 +80,7 @@ class PredictSubcommand final : public Subcommand {
       render(from_table(read_table(), workers), format, context.out, context.width);
       return ExitCode::done;
     }
-    store::Database database = open_database(file_);
+    store::Database database = store::Database::open_read(file_);
     try {
       if (const std::vector<fit::StepRow> steps = fit::stored_steps(database); !steps.empty()) {
         render(from_table(steps, workers), format, context.out, context.width);
@@ -92,8 +93,8 @@ class PredictSubcommand final : public Subcommand {
       if (accumulation_)
         throw Failure(ExitCode::usage, "--accumulation is for tables of step times",
                       "for a trace --what-if accumulation=" + std::to_string(*accumulation_));
-      const auto scenario = questions::stored_scenario(database);
-      fit::PredictOptions options = scenario ? questions::predict_options(*scenario) : fit::PredictOptions{};
+      const auto scenario = scenario_queries::stored_scenario(database);
+      fit::PredictOptions options = scenario ? scenario_queries::predict_options(*scenario) : fit::PredictOptions{};
       options.workers.assign(workers.begin(), workers.end());
       if (gpus_per_node_) options.gpus_per_node = *gpus_per_node_;
       if (confidence_) options.confidence = *confidence_;
@@ -108,10 +109,8 @@ class PredictSubcommand final : public Subcommand {
       report.tables.push_back(report::knee_table(result.knees, what_if));
       report.tables.push_back(report::notes_table(result.notes));
       render(report, format, context.out, context.width);
-    } catch (const store::DatabaseError& error) {
-      throw failure_of(error);
     } catch (const SQLite::Exception& error) {
-      throw failure_of(store::translate(error, file_));
+      throw store::translate(error, file_);
     } catch (const fit::NotSupported& error) {
       throw Failure(ExitCode::data, error.reason(), "", error.advice());
     } catch (const std::invalid_argument& error) {

@@ -25,13 +25,14 @@
 
 #include "analysis/import/load/inputs.hpp"
 #include "cli/import_traces.hpp"
-#include "cli/installation.hpp"
-#include "cli/output_format.hpp"
-#include "cli/record_bounds.hpp"
-#include "cli/side_folder.hpp"
+#include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/launcher/foreground.hpp"
 #include "runner/launcher/rank_environment.hpp"
+#include "runner/measure/error.hpp"
+#include "runner/measure/installation.hpp"
+#include "runner/measure/recording_bounds.hpp"
+#include "runner/measure/side_folder.hpp"
 #include "tracer/format/shard_format.hpp"
 #include "tracer/store/shard/shard_reader.hpp"
 
@@ -132,6 +133,17 @@ std::int64_t now_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+void declare_bounds(CLI::App& app, measure::RecordingOptions& given) {
+  app.add_option("--delay", given.delay_s, "Record from so many seconds after the command's start on");
+  app.add_option("--duration", given.duration_s, "Record for so many seconds; the job goes on to its own end");
+  app.add_option("--steps", given.steps, "Record steps A to B of each process only: A-B, A-, -B or A");
+  app.add_option("--step-range", given.step_range,
+                 "With --steps: what the NVTX ranges of steps are called, before a number");
+  app.add_option("--toggle-signal", given.toggle_signal,
+                 "A signal to ddpprof record that starts and stops recording: USR1, USR2, RTMIN+N");
+  app.add_flag("--paused", given.paused, "With --toggle-signal: record nothing until the first one");
+}
+
 class Record : public Subcommand {
  public:
   std::string_view name() const override { return "record"; }
@@ -151,7 +163,7 @@ class Record : public Subcommand {
     app.add_option("--model", model_, "Name of the model (default: the database's)");
     app.add_option("--max-mb", max_mb_, "MiB that a process may record (1024)")
         ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(trace::largest_cap_mib)));
-    given_.declare(app);
+    declare_bounds(app, given_);
     app.add_flag("--keep-shards", keep_shards_, "Keep what each process recorded, in FILE.db.recording");
     app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
   }
@@ -161,8 +173,8 @@ class Record : public Subcommand {
   // Once the job has run, its exit code is this program's, whatever becomes of the database.
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
-    const CheckedBounds bounds = checked(given_);
-    const fs::path tracer = find_tracer();
+    const measure::RecordingBounds bounds = measure::checked_bounds(given_);
+    const fs::path tracer = measure::find_tracer();
     if (out_.empty()) out_ = fs::path(command_.front()).stem().string() + ".db";
     std::optional<FolderLock> held;
     const fs::path shards = prepare(held);
@@ -189,8 +201,8 @@ class Record : public Subcommand {
     bool made = false;
     try {
       made = keep(shards, format, context);
-    } catch (const Failure& failure) {
-      context.messages << "ddpprof record: " << failure.text() << '\n';
+    } catch (const UserError& error) {
+      context.messages << "ddpprof record: " << error.text() << '\n';
     } catch (const std::exception& error) {
       context.messages << "ddpprof record: no database was made: " << error.what() << '\n';
     }
@@ -219,9 +231,9 @@ class Record : public Subcommand {
       throw Failure(ExitCode::usage, out_ + " is no database of ddpprof and is left alone", "", "give another --out");
     const fs::path out = fs::absolute(out_);
     if (!fs::is_directory(out.parent_path(), error))
-      throw Failure(ExitCode::usage, out.parent_path().string() + " is no folder", "an existing folder for --out",
+      throw Failure(ExitCode::usage, out.parent_path().string() + " is not a folder", "an existing folder for --out",
                     "make it first");
-    SideFolder{side_folder(out)};  // looks whether it may be replaced, and whether somebody holds it
+    measure::SideFolder{measure::side_folder(out)};  // looks whether it may be replaced, and whether somebody holds it
     const fs::path shards = shard_folder();
     const auto refuse_taken = [&] {
       if (held.emplace(shards).taken(shards))
@@ -250,18 +262,18 @@ class Record : public Subcommand {
     return variables;
   }
 
-  launcher::ForegroundEnd run_job(const CheckedBounds& bounds, const fs::path& tracer, const fs::path& shards,
-                                  Context& context) const {
+  launcher::ForegroundEnd run_job(const measure::RecordingBounds& bounds, const fs::path& tracer,
+                                  const fs::path& shards, Context& context) const {
     // What comes for the job after its end is nobody's, and must not cost the database.
     const auto ended = [&] {
       for (const int late : {SIGUSR1, SIGUSR2, bounds.toggle_signal})
         if (late != 0) std::signal(late, SIG_IGN);
     };
     if (!given_.any()) return launcher::run_foreground(command_, environment(tracer, shards), {0, {}, ended});
-    std::optional<ControlPageFile> page;
+    std::optional<measure::ControlPageFile> page;
     try {
       page.emplace(shards, bounds);
-    } catch (const Failure&) {
+    } catch (const measure::CannotWrite&) {
       std::error_code ignored;
       fs::remove_all(shards, ignored);
       throw;
@@ -302,7 +314,7 @@ class Record : public Subcommand {
   }
 
   std::vector<std::string> command_;
-  RecordBounds given_;
+  measure::RecordingOptions given_;
   std::string out_, format_ = "table", model_;
   std::optional<std::int64_t> batch_per_worker_, parameter_bytes_, max_mb_;
   bool overwrite_ = false, no_raw_ = false, keep_shards_ = false;

@@ -3,8 +3,8 @@
 
 // One line a subcommand, in the order of the help; each is made by make_<word>() in its own file.
 #define DDPPROF_SUBCOMMANDS(one)                                                                             \
-  one(run) one(record) one(worker) one(import) one(bench_comm) one(report) one(compare) one(predict) one(lr) one(export) \
-      one(validate) one(doctor) one(gui)
+  one(run) one(record) one(worker) one(import) one(bench_comm) one(report) one(compare) one(predict) one(lr) \
+      one(export) one(validate) one(doctor) one(gui)
 
 namespace ddpprof::cli {
 

@@ -7,9 +7,10 @@
 
 #include <algorithm>
 
-#include "cli/database_file.hpp"
-#include "cli/output_format.hpp"
-#include "runner/questions/report.hpp"
+#include "cli/option_values.hpp"
+#include "cli/subcommand.hpp"
+#include "runner/scenario_queries/report.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -50,12 +51,8 @@ class ReportSubcommand final : public Subcommand {
                     "only there tools differ");
     const report::OverlapRule rule =
         report::all_overlap_rules()[static_cast<std::size_t>(std::ranges::find(rules, rule_) - rules.begin())];
-    store::Database database = open_database(file_);
-    try {
-      render(questions::build_report(database, report_, rule), format, context.out, context.width);
-    } catch (const store::DatabaseError& error) {
-      throw failure_of(error);
-    }
+    store::Database database = store::Database::open_read(file_);
+    render(scenario_queries::build_report(database, report_, rule), format, context.out, context.width);
     return ExitCode::done;
   }
 

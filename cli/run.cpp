@@ -8,18 +8,20 @@
 #include <utility>
 
 #include "cli/conclusions.hpp"
-#include "cli/database_file.hpp"
-#include "cli/output_format.hpp"
+#include "cli/failure.hpp"
+#include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
-#include "cli/plan.hpp"
-#include "cli/progress.hpp"
-#include "cli/resume.hpp"
+#include "cli/plan_text.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
-#include "cli/sweep.hpp"
 #include "runner/host/network.hpp"
-#include "runner/questions/trained.hpp"
+#include "runner/measure/plan.hpp"
+#include "runner/measure/progress.hpp"
+#include "runner/measure/resume.hpp"
+#include "runner/measure/sweep.hpp"
 #include "runner/scenario/input_files.hpp"
+#include "runner/scenario_queries/trained.hpp"
+#include "tracer/store/database.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -37,7 +39,7 @@ void check_inputs(const scenario::Scenario& scenario) {
 bool was_begun(const std::filesystem::path& database) {
   std::error_code error;
   if (!std::filesystem::exists(database, error)) return false;
-  SideFolder held(side_folder(database));
+  measure::SideFolder held(measure::side_folder(database));
   held.make();
   try {
     store::Database::open_write(database);
@@ -86,9 +88,10 @@ class Run : public Subcommand {
       overrides_.push_back("device=" + device_);
     }
     const scenario::ReadResult read = read_scenario(context, scenario_file_, overrides_);
-    const Plan plan = make_plan(read.scenario, available_cores(), visible_gpus(), available_memory_bytes());
+    const measure::Plan plan = measure::make_plan(read.scenario, measure::available_cores(), measure::visible_gpus(),
+                                                  measure::available_memory_bytes());
     const report::Format format = checked_format(format_);
-    SweepOptions options;
+    measure::SweepOptions options;
     options.progress = checked_progress(progress_, context.messages_is_terminal, context.quiet);
     options.database = out_.empty() ? (read.scenario.output.database.empty() ? read.scenario.name + ".db"
                                                                              : read.scenario.output.database)
@@ -104,37 +107,37 @@ class Run : public Subcommand {
       context.out << plan_text(read.scenario, plan);
       return ExitCode::done;
     }
-    options.installation = find_installation();
-    options.machine = this_machine();
+    options.installation = measure::find_installation();
+    options.machine = measure::this_machine();
     options.resumable = true;
-    SweepTarget target = resume_ ? resumed(options, read.scenario, plan, context) : create_database(options);
+    measure::SweepTarget target =
+        resume_ ? resumed(options, read.scenario, plan, context) : measure::create_database(options);
     store::Database& database = target.database;
     if (!context.quiet) {
       context.messages << plan_heading(read.scenario, plan);
-      for (const std::string& doubt : questions::rate_doubts(read.scenario))
-        context.messages << "learning rate, " << doubt << '\n';
+      for (const std::string& warning : scenario_queries::rate_warnings(read.scenario))
+        context.messages << "learning rate, " << warning << '\n';
       context.messages << std::flush;
     }
     try {
-      const SweepResult swept = sweep(database, read.scenario, plan, options, context);
-      if (!swept.failure.empty()) throw sweep_failure(swept, plan, options);
+      measure::sweep(database, read.scenario, plan, options, context.messages);
       return conclude(database, read.scenario, format, "run", context);
     } catch (const store::DatabaseError& error) {
       const bool sound = error.kind() == store::ErrorKind::io || error.kind() == store::ErrorKind::locked;
-      throw Failure(failure_of(error).code(), error.what(), "",
+      throw Failure(exit_code_of(error), error.what(), "",
                     sound ? "configurations that were measured are kept: --resume goes on with them" : "");
     }
   }
 
  private:
-  static SweepTarget resumed(SweepOptions& options, const scenario::Scenario& scenario, const Plan& plan,
-                             const Context& context) {
+  static measure::SweepTarget resumed(measure::SweepOptions& options, const scenario::Scenario& scenario,
+                                      const measure::Plan& plan, const Context& context) {
     const std::string name = options.database.string();
     if (!was_begun(options.database)) {
       if (!context.quiet) context.messages << "There is no " << name << " to resume: measuring from the start.\n";
-      return create_database(options);
+      return measure::create_database(options);
     }
-    Resumption resumption = resume_database(options, scenario, plan);
+    measure::Resumption resumption = measure::resume_database(options, scenario, plan);
     options.scenario_id = resumption.scenario_id;
     options.measured = std::move(resumption.measured);
     if (!context.quiet) {

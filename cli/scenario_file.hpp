@@ -1,4 +1,4 @@
-// Reads the scenario a subcommand was given, or says everything that is wrong with it.
+// Reads the scenario that a subcommand was given.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::cli {
 
-// Prints every problem on its own line and throws Failure (usage) when there is any.
+// Prints every problem of the file on its own line. Throws Failure (usage) if there is one.
 scenario::ReadResult read_scenario(Context& context, const std::string& path, std::span<const std::string> overrides);
 
 }  // namespace ddpprof::cli

@@ -6,37 +6,17 @@
 
 #include <iosfwd>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/failure.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace ddpprof::cli {
-
-enum class ExitCode : int {
-  done = 0,
-  usage = 2,    // the command line or the scenario is wrong
-  machine = 3,  // this machine lacks something
-  failed = 4,   // the run failed: a rank died, a timeout, an output that cannot be written
-  data = 5,     // the data cannot support the answer
-};
-
-// Ends a subcommand: printed by main as "ddpprof <subcommand>: <wrong> (expected <expected>); <remedy>".
-class Failure : public std::runtime_error {
- public:
-  // `expected` and `remedy` may be empty; no argument ends in a full stop.
-  Failure(ExitCode code, const std::string& wrong, std::string expected = "", std::string remedy = "");
-  ExitCode code() const { return code_; }
-  std::string text() const;
-
- private:
-  ExitCode code_;
-  std::string expected_, remedy_;
-};
 
 struct Context {
   std::ostream& out;       // tables: standard output
@@ -62,13 +42,6 @@ class Subcommand {
 
 // Every subcommand that works, in the order of the help.
 std::vector<std::unique_ptr<Subcommand>> all_subcommands();
-
-// The candidate nearest to `word` when it is near enough to be a slip of the fingers, else "".
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-
-// "--workers 8,64" → {8, 64}. Throws Failure (usage) naming `option` on anything but whole numbers ≥ 1; sorts and
-// removes doubles.
-std::vector<long long> parse_worker_list(const std::string& text, const std::string& option);
 
 // Parses the arguments, runs the subcommand, prints its failure. Returns the process's exit code.
 int run_command_line(const std::vector<std::string>& arguments, Context& context);

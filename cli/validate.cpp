@@ -4,8 +4,8 @@
 #include <CLI/Formatter.hpp>
 #include <ostream>
 
+#include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
-#include "runner/scenario/read.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -26,13 +26,7 @@ class ValidateSubcommand final : public Subcommand {
   }
 
   ExitCode run(Context& context) override {
-    const scenario::ReadResult result = scenario::read_file(file_, overrides_);
-    for (const scenario::Problem& problem : result.problems) context.messages << problem.text() << '\n';
-    if (!result.problems.empty()) {
-      const std::size_t n = result.problems.size();
-      throw Failure(ExitCode::usage, file_ + " has " + std::to_string(n) + (n == 1 ? " problem" : " problems"), "",
-                    "docs/reference/scenario.md describes every key");
-    }
+    const scenario::ReadResult result = read_scenario(context, file_, overrides_);
     if (print_) {
       context.out << scenario::to_yaml(result.scenario);
     } else if (!context.quiet) {

@@ -16,10 +16,8 @@
 #include <optional>
 #include <ostream>
 
-#include "cli/installation.hpp"
-#include "cli/output_format.hpp"
-#include "cli/plan.hpp"
-#include "cli/rank_folder.hpp"
+#include "analysis/import/ranks/rank_folder.hpp"
+#include "cli/option_values.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
@@ -28,6 +26,8 @@
 #include "runner/launcher/start.hpp"
 #include "runner/launcher/status_page.hpp"
 #include "runner/launcher/token.hpp"
+#include "runner/measure/installation.hpp"
+#include "runner/measure/plan.hpp"
 
 namespace ddpprof::cli {
 namespace {
@@ -96,9 +96,9 @@ class Worker : public Subcommand {
     const std::int64_t workers = dp ? replicas() : start.world_size;
     const scenario::ReadResult read = read_for(context, workers);
     const std::optional<launcher::Token> token = read_token();
-    const Installation installation = find_installation();
-    const RankFiles files =
-        claim_rank_files(out_, start, launcher::torchrun_agent(), overwrite_, gather_ && start.rank == 0);
+    const measure::Installation installation = measure::find_installation();
+    const ranks::RankFiles files =
+        ranks::claim_rank_files(out_, start, launcher::torchrun_agent(), overwrite_, gather_ && start.rank == 0);
     write_whole(files.scenario, scenario::to_yaml(read.scenario));
     write_whole(files.start, described(start, workers, read.source).dump() + "\n");
     if (!context.quiet) say_what(context, start, read.scenario);
@@ -127,7 +127,7 @@ class Worker : public Subcommand {
 
   std::int64_t replicas() const {
     if (replicas_ > 0) return replicas_;
-    if (const std::int64_t gpus = visible_gpus(); gpus > 0) return gpus;
+    if (const std::int64_t gpus = measure::visible_gpus(); gpus > 0) return gpus;
     throw Failure(ExitCode::usage, "--strategy dp on a machine without a GPU does not say how many replicas",
                   "--replicas N", "give --replicas");
   }
@@ -163,7 +163,7 @@ class Worker : public Subcommand {
             {"attempt", start.attempt},
             {"agent", launcher::torchrun_agent()},
             {"job", start.run_id},
-            {"meeting", meeting_place(start)},
+            {"meeting", ranks::meeting_place(start)},
             {"host", host::host_name()},
             {"pid", getpid()},
             {"started_utc_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()},
@@ -189,8 +189,8 @@ class Worker : public Subcommand {
   }
 
   [[noreturn]] void become_worker(Context& context, const Start& start, std::int64_t workers,
-                                  const scenario::Scenario& scenario, const Installation& installation,
-                                  const RankFiles& files, const std::optional<launcher::Token>& token) const {
+                                  const scenario::Scenario& scenario, const measure::Installation& installation,
+                                  const ranks::RankFiles& files, const std::optional<launcher::Token>& token) const {
     std::vector<std::string> arguments = {installation.worker.string(),
                                           "--scenario",
                                           files.scenario.string(),

@@ -28,13 +28,12 @@ struct ChromeSummary {
 
 // A process a rank (pid = shard.id), its name "ddp N=4 rank 2"; tracks as docs/reference/export.md lists them. Times
 // are microseconds with three decimals, exact to the ns, on rank 0's clock, from the first event on
-// (baseTimeNanoseconds has that event's time). Every row of the database is in it, for import::restore_chrome. Memory
-// grows with the steps of one rank, not with its raw events. Throws ExportError, store::DatabaseError.
+// (baseTimeNanoseconds has that event's time). Every row of the database is in it. Memory grows with the steps of one
+// rank, not with its raw events. Throws ExportError, store::DatabaseError.
 ChromeSummary export_chrome(store::Database&, const std::filesystem::path& file);
 
 // One CSV file a table of the schema, after RFC 4180, rows in the order they were written, a column's unit in its
-// heading. NULL is an empty field, an empty text ""; import::restore_csv makes the same database of it. Returns the
-// number of rows. Throws as above.
+// heading. NULL is an empty field, an empty text "". Returns the number of rows. Throws as above.
 std::int64_t export_csv(store::Database&, const std::filesystem::path& folder);
 
 struct NsysPart {
@@ -49,7 +48,7 @@ struct NsysSummary {
 
 // What Nsight Systems' SQLite exports hold, a file a measurement: `out` itself where the database has one measurement,
 // else in the folder `out` as nsys_parts() names them. Times are ns on rank 0's clock from the measurement's first
-// event on. Further columns and tables hold what restores the database; docs/reference/export-nsys.md has all of them.
+// event on. Further columns and tables hold what Nsight Systems' tables cannot; docs/reference/export-nsys.md has all of them.
 // Memory does not grow with the trace but for names and threads. The same database gives the same bytes. Throws
 // ExportError, store::DatabaseError.
 NsysSummary export_nsys(store::Database&, const std::filesystem::path& out);

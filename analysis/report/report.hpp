@@ -74,7 +74,7 @@ struct ScenarioTables {
 
 // The same database gives the same report; the rule is that of the report `overlap`. Throws std::invalid_argument on an
 // unknown name (listing the known ones) and store::DatabaseError when the file cannot be read. With the scenario's
-// tables: runner/questions/report.hpp.
+// tables: runner/scenario_queries/report.hpp.
 Report build_report(store::Database&, std::string_view name, OverlapRule = OverlapRule::intersection,
                     const ScenarioTables& = {});
 

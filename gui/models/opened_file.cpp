@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "runner/questions/options.hpp"
-#include "runner/questions/report.hpp"
-#include "runner/questions/stored_scenario.hpp"
-#include "runner/questions/trained.hpp"
+#include "runner/scenario_queries/options.hpp"
+#include "runner/scenario_queries/report.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
+#include "runner/scenario_queries/trained.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::gui {
@@ -73,17 +73,17 @@ namespace {
 
 void read_scenario(OpenedFile& file, store::Database& database) {
   try {
-    file.scenario = questions::stored_scenario(database);
+    file.scenario = scenario_queries::stored_scenario(database);
     if (!file.scenario) {
       file.why_no_learning_rate =
           "this file has no scenario, so batch, samples and base learning rate are unknown. Measure with ddpprof run";
       return;
     }
-    file.predict = questions::predict_options(*file.scenario);
-    file.learning_rate = questions::learning_rate_options(*file.scenario, database);
-    file.trained_plan = questions::rate_plan_text(*file.scenario);
+    file.predict = scenario_queries::predict_options(*file.scenario);
+    file.learning_rate = scenario_queries::learning_rate_options(*file.scenario, database);
+    file.trained_plan = scenario_queries::rate_plan_text(*file.scenario);
     try {
-      file.trained = questions::trained_rates(database, *file.scenario, file.learning_rate->samples);
+      file.trained = scenario_queries::trained_rates(database, *file.scenario, file.learning_rate->samples);
     } catch (const std::invalid_argument& error) {  // the trainings do not match the question's workers or samples
       file.trained_plan = error.what();
     }
@@ -134,7 +134,7 @@ std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, c
 
 report::Report read_report(const std::filesystem::path& path, const std::string& name) {
   store::Database database = store::Database::open_read(path);
-  return questions::build_report(database, name);
+  return scenario_queries::build_report(database, name);
 }
 
 }  // namespace ddpprof::gui

@@ -230,7 +230,7 @@ TEST_F(CommandLine, ExportSaysWhatItWroteUnlessQuiet) {
 TEST_F(CommandLine, APathThatCannotBeIsTwoAndAFullDeviceFour) {
   const Outcome missing = run_ddpprof({"export", database_, "--format", "chrome", "--out", "/nowhere/trace.json"});
   EXPECT_EQ(missing.code, 2);
-  EXPECT_THAT(missing.messages, HasSubstr("--out: /nowhere is no folder"));
+  EXPECT_THAT(missing.messages, HasSubstr("--out: /nowhere is not a folder"));
   const Outcome full = run_ddpprof({"report", database_}, "/dev/full");
   EXPECT_EQ(full.code, 4);
   EXPECT_THAT(full.messages, HasSubstr("ddpprof report: standard output cannot be written"));
@@ -352,7 +352,7 @@ TEST_F(CommandLine, ANameThatCannotBeLookedUpIsSaidInTheUsualForm) {
   const Outcome program = run_ddpprof({"gui", database_});
   EXPECT_EQ(program.code, 3);
   EXPECT_EQ(program.messages, "ddpprof gui: DDPPROF_GUI_PROGRAM names '" + name +
-                                  "', which cannot be looked up: File name too long (expected the path of "
+                                  "', which cannot be accessed: File name too long (expected the path of "
                                   "ddpprof-gui); correct the variable, or unset it to use the one beside ddpprof\n");
 }
 

@@ -232,7 +232,7 @@ TEST_F(RecordBounds, WhatMakesNoSenseIsToldBeforeTheJobRuns) {
            {{"--steps", "a-b"}, "--steps a-b"},
            {{"--steps", "1-2-3"}, "--steps 1-2-3"},
            {{"--step-range", "step"}, "--step-range without --steps"},
-           {{"--paused"}, "nothing would ever be recorded"},
+           {{"--paused"}, "--paused without --toggle-signal records nothing"},
            {{"--paused", "--delay", "1", "--toggle-signal", "USR1"}, "contradict each other"},
            {{"--toggle-signal", "KILL"}, "--toggle-signal KILL"},
            {{"--toggle-signal", "RTMIN+99"}, "RTMIN+99"}}) {

@@ -162,7 +162,7 @@ TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
   refused({"--max-mb", "2000000"}, "--max-mb");
   refused({"--format", "nonsense"}, "--format");
   out_ = (folder_ / "no-such-folder" / "job.db").string();
-  refused({}, "is no folder");
+  refused({}, "is not a folder");
   EXPECT_EQ(run_ddpprof({"record"}).code, 2);
 }
 

@@ -112,23 +112,23 @@ TEST_F(ResumeCommand, NamesTheFirstKeyThatDiffers) {
 
 TEST_F(ResumeCommand, RefusesWhatWasMeasuredOtherwise) {
   make_database(measured(), "0.0.1");
-  expect_refused({}, "version of ddpprof: 0.0.1 there and " DDPPROF_VERSION " here");
+  expect_refused({}, "version of ddpprof: 0.0.1 in the database, " DDPPROF_VERSION " now");
   store::MeasurementRow row = measured();
   row.device = "cuda";
   make_database(row);
-  expect_refused({}, "device: cuda there and cpu here");
+  expect_refused({}, "device: cuda in the database, cpu now");
   row = measured();
   row.cores = cores_ + 3;
   make_database(row);
-  expect_refused({}, "cores: " + std::to_string(cores_ + 3) + " there and " + std::to_string(cores_) + " here");
+  expect_refused({}, "cores: " + std::to_string(cores_ + 3) + " in the database, " + std::to_string(cores_) + " now");
   row = measured();
   row.versions = R"({"torch":"1.0"})";
   make_database(row);
-  expect_refused({}, "version of LibTorch: 1.0 there and 2.11.0 here");
+  expect_refused({}, "version of LibTorch: 1.0 in the database, 2.11.0 now");
   row = measured();
   row.world_size = 8;
   make_database(row);
-  expect_refused({}, "ddp-n8-r0 (train) is none of this scenario's measurements");
+  expect_refused({}, "ddp-n8-r0 (train) is not a measurement of this scenario");
 }
 
 // As when a cluster's queue gives a node of another kind with as many cores.
@@ -138,7 +138,7 @@ TEST_F(ResumeCommand, RefusesAnotherModelOfProcessor) {
   store::MeasurementRow row = measured();
   row.versions = R"({"torch":"2.11.0","processor":"Another CPU @ 9 GHz"})";
   make_database(row);
-  expect_refused({}, "processor: Another CPU @ 9 GHz there and " + *here + " here");
+  expect_refused({}, "processor: Another CPU @ 9 GHz in the database, " + *here + " now");
 }
 
 TEST_F(ResumeCommand, RefusesWhatWasImported) {
@@ -178,7 +178,7 @@ TEST_F(ResumeCommand, RefusesWhatIsNoRunsDatabase) {
     store::Database database = store::Database::create(folder_ / "run.db");
     store::Inserter<store::MetaRow>(database).insert({"program_version", DDPPROF_VERSION});
   }
-  expect_refused({}, "it holds no scenario");
+  expect_refused({}, "it has no scenario");
   write("run.db", "somebody's notes");
   expect_refused({}, "not an SQLite database", 5);
 }
@@ -194,7 +194,7 @@ class Measuring {
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
     EXPECT_EQ(fcntl(marker_, F_SETLK, &whole), 0);
-    message_ = "another run or import is at work in " + folder.string() + " (process " + std::to_string(getpid()) + ")";
+    message_ = "another run or import uses " + folder.string() + " (process " + std::to_string(getpid()) + ")";
   }
   ~Measuring() { close(marker_); }
   Measuring(const Measuring&) = delete;

@@ -76,7 +76,7 @@ class Slurm(EngineTest):
         self.expect_no_process()
         refused = self.ddpprof("import", self.results, "--out", self.path / "killed.db")
         self.assertEqual(refused.returncode, 5, refused.stderr)
-        self.assertIn("came and left no result", refused.stderr)
+        self.assertIn("has no result", refused.stderr)
 
 
 if __name__ == "__main__":

@@ -130,16 +130,16 @@ class Launcher(FaultTest):
         for option in ("--resume", "--overwrite"):
             second = self.ddpprof(*self.run_arguments(option))
             self.assertEqual(second.returncode, 2, second.stderr)
-            self.assertIn(f"another run or import is at work in {self.path / 'run.db.d'} (process {run.pid})", second.stderr)
+            self.assertIn(f"another run or import uses {self.path / 'run.db.d'} (process {run.pid})", second.stderr)
         table = self.path / "steps.csv"
         table.write_text("workers,nodes,batch_per_worker,step_time_s\n1,1,8,0.100\n2,2,8,0.140\n")
         imported = self.ddpprof("import", table, "--out", self.database, "--overwrite")
         self.assertEqual(imported.returncode, 2, imported.stderr)
-        self.assertIn(f"another run or import is at work in {self.path / 'run.db.d'} (process {run.pid})", imported.stderr)
+        self.assertIn(f"another run or import uses {self.path / 'run.db.d'} (process {run.pid})", imported.stderr)
         begun = self.path / "begun"
         recorded = self.ddpprof("record", "--out", self.database, "--overwrite", "--", "touch", begun)
         self.assertEqual(recorded.returncode, 2, recorded.stderr)
-        self.assertIn(f"another run or import is at work in {self.path / 'run.db.d'} (process {run.pid})", recorded.stderr)
+        self.assertIn(f"another run or import uses {self.path / 'run.db.d'} (process {run.pid})", recorded.stderr)
         self.assertFalse(begun.exists(), "said before the job")
         self.assertIsNone(run.poll())
         run.send_signal(signal.SIGINT)

@@ -4,8 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/rank_runs.hpp"
-#include "cli/subcommand.hpp"
+#include "analysis/import/ranks/rank_runs.hpp"
 #include "tests/fuzz/empty_database.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
@@ -45,21 +44,21 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     int older = 0;
     std::vector<std::string> notes;
-    const std::vector<cli::RankRun> found = cli::group_runs(cli::read_rank_records(runs, older), true, notes);
+    const std::vector<ranks::RankRun> found = ranks::group_runs(ranks::read_rank_records(runs, older), true, notes);
     fuzz::require(!found.empty(), "where no run is found it is said");
-    const scenario::Scenario scenario = cli::common_scenario(found);
+    const scenario::Scenario scenario = ranks::common_scenario(found);
     store::Database& database = fuzz::empty_database();
-    for (const cli::RankRun& run : found) {
-      for (const std::string& sentence : run.lacking)
+    for (const ranks::RankRun& run : found) {
+      for (const std::string& sentence : run.missing)
         fuzz::require(sentence.size() < 64 * size + 4096, "a sentence stays one");
-      const cli::MeasurementJob job = cli::job_of(run, scenario);
-      const std::int64_t id = cli::record(database, job, cli::recorded_of(run));
+      const ranks::MeasurementSetup setup = ranks::setup_of(run, scenario);
+      const std::int64_t id = ranks::record_measurement(database, setup, ranks::recorded_of(run));
       fuzz::require(id > 0, "a run is a measurement");
     }
     fuzz::require(database.sql().execAndGet("SELECT count(*) FROM measurement").getInt64() ==
                       static_cast<std::int64_t>(found.size()),
                   "each run is one measurement");
-  } catch (const cli::Failure& failure) {
+  } catch (const UserError& failure) {
     const std::string text = failure.text();
     constexpr std::string_view foreign = "json.exception";  // the input's own words may be quoted
     fuzz::require(text.find(foreign) == std::string::npos || all.find(foreign) != std::string_view::npos,

@@ -133,7 +133,7 @@ class Foreign(StartedRanks):
     def test_names_that_are_none(self):
         attempt = self.folder()
         (attempt / "run-0.json").write_text(json.dumps({"run": "../../x"}))
-        self.imported(code=5, expected=("run-0.json: 'run' is no name",))
+        self.imported(code=5, expected=("run-0.json: 'run' is not a name",))
 
     def test_a_copied_shard_counts_once(self):
         attempt = self.folder()

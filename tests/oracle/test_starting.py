@@ -181,7 +181,7 @@ class Ways(StartedRanks):
         self.check_database(database, 2)
         alone = self.ddpprof("import", folders[1], "--out", self.path / "alone.db")
         self.assertEqual(alone.returncode, 5, alone.stderr)
-        self.assertIn("rank 0 of 2 is not there: the folder of another host is not given", alone.stderr)
+        self.assertIn("rank 0 of 2 is missing: give the folders of all hosts", alone.stderr)
         self.assertFalse((self.path / "alone.db").exists())
 
     def test_what_import_refuses(self):
@@ -208,7 +208,7 @@ class Ways(StartedRanks):
         refused(5, "have different scenarios: workload.batch_per_worker: 32 and 16", self.out, other)
 
         (attempt / "result-1.json").rename(self.path / "aside")
-        refused(5, "came and left no result")
+        refused(5, "has no result")
         # What is there comes in when it is asked for, and says what it is.
         database = self.path / "partial.db"
         result = self.ddpprof("import", self.out, "--out", database, "--partial")

@@ -10,12 +10,12 @@
 #include "analysis/report/report.hpp"
 #include "gui/models/jobs.hpp"
 #include "gui/models/opened_file.hpp"
-#include "runner/questions/rates.hpp"
+#include "runner/scenario_queries/rates.hpp"
 
 namespace ddpprof::gui {
 
 // The question of `ddpprof lr` in an editable form. options.workers is the list of N for the tables.
-struct RateInputs : questions::RateQuestion {
+struct RateInputs : scenario_queries::RateQuestion {
   std::int64_t workers = 8;  // N of the plot and the sentences
 
   void set_batch(std::int64_t batch_per_worker, std::int64_t micro_batches);

@@ -1,6 +1,6 @@
 #include "gui/models/runs/compare_files.hpp"
 
-#include "runner/questions/compare.hpp"
+#include "runner/scenario_queries/compare.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::gui {
@@ -12,7 +12,7 @@ report::Report compare_files(const std::filesystem::path& a, const std::filesyst
   store::Database in_a = store::Database::open_read(a);
   if (stopped()) return {};
   store::Database in_b = store::Database::open_read(b);
-  return questions::compare(in_a, in_b, stop);
+  return scenario_queries::compare(in_a, in_b, stop);
 }
 
 }  // namespace ddpprof::gui

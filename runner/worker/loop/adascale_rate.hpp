@@ -13,7 +13,7 @@ namespace ddpprof::worker {
 
 // One all-gather of two numbers a step: the gain needs every rank's norm before the optimizer may step. All ranks take
 // the sums in the same order, and rank 0's norm of the averaged gradient, so that their rates are equal to the bit, and
-// so is what the trace allows to reckon again (runner/questions/trained.hpp).
+// so is what the trace allows to reckon again (runner/scenario_queries/trained.hpp).
 class AdaScaleRate {
  public:
   // `samples`: of one epoch. Throws std::invalid_argument as learning_rate::AdaScale.

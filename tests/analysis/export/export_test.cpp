@@ -262,6 +262,32 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
   return records;
 }
 
+TEST_F(ExportTest, APayloadThatNestsDeeperThan64LevelsIsText) {
+  store::StringInterner strings(*database_);
+  const std::int64_t name = strings.intern("deep");
+  const auto nested = [](const std::string& open, const std::string& close, int depth) {
+    std::string text;
+    for (int i = 0; i < depth; ++i) text += open;
+    text += "1";
+    for (int i = 0; i < depth; ++i) text += close;
+    return text;
+  };
+  {
+    store::Inserter<store::RangeRow> ranges(*database_);
+    std::int64_t at = 2000 * test::ms;
+    for (const int depth : {1, 63, 64, 65, 1023, 1024, 50'000})
+      for (const std::string& payload :
+           {nested("[", "]", depth), nested("{\"a\":", "}", depth), nested("[", "", depth)}) {
+        ranges.insert({2, 77, name, {}, store::RangeKind::push_pop, 0, at, at + 1, std::string_view(payload)});
+        at += 10;
+      }
+  }
+  export_::export_chrome(*database_, folder_ / "deep.json");
+  const std::string text = read(folder_ / "deep.json");
+  EXPECT_NE(text.find("\"args\":{\"payload\":" + nested("[", "]", 64)), std::string::npos);
+  EXPECT_NE(text.find("\"args\":{\"payload\":\"" + nested("[", "]", 65)), std::string::npos);
+}
+
 TEST_F(ExportTest, CsvHasEveryTableAndEveryRow) {
   const std::int64_t rows = export_::export_csv(*database_, folder_ / "csv");
   std::int64_t read_back = 0;

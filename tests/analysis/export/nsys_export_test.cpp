@@ -8,6 +8,8 @@
 #include <fstream>
 
 #include "analysis/export/export.hpp"
+#include "analysis/import/load/import.hpp"
+#include "analysis/import/load/own_export.hpp"
 #include "tests/analysis/export/nsys_queries.hpp"
 #include "tests/analysis/export/nsys_recorded.hpp"
 
@@ -270,6 +272,32 @@ TEST_F(NsysExport, AFullDiskIsToldOfTheExportAndLeavesNothing) {
   EXPECT_THAT(why, testing::HasSubstr(file_.string() + ": cannot be written"));
   EXPECT_FALSE(fs::exists(file_));
   EXPECT_THAT(test::left_behind(folder_), testing::IsEmpty());
+}
+
+// The import of Nsight Systems' files ignores the tables that ddpprof adds.
+TEST_F(NsysExport, ReadByTheImportOfNsightTheFiguresAreTheSame) {
+  export_training();
+  EXPECT_TRUE(import::is_own_nsys_export(file_));
+  EXPECT_FALSE(import::is_own_nsys_export(folder_ / "training.db"));
+  store::Database read = store::Database::create(folder_ / "read.db");
+  import::ImportOptions options;
+  options.files = {file_};
+  options.temporary_folder = folder_;
+  const import::ImportResult result = import::import_traces(read, options);
+  EXPECT_EQ(result.ranks, 2);
+  EXPECT_EQ(result.steps, 2);
+  EXPECT_THAT(rows(folder_ / "read.db",
+                   "SELECT sh.rank, st.kind, COUNT(*) FROM step st JOIN shard sh ON sh.id = st.shard_id GROUP BY 1, 2"),
+              ElementsAre("0|measured|1", "1|measured|1"));
+  // Device 0: compute 1000 + 200 + 1000, NCCL 3000 of which 1000 lie beside compute.
+  EXPECT_THAT(rows(folder_ / "read.db",
+                   "SELECT sh.rank, d.compute_ns, d.communication_ns, d.overlapped_ns, d.kernels, d.collective_kernels "
+                   "FROM device_time d JOIN shard sh ON sh.id = d.shard_id WHERE d.name = 'all' ORDER BY 1"),
+              ElementsAre("0|2200|3000|1000|3|1", "1|1000|0|0|1|0"));
+  EXPECT_THAT(rows(folder_ / "read.db",
+                   "SELECT s.value, SUM(k.count), SUM(k.total_ns) FROM kernel_summary k JOIN string s ON s.id = "
+                   "k.name_id WHERE k.kind IN ('compute', 'communication') GROUP BY 1 ORDER BY 1"),
+              ElementsAre("add(float*)|4|3200", std::string(test::nccl_kernel) + "|1|3000"));
 }
 
 }  // namespace

@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 
 #include "analysis/export/export.hpp"
 #include "analysis/import/load/import.hpp"
-#include "analysis/import/own/nsys.hpp"
 #include "tests/analysis/export/nsys_queries.hpp"
 #include "tests/analysis/export/nsys_recorded.hpp"
 
@@ -90,21 +88,6 @@ TEST_F(NsysMeasured, ReadAgainAsAnybodysExportTheFiguresAreTheSame) {
     EXPECT_EQ(rows(again, steps), rows(database, steps)) << trace;
     EXPECT_EQ(rows(again, "SELECT COUNT(*) FROM kernel"), rows(database, "SELECT COUNT(*) FROM kernel"));
     fs::remove(folder_ / "export.sqlite");
-  }
-}
-
-TEST_F(NsysMeasured, RestoredAndExportedAgainTheFileIsTheSame) {
-  for (const char* trace : {"two_gpus_nsys.sqlite", "a100_ddp_rank0of2.json.gz", "v100_ddp_rank1of2.json.gz"}) {
-    const fs::path first = exported(imported(traces_ / trace, "first.db"), "first.sqlite");
-    store::Database again = store::Database::create(folder_ / "restored.db", store::Replace::yes);
-    const std::vector<fs::path> files{first};
-    import::restore_nsys(again, files);
-    export_::export_nsys(again, folder_ / "second.sqlite");
-    const auto bytes = [](const fs::path& path) {
-      std::ifstream in(path, std::ios::binary);
-      return std::string{std::istreambuf_iterator<char>(in), {}};
-    };
-    EXPECT_TRUE(bytes(first) == bytes(folder_ / "second.sqlite")) << trace;
   }
 }
 

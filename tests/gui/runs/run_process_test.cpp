@@ -103,7 +103,7 @@ TEST_F(RunProcessTest, AFolderThatIsNotThereIsSaidBeforeAnythingIsMeasured) {
   ASSERT_TRUE(run_to_end());
   EXPECT_NE(result_.code, 0);
   EXPECT_TRUE(result_.database.isEmpty());
-  EXPECT_TRUE(!with_worker || result_.message.contains("is no folder")) << result_.message.toStdString();
+  EXPECT_TRUE(!with_worker || result_.message.contains("is not a folder")) << result_.message.toStdString();
 }
 
 TEST_F(RunProcessTest, WithoutTheWorkerItSaysWhatThisMachineLacks) {

@@ -29,7 +29,7 @@
 #include "gui/pages/runs/scenario_editor.hpp"
 #include "gui/pages/runs/scenario_panel.hpp"
 #include "gui/widgets/table_view.hpp"
-#include "runner/questions/compare.hpp"
+#include "runner/scenario_queries/compare.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 #include "tests/gui/accelerators.hpp"
 
@@ -241,7 +241,7 @@ TEST_F(RunsPageTest, ComparesWithTheCommandLinesTables) {
   ASSERT_TRUE(done.wait(patience_ms));
   store::Database in_a = store::Database::open_read(a.toStdString()),
                   in_b = store::Database::open_read(b.toStdString());
-  const report::Report expected = questions::compare(in_a, in_b);
+  const report::Report expected = scenario_queries::compare(in_a, in_b);
   ASSERT_NE(panel.shown(), nullptr);
   ASSERT_EQ(panel.shown()->tables.size(), expected.tables.size());
   for (const report::Table& table : expected.tables) {

@@ -1,0 +1,64 @@
+#include "cli/option_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+
+#include "runner/scenario/suggest.hpp"
+
+namespace ddpprof::cli {
+
+void check_word(const std::string& option, const std::string& word, const std::vector<std::string>& known) {
+  std::string listed;
+  for (const std::string& candidate : known) {
+    if (candidate == word) return;
+    listed += (listed.empty() ? "" : ", ") + candidate;
+  }
+  const std::string guess = nearest(word, known);
+  throw Failure(ExitCode::usage, option + ": unknown value '" + word + "'", "one of " + listed,
+                guess.empty() ? "" : "did you mean '" + guess + "'?");
+}
+
+report::Format checked_format(const std::string& word) {
+  check_word("--format", word, {"table", "csv", "json", "markdown", "html"});
+  return *report::parse_format(word);
+}
+
+measure::ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet) {
+  check_word("--progress", word, {"auto", "json-lines", "none"});
+  if (quiet || word == "none") return measure::ProgressForm::none;
+  if (word == "json-lines") return measure::ProgressForm::json_lines;
+  return terminal ? measure::ProgressForm::terminal : measure::ProgressForm::none;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  const std::string_view near = scenario::nearest(word, views);
+  if (!near.empty()) return std::string(near);
+  for (const std::string& candidate : candidates) {  // an unfinished word: "--rep" for "--report"
+    if (word.size() >= 3 && candidate.starts_with(word)) return candidate;
+  }
+  return "";
+}
+
+std::vector<long long> parse_worker_list(const std::string& text, const std::string& option) {
+  std::vector<long long> workers;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, comma - begin);
+    long long value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size() || value < 1 || value > 1'000'000) {
+      throw Failure(ExitCode::usage, option + ": '" + part + "' is not a number of workers",
+                    "whole numbers from 1 to 1000000 separated by commas, e.g. 8,64", "correct the list");
+    }
+    workers.push_back(value);
+    begin = comma + 1;
+  }
+  std::sort(workers.begin(), workers.end());
+  workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
+  return workers;
+}
+
+}  // namespace ddpprof::cli

@@ -1,0 +1,81 @@
+#include "runner/scenario_queries/rates.hpp"
+
+#include "analysis/report/learning_rate_tables.hpp"
+#include "analysis/report/schedule_tables.hpp"
+#include "analysis/report/target_cost.hpp"
+#include "analysis/report/time_to_target.hpp"
+#include "analysis/report/training_times.hpp"
+#include "runner/scenario_queries/options.hpp"
+#include "runner/scenario_queries/trained.hpp"
+
+namespace ddpprof::scenario_queries {
+namespace {
+
+struct Times {
+  std::vector<report::TrainingTime> rows;
+  std::string why_none;
+};
+
+Times training_times(const RateQuestion& question, const scenario::Scenario& scenario, store::Database& database) {
+  try {
+    return {report::training_times(fit::fit_models(database), predict_options(scenario), question.options,
+                                   question.batch, question.accumulation),
+            ""};
+  } catch (const fit::NotSupported& error) {
+    return {{}, std::string("Cannot predict the training time: ") + error.what()};
+  }
+}
+
+}  // namespace
+
+void RateQuestion::know(const stats::Interval& noise_scale) {
+  noise_scale_samples = noise_scale;
+  options.noise_scale_samples = noise_scale.mid;
+}
+
+void RateQuestion::conclude(std::span<const report::MeasuredNoise> measured) {
+  if (const auto band = report::concluding_band(measured, options.base_batch())) know(band->noise_scale_samples);
+}
+
+bool RateQuestion::has_schedules() const {
+  return options.decay.kind != learning_rate::DecayKind::constant || noise_scale_samples;
+}
+
+RateQuestion stored_question(const scenario::Scenario& scenario, store::Database& database,
+                             std::span<const report::MeasuredNoise> measured) {
+  RateQuestion question;
+  question.options = learning_rate_options(scenario, database);
+  question.batch = scenario.workload.batch_per_worker;
+  question.accumulation = scenario.workload.accumulation;
+  question.conclude(measured);
+  if (question.has_schedules())
+    question.rules.assign(learning_rate::every_rule.begin(), learning_rate::every_rule.end());
+  return question;
+}
+
+std::vector<report::Table> plan_tables(const RateQuestion& question, const scenario::Scenario& scenario,
+                                       store::Database& database) {
+  const fit::LearningRateOptions& options = question.options;
+  const Times times = training_times(question, scenario, database);
+  std::vector<report::Table> tables{report::rules_table(options), report::training_time_table(options, times.rows)};
+  if (!times.why_none.empty()) tables.back().empty = times.why_none;
+  tables.push_back(
+      report::time_to_target_table(options, report::loss_curves(database), times.rows, question.target_loss));
+  if (!question.rules.empty()) tables.push_back(report::schedules_table(options, question.rules));
+  if (question.noise_scale_samples) {
+    tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));
+    tables.push_back(report::target_cost_table(options, times.rows,
+                                               {*question.noise_scale_samples, question.target_steps,
+                                                question.price_per_gpu_hour, scenario.predict.gpus_per_node}));
+  }
+  try {
+    if (const auto trained = trained_rates(database, scenario, options.samples); !trained.empty())
+      tables.push_back(report::trained_rates_table(trained, rate_plan_text(scenario)));
+  } catch (const std::invalid_argument& error) {  // for example a number of workers that is impossible
+    tables.push_back(report::trained_rates_table({}, ""));
+    tables.back().empty = error.what();
+  }
+  return tables;
+}
+
+}  // namespace ddpprof::scenario_queries

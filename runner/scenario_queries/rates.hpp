@@ -1,0 +1,44 @@
+// A question about learning rates, and the tables that answer it. The command line and the window both use it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/fit/predict.hpp"
+#include "analysis/report/gradient_noise.hpp"
+#include "analysis/report/report.hpp"
+#include "runner/scenario/scenario.hpp"
+#include "simulator/stats/interval.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::scenario_queries {
+
+struct RateQuestion {
+  fit::LearningRateOptions options;
+  std::int64_t batch = 1, accumulation = 1;            // per worker: micro-batch, micro-batches per step
+  std::optional<stats::Interval> noise_scale_samples;  // nullopt: unknown; the options have its central value
+  std::vector<learning_rate::Rule> rules;              // rules with a table of their schedule
+  std::optional<double> target_loss;                   // nullopt: the lowest loss that every configuration reached
+  std::optional<std::int64_t> target_steps;            // at the base batch; nullopt: the steps of the options' epochs
+  double price_per_gpu_hour = 0.0;                     // 0: unknown
+
+  void know(const stats::Interval& noise_scale);
+  // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
+  void conclude(std::span<const report::MeasuredNoise>);
+  // Returns true if there is a decay or a noise scale. Then every rule's schedule is shown by default.
+  bool has_schedules() const;
+};
+
+// Returns the scenario's question, with the measured noise scale, and with every rule's schedule if has_schedules().
+// Throws fit::NotSupported like learning_rate_options.
+RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const report::MeasuredNoise>);
+
+// Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
+// time_to_target, learning_rate_schedules (with rules), large_batches and target_cost (with a noise scale),
+// trained_rates (if rates were recorded). Throws store::DatabaseError, and std::invalid_argument if the question is
+// invalid.
+std::vector<report::Table> plan_tables(const RateQuestion&, const scenario::Scenario&, store::Database&);
+
+}  // namespace ddpprof::scenario_queries

@@ -1,0 +1,70 @@
+#include "runner/scenario_queries/report.hpp"
+
+#include "analysis/report/learning_rate_tables.hpp"
+#include "runner/scenario_queries/rates.hpp"
+#include "runner/scenario_queries/stored_scenario.hpp"
+
+namespace ddpprof::scenario_queries {
+namespace {
+
+// The question of the file's scenario, read at its first use: some reports need only the rates, others nothing.
+class ScenarioTables {
+ public:
+  explicit ScenarioTables(store::Database& database) : database_(database) {}
+
+  // The tables learning_rate and warmup. Empty if this version cannot read the scenario: then the stored tables are
+  // used.
+  std::vector<report::Table> rates() {
+    try {
+      read();
+      if (scenario_) return report::rate_tables(question_.options);
+    } catch (const fit::NotSupported&) {
+    } catch (const std::invalid_argument&) {
+    }
+    return {};
+  }
+
+  std::vector<report::Table> plans() {
+    try {
+      read();
+      return scenario_ ? plan_tables(question_, *scenario_, database_) : std::vector<report::Table>{};
+    } catch (const fit::NotSupported& error) {
+      return none(error.what());
+    } catch (const std::invalid_argument& error) {  // for example a number of workers or samples that is impossible
+      return none(error.what());
+    }
+  }
+
+ private:
+  void read() {
+    if (read_) return;
+    if (const auto scenario = stored_scenario(database_)) {
+      question_ = stored_question(*scenario, database_, report::measured_noise(database_));
+      scenario_ = scenario;
+    }
+    read_ = true;
+  }
+
+  static std::vector<report::Table> none(const char* why) {
+    report::Table table;
+    table.name = "learning_rate_rules";
+    table.title = "Learning rate by rule";
+    table.empty = why;
+    return {table};
+  }
+
+  store::Database& database_;
+  bool read_ = false;
+  std::optional<scenario::Scenario> scenario_;
+  RateQuestion question_;
+};
+
+}  // namespace
+
+report::Report build_report(store::Database& database, std::string_view name, report::OverlapRule rule) {
+  ScenarioTables tables(database);
+  return report::build_report(database, name, rule,
+                              {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); }});
+}
+
+}  // namespace ddpprof::scenario_queries

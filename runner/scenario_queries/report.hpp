@@ -1,0 +1,18 @@
+// Reports of a trace database, with the tables that need its scenario. The command line and the window both use them.
+#pragma once
+
+#include <string_view>
+
+#include "analysis/report/report.hpp"
+#include "tracer/store/database.hpp"
+
+namespace ddpprof::scenario_queries {
+
+// Returns report::build_report with the rates calculated from the scenario and the measurements, as in `ddpprof lr`.
+// Reports about the learning rate also have plan_tables() (rates.hpp). A file without a scenario (an import, a
+// benchmark) has none of them. For an unreadable or impossible scenario a table without rows states the reason. Throws
+// like report::build_report.
+report::Report build_report(store::Database&, std::string_view name,
+                            report::OverlapRule = report::OverlapRule::intersection);
+
+}  // namespace ddpprof::scenario_queries
