@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/gradient_noise.hpp"
-#include "analysis/report/learning_rate_tables.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
 #include "runner/questions/rates.hpp"

@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "analysis/report/build.hpp"
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/report/tables/source.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "simulator/units/units.hpp"
 #include "simulator/scaling/efficiency.hpp"
 
 namespace ddpprof::report {

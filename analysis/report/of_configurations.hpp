@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/build.hpp"
+#include "analysis/report/tables/source.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::report {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "analysis/report/build.hpp"
-#include "analysis/report/device_windows.hpp"
+#include "analysis/report/tables/source.hpp"
+#include "analysis/metrics/device_windows.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::report {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/report/overlap_rule.hpp"
+#include "analysis/metrics/overlap_rule.hpp"
 
 namespace ddpprof::store {
 class Database;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::cli {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "analysis/fit/predictor.hpp"
-#include "analysis/report/gradient_noise.hpp"
-#include "analysis/report/measured.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
+#include "analysis/metrics/measured.hpp"
 #include "analysis/report/report.hpp"
-#include "analysis/report/trained_rates.hpp"
+#include "analysis/metrics/trained_rates.hpp"
 #include "runner/scenario/scenario.hpp"
 
 namespace ddpprof::gui {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 #include "analysis/timeline/flows.hpp"
 #include "analysis/timeline/search.hpp"
 #include "gui/timeline/painter.hpp"

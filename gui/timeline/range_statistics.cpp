@@ -4,7 +4,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 #include "analysis/timeline/statistics.hpp"
 #include "gui/timeline/geometry.hpp"
 #include "gui/timeline/range_tables.hpp"

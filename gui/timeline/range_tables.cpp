@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/columns.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {

@@ -4,7 +4,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 #include "analysis/timeline/details.hpp"
 #include "gui/timeline/timeline_view.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {

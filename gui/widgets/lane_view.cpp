@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 #include "gui/plots/focus_frame.hpp"
 #include "gui/plots/picture_actions.hpp"
 #include "gui/widgets/lane_painter.hpp"

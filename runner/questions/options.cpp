@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/report/gradient_noise.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
 #include "runner/questions/measurement_options.hpp"
 
 namespace ddpprof::questions {

@@ -1,10 +1,10 @@
 #include "runner/questions/rates.hpp"
 
-#include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/schedule_tables.hpp"
-#include "analysis/report/target_cost.hpp"
-#include "analysis/report/time_to_target.hpp"
-#include "analysis/report/training_times.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/schedule_tables.hpp"
+#include "analysis/report/tables/learning_rate/target_cost.hpp"
+#include "analysis/metrics/loss_curves.hpp"
+#include "analysis/report/tables/learning_rate/training_times.hpp"
 #include "runner/questions/options.hpp"
 #include "runner/questions/trained.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/report/gradient_noise.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/report/report.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "simulator/stats/interval.hpp"

@@ -1,6 +1,6 @@
 #include "runner/questions/report.hpp"
 
-#include "analysis/report/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "runner/questions/rates.hpp"
 #include "runner/questions/stored_scenario.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/trained_rates.hpp"
+#include "analysis/metrics/trained_rates.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report::html {
 namespace {

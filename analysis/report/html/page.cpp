@@ -5,12 +5,12 @@
 #include <map>
 #include <ostream>
 
-#include "analysis/report/display.hpp"
+#include "analysis/report/core/display.hpp"
 #include "analysis/report/html/escape.hpp"
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/style.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/render_formats.hpp"
+#include "analysis/report/render/render_formats.hpp"
 
 namespace ddpprof::report {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report::html {
 namespace {

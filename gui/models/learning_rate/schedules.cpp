@@ -9,12 +9,12 @@
 #include <set>
 
 #include "analysis/fit/learning_rate.hpp"
-#include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/schedule_tables.hpp"
-#include "analysis/report/target_cost.hpp"
-#include "analysis/report/time_to_target.hpp"
-#include "analysis/report/training_times.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/schedule_tables.hpp"
+#include "analysis/report/tables/learning_rate/target_cost.hpp"
+#include "analysis/metrics/loss_curves.hpp"
+#include "analysis/report/tables/learning_rate/training_times.hpp"
+#include "simulator/units/units.hpp"
 #include "gui/models/shell_words.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"

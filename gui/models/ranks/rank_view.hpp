@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/ranks.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/metrics/ranks.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/measured.hpp"
+#include "analysis/metrics/measured.hpp"
 #include "simulator/stats/interval.hpp"
 
 namespace ddpprof::gui::whatif {

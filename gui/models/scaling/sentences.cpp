@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
-#include "analysis/report/what_if_tables.hpp"
+#include "simulator/units/units.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
 #include "gui/models/scaling/snapshot.hpp"
 
 namespace ddpprof::gui::whatif {

@@ -10,7 +10,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 #include "gui/pages/learning_rate/schedule_plot.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/widgets/message_stack.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 #include "gui/plots/legend.hpp"
 
 namespace ddpprof::gui {

@@ -11,8 +11,8 @@
 #include <QVBoxLayout>
 #include <set>
 
-#include "analysis/report/rank_tables.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/report/tables/ranks/rank_tables.hpp"
+#include "simulator/units/units.hpp"
 #include "gui/pages/ranks/bars_plot.hpp"
 #include "gui/pages/ranks/strip_plot.hpp"
 #include "gui/widgets/message_stack.hpp"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "analysis/report/rank_findings.hpp"
-#include "analysis/report/ranks.hpp"
+#include "analysis/metrics/rank_findings.hpp"
+#include "analysis/metrics/ranks.hpp"
 #include "analysis/report/report.hpp"
 #include "gui/models/jobs.hpp"
 #include "gui/models/ranks/rank_view.hpp"

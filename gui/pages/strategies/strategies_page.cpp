@@ -8,7 +8,7 @@
 #include <QSplitter>
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 #include "gui/models/strategies/strategy_tables.hpp"
 #include "gui/pages/strategies/side_bars.hpp"
 #include "gui/widgets/lane_view.hpp"

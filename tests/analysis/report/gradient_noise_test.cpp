@@ -1,5 +1,5 @@
 // The noise scale of recorded norms: against norms that were made for a known one, and against hand-worked numbers.
-#include "analysis/report/gradient_noise.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
 
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "analysis/fit/measured.hpp"
-#include "analysis/report/time_to_target.hpp"
+#include "analysis/metrics/loss_curves.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof::report {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "analysis/report/rank_tables.hpp"
+#include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof::report {

@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/report/measured.hpp"
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/render.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/metrics/measured.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/render/render.hpp"
+#include "simulator/units/units.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof {

@@ -1,5 +1,5 @@
 // Steps, epochs and seconds to a target loss where the loss falls on a straight line, so that all can be worked out.
-#include "analysis/report/time_to_target.hpp"
+#include "analysis/metrics/loss_curves.hpp"
 
 #include <gtest/gtest.h>
 

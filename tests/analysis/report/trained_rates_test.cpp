@@ -1,5 +1,5 @@
 // Recorded learning rates beside a plan: which steps are the training's, and what differs.
-#include "analysis/report/trained_rates.hpp"
+#include "analysis/metrics/trained_rates.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

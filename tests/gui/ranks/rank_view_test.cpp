@@ -5,7 +5,7 @@
 #include <QAbstractItemModelTester>
 #include <cmath>
 
-#include "analysis/report/rank_tables.hpp"
+#include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "gui/models/report_table_model.hpp"
 #include "tests/gui/ranks/ranks_fixture.hpp"
 
