@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/metrics/gradient_noise.hpp"
+#include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "cli/database_file.hpp"
 #include "cli/output_format.hpp"
@@ -103,7 +104,7 @@ class LearningRateSubcommand final : public Subcommand {
         throw Failure(ExitCode::data, file_ + " holds no scenario, and so no batch, samples or base learning rate", "",
                       "measure one with ddpprof run SCENARIO.yaml");
       }
-      const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
+      const std::vector<metrics::MeasuredNoise> measured = metrics::measured_noise(database);
       questions::RateQuestion question = questions::stored_question(*scenario, database, measured);
       fit::LearningRateOptions& options = question.options;
       options.workers.assign(workers.begin(), workers.end());

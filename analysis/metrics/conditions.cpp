@@ -8,10 +8,9 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/report/tables/source.hpp"
 #include "simulator/units/units.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 constexpr std::int64_t major_faults_most = 100;
@@ -80,8 +79,6 @@ std::string where(const Configuration& configuration, const Worst& worst) {
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
-
-Cell cell(const std::optional<std::int64_t>& value) { return value ? Cell(*value) : Cell(); }
 
 }  // namespace
 
@@ -175,60 +172,8 @@ std::optional<Disturbance> frequencies_apart(const std::vector<Configuration>& a
   return Disturbance{
       "frequencies_differ",
       fmt::format("{} ran at {}, {} at {}: part of the difference between them is the processor's frequency.",
-                  name(*fast), format_quantity(most, "Hz"), name(*slow), format_quantity(least, "Hz")),
+                  name(*fast), units::format_quantity(most, "Hz"), name(*slow), units::format_quantity(least, "Hz")),
       "Switch turbo off or fix the frequency, so that N can be compared (ddpprof doctor says how).", 1};
 }
 
-Table conditions_table(const Source& source) {
-  Table table;
-  table.name = "conditions";
-  table.title = "Conditions while it measured";
-  table.note =
-      "From the last three warm-up steps to the last measured one, on each host. Shares are of all its processors' "
-      "time; others: user "
-      "and "
-      "system time of all processes but the ranks; ticks of 10 ms make short windows coarse, and unknown below 1 s of "
-      "processor time.";
-  table.empty = "No measurement that recorded its conditions.";
-  table.columns = configuration_columns();
-  const std::vector<Column> more = {count("repeat", "repeat"),
-                                    text("host", "host"),
-                                    seconds("window_s", "window"),
-                                    count("cpus", "processors"),
-                                    share("ranks_share", "ranks"),
-                                    share("others_share", "others"),
-                                    share("interrupt_share", "interrupts"),
-                                    share("steal_share", "steal"),
-                                    quantity("frequency_begin_hz", "frequency", "Hz"),
-                                    quantity("frequency_end_hz", "at the end", "Hz"),
-                                    quantity("load_begin", "load", ""),
-                                    quantity("load_end", "load at the end", ""),
-                                    count("thermal_throttles", "too hot"),
-                                    seconds("quota_throttled_s", "quota wait"),
-                                    count("voluntary_switches", "waits"),
-                                    count("involuntary_switches", "preemptions"),
-                                    count("major_faults", "pages from disk")};
-  table.columns.insert(table.columns.end(), more.begin(), more.end());
-  table.columns[configuration_column_count].hide_constant = true;
-  table.key_columns = configuration_column_count + 2;
-  const Conditions conditions = read_conditions(source.db);
-  for (const Configuration& c : source.configurations) {
-    for (std::size_t repeat = 0; repeat < c.measurements.size(); ++repeat) {
-      const auto found = conditions.find(c.measurements[repeat]);
-      if (found == conditions.end()) continue;
-      for (const store::HostConditionRow& r : found->second) {
-        Row row = configuration_cells(c);
-        row.insert(row.end(), {static_cast<std::int64_t>(repeat), r.host, static_cast<double>(r.window_ns) / 1e9,
-                               cell(r.cpus), known(r.ranks_share), known(r.others_share), known(r.interrupt_share),
-                               known(r.steal_share), known(r.frequency_begin_hz), known(r.frequency_end_hz),
-                               known(r.load_begin), known(r.load_end), cell(r.thermal_throttles),
-                               r.quota_throttled_ns ? Cell(static_cast<double>(*r.quota_throttled_ns) / 1e9) : Cell(),
-                               cell(r.voluntary_switches), cell(r.involuntary_switches), cell(r.major_faults)});
-        table.rows.push_back(std::move(row));
-      }
-    }
-  }
-  return table;
-}
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -9,7 +9,7 @@
 #include "analysis/metrics/measured.hpp"
 #include "tracer/store/run_rows.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // By measurement, hosts in the order of their names. Throws SQLite::Exception.
 using Conditions = std::map<std::int64_t, std::vector<store::HostConditionRow>>;
@@ -32,4 +32,4 @@ std::vector<Disturbance> disturbances(const Configuration&, const Conditions&);
 // Configurations that ran at frequencies too far apart to compare: one finding about the whole file, or none.
 std::optional<Disturbance> frequencies_apart(const std::vector<Configuration>&, const Conditions&);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -3,12 +3,12 @@
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
-std::vector<DeviceWindow> read_device_windows(const Source& source) {
+std::vector<DeviceWindow> read_device_windows(SQLite::Database& db) {
   std::vector<DeviceWindow> all;
   SQLite::Statement query(
-      source.db,
+      db,
       "SELECT m.model, d.name, m.id, sh.rank, sh.id, sh.raw_kept, d.start_ns, d.span_ns, d.compute_ns, "
       "d.communication_ns, d.memory_ns, d.overlapped_ns, d.busy_ns, d.collective_kernels FROM device_time d "
       "JOIN shard sh ON sh.id = d.shard_id JOIN measurement m ON m.id = sh.measurement_id "
@@ -29,11 +29,4 @@ std::vector<DeviceWindow> read_device_windows(const Source& source) {
   return all;
 }
 
-std::vector<Column> window_columns() {
-  return {text("model", "model", true), count("measurement", "measurement"), count("rank", "rank"),
-          text("window", "window"), seconds("span_s", "span")};
-}
-
-Row window_cells(const DeviceWindow& window) { return {window.model, window.measurement, window.rank, window.name}; }
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -1,13 +1,13 @@
-// The windows of time of imported traces, as every table about devices has them. Internal to the report library.
+// The windows of time of imported traces, as every table about devices has them.
 #pragma once
+
+#include <SQLiteCpp/Database.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "analysis/report/tables/source.hpp"
-
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // A row of the table device_time: an annotated step of one rank, or all of its trace.
 struct DeviceWindow {
@@ -19,17 +19,6 @@ struct DeviceWindow {
 };
 
 // By measurement, rank, and time, the whole trace of a rank first. Throws SQLite::Exception.
-std::vector<DeviceWindow> read_device_windows(const Source&);
+std::vector<DeviceWindow> read_device_windows(SQLite::Database&);
 
-// Model, measurement, rank, window, span; the rest of a table's columns follow.
-std::vector<Column> window_columns();
-inline constexpr int window_key_columns = 4;
-inline constexpr std::size_t window_name_column = 3;
-Row window_cells(const DeviceWindow&);  // all but the span
-
-inline constexpr const char* no_device_events =
-    "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
-
-inline double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

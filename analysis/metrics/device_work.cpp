@@ -10,10 +10,11 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/metrics/kernel_name.hpp"
 #include "analysis/metrics/self_times.hpp"
 #include "analysis/metrics/step_windows.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 // Names by their number in the table `string`, each looked up once.
@@ -224,24 +225,24 @@ WorkInStep Work::total() const {
   return sum;
 }
 
-std::vector<Workload> read_work(const Source& source, const std::vector<const Configuration*>& configurations,
+std::vector<Workload> read_work(SQLite::Database& db, const std::vector<const Configuration*>& configurations,
                                 const Stopped& stopped) {
-  Reader reader(source.db, configurations, stopped);
+  Reader reader(db, configurations, stopped);
   if (reader.devices()) reader.operations();
   return reader.take(configurations);
 }
 
-Workload read_work_totals(const Source& source, const Configuration& configuration) {
+Workload read_work_totals(SQLite::Database& db, const Configuration& configuration) {
   Workload totals;
   totals.totals = true;
   std::map<std::int64_t, std::int64_t> steps;
   for (const RunStep& step : configuration.measured) ++steps[step.measurement];
   std::map<std::pair<std::string, std::string>, WorkInStep> sums;
   std::int64_t ranks = 0;
-  SQLite::Statement shards(source.db,
+  SQLite::Statement shards(db,
                            "SELECT COUNT(DISTINCT shard_id) FROM kernel_summary k JOIN shard sh ON sh.id = "
                            "k.shard_id WHERE sh.measurement_id = ?");
-  SQLite::Statement query(source.db,
+  SQLite::Statement query(db,
                           "SELECT k.kind, s.value, SUM(k.count), SUM(k.total_ns) FROM kernel_summary k JOIN string s "
                           "ON s.id = k.name_id JOIN shard sh ON sh.id = k.shard_id WHERE sh.measurement_id = ? GROUP "
                           "BY k.kind, s.value");
@@ -290,4 +291,4 @@ void merge_shapes(Workload& workload, const std::set<KindAndName>& names) {
   workload.all = std::move(merged);
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/tables/source.hpp"
+#include "analysis/metrics/measured.hpp"
 #include "analysis/metrics/row_scan.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // In one step, over the ranks.
 struct WorkInStep {
@@ -40,14 +40,14 @@ struct Workload {
 // each with the time that the ones inside of it do not take. One pass over the events; memory grows with names, shapes
 // and steps, not with events: of a name with more shapes than `shapes_most` the further ones are `various_shapes`.
 // Throws SQLite::Exception.
-std::vector<Workload> read_work(const Source&, const std::vector<const Configuration*>&, const Stopped&);
+std::vector<Workload> read_work(SQLite::Database&, const std::vector<const Configuration*>&, const Stopped&);
 
 // As the table kernel_summary has them: of whole traces, without shapes. Throws SQLite::Exception.
-Workload read_work_totals(const Source&, const Configuration&);
+Workload read_work_totals(SQLite::Database&, const Configuration&);
 
 using KindAndName = std::pair<std::string, std::string>;
 std::set<KindAndName> names_of_many_shapes(const Workload&);
 // All shapes of each of these names as one, `various_shapes`.
 void merge_shapes(Workload&, const std::set<KindAndName>&);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

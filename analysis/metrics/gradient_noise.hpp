@@ -7,14 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report.hpp"
 #include "simulator/learning_rate/noise_band.hpp"
 
 namespace SQLite {
 class Database;
 }
+namespace ddpprof::store {
+class Database;
+}
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // Of one measurement's measured steps in which every rank took the norms (measure.gradient_noise_every). Two ranks or
 // more: their own gradients against the averaged one; one rank: its first micro-batch against the whole step's.
@@ -49,6 +51,4 @@ std::vector<MeasuredNoise> measured_noise(SQLite::Database&);
 // down. Not the narrowest: of several 90 % intervals that one holds the truth much less often than they say.
 std::optional<learning_rate::NoiseBand> concluding_band(std::span<const MeasuredNoise>, std::int64_t base_batch);
 
-Table gradient_noise_table(std::span<const MeasuredNoise>);
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

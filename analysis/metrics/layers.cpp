@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 std::vector<Slice> paint(const std::vector<Coat>& coats, Span window) {
   std::vector<std::int64_t> seams = {window.begin_ns, window.end_ns};
@@ -37,4 +37,4 @@ std::vector<Slice> paint(const std::vector<Coat>& coats, Span window) {
   return slices;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

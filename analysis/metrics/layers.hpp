@@ -10,7 +10,7 @@
 #include "analysis/metrics/recorded_step.hpp"
 #include "analysis/metrics/step_lanes.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // What a thread does, as a coat of paint: where two lie over each other the higher one shows, of equals the later.
 struct Coat {
@@ -32,4 +32,4 @@ struct Slice {
 // What shows of the window, in order of time; neighbours of one coat are one slice.
 std::vector<Slice> paint(const std::vector<Coat>& coats, Span window);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

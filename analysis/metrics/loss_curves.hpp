@@ -13,10 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "analysis/metrics/measured.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::store {
+class Database;
+}
+
+namespace ddpprof::metrics {
 
 inline constexpr std::int64_t loss_window_steps = 10;
 
@@ -61,10 +64,4 @@ std::optional<StepRange> steps_to(const LossCurve&, double target);
 // steps as measured (a larger batch gives nothing). Not below the steps that one mean takes.
 StepRange steps_at(const StepRange& measured, std::int64_t measured_batch, std::int64_t batch);
 
-// A row each measured configuration with losses, then one each of `asked` (the options' batch, predicted steps) whose
-// N was not measured with that batch: bounds from the measured configuration of its strategy nearest in global batch,
-// of those that took more than the first mean to reach the target. `target`: nothing for default_target.
-Table time_to_target_table(const fit::LearningRateOptions&, const LossCurves&, std::span<const TrainingTime> asked,
-                           std::optional<double> target);
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

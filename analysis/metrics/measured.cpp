@@ -10,7 +10,7 @@
 
 #include "simulator/stats/summary.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 // Division, not multiplication by 1e-9: it is correctly rounded, so 10000001 ns reads back as 0.010000001 s.
@@ -186,4 +186,4 @@ const Configuration* baseline(const std::vector<Configuration>& all, const Confi
   return found;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -12,7 +12,7 @@ namespace SQLite {
 class Database;
 }
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // One step index of one measurement, all its ranks together. Times in seconds; parts are means over the ranks.
 struct RunStep {
@@ -69,10 +69,7 @@ stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*fi
 
 double throughput(const Configuration&);  // samples/s: median samples of a step / median step
 
-// One curve a strategy: of the batch that was measured at most worker counts, the larger one when two were.
-std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>&);
-
 // The configuration with one worker that `of` scales from: equal but for N, its threads and backend. nullptr if none.
 const Configuration* baseline(const std::vector<Configuration>&, const Configuration& of);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -6,11 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "analysis/report/tables/source.hpp"
-#include "analysis/metrics/device_windows.hpp"
-#include "analysis/report/of_configurations.hpp"
-
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 // Microseconds as a reader of JSON gets them: the double next to the decimals. Whole and fractional part apart, as
@@ -111,30 +107,15 @@ const std::vector<OverlapRule>& all_overlap_rules() {
   return all;
 }
 
-Table hta_table(const Source& source) {
-  Table table;
-  table.name = "device_time_hta";
-  table.title = "Devices by annotated step, by HTA's rule";
-  table.note =
-      "As Holistic Trace Analysis reckons: microseconds of double precision as read from the trace, compute with what "
-      "overlaps it, non-compute = busy − compute, overlap share = overlapped / communication. HTA itself rounds to "
-      "whole microseconds and leaves out the last step.";
-  table.empty =
-      "No single device events in this file: import the trace without --no-raw. A run of ddpprof's own has no "
-      "annotations of a profiler.";
-  table.columns = window_columns();
-  table.key_columns = window_key_columns;
-  append(table, {seconds("compute_s", "compute", "span_s"), seconds("non_compute_s", "non-compute", "span_s"),
-                 seconds("idle_s", "idle", "span_s"), seconds("communication_s", "communication", "span_s"),
-                 seconds("copies_s", "copies", "span_s"), seconds("overlapped_s", "overlapped", "span_s"),
-                 seconds("exposed_s", "exposed", "span_s"), share("overlapped_share", "overlapped share")});
+std::vector<HtaTimes> hta_times(SQLite::Database& db) {
+  std::vector<HtaTimes> all;
   std::int64_t shard = -1;
   Activities activities;
-  for (const DeviceWindow& of : read_device_windows(source)) {
+  for (DeviceWindow& of : read_device_windows(db)) {
     if (!of.raw_kept) continue;
     if (of.shard != shard) {
       shard = of.shard;
-      activities = read_activities(source.db, shard);
+      activities = read_activities(db, shard);
     }
     Interval window{in_us(of.start_ns), 0.0};
     window.end_us = window.start_us + in_us(of.span_ns);
@@ -144,36 +125,20 @@ Table hta_table(const Source& source) {
     const Intervals communication = clip(activities.communication, window);
     const double span_us = window.end_us - window.start_us, overlapped_us = common_us(compute, communication);
     const double communication_us = total_us(communication), busy_us = total_us(busy), compute_us = total_us(compute);
-    Row row = window_cells(of);
-    row.insert(row.end(), {in_s(span_us), in_s(compute_us), in_s(busy_us - compute_us), in_s(span_us - busy_us),
-                           in_s(communication_us), in_s(total_us(clip(activities.copies, window))), in_s(overlapped_us),
-                           in_s(communication_us - overlapped_us), ratio(overlapped_us, communication_us)});
-    table.rows.push_back(std::move(row));
+    HtaTimes times;
+    times.window = std::move(of);
+    times.span_s = in_s(span_us);
+    times.compute_s = in_s(compute_us);
+    times.non_compute_s = in_s(busy_us - compute_us);
+    times.idle_s = in_s(span_us - busy_us);
+    times.communication_s = in_s(communication_us);
+    times.copies_s = in_s(total_us(clip(activities.copies, window)));
+    times.overlapped_s = in_s(overlapped_us);
+    times.exposed_s = in_s(communication_us - overlapped_us);
+    if (communication_us > 0) times.overlapped_share = overlapped_us / communication_us;
+    all.push_back(std::move(times));
   }
-  return table;
+  return all;
 }
 
-Table tensorboard_table(const Source& source) {
-  Table table;
-  table.name = "device_time_tensorboard";
-  table.title = "Devices by annotated step, by the TensorBoard plugin's rule";
-  table.note =
-      "The distributed view's definitions: computation = kernels − overlap, communication = collectives − overlap, "
-      "other = the rest of the step. By union and intersection of intervals; the plugin itself takes NCCL's "
-      "kernels for computation where they do not carry their annotation's id, and then reports other figures.";
-  table.empty = no_device_events;
-  table.columns = window_columns();
-  table.key_columns = window_key_columns;
-  append(table, {seconds("computation_s", "computation", "span_s"), seconds("overlap_s", "overlap", "span_s"),
-                 seconds("communication_s", "communication", "span_s"), seconds("other_s", "other", "span_s")});
-  for (const DeviceWindow& of : read_device_windows(source)) {
-    Row row = window_cells(of);
-    row.insert(row.end(), {in_seconds(of.span_ns), in_seconds(of.compute_ns - of.overlapped_ns),
-                           in_seconds(of.overlapped_ns), in_seconds(of.communication_ns - of.overlapped_ns),
-                           in_seconds(of.span_ns - of.compute_ns - of.communication_ns + of.overlapped_ns)});
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

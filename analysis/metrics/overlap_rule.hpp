@@ -1,10 +1,13 @@
 // The rules by which tools tell computing from communicating, where they differ.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
-namespace ddpprof::report {
+#include "analysis/metrics/device_windows.hpp"
+
+namespace ddpprof::metrics {
 
 enum class OverlapRule {
   // Intersections of intervals in whole nanoseconds: this program's own.
@@ -22,4 +25,15 @@ enum class OverlapRule {
 std::string_view to_string(OverlapRule);
 const std::vector<OverlapRule>& all_overlap_rules();
 
-}  // namespace ddpprof::report
+// The times of one window by the rule `hta`.
+struct HtaTimes {
+  DeviceWindow window;
+  double span_s = 0, compute_s = 0, non_compute_s = 0, idle_s = 0, communication_s = 0, copies_s = 0, overlapped_s = 0,
+         exposed_s = 0;
+  std::optional<double> overlapped_share;  // overlapped / communication; none without communication
+};
+
+// In the order of read_device_windows, windows whose device events are in the file. Throws SQLite::Exception.
+std::vector<HtaTimes> hta_times(SQLite::Database&);
+
+}  // namespace ddpprof::metrics

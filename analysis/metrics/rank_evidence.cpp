@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include "analysis/metrics/rank_findings.hpp"
-#include "analysis/report/rank_words.hpp"
 #include "simulator/units/units.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 std::string RankEvidence::text() const {
   const std::string who = host.empty() ? fmt::format("Rank {}", rank) : fmt::format("Rank {} ({})", rank, host);
@@ -14,18 +13,18 @@ std::string RankEvidence::text() const {
     said = who + " makes the others wait: ";
     if (arrives_last > 0) {
       said += fmt::format("it arrives last in {} of {} collectives, by {} (median); ",
-                          percent(static_cast<double>(arrives_last) / static_cast<double>(collectives)), collectives,
-                          format_quantity(kept_waiting_s, "s", 2));
+                          units::percent(static_cast<double>(arrives_last) / static_cast<double>(collectives)),
+                          collectives, units::format_quantity(kept_waiting_s, "s", 2));
     }
     said += fmt::format("it is the last in {} of {} steps ({}), which costs the others {} of the step", last_in_steps,
-                        steps, chance(last_p), percent(lost_share));
+                        steps, units::chance(last_p), units::percent(lost_share));
     if (computes_longer) {
-      said += fmt::format("; its compute is {} longer than the others' median ({})", percent(compute_excess),
-                          chance(compute_p));
+      said += fmt::format("; its compute is {} longer than the others' median ({})", units::percent(compute_excess),
+                          units::chance(compute_p));
     }
     if (waits_for_input) {
-      said += fmt::format("; it waits {} longer for its input ({})", format_quantity(input_excess_s, "s", 2),
-                          chance(input_p));
+      said += fmt::format("; it waits {} longer for its input ({})", units::format_quantity(input_excess_s, "s", 2),
+                          units::chance(input_p));
     }
     if (!computes_longer && !waits_for_input) {
       said += fmt::format(
@@ -35,11 +34,11 @@ std::string RankEvidence::text() const {
     }
   } else {
     said = fmt::format("{} computes {} longer than the others' median ({}), yet is not the one they wait for", who,
-                       percent(compute_excess), chance(compute_p));
+                       units::percent(compute_excess), units::chance(compute_p));
   }
   said += ".";
   for (const std::string& sentence : of_its_host) said += " " + sentence;
   return said;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

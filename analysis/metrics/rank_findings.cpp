@@ -8,14 +8,13 @@
 #include <set>
 
 #include "analysis/metrics/conditions.hpp"
-#include "analysis/report/rank_words.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/stats/autocorrelation.hpp"
 #include "simulator/stats/binomial.hpp"
 #include "simulator/stats/outliers.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 // Means of blocks, each longer than neighbours are alike, so that a test does not count the same thing twice.
@@ -212,10 +211,11 @@ std::string summary_of(const RankFindings& findings, const RankTimes& times, std
   text += fmt::format("the rank that comes last most often, {}, does so in {} of {} steps", most->rank,
                       most->last_in_steps, most->steps);
   if (most->last_p < finding_p_most)
-    text += fmt::format(" ({}), but the others lose only {} of the step by it", chance(most->last_p),
-                        percent(most->lost_share));
+    text += fmt::format(" ({}), but the others lose only {} of the step by it", units::chance(most->last_p),
+                        units::percent(most->lost_share));
   else
-    text += fmt::format(", as chance would have it with {} ranks ({})", times.hosts.size(), chance(most->last_p));
+    text +=
+        fmt::format(", as chance would have it with {} ranks ({})", times.hosts.size(), units::chance(most->last_p));
   return text + fmt::format(", and no rank computes longer than the others by {:g} % or more beyond chance.",
                             100.0 * finding_compute_least);
 }
@@ -249,4 +249,4 @@ RankFindings find_stragglers(const RankTimes& times) {
   return findings;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

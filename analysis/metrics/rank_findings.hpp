@@ -13,7 +13,7 @@
 
 #include "analysis/metrics/ranks.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 inline constexpr double finding_p_most = 0.01;         // after Bonferroni
 inline constexpr double finding_wait_least = 0.01;     // of the step, that the others lose
@@ -55,4 +55,4 @@ struct RankFindings {
 
 RankFindings find_stragglers(const RankTimes&);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

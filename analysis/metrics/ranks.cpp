@@ -12,7 +12,7 @@
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 double seconds(SQLite::Statement& row, int column) { return row.getColumn(column).getDouble() / 1e9; }
@@ -182,4 +182,4 @@ std::map<std::int64_t, std::vector<const RankStep*>> measured_by_rank(const Rank
   return by_rank;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

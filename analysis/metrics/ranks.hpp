@@ -18,7 +18,7 @@ namespace ddpprof::store {
 class Database;
 }
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // The parts that a step is the sum of, in the order they are stacked. `compute` is what no communication overlaps.
 enum class RankPart { compute, overlapped, exposed, waiting, input, other };
@@ -70,4 +70,4 @@ StepRows complete_steps(const RankTimes&);
 // Measured steps of each rank, in their order.
 std::map<std::int64_t, std::vector<const RankStep*>> measured_by_rank(const RankTimes&);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 std::optional<std::int64_t> known(const SQLite::Column& column) {
@@ -95,4 +95,4 @@ Recorded read_recorded(SQLite::Database& db, std::int64_t measurement, std::int6
   return step;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

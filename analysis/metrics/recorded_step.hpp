@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 struct Span {
   std::int64_t begin_ns = 0, end_ns = 0;  // since the step's start
@@ -54,4 +54,4 @@ struct Recorded {
 // Throws std::invalid_argument when that rank recorded no such step.
 Recorded read_recorded(SQLite::Database&, std::int64_t measurement, std::int64_t rank, std::int64_t number);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

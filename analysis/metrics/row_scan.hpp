@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // Asked every few thousand rows; once it says so the rest is left out.
 using Stopped = std::function<bool()>;
@@ -34,4 +34,4 @@ bool each_row(SQLite::Database& db, const char* sql, const Stopped& stopped, Vis
   return true;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

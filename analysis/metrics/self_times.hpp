@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // Given by start, the longer first. `take` gets each range once its end has come, its time less that inside of it
 // being end_ns - start_ns - inner_ns.
@@ -33,4 +33,4 @@ class SelfTimes {
   std::vector<Open> open_;
 };
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

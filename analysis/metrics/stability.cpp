@@ -6,14 +6,13 @@
 #include <cmath>
 #include <span>
 
-#include "analysis/report/tables/source.hpp"
 #include "simulator/stats/autocorrelation.hpp"
 #include "simulator/stats/rank_sum.hpp"
 #include "simulator/stats/summary.hpp"
 #include "simulator/stats/trend.hpp"
 #include "simulator/stats/warmup.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 constexpr double drift_p = 0.01, drift_share = 0.02, drift_share_to_warn = 0.05;
@@ -48,11 +47,6 @@ Stability stability_of(std::span<const RunStep> steps) {
     found.unsettled_p_value = stats::rank_sum(all.first(end.steps), all.subspan(end.steps));
   }
   return found;
-}
-
-std::string place_text(const Stability& s) {
-  if (s.place == stats::Place::periodic) return fmt::format("every {} steps", s.period);
-  return stats::to_string(s.place);
 }
 
 std::string in_repeats(std::size_t count, const Configuration& c) {
@@ -97,6 +91,18 @@ std::vector<Stability> stabilities(const Configuration& c) {
 }
 
 bool drifts(const Stability& s) { return s.p_value && *s.p_value < drift_p && std::abs(s.change) > drift_share; }
+
+std::string place_text(const Stability& s) {
+  if (s.place == stats::Place::periodic) return fmt::format("every {} steps", s.period);
+  return stats::to_string(s.place);
+}
+
+std::string verdict(const Stability& s) {
+  if (s.unsettled > 0 && s.unsettled_excess > unsettled_excess_to_warn)
+    return is_warmup(s) ? "warming up" : "level changed";
+  if (drifts(s)) return "drifts";
+  return s.p_value ? "steady" : "too few to tell";
+}
 
 std::vector<Disturbance> unsteadiness(const Configuration& c) {
   const std::vector<Stability> all = stabilities(c);
@@ -179,45 +185,4 @@ std::vector<Cause> causes_of_noise(const Configuration& c, const Conditions& con
   return causes;
 }
 
-Table stability_table(const Source& source) {
-  Table table;
-  table.name = "stability";
-  table.title = "How steady the steps were";
-  table.note =
-      "Measured steps of each measurement, each the mean of its ranks'. Spread = 1.4826 MAD / median. Effective steps: what "
-      "they "
-      "are worth for the median when neighbours are alike. Change: Theil-Sen slope over the measurement / median, p of "
-      "Mann-Kendall over medians of blocks of steps. Outliers: above median + 5 · 1.4826 MAD. Unsettled: steps at the "
-      "front that MSER-5 would cut.";
-  table.empty = "No measurement with 10 measured steps or more.";
-  table.columns = configuration_columns();
-  const std::vector<Column> more = {count("repeat", "repeat"),
-                                    count("steps", "steps", "steps"),
-                                    seconds("median_s", "median"),
-                                    share("spread", "spread"),
-                                    quantity("effective_steps", "effective", "steps"),
-                                    share("change", "change"),
-                                    quantity("drift_p", "p", ""),
-                                    count("block_steps", "block", "steps"),
-                                    count("outliers", "outliers", "steps"),
-                                    text("outlier_place", "where"),
-                                    count("unsettled_steps", "unsettled", "steps"),
-                                    text("verdict", "verdict")};
-  table.columns.insert(table.columns.end(), more.begin(), more.end());
-  table.columns[configuration_column_count].hide_constant = true;
-  table.key_columns = configuration_column_count + 1;
-  for (const Configuration& c : source.configurations) {
-    for (const Stability& s : stabilities(c)) {
-      Row row = configuration_cells(c);
-      const bool warm = s.unsettled > 0 && s.unsettled_excess > unsettled_excess_to_warn;
-      const std::string moved = is_warmup(s) ? "warming up" : "level changed";
-      const std::string verdict = warm ? moved : drifts(s) ? "drifts" : !s.p_value ? "too few to tell" : "steady";
-      row.insert(row.end(), {s.repeat, s.steps, s.median_s, s.spread, s.effective_steps, s.change, known(s.p_value),
-                             s.block, s.outliers, s.outliers > 0 ? Cell(place_text(s)) : Cell(), s.unsettled, verdict});
-      table.rows.push_back(std::move(row));
-    }
-  }
-  return table;
-}
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

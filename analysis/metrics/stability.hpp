@@ -10,7 +10,7 @@
 #include "analysis/metrics/measured.hpp"
 #include "simulator/stats/outliers.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // Of one measurement's measured steps, in their order. The run's step: the mean of its ranks'.
 struct Stability {
@@ -38,6 +38,9 @@ std::vector<Stability> stabilities(const Configuration&);
 // A drift that is there (p < 0.01) and matters (more than 2 % of the median over the measurement).
 bool drifts(const Stability&);
 
+std::string place_text(const Stability&);  // where the outliers are: "every 50 steps"
+std::string verdict(const Stability&);     // warming up, level changed, drifts, too few to tell, steady
+
 // Drift, warm-up among the measured steps and outliers worth a warning, each once for all repeats.
 std::vector<Disturbance> unsteadiness(const Configuration&);
 
@@ -47,4 +50,4 @@ struct Cause {
 };
 std::vector<Cause> causes_of_noise(const Configuration&, const Conditions&);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

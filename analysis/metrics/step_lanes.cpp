@@ -13,7 +13,7 @@
 #include "analysis/metrics/recorded_step.hpp"
 #include "simulator/stats/summary.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 namespace {
 
 using step::Lane;
@@ -269,4 +269,4 @@ StepLanes measured_lanes(store::Database& database, std::int64_t measurement, st
   }
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

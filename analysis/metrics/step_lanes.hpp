@@ -12,7 +12,7 @@
 #include "simulator/step/lanes.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // The measured step whose time (mean over the ranks) is nearest the median; of equals the first. Throws
 // std::invalid_argument when the measurement has none.
@@ -23,4 +23,4 @@ std::int64_t typical_step(store::Database&, std::int64_t measurement);
 step::StepLanes measured_lanes(store::Database&, std::int64_t measurement, std::int64_t rank,
                                std::optional<std::int64_t> step = {});
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 const StepWindows::Window* StepWindows::at(std::int64_t ns) {
   // That of the event before, or the next one.
@@ -46,4 +46,4 @@ std::unordered_map<std::int64_t, StepWindows> read_step_windows(
   return shards;
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

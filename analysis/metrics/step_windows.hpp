@@ -7,7 +7,7 @@
 
 #include "analysis/metrics/measured.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 // The measured steps of one shard, on its own clock.
 struct StepWindows {
@@ -27,4 +27,4 @@ struct StepWindows {
 std::unordered_map<std::int64_t, StepWindows> read_step_windows(SQLite::Database&,
                                                                 const std::vector<const Configuration*>&);
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report.hpp"
+namespace ddpprof::store {
+class Database;
+}
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 struct TrainedRates {
   std::string strategy;
@@ -48,7 +50,4 @@ using PlannedRate = std::function<std::optional<PlannedStep>(const RecordedStep&
 // `planned` throws.
 std::vector<TrainedRates> trained_rates(store::Database&, const PlannedRate& planned);
 
-// `plan`: in words, what was planned.
-Table trained_rates_table(const std::vector<TrainedRates>&, const std::string& plan);
-
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

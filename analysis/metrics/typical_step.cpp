@@ -13,7 +13,7 @@
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
 
-namespace ddpprof::report {
+namespace ddpprof::metrics {
 
 std::int64_t typical_step(store::Database& database, std::int64_t measurement) {
   try {
@@ -48,4 +48,4 @@ std::int64_t typical_step(store::Database& database, std::int64_t measurement) {
   }
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::metrics

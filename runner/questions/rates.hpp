@@ -26,14 +26,14 @@ struct RateQuestion {
 
   void know(const stats::Interval& noise_scale);
   // … that of the training nearest to the options' base batch, if any of them says one.
-  void conclude(std::span<const report::MeasuredNoise>);
+  void conclude(std::span<const metrics::MeasuredNoise>);
   // Whether every rule's schedule is shown unasked: where there is a decay or a noise scale to show it with.
   bool has_schedules() const;
 };
 
 // As the scenario has it, with the noise scale that was measured, and every rule's schedule where it has_schedules.
 // Throws fit::NotSupported as learning_rate_options.
-RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const report::MeasuredNoise>);
+RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const metrics::MeasuredNoise>);
 
 // What `ddpprof lr` says beside the rates (report::rate_tables): learning_rate_rules, training_time, time_to_target,
 // learning_rate_schedules (with rules), large_batches and target_cost (with a noise scale), trained_rates (where rates

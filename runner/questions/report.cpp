@@ -38,7 +38,7 @@ class Asked {
   void read() {
     if (read_) return;
     if (const auto scenario = stored_scenario(database_)) {
-      question_ = stored_question(*scenario, database_, report::measured_noise(database_));
+      question_ = stored_question(*scenario, database_, metrics::measured_noise(database_));
       scenario_ = scenario;
     }
     read_ = true;
@@ -60,7 +60,7 @@ class Asked {
 
 }  // namespace
 
-report::Report build_report(store::Database& database, std::string_view name, report::OverlapRule rule) {
+report::Report build_report(store::Database& database, std::string_view name, metrics::OverlapRule rule) {
   Asked asked(database);
   return report::build_report(database, name, rule,
                               {[&asked] { return asked.rates(); }, [&asked] { return asked.plans(); }});

@@ -13,6 +13,6 @@ namespace ddpprof::questions {
 // import, a benchmark) there are none; of a scenario that this program does not understand, or that no training can
 // have, a table without rows says why. Throws as report::build_report.
 report::Report build_report(store::Database&, std::string_view name,
-                            report::OverlapRule = report::OverlapRule::intersection);
+                            metrics::OverlapRule = metrics::OverlapRule::intersection);
 
 }  // namespace ddpprof::questions

@@ -13,7 +13,7 @@ namespace ddpprof::questions {
 
 // `samples`: of one epoch, as learning_rate_options has them. Throws store::DatabaseError, and std::invalid_argument
 // where the scenario's schedule cannot be.
-std::vector<report::TrainedRates> trained_rates(store::Database&, const scenario::Scenario&, std::int64_t samples);
+std::vector<metrics::TrainedRates> trained_rates(store::Database&, const scenario::Scenario&, std::int64_t samples);
 
 // What is doubtful about training by the scenario's schedule, "N = 8, 16: the global batch exceeds …" each; of a data
 // set whose size the scenario does not say only what does not depend on it. The scenario is a sound one.

@@ -1,12 +1,12 @@
 #include "simulator/units/units.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <vector>
 
-namespace ddpprof::report {
+namespace ddpprof::units {
 namespace {
 
 struct Step {
@@ -35,6 +35,12 @@ Step step_for(std::string_view base_unit, double magnitude) {
     if (magnitude >= step.factor * (1.0 - 1e-12)) return step;
   }
   return steps.empty() ? Step{1.0, nullptr} : steps.back();
+}
+
+std::string fixed(double value, int decimals) {
+  std::array<char, 400> text{};  // the largest double has 309 digits before its point
+  const int size = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return {text.data(), static_cast<std::size_t>(size)};
 }
 
 int decimals_for(double magnitude, int digits) {
@@ -70,7 +76,7 @@ Scale choose_scale(std::string_view base_unit, std::span<const double> values) {
 
 std::string format_number(double value, const Scale& scale) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : (value > 0 ? "inf" : "-inf");
-  std::string text = fmt::format("{:.{}f}", value / scale.factor, scale.decimals);
+  std::string text = fixed(value / scale.factor, scale.decimals);
   if (text.starts_with("-") && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);
   return text;
 }
@@ -80,7 +86,7 @@ std::string format_significant(double value, int digits) {
   // Rounded first: 9.9996 has one digit more before the point than its logarithm says.
   const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(value))) + 1.0 - digits);
   const double rounded = std::round(value / unit) * unit;
-  return fmt::format("{:.{}f}", rounded, std::clamp(decimals_for(std::fabs(rounded), digits), 0, 12));
+  return fixed(rounded, std::clamp(decimals_for(std::fabs(rounded), digits), 0, 12));
 }
 
 std::string format_measured(double value, double error, std::string_view base_unit) {
@@ -94,12 +100,19 @@ std::string format_measured(double value, double error, std::string_view base_un
 }
 
 std::string format_quantity(double value, std::string_view base_unit, int digits) {
-  if (!std::isfinite(value)) return fmt::format("{} {}", value, base_unit);
+  if (!std::isfinite(value)) return format_number(value, Scale{}) + " " + std::string(base_unit);
   const Step step = step_for(base_unit, std::fabs(value));
   const std::string unit = step.unit != nullptr ? step.unit : std::string(base_unit);
   const double shown = value / step.factor;
   const std::string number = trimmed(format_significant(shown, digits));
   return unit.empty() ? number : number + " " + unit;
+}
+
+std::string percent(double share) { return format_significant(100.0 * share, 2) + " %"; }
+
+std::string chance(double p) {
+  if (p < 0.001) return "p < 0.001";
+  return "p = " + (p < 0.995 ? format_significant(p, 2) : std::string("1"));
 }
 
 std::string format_bytes(std::int64_t bytes) {
@@ -110,8 +123,8 @@ std::string format_bytes(std::int64_t bytes) {
     value /= 1024.0;
     ++i;
   }
-  if (value == std::floor(value)) return fmt::format("{:.0f} {}", value, names[i]);
-  return fmt::format("{:.{}f} {}", value, std::clamp(decimals_for(std::fabs(value), 3), 0, 2), names[i]);
+  if (value == std::floor(value)) return fixed(value, 0) + " " + names[i];
+  return fixed(value, std::clamp(decimals_for(std::fabs(value), 3), 0, 2)) + " " + names[i];
 }
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::units

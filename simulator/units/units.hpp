@@ -6,7 +6,11 @@
 #include <string>
 #include <string_view>
 
-namespace ddpprof::report {
+namespace ddpprof::units {
+
+// Division, not multiplication by 1e-9: it is correctly rounded, so 10000001 ns is 0.010000001 s.
+constexpr double ns_to_s(double ns) { return ns / 1e9; }
+constexpr double ns_to_s(std::int64_t ns) { return ns_to_s(static_cast<double>(ns)); }
 
 struct Scale {
   double factor = 1.0;  // shown = value / factor
@@ -29,6 +33,12 @@ std::string format_measured(double value, double error, std::string_view base_un
 // `digits` significant digits, never an exponent: "0.0144", "2547", "129200".
 std::string format_significant(double value, int digits);
 
+// Two significant digits: "3.2 %", "17 %".
+std::string percent(double share);
+
+// A p-value: "p = 0.012", "p < 0.001".
+std::string chance(double p);
+
 std::string format_bytes(std::int64_t bytes);  // "256 MiB", "7.11 MiB", "40 B"
 
-}  // namespace ddpprof::report
+}  // namespace ddpprof::units

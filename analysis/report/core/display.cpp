@@ -41,18 +41,18 @@ std::vector<double> values_of(const Table& table, std::size_t column) {
 // column, so decimals in common would hide some.
 bool general(const Column& column) { return column.kind == Kind::real && column.unit.empty(); }
 
-std::string shown_cell(const Column& column, const Cell& cell, const Scale& scale) {
+std::string shown_cell(const Column& column, const Cell& cell, const units::Scale& scale) {
   if (std::holds_alternative<std::monostate>(cell)) return "–";
   if (const auto* words = std::get_if<std::string>(&cell)) return one_line(*words);
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
     if (column.kind == Kind::flag) return *whole != 0 ? "yes" : "no";
-    return column.unit == "bytes" ? format_bytes(*whole) : std::to_string(*whole);
+    return column.unit == "bytes" ? units::format_bytes(*whole) : std::to_string(*whole);
   }
   const double value = std::get<double>(cell);
   if (general(column)) return fmt::format("{:.6g}", value);
-  if (column.kind == Kind::share) return format_number(value * 100.0, scale);
-  if (column.digits > 0) return format_significant(value / scale.factor, column.digits);
-  return format_number(value, scale);
+  if (column.kind == Kind::share) return units::format_number(value * 100.0, scale);
+  if (column.digits > 0) return units::format_significant(value / scale.factor, column.digits);
+  return units::format_number(value, scale);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::string one_line(const std::string& text) {
 }
 
 // A column of zeros has no magnitude of its own: it takes the unit of the nearest one before it, or after, that has.
-void lend_scales(const Table& table, std::map<std::string, Scale>& scales, const std::set<std::string>& zeros) {
+void lend_scales(const Table& table, std::map<std::string, units::Scale>& scales, const std::set<std::string>& zeros) {
   const auto& columns = table.columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!zeros.contains(columns[i].name)) continue;
@@ -87,15 +87,15 @@ void lend_scales(const Table& table, std::map<std::string, Scale>& scales, const
 }
 
 std::vector<ShownColumn> show(const Table& table) {
-  std::map<std::string, Scale> scales;
+  std::map<std::string, units::Scale> scales;
   std::set<std::string> zeros;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Column& column = table.columns[i];
     if (column.kind == Kind::share) {
-      scales[column.name] = Scale{1.0, "%", 1};
+      scales[column.name] = units::Scale{1.0, "%", 1};
     } else if (column.kind == Kind::real && !general(column)) {
       const std::vector<double> values = values_of(table, i);
-      scales[column.name] = choose_scale(column.unit, values);
+      scales[column.name] = units::choose_scale(column.unit, values);
       if (std::all_of(values.begin(), values.end(), [](double value) { return value == 0.0; }))
         zeros.insert(column.name);
     }
@@ -105,7 +105,7 @@ std::vector<ShownColumn> show(const Table& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Column& column = table.columns[i];
     if (says_nothing(table, i)) continue;
-    Scale scale = scales.contains(column.name) ? scales[column.name] : Scale{};
+    units::Scale scale = scales.contains(column.name) ? scales[column.name] : units::Scale{};
     if (!column.scale_with.empty() && scales.contains(column.scale_with)) scale = scales[column.scale_with];
     ShownColumn out;
     out.title = column.title;

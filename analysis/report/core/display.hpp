@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report.hpp"
+#include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {
 

@@ -1,4 +1,5 @@
-// A report as one HTML page that needs nothing but itself: no script, nothing from elsewhere.
+#include "analysis/report/html/page.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -10,7 +11,6 @@
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/style.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/render/render_formats.hpp"
 
 namespace ddpprof::report {
 namespace {

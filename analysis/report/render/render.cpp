@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "analysis/report/core/csv.hpp"
+#include "analysis/report/html/page.hpp"
 #include "analysis/report/render/render_formats.hpp"
 
 namespace ddpprof::report {

@@ -11,6 +11,5 @@ void render_text(const Report&, std::ostream&, int width);
 void render_markdown(const Report&, std::ostream&);
 void render_csv(const Report&, std::ostream&);
 void render_json(const Report&, std::ostream&);
-void render_html(const Report&, std::ostream&);  // html/page.cpp
 
 }  // namespace ddpprof::report

@@ -46,16 +46,16 @@ class RanksPage : public Page {
     bool unmeasured_too = false;
     bool operator==(const Colours&) const = default;
   };
-  struct Shown {                                         // made off the interface thread
-    std::shared_ptr<const report::RankTimes> all, some;  // some: only the steps in the selected range
-    report::RankFindings findings;
+  struct Shown {                                          // made off the interface thread
+    std::shared_ptr<const metrics::RankTimes> all, some;  // some: what the range leaves of it
+    metrics::RankFindings findings;
     Colours colours;
     RankStrip strip;
     RankBars bars;
     report::Table ranks, stragglers, slow_steps;
     int measured_steps = 0;
   };
-  static std::shared_ptr<const Shown> look_at(std::shared_ptr<const report::RankTimes> all,
+  static std::shared_ptr<const Shown> look_at(std::shared_ptr<const metrics::RankTimes> all,
                                               const std::optional<TimeRange>&, const Colours&);
 
   QWidget* make_content();

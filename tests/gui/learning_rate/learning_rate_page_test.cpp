@@ -15,6 +15,7 @@
 #include <QTest>
 #include <algorithm>
 
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "gui/pages/learning_rate/schedule_plot.hpp"
 #include "gui/widgets/message_stack.hpp"

@@ -4,7 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/report/tables/source.hpp"
+#include "analysis/metrics/bus_factor.hpp"
+#include "analysis/report/tables/collectives/collectives.hpp"
 
 namespace ddpprof::report {
 
@@ -32,7 +33,7 @@ Table comm_table(const Source& source) {
   table.columns[10].scale_with = "algbw_bytes_per_s";
   table.key_columns = 5;
   using Key = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>;
-  std::map<Key, Repeats> all;
+  std::map<Key, metrics::Repeats> all;
   SQLite::Statement query(
       source.db,
       "SELECT p.op, m.backend, m.device, m.world_size, p.bytes, MAX(p.duration_ns), m.id FROM comm_point p "
@@ -50,7 +51,7 @@ Table comm_table(const Source& source) {
     table.rows.push_back({op_text(op, workers), backend, device, workers, bytes,
                           static_cast<std::int64_t>(times.size()), time.mid, time.low, time.high,
                           time.mid > 0 ? Cell(algbw) : Cell(),
-                          time.mid > 0 ? Cell(algbw * bus_factor(op, workers)) : Cell()});
+                          time.mid > 0 ? Cell(algbw * metrics::bus_factor(op, workers)) : Cell()});
   }
   return table;
 }

@@ -24,10 +24,10 @@ std::string listed(const std::vector<std::string>& words) {
 
 // "The step takes 18.7 ms in B and 12.3 ms in A, 1.52 times (1.48 to 1.57). exposed +5.1 ms, compute +1.2 ms."
 std::string step_sentence(const Difference& step, const std::vector<Difference>& all) {
-  std::string text =
-      fmt::format("a step takes {} in B and {} in A: {} times as long ({} to {})", format_quantity(step.b_s, "s"),
-                  format_quantity(step.a_s, "s"), format_significant(step.ratio->mid, 3),
-                  format_significant(step.ratio->low, 3), format_significant(step.ratio->high, 3));
+  std::string text = fmt::format(
+      "a step takes {} in B and {} in A: {} times as long ({} to {})", units::format_quantity(step.b_s, "s"),
+      units::format_quantity(step.a_s, "s"), units::format_significant(step.ratio->mid, 3),
+      units::format_significant(step.ratio->low, 3), units::format_significant(step.ratio->high, 3));
   std::vector<std::string> parts;
   for (const Difference& d : all)
     if (d.pair == step.pair && d.what != "step" && d.verdict == different)
@@ -37,7 +37,7 @@ std::string step_sentence(const Difference& step, const std::vector<Difference>&
 
 Source source_of(store::Database& database) {
   try {
-    return {database.sql(), read_configurations(database.sql())};
+    return {database.sql(), metrics::read_configurations(database.sql())};
   } catch (const SQLite::Exception& error) {
     throw store::translate(error, database.path());
   }
@@ -52,7 +52,7 @@ bool sweeps_alone(const Source& file) {
 
 bool imports_alone(const Source& file) {
   return !file.configurations.empty() &&
-         std::ranges::all_of(file.configurations, [](const Configuration& c) { return c.kind == "import"; });
+         std::ranges::all_of(file.configurations, [](const metrics::Configuration& c) { return c.kind == "import"; });
 }
 
 // Why no configuration is in both files, and what to do.
@@ -76,7 +76,9 @@ std::string nothing_in_common(const Source& a, const Source& b) {
 
 }  // namespace
 
-std::string signed_time(double seconds) { return (seconds < 0 ? "−" : "+") + format_quantity(std::abs(seconds), "s"); }
+std::string signed_time(double seconds) {
+  return (seconds < 0 ? "−" : "+") + units::format_quantity(std::abs(seconds), "s");
+}
 
 Cell cell_of(const Table& table, const Row& row, const std::string& column) {
   for (std::size_t i = 0; i < table.columns.size(); ++i)
@@ -88,7 +90,7 @@ std::string text_of(const Table& table, const Row& row, const std::string& colum
   const Cell cell = cell_of(table, row, column);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&cell)) return format_significant(*real, 4);
+  if (const auto* real = std::get_if<double>(&cell)) return units::format_significant(*real, 4);
   return "";
 }
 
@@ -111,8 +113,8 @@ Table compare_answer_table(const Source& a, const Source& b, const Paired& paire
     if (d.what != "step" || d.verdict != cannot_tell) continue;
     std::string range;
     if (d.ratio) {
-      range = fmt::format("a step takes from {} to {} times as long in B: ", format_significant(d.ratio->low, 3),
-                          format_significant(d.ratio->high, 3));
+      range = fmt::format("a step takes from {} to {} times as long in B: ", units::format_significant(d.ratio->low, 3),
+                          units::format_significant(d.ratio->high, 3));
     }
     table.rows.push_back({cannot_tell, d.pair->about, range + d.why});
   }

@@ -5,7 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report.hpp"
+#include "analysis/report/core/table.hpp"
+
+namespace ddpprof::store {
+class Database;
+}
 
 namespace ddpprof::report {
 

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/report/tables/compare/compare_parts.hpp"
 #include "analysis/metrics/row_scan.hpp"
+#include "analysis/report/tables/compare/compare_parts.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::report {
@@ -34,8 +34,9 @@ struct Collectives {
 
 using Places = std::map<std::pair<std::int64_t, std::int64_t>, std::pair<std::size_t, std::size_t>>;
 
-std::vector<Collectives> read_collectives(const Source& source, const std::vector<const Configuration*>& configurations,
-                                          const Stopped& stopped) {
+std::vector<Collectives> read_collectives(const Source& source,
+                                          const std::vector<const metrics::Configuration*>& configurations,
+                                          const metrics::Stopped& stopped) {
   std::vector<Collectives> all(configurations.size());
   Places places;  // measurement and step → configuration and place in it
   for (std::size_t c = 0; c < configurations.size(); ++c) {
@@ -46,7 +47,7 @@ std::vector<Collectives> read_collectives(const Source& source, const std::vecto
   const auto place_of = [&](sqlite3_stmt* row) {
     return places.find({sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)});
   };
-  each_row(
+  metrics::each_row(
       source.db,
       "SELECT sh.measurement_id, st.step, COUNT(*) FROM step st JOIN shard sh ON sh.id = st.shard_id WHERE st.kind "
       "= 'measured' GROUP BY sh.measurement_id, st.step",
@@ -57,30 +58,31 @@ std::vector<Collectives> read_collectives(const Source& source, const std::vecto
   const auto in_s = [](sqlite3_stmt* row, int column) {
     return static_cast<double>(sqlite3_column_int64(row, column)) / 1e9;
   };
-  each_row(source.db,
-           "SELECT sh.measurement_id, st.step, c.op, c.bytes, c.end_ns - c.start_ns, c.transfer_ns, c.skew_ns FROM "
-           "collective c JOIN step st ON st.id = c.step_id JOIN shard sh ON sh.id = c.shard_id WHERE st.kind = "
-           "'measured' AND c.start_ns IS NOT NULL AND c.end_ns IS NOT NULL",
-           stopped, [&](sqlite3_stmt* row) {
-             const auto place = place_of(row);
-             if (place == places.end()) return;
-             const auto& [configuration, step] = place->second;
-             Kind& kind =
-                 all[configuration]
-                     .kinds[{reinterpret_cast<const char*>(sqlite3_column_text(row, 2)), sqlite3_column_int64(row, 3)}];
-             if (kind.step_s.size() <= step) kind.step_s.resize(step + 1);
-             kind.step_s[step] += in_s(row, 4);
-             kind.duration_s += in_s(row, 4);
-             ++kind.calls;
-             if (sqlite3_column_type(row, 5) == SQLITE_NULL) return;
-             ++kind.matched;
-             kind.transfer_s += in_s(row, 5);
-             kind.skew_s += in_s(row, 6);
-           });
+  metrics::each_row(
+      source.db,
+      "SELECT sh.measurement_id, st.step, c.op, c.bytes, c.end_ns - c.start_ns, c.transfer_ns, c.skew_ns FROM "
+      "collective c JOIN step st ON st.id = c.step_id JOIN shard sh ON sh.id = c.shard_id WHERE st.kind = "
+      "'measured' AND c.start_ns IS NOT NULL AND c.end_ns IS NOT NULL",
+      stopped, [&](sqlite3_stmt* row) {
+        const auto place = place_of(row);
+        if (place == places.end()) return;
+        const auto& [configuration, step] = place->second;
+        Kind& kind =
+            all[configuration]
+                .kinds[{reinterpret_cast<const char*>(sqlite3_column_text(row, 2)), sqlite3_column_int64(row, 3)}];
+        if (kind.step_s.size() <= step) kind.step_s.resize(step + 1);
+        kind.step_s[step] += in_s(row, 4);
+        kind.duration_s += in_s(row, 4);
+        ++kind.calls;
+        if (sqlite3_column_type(row, 5) == SQLITE_NULL) return;
+        ++kind.matched;
+        kind.transfer_s += in_s(row, 5);
+        kind.skew_s += in_s(row, 6);
+      });
   return all;
 }
 
-Samples per_step(const Collectives& of, const Kind* kind, const Configuration& configuration) {
+Samples per_step(const Collectives& of, const Kind* kind, const metrics::Configuration& configuration) {
   std::map<std::int64_t, std::vector<double>> values;
   for (std::size_t i = 0; i < of.ranks.size(); ++i) {
     if (of.ranks[i] == 0) continue;
@@ -179,12 +181,12 @@ Table compare_collectives_table(const Source& a, const Source& b, const Paired& 
            digits(quantity("ratio_low", "low", "×"), 3), digits(quantity("ratio_high", "high", "×"), 3),
            prose("why", "why")})
     table.columns.push_back(std::move(column));
-  std::vector<const Configuration*> of_a, of_b;
+  std::vector<const metrics::Configuration*> of_a, of_b;
   for (const Pair& pair : paired.both) {
     of_a.push_back(pair.a);
     of_b.push_back(pair.b);
   }
-  const auto read = [&](const Source& file, const std::vector<const Configuration*>& configurations) {
+  const auto read = [&](const Source& file, const std::vector<const metrics::Configuration*>& configurations) {
     return reading(file, [&](const Source& source) { return read_collectives(source, configurations, stopped); });
   };
   const std::vector<Collectives> in_a = read(a, of_a), in_b = read(b, of_b);

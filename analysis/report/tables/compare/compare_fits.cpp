@@ -96,7 +96,7 @@ Judgement judge(const Table& a, const Table& b, const Beside& both, const std::s
   const double error = std::hypot(error_a.value_or(0.0), error_b.value_or(0.0));
   if (!error_a || !error_b || !(error > 0.0)) return {cannot_tell, "no standard error"};
   const double p = 2.0 * stats::normal_cdf(-std::abs(*of_b - *of_a) / error);
-  return {p < 1.0 - confidence ? different : no_difference, fmt::format("p = {:.2g}", p)};
+  return {p < 1.0 - metrics::confidence ? different : no_difference, fmt::format("p = {:.2g}", p)};
 }
 
 }  // namespace

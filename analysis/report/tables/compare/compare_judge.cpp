@@ -6,14 +6,12 @@
 #include <utility>
 
 #include "analysis/report/tables/compare/compare_parts.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/stats/ratio.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
-
-std::string percent(double share) { return format_significant(100.0 * share, 2) + " %"; }
 
 std::string one_repeat_where(std::size_t repeats_a, std::size_t repeats_b) {
   if (repeats_a > 1 && repeats_b > 1) return "";
@@ -23,16 +21,16 @@ std::string one_repeat_where(std::size_t repeats_a, std::size_t repeats_b) {
 void judge(Difference& d, const std::string& one_repeat) {
   const stats::Interval& ratio = *d.ratio;
   const double widest = 1.0 + run_to_run;
-  if (ratio.achieved_confidence < confidence) {
+  if (ratio.achieved_confidence < metrics::confidence) {
     d.verdict = cannot_tell;
     d.why = fmt::format("too few steps: the interval covers {} only; measure at least 6",
-                        percent(ratio.achieved_confidence));
+                        units::percent(ratio.achieved_confidence));
   } else if (ratio.low > 1.0 || ratio.high < 1.0) {
     const bool beyond = ratio.low > widest || ratio.high < 1.0 / widest;
     d.verdict = one_repeat.empty() || beyond ? different : cannot_tell;
     if (d.verdict == cannot_tell) {
       d.why = fmt::format("one repeat in {}: two runs of the same thing may differ by {}; measure more repeats",
-                          one_repeat, percent(run_to_run));
+                          one_repeat, units::percent(run_to_run));
     }
   } else if (ratio.high <= widest && ratio.low >= 1.0 / widest) {
     d.verdict = no_difference;
@@ -50,9 +48,9 @@ void judge_difference(Difference& d, const stats::Interval& b_less_a, const std:
   const double negligible_s = negligible_of_step * d.pair->step_a_s;
   const bool apart = b_less_a.low > 0.0 || b_less_a.high < 0.0;
   d.verdict = cannot_tell;
-  if (b_less_a.achieved_confidence < confidence) {
+  if (b_less_a.achieved_confidence < metrics::confidence) {
     d.why += fmt::format("; too few steps: the interval covers {} only; measure at least 6",
-                         percent(b_less_a.achieved_confidence));
+                         units::percent(b_less_a.achieved_confidence));
   } else if (apart && one_repeat.empty()) {
     d.verdict = different;
   } else if (apart) {
@@ -70,9 +68,9 @@ void judge_means(Difference& d, const stats::Interval& b_less_a, const std::stri
                       signed_time(b_less_a.high));
   const double negligible_s = negligible_of_step * d.pair->step_a_s;
   d.verdict = cannot_tell;
-  if (b_less_a.achieved_confidence < confidence) {
+  if (b_less_a.achieved_confidence < metrics::confidence) {
     d.why += fmt::format("; too few steps: the interval covers {} only; measure at least 6",
-                         percent(b_less_a.achieved_confidence));
+                         units::percent(b_less_a.achieved_confidence));
   } else if (b_less_a.low > 0.0 || b_less_a.high < 0.0) {
     const bool beyond =
         d.a_s > 0.0 && d.b_s > 0.0 && (b_less_a.low > run_to_run * d.a_s || b_less_a.high < -run_to_run * d.b_s);
@@ -80,7 +78,7 @@ void judge_means(Difference& d, const stats::Interval& b_less_a, const std::stri
       d.verdict = different;
     else
       d.why += fmt::format("; one repeat in {}: two runs of the same thing may differ by {}; measure more repeats",
-                           one_repeat, percent(run_to_run));
+                           one_repeat, units::percent(run_to_run));
   } else if (b_less_a.high <= negligible_s && b_less_a.low >= -negligible_s) {
     d.verdict = no_difference;
   } else {
@@ -130,7 +128,7 @@ std::optional<stats::Interval> student_ratio(const std::vector<double>& b, const
     const double degrees =
         variance * variance /
         (std::pow(above.variance_of_mean, 2) / above.degrees + std::pow(below.variance_of_mean, 2) / below.degrees);
-    half = stats::student_quantile(0.5 * (1.0 + confidence), std::max(1.0, degrees)) * std::sqrt(variance);
+    half = stats::student_quantile(0.5 * (1.0 + metrics::confidence), std::max(1.0, degrees)) * std::sqrt(variance);
   }
   return stats::Interval{std::exp(mid - half), std::exp(mid), std::exp(mid + half), confidence};
 }
@@ -166,10 +164,10 @@ std::optional<Difference> judged(const Pair& pair, std::string what, const Sampl
   if (d.a_s == 0.0 && d.b_s == 0.0) return std::nullopt;
   const std::string one_repeat = one_repeat_where(in_a.size(), in_b.size());
   if (positive(a) && positive(b)) {
-    d.ratio = stats::clustered_ratio_interval(in_b, in_a, confidence);
+    d.ratio = stats::clustered_ratio_interval(in_b, in_a, metrics::confidence);
     judge(d, one_repeat);
   } else {
-    judge_difference(d, stats::clustered_difference_interval(in_b, in_a, confidence), one_repeat);
+    judge_difference(d, stats::clustered_difference_interval(in_b, in_a, metrics::confidence), one_repeat);
   }
   return d;
 }
@@ -182,7 +180,8 @@ std::optional<Difference> judged_work(const Pair& pair, std::string what, const 
   if (!d) return d;
   d->a_s = stats::median(a);
   d->b_s = stats::median(b);
-  if (!d->ratio || d->ratio->achieved_confidence >= confidence || in_a.size() != 1 || in_b.size() != 1) return d;
+  if (!d->ratio || d->ratio->achieved_confidence >= metrics::confidence || in_a.size() != 1 || in_b.size() != 1)
+    return d;
   if (const auto interval = student_ratio(b, a)) {
     d->ratio = interval;
     d->why.clear();

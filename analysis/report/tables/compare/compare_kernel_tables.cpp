@@ -1,8 +1,8 @@
 // Kernels of two files as a table, and the most important of them in words.
 #include <fmt/format.h>
 
-#include "analysis/report/tables/compare/compare_kernels.hpp"
 #include "analysis/metrics/device_work.hpp"
+#include "analysis/report/tables/compare/compare_kernels.hpp"
 #include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
@@ -21,7 +21,7 @@ Table compare_kernels_table(const std::vector<KernelDifference>& all) {
       "and one is new; other shape?: of equal name and calls. Below {} % of A's step in both files: one row. Names "
       "with more than {} shapes: all of them together. Of traces without devices: the host's operations, without "
       "what the ones inside of them take.",
-      100.0 * shown_kernel_of_step, shapes_most);
+      100.0 * shown_kernel_of_step, metrics::shapes_most);
   table.empty =
       "No kernel, copy or operation of a configuration that both files measured: imports have them, and runs on GPUs "
       "whose scenario keeps raw events.";
@@ -70,7 +70,7 @@ std::string kernels_sentence(const std::vector<KernelDifference>& all, const Pai
     ++named;
     text += fmt::format("{}{}{} {} a step ({}{} %{})", text.empty() ? "" : "; ", d.name,
                         d.shape.empty() ? "" : " (" + d.shape + ")", signed_time(d.b.step_s - d.a.step_s),
-                        d.of_step() < 0 ? "−" : "+", format_significant(100.0 * std::abs(d.of_step()), 2),
+                        d.of_step() < 0 ? "−" : "+", units::format_significant(100.0 * std::abs(d.of_step()), 2),
                         d.change.empty() ? "" : ", " + d.change);
   }
   if (left > 0) text += fmt::format("; {} more in compare_kernels", left);

@@ -12,21 +12,22 @@
 #include <utility>
 
 #include "analysis/metrics/device_work.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 // One kernel of both files; nullptr where a file has none of it.
 struct Match {
-  const Work* a = nullptr;
-  const Work* b = nullptr;
+  const metrics::Work* a = nullptr;
+  const metrics::Work* b = nullptr;
   const char* change = "";
 };
 
 // Each measured step with raw events, by repeat: seconds of one rank.
-Samples per_step(const Workload& workload, const Configuration& configuration, const Work* work) {
+Samples per_step(const metrics::Workload& workload, const metrics::Configuration& configuration,
+                 const metrics::Work* work) {
   std::map<std::int64_t, std::vector<double>> values;
   for (std::size_t i = 0; i < workload.ranks.size(); ++i) {
     if (workload.ranks[i] == 0) continue;
@@ -39,7 +40,7 @@ Samples per_step(const Workload& workload, const Configuration& configuration, c
   return all;
 }
 
-std::vector<double> calls_per_step(const Workload& workload, const Work& work) {
+std::vector<double> calls_per_step(const metrics::Workload& workload, const metrics::Work& work) {
   std::vector<double> calls;
   for (std::size_t i = 0; i < workload.ranks.size(); ++i) {
     if (workload.ranks[i] == 0) continue;
@@ -51,7 +52,7 @@ std::vector<double> calls_per_step(const Workload& workload, const Work& work) {
 }
 
 // A step's median; the mean where most steps have none.
-double usual_calls(const Workload& workload, const Work& work) {
+double usual_calls(const metrics::Workload& workload, const metrics::Work& work) {
   const std::vector<double> calls = calls_per_step(workload, work);
   if (calls.empty()) return 0.0;
   const double usual = stats::median(calls);
@@ -79,18 +80,19 @@ void pair_alike(std::vector<Match>& all, const char* change, Key&& key) {
   std::erase_if(all, [&](const Match&) { return taken.contains(at++); });
 }
 
-std::vector<Match> matched(const Workload& a, const Workload& b) {
+std::vector<Match> matched(const metrics::Workload& a, const metrics::Workload& b) {
   std::map<std::tuple<std::string, std::string, std::string>, Match> by_name;
-  for (const Work& work : a.all) by_name[{work.kind, work.name, work.shape}].a = &work;
-  for (const Work& work : b.all) by_name[{work.kind, work.name, work.shape}].b = &work;
+  for (const metrics::Work& work : a.all) by_name[{work.kind, work.name, work.shape}].a = &work;
+  for (const metrics::Work& work : b.all) by_name[{work.kind, work.name, work.shape}].b = &work;
   std::vector<Match> all;
   for (const auto& [name, match] : by_name) all.push_back(match);
   if (all.empty() || a.totals) return all;
-  const auto calls = [&](const Work& work, bool in_a) { return usual_calls(in_a ? a : b, work); };
+  const auto calls = [&](const metrics::Work& work, bool in_a) { return usual_calls(in_a ? a : b, work); };
   pair_alike(all, "other shape?",
-             [&](const Work& work, bool in_a) { return std::tuple(work.kind, work.name, calls(work, in_a)); });
-  pair_alike(all, "renamed?",
-             [&](const Work& work, bool in_a) { return std::tuple(work.kind, work.shape, calls(work, in_a)); });
+             [&](const metrics::Work& work, bool in_a) { return std::tuple(work.kind, work.name, calls(work, in_a)); });
+  pair_alike(all, "renamed?", [&](const metrics::Work& work, bool in_a) {
+    return std::tuple(work.kind, work.shape, calls(work, in_a));
+  });
   return all;
 }
 
@@ -98,15 +100,15 @@ std::string both_texts(const std::string& a, const std::string& b) { return a ==
 
 class Comparison {
  public:
-  Comparison(const Pair& pair, Workload a, Workload b, std::string totals_because)
+  Comparison(const Pair& pair, metrics::Workload a, metrics::Workload b, std::string totals_because)
       : pair_(pair), a_(std::move(a)), b_(std::move(b)), because_(std::move(totals_because)) {}
 
   void run(std::vector<KernelDifference>& all, const std::function<bool()>& stopped) {
-    std::set<KindAndName> many = names_of_many_shapes(a_);
+    std::set<metrics::KindAndName> many = names_of_many_shapes(a_);
     many.merge(names_of_many_shapes(b_));
     merge_shapes(a_, many);
     merge_shapes(b_, many);
-    Work rest_a, rest_b;
+    metrics::Work rest_a, rest_b;
     std::int64_t others = 0;
     for (const Match& match : matched(a_, b_)) {
       if (stopped()) return;
@@ -126,7 +128,7 @@ class Comparison {
   }
 
  private:
-  static void add(Work& sum, const Work& one) {
+  static void add(metrics::Work& sum, const metrics::Work& one) {
     if (sum.steps.size() < one.steps.size()) sum.steps.resize(one.steps.size());
     for (std::size_t i = 0; i < one.steps.size(); ++i) {
       sum.steps[i].time_ns += one.steps[i].time_ns;
@@ -134,13 +136,14 @@ class Comparison {
     }
   }
 
-  static KernelSide side_of(const Workload& workload, const Work* work, const Samples& steps, bool means) {
+  static KernelSide side_of(const metrics::Workload& workload, const metrics::Work* work, const Samples& steps,
+                            bool means) {
     KernelSide side;
     side.mean_s = mean_of(steps);
     const std::vector<double> values = joined(steps);
     side.step_s = means || values.empty() ? side.mean_s : stats::median(values);
     if (work == nullptr) return side;
-    const WorkInStep total = work->total();
+    const metrics::WorkInStep total = work->total();
     const std::vector<double> calls = calls_per_step(workload, *work);
     side.calls = calls.empty() ? 0.0 : stats::mean(calls);
     if (total.calls > 0) side.call_s = static_cast<double>(total.time_ns) / 1e9 / static_cast<double>(total.calls);
@@ -151,8 +154,8 @@ class Comparison {
     KernelDifference d;
     d.pair = &pair_;
     d.totals = a_.totals;
-    const Work& named = match.a != nullptr ? *match.a : *match.b;
-    const Work& other = match.b != nullptr ? *match.b : named;
+    const metrics::Work& named = match.a != nullptr ? *match.a : *match.b;
+    const metrics::Work& other = match.b != nullptr ? *match.b : named;
     d.kind = named.kind;
     const bool renamed = match.change[0] != '\0';
     d.name = renamed ? both_texts(named.name, other.name) : named.name;
@@ -199,19 +202,20 @@ class Comparison {
   }
 
   const Pair& pair_;
-  Workload a_, b_;
+  metrics::Workload a_, b_;
   std::string because_;
 };
 
 // Both files' configurations, side by side with the pairs.
-std::vector<Workload> work_of(const Source& file, const std::vector<const Configuration*>& configurations,
-                              const std::function<bool()>& stopped) {
-  return reading(file, [&](const Source& source) { return read_work(source, configurations, stopped); });
+std::vector<metrics::Workload> work_of(const Source& file,
+                                       const std::vector<const metrics::Configuration*>& configurations,
+                                       const std::function<bool()>& stopped) {
+  return reading(file, [&](const Source& source) { return metrics::read_work(source.db, configurations, stopped); });
 }
 
-bool recorded(const Workload& workload) { return !workload.all.empty(); }
+bool recorded(const metrics::Workload& workload) { return !workload.all.empty(); }
 
-std::string why_totals(const Pair& pair, const Workload& a, const Workload& b) {
+std::string why_totals(const Pair& pair, const metrics::Workload& a, const metrics::Workload& b) {
   if (!pair.has_steps())
     return "totals of the whole traces: no step was found in either, so nothing shows their spread";
   const char* where = !recorded(a) && !recorded(b) ? "both files" : recorded(a) ? "B" : "A";
@@ -225,12 +229,12 @@ double KernelDifference::of_step() const { return pair->step_a_s > 0 ? (b.mean_s
 
 std::vector<KernelDifference> kernel_differences(const Source& a, const Source& b, const Paired& paired,
                                                  const std::function<bool()>& stopped) {
-  std::vector<const Configuration*> of_a, of_b;
+  std::vector<const metrics::Configuration*> of_a, of_b;
   for (const Pair& pair : paired.both) {
     of_a.push_back(pair.a);
     of_b.push_back(pair.b);
   }
-  std::vector<Workload> in_a = work_of(a, of_a, stopped), in_b = work_of(b, of_b, stopped);
+  std::vector<metrics::Workload> in_a = work_of(a, of_a, stopped), in_b = work_of(b, of_b, stopped);
   std::vector<KernelDifference> all;
   for (std::size_t i = 0; i < paired.both.size(); ++i) {
     if (stopped()) return {};
@@ -238,8 +242,8 @@ std::vector<KernelDifference> kernel_differences(const Source& a, const Source& 
     std::string because;
     if (!recorded(in_a[i]) || !recorded(in_b[i])) {
       because = why_totals(pair, in_a[i], in_b[i]);
-      in_a[i] = reading(a, [&](const Source& source) { return read_work_totals(source, *pair.a); });
-      in_b[i] = reading(b, [&](const Source& source) { return read_work_totals(source, *pair.b); });
+      in_a[i] = reading(a, [&](const Source& source) { return metrics::read_work_totals(source.db, *pair.a); });
+      in_b[i] = reading(b, [&](const Source& source) { return metrics::read_work_totals(source.db, *pair.b); });
     }
     Comparison(pair, std::move(in_a[i]), std::move(in_b[i]), because).run(all, stopped);
   }

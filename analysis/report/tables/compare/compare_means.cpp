@@ -119,12 +119,12 @@ stats::Interval mean_difference_interval(const Samples& in_b, const Samples& in_
     of_a[i] = a.drawn_deviation(random);
     both[i] = of_b[i] - of_a[i];
   }
-  const double probability = 0.5 * (1.0 + confidence), mid = b.mean() - a.mean();
+  const double probability = 0.5 * (1.0 + metrics::confidence), mid = b.mean() - a.mean();
   const auto [low, high] = stats::quantiles(both, 1.0 - probability, probability);
   const double wider = widening(b, of_b, a, of_a, probability);
   const auto fewest = static_cast<double>(std::min(b.samples(), a.samples()));
   return {mid + wider * std::min(0.0, low), mid, mid + wider * std::max(0.0, high),
-          std::min(confidence, 1.0 - std::exp2(1.0 - fewest))};
+          std::min(metrics::confidence, 1.0 - std::exp2(1.0 - fewest))};
 }
 
 std::optional<Difference> judged_by_cycle(const Pair& pair, const std::string& what, const Samples& in_a,

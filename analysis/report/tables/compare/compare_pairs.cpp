@@ -10,20 +10,20 @@
 #include <tuple>
 
 #include "analysis/report/tables/compare/compare_parts.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
 
-auto identity(const Configuration& c) {
+auto identity(const metrics::Configuration& c) {
   return std::tie(c.kind, c.model, c.strategy, c.world_size, c.batch_per_worker, c.accumulation);
 }
 
-bool import(const Configuration& c) { return c.kind == "import"; }
+bool import(const metrics::Configuration& c) { return c.kind == "import"; }
 
 // An import's model is called as its file is, and many traces do not say how many samples a step trains on.
-bool comparable(const Configuration& a, const Configuration& b) {
+bool comparable(const metrics::Configuration& a, const metrics::Configuration& b) {
   if (!import(a) || !import(b)) return !a.measured.empty() && !b.measured.empty() && identity(a) == identity(b);
   return a.measured.empty() == b.measured.empty() && a.strategy == b.strategy && a.world_size == b.world_size &&
          a.accumulation == b.accumulation &&
@@ -31,7 +31,7 @@ bool comparable(const Configuration& a, const Configuration& b) {
 }
 
 // Why they are compared although they are not called alike; "" where they are.
-std::string despite(const Configuration& a, const Configuration& b) {
+std::string despite(const metrics::Configuration& a, const metrics::Configuration& b) {
   if (a.model == b.model && a.batch_per_worker == b.batch_per_worker) return "";
   std::string text;
   if (a.model != b.model) {
@@ -53,14 +53,14 @@ std::string despite(const Configuration& a, const Configuration& b) {
   return text;
 }
 
-int likeness(const Configuration& a, const Configuration& b) {
+int likeness(const metrics::Configuration& a, const metrics::Configuration& b) {
   return 16 * (a.model == b.model) + 8 * (a.batch_per_worker == b.batch_per_worker) + 4 * (a.device == b.device) +
          3 * (a.precision == b.precision) + 2 * (a.backend == b.backend) + (a.threads_per_rank == b.threads_per_rank) +
          (a.cores == b.cores) + (a.nodes == b.nodes) + (a.parameter_count == b.parameter_count);
 }
 
 // Of imports without steps: how long their devices were traced, mean over the ranks.
-double traced_s(const Source& source, const Configuration& c) {
+double traced_s(const Source& source, const metrics::Configuration& c) {
   SQLite::Statement query(source.db,
                           "SELECT AVG(d.span_ns) FROM device_time d JOIN shard sh ON sh.id = d.shard_id WHERE d.name = "
                           "'all' AND sh.measurement_id = ?");
@@ -68,28 +68,30 @@ double traced_s(const Source& source, const Configuration& c) {
   return query.executeStep() ? query.getColumn(0).getDouble() / 1e9 : 0.0;
 }
 
-double median_step_s(const Configuration& c) {
+double median_step_s(const metrics::Configuration& c) {
   std::vector<double> durations;
-  for (const RunStep& step : c.measured) durations.push_back(step.duration_s);
+  for (const metrics::RunStep& step : c.measured) durations.push_back(step.duration_s);
   return stats::median(durations);
 }
 
-using InWords = std::function<std::string(const Configuration&)>;
+using InWords = std::function<std::string(const metrics::Configuration&)>;
 
 // What tells configurations of one strategy and N apart, the commonest first.
 std::vector<InWords> distinctions() {
-  return {[](const Configuration& c) { return fmt::format("batch {}", c.batch_per_worker * c.accumulation); },
-          [](const Configuration& c) { return fmt::format("accumulation {}", c.accumulation); },
-          [](const Configuration& c) { return c.kind; },
-          [](const Configuration& c) { return c.device; },
-          [](const Configuration& c) { return c.precision; },
-          [](const Configuration& c) { return c.backend; },
-          [](const Configuration& c) { return fmt::format("threads per rank {}", c.threads_per_rank); },
-          [](const Configuration& c) { return fmt::format("cores {}", c.cores); },
-          [](const Configuration& c) { return fmt::format("hosts {}", c.nodes); },
-          [](const Configuration& c) { return fmt::format("parameters {}", c.parameter_count); },
-          [](const Configuration& c) { return fmt::format("bytes of parameters {}", c.parameter_bytes); },
-          [](const Configuration& c) { return "threads per core " + format_significant(c.oversubscription, 3); }};
+  return {[](const metrics::Configuration& c) { return fmt::format("batch {}", c.batch_per_worker * c.accumulation); },
+          [](const metrics::Configuration& c) { return fmt::format("accumulation {}", c.accumulation); },
+          [](const metrics::Configuration& c) { return c.kind; },
+          [](const metrics::Configuration& c) { return c.device; },
+          [](const metrics::Configuration& c) { return c.precision; },
+          [](const metrics::Configuration& c) { return c.backend; },
+          [](const metrics::Configuration& c) { return fmt::format("threads per rank {}", c.threads_per_rank); },
+          [](const metrics::Configuration& c) { return fmt::format("cores {}", c.cores); },
+          [](const metrics::Configuration& c) { return fmt::format("hosts {}", c.nodes); },
+          [](const metrics::Configuration& c) { return fmt::format("parameters {}", c.parameter_count); },
+          [](const metrics::Configuration& c) { return fmt::format("bytes of parameters {}", c.parameter_bytes); },
+          [](const metrics::Configuration& c) {
+            return "threads per core " + units::format_significant(c.oversubscription, 3);
+          }};
 }
 
 // Where several pairs have one name, what they differ in is added until they are told apart.
@@ -111,7 +113,7 @@ void name(std::vector<Pair>& pairs) {
 }  // namespace
 
 Paired pair_up(const Source& a, const Source& b) {
-  const auto shown = [](const Configuration& c) { return import(c) || !c.measured.empty(); };
+  const auto shown = [](const metrics::Configuration& c) { return import(c) || !c.measured.empty(); };
   struct Candidate {
     int alike;
     std::size_t in_a, in_b;
@@ -119,7 +121,7 @@ Paired pair_up(const Source& a, const Source& b) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < a.configurations.size(); ++i) {
     for (std::size_t j = 0; j < b.configurations.size(); ++j) {
-      const Configuration &of_a = a.configurations[i], &of_b = b.configurations[j];
+      const metrics::Configuration &of_a = a.configurations[i], &of_b = b.configurations[j];
       if (comparable(of_a, of_b)) candidates.push_back({likeness(of_a, of_b), i, j});
     }
   }
@@ -135,10 +137,10 @@ Paired pair_up(const Source& a, const Source& b) {
   }
   Paired paired;
   for (std::size_t i = 0; i < a.configurations.size(); ++i) {
-    const Configuration& c = a.configurations[i];
+    const metrics::Configuration& c = a.configurations[i];
     if (!shown(c)) continue;
     if (const auto other = taken.find(i); other != taken.end()) {
-      const Configuration& in_b = b.configurations[other->second];
+      const metrics::Configuration& in_b = b.configurations[other->second];
       const double step_s =
           c.measured.empty() ? reading(a, [&](const Source& source) { return traced_s(source, c); }) : median_step_s(c);
       paired.both.push_back({&c, &in_b, "", step_s, despite(c, in_b)});

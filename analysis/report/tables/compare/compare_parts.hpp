@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/tables/source.hpp"
 #include "analysis/report/tables/compare/compare.hpp"
+#include "analysis/report/tables/source.hpp"
 #include "tracer/store/error.hpp"
 
 namespace ddpprof::report {
@@ -19,8 +19,8 @@ namespace ddpprof::report {
 // several such, those that are alike in most of the rest, the most alike of all first. Imports are compared whatever
 // their models are called, and where one does not say its batch; those without a step with each other.
 struct Pair {
-  const Configuration* a = nullptr;
-  const Configuration* b = nullptr;
+  const metrics::Configuration* a = nullptr;
+  const metrics::Configuration* b = nullptr;
   std::string about;    // "ddp N=4", with the model, the batch, the cores… where that is not enough
   double step_a_s = 0;  // A's median step; of imports without steps how long A's devices were traced
   std::string despite;  // in what they differ and are compared all the same; "" mostly
@@ -30,7 +30,7 @@ struct Pair {
 
 struct Paired {
   std::vector<Pair> both;  // in the order of A
-  std::vector<const Configuration*> only_a, only_b;
+  std::vector<const metrics::Configuration*> only_a, only_b;
 };
 Paired pair_up(const Source& a, const Source& b);
 

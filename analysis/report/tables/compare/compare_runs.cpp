@@ -9,18 +9,16 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/report/tables/compare/compare_parts.hpp"
 #include "analysis/metrics/conditions.hpp"
-#include "simulator/units/units.hpp"
 #include "analysis/report/core/words.hpp"
+#include "analysis/report/tables/compare/compare_parts.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 using nlohmann::json;
 using Settings = std::map<std::string, std::string>;  // name → value
-
-std::string percent(double share) { return format_significant(100.0 * share, 2) + " %"; }
 
 void flatten(const json& value, const std::string& name, std::map<std::string, std::set<std::string>>& into) {
   if (value.is_object()) {
@@ -31,7 +29,7 @@ void flatten(const json& value, const std::string& name, std::map<std::string, s
 }
 
 // A column of JSON over a configuration's measurements, its values joined where repeats differ.
-Settings json_settings(const Source& source, const Configuration& c, const char* column) {
+Settings json_settings(const Source& source, const metrics::Configuration& c, const char* column) {
   std::map<std::string, std::set<std::string>> all;
   SQLite::Statement q(source.db, std::string("SELECT ") + column + " FROM measurement WHERE id = ?");
   for (const std::int64_t id : c.measurements) {
@@ -46,7 +44,7 @@ Settings json_settings(const Source& source, const Configuration& c, const char*
   return settings;
 }
 
-Settings machine_settings(const Configuration& c) {
+Settings machine_settings(const metrics::Configuration& c) {
   return {{"model", c.model},
           {"device", c.device},
           {"backend", c.backend},
@@ -54,7 +52,7 @@ Settings machine_settings(const Configuration& c) {
           {"threads per rank", std::to_string(c.threads_per_rank)},
           {"cores", std::to_string(c.cores)},
           {"hosts", std::to_string(c.nodes)},
-          {"threads per core", format_significant(c.oversubscription, 3)},
+          {"threads per core", units::format_significant(c.oversubscription, 3)},
           {"parameters", std::to_string(c.parameter_count)},
           {"repeats", std::to_string(c.measurements.size())}};
 }
@@ -64,7 +62,7 @@ struct Climate {
   std::optional<double> others, steal, frequency_hz;
 };
 
-Climate climate(const Configuration& c, const Conditions& conditions) {
+Climate climate(const metrics::Configuration& c, const metrics::Conditions& conditions) {
   Climate found;
   struct Mean {
     double sum = 0;
@@ -138,14 +136,14 @@ void add_climate(Rows& rows, const Climate& a, const Climate& b, const std::stri
   const auto apart = [](const std::optional<double>& x, const std::optional<double>& y, double most) {
     return x && y && std::abs(*x - *y) > most;
   };
-  if (apart(a.others, b.others, others_share_most))
-    rows.add("conditions", "other processes' share", percent(*a.others), percent(*b.others), about);
-  if (apart(a.steal, b.steal, steal_share_most))
-    rows.add("conditions", "stolen by the hypervisor", percent(*a.steal), percent(*b.steal), about);
+  if (apart(a.others, b.others, metrics::others_share_most))
+    rows.add("conditions", "other processes' share", units::percent(*a.others), units::percent(*b.others), about);
+  if (apart(a.steal, b.steal, metrics::steal_share_most))
+    rows.add("conditions", "stolen by the hypervisor", units::percent(*a.steal), units::percent(*b.steal), about);
   if (a.frequency_hz && b.frequency_hz &&
-      std::abs(*b.frequency_hz - *a.frequency_hz) > frequency_change_most * *a.frequency_hz)
-    rows.add("conditions", "processor frequency", format_quantity(*a.frequency_hz, "Hz"),
-             format_quantity(*b.frequency_hz, "Hz"), about);
+      std::abs(*b.frequency_hz - *a.frequency_hz) > metrics::frequency_change_most * *a.frequency_hz)
+    rows.add("conditions", "processor frequency", units::format_quantity(*a.frequency_hz, "Hz"),
+             units::format_quantity(*b.frequency_hz, "Hz"), about);
 }
 
 std::string meta(const Source& source, const char* key) {
@@ -163,7 +161,7 @@ Row file_row(const char* name, const Source& source, const std::string& path) {
   SQLite::Statement measurements(source.db, "SELECT COUNT(*) FROM measurement");  // sweeps of collectives as well
   measurements.executeStep();
   std::int64_t steps = 0;
-  for (const Configuration& c : source.configurations) steps += static_cast<std::int64_t>(c.measured.size());
+  for (const metrics::Configuration& c : source.configurations) steps += static_cast<std::int64_t>(c.measured.size());
   const auto cell = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
   return {name,
           path,
@@ -182,12 +180,12 @@ struct Recorded {
   std::vector<Climate> climates;
 };
 
-Recorded recorded(const Source& file, const std::vector<const Configuration*>& configurations) {
+metrics::Recorded recorded(const Source& file, const std::vector<const metrics::Configuration*>& configurations) {
   return reading(file, [&](const Source& source) {
-    Recorded all;
+    metrics::Recorded all;
     all.program_version = meta(source, "program_version");
-    const Conditions conditions = read_conditions(source.db);
-    for (const Configuration* c : configurations) {
+    const metrics::Conditions conditions = metrics::read_conditions(source.db);
+    for (const metrics::Configuration* c : configurations) {
       all.versions.push_back(json_settings(source, *c, "versions"));
       all.options.push_back(json_settings(source, *c, "options"));
       all.climates.push_back(climate(*c, conditions));
@@ -229,12 +227,12 @@ Table compare_settings_table(const Source& a, const Source& b, const Paired& pai
                    prose("about", "where")};
   table.key_columns = 2;
   Rows rows(paired);
-  std::vector<const Configuration*> of_a, of_b;
+  std::vector<const metrics::Configuration*> of_a, of_b;
   for (const Pair& pair : paired.both) {
     of_a.push_back(pair.a);
     of_b.push_back(pair.b);
   }
-  const Recorded in_a = recorded(a, of_a), in_b = recorded(b, of_b);
+  const metrics::Recorded in_a = recorded(a, of_a), in_b = recorded(b, of_b);
   if (in_a.program_version != in_b.program_version)
     rows.add("version", "program", in_a.program_version, in_b.program_version, "the file");
   for (const KeyDifference& key : scenario_differences) rows.add("scenario", key.key, key.a, key.b, "the file");

@@ -6,24 +6,27 @@
 #include <map>
 
 #include "analysis/report/tables/compare/compare_parts.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 struct Part {
   const char* name;
-  double RunStep::*value;
+  double metrics::RunStep::*value;
 };
-constexpr Part parts[] = {
-    {"step", &RunStep::duration_s},   {"compute", &RunStep::compute_s}, {"communication", &RunStep::communication_s},
-    {"exposed", &RunStep::exposed_s}, {"skew", &RunStep::skew_s},       {"data wait", &RunStep::data_wait_s},
-    {"copies", &RunStep::copy_s}};
+constexpr Part parts[] = {{"step", &metrics::RunStep::duration_s},
+                          {"compute", &metrics::RunStep::compute_s},
+                          {"communication", &metrics::RunStep::communication_s},
+                          {"exposed", &metrics::RunStep::exposed_s},
+                          {"skew", &metrics::RunStep::skew_s},
+                          {"data wait", &metrics::RunStep::data_wait_s},
+                          {"copies", &metrics::RunStep::copy_s}};
 
-Samples by_repeat(const std::vector<RunStep>& steps, double RunStep::*field) {
+Samples by_repeat(const std::vector<metrics::RunStep>& steps, double metrics::RunStep::*field) {
   std::map<std::int64_t, std::vector<double>> values;
-  for (const RunStep& step : steps) values[step.measurement].push_back(step.*field);
+  for (const metrics::RunStep& step : steps) values[step.measurement].push_back(step.*field);
   Samples all;
   for (auto& [measurement, one] : values) all.push_back(std::move(one));
   return all;
@@ -48,9 +51,9 @@ Table pair_table(std::string name, std::string title) {
 
 void add(Row& row, std::initializer_list<Cell> cells) { row.insert(row.end(), cells.begin(), cells.end()); }
 
-double median_samples(const Configuration& c) {
+double median_samples(const metrics::Configuration& c) {
   std::vector<double> samples;
-  for (const RunStep& step : c.measured) samples.push_back(static_cast<double>(step.samples));
+  for (const metrics::RunStep& step : c.measured) samples.push_back(static_cast<double>(step.samples));
   return stats::median(samples);
 }
 
@@ -85,7 +88,7 @@ Table compare_time_table(const std::vector<Difference>& all) {
       "repeats or more in both files; or it holds 0 and stays within ± {} % of A's step. Sorted by verdict, then by "
       "the "
       "difference's part of A's step.",
-      100.0 * confidence, 100.0 * run_to_run, 100.0 * run_to_run, 100.0 * negligible_of_step);
+      100.0 * metrics::confidence, 100.0 * run_to_run, 100.0 * run_to_run, 100.0 * negligible_of_step);
   table.columns.push_back(text("what", "what"));
   ++table.key_columns;
   table.columns.push_back(text("verdict", "verdict"));
@@ -145,13 +148,14 @@ Table only_in_one_table(const Paired& paired) {
   ++table.key_columns;
   table.columns.push_back(count("steps", "steps", "steps"));
   table.columns.push_back(seconds("step_median_s", "step"));
-  const auto add_all = [&](const char* file, const std::vector<const Configuration*>& only) {
-    for (const Configuration* c : only) {
+  const auto add_all = [&](const char* file, const std::vector<const metrics::Configuration*>& only) {
+    for (const metrics::Configuration* c : only) {
       Row row = configuration_cells(*c);
       row.insert(row.begin(), Cell(file));
       add(row,
           {static_cast<std::int64_t>(c->measured.size()),
-           c->measured.empty() ? Cell() : Cell(stats::median(joined(by_repeat(c->measured, &RunStep::duration_s))))});
+           c->measured.empty() ? Cell()
+                               : Cell(stats::median(joined(by_repeat(c->measured, &metrics::RunStep::duration_s))))});
       table.rows.push_back(std::move(row));
     }
   };

@@ -8,10 +8,9 @@
 #include <map>
 #include <string_view>
 
-#include "analysis/report/tables/source.hpp"
-#include "analysis/metrics/device_windows.hpp"
-#include "analysis/report/of_configurations.hpp"
-#include "tracer/store/kernel_name.hpp"
+#include "analysis/metrics/kernel_name.hpp"
+#include "analysis/report/tables/devices/devices.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -29,28 +28,22 @@ Row row_of(const NamedTime& one, std::int64_t measurement, std::int64_t all_ns) 
           one.kind,
           one.name,
           one.count,
-          in_seconds(one.total_ns),
+          units::ns_to_s(one.total_ns),
           ratio(static_cast<double>(one.total_ns), static_cast<double>(all_ns)),
-          one.count > 0 ? Cell(in_seconds(one.total_ns) / static_cast<double>(one.count)) : Cell(),
-          in_seconds(one.shortest_ns),
-          in_seconds(one.longest_ns)};
+          one.count > 0 ? Cell(units::ns_to_s(one.total_ns) / static_cast<double>(one.count)) : Cell(),
+          units::ns_to_s(one.shortest_ns),
+          units::ns_to_s(one.longest_ns)};
 }
 
 }  // namespace
 
-// The function's name without its template's and its own arguments: "void at::native::reduce_kernel<512, …>(…)".
-std::string short_kernel_name(const std::string& recorded) {
-  std::string name = store::demangled_kernel(recorded);
-  if (name.starts_with("void ")) name.erase(0, 5);
-  constexpr std::string_view unnamed = "(anonymous namespace)::";
-  for (std::size_t at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed, at))
-    name.erase(at, unnamed.size());
-  // What a copy is called stands in parentheses: "Memcpy HtoD (Pageable -> Device)".
-  if (const std::size_t end = name.find_first_of("<("); end != std::string::npos && end > 0 && name[end - 1] != ' ')
-    name.resize(end);
-  constexpr std::size_t longest = 72;
-  if (name.size() > longest) name = name.substr(0, longest - 3) + "...";
-  return name;
+std::vector<Column> window_columns() {
+  return {text("model", "model", true), count("measurement", "measurement"), count("rank", "rank"),
+          text("window", "window"), seconds("span_s", "span")};
+}
+
+Row window_cells(const metrics::DeviceWindow& window) {
+  return {window.model, window.measurement, window.rank, window.name};
 }
 
 Table device_time_table(const Source& source) {
@@ -69,12 +62,13 @@ Table device_time_table(const Source& source) {
                  seconds("copies_s", "copies", "span_s"), seconds("overlapped_s", "overlapped", "span_s"),
                  seconds("exposed_s", "exposed", "span_s"), seconds("idle_s", "idle", "span_s"),
                  share("overlapped_share", "overlapped share"), count("collectives", "collectives")});
-  for (const DeviceWindow& window : read_device_windows(source)) {
+  for (const metrics::DeviceWindow& window : metrics::read_device_windows(source.db)) {
     Row row = window_cells(window);
     row.insert(row.end(),
-               {in_seconds(window.span_ns), in_seconds(window.compute_ns), in_seconds(window.communication_ns),
-                in_seconds(window.memory_ns), in_seconds(window.overlapped_ns),
-                in_seconds(window.communication_ns - window.overlapped_ns), in_seconds(window.span_ns - window.busy_ns),
+               {units::ns_to_s(window.span_ns), units::ns_to_s(window.compute_ns),
+                units::ns_to_s(window.communication_ns), units::ns_to_s(window.memory_ns),
+                units::ns_to_s(window.overlapped_ns), units::ns_to_s(window.communication_ns - window.overlapped_ns),
+                units::ns_to_s(window.span_ns - window.busy_ns),
                 ratio(static_cast<double>(window.overlapped_ns), static_cast<double>(window.communication_ns)),
                 window.collective_kernels});
     table.rows.push_back(std::move(row));
@@ -112,7 +106,8 @@ Table kernels_table(const Source& source) {
   while (query.executeStep()) {
     const auto at = [&](int column) { return query.getColumn(column).getInt64(); };
     std::vector<NamedTime>& names = measurements[at(1)];
-    const std::string kind = query.getColumn(2).getString(), name = short_kernel_name(query.getColumn(3).getString());
+    const std::string kind = query.getColumn(2).getString(),
+                      name = metrics::short_kernel_name(query.getColumn(3).getString());
     auto found =
         std::ranges::find_if(names, [&](const NamedTime& one) { return one.kind == kind && one.name == name; });
     if (found == names.end()) {

@@ -8,10 +8,10 @@
 
 #include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
-#include "analysis/report/tables/models/model_tables.hpp"
-#include "simulator/units/units.hpp"
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -153,7 +153,7 @@ Table training_time_table(const fit::LearningRateOptions& options, std::span<con
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "–";
-  if (seconds < 59.95) return format_quantity(seconds, "s");
+  if (seconds < 59.95) return units::format_quantity(seconds, "s");
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   const std::int64_t minutes = whole / 60, hours = minutes / 60, days = hours / 24;
   if (days > 0) return fmt::format("{} d {} h", days, hours % 24);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/report/report.hpp"
+#include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {
 

@@ -6,8 +6,8 @@
 
 #include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -22,7 +22,7 @@ std::set<std::int64_t> workers_of(const fit::LearningRateOptions& options) {
   return {options.workers.begin(), options.workers.end()};
 }
 
-std::string number(double value) { return format_quantity(value, "", 4); }
+std::string number(double value) { return units::format_quantity(value, "", 4); }
 
 std::string decay_text(const Decay& decay) {
   const std::string least =

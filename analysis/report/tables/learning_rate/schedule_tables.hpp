@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/report/report.hpp"
+#include "analysis/report/core/table.hpp"
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/stats/interval.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "analysis/fit/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
-#include "simulator/units/units.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/time_to_target.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -69,7 +69,7 @@ Table target_cost_table(const fit::LearningRateOptions& options, std::span<const
       "Low: few steps at the short step; high: many at the long one. GPU-hours: of {}. Each N with a rate that suits "
       "its "
       "batch, and one noise scale throughout, which in a training grows.",
-      steps, format_quantity(target.base_batch, "", 6),
+      steps, units::format_quantity(target.base_batch, "", 6),
       question.gpus_per_node > 0 ? fmt::format("whole nodes of {}", question.gpus_per_node)
                                  : std::string("one GPU (or one CPU process) a worker"));
   for (const auto& [strategy, all] : machines) {

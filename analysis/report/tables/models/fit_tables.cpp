@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/report/tables/source.hpp"
+#include "analysis/metrics/bus_factor.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "simulator/units/units.hpp"
 
@@ -15,8 +15,6 @@ constexpr const char* no_all_reduce =
     "No all-reduce was measured at more than one worker. Measure DDP at 2 workers and more, run ddpprof bench-comm, "
     "import "
     "traces that record message sizes, or give a log of nccl-tests (ddpprof predict --all-reduce).";
-
-std::string percent(double share) { return format_significant(100.0 * share, 2) + " %"; }
 
 // Why a form was or was not picked, by the yardstick that picked it.
 std::string reason(const fit::AllReduceFit& all, std::size_t index) {
@@ -30,12 +28,12 @@ std::string reason(const fit::AllReduceFit& all, std::size_t index) {
   if (index == 0) {
     if (best == all.forms.begin()) return fmt::format("picked: the smallest error {}", yardstick);
     return fmt::format("picked: the backend's own; {} is better by {}, which is within the noise", best->form.name(),
-                       percent(form.score - best->score));
+                       units::percent(form.score - best->score));
   }
   if (form.score < picked.score)
-    return fmt::format("not clearly better than the backend's own ({} against {})", percent(form.score),
-                       percent(picked.score));
-  return fmt::format("error {} where the picked one has {}", percent(form.score), percent(picked.score));
+    return fmt::format("not clearly better than the backend's own ({} against {})", units::percent(form.score),
+                       units::percent(picked.score));
+  return fmt::format("error {} where the picked one has {}", units::percent(form.score), units::percent(picked.score));
 }
 
 }  // namespace
@@ -111,10 +109,11 @@ Table all_reduce_points_table(const fit::AllReduceFit& all) {
     const fit::CollectivePoint& point = all.points[i];
     const double algbw = static_cast<double>(point.bytes) / point.transfer_s;
     const double model_s = fitted ? all.picked().solution.fitted[i] : 0.0;
-    table.rows.push_back(
-        {std::string(point.bench ? "bench-comm" : "step"), point.machine.workers, point.bytes, point.count,
-         point.transfer_s, fitted ? Cell(model_s) : Cell(), fitted ? Cell(model_s / point.transfer_s - 1.0) : Cell(),
-         algbw, algbw * bus_factor("all_reduce", point.machine.workers), point.concurrency, point.beside_compute});
+    table.rows.push_back({std::string(point.bench ? "bench-comm" : "step"), point.machine.workers, point.bytes,
+                          point.count, point.transfer_s, fitted ? Cell(model_s) : Cell(),
+                          fitted ? Cell(model_s / point.transfer_s - 1.0) : Cell(), algbw,
+                          algbw * metrics::bus_factor("all_reduce", point.machine.workers), point.concurrency,
+                          point.beside_compute});
     if (regimes) table.rows.back().emplace_back(point.regime);
   }
   return table;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/fit/predictor.hpp"
-#include "analysis/report/report.hpp"
+#include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {
 

@@ -53,7 +53,7 @@ std::string passed_over_text(std::span<const fit::Knee> knees) {
 
 }  // namespace
 
-Table knee_table(std::span<const MeasuredScaling> measured, std::span<const store::PredictionRow> predicted) {
+Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<const store::PredictionRow> predicted) {
   Table table = knee_table_without_rows("of the N in this file");
   struct Known {
     scaling::ScalingPoint point;
@@ -61,7 +61,7 @@ Table knee_table(std::span<const MeasuredScaling> measured, std::span<const stor
   };
   using Curve = std::map<std::int64_t, Known>;
   std::map<std::string, Curve> curves_measured;
-  for (const MeasuredScaling& m : measured) {
+  for (const metrics::MeasuredScaling& m : measured) {
     if (m.point.step_s > 0 && m.point.workers > 1)
       curves_measured[m.strategy].insert({m.point.workers, {m.point, "measured"}});
   }

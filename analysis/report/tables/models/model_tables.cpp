@@ -7,10 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "analysis/report/tables/source.hpp"
-#include "simulator/units/units.hpp"
+#include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
-#include "simulator/learning_rate/rules.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -18,12 +17,6 @@ namespace {
 void sort_rows(std::vector<store::PredictionRow>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return std::tie(a.strategy, a.gpus_per_node, a.world_size) < std::tie(b.strategy, b.gpus_per_node, b.world_size);
-  });
-}
-
-void sort_rows(std::vector<store::LearningRateRow>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.rule, a.world_size) < std::tie(b.rule, b.world_size);
   });
 }
 
@@ -40,7 +33,7 @@ std::string parameters_text(const std::string& json) {
     const double error = uncertain && p.contains("standard_error") && p["standard_error"].is_number()
                              ? p["standard_error"].get<double>()
                              : std::nan("");
-    text += (text.empty() ? "" : ", ") + name + " " + format_measured(p["value"].get<double>(), error, unit);
+    text += (text.empty() ? "" : ", ") + name + " " + units::format_measured(p["value"].get<double>(), error, unit);
     if (is("fixed", true)) {
       text += " (fixed)";
     } else if (is("at_bound", true)) {
@@ -136,65 +129,6 @@ Table predictions_table(std::vector<store::PredictionRow> rows) {
                           r.bound,
                           r.extrapolation > 1.0 ? Cell(r.extrapolation) : Cell(),
                           r.note});
-  }
-  return table;
-}
-
-bool of_measured_machine(const MeasuredScaling& measured, std::span<const store::PredictionRow> predicted) {
-  return std::none_of(predicted.begin(), predicted.end(), [&](const store::PredictionRow& row) {
-    return row.strategy == measured.strategy && row.world_size == measured.point.workers &&
-           std::abs(row.step_s - measured.point.step_s) > 0.01 * measured.point.step_s;
-  });
-}
-
-Table learning_rate_table(std::vector<store::LearningRateRow> rows) {
-  sort_rows(rows);
-  Table table;
-  table.name = "learning_rate";
-  table.title = "Learning rate";
-  table.note =
-      "linear: target = base · global batch / base batch, reached by raising the rate every step of the warm-up "
-      "(Goyal et al. 2017); square "
-      "root: base · √(global batch / base batch); none: base; LARS as linear, LAMB as square root, over "
-      "a rate for each layer; AdaScale: base · the gain that the noise scale allows.";
-  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
-  table.columns = {count("workers", "N", "workers"),
-                   text("rule", "rule", true),
-                   count("global_batch_samples", "global batch", "samples"),
-                   quantity("base_lr", "base", ""),
-                   quantity("target_lr", "target", ""),
-                   count("warmup_steps", "warm-up", "steps"),
-                   prose("note", "note")};
-  table.key_columns = 2;
-  for (const store::LearningRateRow& r : rows) {
-    table.rows.push_back({r.world_size, r.rule, r.global_batch, r.base_lr, r.target_lr, r.warmup_steps, r.note});
-  }
-  return table;
-}
-
-Table warmup_table(std::vector<store::LearningRateRow> rows) {
-  sort_rows(rows);
-  Table table;
-  table.name = "warmup";
-  table.title = "Warm-up schedule";
-  table.note =
-      "Raised every optimizer step: lr(t) = base + (target − base) · t / warm-up steps, then the target (Goyal et al. "
-      "2017, section 2.2); LAMB's from 0. Shown at every quarter of the warm-up.";
-  table.empty = "No learning rate in this file. Give the scenario a learning_rate section.";
-  table.columns = {count("workers", "N", "workers"), text("rule", "rule", true), count("step", "step", "steps"),
-                   share("warmup_share", "of the warm-up"), quantity("lr", "learning rate", "")};
-  table.key_columns = 2;
-  for (const store::LearningRateRow& row : rows) {
-    if (row.warmup_steps <= 0) {
-      table.rows.push_back({row.world_size, row.rule, std::int64_t{0}, 1.0, row.target_lr});
-      continue;
-    }
-    for (std::int64_t quarter = 0; quarter <= 4; ++quarter) {
-      const std::int64_t step = row.warmup_steps * quarter / 4;
-      const double done = static_cast<double>(step) / static_cast<double>(row.warmup_steps);
-      const double start = row.rule == learning_rate::to_string(learning_rate::Rule::lamb) ? 0.0 : row.base_lr;
-      table.rows.push_back({row.world_size, row.rule, step, done, start + (row.target_lr - start) * done});
-    }
   }
   return table;
 }

@@ -7,8 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/tables/source.hpp"
+#include "analysis/metrics/scaling.hpp"
+#include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/tables/models/stored_models.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::report {
@@ -56,47 +58,6 @@ std::vector<store::PredictionRow> read_predictions(const Source& source) {
     rows.push_back(std::move(row));
   }
   return rows;
-}
-
-std::vector<store::LearningRateRow> read_learning_rates(const Source& source) {
-  std::vector<store::LearningRateRow> rows;
-  SQLite::Statement q(
-      source.db,
-      "SELECT world_size, rule, global_batch, base_lr, target_lr, warmup_steps, note FROM learning_rate "
-      "ORDER BY rule, world_size");
-  while (q.executeStep()) {
-    rows.push_back({q.getColumn(0).getInt64(), q.getColumn(1).getString(), q.getColumn(2).getInt64(),
-                    q.getColumn(3).getDouble(), q.getColumn(4).getDouble(), q.getColumn(5).getInt64(),
-                    q.getColumn(6).getString()});
-  }
-  return rows;
-}
-
-std::vector<const Configuration*> scaling_configurations(const std::vector<Configuration>& configurations) {
-  std::map<std::string, std::map<std::int64_t, std::int64_t>> counts;  // strategy -> samples a worker -> worker counts
-  const auto samples = [](const Configuration& c) { return c.batch_per_worker * c.accumulation; };
-  for (const Configuration& c : configurations) {
-    if (!c.measured.empty()) ++counts[c.strategy][samples(c)];
-  }
-  std::vector<const Configuration*> found;
-  for (const Configuration& c : configurations) {
-    if (c.measured.empty()) continue;
-    const auto& of_strategy = counts[c.strategy];
-    const auto most = std::max_element(of_strategy.begin(), of_strategy.end(),
-                                       [](const auto& a, const auto& b) { return a.second <= b.second; });
-    if (samples(c) == most->first) found.push_back(&c);
-  }
-  return found;
-}
-
-std::vector<MeasuredScaling> measured_scaling(const std::vector<Configuration>& configurations) {
-  std::vector<MeasuredScaling> measured;
-  for (const Configuration* c : scaling_configurations(configurations)) {
-    measured.push_back({c->strategy,
-                        {c->world_size, median_of(c->measured, &RunStep::duration_s).mid,
-                         median_of(c->measured, &RunStep::exposed_s).mid}});
-  }
-  return measured;
 }
 
 namespace {
@@ -192,23 +153,7 @@ Table fit_residuals_table(const Source& source) { return fit_residuals_table(rea
 Table predictions_table(const Source& source) { return predictions_table(read_predictions(source)); }
 
 Table knee_table(const Source& source) {
-  return knee_table(measured_scaling(source.configurations), read_predictions(source));
-}
-
-std::vector<MeasuredScaling> measured_scaling(store::Database& database) {
-  try {
-    return measured_scaling(read_configurations(database.sql()));
-  } catch (const SQLite::Exception& error) {
-    throw store::translate(error, database.path());
-  }
-}
-
-Table learning_rate_table(const Source& source) {
-  return source.rates.empty() ? learning_rate_table(read_learning_rates(source)) : source.rates[0];
-}
-
-Table warmup_table(const Source& source) {
-  return source.rates.empty() ? warmup_table(read_learning_rates(source)) : source.rates[1];
+  return knee_table(metrics::measured_scaling(source.configurations), read_predictions(source));
 }
 
 }  // namespace ddpprof::report

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/report/report.hpp"
+#include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {
 

@@ -9,11 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/report/tables/source.hpp"
-#include "analysis/report/of_configurations.hpp"
 #include "analysis/metrics/row_scan.hpp"
-#include "simulator/units/units.hpp"
+#include "analysis/report/tables/ranks/skew.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -50,25 +49,26 @@ std::map<std::int64_t, Clock> read_clocks(const Source& source) {
   using Offset = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;   // offset, at, uncertainty, drift
   std::map<std::tuple<std::int64_t, std::string, Offset>, std::size_t> numbers;  // by measurement
   std::map<std::int64_t, Clock> clocks;
-  each_row(source.db,
-           "SELECT id, rank, host, clock_reference, clock_uncertainty_ns, measurement_id, boot_id, clock_offset_ns, "
-           "clock_at_ns, clock_drift_ppb FROM shard ORDER BY id",
-           {}, [&](sqlite3_stmt* row) {
-             const auto number = [&](int column) { return sqlite3_column_int64(row, column); };
-             const auto words = [&](int column) {
-               return std::string(reinterpret_cast<const char*>(sqlite3_column_text(row, column)));
-             };
-             Clock clock{number(1), words(2), {}, 0};
-             if (words(3) != "unknown" && sqlite3_column_type(row, 4) != SQLITE_NULL) clock.uncertainty_ns = number(4);
-             std::string name = words(6);
-             Offset offset;
-             if (name.empty() && clock.uncertainty_ns)
-               offset = {number(7), number(8), *clock.uncertainty_ns, sqlite3_column_double(row, 9)};
-             else if (name.empty())
-               name = "shard " + std::to_string(number(0));
-             clock.number = numbers.try_emplace({number(5), name, offset}, numbers.size()).first->second;
-             clocks[number(0)] = clock;
-           });
+  metrics::each_row(
+      source.db,
+      "SELECT id, rank, host, clock_reference, clock_uncertainty_ns, measurement_id, boot_id, clock_offset_ns, "
+      "clock_at_ns, clock_drift_ppb FROM shard ORDER BY id",
+      {}, [&](sqlite3_stmt* row) {
+        const auto number = [&](int column) { return sqlite3_column_int64(row, column); };
+        const auto words = [&](int column) {
+          return std::string(reinterpret_cast<const char*>(sqlite3_column_text(row, column)));
+        };
+        Clock clock{number(1), words(2), {}, 0};
+        if (words(3) != "unknown" && sqlite3_column_type(row, 4) != SQLITE_NULL) clock.uncertainty_ns = number(4);
+        std::string name = words(6);
+        Offset offset;
+        if (name.empty() && clock.uncertainty_ns)
+          offset = {number(7), number(8), *clock.uncertainty_ns, sqlite3_column_double(row, 9)};
+        else if (name.empty())
+          name = "shard " + std::to_string(number(0));
+        clock.number = numbers.try_emplace({number(5), name, offset}, numbers.size()).first->second;
+        clocks[number(0)] = clock;
+      });
   return clocks;
 }
 
@@ -109,9 +109,9 @@ void count(Kept& kept, const std::vector<Start>& starts) {
     if (&start == &last) continue;
     const Later one = later(last, start);
     if (!nearest || one.by_ns - one.doubt_ns < nearest->by_ns - nearest->doubt_ns) nearest = one;
-    others.push_back(to_s(static_cast<double>(one.by_ns)));
+    others.push_back(units::ns_to_s(static_cast<double>(one.by_ns)));
   }
-  kept.uncertainty_s = std::max(kept.uncertainty_s, to_s(static_cast<double>(nearest->doubt_ns)));
+  kept.uncertainty_s = std::max(kept.uncertainty_s, units::ns_to_s(static_cast<double>(nearest->doubt_ns)));
   if (nearest->by_ns <= nearest->doubt_ns) {
     ++kept.too_close;
     return;
@@ -165,7 +165,7 @@ Table last_starters_table(const Source& source) {
     starts.clear();
     kept = nullptr;
   };
-  each_row(
+  metrics::each_row(
       source.db,
       "SELECT c.measurement_id, c.communicator, c.sequence, c.shard_id, c.aligned_start_ns, c.op, c.bucket, c.bytes, "
       "c.start_ns FROM aligned_collective c JOIN step st ON st.id = c.step_id JOIN measurement m ON m.id = "
@@ -188,7 +188,7 @@ Table last_starters_table(const Source& source) {
   for (const auto& [key, one] : all) {
     if (one.collectives == 0) continue;
     const auto& [index, op, bucket, bytes] = key;
-    const Configuration& c = source.configurations[index];
+    const metrics::Configuration& c = source.configurations[index];
     Row row = configuration_cells(c);
     row.insert(row.end(), {op_text(op, c.world_size), bucket, bytes, one.collectives, one.known});
     const auto most = std::ranges::max_element(

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/tables/source.hpp"
 #include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/source.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::report {
@@ -16,18 +16,20 @@ constexpr const char* part_rule =
     "compute, waiting included; waits: for slower ranks inside of collectives; input: waiting for data and copying it "
     "to the device; other: what is left of the step. ";
 
-double other_s(const RankStep& step) { return step.parts()[static_cast<std::size_t>(RankPart::other)]; }
+double other_s(const metrics::RankStep& step) {
+  return step.parts()[static_cast<std::size_t>(metrics::RankPart::other)];
+}
 
 template <class Value>
-double median_over(const std::vector<const RankStep*>& steps, Value&& value) {
+double median_over(const std::vector<const metrics::RankStep*>& steps, Value&& value) {
   std::vector<double> values;
-  for (const RankStep* step : steps) values.push_back(value(*step));
+  for (const metrics::RankStep* step : steps) values.push_back(value(*step));
   return stats::median(values);
 }
 
 }  // namespace
 
-Table ranks_table(const RankTimes& times) {
+Table ranks_table(const metrics::RankTimes& times) {
   Table table;
   table.name = "ranks";
   table.title = "Ranks";
@@ -58,36 +60,37 @@ Table ranks_table(const RankTimes& times) {
                    share("last_share", "last")};
   table.key_columns = 2;
   auto by_rank = measured_by_rank(times);
-  const StepRows complete = complete_steps(times);
+  const metrics::StepRows complete = complete_steps(times);
   std::map<std::int64_t, std::int64_t> slowest;  // rank -> in how many steps
   for (const auto& [step, ranks] : complete)
     ++slowest[std::ranges::max_element(ranks, {}, [](const auto& one) { return one.second->compute_s; })->first];
   std::vector<double> computes;
   for (auto& [rank, steps] : by_rank) {
-    if (!complete.empty()) std::erase_if(steps, [&](const RankStep* step) { return !complete.contains(step->step); });
-    computes.push_back(median_over(steps, [](const RankStep& step) { return step.compute_s; }));
+    if (!complete.empty())
+      std::erase_if(steps, [&](const metrics::RankStep* step) { return !complete.contains(step->step); });
+    computes.push_back(median_over(steps, [](const metrics::RankStep& step) { return step.compute_s; }));
   }
   const double mean = computes.empty() ? 0.0 : stats::mean(computes);
   for (const auto& [rank, steps] : by_rank) {
-    const auto median = [&, &of = steps](double RankStep::*field) {
-      return median_over(of, [&](const RankStep& step) { return step.*field; });
+    const auto median = [&, &of = steps](double metrics::RankStep::*field) {
+      return median_over(of, [&](const metrics::RankStep& step) { return step.*field; });
     };
     const auto last = std::count_if(times.arrivals.begin(), times.arrivals.end(),
-                                    [own = rank](const Arrival& arrival) { return arrival.last == own; });
-    const double compute = median(&RankStep::compute_s);
+                                    [own = rank](const metrics::Arrival& arrival) { return arrival.last == own; });
+    const double compute = median(&metrics::RankStep::compute_s);
     table.rows.push_back(
-        {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), median(&RankStep::step_s), compute,
-         mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(), median(&RankStep::communication_s),
-         median(&RankStep::overlapped_s), median(&RankStep::exposed_s), median(&RankStep::skew_s),
-         median(&RankStep::input_s), median_over(steps, other_s),
-         ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
+        {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), median(&metrics::RankStep::step_s),
+         compute, mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(),
+         median(&metrics::RankStep::communication_s), median(&metrics::RankStep::overlapped_s),
+         median(&metrics::RankStep::exposed_s), median(&metrics::RankStep::skew_s), median(&metrics::RankStep::input_s),
+         median_over(steps, other_s), ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
          times.arrivals.empty() ? Cell()
                                 : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
   }
   return table;
 }
 
-Table rank_steps_table(const RankTimes& times) {
+Table rank_steps_table(const metrics::RankTimes& times) {
   Table table;
   table.name = "rank_steps";
   table.title = "Steps of each rank";
@@ -105,14 +108,14 @@ Table rank_steps_table(const RankTimes& times) {
                    seconds("input_s", "input", "step_s"),
                    seconds("other_s", "other", "step_s")};
   table.key_columns = 2;
-  for (const RankStep& step : times.steps) {
+  for (const metrics::RankStep& step : times.steps) {
     table.rows.push_back({step.step, step.rank, step.kind, step.step_s, step.compute_s, step.communication_s,
                           step.overlapped_s, step.exposed_s, step.skew_s, step.input_s, other_s(step)});
   }
   return table;
 }
 
-Table stragglers_table(const RankTimes& times, const RankFindings& findings) {
+Table stragglers_table(const metrics::RankTimes& times, const metrics::RankFindings& findings) {
   Table table;
   table.name = "stragglers";
   table.title = "Stragglers";
@@ -135,7 +138,7 @@ Table stragglers_table(const RankTimes& times, const RankFindings& findings) {
                    digits(quantity("compute_p", "p of that", ""), 2),
                    prose("evidence", "evidence")};
   table.key_columns = 2;
-  for (const RankEvidence& evidence : findings.ranks) {
+  for (const metrics::RankEvidence& evidence : findings.ranks) {
     if (!evidence.named()) continue;
     table.rows.push_back({evidence.rank, evidence.host,
                           times.arrivals.empty() ? Cell()
@@ -147,7 +150,7 @@ Table stragglers_table(const RankTimes& times, const RankFindings& findings) {
   return table;
 }
 
-Table slow_steps_table(const RankFindings& findings) {
+Table slow_steps_table(const metrics::RankFindings& findings) {
   Table table;
   table.name = "slow_steps";
   table.title = "Slow steps";
@@ -163,7 +166,7 @@ Table slow_steps_table(const RankFindings& findings) {
                    count("slowest_rank", "rank"),
                    seconds("slowest_excess_s", "its compute by", "step_s")};
   table.key_columns = 1;
-  for (const SlowStep& slow : findings.slow_steps) {
+  for (const metrics::SlowStep& slow : findings.slow_steps) {
     table.rows.push_back({slow.step, slow.step_s, slow.excess_s, std::string(to_string(slow.part)), slow.part_excess_s,
                           slow.slowest_rank, slow.slowest_excess_s});
   }

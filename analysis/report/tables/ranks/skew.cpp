@@ -6,19 +6,19 @@
 #include <map>
 #include <utility>
 
-#include "analysis/report/tables/source.hpp"
-#include "analysis/report/of_configurations.hpp"
 #include "analysis/metrics/rank_findings.hpp"
-#include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "analysis/metrics/ranks.hpp"
+#include "analysis/report/tables/ranks/rank_tables.hpp"
+#include "analysis/report/tables/ranks/skew.hpp"
 #include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 struct Times {
   std::vector<double> step, compute, skew;
-  void add(const RankStep& one) {
+  void add(const metrics::RankStep& one) {
     step.push_back(one.step_s);
     compute.push_back(one.compute_s);
     skew.push_back(one.skew_s);
@@ -37,11 +37,11 @@ struct ConfigurationSums {
   double steps = 0, collectives = 0;
 };
 
-void add(ConfigurationSums& sums, const RankTimes& times, bool collectives) {
+void add(ConfigurationSums& sums, const metrics::RankTimes& times, bool collectives) {
   for (const auto& [rank, steps] : measured_by_rank(times)) {
     RankSums& of = sums.ranks[rank];
     of.host = times.hosts.at(rank);
-    for (const RankStep* step : steps) of.own.add(*step);
+    for (const metrics::RankStep* step : steps) of.own.add(*step);
   }
   for (const auto& [step, ranks] : complete_steps(times)) {
     for (const auto& [rank, one] : ranks) sums.ranks[rank].common.add(*one);
@@ -50,7 +50,7 @@ void add(ConfigurationSums& sums, const RankTimes& times, bool collectives) {
     sums.steps += 1.0;
   }
   if (!collectives) return;
-  for (const Arrival& arrival : times.arrivals) {
+  for (const metrics::Arrival& arrival : times.arrivals) {
     sums.collectives += 1.0;
     const auto rank = sums.ranks.find(arrival.last);
     if (rank == sums.ranks.end()) continue;  // of a rank without measured steps there is no row
@@ -77,10 +77,10 @@ Table skew_table(const Source& source) {
                  seconds("compute_median_s", "compute"), share("compute_against_mean", "against the mean"),
                  seconds("skew_median_s", "waits"), share("slowest_share", "slowest"), share("last_share", "last"),
                  seconds("kept_waiting_s", "kept waiting")});
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     ConfigurationSums sums;
     for (const std::int64_t id : c.measurements)
-      add(sums, read_ranks(source.db, id), c.world_size > 1 && c.strategy != "dp");
+      add(sums, metrics::read_ranks(source.db, id), c.world_size > 1 && c.strategy != "dp");
     const bool compared = sums.steps > 0;
     const auto of = [&](const RankSums& rank) -> const Times& { return compared ? rank.common : rank.own; };
     std::erase_if(sums.ranks, [&](const auto& rank) { return of(rank.second).step.empty(); });
@@ -104,11 +104,11 @@ Table skew_table(const Source& source) {
 Table straggler_table(const Source& source) {
   Table table;
   std::string all_summaries;
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     if (c.world_size < 2 || c.strategy == "dp" || c.measured.empty()) continue;
     for (const std::int64_t id : c.measurements) {
-      const RankTimes times = read_ranks(source.db, id);
-      const RankFindings findings = find_stragglers(times);
+      const metrics::RankTimes times = metrics::read_ranks(source.db, id);
+      const metrics::RankFindings findings = find_stragglers(times);
       Table one = stragglers_table(times, findings);
       if (table.name.empty()) {
         table = one;
@@ -166,7 +166,7 @@ Table clocks_table(const Source& source) {
                           "ORDER BY m.kind, m.strategy, m.world_size, m.repeat, m.id, sh.rank, sh.id");
   while (query.executeStep()) {
     const auto nanoseconds = [&](int i) {
-      return query.getColumn(i).isNull() ? Cell() : Cell(to_s(query.getColumn(i).getDouble()));
+      return query.getColumn(i).isNull() ? Cell() : Cell(units::ns_to_s(query.getColumn(i).getDouble()));
     };
     table.rows.push_back({query.getColumn(0).getString(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64(),
                           query.getColumn(3).getInt64(), query.getColumn(4).getString(), query.getColumn(5).getInt64(),

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "analysis/report/tables/source.hpp"
+#include "analysis/report/tables/run/run.hpp"
 #include "tracer/store/run_rows.hpp"
 
 namespace ddpprof::report {
@@ -62,7 +62,7 @@ Table memory_table(const Source& source) {
   table.columns.insert(table.columns.end(), more.begin(), more.end());
   table.key_columns = configuration_column_count;
   const auto memory = read_memory(source.db);
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     Most most;
     bool any = false;
     for (const std::int64_t id : c.measurements) {

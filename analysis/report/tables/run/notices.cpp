@@ -10,10 +10,10 @@
 #include <string>
 #include <tuple>
 
-#include "analysis/report/tables/source.hpp"
 #include "analysis/metrics/conditions.hpp"
 #include "analysis/metrics/stability.hpp"
 #include "analysis/report/core/words.hpp"
+#include "analysis/report/tables/run/run.hpp"
 
 namespace ddpprof::report {
 namespace {
@@ -80,11 +80,12 @@ void add_failed_measurements(SQLite::Database& db, std::vector<Notice>& all) {
 }
 
 // Why a median is known badly, and what to do about it: every cause found.
-Notice noisy_median(const Configuration& c, const Conditions& conditions, double width, const std::string& where) {
+Notice noisy_median(const metrics::Configuration& c, const metrics::Conditions& conditions, double width,
+                    const std::string& where) {
   Notice notice{"warning", where, "noisy_median", "", "", 1, {}};
   notice.message = fmt::format("The median step is known to ± {:.0f} % only ({} steps in {} repeat{}).", width * 100.0,
                                c.measured.size(), c.measurements.size(), c.measurements.size() == 1 ? "" : "s");
-  for (const Cause& cause : causes_of_noise(c, conditions)) {
+  for (const metrics::Cause& cause : causes_of_noise(c, conditions)) {
     notice.message += " " + cause.text;
     if (notice.advice.find(cause.advice) == std::string::npos)
       notice.advice += (notice.advice.empty() ? "" : " ") + cause.advice;
@@ -93,22 +94,22 @@ Notice noisy_median(const Configuration& c, const Conditions& conditions, double
 }
 
 // What disturbed the measurements, and steps that were not steady.
-void add_conditions(const Source& source, const Conditions& conditions, std::vector<Notice>& all) {
-  const auto add = [&](const Disturbance& d, const std::string& where) {
+void add_conditions(const Source& source, const metrics::Conditions& conditions, std::vector<Notice>& all) {
+  const auto add = [&](const metrics::Disturbance& d, const std::string& where) {
     all.push_back({"warning", where, d.code, d.message, d.advice, d.count, {}});
   };
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     const std::string where = about(c.kind, c.strategy, c.world_size);
-    for (const Disturbance& d : disturbances(c, conditions)) add(d, where);
-    for (const Disturbance& d : unsteadiness(c)) add(d, where);
+    for (const metrics::Disturbance& d : disturbances(c, conditions)) add(d, where);
+    for (const metrics::Disturbance& d : unsteadiness(c)) add(d, where);
   }
   if (const auto apart = frequencies_apart(source.configurations, conditions)) add(*apart, "the file");
 }
 
 void add_derived(const Source& source, std::vector<Notice>& all) {
-  const Conditions conditions = read_conditions(source.db);
+  const metrics::Conditions conditions = metrics::read_conditions(source.db);
   add_conditions(source, conditions, all);
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     const std::string where = about(c.kind, c.strategy, c.world_size);
     const bool said = std::any_of(all.begin(), all.end(), [&](const Notice& n) {
       return n.where == where && n.code.find("oversubscri") != std::string::npos;
@@ -135,7 +136,7 @@ void add_derived(const Source& source, std::vector<Notice>& all) {
                      {}});
     }
     if (!c.measured.empty()) {
-      const double width = median_of(c.measured, &RunStep::duration_s).relative_half_width();
+      const double width = metrics::median_of(c.measured, &metrics::RunStep::duration_s).relative_half_width();
       if (width > noisy_half_width) {
         all.push_back(noisy_median(c, conditions, width, where));
       }

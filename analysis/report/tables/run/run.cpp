@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/report/tables/source.hpp"
 #include "analysis/report/core/words.hpp"
+#include "analysis/report/tables/run/run.hpp"
 
 namespace ddpprof::report {
 Table run_table(const Source& source) {

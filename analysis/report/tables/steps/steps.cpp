@@ -1,7 +1,7 @@
 // Tables about whole steps: how long they take, where the time goes, how that scales.
 #include <algorithm>
 
-#include "analysis/report/tables/source.hpp"
+#include "analysis/report/tables/steps/steps.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::report {
@@ -17,22 +17,22 @@ constexpr const char* overlap_rule =
 struct Field {
   const char* name;
   const char* title;
-  double RunStep::*value;
+  double metrics::RunStep::*value;
   bool optional = false;  // not every strategy or device has it
 };
 constexpr Field parts[] = {
-    {"forward_s", "forward", &RunStep::forward_s},
-    {"backward_s", "backward", &RunStep::backward_s},
-    {"optimizer_s", "optimizer", &RunStep::optimizer_s},
-    {"data_wait_s", "data wait", &RunStep::data_wait_s},
-    {"host_to_device_s", "host to device", &RunStep::host_to_device_s, true},
-    {"buffers_s", "buffers", &RunStep::buffers_s, true},
-    {"copy_s", "copies", &RunStep::copy_s, true},
-    {"compute_s", "compute", &RunStep::compute_s},
-    {"communication_s", "communication", &RunStep::communication_s},
-    {"overlapped_s", "overlapped", &RunStep::overlapped_s},
-    {"exposed_s", "exposed", &RunStep::exposed_s},
-    {"skew_s", "skew", &RunStep::skew_s, true},
+    {"forward_s", "forward", &metrics::RunStep::forward_s},
+    {"backward_s", "backward", &metrics::RunStep::backward_s},
+    {"optimizer_s", "optimizer", &metrics::RunStep::optimizer_s},
+    {"data_wait_s", "data wait", &metrics::RunStep::data_wait_s},
+    {"host_to_device_s", "host to device", &metrics::RunStep::host_to_device_s, true},
+    {"buffers_s", "buffers", &metrics::RunStep::buffers_s, true},
+    {"copy_s", "copies", &metrics::RunStep::copy_s, true},
+    {"compute_s", "compute", &metrics::RunStep::compute_s},
+    {"communication_s", "communication", &metrics::RunStep::communication_s},
+    {"overlapped_s", "overlapped", &metrics::RunStep::overlapped_s},
+    {"exposed_s", "exposed", &metrics::RunStep::exposed_s},
+    {"skew_s", "skew", &metrics::RunStep::skew_s, true},
 };
 
 Table configuration_table(std::string name, std::string title, std::string note) {
@@ -59,10 +59,12 @@ void add_parts(Table& table) {
   }
 }
 
-double median(const std::vector<RunStep>& steps, double RunStep::*field) { return median_of(steps, field).mid; }
+double median(const std::vector<metrics::RunStep>& steps, double metrics::RunStep::*field) {
+  return metrics::median_of(steps, field).mid;
+}
 
-std::optional<double> speedup(const Source& source, const Configuration& c) {
-  const Configuration* one = baseline(source.configurations, c);
+std::optional<double> speedup(const Source& source, const metrics::Configuration& c) {
+  const metrics::Configuration* one = baseline(source.configurations, c);
   if (one == nullptr || !(throughput(*one) > 0.0)) return std::nullopt;
   return throughput(c) / throughput(*one);
 }
@@ -88,21 +90,21 @@ Table step_table(const Source& source) {
        quantity("oversubscription", "threads per core", "×")});
   for (Column& column : table.columns)
     if (column.name == "oversubscription" || column.name == "step_confidence") column.hide_constant = true;
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
-    const stats::Interval step = median_of(c.measured, &RunStep::duration_s);
+    const stats::Interval step = metrics::median_of(c.measured, &metrics::RunStep::duration_s);
     const std::optional<double> faster = speedup(source, c);
     std::optional<double> unwrapped, cost;
     if (!c.unwrapped.empty()) {
-      unwrapped = median(c.unwrapped, &RunStep::duration_s);
+      unwrapped = median(c.unwrapped, &metrics::RunStep::duration_s);
       cost = step.mid - *unwrapped;
     }
     Row row = configuration_cells(c);
-    add(row,
-        {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high,
-         std::min(confidence, step.achieved_confidence), where_positive(throughput(c)), known(faster),
-         ratio(faster, static_cast<double>(c.world_size)), ratio(median(c.measured, &RunStep::exposed_s), step.mid),
-         known(unwrapped), known(cost), c.threads_per_rank, c.oversubscription});
+    add(row, {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high,
+              std::min(metrics::confidence, step.achieved_confidence), where_positive(throughput(c)), known(faster),
+              ratio(faster, static_cast<double>(c.world_size)),
+              ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid), known(unwrapped), known(cost),
+              c.threads_per_rank, c.oversubscription});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -116,10 +118,10 @@ Table time_table(const Source& source) {
           "waiting in collectives for slower ranks. At N = 1 communication is a local all-reduce: nothing is "
           "transferred.");
   if (std::any_of(source.configurations.begin(), source.configurations.end(),
-                  [](const Configuration& c) { return c.device == "cuda"; }))
+                  [](const metrics::Configuration& c) { return c.device == "cuda"; }))
     table.note += " On a GPU forward, backward and optimizer are the host's time to launch them.";
   add_parts(table);
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
     Row row = configuration_cells(c);
     for (const Field& part : parts) row.emplace_back(median(c.measured, part.value));
@@ -139,15 +141,15 @@ Table steps_table(const Source& source) {
   table.columns[4].hide_constant = true;
   add_parts(table);
   table.columns.push_back(quantity("loss", "loss", ""));
-  for (const Configuration& c : source.configurations) {
-    std::vector<const RunStep*> all;
+  for (const metrics::Configuration& c : source.configurations) {
+    std::vector<const metrics::RunStep*> all;
     for (const auto* steps : {&c.warmup, &c.measured, &c.unwrapped}) {
-      for (const RunStep& step : *steps) all.push_back(&step);
+      for (const metrics::RunStep& step : *steps) all.push_back(&step);
     }
-    std::stable_sort(all.begin(), all.end(), [](const RunStep* a, const RunStep* b) {
+    std::stable_sort(all.begin(), all.end(), [](const metrics::RunStep* a, const metrics::RunStep* b) {
       return std::tie(a->repeat, a->measurement, a->step) < std::tie(b->repeat, b->measurement, b->step);
     });
-    for (const RunStep* step : all) {
+    for (const metrics::RunStep* step : all) {
       Row row = configuration_cells(c);
       add(row,
           {step->repeat, step->step, step->kind, step->samples, step->duration_s, step->fastest_s, step->slowest_s});
@@ -170,14 +172,14 @@ Table overlap_table(const Source& source) {
       {seconds("step_median_s", "step"), seconds("compute_s", "compute"), seconds("communication_s", "communication"),
        seconds("overlapped_s", "overlapped", "communication_s"), seconds("exposed_s", "exposed", "communication_s"),
        share("overlapped_share", "overlapped share"), share("exposed_share", "exposed share of step")});
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
-    const double step = median(c.measured, &RunStep::duration_s);
-    const double communication = median(c.measured, &RunStep::communication_s);
-    const double overlapped = median(c.measured, &RunStep::overlapped_s);
-    const double exposed = median(c.measured, &RunStep::exposed_s);
+    const double step = median(c.measured, &metrics::RunStep::duration_s);
+    const double communication = median(c.measured, &metrics::RunStep::communication_s);
+    const double overlapped = median(c.measured, &metrics::RunStep::overlapped_s);
+    const double exposed = median(c.measured, &metrics::RunStep::exposed_s);
     Row row = configuration_cells(c);
-    add(row, {step, median(c.measured, &RunStep::compute_s), communication, overlapped, exposed,
+    add(row, {step, median(c.measured, &metrics::RunStep::compute_s), communication, overlapped, exposed,
               ratio(overlapped, communication), ratio(exposed, step)});
     table.rows.push_back(std::move(row));
   }
@@ -191,9 +193,9 @@ Table weak_table(const Source& source) {
   add(table, {quantity("throughput_samples_per_s", "throughput", "samples/s"),
               quantity("baseline_samples_per_s", "at N = 1", "samples/s"), quantity("speedup", "speedup", "×"),
               share("weak_efficiency", "weak efficiency")});
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty()) continue;
-    const Configuration* one = baseline(source.configurations, c);
+    const metrics::Configuration* one = baseline(source.configurations, c);
     const std::optional<double> faster = speedup(source, c);
     Row row = configuration_cells(c);
     add(row, {where_positive(throughput(c)), known(one != nullptr ? std::optional(throughput(*one)) : std::nullopt),
@@ -212,17 +214,17 @@ Table strong_table(const Source& source) {
       "batch_per_worker divided by N at N workers.";
   add(table, {seconds("step_median_s", "step"), seconds("baseline_step_s", "step at N = 1"),
               quantity("speedup", "speedup", "×"), share("strong_efficiency", "strong efficiency")});
-  for (const Configuration& c : source.configurations) {
+  for (const metrics::Configuration& c : source.configurations) {
     if (c.measured.empty() || c.world_size < 2) continue;
     const auto one =
-        std::find_if(source.configurations.begin(), source.configurations.end(), [&](const Configuration& o) {
+        std::find_if(source.configurations.begin(), source.configurations.end(), [&](const metrics::Configuration& o) {
           return o.world_size == 1 && !o.measured.empty() && o.global_batch() == c.global_batch() &&
                  o.model == c.model && o.strategy == c.strategy && o.device == c.device && o.precision == c.precision &&
                  o.kind == c.kind;
         });
     if (one == source.configurations.end()) continue;
-    const double here = median(c.measured, &RunStep::duration_s);
-    const double there = median(one->measured, &RunStep::duration_s);
+    const double here = median(c.measured, &metrics::RunStep::duration_s);
+    const double there = median(one->measured, &metrics::RunStep::duration_s);
     Row row = configuration_cells(c);
     add(row, {here, there, there / here, there / (static_cast<double>(c.world_size) * here)});
     table.rows.push_back(std::move(row));
