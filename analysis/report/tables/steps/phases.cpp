@@ -7,6 +7,7 @@
 
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/steps/steps.hpp"
+#include "simulator/stats/summary.hpp"
 #include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
