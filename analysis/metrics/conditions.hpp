@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/metrics/measured.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::metrics {
 

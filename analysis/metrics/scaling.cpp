@@ -4,7 +4,7 @@
 
 #include "analysis/metrics/scaling.hpp"
 #include "tracer/store/database.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::metrics {
 

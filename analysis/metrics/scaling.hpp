@@ -7,7 +7,7 @@
 
 #include "analysis/metrics/measured.hpp"
 #include "simulator/scaling/efficiency.hpp"
-#include "tracer/store/result_rows.hpp"
+#include "tracer/store/rows/result_rows.hpp"
 
 namespace ddpprof::store {
 class Database;

@@ -47,9 +47,9 @@ struct OpenedFile {
   fit::PredictOptions predict;                // from the scenario, or the defaults
   std::optional<fit::LearningRateOptions> learning_rate;
   std::string why_no_learning_rate;
-  std::vector<metrics::MeasuredNoise> noise;   // the gradient's, of each measurement that took norms
-  std::vector<metrics::TrainedRates> trained;  // the rates of each measurement's steps beside the scenario's plan …
-  std::string trained_plan;                    // … in words
+  std::vector<metrics::MeasuredNoise> noise;   // gradient noise of each measurement that recorded gradient norms
+  std::vector<metrics::TrainedRates> trained;  // the rates of each measurement's steps, beside the scenario's plan
+  std::string trained_plan;                    // the scenario's plan as text
   report::Table notices;                       // warnings and errors, most severe first
 
   // Throws std::runtime_error if the path now names another file, or if the file was written since it was opened: new

@@ -17,7 +17,7 @@ std::string shown(const timeline::Detail& detail) {
     return detail.unit == "bytes" ? units::format_bytes(*integer) : std::to_string(*integer);
   const double value = std::get<double>(detail.value);
   if (detail.unit.empty()) return units::format_significant(value, 6);
-  // 0 s has no unit of its own; a start needs more digits than a duration.
+  // 0 s has no unit prefix. A start needs more digits than a duration.
   return units::format_quantity(value, detail.unit, detail.name == "start" ? 9 : 4);
 }
 

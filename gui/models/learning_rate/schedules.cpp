@@ -29,7 +29,7 @@ using learning_rate::Rule;
 using learning_rate::Schedule;
 
 const std::string no_noise =
-    std::string("The gradient's noise scale is not known. Measure it: ") + metrics::measure_noise_command;
+    std::string("The gradient noise scale was not measured. Measure it: ") + metrics::measure_noise_command;
 
 std::string rate_text(double rate) { return units::format_quantity(rate, "", 4); }
 
@@ -78,7 +78,7 @@ std::string noise_sentence(const RateInputs& inputs) {
     return report::workers_at_text(inputs.options, *inputs.noise_scale_samples, efficiency);
   };
   const auto samples = [](double value) {
-    return std::isfinite(value) ? units::format_quantity(value, "", 3) : std::string("no end");
+    return std::isfinite(value) ? units::format_quantity(value, "", 3) : std::string("unlimited");
   };
   return ". Measured in this file: " + samples(inputs.noise_scale_samples->mid) + " (" +
          samples(inputs.noise_scale_samples->low) + " to " + samples(inputs.noise_scale_samples->high) +
@@ -139,10 +139,10 @@ std::int64_t largest_validated_workers(const RateInputs& inputs) {
 std::string answer_text(const RateInputs& inputs) {
   const Schedule linear = *schedule_of(inputs, Rule::linear);  // the linear rule has a rate for all inputs
   const std::optional<Schedule> root = schedule_of(inputs, Rule::square_root);
-  std::string text = "At N = " + std::to_string(inputs.workers) + " a step takes " +
-                     std::to_string(linear.global_batch) + " samples, κ = " + units::format_quantity(linear.kappa, "") +
-                     " times the " + std::to_string(inputs.options.base_batch()) + " that the base rate " +
-                     rate_text(linear.base_lr) + " was tuned for. Linear rule: " + rate_text(linear.target_lr);
+  std::string text = "At N = " + std::to_string(inputs.workers) + " the global batch is " +
+                     std::to_string(linear.global_batch) + " samples: κ = " + units::format_quantity(linear.kappa, "") +
+                     " × the batch of " + std::to_string(inputs.options.base_batch()) + " for which the base rate " +
+                     rate_text(linear.base_lr) + " was tuned. Linear rule: " + rate_text(linear.target_lr);
   if (linear.warmup_steps > 0) {
     text += ", reached over " + std::to_string(linear.warmup_steps) + " steps of warm-up (" +
             units::format_quantity(inputs.options.warmup_epochs, "") +
@@ -154,7 +154,7 @@ std::string answer_text(const RateInputs& inputs) {
   const std::optional<Schedule> own = schedule_of(inputs, inputs.options.rule);
   if (own && inputs.options.rule != Rule::linear && inputs.options.rule != Rule::square_root)
     text += fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), rate_text(own->target_lr));
-  text += "An epoch has " + units::format_quantity(linear.epoch_steps, "", 6) + " steps, the training " +
+  text += "An epoch has " + units::format_quantity(linear.epoch_steps, "", 6) + " steps; the training has " +
           std::to_string(linear.total_steps);
   if (own && own->total_steps != linear.total_steps)
     text += fmt::format(" ({} by the rule {})", own->total_steps, to_string(inputs.options.rule));

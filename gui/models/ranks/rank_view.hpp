@@ -37,15 +37,15 @@ struct RankStrip {
   std::vector<double> values;      // by rank, then step; NaN if the rank did not record the step
   // By step: first begin and last end over the ranks, on rank 0's clock. If no rank's clock is aligned, begin > end.
   std::vector<std::int64_t> begin_ns, end_ns;
-  units::Scale scale;            // to show the values in
-  double low = 0.0, high = 0.0;  // what the colours span: of 100 cells or more the middle 98 %
+  units::Scale scale;            // unit for display
+  double low = 0.0, high = 0.0;  // range of the colours: the middle 98 % if there are 100 cells or more, otherwise all
 
   double at(std::size_t rank, std::size_t step) const { return values[rank * steps.size() + step]; }
   bool is_share() const { return quantity == StripQuantity::against_others; }
 };
 RankStrip rank_strip(const metrics::RankTimes&, StripQuantity, bool unmeasured_too);
 
-// One rank's steps, with nothing of the others copied.
+// Returns the steps of one rank only.
 metrics::RankTimes steps_of(const metrics::RankTimes&, std::int64_t rank);
 
 // "rank 2, step 17 (measured): compute 12.3 ms"

@@ -20,7 +20,8 @@ std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configurat
     point.throughput = metrics::throughput(*c);
     if (const metrics::Configuration* one = metrics::baseline(configurations, *c)) {
       const double of_one = metrics::throughput(*one);
-      // Of an import the batch may be unknown: then the steps alone tell, as of ranks of the same batch.
+      // The batch of imported data may be unknown. Then the ratio comes from the steps, assuming an equal batch per
+      // rank.
       point.speedup = of_one > 0.0 ? point.throughput / of_one
                                    : static_cast<double>(c->world_size) *
                                          metrics::median_of(one->measured, &RunStep::duration_s).mid / point.step_s.mid;

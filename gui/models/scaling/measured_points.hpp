@@ -32,7 +32,8 @@ struct StepParts {
 // Each part is a median of its own. If the parts add up to more than the median step, other_s is 0.
 StepParts parts(const MeasuredPoint&);
 
-// Of one strategy, by N: the batch that was measured at most worker counts, as in the reports' knee table.
+// Returns the points of one strategy, ascending by N. Uses the batch that was measured at most worker counts, as the
+// reports' knee table does.
 std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configuration>&, const std::string& strategy);
 
 }  // namespace ddpprof::gui::whatif

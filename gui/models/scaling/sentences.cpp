@@ -127,11 +127,11 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
           fmt::format("{} the throughput ({} {} to {}).", times(change.speedup), interval_name(row.confidence),
                       times(change.speedup_low), times(change.speedup_high)));
       if (const CurvePoint* point = shot.changed ? shot.changed->at(n) : nullptr)
-        add("Then efficient",
-            fmt::format("{} of {} times one worker's throughput without the change: as much as {} such workers.",
+        add("What-if efficiency",
+            fmt::format("{} of {} times the throughput of one unchanged worker, which equals {} such workers.",
                         percent(point->efficiency.value), n, units::format_significant(point->speedup.value, 3)));
-      add("Then binds", bound_sentence(change.changed_bound, answer.changed_gains));
-      add("Then knee", knee_sentence(shot.changed_knees, copies));
+      add("What-if binding term", bound_sentence(change.changed_bound, answer.changed_gains));
+      add("What-if knee", knee_sentence(shot.changed_knees, copies));
     } else {
       add("What if", fmt::format("{}: {}.", what, answer.why_no_change), true);
     }
@@ -141,12 +141,12 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   if (row.throughput > 0.0)
     add(now("Throughput"), units::format_quantity(row.throughput, "samples/s", 4) + ".");
   else
-    add(now("Throughput"), "not known: how many samples a step trains on was not recorded.");
-  add(now("Efficiency"),
-      n == 1 ? percent(row.efficiency) + ": one worker is what the others are measured by."
-             : fmt::format("{} of {} times one worker's throughput: as much as {} workers.", percent(row.efficiency), n,
-                           units::format_significant(row.efficiency * static_cast<double>(n), 3)));
-  add(now("Binds"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
+    add(now("Throughput"), "unknown: the samples of a step were not recorded.");
+  add(now("Efficiency"), n == 1 ? percent(row.efficiency) + ": one worker is the reference."
+                                : fmt::format("{} of {} times the throughput of one worker, which equals {} workers.",
+                                              percent(row.efficiency), n,
+                                              units::format_significant(row.efficiency * static_cast<double>(n), 3)));
+  add(now("Binding term"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
   add(now("Knee"), knee_sentence(shot.predicted_knees, copies));
   if (const MeasuredPoint* point = measured_at(shot, n))
     add("Measured",

@@ -21,7 +21,7 @@ std::string advice_for(const std::string& strategy) {
          strategy + "]";
 }
 
-// The measured step of a configuration that is nearest its median, over all repeats.
+// Returns the measured step that is nearest the median, over all repeats of a configuration.
 const metrics::RunStep* typical(const metrics::Configuration& configuration) {
   if (configuration.measured.empty()) return nullptr;
   std::vector<double> durations_s;
@@ -62,7 +62,7 @@ bool Strategies::is_measured(const std::string& strategy, std::int64_t workers) 
   return configuration(strategy, workers) != nullptr;
 }
 
-// Where several batches were measured at that N, the one that predictions rest on.
+// If several batches were measured at that N, returns the configuration that predictions use.
 const metrics::Configuration* Strategies::configuration(const std::string& strategy, std::int64_t workers) const {
   const fit::StepProfile* profile = nullptr;
   if (file_->models) {

@@ -130,7 +130,7 @@ std::string recommendation(const Comparison& all) {
   const double ratio =
       ddp.throughput > 0.0 && dp.throughput > 0.0 ? ddp.throughput / dp.throughput : dp.step_s / ddp.step_s;
   const auto times = [](double value) { return units::format_significant(value, 3) + " times "; };
-  const std::string no_lock = " Python's DataParallel, under its GIL, is slower than this one.";
+  const std::string no_lock = " Python's DataParallel is slower than this one, because of its GIL.";
   if (all.workers == 1)
     return "One worker exchanges nothing: the throughput of DDP is " + times(ratio) + "that of the model alone" + how +
            ".";

@@ -156,11 +156,11 @@ void LearningRatePage::predict_times() {
 void LearningRatePage::show_target(std::optional<double> lowest) {
   const QSignalBlocker quiet(target_loss_);
   target_loss_->setEnabled(lowest.has_value());
-  target_loss_->setToolTip(lowest ? tr("The loss to reach; as opened, the lowest that every measured configuration "
-                                       "reached: %1")
+  target_loss_->setToolTip(lowest ? tr("The target loss. Default: the lowest loss that every measured configuration "
+                                       "reached, %1")
                                         .arg(QString::fromStdString(units::format_quantity(*lowest, "", 4)))
-                                  : tr("The file has no loss of 10 steps on end"));
-  if (!inputs_.target_loss && !target_loss_->hasFocus())  // somebody may be typing
+                                  : tr("The file has no loss for 10 steps in a row"));
+  if (!inputs_.target_loss && !target_loss_->hasFocus())  // do not overwrite a number being typed
     target_loss_->setValue(lowest.value_or(0.0));
 }
 

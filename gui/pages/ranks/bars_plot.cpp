@@ -19,8 +19,8 @@ BarsPlot::BarsPlot(QWidget* parent) : Plot(parent) {
   for (std::size_t i = 0; i < bars_.size(); ++i) {
     bars_[i] = new QCPBars(xAxis, yAxis);
     const auto part = static_cast<metrics::RankPart>(i);
-    // Of the tables and the strip's colours waiting is a part of what is exposed; here it has a bar of its own.
-    bars_[i]->setName(part == metrics::RankPart::exposed ? tr("exposed, less waiting") : tr(to_string(part)));
+    // In the tables and in the strip, exposed time includes waiting. Here waiting has its own bar.
+    bars_[i]->setName(part == metrics::RankPart::exposed ? tr("exposed without waiting") : tr(to_string(part)));
     bars_[i]->setWidth(0.7);
     if (i > 0) bars_[i]->moveAbove(bars_[i - 1]);
   }
@@ -35,7 +35,7 @@ BarsPlot::BarsPlot(QWidget* parent) : Plot(parent) {
 
 void BarsPlot::show_bars(const RankBars& view) {
   const units::Scale scale = units::choose_scale("s", view.step_s);
-  set_axes(tr("rank"), tr("mean over the steps [%1]").arg(QString::fromStdString(scale.unit)));
+  set_axes(tr("rank"), tr("mean over steps [%1]").arg(QString::fromStdString(scale.unit)));
   QVector<double> places;
   std::vector<double> heights(view.ranks.size(), 0.0);
   const auto ticker = QSharedPointer<QCPAxisTickerText>::create();

@@ -232,7 +232,7 @@ void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   }
   const int count = shown->measured_steps;
   if (const auto range = range_here()) {
-    range_text_->setText(tr("Only the %n measured step(s) whose middle lies in the selected %1", nullptr, count)
+    range_text_->setText(tr("Only the %n measured step(s) with their middle in the selected %1", nullptr, count)
                              .arg(QString::fromStdString(units::format_quantity(
                                  static_cast<double>(range->end_ns - range->begin_ns) / 1e9, "s"))));
     whole_->show();

@@ -47,7 +47,7 @@ class RanksPage : public Page {
     bool operator==(const Colours&) const = default;
   };
   struct Shown {                                          // made off the interface thread
-    std::shared_ptr<const metrics::RankTimes> all, some;  // some: what the range leaves of it
+    std::shared_ptr<const metrics::RankTimes> all, some;  // some: only the steps in the selected range
     metrics::RankFindings findings;
     Colours colours;
     RankStrip strip;

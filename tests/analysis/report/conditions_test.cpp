@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "analysis/metrics/conditions.hpp"
+#include "analysis/metrics/stability.hpp"
 #include "analysis/report/render/render.hpp"
 #include "analysis/report/report.hpp"
-#include "analysis/metrics/stability.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof {

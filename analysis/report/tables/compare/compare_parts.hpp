@@ -11,7 +11,7 @@
 
 #include "analysis/report/tables/compare/compare.hpp"
 #include "analysis/report/tables/source.hpp"
-#include "tracer/store/error.hpp"
+#include "tracer/store/files/error.hpp"
 
 namespace ddpprof::report {
 

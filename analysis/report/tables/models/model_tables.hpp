@@ -7,8 +7,8 @@
 
 #include "analysis/metrics/scaling.hpp"
 #include "analysis/report/core/table.hpp"
-#include "tracer/store/result_rows.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/result_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::report {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/report/tables/source.hpp"
-#include "tracer/store/result_rows.hpp"
+#include "tracer/store/rows/result_rows.hpp"
 
 namespace ddpprof::report {
 

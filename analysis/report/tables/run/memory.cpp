@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "analysis/report/tables/run/run.hpp"
-#include "tracer/store/run_rows.hpp"
+#include "tracer/store/rows/run_rows.hpp"
 
 namespace ddpprof::report {
 namespace {
