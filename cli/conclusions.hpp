@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/report/render.hpp"
+#include "analysis/report/render/render.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"

@@ -4,7 +4,7 @@
 #include <CLI/Formatter.hpp>
 #include <ostream>
 
-#include "analysis/report/columns.hpp"
+#include "analysis/report/core/columns.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/render.hpp"
+#include "analysis/report/render/render.hpp"
 #include "cli/subcommand.hpp"
 
 namespace ddpprof::cli {

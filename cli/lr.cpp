@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/gradient_noise.hpp"
-#include "analysis/report/learning_rate_tables.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
+#include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "cli/option_values.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/scenario_queries/rates.hpp"
@@ -104,7 +105,7 @@ class LearningRateSubcommand final : public Subcommand {
         throw Failure(ExitCode::data, file_ + " holds no scenario, and so no batch, samples or base learning rate", "",
                       "measure one with ddpprof run SCENARIO.yaml");
       }
-      const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
+      const std::vector<metrics::MeasuredNoise> measured = metrics::measured_noise(database);
       scenario_queries::RateQuestion question = scenario_queries::stored_question(*scenario, database, measured);
       fit::LearningRateOptions& options = question.options;
       options.workers.assign(workers.begin(), workers.end());

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report/render.hpp"
+#include "analysis/report/render/render.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/measure/progress.hpp"
 

@@ -5,7 +5,7 @@
 #include "analysis/fit/predict.hpp"
 #include "analysis/fit/table/question.hpp"
 #include "analysis/fit/text.hpp"
-#include "analysis/report/columns.hpp"
+#include "analysis/report/core/columns.hpp"
 #include "cli/subcommand.hpp"
 #include "simulator/scaling/efficiency.hpp"
 

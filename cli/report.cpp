@@ -44,13 +44,13 @@ class ReportSubcommand final : public Subcommand {
     if (report_.empty()) report_ = format == report::Format::html ? "all" : "summary";
     check_word("--report", report_, names);
     std::vector<std::string> rules;
-    for (const report::OverlapRule rule : report::all_overlap_rules()) rules.emplace_back(to_string(rule));
+    for (const metrics::OverlapRule rule : metrics::all_overlap_rules()) rules.emplace_back(to_string(rule));
     check_word("--rule", rule_, rules);
     if (rule_ != "intersection" && report_ != "overlap")
       throw Failure(ExitCode::usage, "--rule " + rule_ + " with --report " + report_, "--report overlap",
                     "only there tools differ");
-    const report::OverlapRule rule =
-        report::all_overlap_rules()[static_cast<std::size_t>(std::ranges::find(rules, rule_) - rules.begin())];
+    const metrics::OverlapRule rule =
+        metrics::all_overlap_rules()[static_cast<std::size_t>(std::ranges::find(rules, rule_) - rules.begin())];
     store::Database database = store::Database::open_read(file_);
     render(scenario_queries::build_report(database, report_, rule), format, context.out, context.width);
     return ExitCode::done;

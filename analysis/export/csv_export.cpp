@@ -10,7 +10,7 @@
 #include "analysis/export/csv_format.hpp"
 #include "analysis/export/export.hpp"
 #include "analysis/export/output_file.hpp"
-#include "analysis/report/csv.hpp"
+#include "analysis/report/core/csv.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::export_ {

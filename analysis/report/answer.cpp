@@ -6,28 +6,31 @@
 #include <map>
 #include <set>
 
-#include "analysis/report/build.hpp"
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/metrics/scaling.hpp"
+#include "analysis/report/answer.hpp"
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/tables/models/stored_models.hpp"
 #include "simulator/scaling/efficiency.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {
 
 constexpr double wide_interval = 10.0;  // high / low from which a prediction says little
 
-std::string time_text(double seconds) { return format_quantity(seconds, "s"); }
+std::string time_text(double seconds) { return units::format_quantity(seconds, "s"); }
 
-std::string percent_text(double share) { return format_significant(100.0 * share, 3) + " %"; }
+std::string percent_text(double share) { return units::format_significant(100.0 * share, 3) + " %"; }
 
 std::string measured_sentence(const Source& source, const std::string& strategy) {
-  const Configuration* largest = nullptr;
-  for (const Configuration* c : scaling_configurations(source.configurations))
+  const metrics::Configuration* largest = nullptr;
+  for (const metrics::Configuration* c : scaling_configurations(source.configurations))
     if (c->strategy == strategy && (!largest || c->world_size > largest->world_size)) largest = c;
   if (!largest) return "";
-  const double step_s = median_of(largest->measured, &RunStep::duration_s).mid;
-  const double exposed_s = median_of(largest->measured, &RunStep::exposed_s).mid;
-  const Configuration* one = baseline(source.configurations, *largest);
+  const double step_s = metrics::median_of(largest->measured, &metrics::RunStep::duration_s).mid;
+  const double exposed_s = metrics::median_of(largest->measured, &metrics::RunStep::exposed_s).mid;
+  const metrics::Configuration* one = baseline(source.configurations, *largest);
   if (largest->world_size == 1 || !one) {
     return fmt::format("Measured: a step of N = {} takes {}, {} of it exposed communication.", largest->world_size,
                        time_text(step_s), percent_text(exposed_s / step_s));
@@ -36,7 +39,7 @@ std::string measured_sentence(const Source& source, const std::string& strategy)
   return fmt::format(
       "Measured: N = {} trains {} × as fast as N = 1 (weak efficiency {}); a step takes {}, {} of it "
       "exposed communication.",
-      largest->world_size, format_significant(speedup, 3),
+      largest->world_size, units::format_significant(speedup, 3),
       percent_text(speedup / static_cast<double>(largest->world_size)), time_text(step_s),
       percent_text(exposed_s / step_s));
 }
@@ -124,7 +127,7 @@ Table answer_table(const Source& source) {
   }
   std::map<std::string, std::map<std::int64_t, scaling::ScalingPoint>> curves;
   std::map<std::string, std::int64_t> largest_measured;
-  for (const MeasuredScaling& m : measured_scaling(source.configurations))
+  for (const metrics::MeasuredScaling& m : metrics::measured_scaling(source.configurations))
     if (m.point.step_s > 0 && of_measured_machine(m, predictions[m.strategy]))
       curves[m.strategy].insert({m.point.workers, m.point});
   for (const auto& [strategy, curve] : curves) largest_measured[strategy] = curve.rbegin()->first;

@@ -1,12 +1,19 @@
 #include "analysis/report/report.hpp"
+#include "analysis/report/answer.hpp"
+#include "analysis/report/tables/collectives/collectives.hpp"
+#include "analysis/report/tables/devices/devices.hpp"
+#include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "analysis/report/tables/models/stored_models.hpp"
+#include "analysis/report/tables/ranks/skew.hpp"
+#include "analysis/report/tables/run/run.hpp"
+#include "analysis/report/tables/steps/steps.hpp"
 
 #include <SQLiteCpp/Exception.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "analysis/report/build.hpp"
-#include "analysis/report/device_windows.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::report {
@@ -145,18 +152,13 @@ const std::vector<Recipe>& recipes() {
 
 }  // namespace
 
-const Cell& cell_of(const Table& table, const Row& row, std::string_view column) {
-  const auto found = std::ranges::find(table.columns, column, &Column::name);
-  return row.at(static_cast<std::size_t>(found - table.columns.begin()));
-}
-
 std::vector<ReportInfo> report_names() {
   std::vector<ReportInfo> names;
   for (const Recipe& recipe : recipes()) names.push_back(recipe.info);
   return names;
 }
 
-Report build_report(store::Database& database, std::string_view name, OverlapRule rule,
+Report build_report(store::Database& database, std::string_view name, metrics::OverlapRule rule,
                     const ScenarioTables& of_the_scenario) {
   const auto& all = recipes();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Recipe& r) { return r.info.name == name; });
@@ -166,10 +168,10 @@ Report build_report(store::Database& database, std::string_view name, OverlapRul
     throw std::invalid_argument("unknown report '" + std::string(name) + "' (expected one of " + known + ")");
   }
   try {
-    Source source{database.sql(), read_configurations(database.sql())};
+    Source source{database.sql(), metrics::read_configurations(database.sql())};
     Report report{std::string(name), found->title, {}, found->note};
-    if (rule != OverlapRule::intersection) {
-      report.tables.push_back(rule == OverlapRule::hta ? hta_table(source) : tensorboard_table(source));
+    if (rule != metrics::OverlapRule::intersection) {
+      report.tables.push_back(rule == metrics::OverlapRule::hta ? hta_table(source) : tensorboard_table(source));
       return report;
     }
     if (has_rates(*found) && of_the_scenario.rates) source.rates = of_the_scenario.rates();
@@ -190,7 +192,7 @@ Report build_report(store::Database& database, std::string_view name, OverlapRul
   }
 }
 
-Table notices(store::Database& database, const std::vector<Configuration>& configurations) {
+Table notices(store::Database& database, const std::vector<metrics::Configuration>& configurations) {
   try {
     return notices_table(Source{database.sql(), configurations});
   } catch (const SQLite::Exception& error) {

@@ -30,11 +30,11 @@ using gui::whatif::Simulations;
 using gui::whatif::Snapshot;
 
 // The measurements behind the models, as a database holds them: at each N both repeats' steps and their parts.
-std::vector<report::Configuration> configurations_of(const fit::Models& models) {
-  std::vector<report::Configuration> all;
+std::vector<metrics::Configuration> configurations_of(const fit::Models& models) {
+  std::vector<metrics::Configuration> all;
   std::int64_t id = 0;
   for (const auto& [workers, profile] : models.measured.ddp) {
-    report::Configuration configuration;
+    metrics::Configuration configuration;
     configuration.kind = "train";
     configuration.strategy = profile.strategy;
     configuration.backend = profile.machine.backend;
@@ -45,7 +45,7 @@ std::vector<report::Configuration> configurations_of(const fit::Models& models) 
     for (std::size_t repeat = 0; repeat < profile.step_repeats.size(); ++repeat) {
       configuration.measurements.push_back(++id);
       for (std::size_t i = 0; i < profile.step_repeats[repeat].size(); ++i) {
-        report::RunStep step;
+        metrics::RunStep step;
         step.measurement = id;
         step.repeat = static_cast<std::int64_t>(repeat);
         step.step = static_cast<std::int64_t>(i);

@@ -13,9 +13,9 @@
 namespace ddpprof::gui {
 namespace {
 
-std::vector<MeasurementInfo> measurements_of(const std::vector<report::Configuration>& configurations) {
+std::vector<MeasurementInfo> measurements_of(const std::vector<metrics::Configuration>& configurations) {
   std::vector<MeasurementInfo> all;
-  for (const report::Configuration& configuration : configurations) {
+  for (const metrics::Configuration& configuration : configurations) {
     for (std::size_t repeat = 0; repeat < configuration.measurements.size(); ++repeat) {
       MeasurementInfo info;
       info.id = configuration.measurements[repeat];
@@ -62,7 +62,7 @@ bool OpenedFile::has(const std::string& strategy) const { return !workers(strate
 
 std::vector<std::int64_t> OpenedFile::workers(const std::string& strategy) const {
   std::vector<std::int64_t> all;
-  for (const report::Configuration& configuration : configurations)
+  for (const metrics::Configuration& configuration : configurations)
     if (configuration.strategy == strategy && !configuration.measured.empty()) all.push_back(configuration.world_size);
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -112,8 +112,8 @@ std::shared_ptr<const OpenedFile> open_file(const std::filesystem::path& path, c
   file->identity = identity_of(path);
   try {
     if (stopped()) return nullptr;
-    file->configurations = report::read_configurations(database.sql());
-    file->noise = report::measured_noise(database.sql());
+    file->configurations = metrics::read_configurations(database.sql());
+    file->noise = metrics::measured_noise(database.sql());
     file->measurements = measurements_of(file->configurations);
     if (stopped()) return nullptr;
     file->notices = report::notices(database, file->configurations);

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "analysis/fit/predictor.hpp"
-#include "analysis/report/gradient_noise.hpp"
-#include "analysis/report/measured.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
+#include "analysis/metrics/measured.hpp"
+#include "analysis/metrics/trained_rates.hpp"
 #include "analysis/report/report.hpp"
-#include "analysis/report/trained_rates.hpp"
 #include "runner/scenario/scenario.hpp"
 
 namespace ddpprof::gui {
@@ -39,7 +39,7 @@ struct OpenedFile {
   std::filesystem::path path;
   FileIdentity identity;
   std::vector<MeasurementInfo> measurements;  // by strategy, N, repeat
-  std::vector<report::Configuration> configurations;
+  std::vector<metrics::Configuration> configurations;
   std::optional<scenario::Scenario> scenario;
   std::shared_ptr<const fit::Models> models;  // null if nothing can be fitted
   std::string why_no_models;                  // why `models` is null, and what to do
@@ -47,10 +47,10 @@ struct OpenedFile {
   fit::PredictOptions predict;                // from the scenario, or the defaults
   std::optional<fit::LearningRateOptions> learning_rate;
   std::string why_no_learning_rate;
-  std::vector<report::MeasuredNoise> noise;   // gradient noise of each measurement that recorded gradient norms
-  std::vector<report::TrainedRates> trained;  // the rates of each measurement's steps, beside the scenario's plan
-  std::string trained_plan;                   // the scenario's plan as text
-  report::Table notices;                      // warnings and errors, most severe first
+  std::vector<metrics::MeasuredNoise> noise;   // gradient noise of each measurement that recorded gradient norms
+  std::vector<metrics::TrainedRates> trained;  // the rates of each measurement's steps, beside the scenario's plan
+  std::string trained_plan;                    // the scenario's plan as text
+  report::Table notices;                       // warnings and errors, most severe first
 
   // Throws std::runtime_error if the path now names another file, or if the file was written since it was opened: new
   // numbers would then be mixed with old ones. Call it before `path` is read again. Thread-safe.

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "analysis/report/render.hpp"
+#include "analysis/report/render/render.hpp"
 
 namespace ddpprof::gui {
 namespace {

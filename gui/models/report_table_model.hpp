@@ -4,7 +4,7 @@
 #include <QAbstractTableModel>
 #include <vector>
 
-#include "analysis/report/display.hpp"
+#include "analysis/report/core/display.hpp"
 #include "analysis/report/report.hpp"
 
 namespace ddpprof::gui {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
 #include "analysis/timeline/flows.hpp"
 #include "analysis/timeline/search.hpp"
 #include "gui/timeline/painter.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -86,7 +86,7 @@ void TimelinePainter::flow(QPainter& painter, const Scene& scene, const timeline
     if (!chosen) continue;
     const QString text =
         QStringLiteral("last to start, +%1")
-            .arg(QString::fromStdString(report::format_quantity(static_cast<double>(facts.skew_ns) * 1e-9, "s")));
+            .arg(QString::fromStdString(units::format_quantity(static_cast<double>(facts.skew_ns) * 1e-9, "s")));
     const QRectF box(tip.x() - QFontMetricsF(font_).horizontalAdvance(text) - 14.0, tip.y() - text_height_ / 2.0,
                      QFontMetricsF(font_).horizontalAdvance(text) + 6.0, text_height_);
     painter.fillRect(box, palette_.color(QPalette::ToolTipBase));

@@ -4,11 +4,11 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
-#include "analysis/report/units.hpp"
 #include "analysis/timeline/statistics.hpp"
 #include "gui/timeline/geometry.hpp"
 #include "gui/timeline/range_tables.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 
@@ -84,7 +84,7 @@ void RangeStatistics::update_tables() {
         QString text = tr("%1: %2 to %3, length %4")
                            .arg(QString::fromStdString(all->title), QString::fromStdString(time_label(from, step)),
                                 QString::fromStdString(time_label(to, step)),
-                                QString::fromStdString(report::format_quantity((to - from) * 1e-9, "s", 4)));
+                                QString::fromStdString(units::format_quantity((to - from) * 1e-9, "s", 4)));
         if (!all->complete)
           text += source_.loading() ? tr(" (raw events are still being read)") : tr(" (without raw events)");
         heading_->setText(text);

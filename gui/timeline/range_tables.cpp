@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/columns.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -14,11 +14,11 @@ double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 std::string shown(const timeline::Detail& detail) {
   if (const auto* text = std::get_if<std::string>(&detail.value)) return *text;
   if (const auto* integer = std::get_if<std::int64_t>(&detail.value))
-    return detail.unit == "bytes" ? report::format_bytes(*integer) : std::to_string(*integer);
+    return detail.unit == "bytes" ? units::format_bytes(*integer) : std::to_string(*integer);
   const double value = std::get<double>(detail.value);
-  if (detail.unit.empty()) return report::format_significant(value, 6);
+  if (detail.unit.empty()) return units::format_significant(value, 6);
   // 0 s has no unit prefix. A start needs more digits than a duration.
-  return report::format_quantity(value, detail.unit, detail.name == "start" ? 9 : 4);
+  return units::format_quantity(value, detail.unit, detail.name == "start" ? 9 : 4);
 }
 
 }  // namespace

@@ -4,16 +4,14 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
 #include "analysis/timeline/details.hpp"
 #include "gui/timeline/timeline_view.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
-QString quantity(double value, const char* unit) {
-  return QString::fromStdString(report::format_quantity(value, unit));
-}
+QString quantity(double value, const char* unit) { return QString::fromStdString(units::format_quantity(value, unit)); }
 
 }  // namespace
 
@@ -55,7 +53,7 @@ QString TimelineView::text_at(const QPoint& point) const {
   lines << tr("start %1")
                .arg(QString::fromStdString(time_label(since_begin(event.start_ns), std::max(1.0, axis_.ns_per_px))));
   if (const auto bytes = timeline::bytes_of(*timeline_, found->event))
-    lines << tr("size %1").arg(QString::fromStdString(report::format_bytes(*bytes)));
+    lines << tr("size %1").arg(QString::fromStdString(units::format_bytes(*bytes)));
   return lines.join('\n');
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -80,7 +80,7 @@ LaneLayout lay_out(const step::StepLanes& lanes, double width, TimeWindow window
   y += margin;
 
   const std::vector<double> times_s = tick_times_s(window, std::max(2, static_cast<int>((right - left) / 90.0)));
-  const report::Scale unit = report::choose_scale("s", times_s);
+  const units::Scale unit = units::choose_scale("s", times_s);
   for (const double time_s : times_s)
     out.ticks.push_back({left + (time_s - window.begin_s) * scale,
                          QString::number(std::abs(time_s) < 1e-15 ? 0.0 : time_s / unit.factor, 'g', 6)});

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
 #include "gui/plots/focus_frame.hpp"
 #include "gui/plots/picture_actions.hpp"
 #include "gui/widgets/lane_painter.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -23,7 +23,7 @@ constexpr double most_spare = 18.0;  // largest additional height of a row
 
 QString quantity(double value, const char* unit) {
   if (value == 0.0) return QStringLiteral("0 %1").arg(QLatin1String(unit));
-  return QString::fromStdString(report::format_quantity(value, unit));
+  return QString::fromStdString(units::format_quantity(value, unit));
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ QString LaneView::describe(std::size_t lane, std::size_t segment) const {
     const std::string_view kind = to_string(one.kind);
     if (kind != one.name) text += "; " + QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
   }
-  if (one.bytes) text += "; " + QString::fromStdString(report::format_bytes(*one.bytes));
+  if (one.bytes) text += "; " + QString::fromStdString(units::format_bytes(*one.bytes));
   return text;
 }
 

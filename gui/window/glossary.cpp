@@ -1,6 +1,6 @@
 #include "gui/window/glossary.hpp"
 
-#include "analysis/report/columns.hpp"
+#include "analysis/report/core/columns.hpp"
 
 namespace ddpprof::gui {
 namespace {

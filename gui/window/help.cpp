@@ -7,7 +7,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
-#include "analysis/report/columns.hpp"
+#include "analysis/report/core/columns.hpp"
 #include "gui/pages/page.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/window/glossary.hpp"

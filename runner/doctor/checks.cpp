@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::doctor {
 
@@ -20,7 +20,7 @@ const char* to_string(Verdict verdict) {
 
 std::string unreadable(const std::string& why) { return fmt::format("not readable here ({})", why); }
 
-std::string gibibytes(std::int64_t bytes) { return report::format_bytes(bytes); }
+std::string gibibytes(std::int64_t bytes) { return units::format_bytes(bytes); }
 
 Checks make_checks(const Facts& facts) {
   Checks checks;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/report/compare.hpp"
+#include "analysis/report/tables/compare/compare.hpp"
 #include "runner/scenario/read.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
 

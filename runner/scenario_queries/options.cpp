@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/report/gradient_noise.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
 #include "runner/scenario_queries/measurement_options.hpp"
 
 namespace ddpprof::scenario_queries {
@@ -70,8 +70,8 @@ fit::LearningRateOptions learning_rate_options(const scenario::Scenario& scenari
   options.decay = scenario.learning_rate.decay;
   options.applied = scenario.learning_rate.apply && !trained_by_whole_epochs(database);
   if (options.rule == learning_rate::Rule::adascale) {
-    const std::vector<report::MeasuredNoise> measured = report::measured_noise(database);
-    if (const auto band = report::concluding_band(measured, options.base_batch()))
+    const std::vector<metrics::MeasuredNoise> measured = metrics::measured_noise(database);
+    if (const auto band = metrics::concluding_band(measured, options.base_batch()))
       options.noise_scale_samples = band->noise_scale_samples.mid;
   }
   return options;

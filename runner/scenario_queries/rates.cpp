@@ -1,10 +1,12 @@
 #include "runner/scenario_queries/rates.hpp"
 
-#include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/schedule_tables.hpp"
-#include "analysis/report/target_cost.hpp"
-#include "analysis/report/time_to_target.hpp"
-#include "analysis/report/training_times.hpp"
+#include "analysis/metrics/loss_curves.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/schedule_tables.hpp"
+#include "analysis/report/tables/learning_rate/target_cost.hpp"
+#include "analysis/report/tables/learning_rate/time_to_target.hpp"
+#include "analysis/report/tables/learning_rate/trained_rates_table.hpp"
+#include "analysis/report/tables/learning_rate/training_times.hpp"
 #include "runner/scenario_queries/options.hpp"
 #include "runner/scenario_queries/trained.hpp"
 
@@ -33,8 +35,8 @@ void RateQuestion::know(const stats::Interval& noise_scale) {
   options.noise_scale_samples = noise_scale.mid;
 }
 
-void RateQuestion::conclude(std::span<const report::MeasuredNoise> measured) {
-  if (const auto band = report::concluding_band(measured, options.base_batch())) know(band->noise_scale_samples);
+void RateQuestion::conclude(std::span<const metrics::MeasuredNoise> measured) {
+  if (const auto band = metrics::concluding_band(measured, options.base_batch())) know(band->noise_scale_samples);
 }
 
 bool RateQuestion::has_schedules() const {
@@ -42,7 +44,7 @@ bool RateQuestion::has_schedules() const {
 }
 
 RateQuestion stored_question(const scenario::Scenario& scenario, store::Database& database,
-                             std::span<const report::MeasuredNoise> measured) {
+                             std::span<const metrics::MeasuredNoise> measured) {
   RateQuestion question;
   question.options = learning_rate_options(scenario, database);
   question.batch = scenario.workload.batch_per_worker;
@@ -60,7 +62,7 @@ std::vector<report::Table> plan_tables(const RateQuestion& question, const scena
   std::vector<report::Table> tables{report::rules_table(options), report::training_time_table(options, times.rows)};
   if (!times.why_none.empty()) tables.back().empty = times.why_none;
   tables.push_back(
-      report::time_to_target_table(options, report::loss_curves(database), times.rows, question.target_loss));
+      report::time_to_target_table(options, metrics::loss_curves(database), times.rows, question.target_loss));
   if (!question.rules.empty()) tables.push_back(report::schedules_table(options, question.rules));
   if (question.noise_scale_samples) {
     tables.push_back(report::large_batches_table(options, *question.noise_scale_samples));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/report/gradient_noise.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/report/report.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "simulator/stats/interval.hpp"
@@ -26,14 +26,14 @@ struct RateQuestion {
 
   void know(const stats::Interval& noise_scale);
   // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
-  void conclude(std::span<const report::MeasuredNoise>);
+  void conclude(std::span<const metrics::MeasuredNoise>);
   // Returns true if there is a decay or a noise scale. Then every rule's schedule is shown by default.
   bool has_schedules() const;
 };
 
 // Returns the scenario's question, with the measured noise scale, and with every rule's schedule if has_schedules().
 // Throws fit::NotSupported like learning_rate_options.
-RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const report::MeasuredNoise>);
+RateQuestion stored_question(const scenario::Scenario&, store::Database&, std::span<const metrics::MeasuredNoise>);
 
 // Returns the tables of `ddpprof lr` after the rates (report::rate_tables): learning_rate_rules, training_time,
 // time_to_target, learning_rate_schedules (with rules), large_batches and target_cost (with a noise scale),

@@ -1,6 +1,6 @@
 #include "runner/scenario_queries/report.hpp"
 
-#include "analysis/report/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "runner/scenario_queries/rates.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
 
@@ -39,7 +39,7 @@ class ScenarioTables {
   void read() {
     if (read_) return;
     if (const auto scenario = stored_scenario(database_)) {
-      question_ = stored_question(*scenario, database_, report::measured_noise(database_));
+      question_ = stored_question(*scenario, database_, metrics::measured_noise(database_));
       scenario_ = scenario;
     }
     read_ = true;
@@ -61,7 +61,7 @@ class ScenarioTables {
 
 }  // namespace
 
-report::Report build_report(store::Database& database, std::string_view name, report::OverlapRule rule) {
+report::Report build_report(store::Database& database, std::string_view name, metrics::OverlapRule rule) {
   ScenarioTables tables(database);
   return report::build_report(database, name, rule,
                               {[&tables] { return tables.rates(); }, [&tables] { return tables.plans(); }});

@@ -47,7 +47,7 @@ class Replay {
  public:
   Replay(const scenario::Scenario& scenario, std::int64_t samples) : scenario_(scenario), samples_(samples) {}
 
-  std::optional<report::PlannedStep> operator()(const report::RecordedStep& step) {
+  std::optional<metrics::PlannedStep> operator()(const metrics::RecordedStep& step) {
     if (step.measurement != measurement_) begin(step);
     if (!adascale_ || step.step != next_++) return lost();
     // One rank without accumulation records no norms and does not need them.
@@ -58,11 +58,11 @@ class Replay {
                                             scenario_.workload.accumulation);
     if (needed && !sample) return lost();
     const double rate = adascale_->step(sample);
-    return report::PlannedStep{rate, adascale_->state().base_steps};
+    return metrics::PlannedStep{rate, adascale_->state().base_steps};
   }
 
  private:
-  void begin(const report::RecordedStep& step) {
+  void begin(const metrics::RecordedStep& step) {
     measurement_ = step.measurement;
     next_ = step.step;
     adascale_.reset();
@@ -74,7 +74,7 @@ class Replay {
       // The file has impossible values: its steps are not checked.
     }
   }
-  std::optional<report::PlannedStep> lost() {
+  std::optional<metrics::PlannedStep> lost() {
     adascale_.reset();
     return std::nullopt;
   }
@@ -96,30 +96,30 @@ std::vector<learning_rate::Doubt> doubts_of(const scenario::Scenario& scenario, 
 
 }  // namespace
 
-std::vector<report::TrainedRates> trained_rates(store::Database& database, const scenario::Scenario& scenario,
-                                                std::int64_t samples) {
+std::vector<metrics::TrainedRates> trained_rates(store::Database& database, const scenario::Scenario& scenario,
+                                                 std::int64_t samples) {
   const double base = scenario.learning_rate.base;
   if (!scenario.learning_rate.apply)
-    return report::trained_rates(database, [base](const report::RecordedStep&) {
-      return report::PlannedStep{base, {}};
+    return metrics::trained_rates(database, [base](const metrics::RecordedStep&) {
+      return metrics::PlannedStep{base, {}};
     });
   if (scenario.learning_rate.rule == learning_rate::Rule::adascale)
-    return report::trained_rates(database, Replay(scenario, samples));
+    return metrics::trained_rates(database, Replay(scenario, samples));
   std::int64_t measurement = -1;
   std::optional<learning_rate::Schedule> schedule;  // nullopt: unknown
-  return report::trained_rates(database, [&](const report::RecordedStep& step) -> std::optional<report::PlannedStep> {
+  return metrics::trained_rates(database, [&](const metrics::RecordedStep& step) -> std::optional<metrics::PlannedStep> {
     if (step.measurement != measurement) {
       measurement = step.measurement;
       schedule.reset();
       const RateOptions options(step.options);
       if (options.has_start(scenario)) {
         auto plan = scenario::learning_rate_plan(scenario, step.workers, samples);
-        plan.batches_span_epochs = spans_epochs(said.all);
+        plan.batches_span_epochs = spans_epochs(options.all);
         schedule = learning_rate::schedule_of(scenario.learning_rate.rule, plan);
       }
     }
     if (!schedule) return std::nullopt;
-    return report::PlannedStep{schedule->lr_at(step.step), {}};
+    return metrics::PlannedStep{schedule->lr_at(step.step), {}};
   });
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/trained_rates.hpp"
+#include "analysis/metrics/trained_rates.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
 
@@ -13,7 +13,7 @@ namespace ddpprof::scenario_queries {
 
 // `samples`: samples per epoch, from learning_rate_options. Throws store::DatabaseError, and std::invalid_argument if
 // the scenario's schedule is impossible.
-std::vector<report::TrainedRates> trained_rates(store::Database&, const scenario::Scenario&, std::int64_t samples);
+std::vector<metrics::TrainedRates> trained_rates(store::Database&, const scenario::Scenario&, std::int64_t samples);
 
 // Returns warnings about the scenario's schedule, such as "N = 8, 16: the global batch exceeds …". Without a data set
 // size in the scenario: only those that do not depend on it. The scenario must be valid.

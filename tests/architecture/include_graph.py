@@ -8,6 +8,11 @@ import re
 import sys
 from pathlib import Path
 
+REPORT_TABLES = [f"analysis/report/tables/{subject}" for subject in
+                 ("run", "steps", "collectives", "ranks", "devices", "models", "learning_rate", "compare")]
+REPORT_SQL = ["analysis/report", "analysis/report/tables", *REPORT_TABLES]
+REPORT = ["analysis/metrics", "analysis/report", "analysis/report/core", "analysis/report/render", *REPORT_TABLES]
+
 # room -> rooms it may include (itself always). The longest matching prefix names a file's room.
 ALLOWED = {
     "simulator": [],
@@ -17,8 +22,16 @@ ALLOWED = {
     "tracer/store": ["tracer/format"],
     "analysis/ingest": ["tracer/store", "tracer/format", "simulator"],
     "analysis/fit": ["tracer/store", "tracer/format", "simulator"],
-    "analysis/report": ["tracer/store", "tracer/format", "simulator", "analysis/fit"],
-    "analysis/export": ["tracer/store", "tracer/format", "simulator", "analysis/report", "analysis/timeline", "analysis/ingest"],
+    "analysis/metrics": ["tracer/store", "tracer/format", "simulator"],
+    "analysis/report/core": ["simulator"],
+    "analysis/report/html": ["analysis/report/core", "simulator"],
+    "analysis/report/render": ["analysis/report/core", "analysis/report/html", "simulator"],
+    "analysis/report/tables": ["analysis/report/core", "analysis/metrics", "simulator"],
+    **{room: ["analysis/report/core", "analysis/report/tables", "analysis/metrics", "analysis/fit", "tracer/store",
+              "tracer/format", "simulator"] for room in REPORT_TABLES},
+    "analysis/report": ["analysis/report/core", "analysis/report/tables", *REPORT_TABLES, "analysis/metrics",
+                        "analysis/fit", "tracer/store", "tracer/format", "simulator"],
+    "analysis/export": ["tracer/store", "tracer/format", "simulator", *REPORT, "analysis/timeline", "analysis/ingest"],
     "analysis/import/bytes": [],
     "analysis/import/sort": [],
     "analysis/import/json": [],
@@ -39,19 +52,19 @@ ALLOWED = {
                               "runner/errors", "runner/host", "runner/scenario", "runner/launcher"],
     "runner/errors": [],
     "runner/scenario": ["simulator"],
-    "runner/scenario_queries": ["runner/scenario", "analysis/report", "analysis/fit", "tracer/store", "tracer/format", "simulator"],
+    "runner/scenario_queries": ["runner/scenario", *REPORT, "analysis/fit", "tracer/store", "tracer/format", "simulator"],
     "runner/host": [],
     "runner/launcher": ["tracer/format", "simulator", "runner/scenario"],
     "runner/measure": ["runner/errors", "runner/host", "runner/scenario", "runner/launcher", "analysis/import/ranks",
                        "analysis/ingest", "tracer/store", "tracer/format", "simulator"],
-    "runner/doctor": ["runner/errors", "runner/host", "runner/measure", "analysis/report", "tracer/format"],
+    "runner/doctor": ["simulator", "runner/errors", "runner/host", "runner/measure", *REPORT, "tracer/format"],
     "runner/worker": ["tracer/format", "simulator", "runner/host", "runner/scenario", "runner/launcher"],
-    "cli": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
+    "cli": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", *REPORT,
             "analysis/export", "analysis/import/bytes", "analysis/import/load", "analysis/import/tables",
             "analysis/import/ranks", "analysis/import/trace",
             "analysis/timeline", "runner/errors", "runner/measure", "runner/doctor", "runner/host", "runner/scenario", "runner/launcher",
             "runner/scenario_queries"],
-    "gui": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", "analysis/report",
+    "gui": ["simulator", "tracer/format", "tracer/store", "analysis/ingest", "analysis/fit", *REPORT,
             "analysis/export", "analysis/timeline", "runner/scenario", "runner/scenario_queries"],
 }
 
@@ -62,7 +75,7 @@ THIRD_PARTY = {
     r"nccl": ["runner/worker"],
     r"nvtx3/": ["tracer/record", "runner/worker"],
     r"(cupti|cuda)": ["tracer/record", "runner/worker"],
-    r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/import/load", "analysis/import/nsight", "analysis/import/tables", "analysis/fit", "analysis/report", "analysis/export", "analysis/timeline",
+    r"(SQLiteCpp/|sqlite3)": ["tracer/store", "analysis/ingest", "analysis/import/load", "analysis/import/nsight", "analysis/import/tables", "analysis/fit", "analysis/metrics", *REPORT_SQL, "analysis/export", "analysis/timeline",
                                "runner/scenario_queries", "runner/measure", "analysis/import/ranks", "cli"],
     r"zlib\.h$": ["analysis/import/bytes", "runner/worker"],
     r"openssl/": ["runner/launcher"],

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report::html {
 namespace {
@@ -63,7 +63,7 @@ Axis Axis::bytes(std::span<const double> values) {
   Axis axis = powers_of_two("size", values, 0.5);
   constexpr double most = 0x1p62;  // beyond it int64 ends
   std::erase_if(axis.ticks, [](const Tick& tick) { return tick.value < 1.0 || tick.value > most; });
-  for (Tick& tick : axis.ticks) tick.label = format_bytes(static_cast<std::int64_t>(tick.value));
+  for (Tick& tick : axis.ticks) tick.label = units::format_bytes(static_cast<std::int64_t>(tick.value));
   return axis;
 }
 
@@ -76,7 +76,8 @@ Axis Axis::quantity(std::string title, std::string_view unit, std::span<const do
   const double step = round_step(*most / 5.0);
   const int count = static_cast<int>(std::ceil(*most * 1.02 / step));
   axis.high_ = step * count;
-  for (int i = 0; i <= count; ++i) axis.ticks.push_back({step * i, i == 0 ? "0" : format_quantity(step * i, unit)});
+  for (int i = 0; i <= count; ++i)
+    axis.ticks.push_back({step * i, i == 0 ? "0" : units::format_quantity(step * i, unit)});
   return axis;
 }
 
@@ -97,7 +98,7 @@ Axis Axis::logarithmic(std::string title, std::string_view unit, std::span<const
     for (const double digit : digits) {
       const double value = digit * std::pow(10.0, power);
       const double where = std::log2(value);
-      if (where >= axis.low_ && where <= axis.high_) axis.ticks.push_back({value, format_quantity(value, unit)});
+      if (where >= axis.low_ && where <= axis.high_) axis.ticks.push_back({value, units::format_quantity(value, unit)});
     }
   }
   return axis;

@@ -6,7 +6,7 @@
 
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report::html {
 namespace {
@@ -23,9 +23,10 @@ std::string described(const std::vector<Curve>& curves) {
   std::string text;
   for (const Curve& curve : curves) {
     const Sized &first = curve.points.front(), &last = curve.points.back();
-    text += fmt::format("{}N = {:.0f}: {} for {}, {} for {}.", text.empty() ? "" : " ", curve.workers,
-                        format_quantity(first.measured_s, "s"), format_bytes(static_cast<std::int64_t>(first.bytes)),
-                        format_quantity(last.measured_s, "s"), format_bytes(static_cast<std::int64_t>(last.bytes)));
+    text += fmt::format(
+        "{}N = {:.0f}: {} for {}, {} for {}.", text.empty() ? "" : " ", curve.workers,
+        units::format_quantity(first.measured_s, "s"), units::format_bytes(static_cast<std::int64_t>(first.bytes)),
+        units::format_quantity(last.measured_s, "s"), units::format_bytes(static_cast<std::int64_t>(last.bytes)));
   }
   return text;
 }
@@ -56,10 +57,11 @@ Figure figure(const std::string& id, const std::string& title, std::vector<Curve
     drawing.line(fitted.empty() ? measured : fitted, classes);
     for (const Sized& p : curve.points) {
       if (p.low_s < p.high_s) drawing.whisker(p.bytes, p.low_s, p.high_s, classes);
-      drawing.dot({p.bytes, p.measured_s}, "dot " + classes,
-                  fmt::format("N = {:.0f}, {}: {}{}", curve.workers, format_bytes(static_cast<std::int64_t>(p.bytes)),
-                              format_quantity(p.measured_s, "s"),
-                              p.fitted_s > 0 ? ", fitted " + format_quantity(p.fitted_s, "s") : ""));
+      drawing.dot(
+          {p.bytes, p.measured_s}, "dot " + classes,
+          fmt::format("N = {:.0f}, {}: {}{}", curve.workers, units::format_bytes(static_cast<std::int64_t>(p.bytes)),
+                      units::format_quantity(p.measured_s, "s"),
+                      p.fitted_s > 0 ? ", fitted " + units::format_quantity(p.fitted_s, "s") : ""));
     }
     const std::string name = fmt::format("N = {:.0f}", curve.workers);
     ends.push_back({measured.back(), name, classes});

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/report/display.hpp"
+#include "analysis/report/core/display.hpp"
 #include "analysis/report/html/escape.hpp"
 
 namespace ddpprof::report::html {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/core/table.hpp"
 #include "analysis/report/html/drawing.hpp"
-#include "analysis/report/report.hpp"
 
 namespace ddpprof::report::html {
 

@@ -1,16 +1,16 @@
-// A report as one HTML page that needs nothing but itself: no script, nothing from elsewhere.
+#include "analysis/report/html/page.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <map>
 #include <ostream>
 
-#include "analysis/report/display.hpp"
+#include "analysis/report/core/display.hpp"
 #include "analysis/report/html/escape.hpp"
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/style.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/render_formats.hpp"
 
 namespace ddpprof::report {
 namespace {

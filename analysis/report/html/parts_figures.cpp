@@ -8,7 +8,7 @@
 
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report::html {
 namespace {
@@ -80,17 +80,19 @@ void add_measured(const Report& report, const Table& time, Bars& all) {
 
 std::string tip(const Bar& bar, std::size_t part) {
   return fmt::format("N = {:.0f}{}, {}: {} %, {} of {}", bar.workers, bar.measured ? "" : " (predicted)",
-                     parts[part].name, format_significant(100 * bar.shares[part], 3),
-                     format_quantity(bar.shares[part] * bar.step_s, "s"), format_quantity(bar.step_s, "s"));
+                     parts[part].name, units::format_significant(100 * bar.shares[part], 3),
+                     units::format_quantity(bar.shares[part] * bar.step_s, "s"),
+                     units::format_quantity(bar.step_s, "s"));
 }
 
 std::string described(const std::vector<Bar>& bars) {
   std::string text;
   for (const Bar& bar : bars) {
     text += fmt::format("{}N = {:.0f}, {}, {} a step:", text.empty() ? "" : " ", bar.workers,
-                        bar.measured ? "measured" : "predicted", format_quantity(bar.step_s, "s"));
+                        bar.measured ? "measured" : "predicted", units::format_quantity(bar.step_s, "s"));
     for (std::size_t i = 0; i < parts.size(); ++i)
-      text += fmt::format("{} {} {} %", i == 0 ? "" : ",", parts[i].name, format_significant(100 * bar.shares[i], 3));
+      text += fmt::format("{} {} {} %", i == 0 ? "" : ",", parts[i].name,
+                          units::format_significant(100 * bar.shares[i], 3));
     text += ".";
   }
   return text;
@@ -128,7 +130,7 @@ Figure figure(int number, const std::string& strategy, std::vector<Bar> bars) {
       seen[part] = seen[part] || bar.shares[part] > 0;
       from = to;
     }
-    drawing.label({x, 1.0}, 0, -7, format_quantity(bar.step_s, "s"), bars.size() > 7 ? "small" : "");
+    drawing.label({x, 1.0}, 0, -7, units::format_quantity(bar.step_s, "s"), bars.size() > 7 ? "small" : "");
     predicted = predicted || !bar.measured;
   }
   for (std::size_t part = 0; part < parts.size(); ++part)

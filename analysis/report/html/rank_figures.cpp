@@ -6,7 +6,7 @@
 
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report::html {
 namespace {
@@ -47,7 +47,7 @@ std::string described(const Group& group) {
   std::string text;
   for (const Rank& rank : group.ranks)
     text += fmt::format("{}Rank {} computes {} and waits {}.", text.empty() ? "" : " ", rank.name,
-                        format_quantity(rank.compute_s, "s"), format_quantity(rank.waits_s, "s"));
+                        units::format_quantity(rank.compute_s, "s"), units::format_quantity(rank.waits_s, "s"));
   return text;
 }
 
@@ -68,9 +68,9 @@ Figure figure(int number, const Group& group) {
     const Rank& rank = group.ranks[i];
     const auto x = static_cast<double>(i);
     drawing.bar(x, 0, rank.compute_s, "part-compute",
-                fmt::format("rank {}, compute: {}", rank.name, format_quantity(rank.compute_s, "s")));
+                fmt::format("rank {}, compute: {}", rank.name, units::format_quantity(rank.compute_s, "s")));
     drawing.bar(x, rank.compute_s, rank.compute_s + rank.waits_s, "part-waiting",
-                fmt::format("rank {}, waits: {}", rank.name, format_quantity(rank.waits_s, "s")));
+                fmt::format("rank {}, waits: {}", rank.name, units::format_quantity(rank.waits_s, "s")));
   }
   out.legend = {{LegendItem::Mark::block, "part-compute", "compute"},
                 {LegendItem::Mark::block, "part-waiting", "waiting for slower ranks"}};

@@ -8,7 +8,7 @@
 
 #include "analysis/report/html/figures.hpp"
 #include "analysis/report/html/table_reader.hpp"
-#include "analysis/report/units.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::report::html {
 namespace {
@@ -131,7 +131,8 @@ struct Kind {
 };
 
 std::string shown(const Kind& kind, double value) {
-  return kind.unit.empty() ? format_significant(100.0 * value, 3) + " %" : format_quantity(value, kind.unit);
+  return kind.unit.empty() ? units::format_significant(100.0 * value, 3) + " %"
+                           : units::format_quantity(value, kind.unit);
 }
 
 std::string described(const Kind& kind, const std::vector<Series>& all, const std::vector<Knee>& knees) {

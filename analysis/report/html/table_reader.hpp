@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/report/report.hpp"
+#include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report::html {
 

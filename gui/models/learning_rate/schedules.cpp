@@ -9,15 +9,18 @@
 #include <set>
 
 #include "analysis/fit/learning_rate.hpp"
-#include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/schedule_tables.hpp"
-#include "analysis/report/target_cost.hpp"
-#include "analysis/report/time_to_target.hpp"
-#include "analysis/report/training_times.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/metrics/loss_curves.hpp"
+#include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/schedule_tables.hpp"
+#include "analysis/report/tables/learning_rate/target_cost.hpp"
+#include "analysis/report/tables/learning_rate/time_to_target.hpp"
+#include "analysis/report/tables/learning_rate/trained_rates_table.hpp"
+#include "analysis/report/tables/learning_rate/training_times.hpp"
 #include "gui/models/shell_words.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -26,9 +29,9 @@ using learning_rate::Rule;
 using learning_rate::Schedule;
 
 const std::string no_noise =
-    std::string("The gradient noise scale was not measured. Measure it: ") + report::measure_noise_command;
+    std::string("The gradient noise scale was not measured. Measure it: ") + metrics::measure_noise_command;
 
-std::string rate_text(double rate) { return report::format_quantity(rate, "", 4); }
+std::string rate_text(double rate) { return units::format_quantity(rate, "", 4); }
 
 std::optional<Schedule> schedule_of(const RateInputs& inputs, Rule rule) {
   const learning_rate::Plan plan = fit::plan_of(inputs.options, inputs.workers);
@@ -75,7 +78,7 @@ std::string noise_sentence(const RateInputs& inputs) {
     return report::workers_at_text(inputs.options, *inputs.noise_scale_samples, efficiency);
   };
   const auto samples = [](double value) {
-    return std::isfinite(value) ? report::format_quantity(value, "", 3) : std::string("unlimited");
+    return std::isfinite(value) ? units::format_quantity(value, "", 3) : std::string("unlimited");
   };
   return ". Measured in this file: " + samples(inputs.noise_scale_samples->mid) + " (" +
          samples(inputs.noise_scale_samples->low) + " to " + samples(inputs.noise_scale_samples->high) +
@@ -137,13 +140,12 @@ std::string answer_text(const RateInputs& inputs) {
   const Schedule linear = *schedule_of(inputs, Rule::linear);  // the linear rule has a rate for all inputs
   const std::optional<Schedule> root = schedule_of(inputs, Rule::square_root);
   std::string text = "At N = " + std::to_string(inputs.workers) + " the global batch is " +
-                     std::to_string(linear.global_batch) +
-                     " samples: κ = " + report::format_quantity(linear.kappa, "") + " × the batch of " +
-                     std::to_string(inputs.options.base_batch()) + " for which the base rate " +
+                     std::to_string(linear.global_batch) + " samples: κ = " + units::format_quantity(linear.kappa, "") +
+                     " × the batch of " + std::to_string(inputs.options.base_batch()) + " for which the base rate " +
                      rate_text(linear.base_lr) + " was tuned. Linear rule: " + rate_text(linear.target_lr);
   if (linear.warmup_steps > 0) {
     text += ", reached over " + std::to_string(linear.warmup_steps) + " steps of warm-up (" +
-            report::format_quantity(inputs.options.warmup_epochs, "") +
+            units::format_quantity(inputs.options.warmup_epochs, "") +
             (inputs.options.warmup_epochs == 1.0 ? " epoch)" : " epochs)");
   } else {
     text += ", without warm-up";
@@ -152,7 +154,7 @@ std::string answer_text(const RateInputs& inputs) {
   const std::optional<Schedule> own = schedule_of(inputs, inputs.options.rule);
   if (own && inputs.options.rule != Rule::linear && inputs.options.rule != Rule::square_root)
     text += fmt::format("The scenario's rule, {}: {}. ", to_string(inputs.options.rule), rate_text(own->target_lr));
-  text += "An epoch has " + report::format_quantity(linear.epoch_steps, "", 6) + " steps; the training has " +
+  text += "An epoch has " + units::format_quantity(linear.epoch_steps, "", 6) + " steps; the training has " +
           std::to_string(linear.total_steps);
   if (own && own->total_steps != linear.total_steps)
     text += fmt::format(" ({} by the rule {})", own->total_steps, to_string(inputs.options.rule));
@@ -254,7 +256,7 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   if (file.models)
     times = report::training_times(*file.models, file.predict, asked, inputs.batch, inputs.accumulation,
                                    [&] { return cancelled(); });
-  const report::LossCurves losses = report::loss_curves(file.configurations);
+  const metrics::LossCurves losses = metrics::loss_curves(file.configurations);
   TimeTables tables;
   tables.training = report::training_time_table(asked, times);
   if (!file.models) tables.training.empty = "Cannot predict the training time: " + file.why_no_models;
@@ -265,7 +267,7 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   else
     tables.cost.empty = no_noise;
   tables.target_text = target_text(tables.target, inputs.workers);
-  tables.default_target = report::default_target(losses.curves);
+  tables.default_target = metrics::default_target(losses.curves);
   return tables;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t many_cells = 100;
 
-double value_of(const report::RankStep& step, StripQuantity quantity) {
+double value_of(const metrics::RankStep& step, StripQuantity quantity) {
   switch (quantity) {
     case StripQuantity::step:
       return step.step_s;
@@ -27,7 +27,7 @@ double value_of(const report::RankStep& step, StripQuantity quantity) {
     case StripQuantity::input:
       return step.input_s;
     case StripQuantity::other:
-      return step.parts()[static_cast<std::size_t>(report::RankPart::other)];
+      return step.parts()[static_cast<std::size_t>(metrics::RankPart::other)];
   }
   return 0.0;
 }
@@ -65,13 +65,13 @@ void span_colours(RankStrip& strip) {
 
 }  // namespace
 
-RankBars rank_bars(const report::RankTimes& times) {
+RankBars rank_bars(const metrics::RankTimes& times) {
   RankBars bars;
-  for (const auto& [rank, steps] : report::measured_by_rank(times)) {
+  for (const auto& [rank, steps] : metrics::measured_by_rank(times)) {
     bars.ranks.push_back(rank);
     std::vector<double> whole;
-    std::array<std::vector<double>, report::rank_part_count> parts;
-    for (const report::RankStep* step : steps) {
+    std::array<std::vector<double>, metrics::rank_part_count> parts;
+    for (const metrics::RankStep* step : steps) {
       whole.push_back(step->step_s);
       const auto of_step = step->parts();
       for (std::size_t i = 0; i < of_step.size(); ++i) parts[i].push_back(of_step[i]);
@@ -102,12 +102,12 @@ const char* to_string(StripQuantity quantity) {
   return "?";
 }
 
-RankStrip rank_strip(const report::RankTimes& times, StripQuantity quantity, bool unmeasured_too) {
+RankStrip rank_strip(const metrics::RankTimes& times, StripQuantity quantity, bool unmeasured_too) {
   RankStrip strip;
   strip.quantity = quantity;
-  const auto shown = [&](const report::RankStep& step) { return unmeasured_too || step.kind == "measured"; };
+  const auto shown = [&](const metrics::RankStep& step) { return unmeasured_too || step.kind == "measured"; };
   std::set<std::int64_t> ranks, steps;
-  for (const report::RankStep& step : times.steps) {
+  for (const metrics::RankStep& step : times.steps) {
     if (!shown(step)) continue;
     ranks.insert(step.rank);
     steps.insert(steps.end(), step.step);  // steps are in ascending order, so insert at the end
@@ -118,7 +118,7 @@ RankStrip rank_strip(const report::RankTimes& times, StripQuantity quantity, boo
   strip.begin_ns.assign(strip.steps.size(), std::numeric_limits<std::int64_t>::max());
   strip.end_ns.assign(strip.steps.size(), std::numeric_limits<std::int64_t>::min());
   strip.values.assign(strip.ranks.size() * strip.steps.size(), std::nan(""));
-  for (const report::RankStep& step : times.steps) {
+  for (const metrics::RankStep& step : times.steps) {
     if (!shown(step)) continue;
     const std::size_t rank = index_in(strip.ranks, step.rank), column = index_in(strip.steps, step.step);
     strip.values[rank * strip.steps.size() + column] = value_of(step, quantity);
@@ -129,19 +129,19 @@ RankStrip rank_strip(const report::RankTimes& times, StripQuantity quantity, boo
   }
   if (strip.is_share()) relate_to_others(strip);
   span_colours(strip);
-  strip.scale = strip.is_share() ? report::Scale{0.01, "%", 1} : report::choose_scale("s", strip.values);
+  strip.scale = strip.is_share() ? units::Scale{0.01, "%", 1} : units::choose_scale("s", strip.values);
   return strip;
 }
 
-report::RankTimes steps_of(const report::RankTimes& times, std::int64_t rank) {
-  report::RankTimes one;
+metrics::RankTimes steps_of(const metrics::RankTimes& times, std::int64_t rank) {
+  metrics::RankTimes one;
   one.measurement = times.measurement;
   one.workers = times.workers;
   one.repeat = times.repeat;
   one.repeats = times.repeats;
   one.strategy = times.strategy;
   if (const auto host = times.hosts.find(rank); host != times.hosts.end()) one.hosts.insert(*host);
-  for (const report::RankStep& step : times.steps)
+  for (const metrics::RankStep& step : times.steps)
     if (step.rank == rank) one.steps.push_back(step);
   return one;
 }
@@ -151,9 +151,8 @@ std::string cell_text(const RankStrip& strip, std::size_t rank, std::size_t step
   std::string text = "rank " + std::to_string(strip.ranks[rank]) + ", step " + std::to_string(strip.steps[step]) +
                      " (" + strip.kinds[step] + "): " + to_string(strip.quantity) + " ";
   if (std::isnan(value)) return text + "not recorded";
-  if (strip.is_share())
-    return text + (value >= 0.0 ? "+" : "−") + report::format_quantity(std::abs(100.0 * value), "%");
-  return text + report::format_quantity(value, "s");
+  if (strip.is_share()) return text + (value >= 0.0 ? "+" : "−") + units::format_quantity(std::abs(100.0 * value), "%");
+  return text + units::format_quantity(value, "s");
 }
 
 }  // namespace ddpprof::gui

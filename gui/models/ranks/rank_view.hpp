@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/ranks.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/metrics/ranks.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 
@@ -17,10 +17,10 @@ namespace ddpprof::gui {
 // medians do not.
 struct RankBars {
   std::vector<std::int64_t> ranks;
-  std::array<std::vector<double>, report::rank_part_count> parts_s;  // by RankPart, then as `ranks`
-  std::vector<double> step_s;                                        // median
+  std::array<std::vector<double>, metrics::rank_part_count> parts_s;  // by RankPart, then as `ranks`
+  std::vector<double> step_s;                                         // median
 };
-RankBars rank_bars(const report::RankTimes&);
+RankBars rank_bars(const metrics::RankTimes&);
 
 enum class StripQuantity { step, compute, against_others, exposed, waiting, input, other };
 inline constexpr std::array strip_quantities = {
@@ -37,16 +37,16 @@ struct RankStrip {
   std::vector<double> values;      // by rank, then step; NaN if the rank did not record the step
   // By step: first begin and last end over the ranks, on rank 0's clock. If no rank's clock is aligned, begin > end.
   std::vector<std::int64_t> begin_ns, end_ns;
-  report::Scale scale;           // unit for display
+  units::Scale scale;            // unit for display
   double low = 0.0, high = 0.0;  // range of the colours: the middle 98 % if there are 100 cells or more, otherwise all
 
   double at(std::size_t rank, std::size_t step) const { return values[rank * steps.size() + step]; }
   bool is_share() const { return quantity == StripQuantity::against_others; }
 };
-RankStrip rank_strip(const report::RankTimes&, StripQuantity, bool unmeasured_too);
+RankStrip rank_strip(const metrics::RankTimes&, StripQuantity, bool unmeasured_too);
 
 // Returns the steps of one rank only.
-report::RankTimes steps_of(const report::RankTimes&, std::int64_t rank);
+metrics::RankTimes steps_of(const metrics::RankTimes&, std::int64_t rank);
 
 // "rank 2, step 17 (measured): compute 12.3 ms"
 std::string cell_text(const RankStrip&, std::size_t rank, std::size_t step);

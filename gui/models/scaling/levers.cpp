@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "analysis/report/columns.hpp"
+#include "analysis/report/core/columns.hpp"
 
 namespace ddpprof::gui::whatif {
 

@@ -4,27 +4,27 @@
 
 namespace ddpprof::gui::whatif {
 
-std::vector<MeasuredPoint> measured_points(const std::vector<report::Configuration>& configurations,
+std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configuration>& configurations,
                                            const std::string& strategy) {
-  using report::RunStep;
+  using metrics::RunStep;
   std::vector<MeasuredPoint> points;
-  for (const report::Configuration* c : report::scaling_configurations(configurations)) {
+  for (const metrics::Configuration* c : metrics::scaling_configurations(configurations)) {
     if (c->strategy != strategy) continue;
-    const auto median = [&](double RunStep::*field) { return report::median_of(c->measured, field).mid; };
+    const auto median = [&](double RunStep::*field) { return metrics::median_of(c->measured, field).mid; };
     MeasuredPoint point;
     point.strategy = strategy;
     point.workers = c->world_size;
     point.batch_per_worker = c->batch_per_worker;
     point.accumulation = c->accumulation;
-    point.step_s = report::median_of(c->measured, &RunStep::duration_s);
-    point.throughput = report::throughput(*c);
-    if (const report::Configuration* one = report::baseline(configurations, *c)) {
-      const double of_one = report::throughput(*one);
+    point.step_s = metrics::median_of(c->measured, &RunStep::duration_s);
+    point.throughput = metrics::throughput(*c);
+    if (const metrics::Configuration* one = metrics::baseline(configurations, *c)) {
+      const double of_one = metrics::throughput(*one);
       // The batch of imported data may be unknown. Then the ratio comes from the steps, assuming an equal batch per
       // rank.
       point.speedup = of_one > 0.0 ? point.throughput / of_one
                                    : static_cast<double>(c->world_size) *
-                                         report::median_of(one->measured, &RunStep::duration_s).mid / point.step_s.mid;
+                                         metrics::median_of(one->measured, &RunStep::duration_s).mid / point.step_s.mid;
       point.efficiency = *point.speedup / static_cast<double>(c->world_size);
     }
     point.compute_s = median(&RunStep::compute_s);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/measured.hpp"
+#include "analysis/metrics/measured.hpp"
 #include "simulator/stats/interval.hpp"
 
 namespace ddpprof::gui::whatif {
@@ -34,6 +34,6 @@ StepParts parts(const MeasuredPoint&);
 
 // Returns the points of one strategy, ascending by N. Uses the batch that was measured at most worker counts, as the
 // reports' knee table does.
-std::vector<MeasuredPoint> measured_points(const std::vector<report::Configuration>&, const std::string& strategy);
+std::vector<MeasuredPoint> measured_points(const std::vector<metrics::Configuration>&, const std::string& strategy);
 
 }  // namespace ddpprof::gui::whatif

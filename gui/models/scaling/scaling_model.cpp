@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/what_if_tables.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
 #include "gui/models/scaling/worker_counts.hpp"
 
 namespace ddpprof::gui::whatif {

@@ -4,21 +4,21 @@
 
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
-#include "analysis/report/what_if_tables.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
 #include "gui/models/scaling/snapshot.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui::whatif {
 namespace {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
-std::string seconds(double value) { return report::format_quantity(value, "s", 4); }
+std::string seconds(double value) { return units::format_quantity(value, "s", 4); }
 
 // Text to append to a step time. Empty if the samples of a step are unknown (imports without a batch).
 std::string and_throughput(double value) {
-  return value > 0.0 ? ", " + report::format_quantity(value, "samples/s", 4) : "";
+  return value > 0.0 ? ", " + units::format_quantity(value, "samples/s", 4) : "";
 }
-std::string times(double value) { return report::format_significant(value, 3) + " ×"; }
+std::string times(double value) { return units::format_significant(value, 3) + " ×"; }
 std::string interval_name(double confidence) { return fmt::format("{:.3g} % interval", 100.0 * confidence); }
 
 std::string meaning(std::string_view term) {
@@ -74,7 +74,7 @@ const MeasuredPoint* measured_at(const Snapshot& shot, std::int64_t workers) {
 std::string figure_text(double value, Quantity quantity) {
   switch (quantity) {
     case Quantity::throughput:
-      return report::format_quantity(value, "samples/s", 4);
+      return units::format_quantity(value, "samples/s", 4);
     case Quantity::speedup:
       return times(value);
     case Quantity::efficiency:
@@ -129,7 +129,7 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
       if (const CurvePoint* point = shot.changed ? shot.changed->at(n) : nullptr)
         add("What-if efficiency",
             fmt::format("{} of {} times the throughput of one unchanged worker, which equals {} such workers.",
-                        percent(point->efficiency.value), n, report::format_significant(point->speedup.value, 3)));
+                        percent(point->efficiency.value), n, units::format_significant(point->speedup.value, 3)));
       add("What-if binding term", bound_sentence(change.changed_bound, answer.changed_gains));
       add("What-if knee", knee_sentence(shot.changed_knees, copies));
     } else {
@@ -139,13 +139,13 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
   add(now("Step"), fmt::format("{} ({} {} to {}).", seconds(row.step_s), interval_name(row.confidence),
                                seconds(row.step_low_s), seconds(row.step_high_s)));
   if (row.throughput > 0.0)
-    add(now("Throughput"), report::format_quantity(row.throughput, "samples/s", 4) + ".");
+    add(now("Throughput"), units::format_quantity(row.throughput, "samples/s", 4) + ".");
   else
     add(now("Throughput"), "unknown: the samples of a step were not recorded.");
   add(now("Efficiency"), n == 1 ? percent(row.efficiency) + ": one worker is the reference."
                                 : fmt::format("{} of {} times the throughput of one worker, which equals {} workers.",
                                               percent(row.efficiency), n,
-                                              report::format_significant(row.efficiency * static_cast<double>(n), 3)));
+                                              units::format_significant(row.efficiency * static_cast<double>(n), 3)));
   add(now("Binding term"), bound_sentence(row.bound, answer.gains) + others_sentence(answer.gains));
   add(now("Knee"), knee_sentence(shot.predicted_knees, copies));
   if (const MeasuredPoint* point = measured_at(shot, n))

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/fit/lanes.hpp"
-#include "analysis/report/step_lanes.hpp"
+#include "analysis/metrics/step_lanes.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
 
@@ -22,13 +22,13 @@ std::string advice_for(const std::string& strategy) {
 }
 
 // Returns the measured step that is nearest the median, over all repeats of a configuration.
-const report::RunStep* typical(const report::Configuration& configuration) {
+const metrics::RunStep* typical(const metrics::Configuration& configuration) {
   if (configuration.measured.empty()) return nullptr;
   std::vector<double> durations_s;
-  for (const report::RunStep& step : configuration.measured) durations_s.push_back(step.duration_s);
+  for (const metrics::RunStep& step : configuration.measured) durations_s.push_back(step.duration_s);
   const double median_s = stats::median(durations_s);
   return &*std::min_element(configuration.measured.begin(), configuration.measured.end(),
-                            [&](const report::RunStep& a, const report::RunStep& b) {
+                            [&](const metrics::RunStep& a, const metrics::RunStep& b) {
                               return std::abs(a.duration_s - median_s) < std::abs(b.duration_s - median_s);
                             });
 }
@@ -63,14 +63,14 @@ bool Strategies::is_measured(const std::string& strategy, std::int64_t workers) 
 }
 
 // If several batches were measured at that N, returns the configuration that predictions use.
-const report::Configuration* Strategies::configuration(const std::string& strategy, std::int64_t workers) const {
+const metrics::Configuration* Strategies::configuration(const std::string& strategy, std::int64_t workers) const {
   const fit::StepProfile* profile = nullptr;
   if (file_->models) {
     const auto& profiles = strategy == "dp" ? file_->models->measured.dp : file_->models->measured.ddp;
     if (const auto found = profiles.find(workers); found != profiles.end()) profile = &found->second;
   }
-  const report::Configuration* first = nullptr;
-  for (const report::Configuration& one : file_->configurations) {
+  const metrics::Configuration* first = nullptr;
+  for (const metrics::Configuration& one : file_->configurations) {
     if (one.strategy != strategy || one.world_size != workers || one.measured.empty()) continue;
     if (profile && one.batch_per_worker == profile->batch_per_worker && one.accumulation == profile->accumulation)
       return &one;
@@ -79,7 +79,7 @@ const report::Configuration* Strategies::configuration(const std::string& strate
   return first;
 }
 
-const report::Configuration* Strategies::largest(const std::string& strategy) const {
+const metrics::Configuration* Strategies::largest(const std::string& strategy) const {
   const std::vector<std::int64_t> workers = file_->workers(strategy);
   return workers.empty() ? nullptr : configuration(strategy, workers.back());
 }
@@ -109,7 +109,7 @@ Side Strategies::side(const std::string& strategy, std::int64_t workers, Source 
   out.strategy = strategy;
   out.in_file = file_->has(strategy);
   out.measured = source == Source::measured && is_measured(strategy, workers);
-  if (const report::Configuration* here = out.measured ? configuration(strategy, workers) : largest(strategy)) {
+  if (const metrics::Configuration* here = out.measured ? configuration(strategy, workers) : largest(strategy)) {
     out.backend = here->backend;
     out.hosts = here->nodes;
   }
@@ -177,14 +177,14 @@ void Strategies::add_lanes(Side& side, std::int64_t workers, std::int64_t rank) 
   }
   if (!side.measured) return;  // add_figures has set the simulated lanes
   try {
-    const report::RunStep* step = typical(*configuration(side.strategy, workers));
+    const metrics::RunStep* step = typical(*configuration(side.strategy, workers));
     if (step == nullptr) {
       side.why_no_lanes = "there is no complete measured step";
       return;
     }
     file_->check_unchanged();
     store::Database database = store::Database::open_read(file_->path);
-    side.lanes = report::measured_lanes(database, step->measurement, side.strategy == "dp" ? 0 : rank, step->step);
+    side.lanes = metrics::measured_lanes(database, step->measurement, side.strategy == "dp" ? 0 : rank, step->step);
   } catch (const std::invalid_argument& error) {
     side.why_no_lanes = error.what();
   }

@@ -93,8 +93,8 @@ class Strategies {
     double samples_per_worker = 0.0;
   };
 
-  const report::Configuration* configuration(const std::string& strategy, std::int64_t workers) const;
-  const report::Configuration* largest(const std::string& strategy) const;
+  const metrics::Configuration* configuration(const std::string& strategy, std::int64_t workers) const;
+  const metrics::Configuration* largest(const std::string& strategy) const;
   Side side(const std::string& strategy, std::int64_t workers, Source source, std::int64_t rank) const;
   void add_figures(Side& side, std::int64_t workers) const;
   void add_lanes(Side& side, std::int64_t workers, std::int64_t rank) const;

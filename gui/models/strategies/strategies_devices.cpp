@@ -41,7 +41,7 @@ std::vector<MeasuredMemory> memory_of(const report::Report& memory) {
 }
 
 double Strategies::optimizer_bytes() const {
-  const report::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
+  const metrics::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
   if (!some || !file_->scenario) return 0.0;
   const scenario::Optimizer& optimizer = file_->scenario->workload.optimizer;
   const double states = optimizer.kind != scenario::OptimizerKind::sgd ? 2.0 : optimizer.momentum != 0.0 ? 1.0 : 0.0;
@@ -53,7 +53,7 @@ double Strategies::optimizer_bytes() const {
 step::DataParallelStep Strategies::copying(std::int64_t workers) const {
   step::DataParallelStep step;
   step.replicas = workers;
-  const report::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
+  const metrics::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
   if (some) step.parameter_bytes = static_cast<double>(some->parameter_bytes);
   if (!file_->models) return step;
   const auto& measured = file_->models->copies.bytes_per_replica;
@@ -66,10 +66,10 @@ step::DataParallelStep Strategies::copying(std::int64_t workers) const {
 }
 
 DeviceMemory Strategies::memory(const std::string& strategy, std::int64_t workers) const {
-  const report::Configuration* some = largest(strategy);
+  const metrics::Configuration* some = largest(strategy);
   const MeasuredMemory* nearest = nullptr;
   for (const MeasuredMemory& one : memory_) {
-    const report::Configuration* same = configuration(strategy, one.workers);
+    const metrics::Configuration* same = configuration(strategy, one.workers);
     if (one.strategy != strategy || !one.device_0_bytes || !same || same->model != one.model ||
         same->global_batch() != one.global_batch)
       continue;
@@ -101,7 +101,7 @@ DeviceMemory Strategies::memory(const std::string& strategy, std::int64_t worker
 }
 
 DeviceMemory Strategies::data_parallel_memory(std::int64_t workers) const {
-  const report::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
+  const metrics::Configuration* some = largest("dp") ? largest("dp") : largest("ddp");
   if (!some) return {{}, {}, false, "not measured"};
   if (some->parameter_bytes <= 0) return {{}, {}, false, "the size of the parameters was not recorded"};
   const step::DataParallelMemory least = step::memory(copying(workers), optimizer_bytes(), 0.0);
@@ -115,7 +115,7 @@ DeviceMemory Strategies::data_parallel_memory(std::int64_t workers) const {
 
 Traffic Strategies::traffic(const std::string& strategy, std::int64_t workers) const {
   const auto n = static_cast<double>(workers);
-  const report::Configuration* some = largest(strategy) ? largest(strategy) : largest(strategy == "dp" ? "ddp" : "dp");
+  const metrics::Configuration* some = largest(strategy) ? largest(strategy) : largest(strategy == "dp" ? "ddp" : "dp");
   if (!some) return {{}, {}, "nothing was measured"};
   if (workers == 1) return {0.0, 0.0, "one worker exchanges nothing"};
   const Traffic unknown{{}, {}, "the size of the gradients was not recorded"};

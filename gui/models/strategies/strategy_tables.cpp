@@ -2,14 +2,14 @@
 
 #include <cmath>
 
-#include "analysis/report/columns.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
 using report::Cell;
-using report::format_quantity;
+using units::format_quantity;
 
 // The general facts come from PyTorch's documentation. The table's note has the addresses.
 constexpr const char* dp_docs = "PyTorch: DataParallel";
@@ -22,7 +22,7 @@ constexpr const char* addresses =
     "docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html, docs/stable/notes/ddp.html, "
     "docs/stable/notes/cuda.html#cuda-nn-ddp-instead, tutorials/intermediate/ddp_tutorial.html.";
 
-std::string percent(double share) { return report::format_significant(100.0 * share, 3) + " %"; }
+std::string percent(double share) { return units::format_significant(100.0 * share, 3) + " %"; }
 
 std::string of_step(const store::PredictionRow& row, double part_s) {
   return format_quantity(part_s, "s") + " (" + percent(part_s / row.step_s) + ")";
@@ -129,7 +129,7 @@ std::string recommendation(const Comparison& all) {
   // If the samples of a step were not recorded, the same number is assumed for both.
   const double ratio =
       ddp.throughput > 0.0 && dp.throughput > 0.0 ? ddp.throughput / dp.throughput : dp.step_s / ddp.step_s;
-  const auto times = [](double value) { return report::format_significant(value, 3) + " times "; };
+  const auto times = [](double value) { return units::format_significant(value, 3) + " times "; };
   const std::string no_lock = " Python's DataParallel is slower than this one, because of its GIL.";
   if (all.workers == 1)
     return "One worker exchanges nothing: the throughput of DDP is " + times(ratio) + "that of the model alone" + how +

@@ -10,8 +10,8 @@
 #include <QVBoxLayout>
 #include <set>
 
-#include "analysis/report/fit_tables.hpp"
-#include "analysis/report/model_tables.hpp"
+#include "analysis/report/tables/models/fit_tables.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
 #include "gui/pages/fit/fit_plot.hpp"
 #include "gui/widgets/message_stack.hpp"
 

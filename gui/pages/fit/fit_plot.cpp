@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/report/units.hpp"
 #include "gui/plots/legend.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -39,7 +39,7 @@ QSharedPointer<QCPAxisTicker> size_ticks(const Range& range) {
   const int last = static_cast<int>(std::floor(std::log2(std::max(1.0, range.high)) + 1e-9));
   const int stride = std::max(1, (last - first + most_ticks) / most_ticks);
   for (int power = first; power <= last; power += stride)
-    ticker->addTick(std::ldexp(1.0, power), QString::fromStdString(report::format_bytes(std::int64_t{1} << power)));
+    ticker->addTick(std::ldexp(1.0, power), QString::fromStdString(units::format_bytes(std::int64_t{1} << power)));
   return ticker;
 }
 
@@ -78,7 +78,7 @@ void FitPlot::rebuild() {
   std::vector<double> times_s;
   for (const FitSeries& series : view_.series)
     for (const FitPoint& point : series.points) times_s.push_back(point.measured_s);
-  const report::Scale scale = report::choose_scale("s", times_s);
+  const units::Scale scale = units::choose_scale("s", times_s);
   factor_ = scale.factor;
   set_axes(QString::fromStdString(view_.x_title), shows_ == Shows::times
                                                       ? tr("median time [%1]").arg(QString::fromStdString(scale.unit))

@@ -10,11 +10,11 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
 #include "gui/pages/learning_rate/schedule_plot.hpp"
 #include "gui/plots/colours.hpp"
 #include "gui/widgets/message_stack.hpp"
 #include "gui/widgets/shell_line.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 
@@ -160,7 +160,7 @@ void LearningRatePage::show_target(std::optional<double> lowest) {
   target_loss_->setEnabled(lowest.has_value());
   target_loss_->setToolTip(lowest ? tr("The target loss. Default: the lowest loss that every measured configuration "
                                        "reached, %1")
-                                        .arg(QString::fromStdString(report::format_quantity(*lowest, "", 4)))
+                                        .arg(QString::fromStdString(units::format_quantity(*lowest, "", 4)))
                                   : tr("The file has no loss for 10 steps in a row"));
   if (!inputs_.target_loss && !target_loss_->hasFocus())  // do not overwrite a number being typed
     target_loss_->setValue(lowest.value_or(0.0));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
 #include "gui/plots/legend.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -57,7 +57,7 @@ void SchedulePlot::show_curves(const std::vector<ScheduleCurve>& curves, Schedul
     // A line at the target rate: the warm-up ends there and a decay starts there.
     const double target = *std::max_element(curve.rate.begin(), curve.rate.end());
     line.setName(
-        tr("%1: %2").arg(tr(name_of(curve.rule)), QString::fromStdString(report::format_quantity(target, "", 4))));
+        tr("%1: %2").arg(tr(name_of(curve.rule)), QString::fromStdString(units::format_quantity(target, "", 4))));
     last = std::max(last, curve.x.back());
     highest = std::max(highest, target);
   }

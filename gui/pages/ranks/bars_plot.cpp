@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
 #include "gui/plots/legend.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
-constexpr std::array<Colour, report::rank_part_count> part_colours = {
+constexpr std::array<Colour, metrics::rank_part_count> part_colours = {
     Colour::compute, Colour::overlapped, Colour::exposed, Colour::skew, Colour::input, Colour::other};
 
 }  // namespace
@@ -18,9 +18,9 @@ BarsPlot::BarsPlot(QWidget* parent) : Plot(parent) {
   setAccessibleName(tr("Where each rank's step goes"));
   for (std::size_t i = 0; i < bars_.size(); ++i) {
     bars_[i] = new QCPBars(xAxis, yAxis);
-    const auto part = static_cast<report::RankPart>(i);
+    const auto part = static_cast<metrics::RankPart>(i);
     // In the tables and in the strip, exposed time includes waiting. Here waiting has its own bar.
-    bars_[i]->setName(part == report::RankPart::exposed ? tr("exposed without waiting") : tr(to_string(part)));
+    bars_[i]->setName(part == metrics::RankPart::exposed ? tr("exposed without waiting") : tr(to_string(part)));
     bars_[i]->setWidth(0.7);
     if (i > 0) bars_[i]->moveAbove(bars_[i - 1]);
   }
@@ -34,7 +34,7 @@ BarsPlot::BarsPlot(QWidget* parent) : Plot(parent) {
 }
 
 void BarsPlot::show_bars(const RankBars& view) {
-  const report::Scale scale = report::choose_scale("s", view.step_s);
+  const units::Scale scale = units::choose_scale("s", view.step_s);
   set_axes(tr("rank"), tr("mean over steps [%1]").arg(QString::fromStdString(scale.unit)));
   QVector<double> places;
   std::vector<double> heights(view.ranks.size(), 0.0);

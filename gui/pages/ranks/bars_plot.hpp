@@ -16,7 +16,7 @@ class BarsPlot : public Plot {
  private:
   void colour_in();
 
-  std::array<QCPBars*, report::rank_part_count> bars_{};
+  std::array<QCPBars*, metrics::rank_part_count> bars_{};
   QCPGraph* medians_ = nullptr;
 };
 

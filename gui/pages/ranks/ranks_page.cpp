@@ -11,11 +11,11 @@
 #include <QVBoxLayout>
 #include <set>
 
-#include "analysis/report/rank_tables.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "gui/pages/ranks/bars_plot.hpp"
 #include "gui/pages/ranks/strip_plot.hpp"
 #include "gui/widgets/message_stack.hpp"
+#include "simulator/units/units.hpp"
 #include "tracer/store/database.hpp"
 
 namespace ddpprof::gui {
@@ -192,13 +192,13 @@ void RanksPage::read_if_visible() {
         if (before && before->all->measurement == id) return look_at(before->all, range, colours);
         file->check_unchanged();
         store::Database database = store::Database::open_read(file->path);
-        return look_at(std::make_shared<const report::RankTimes>(report::read_ranks(database, id)), range, colours);
+        return look_at(std::make_shared<const metrics::RankTimes>(metrics::read_ranks(database, id)), range, colours);
       },
       [this](const std::shared_ptr<const Shown>& shown) { show_read(shown); },
       [this](const std::string& why) { stack_->show_message(QString::fromStdString(why)); });
 }
 
-std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const report::RankTimes> all,
+std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const metrics::RankTimes> all,
                                                            const std::optional<TimeRange>& range,
                                                            const Colours& colours) {
   auto shown = std::make_shared<Shown>();
@@ -206,9 +206,9 @@ std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const
   shown->some = shown->all;
   if (range)
     shown->some =
-        std::make_shared<const report::RankTimes>(report::within(*shown->all, range->begin_ns, range->end_ns));
-  const report::RankTimes& some = *shown->some;
-  shown->findings = report::find_stragglers(some);
+        std::make_shared<const metrics::RankTimes>(metrics::within(*shown->all, range->begin_ns, range->end_ns));
+  const metrics::RankTimes& some = *shown->some;
+  shown->findings = metrics::find_stragglers(some);
   shown->bars = rank_bars(some);
   shown->ranks = report::ranks_table(some);
   shown->stragglers = report::stragglers_table(some, shown->findings);
@@ -216,7 +216,7 @@ std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const
   shown->colours = colours;
   shown->strip = rank_strip(some, colours.quantity, colours.unmeasured_too);
   std::set<std::int64_t> steps;
-  for (const report::RankStep& step : some.steps)
+  for (const metrics::RankStep& step : some.steps)
     if (step.kind == "measured") steps.insert(steps.end(), step.step);
   shown->measured_steps = static_cast<int>(steps.size());
   return shown;
@@ -234,7 +234,7 @@ void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   const int count = shown->measured_steps;
   if (const auto range = range_here()) {
     range_text_->setText(tr("Only the %n measured step(s) with their middle in the selected %1", nullptr, count)
-                             .arg(QString::fromStdString(report::format_quantity(
+                             .arg(QString::fromStdString(units::format_quantity(
                                  static_cast<double>(range->end_ns - range->begin_ns) / 1e9, "s"))));
     whole_->show();
   } else {

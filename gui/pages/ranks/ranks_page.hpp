@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "analysis/report/rank_findings.hpp"
-#include "analysis/report/ranks.hpp"
+#include "analysis/metrics/rank_findings.hpp"
+#include "analysis/metrics/ranks.hpp"
 #include "analysis/report/report.hpp"
 #include "gui/models/jobs.hpp"
 #include "gui/models/ranks/rank_view.hpp"
@@ -46,16 +46,16 @@ class RanksPage : public Page {
     bool unmeasured_too = false;
     bool operator==(const Colours&) const = default;
   };
-  struct Shown {                                         // made off the interface thread
-    std::shared_ptr<const report::RankTimes> all, some;  // some: only the steps in the selected range
-    report::RankFindings findings;
+  struct Shown {                                          // made off the interface thread
+    std::shared_ptr<const metrics::RankTimes> all, some;  // some: only the steps in the selected range
+    metrics::RankFindings findings;
     Colours colours;
     RankStrip strip;
     RankBars bars;
     report::Table ranks, stragglers, slow_steps;
     int measured_steps = 0;
   };
-  static std::shared_ptr<const Shown> look_at(std::shared_ptr<const report::RankTimes> all,
+  static std::shared_ptr<const Shown> look_at(std::shared_ptr<const metrics::RankTimes> all,
                                               const std::optional<TimeRange>&, const Colours&);
 
   QWidget* make_content();

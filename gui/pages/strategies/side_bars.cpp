@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
 #include "gui/plots/legend.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -35,7 +35,7 @@ void SideBars::set_bars(const QString& quantity, const char* unit, const std::ve
       largest[0] = std::max(largest[0], stacked ? sums[i] : one.values[i]);
     }
   }
-  const report::Scale scale = report::choose_scale(unit, largest);
+  const units::Scale scale = units::choose_scale(unit, largest);
   factor_ = scale.factor;
   set_axes(QStringLiteral("%1 [%2]").arg(quantity, QString::fromStdString(scale.unit)), QString());
 

@@ -8,11 +8,11 @@
 #include <QSplitter>
 #include <algorithm>
 
-#include "analysis/report/units.hpp"
 #include "gui/models/strategies/strategy_tables.hpp"
 #include "gui/pages/strategies/side_bars.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "gui/widgets/message_stack.hpp"
+#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -24,7 +24,7 @@ QString name_of(const Side& side) {
 QString title_of(const Side& side, std::int64_t workers) {
   QString text = QStringLiteral("%1, N = %2").arg(name_of(side)).arg(workers);
   if (!side.lanes) return text;
-  const QString took = QString::fromStdString(report::format_quantity(side.lanes->step_s, "s"));
+  const QString took = QString::fromStdString(units::format_quantity(side.lanes->step_s, "s"));
   if (side.lanes->simulated) return text + QObject::tr(" – simulated: step of %1").arg(took);
   if (side.strategy == "dp") return text + QObject::tr(" – measured: step %1, %2").arg(side.lanes->step).arg(took);
   return text + QObject::tr(" – measured: rank %1, step %2, %3").arg(side.lanes->rank).arg(side.lanes->step).arg(took);

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "analysis/fit/lanes.hpp"
-#include "analysis/report/step_lanes.hpp"
+#include "analysis/metrics/step_lanes.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "tracer/store/database.hpp"
 
@@ -29,7 +29,7 @@ Answer read_step(const OpenedFile& file, std::int64_t measurement, std::int64_t 
   Answer answer;
   try {
     store::Database database = store::Database::open_read(file.path);
-    answer.measured = report::measured_lanes(database, measurement, rank, step);
+    answer.measured = metrics::measured_lanes(database, measurement, rank, step);
   } catch (const std::exception& error) {
     answer.why_not_measured = error.what();
   }

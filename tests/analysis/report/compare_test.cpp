@@ -1,5 +1,5 @@
 // Two databases whose every time is chosen, so that ratios and verdicts can be said beforehand.
-#include "analysis/report/compare.hpp"
+#include "analysis/report/tables/compare/compare.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

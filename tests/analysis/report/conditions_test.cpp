@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/report/conditions.hpp"
-#include "analysis/report/render.hpp"
+#include "analysis/metrics/conditions.hpp"
+#include "analysis/metrics/stability.hpp"
+#include "analysis/report/render/render.hpp"
 #include "analysis/report/report.hpp"
-#include "analysis/report/stability.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof {

@@ -1,5 +1,6 @@
 // The noise scale of recorded norms: against norms that were made for a known one, and against hand-worked numbers.
-#include "analysis/report/gradient_noise.hpp"
+#include "analysis/metrics/gradient_noise.hpp"
+#include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
@@ -94,9 +95,9 @@ TEST_F(GradientNoise, IsTheOneTheGradientsWereMadeWith) {
   random_steps(400, 4, 32, false);
   measure(1, 8);
   random_steps(400, 8, 32, true);
-  const auto all = measured_noise(run_.database);
+  const auto all = metrics::measured_noise(run_.database);
   ASSERT_EQ(all.size(), 2U);
-  for (const MeasuredNoise& noise : all) {
+  for (const metrics::MeasuredNoise& noise : all) {
     SCOPED_TRACE(noise.workers);
     EXPECT_EQ(noise.steps.size(), 400U);
     EXPECT_EQ(noise.incomplete, 0);
@@ -118,7 +119,7 @@ TEST_F(GradientNoise, IsTheQuotientOfTheMeans) {
     const double sway = i % 2 == 0 ? 1.0 : -1.0;
     step(i, {18.0 + sway, 22.0 + sway}, 12.0 + sway);
   }
-  const auto all = measured_noise(run_.database);
+  const auto all = metrics::measured_noise(run_.database);
   const Table table = gradient_noise_table(all);
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_EQ(cell(table, 0, "small_batch_samples"), Cell(std::int64_t{32}));
@@ -134,7 +135,7 @@ TEST_F(GradientNoise, CostsWhatItsStepsTakeMoreThanTheOthers) {
   measure(2);
   for (int i = 0; i < 100; ++i) i % 4 == 0 ? step(i, {20.0, 20.0}, 12.0, 32, 102 * test::ms) : step(i, {}, missing);
   step(100, {1.0, 1.0}, 1.0, 32, 500 * test::ms, "warmup");  // counts for neither
-  const auto all = measured_noise(run_.database);
+  const auto all = metrics::measured_noise(run_.database);
   EXPECT_EQ(all.at(0).steps.size(), 25U);
   EXPECT_NEAR(all[0].cost_share.value(), 0.02 * 0.25 / (1.0 + 0.02 * 0.25), 1e-12);
 }
@@ -144,7 +145,7 @@ TEST_F(GradientNoise, LeavesOutStepsThatAreNotWhole) {
   for (int i = 0; i < 8; ++i) step(i, {20.0, 20.0}, 12.0);
   step(8, {20.0, missing}, 12.0);
   step(9, {20.0, -1.0}, 12.0);
-  const auto all = measured_noise(run_.database);
+  const auto all = metrics::measured_noise(run_.database);
   EXPECT_EQ(all.at(0).steps.size(), 8U);
   EXPECT_EQ(all[0].incomplete, 2);
   EXPECT_FALSE(all[0].band) << "8 steps make no 8 blocks of two";
@@ -152,48 +153,48 @@ TEST_F(GradientNoise, LeavesOutStepsThatAreNotWhole) {
   EXPECT_EQ(cell(table, 0, "noise_scale_samples"), Cell());
   EXPECT_THAT(std::get<std::string>(cell(table, 0, "note")),
               testing::AllOf(HasSubstr("8 steps are too few"), HasSubstr("2 steps left out")));
-  EXPECT_FALSE(concluding_band(all, 16));
+  EXPECT_FALSE(metrics::concluding_band(all, 16));
 }
 
 TEST_F(GradientNoise, AFileWithoutNormsSaysHowToMeasureThem) {
   measure(2);
   for (int i = 0; i < 8; ++i) step(i, {}, missing);
-  const auto all = measured_noise(run_.database);
+  const auto all = metrics::measured_noise(run_.database);
   EXPECT_TRUE(all.empty());
   EXPECT_THAT(gradient_noise_table(all).empty, HasSubstr("measure.gradient_noise_every"));
 }
 
-MeasuredNoise training(std::int64_t workers, std::int64_t samples, double noise_scale) {
-  MeasuredNoise noise;
+metrics::MeasuredNoise training(std::int64_t workers, std::int64_t samples, double noise_scale) {
+  metrics::MeasuredNoise noise;
   noise.workers = noise.parts = workers;
   noise.samples_per_part = samples;
   noise.band = learning_rate::NoiseBand{{0.5 * noise_scale, noise_scale, INFINITY, 0.9}, 100, 10};
   return noise;
 }
 
-double middle(std::span<const MeasuredNoise> all, std::int64_t base_batch) {
-  const auto band = concluding_band(all, base_batch);
+double middle(std::span<const metrics::MeasuredNoise> all, std::int64_t base_batch) {
+  const auto band = metrics::concluding_band(all, base_batch);
   return band ? band->noise_scale_samples.mid : -1.0;
 }
 
 TEST(ConcludingBand, IsOfTheTrainingNearestToTheBaseBatchHoweverWideItIs) {
-  std::vector<MeasuredNoise> all = {training(2, 8, 100), training(4, 8, 200), training(8, 8, 300)};
+  std::vector<metrics::MeasuredNoise> all = {training(2, 8, 100), training(4, 8, 200), training(8, 8, 300)};
   all[2].band->noise_scale_samples.high = 310.0;
   EXPECT_EQ(middle(all, 16), 100.0);
   EXPECT_EQ(middle(all, 40), 200.0) << "32 is nearer to 40 than 64 is";
   EXPECT_EQ(middle(all, 1000), 300.0);
-  EXPECT_EQ(middle(std::vector<MeasuredNoise>{training(2, 16, 100), training(8, 4, 200)}, 32), 200.0)
+  EXPECT_EQ(middle(std::vector<metrics::MeasuredNoise>{training(2, 16, 100), training(8, 4, 200)}, 32), 200.0)
       << "as near, and its steps compare more gradients";
 }
 
 TEST(ConcludingBand, IsOfTheFirstRepeat) {
-  std::vector<MeasuredNoise> all = {training(2, 8, 100), training(2, 8, 120)};
+  std::vector<metrics::MeasuredNoise> all = {training(2, 8, 100), training(2, 8, 120)};
   all[0].repeat = 1;
   EXPECT_EQ(middle(all, 16), 120.0);
 }
 
 TEST(ConcludingBand, PassesOverTrainingsThatSayNothing) {
-  std::vector<MeasuredNoise> all = {training(2, 8, 100), training(8, 8, 300), MeasuredNoise{}};
+  std::vector<metrics::MeasuredNoise> all = {training(2, 8, 100), training(8, 8, 300), metrics::MeasuredNoise{}};
   all[0].band.reset();
   EXPECT_EQ(middle(all, 16), 300.0) << "too few steps";
   all.push_back(training(4, 8, 200));
@@ -201,7 +202,7 @@ TEST(ConcludingBand, PassesOverTrainingsThatSayNothing) {
   EXPECT_EQ(middle(all, 16), 300.0) << "N = 4 is nearer, and has no middle";
   all.pop_back();
   all[1].band->noise_scale_samples.mid = INFINITY;
-  EXPECT_FALSE(concluding_band(all, 16)) << "a mean of |G|^2 below 0 has no middle";
+  EXPECT_FALSE(metrics::concluding_band(all, 16)) << "a mean of |G|^2 below 0 has no middle";
 }
 
 }  // namespace

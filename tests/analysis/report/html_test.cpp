@@ -5,11 +5,11 @@
 
 #include <sstream>
 
-#include "analysis/report/columns.hpp"
+#include "analysis/report/core/columns.hpp"
 #include "analysis/report/html/axis.hpp"
 #include "analysis/report/html/escape.hpp"
 #include "analysis/report/html/figures.hpp"
-#include "analysis/report/render.hpp"
+#include "analysis/report/render/render.hpp"
 
 namespace ddpprof::report::html {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/report/render.hpp"
+#include "analysis/report/render/render.hpp"
 #include "analysis/report/report.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 

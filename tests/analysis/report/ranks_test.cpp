@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "analysis/report/rank_tables.hpp"
+#include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof::report {
@@ -58,7 +58,7 @@ double real(const Table& table, std::size_t row, const std::string& column) {
 
 TEST_F(Ranks, HasTheNumbersOfTheSkewReport) {
   run_.fill();
-  const RankTimes times = read_ranks(run_.database, 2);
+  const metrics::RankTimes times = metrics::read_ranks(run_.database, 2);
   const Table mine = ranks_table(times);
   const Table report = build_report(run_.database, "skew").tables[0];
   std::size_t compared = 0;
@@ -80,9 +80,9 @@ TEST_F(Ranks, HasTheNumbersOfTheSkewReport) {
 
 TEST_F(Ranks, PartsAddUpToTheStep) {
   run_.fill();
-  const RankTimes times = read_ranks(run_.database, 2);
+  const metrics::RankTimes times = metrics::read_ranks(run_.database, 2);
   ASSERT_EQ(times.steps.size(), 10U) << "4 measured and one without DDP, of two ranks";
-  for (const RankStep& step : times.steps) {
+  for (const metrics::RankStep& step : times.steps) {
     double sum = 0;
     for (const double part : step.parts()) sum += part;
     EXPECT_NEAR(sum, step.step_s, 1e-12);
@@ -90,13 +90,13 @@ TEST_F(Ranks, PartsAddUpToTheStep) {
   // Rank 0's first: 120 ms, 90 compute of which 20 overlapped, 30 exposed of which 4 waited, nothing left of it.
   const auto parts = times.steps[0].parts();
   const double expected[] = {0.070, 0.020, 0.026, 0.004, 0.0, 0.0};
-  for (std::size_t i = 0; i < rank_part_count; ++i) EXPECT_NEAR(parts[i], expected[i], 1e-12) << i;
+  for (std::size_t i = 0; i < metrics::rank_part_count; ++i) EXPECT_NEAR(parts[i], expected[i], 1e-12) << i;
 }
 
 TEST_F(Ranks, ARangeKeepsTheStepsWhoseMiddleLiesInIt) {
   const std::int64_t id = run(2, 10, 1, 5);
-  const RankTimes all = read_ranks(run_.database, id);
-  const RankTimes some = within(all, 140 * ms, 440 * ms);  // middles at 50, 150, 250, 350, 450 ms …
+  const metrics::RankTimes all = metrics::read_ranks(run_.database, id);
+  const metrics::RankTimes some = within(all, 140 * ms, 440 * ms);  // middles at 50, 150, 250, 350, 450 ms …
   ASSERT_EQ(some.steps.size(), 6U);
   EXPECT_EQ(some.steps.front().step, 1);
   EXPECT_EQ(some.steps.back().step, 3);
@@ -111,7 +111,7 @@ TEST_F(Ranks, ARankOfUnknownClockIsInARangeWithTheOthersSteps) {
   const std::string its = " WHERE shard_id IN (SELECT id FROM shard WHERE rank = 1)";
   run_.database.sql().exec("UPDATE shard SET clock_reference = 'unknown', clock_uncertainty_ns = NULL WHERE rank = 1");
   run_.database.sql().exec("UPDATE step SET start_ns = start_ns + 86400000000000" + its);
-  const RankTimes some = within(read_ranks(run_.database, id), 140 * ms, 440 * ms);
+  const metrics::RankTimes some = within(metrics::read_ranks(run_.database, id), 140 * ms, 440 * ms);
   ASSERT_EQ(some.steps.size(), 6U);
   EXPECT_EQ(some.steps.front().step, 1);
   EXPECT_TRUE(some.steps.front().aligned);
@@ -120,7 +120,7 @@ TEST_F(Ranks, ARankOfUnknownClockIsInARangeWithTheOthersSteps) {
   EXPECT_EQ(some.arrivals.size(), 3U);
   // A step that rank 1 alone recorded.
   run_.database.sql().exec("DELETE FROM step WHERE step = 2 AND shard_id IN (SELECT id FROM shard WHERE rank = 0)");
-  EXPECT_EQ(within(read_ranks(run_.database, id), 140 * ms, 440 * ms).steps.size(), 4U);
+  EXPECT_EQ(within(metrics::read_ranks(run_.database, id), 140 * ms, 440 * ms).steps.size(), 4U);
 }
 
 TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
@@ -133,11 +133,11 @@ TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
   condition.cpus = 2;
   condition.steal_share = 0.03;
   store::Inserter<store::HostConditionRow>(run_.database).insert(condition);
-  const RankTimes times = read_ranks(run_.database, id);
-  const RankFindings findings = find_stragglers(times);
+  const metrics::RankTimes times = metrics::read_ranks(run_.database, id);
+  const metrics::RankFindings findings = find_stragglers(times);
   ASSERT_EQ(findings.ranks.size(), 4U);
   for (const int rank : {0, 1, 2}) EXPECT_FALSE(findings.ranks[static_cast<std::size_t>(rank)].named()) << rank;
-  const RankEvidence& slow = findings.ranks[3];
+  const metrics::RankEvidence& slow = findings.ranks[3];
   EXPECT_TRUE(slow.keeps_waiting);
   EXPECT_TRUE(slow.computes_longer);
   EXPECT_EQ(slow.arrives_last, 20);
@@ -156,9 +156,9 @@ TEST_F(Ranks, NamesWhoMakesTheOthersWaitWithItsEvidence) {
 
 TEST_F(Ranks, NamesNobodyWhereChanceExplainsIt) {
   const std::int64_t id = run(4, 40, -1, 0);
-  const RankTimes times = read_ranks(run_.database, id);
-  const RankFindings findings = find_stragglers(times);
-  for (const RankEvidence& evidence : findings.ranks) {
+  const metrics::RankTimes times = metrics::read_ranks(run_.database, id);
+  const metrics::RankFindings findings = find_stragglers(times);
+  for (const metrics::RankEvidence& evidence : findings.ranks) {
     EXPECT_FALSE(evidence.named()) << evidence.rank;
     EXPECT_GT(evidence.last_p, 0.01) << evidence.rank;
   }
@@ -173,7 +173,7 @@ TEST_F(Ranks, NamesNobodyForWhatCostsNothing) {
   for (std::int64_t step = 0; step < 30; ++step)
     for (int rank = 0; rank < 2; ++rank)
       run_.step(shards[rank], step, step * 100 * ms, 100 * ms, 60 * ms, 20 * ms, 0, rank == 0 ? 2'000 : 0);
-  const RankFindings findings = find_stragglers(read_ranks(run_.database, id));
+  const metrics::RankFindings findings = find_stragglers(metrics::read_ranks(run_.database, id));
   EXPECT_LT(findings.ranks[1].last_p, 0.01);
   EXPECT_FALSE(findings.ranks[1].named());
   EXPECT_NE(findings.summary.find("the others lose only"), std::string::npos) << findings.summary;
@@ -181,11 +181,11 @@ TEST_F(Ranks, NamesNobodyForWhatCostsNothing) {
 
 // Steps that vary twofold, alike on all four ranks; rank 3 takes `longer` of them more, and each rank has noise of its
 // own that stays for some steps.
-RankTimes varying_steps(unsigned seed, std::size_t steps, double longer, double noise_s) {
+metrics::RankTimes varying_steps(unsigned seed, std::size_t steps, double longer, double noise_s) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> common_s(0.060, 0.120);
   std::normal_distribution<double> normal;
-  RankTimes times;
+  metrics::RankTimes times;
   times.strategy = "ddp";
   times.workers = 4;
   std::array<double, 4> own{};
@@ -195,7 +195,7 @@ RankTimes varying_steps(unsigned seed, std::size_t steps, double longer, double 
       double& drift = own[static_cast<std::size_t>(rank)];
       drift = 0.7 * drift + noise_s * normal(random);
       times.hosts[rank] = "node";
-      RankStep step;
+      metrics::RankStep step;
       step.rank = rank;
       step.step = number;
       step.kind = "measured";
@@ -210,7 +210,7 @@ RankTimes varying_steps(unsigned seed, std::size_t steps, double longer, double 
 TEST(RanksPaired, FindsARankThatIsSlowerInEveryStep) {
   int found = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
-    const RankFindings findings = find_stragglers(varying_steps(seed, 40, 0.05, 0.0));
+    const metrics::RankFindings findings = find_stragglers(varying_steps(seed, 40, 0.05, 0.0));
     found += findings.ranks[3].computes_longer;
     for (const std::size_t rank : {0U, 1U, 2U}) EXPECT_FALSE(findings.ranks[rank].computes_longer) << seed;
   }
@@ -221,29 +221,29 @@ TEST(RanksPaired, FindsARankThatIsSlowerInEveryStep) {
 TEST(RanksPaired, NamesFewWhereNeighboursAreAlike) {
   int named = 0, longest = 0;
   for (unsigned seed = 0; seed < 200; ++seed)
-    for (const RankEvidence& evidence : find_stragglers(varying_steps(seed, 60, 0.0, 0.01)).ranks) {
+    for (const metrics::RankEvidence& evidence : find_stragglers(varying_steps(seed, 60, 0.0, 0.01)).ranks) {
       named += evidence.computes_longer;
-      longest += evidence.compute_excess >= finding_compute_least;
+      longest += evidence.compute_excess >= metrics::finding_compute_least;
     }
   EXPECT_GT(longest, 40) << "there is something to be taken in by";
   EXPECT_LE(named, 8) << "of 200 measurements";
 }
 
 TEST(RanksPaired, SaysOnlyWhatWasShown) {
-  RankTimes times = varying_steps(1, 40, 0.01, 0.0);  // significant, and less than 2 %
-  for (RankStep& step : times.steps) {
+  metrics::RankTimes times = varying_steps(1, 40, 0.01, 0.0);  // significant, and less than 2 %
+  for (metrics::RankStep& step : times.steps) {
     // Somebody waits; who comes last goes round.
     const bool last = step.rank == step.step % 4;
     step.skew_s = last ? 0.0 : 0.01;
   }
-  const RankFindings round = find_stragglers(times);
-  EXPECT_LT(round.ranks[3].compute_p, finding_p_most);
+  const metrics::RankFindings round = find_stragglers(times);
+  EXPECT_LT(round.ranks[3].compute_p, metrics::finding_p_most);
   EXPECT_FALSE(round.ranks[3].named());
   EXPECT_NE(round.summary.find("no rank computes longer than the others by 2 % or more beyond chance."),
             std::string::npos)
       << round.summary;
-  for (RankStep& step : times.steps) step.skew_s = step.rank == 3 ? 0.0 : 0.01;
-  const RankFindings findings = find_stragglers(times);
+  for (metrics::RankStep& step : times.steps) step.skew_s = step.rank == 3 ? 0.0 : 0.01;
+  const metrics::RankFindings findings = find_stragglers(times);
   EXPECT_TRUE(findings.ranks[3].keeps_waiting);
   EXPECT_NE(findings.summary.find("its compute is not shown to be longer by 2 % or more, nor its input"),
             std::string::npos)
@@ -251,19 +251,19 @@ TEST(RanksPaired, SaysOnlyWhatWasShown) {
 }
 
 TEST(RanksPaired, SaysWhichRanksAreMissing) {
-  RankTimes times = varying_steps(1, 40, 0.05, 0.0);
+  metrics::RankTimes times = varying_steps(1, 40, 0.05, 0.0);
   const double of_four = find_stragglers(times).ranks[3].compute_p;
   EXPECT_TRUE(find_stragglers(times).missing.empty());
   EXPECT_EQ(find_stragglers(times).summary.find("recorded no step"), std::string::npos);
-  std::erase_if(times.steps, [](const RankStep& step) { return step.rank == 1; });
+  std::erase_if(times.steps, [](const metrics::RankStep& step) { return step.rank == 1; });
   times.hosts.erase(1);
-  const RankFindings some = find_stragglers(times);
+  const metrics::RankFindings some = find_stragglers(times);
   EXPECT_EQ(some.missing, std::vector<std::int64_t>{1});
   EXPECT_TRUE(some.ranks[2].computes_longer) << "rank 3 is the third that is here";
   EXPECT_DOUBLE_EQ(some.ranks[2].compute_p, of_four * 3.0 / 4.0) << "three tests";
   EXPECT_TRUE(some.summary.ends_with(" Rank 1 of 4 recorded no step here, so that it is not compared."))
       << some.summary;
-  std::erase_if(times.steps, [](const RankStep& step) { return step.rank != 0; });
+  std::erase_if(times.steps, [](const metrics::RankStep& step) { return step.rank != 0; });
   std::erase_if(times.hosts, [](const auto& entry) { return entry.first != 0; });
   EXPECT_EQ(find_stragglers(times).summary,
             "Steps of one rank only: there is none to compare it with. Ranks 1, 2 and 3 of 4 recorded no step here, so "
@@ -279,7 +279,7 @@ TEST_F(Ranks, AreOfOneRepeat) {
     for (std::int64_t step = 0; step < 5; ++step)
       run_.step(shard, step, step * 100 * ms, 100 * ms, (60 + 20 * repeat) * ms, 0, 0, 0);
   }
-  const Table first = ranks_table(read_ranks(run_.database, 1));
+  const Table first = ranks_table(metrics::read_ranks(run_.database, 1));
   EXPECT_DOUBLE_EQ(real(first, 0, "compute_median_s"), 0.060);
   EXPECT_DOUBLE_EQ(real(build_report(run_.database, "skew").tables[0], 0, "compute_median_s"), 0.070);
   EXPECT_NE(first.note.find("of this repeat, one of 2"), std::string::npos) << first.note;
@@ -294,7 +294,7 @@ TEST_F(Ranks, SaysWhenAStepStandsOutAndWhatGrew) {
       run_.step(shards[rank], step, step * 200 * ms, 100 * ms + longer, 60 * ms + (rank == 1 ? longer : 0),
                 20 * ms + (rank == 0 ? longer : 0), 0, rank == 0 ? longer : 0);
   }
-  const RankFindings findings = find_stragglers(read_ranks(run_.database, id));
+  const metrics::RankFindings findings = find_stragglers(metrics::read_ranks(run_.database, id));
   ASSERT_EQ(findings.slow_steps.size(), 1U);
   EXPECT_EQ(findings.slow_steps[0].step, 13);
   EXPECT_EQ(findings.slow_steps[0].slowest_rank, 1);
@@ -305,10 +305,10 @@ TEST_F(Ranks, SaysWhenAStepStandsOutAndWhatGrew) {
 
 TEST_F(Ranks, OneProcessHasNobodyToCompareWith) {
   run_.fill();
-  EXPECT_NE(find_stragglers(read_ranks(run_.database, 1)).summary.find("One rank"), std::string::npos);
-  EXPECT_NE(find_stragglers(read_ranks(run_.database, 3)).summary.find("DataParallel is one process"),
+  EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 1)).summary.find("One rank"), std::string::npos);
+  EXPECT_NE(find_stragglers(metrics::read_ranks(run_.database, 3)).summary.find("DataParallel is one process"),
             std::string::npos);
-  EXPECT_THROW(read_ranks(run_.database, 99), std::invalid_argument);
+  EXPECT_THROW(metrics::read_ranks(run_.database, 99), std::invalid_argument);
 }
 
 }  // namespace

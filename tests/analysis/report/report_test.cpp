@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/report/measured.hpp"
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/render.hpp"
-#include "analysis/report/units.hpp"
+#include "analysis/metrics/measured.hpp"
+#include "analysis/report/render/render.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "simulator/units/units.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof {
@@ -157,7 +157,7 @@ TEST_F(ReportTest, KneeIsTheFirstNAboveTheShareMeasuredBeforePredicted) {
 
 // dp's exposed share at N = 1 would be above 10 % too: with one worker there is nobody to communicate with.
 TEST_F(ReportTest, KneeStartsAtTwoWorkers) {
-  const std::vector<report::MeasuredScaling> measured = {
+  const std::vector<metrics::MeasuredScaling> measured = {
       {"dp", {1, 1.0, 0.2}}, {"dp", {2, 1.0, 0.05}}, {"dp", {4, 1.0, 0.15}}};
   const report::Table knee = report::knee_table(measured, {});
   ASSERT_EQ(knee.rows.size(), 3U);
@@ -380,12 +380,12 @@ TEST(ReportDerived, RepeatsThatDifferWidenTheInterval) {
     }
   }
   store::Database database = store::Database::open_read(path);
-  const auto configurations = report::read_configurations(database.sql());
+  const auto configurations = metrics::read_configurations(database.sql());
   std::ostringstream out;
   render(report::build_report(database, "summary"), Format::json, out);
   std::filesystem::remove(path);
   ASSERT_EQ(configurations.size(), 1U);
-  const stats::Interval interval = report::median_of(configurations[0].measured, &report::RunStep::duration_s);
+  const stats::Interval interval = metrics::median_of(configurations[0].measured, &metrics::RunStep::duration_s);
   EXPECT_NEAR(interval.mid, 0.101, 0.001);
   EXPECT_GT(interval.high, 0.125);
   EXPECT_LT(interval.achieved_confidence, 0.95);  // three repeats that differ: 1 - 2^-2
@@ -455,7 +455,7 @@ TEST(ReportDerived, StepsAreCompleteByRanksNotByShards) {
     for (std::int64_t rank = 0; rank < 2; ++rank) run.step(run.shard(lacking, rank), 0, 0, 100 * test::ms, 0, 0, 0, 0);
   }
   store::Database database = store::Database::open_read(path);
-  const auto configurations = report::read_configurations(database.sql());
+  const auto configurations = metrics::read_configurations(database.sql());
   std::filesystem::remove(path);
   ASSERT_EQ(configurations.size(), 2U);
   EXPECT_EQ(configurations[0].measured.size(), 1U);
@@ -480,11 +480,11 @@ TEST(ReportDerived, AnEmptyDatabaseHasReportsThatSayWhy) {
 
 TEST(Units, AColumnGetsOneUnitAndItsSmallestValueThreeDigits) {
   const double values[] = {0.0121, 0.25, 0.0};
-  const report::Scale scale = report::choose_scale("s", values);
+  const units::Scale scale = units::choose_scale("s", values);
   EXPECT_EQ(scale.unit, "ms");
-  EXPECT_EQ(report::format_number(0.0121, scale), "12.1");
-  EXPECT_EQ(report::format_number(0.25, scale), "250.0");
-  EXPECT_EQ(report::format_number(-0.00000001, scale), "0.0");  // never "-0.0"
+  EXPECT_EQ(units::format_number(0.0121, scale), "12.1");
+  EXPECT_EQ(units::format_number(0.25, scale), "250.0");
+  EXPECT_EQ(units::format_number(-0.00000001, scale), "0.0");  // never "-0.0"
 }
 
 // Zeros have no magnitude: their column takes its neighbour's unit, not seconds; and all-zero ones may be left out.
@@ -504,21 +504,21 @@ TEST(Units, AColumnOfZerosBorrowsItsUnit) {
 }
 
 TEST(Units, MeasuredValuesShareAUnitAndAvoidExponents) {
-  EXPECT_EQ(report::format_measured(9.881760604980686e-10, 2.275e-9, "s/byte"), "988 ± 2300 µs/MB");
-  EXPECT_EQ(report::format_measured(0.0, 2.3e-6, "s"), "0 ± 2.3 µs");
-  EXPECT_EQ(report::format_measured(0.763, std::nan(""), ""), "0.763");
-  EXPECT_EQ(report::format_significant(9.99996, 4), "10.00");
-  EXPECT_EQ(report::format_significant(-129174.853, 4), "-129200");
-  EXPECT_EQ(report::format_significant(0.0, 4), "0");
+  EXPECT_EQ(units::format_measured(9.881760604980686e-10, 2.275e-9, "s/byte"), "988 ± 2300 µs/MB");
+  EXPECT_EQ(units::format_measured(0.0, 2.3e-6, "s"), "0 ± 2.3 µs");
+  EXPECT_EQ(units::format_measured(0.763, std::nan(""), ""), "0.763");
+  EXPECT_EQ(units::format_significant(9.99996, 4), "10.00");
+  EXPECT_EQ(units::format_significant(-129174.853, 4), "-129200");
+  EXPECT_EQ(units::format_significant(0.0, 4), "0");
 }
 
 TEST(Units, SingleQuantities) {
-  EXPECT_EQ(report::format_quantity(52.1e-6, "s"), "52.1 µs");
-  EXPECT_EQ(report::format_quantity(1.25e9, "bytes/s"), "1.25 GB/s");
-  EXPECT_EQ(report::format_quantity(0.0, "s/byte"), "0 ns/MB");
-  EXPECT_EQ(report::format_bytes(256LL << 20), "256 MiB");
-  EXPECT_EQ(report::format_bytes(7'450'000), "7.10 MiB");
-  EXPECT_EQ(report::format_bytes(40), "40 B");
+  EXPECT_EQ(units::format_quantity(52.1e-6, "s"), "52.1 µs");
+  EXPECT_EQ(units::format_quantity(1.25e9, "bytes/s"), "1.25 GB/s");
+  EXPECT_EQ(units::format_quantity(0.0, "s/byte"), "0 ns/MB");
+  EXPECT_EQ(units::format_bytes(256LL << 20), "256 MiB");
+  EXPECT_EQ(units::format_bytes(7'450'000), "7.10 MiB");
+  EXPECT_EQ(units::format_bytes(40), "40 B");
 }
 
 }  // namespace

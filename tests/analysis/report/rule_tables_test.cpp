@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "analysis/fit/learning_rate.hpp"
-#include "analysis/report/fit_tables.hpp"
-#include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/model_tables.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "analysis/report/tables/models/fit_tables.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
 
 namespace ddpprof::report {
 namespace {

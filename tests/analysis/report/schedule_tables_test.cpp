@@ -1,5 +1,5 @@
 // Tables of every rule's schedule and of larger batches: cells against the rules' equations, worked out by hand.
-#include "analysis/report/schedule_tables.hpp"
+#include "analysis/report/tables/learning_rate/schedule_tables.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // A measured step as lanes: what the tables keep of it, where it belongs, and nothing twice.
-#include "analysis/report/step_lanes.hpp"
+#include "analysis/metrics/step_lanes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST_F(StepLanesTest, OfDdpKeepWaitingCommunicationAndComputeApart) {
   run_.collective(shard, step, 1, 0, 4096, 1041 * ms, 1045 * ms, 1065 * ms, 16 * ms);
   run_.collective(shard, step, 2, 1, 400, 1061 * ms, 1062 * ms, 1080 * ms, 15 * ms);
 
-  const StepLanes lanes = report::measured_lanes(run_.database, id, 1);
+  const StepLanes lanes = metrics::measured_lanes(run_.database, id, 1);
   expect_whole(lanes);
   EXPECT_EQ(lanes.strategy, "ddp");
   EXPECT_EQ(lanes.workers, 2);
@@ -139,7 +139,7 @@ TEST_F(StepLanesTest, OfDataParallelShowCopiesAndReplicas) {
   phase(step, "reduce", 0, 81, 90, 2000);
   phase(step, "optimizer", 0, 90, 95);
   phase(step, "load_batch", -1, 60, 130);
-  const StepLanes lanes = report::measured_lanes(run_.database, id, 0);
+  const StepLanes lanes = metrics::measured_lanes(run_.database, id, 0);
   expect_whole(lanes);
   EXPECT_EQ(lanes.strategy, "dp");
   ASSERT_EQ(lanes.lanes.size(), 4U);
@@ -183,7 +183,7 @@ TEST_F(StepLanesTest, OfAGpuSplitCommunicationByItsKernels) {
   kernel(1, 30, 45);
   kernel(2, 30, 60);
   kernel(1, 70, 80);
-  const StepLanes lanes = report::measured_lanes(run_.database, id, 0);
+  const StepLanes lanes = metrics::measured_lanes(run_.database, id, 0);
   expect_whole(lanes);
   EXPECT_NE(lanes.note.find("host's"), std::string::npos);
   const auto lane = [&](const std::string& name) {
@@ -208,7 +208,7 @@ TEST_F(StepLanesTest, OfAGpuWhoseKernelsWereNotKeptLeaveCommunicationUnsplit) {
   const std::int64_t step = bare_step(shard, 0, 0, 100);
   phase(step, "backward", 0, 10, 40);
   run_.collective(shard, step, 0, 0, 4096, 15 * ms, 30 * ms, 60 * ms, 25 * ms);
-  const StepLanes lanes = report::measured_lanes(run_.database, id, 1);
+  const StepLanes lanes = metrics::measured_lanes(run_.database, id, 1);
   expect_whole(lanes);
   EXPECT_EQ(text(lanes.lanes.back()), "all-reduce of bucket 0, in flight (other) 30-60; ");
   EXPECT_EQ(lanes.lanes.back().segments[0].bytes, 4096);
@@ -229,7 +229,7 @@ TEST_F(StepLanesTest, ACollectiveThatNeverEndedIsWaitedForUntilBackwardEnds) {
   lost.bucket = 1;
   lost.launch_ns = 25 * ms;
   store::Inserter<store::CollectiveRow>(run_.database).insert(lost);
-  const StepLanes lanes = report::measured_lanes(run_.database, id, 0);
+  const StepLanes lanes = metrics::measured_lanes(run_.database, id, 0);
   expect_whole(lanes);
   EXPECT_EQ(text(lanes.lanes[0]),
             "other (other) 0-10; backward (backward) 10-25; waiting for all-reduces (exposed communication) 25-30; "
@@ -247,22 +247,22 @@ TEST_F(StepLanesTest, TypicalIsTheStepNearestTheMedianOfTheRanksMeans) {
     bare_step(ranks[rank], 9, 9000, 121, "warmup");
   }
   bare_step(ranks[0], 3, 5000, 121);
-  EXPECT_EQ(report::typical_step(run_.database, id), 2);
-  const StepLanes chosen = report::measured_lanes(run_.database, id, 1, 0);
+  EXPECT_EQ(metrics::typical_step(run_.database, id), 2);
+  const StepLanes chosen = metrics::measured_lanes(run_.database, id, 1, 0);
   EXPECT_EQ(chosen.step, 0);
   EXPECT_EQ(chosen.step_s, 0.11);
   EXPECT_NE(chosen.note.find("measure.trace"), std::string::npos);
-  EXPECT_NE(report::measured_lanes(run_.database, id, 0, 9).note.find("measured steps only"), std::string::npos);
+  EXPECT_NE(metrics::measured_lanes(run_.database, id, 0, 9).note.find("measured steps only"), std::string::npos);
 }
 
 TEST_F(StepLanesTest, SayWhatIsMissing) {
   const std::int64_t id = run_.measurement(test::train("ddp", 2));
   const std::int64_t shard = run_.shard(id, 0);
-  EXPECT_THROW(report::typical_step(run_.database, id), std::invalid_argument);
+  EXPECT_THROW(metrics::typical_step(run_.database, id), std::invalid_argument);
   bare_step(shard, 0, 0, 10);
-  EXPECT_NO_THROW(report::measured_lanes(run_.database, id, 0));
+  EXPECT_NO_THROW(metrics::measured_lanes(run_.database, id, 0));
   try {
-    report::measured_lanes(run_.database, id, 5);
+    metrics::measured_lanes(run_.database, id, 5);
     FAIL() << "no rank 5 was measured";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("rank 5"), std::string::npos);

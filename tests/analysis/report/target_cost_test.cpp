@@ -1,5 +1,5 @@
 // Time and cost of the same result at each N, with values worked out by hand.
-#include "analysis/report/target_cost.hpp"
+#include "analysis/report/tables/learning_rate/target_cost.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,6 @@
 // Steps, epochs and seconds to a target loss where the loss falls on a straight line, so that all can be worked out.
-#include "analysis/report/time_to_target.hpp"
+#include "analysis/report/tables/learning_rate/time_to_target.hpp"
+#include "analysis/metrics/loss_curves.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +10,9 @@ namespace ddpprof::report {
 namespace {
 
 // loss(t) = begin - fall · t at step t from 0; its mean over ten steps is the line 4.5 steps before.
-Configuration falling(const std::string& strategy, std::int64_t workers, double begin, double fall, std::int64_t steps,
-                      std::int64_t measurement = 1) {
-  Configuration made;
+metrics::Configuration falling(const std::string& strategy, std::int64_t workers, double begin, double fall,
+                               std::int64_t steps, std::int64_t measurement = 1) {
+  metrics::Configuration made;
   made.kind = "train";
   made.strategy = strategy;
   made.world_size = workers;
@@ -19,7 +20,7 @@ Configuration falling(const std::string& strategy, std::int64_t workers, double 
   made.accumulation = 2;
   made.measurements = {measurement};
   for (std::int64_t i = 0; i < steps; ++i) {
-    RunStep step;
+    metrics::RunStep step;
     step.measurement = measurement;
     step.step = i;
     step.kind = i < 5 ? "warmup" : "measured";
@@ -32,10 +33,10 @@ Configuration falling(const std::string& strategy, std::int64_t workers, double 
 }
 
 // A second repeat, `later` steps behind the first.
-void repeat(Configuration& of, std::int64_t later, double fall) {
-  Configuration other = of;
+void repeat(metrics::Configuration& of, std::int64_t later, double fall) {
+  metrics::Configuration other = of;
   for (auto* steps : {&other.warmup, &other.measured})
-    for (RunStep& step : *steps) {
+    for (metrics::RunStep& step : *steps) {
       step.measurement = 2;
       step.loss += fall * static_cast<double>(later);
     }
@@ -80,67 +81,69 @@ enum Column {
 };
 
 TEST(Smoothed, IsTheMeanOfTenStepsWhereAllAreKnown) {
-  Losses losses;
+  metrics::Losses losses;
   for (int i = 0; i < 30; ++i) losses.emplace_back(static_cast<double>(i));
-  Losses means = smoothed(losses);
+  metrics::Losses means = metrics::smoothed(losses);
   EXPECT_FALSE(means[8]);
   EXPECT_DOUBLE_EQ(means[9].value(), 4.5);
   EXPECT_DOUBLE_EQ(means[29].value(), 24.5);
   losses[12].reset();
-  means = smoothed(losses);
+  means = metrics::smoothed(losses);
   EXPECT_TRUE(means[11]);
   for (int i = 12; i <= 21; ++i) EXPECT_FALSE(means[static_cast<std::size_t>(i)]) << i;
   EXPECT_TRUE(means[22]);
-  EXPECT_EQ(smoothed(Losses(9, 1.0)), Losses(9)) << "fewer than ten have no mean";
+  EXPECT_EQ(metrics::smoothed(metrics::Losses(9, 1.0)), metrics::Losses(9)) << "fewer than ten have no mean";
 }
 
 // 8 - t/4, smoothed 8 - (t - 4.5)/4 <= 5 from t = 16.5 on: at step 17, the eighteenth.
 TEST(StepsTo, CountsStepsWarmUpIncluded) {
-  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
+  const auto losses = metrics::loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
   const auto& curves = losses.curves;
   ASSERT_EQ(curves.size(), 1U);
-  EXPECT_EQ(steps_to(curves[0], 5.0), (StepRange{18, 18}));
+  EXPECT_EQ(metrics::steps_to(curves[0], 5.0), (metrics::StepRange{18, 18}));
   EXPECT_DOUBLE_EQ(curves[0].step_s, 0.25) << "warm-up's times are none of the median's";
   EXPECT_DOUBLE_EQ(curves[0].lowest().value(), 8.0 - 0.25 * (39 - 4.5));
-  EXPECT_FALSE(steps_to(curves[0], -1.0));
+  EXPECT_FALSE(metrics::steps_to(curves[0], -1.0));
 }
 
 TEST(StepsTo, IsARangeOverTheRepeatsAndNoneUnlessAllReachedIt) {
-  Configuration both = falling("ddp", 1, 8.0, 0.25, 40);
+  metrics::Configuration both = falling("ddp", 1, 8.0, 0.25, 40);
   repeat(both, 6, 0.25);
-  const auto losses = loss_curves({both});
+  const auto losses = metrics::loss_curves({both});
   const auto& curves = losses.curves;
-  EXPECT_EQ(steps_to(curves[0], 5.0), (StepRange{18, 24}));
+  EXPECT_EQ(metrics::steps_to(curves[0], 5.0), (metrics::StepRange{18, 24}));
   const double first_alone = 8.0 - 0.25 * (38 - 4.5);
-  EXPECT_FALSE(steps_to(curves[0], first_alone));
+  EXPECT_FALSE(metrics::steps_to(curves[0], first_alone));
   EXPECT_DOUBLE_EQ(curves[0].lowest().value(), 8.0 - 0.25 * (33 - 4.5));
 }
 
 TEST(DefaultTarget, IsTheLowestThatEveryConfigurationReached) {
-  const std::vector<Configuration> two = {falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.125, 40)};
-  const auto losses = loss_curves(two);
+  const std::vector<metrics::Configuration> two = {falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.125, 40)};
+  const auto losses = metrics::loss_curves(two);
   const auto& curves = losses.curves;
-  EXPECT_DOUBLE_EQ(default_target(curves).value(), 8.0 - 0.125 * 34.5);
-  for (const LossCurve& curve : curves) EXPECT_TRUE(steps_to(curve, *default_target(curves)));
-  EXPECT_FALSE(default_target({}));
+  EXPECT_DOUBLE_EQ(metrics::default_target(curves).value(), 8.0 - 0.125 * 34.5);
+  for (const metrics::LossCurve& curve : curves)
+    EXPECT_TRUE(metrics::steps_to(curve, *metrics::default_target(curves)));
+  EXPECT_FALSE(metrics::default_target({}));
 }
 
 TEST(LossCurves, AreThoseOfConfigurationsWithLosses) {
-  Configuration none = falling("ddp", 4, 8.0, 0.25, 40), few = falling("dp", 4, 8.0, 0.25, 9);
+  metrics::Configuration none = falling("ddp", 4, 8.0, 0.25, 40), few = falling("dp", 4, 8.0, 0.25, 9);
   for (auto* steps : {&none.warmup, &none.measured})
-    for (RunStep& step : *steps) step.has_loss = false;
-  EXPECT_TRUE(loss_curves({none, few}).curves.empty());
+    for (metrics::RunStep& step : *steps) step.has_loss = false;
+  EXPECT_TRUE(metrics::loss_curves({none, few}).curves.empty());
 }
 
 // At constant samples 100 steps of 64 are 25 of 256 and 400 of 16; a batch that changes nothing takes 100.
 TEST(StepsAt, LieBetweenConstantSamplesAndConstantSteps) {
-  EXPECT_EQ(steps_at({100, 110}, 64, 256), (StepRange{25, 110}));
-  EXPECT_EQ(steps_at({100, 110}, 64, 16), (StepRange{100, 440}));
-  EXPECT_EQ(steps_at({100, 110}, 64, 64), (StepRange{100, 110}));
-  EXPECT_EQ(steps_at({101, 101}, 64, 256), (StepRange{26, 101})) << "a part of a step is a step";
-  EXPECT_EQ(steps_at({18, 20}, 64, 256), (StepRange{10, 20})) << "the first mean takes ten";
+  EXPECT_EQ(metrics::steps_at({100, 110}, 64, 256), (metrics::StepRange{25, 110}));
+  EXPECT_EQ(metrics::steps_at({100, 110}, 64, 16), (metrics::StepRange{100, 440}));
+  EXPECT_EQ(metrics::steps_at({100, 110}, 64, 64), (metrics::StepRange{100, 110}));
+  EXPECT_EQ(metrics::steps_at({101, 101}, 64, 256), (metrics::StepRange{26, 101})) << "a part of a step is a step";
+  EXPECT_EQ(metrics::steps_at({18, 20}, 64, 256), (metrics::StepRange{10, 20})) << "the first mean takes ten";
   const std::int64_t large = std::int64_t{1} << 53;
-  EXPECT_EQ(steps_at({3000, 4000}, large, large / 2), (StepRange{3000, 8000})) << "4000 · 2^53 is beyond an int64";
+  EXPECT_EQ(metrics::steps_at({3000, 4000}, large, large / 2), (metrics::StepRange{3000, 8000}))
+      << "4000 · 2^53 is beyond an int64";
 }
 
 // McCandlish et al. 2018, equation 2.11: steps S = S_min (1 + B_noise / B), samples E = S B. The truth at any batch
@@ -152,7 +155,7 @@ TEST(StepsAt, HoldTheTruthOfANoiseScale) {
   for (const std::int64_t measured : {32, 128, 1024, 8192})
     for (const std::int64_t other : {16, 64, 512, 4096, 65536}) {
       const std::int64_t steps = truth(static_cast<double>(measured)), wanted = truth(static_cast<double>(other));
-      const StepRange range = steps_at({steps, steps}, measured, other);
+      const metrics::StepRange range = metrics::steps_at({steps, steps}, measured, other);
       EXPECT_LE(range.low, wanted) << measured << " to " << other;
       EXPECT_GE(range.high, wanted) << measured << " to " << other;
     }
@@ -160,7 +163,7 @@ TEST(StepsAt, HoldTheTruthOfANoiseScale) {
 
 // N = 1 (batch 32) takes 18 steps to 5, N = 2 (batch 64) falls as fast a step: 18 as well. Epochs: 640 / batch steps.
 TEST(TimeToTargetTable, HasMeasuredRowsAndBoundsFromTheNearestBatch) {
-  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.25, 40)});
+  const auto losses = metrics::loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 8.0, 0.25, 40)});
   const std::vector<TrainingTime> questions = {asked("ddp", 2), asked("ddp", 8), asked("dp", 8)};
   const Table table = time_to_target_table(options_of(), losses, questions, 5.0);
   ASSERT_EQ(table.rows.size(), 4U) << "N = 2 was measured";
@@ -185,7 +188,7 @@ TEST(TimeToTargetTable, HasMeasuredRowsAndBoundsFromTheNearestBatch) {
 
 // N = 1 begins at 8 and N = 2 at 5: a target of 5 says nothing of how N = 2 got there.
 TEST(TimeToTargetTable, HasNoBoundsFromATargetThatTheFirstStepsReach) {
-  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 5.0, 0.25, 40)});
+  const auto losses = metrics::loss_curves({falling("ddp", 1, 8.0, 0.25, 40), falling("ddp", 2, 5.0, 0.25, 40)});
   const std::vector<TrainingTime> questions = {asked("ddp", 4)};
   const Table table = time_to_target_table(options_of(), losses, questions, 5.0);
   EXPECT_EQ(words(table.rows.at(2)[basis]), "bounds from N = 1") << "the nearer N = 2 began there";
@@ -199,13 +202,13 @@ TEST(TimeToTargetTable, HasNoBoundsFromATargetThatTheFirstStepsReach) {
 
 // Steps 40 and 41 are the copy's warm-up: they go on from 39 and would be the lowest.
 TEST(LossCurves, EndWithTheLastMeasuredStep) {
-  Configuration made = falling("ddp", 1, 8.0, 0.25, 42);
+  metrics::Configuration made = falling("ddp", 1, 8.0, 0.25, 42);
   for (int i = 0; i < 2; ++i) {
     made.warmup.push_back(made.measured.back());
     made.warmup.back().kind = "warmup";
     made.measured.pop_back();
   }
-  const auto losses = loss_curves({made});
+  const auto losses = metrics::loss_curves({made});
   ASSERT_EQ(losses.curves.size(), 1U);
   EXPECT_EQ(losses.curves[0].repeats.at(0).size(), 40U);
   EXPECT_DOUBLE_EQ(losses.curves[0].lowest().value(), 8.0 - 0.25 * (39 - 4.5));
@@ -213,9 +216,9 @@ TEST(LossCurves, EndWithTheLastMeasuredStep) {
 
 // As fit::load: the workload at the most (strategy, N), of equals the one measured first; a batch of its own is one.
 TEST(LossCurves, AreOfTheModelPrecisionAndDeviceThatPredictionsRestOn) {
-  std::vector<Configuration> all;
+  std::vector<metrics::Configuration> all;
   const auto add = [&](std::int64_t workers, const char* model, const char* precision, const char* device,
-                       std::int64_t measurement) -> Configuration& {
+                       std::int64_t measurement) -> metrics::Configuration& {
     all.push_back(falling("ddp", workers, 8.0, 0.25, 40, measurement));
     all.back().model = model;
     all.back().precision = precision;
@@ -229,26 +232,26 @@ TEST(LossCurves, AreOfTheModelPrecisionAndDeviceThatPredictionsRestOn) {
   add(4, "b", "float32", "cpu", 9).batch_per_worker = 8;
   add(1, "b", "bfloat16", "cpu", 1);
   add(1, "b", "float32", "cuda", 2);
-  const auto models_of = [](const LossCurves& losses) {
+  const auto models_of = [](const metrics::LossCurves& losses) {
     std::vector<std::int64_t> workers;
-    for (const LossCurve& curve : losses.curves) workers.push_back(curve.workers);
+    for (const metrics::LossCurve& curve : losses.curves) workers.push_back(curve.workers);
     return workers;
   };
-  const LossCurves losses = loss_curves(all);
-  EXPECT_EQ(of_models_workload(all), &all[2]) << "b was measured first, at as many N";
+  const metrics::LossCurves losses = metrics::loss_curves(all);
+  EXPECT_EQ(metrics::of_models_workload(all), &all[2]) << "b was measured first, at as many N";
   EXPECT_EQ(models_of(losses), (std::vector<std::int64_t>{1, 2, 4})) << "b at any batch";
   EXPECT_EQ(losses.left_out, 4);
   const Table table = time_to_target_table(options_of(), losses, {}, 5.0);
   EXPECT_EQ(table.rows.size(), 3U);
   EXPECT_NE(table.note.find("Left out: 4 measured configurations"), std::string::npos) << table.note;
   all[3].failed = {4};
-  EXPECT_EQ(of_models_workload(all), &all[0]) << "a failed measurement is no place";
-  EXPECT_EQ(loss_curves({all[0]}).left_out, 0);
-  EXPECT_EQ(of_models_workload({}), nullptr);
+  EXPECT_EQ(metrics::of_models_workload(all), &all[0]) << "a failed measurement is no place";
+  EXPECT_EQ(metrics::loss_curves({all[0]}).left_out, 0);
+  EXPECT_EQ(metrics::of_models_workload({}), nullptr);
 }
 
 TEST(TimeToTargetTable, InventsNothing) {
-  const auto losses = loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
+  const auto losses = metrics::loss_curves({falling("ddp", 1, 8.0, 0.25, 40)});
   const std::vector<TrainingTime> questions = {asked("ddp", 8, 0.0)};
   const Table far = time_to_target_table(options_of(), losses, questions, -3.0);
   EXPECT_EQ(far.rows[0][steps_low], Cell());

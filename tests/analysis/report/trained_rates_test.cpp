@@ -1,5 +1,6 @@
 // Recorded learning rates beside a plan: which steps are the training's, and what differs.
-#include "analysis/report/trained_rates.hpp"
+#include "analysis/metrics/trained_rates.hpp"
+#include "analysis/report/tables/learning_rate/trained_rates_table.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -49,9 +50,10 @@ TEST(TrainedRates, AreThoseOfTheTrainingAlone) {
     // Nothing recorded.
     step(run.shard(run.measurement(test::train("ddp", 1)), 0), 0, "measured", std::nullopt);
 
-    const std::vector<TrainedRates> all = trained_rates(run.database, [&](const RecordedStep& recorded) {
-      return PlannedStep{plan(recorded.workers, recorded.step), {}};
-    });
+    const std::vector<metrics::TrainedRates> all =
+        metrics::trained_rates(run.database, [&](const metrics::RecordedStep& recorded) {
+          return metrics::PlannedStep{plan(recorded.workers, recorded.step), {}};
+        });
     ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0].steps, 6);
     EXPECT_EQ(all[0].unlike, 0);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/compare.hpp"
-#include "analysis/report/render.hpp"
+#include "analysis/report/render/render.hpp"
+#include "analysis/report/tables/compare/compare.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 
 namespace ddpprof::test {

@@ -9,7 +9,7 @@
 #include <QTest>
 #include <algorithm>
 
-#include "analysis/report/fit_tables.hpp"
+#include "analysis/report/tables/models/fit_tables.hpp"
 #include "gui/pages/fit/fit_plot.hpp"
 #include "gui/plots/legend.hpp"
 #include "gui/widgets/message_stack.hpp"

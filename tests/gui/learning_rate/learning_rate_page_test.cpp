@@ -15,7 +15,8 @@
 #include <QTest>
 #include <algorithm>
 
-#include "analysis/report/model_tables.hpp"
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
 #include "gui/pages/learning_rate/schedule_plot.hpp"
 #include "gui/widgets/message_stack.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"

@@ -7,9 +7,10 @@
 #include <QAbstractItemModelTester>
 #include <cmath>
 
-#include "analysis/report/learning_rate_tables.hpp"
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/training_times.hpp"
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "analysis/report/tables/learning_rate/training_times.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
 #include "gui/models/report_table_model.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 

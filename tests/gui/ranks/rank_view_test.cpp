@@ -5,16 +5,16 @@
 #include <QAbstractItemModelTester>
 #include <cmath>
 
-#include "analysis/report/rank_tables.hpp"
+#include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "gui/models/report_table_model.hpp"
 #include "tests/gui/ranks/ranks_fixture.hpp"
 
 namespace ddpprof::gui {
 namespace {
 
-report::RankTimes read(const test::StragglerFile& file) {
+metrics::RankTimes read(const test::StragglerFile& file) {
   store::Database database = store::Database::open_read(file.path);
-  return report::read_ranks(database, file.ddp);
+  return metrics::read_ranks(database, file.ddp);
 }
 
 TEST(RankBars, AreMeansThatAddUpWithTheMedianStepBeside) {
@@ -25,14 +25,14 @@ TEST(RankBars, AreMeansThatAddUpWithTheMedianStepBeside) {
   const double first[] = {0.050, 0.010, 0.010, 0.012, 0.001, 0.017};
   // Rank 3: 72 ms compute, no waiting.
   const double last[] = {0.062, 0.010, 0.010, 0.0, 0.001, 0.017};
-  for (std::size_t part = 0; part < report::rank_part_count; ++part) {
+  for (std::size_t part = 0; part < metrics::rank_part_count; ++part) {
     EXPECT_NEAR(bars.parts_s[part][0], first[part], 1e-12) << part;
     EXPECT_NEAR(bars.parts_s[part][3], last[part], 1e-12) << part;
   }
   EXPECT_EQ(bars.step_s[0], 0.1);
 
-  report::RankTimes times = read(file);
-  for (report::RankStep& step : times.steps)
+  metrics::RankTimes times = read(file);
+  for (metrics::RankStep& step : times.steps)
     if (step.rank == 0 && step.step == 5) {
       step.step_s += 0.24;
       step.compute_s += 0.24;
@@ -58,9 +58,9 @@ TEST(RankStrip, HoldsEveryRankAndStep) {
 }
 
 TEST(RankStrip, ARankOfUnknownClockDoesNotMoveTheStepsTime) {
-  report::RankTimes times;
+  metrics::RankTimes times;
   for (const std::int64_t rank : {0, 1}) {
-    report::RankStep step;
+    metrics::RankStep step;
     step.rank = rank;
     step.kind = "measured";
     step.begin_ns = rank == 0 ? 100 : 999'000'000;
@@ -88,8 +88,8 @@ TEST(RankStrip, ComparesWithTheStepsMedianRank) {
 
 TEST(RankStrip, AStepThatARankDidNotRecordIsUnknown) {
   const test::StragglerFile file;
-  report::RankTimes times = read(file);
-  std::erase_if(times.steps, [](const report::RankStep& step) { return step.rank == 2 && step.step == 5; });
+  metrics::RankTimes times = read(file);
+  std::erase_if(times.steps, [](const metrics::RankStep& step) { return step.rank == 2 && step.step == 5; });
   const RankStrip strip = rank_strip(times, StripQuantity::step, false);
   EXPECT_TRUE(std::isnan(strip.at(2, 4)));
   EXPECT_EQ(cell_text(strip, 2, 4), "rank 2, step 5 (measured): step not recorded");
@@ -98,7 +98,7 @@ TEST(RankStrip, AStepThatARankDidNotRecordIsUnknown) {
 
 TEST(RankSteps, OfOneRankAreItsRowsOfTheWholeTable) {
   const test::StragglerFile file;
-  const report::RankTimes times = read(file);
+  const metrics::RankTimes times = read(file);
   report::Table whole = report::rank_steps_table(times);
   std::erase_if(whole.rows, [](const report::Row& row) { return row[1] != report::Cell(std::int64_t{2}); });
   ASSERT_EQ(whole.rows.size(), 13U);
@@ -108,8 +108,8 @@ TEST(RankSteps, OfOneRankAreItsRowsOfTheWholeTable) {
 
 TEST(RankTables, AreSoundModels) {
   const test::StragglerFile file;
-  const report::RankTimes times = read(file);
-  const report::RankFindings findings = report::find_stragglers(times);
+  const metrics::RankTimes times = read(file);
+  const metrics::RankFindings findings = metrics::find_stragglers(times);
   ReportTableModel model;
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   model.set_table(report::ranks_table(times));

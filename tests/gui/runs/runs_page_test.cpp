@@ -21,7 +21,7 @@
 #include <QTest>
 #include <QThreadPool>
 
-#include "analysis/report/display.hpp"
+#include "analysis/report/core/display.hpp"
 #include "gui/models/runs/compare_files.hpp"
 #include "gui/pages/runs/compare_panel.hpp"
 #include "gui/pages/runs/open_panel.hpp"

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/report/model_tables.hpp"
-#include "analysis/report/what_if_tables.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
 #include "gui/models/scaling/levers.hpp"
 #include "gui/models/scaling/scaling_model.hpp"
 #include "gui/models/scaling/worker_counts.hpp"

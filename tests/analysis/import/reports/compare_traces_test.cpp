@@ -9,7 +9,7 @@
 #include <string>
 
 #include "analysis/import/load/import.hpp"
-#include "analysis/report/compare.hpp"
+#include "analysis/report/tables/compare/compare.hpp"
 #include "tests/store/shard_builder.hpp"
 #include "tracer/store/database.hpp"
 

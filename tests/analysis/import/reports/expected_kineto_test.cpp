@@ -95,7 +95,7 @@ TEST(ExpectedKineto, EveryFigureToItsLastDigitByHtasRule) {
   std::size_t checked = 0;
   for (const char* name : {"a100_ddp_rank0of2.json.gz", "v100_ddp_rank1of2.json.gz"}) {
     Imported imported(*folder / name);
-    const Report report = build_report(imported.database, "overlap", OverlapRule::hta);
+    const Report report = build_report(imported.database, "overlap", metrics::OverlapRule::hta);
     const Table& table = report.tables.at(0);
     for (const Row& row : table.rows) {
       const std::string window = window_of(table, row), what = std::string(name) + " " + window;

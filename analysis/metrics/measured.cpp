@@ -1,0 +1,189 @@
+#include "analysis/metrics/measured.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::metrics {
+namespace {
+
+// Division, not multiplication by 1e-9: it is correctly rounded, so 10000001 ns reads back as 0.010000001 s.
+double seconds(double ns) { return ns / 1e9; }
+
+constexpr const char* steps_query =
+    "SELECT sh.measurement_id, m.repeat, st.step, st.kind, COUNT(*), AVG(st.duration_ns), MIN(st.duration_ns), "
+    "SUM(st.samples) * CASE m.kind WHEN 'import' THEN m.world_size ELSE COUNT(DISTINCT sh.rank) END / "
+    "COUNT(DISTINCT sh.rank), SUM(st.data_wait_ns), SUM(st.host_to_device_ns), SUM(st.buffers_ns), SUM(st.forward_ns), "
+    "SUM(st.backward_ns), SUM(st.optimizer_ns), SUM(st.copy_ns), SUM(st.compute_ns), SUM(st.communication_ns), "
+    "SUM(st.overlapped_ns), SUM(st.exposed_ns), SUM(st.skew_ns), AVG(st.loss), "
+    "MAX(st.duration_ns), COUNT(DISTINCT sh.rank), CASE WHEN m.strategy = 'dp' THEN 1 "
+    // Of an import the ranks that are there stand for all.
+    "WHEN m.kind = 'import' THEN (SELECT COUNT(DISTINCT i.rank) FROM shard i WHERE i.measurement_id = m.id) "
+    "ELSE m.world_size END, "
+    "COUNT(st.loss) "
+    "FROM step st JOIN shard sh ON sh.id = st.shard_id JOIN measurement m ON m.id = sh.measurement_id "
+    "WHERE m.kind IN ('train', 'import') GROUP BY sh.measurement_id, st.step, st.kind "
+    "ORDER BY sh.measurement_id, st.step, st.kind";
+
+RunStep read_step(SQLite::Statement& row) {
+  RunStep step;
+  step.measurement = row.getColumn(0).getInt64();
+  step.repeat = row.getColumn(1).getInt64();
+  step.step = row.getColumn(2).getInt64();
+  step.kind = row.getColumn(3).getString();
+  const double ranks = row.getColumn(4).getDouble();
+  step.duration_s = seconds(row.getColumn(5).getDouble());
+  step.fastest_s = seconds(row.getColumn(6).getDouble());
+  step.samples = row.getColumn(7).getInt64();
+  int column = 8;
+  for (double RunStep::*field :
+       {&RunStep::data_wait_s, &RunStep::host_to_device_s, &RunStep::buffers_s, &RunStep::forward_s,
+        &RunStep::backward_s, &RunStep::optimizer_s, &RunStep::copy_s, &RunStep::compute_s, &RunStep::communication_s,
+        &RunStep::overlapped_s, &RunStep::exposed_s, &RunStep::skew_s}) {
+    step.*field = seconds(row.getColumn(column++).getDouble() / ranks);
+  }
+  // AVG passes over ranks without a loss (one that is no number is stored as none): theirs is no mean of all.
+  step.has_loss = row.getColumn(24).getInt64() == row.getColumn(4).getInt64();
+  if (step.has_loss) step.loss = row.getColumn(20).getDouble();
+  step.slowest_s = seconds(row.getColumn(21).getDouble());
+  return step;
+}
+
+auto key(const Configuration& c) {
+  return std::tie(c.model, c.strategy, c.batch_per_worker, c.accumulation, c.world_size, c.kind, c.backend, c.device,
+                  c.precision, c.threads_per_rank, c.cores, c.nodes, c.parameter_count, c.parameter_bytes,
+                  c.oversubscription);
+}
+
+Configuration read_configuration(SQLite::Statement& row) {
+  Configuration c;
+  int i = 1;
+  for (std::string* text : {&c.kind, &c.strategy, &c.backend, &c.device, &c.model, &c.precision}) {
+    *text = row.getColumn(i++).getString();
+  }
+  for (std::int64_t* number : {&c.world_size, &c.batch_per_worker, &c.accumulation, &c.threads_per_rank, &c.cores,
+                               &c.nodes, &c.parameter_count, &c.parameter_bytes}) {
+    *number = row.getColumn(i++).getInt64();
+  }
+  c.oversubscription = row.getColumn(i).getDouble();
+  return c;
+}
+
+}  // namespace
+
+std::vector<Configuration> read_configurations(SQLite::Database& db) {
+  std::vector<Configuration> all;
+  std::map<std::int64_t, std::size_t> of_measurement;
+  SQLite::Statement measurements(
+      db,
+      "SELECT id, kind, strategy, backend, device, model, precision, world_size, batch_per_worker, accumulation, "
+      "threads_per_rank, cores, nodes, parameter_count, parameter_bytes, oversubscription, status = 'failed' "
+      "FROM measurement "
+      "WHERE kind IN ('train', 'import') ORDER BY model, strategy, batch_per_worker, accumulation, world_size, repeat, "
+      "id");
+  while (measurements.executeStep()) {
+    const Configuration next = read_configuration(measurements);
+    auto found = std::find_if(all.begin(), all.end(), [&](const Configuration& c) { return key(c) == key(next); });
+    if (found == all.end()) found = all.insert(all.end(), next);
+    found->measurements.push_back(measurements.getColumn(0).getInt64());
+    if (measurements.getColumn(16).getInt() != 0) found->failed.push_back(found->measurements.back());
+    of_measurement[found->measurements.back()] = static_cast<std::size_t>(found - all.begin());
+  }
+
+  SQLite::Statement steps(db, steps_query);
+  while (steps.executeStep()) {
+    RunStep step = read_step(steps);
+    Configuration& configuration = all[of_measurement.at(step.measurement)];
+    // The mean of fewer ranks would be another. Ranks are counted, not shards: a forked child has a shard of its own.
+    if (steps.getColumn(22).getInt64() < steps.getColumn(23).getInt64()) {
+      if (step.kind == "measured") ++configuration.incomplete_steps;
+      continue;
+    }
+    auto& kept = step.kind == "measured"    ? configuration.measured
+                 : step.kind == "unwrapped" ? configuration.unwrapped
+                                            : configuration.warmup;
+    kept.push_back(std::move(step));
+  }
+  return all;
+}
+
+const Configuration* of_models_workload(const std::vector<Configuration>& all) {
+  struct Workload {
+    const Configuration* first = nullptr;
+    std::int64_t first_measurement = 0;
+    std::set<std::pair<std::string, std::int64_t>> places;
+  };
+  const auto choose = [&](bool failed_too) -> const Configuration* {
+    using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::string, std::string>;
+    std::map<Key, Workload> workloads;
+    for (const Configuration& c : all)
+      for (const std::int64_t id : c.measurements) {
+        if (!failed_too && std::find(c.failed.begin(), c.failed.end(), id) != c.failed.end()) continue;
+        Workload& of =
+            workloads[{c.model, c.batch_per_worker, std::max<std::int64_t>(1, c.accumulation), c.precision, c.device}];
+        if (of.first == nullptr || id < of.first_measurement) {
+          of.first = &c;
+          of.first_measurement = id;
+        }
+        of.places.insert({c.strategy, c.world_size});
+      }
+    const Workload* best = nullptr;
+    for (const auto& [key, one] : workloads)
+      if (best == nullptr || one.places.size() > best->places.size() ||
+          (one.places.size() == best->places.size() && one.first_measurement < best->first_measurement))
+        best = &one;
+    return best == nullptr ? nullptr : best->first;
+  };
+  const Configuration* chosen = choose(false);
+  return chosen != nullptr ? chosen : choose(true);
+}
+
+void Repeats::add(std::int64_t measurement, double value) { by_measurement_[measurement].push_back(value); }
+
+std::size_t Repeats::size() const {
+  std::size_t count = 0;
+  for (const auto& [measurement, values] : by_measurement_) count += values.size();
+  return count;
+}
+
+stats::Interval Repeats::median_interval() const {
+  std::vector<std::vector<double>> repeats;
+  for (const auto& [measurement, values] : by_measurement_) repeats.push_back(values);
+  return stats::clustered_median_interval(repeats, confidence);
+}
+
+stats::Interval median_of(const std::vector<RunStep>& steps, double RunStep::*field) {
+  Repeats repeats;
+  for (const RunStep& step : steps) repeats.add(step.measurement, step.*field);
+  return repeats.median_interval();
+}
+
+double throughput(const Configuration& configuration) {
+  std::vector<double> samples;
+  for (const RunStep& step : configuration.measured) samples.push_back(static_cast<double>(step.samples));
+  return stats::median(samples) / median_of(configuration.measured, &RunStep::duration_s).mid;
+}
+
+const Configuration* baseline(const std::vector<Configuration>& all, const Configuration& of) {
+  const Configuration* found = nullptr;
+  for (const Configuration& c : all) {
+    if (c.world_size != 1 || c.measured.empty() || c.kind != of.kind || c.strategy != of.strategy ||
+        c.model != of.model || c.device != of.device || c.precision != of.precision ||
+        c.batch_per_worker != of.batch_per_worker || c.accumulation != of.accumulation) {
+      continue;
+    }
+    // Several: the one with the same number of threads a rank, else the first.
+    if (found == nullptr ||
+        (c.threads_per_rank == of.threads_per_rank && found->threads_per_rank != c.threads_per_rank))
+      found = &c;
+  }
+  return found;
+}
+
+}  // namespace ddpprof::metrics

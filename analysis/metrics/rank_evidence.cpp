@@ -1,0 +1,44 @@
+// What speaks against a rank, in words.
+#include <fmt/format.h>
+
+#include "analysis/metrics/rank_findings.hpp"
+#include "simulator/units/units.hpp"
+
+namespace ddpprof::metrics {
+
+std::string RankEvidence::text() const {
+  const std::string who = host.empty() ? fmt::format("Rank {}", rank) : fmt::format("Rank {} ({})", rank, host);
+  std::string said;
+  if (keeps_waiting) {
+    said = who + " makes the others wait: ";
+    if (arrives_last > 0) {
+      said += fmt::format("it arrives last in {} of {} collectives, by {} (median); ",
+                          units::percent(static_cast<double>(arrives_last) / static_cast<double>(collectives)),
+                          collectives, units::format_quantity(kept_waiting_s, "s", 2));
+    }
+    said += fmt::format("it is the last in {} of {} steps ({}), which costs the others {} of the step", last_in_steps,
+                        steps, units::chance(last_p), units::percent(lost_share));
+    if (computes_longer) {
+      said += fmt::format("; its compute is {} longer than the others' median ({})", units::percent(compute_excess),
+                          units::chance(compute_p));
+    }
+    if (waits_for_input) {
+      said += fmt::format("; it waits {} longer for its input ({})", units::format_quantity(input_excess_s, "s", 2),
+                          units::chance(input_p));
+    }
+    if (!computes_longer && !waits_for_input) {
+      said += fmt::format(
+          "; its compute is not shown to be longer by {:g} % or more, nor its input by {:g} % of the step or more, so "
+          "look at its host and its network",
+          100.0 * finding_compute_least, 100.0 * finding_wait_least);
+    }
+  } else {
+    said = fmt::format("{} computes {} longer than the others' median ({}), yet is not the one they wait for", who,
+                       units::percent(compute_excess), units::chance(compute_p));
+  }
+  said += ".";
+  for (const std::string& sentence : of_its_host) said += " " + sentence;
+  return said;
+}
+
+}  // namespace ddpprof::metrics

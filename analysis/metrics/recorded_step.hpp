@@ -1,0 +1,57 @@
+// What the database keeps of one step on one rank. Private to the report library.
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpprof::metrics {
+
+struct Span {
+  std::int64_t begin_ns = 0, end_ns = 0;  // since the step's start
+};
+
+inline Span clip(Span span, Span window) {
+  return {std::max(span.begin_ns, window.begin_ns), std::min(span.end_ns, window.end_ns)};
+}
+
+struct Phase {
+  std::string name;
+  std::int64_t lane = 0;
+  Span time;
+  std::optional<std::int64_t> bytes;
+};
+
+struct Gradient {
+  std::string name;
+  std::int64_t ready_ns = 0;
+  std::optional<std::int64_t> bytes;
+};
+
+struct Collective {
+  std::string op;
+  std::int64_t bucket = -1, bytes = 0, launch_ns = 0, skew_ns = 0;
+  std::optional<Span> time;  // none when it never ended
+};
+
+struct Recorded {
+  std::int64_t id = 0, shard = 0, start_ns = 0, duration_ns = 0;
+  std::string kind, strategy, device;
+  std::int64_t workers = 1;
+  std::vector<Phase> phases;
+  std::vector<Gradient> gradients;
+  std::vector<Collective> collectives;                // by start
+  std::map<std::int64_t, std::vector<Span>> kernels;  // device -> compute kernels, by start
+
+  Span time() const { return {0, duration_ns}; }
+};
+
+// Throws std::invalid_argument when that rank recorded no such step.
+Recorded read_recorded(SQLite::Database&, std::int64_t measurement, std::int64_t rank, std::int64_t number);
+
+}  // namespace ddpprof::metrics

@@ -1,0 +1,56 @@
+// A report as data: named, typed tables. report.hpp builds them from a trace database; render/render.hpp turns them
+// into text, CSV, JSON, Markdown or HTML.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ddpprof::report {
+
+enum class Kind {
+  text,     // a short word
+  prose,    // a sentence: wrapped where the width is limited
+  integer,  // a count or an index
+  real,     // a measured quantity, in the column's base unit
+  share,    // a ratio; shown as a percentage, stored as it is
+  flag,     // 0 or 1, shown as no or yes
+};
+
+// `name` is stable and carries the base unit (step_median_s); `title` is what people read, without a unit.
+struct Column {
+  std::string name, title;
+  std::string unit;  // base unit: s, bytes, bytes/s, samples/s, samples, steps, workers, …; "" for none
+  Kind kind = Kind::text;
+  std::string scale_with;      // name of the column whose display unit this one shares, "" for its own
+  bool hide_constant = false;  // left out of text, Markdown and HTML when every row says the same
+  bool hide_zero = false;      // … when every row is zero or unknown
+  int digits = 0;              // significant digits a cell is shown with; 0: decimals in common for the whole column
+};
+
+using Cell = std::variant<std::monostate, std::string, std::int64_t, double>;  // monostate: not known, not measured
+using Row = std::vector<Cell>;
+
+struct Table {
+  std::string name, title;
+  std::string note;  // the rule the numbers follow
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+  int key_columns = 0;     // leading columns that are repeated when a wide table is folded
+  bool as_record = false;  // one row, read better as a list of names and values
+  std::string empty;       // what to say when there are no rows: why, and what to do
+  std::string section{};   // the heading that this table and those after it stand below, where a report is long
+};
+
+// The row's cell below the column of that name, which the table has; throws std::out_of_range where it has none.
+const Cell& cell_of(const Table&, const Row&, std::string_view column);
+
+struct Report {
+  std::string name, title;
+  std::vector<Table> tables;
+  std::string note{};  // what the report leaves out, and where it is
+};
+
+}  // namespace ddpprof::report

@@ -1,0 +1,143 @@
+// What most steps lack: an optimizer after every fourth micro-batch, evaluations, checkpoints. Medians do not see it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "analysis/report/tables/compare/compare_parts.hpp"
+#include "simulator/stats/normal.hpp"
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/ratio.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+// After how many steps it comes again, where that is the same all along a repeat, three times or more.
+std::optional<std::size_t> period_of(const std::vector<double>& steps) {
+  constexpr std::size_t fewest = 3;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i] > 0.0) places.push_back(i);
+  if (places.size() < fewest) return std::nullopt;
+  const std::size_t period = places[1] - places[0];
+  for (std::size_t i = 2; i < places.size(); ++i)
+    if (places[i] - places[i - 1] != period) return std::nullopt;
+  if (places.front() >= period || steps.size() - places.back() > period) return std::nullopt;
+  return period;
+}
+
+struct Cycles {
+  std::size_t period = 1;
+  Samples means;  // of each whole period
+};
+
+// None where one of the repeats has no period, or another one.
+std::optional<Cycles> cycles_of(const Samples& repeats) {
+  Cycles cycles;
+  for (const std::vector<double>& steps : repeats) {
+    const std::optional<std::size_t> period = period_of(steps);
+    if (!period || (!cycles.means.empty() && *period != cycles.period)) return std::nullopt;
+    cycles.period = *period;
+    std::vector<double>& means = cycles.means.emplace_back();
+    for (std::size_t from = 0; from + *period <= steps.size(); from += *period)
+      means.push_back(stats::mean(std::span(steps).subspan(from, *period)));
+  }
+  return cycles;
+}
+
+// The mean of a side drawn again and again, repeats first and steps within each of them next.
+class Side {
+ public:
+  explicit Side(const Samples& repeats) : repeats_(repeats) {
+    std::erase_if(repeats_, [](const std::vector<double>& steps) { return steps.empty(); });
+    const std::vector<double> all = joined(repeats_);
+    mean_ = stats::mean(all);
+    samples_ = all.size();
+    // Drawing n repeats shows (n - 1) / n of their variance.
+    const auto n = static_cast<double>(repeats_.size());
+    wider_ = n < 2.0 ? 1.0 : std::sqrt(n / (n - 1.0));
+  }
+  double mean() const { return mean_; }
+  std::size_t samples() const { return samples_; }
+  double degrees() const { return static_cast<double>(repeats_.size()) - 1.0; }
+  double drawn_deviation(stats::Random& random) const {
+    double sum = 0.0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < repeats_.size(); ++i) {
+      const std::vector<double>& steps = repeats_[repeats_.size() == 1 ? 0 : random.below(repeats_.size())];
+      for (std::size_t j = 0; j < steps.size(); ++j) sum += steps[random.below(steps.size())];
+      count += steps.size();
+    }
+    return wider_ * (sum / static_cast<double>(count) - mean_);
+  }
+
+ private:
+  Samples repeats_;
+  double mean_ = 0, wider_ = 1;
+  std::size_t samples_ = 0;
+};
+
+// How much wider few repeats make it: Student's over the normal quantile at Welch's and Satterthwaite's degrees of
+// freedom. A side of one repeat has none to count.
+double widening(const Side& b, const std::vector<double>& of_b, const Side& a, const std::vector<double>& of_a,
+                double probability) {
+  const auto variance = [](const std::vector<double>& deviations) {
+    return std::pow(stats::standard_deviation(deviations), 2);
+  };
+  const double variance_b = variance(of_b), variance_a = variance(of_a);
+  double parts = 0.0;
+  if (b.degrees() > 0.0) parts += variance_b * variance_b / b.degrees();
+  if (a.degrees() > 0.0) parts += variance_a * variance_a / a.degrees();
+  if (parts == 0.0) return 1.0;
+  const double degrees = std::max(1.0, std::pow(variance_b + variance_a, 2) / parts);
+  return stats::student_quantile(probability, degrees) / stats::normal_quantile(probability);
+}
+
+}  // namespace
+
+double mean_of(const Samples& repeats) {
+  const std::vector<double> all = joined(repeats);
+  return all.empty() ? 0.0 : stats::mean(all);
+}
+
+bool lacking_in_most(const Samples& repeats) {
+  const std::vector<double> all = joined(repeats);
+  return !all.empty() && stats::median(all) == 0.0 && stats::mean(all) > 0.0;
+}
+
+stats::Interval mean_difference_interval(const Samples& in_b, const Samples& in_a) {
+  constexpr std::size_t resamples = 1000;
+  const Side b(in_b), a(in_a);
+  stats::Random random(1);
+  std::vector<double> of_b(resamples), of_a(resamples), both(resamples);
+  for (std::size_t i = 0; i < resamples; ++i) {
+    of_b[i] = b.drawn_deviation(random);
+    of_a[i] = a.drawn_deviation(random);
+    both[i] = of_b[i] - of_a[i];
+  }
+  const double probability = 0.5 * (1.0 + metrics::confidence), mid = b.mean() - a.mean();
+  const auto [low, high] = stats::quantiles(both, 1.0 - probability, probability);
+  const double wider = widening(b, of_b, a, of_a, probability);
+  const auto fewest = static_cast<double>(std::min(b.samples(), a.samples()));
+  return {mid + wider * std::min(0.0, low), mid, mid + wider * std::max(0.0, high),
+          std::min(metrics::confidence, 1.0 - std::exp2(1.0 - fewest))};
+}
+
+std::optional<Difference> judged_by_cycle(const Pair& pair, const std::string& what, const Samples& in_a,
+                                          const Samples& in_b) {
+  const std::optional<Cycles> a = cycles_of(in_a), b = cycles_of(in_b);
+  if (!a || !b) return std::nullopt;
+  std::optional<Difference> d = judged_work(pair, what, a->means, b->means);
+  if (!d) return d;
+  const std::string each = a->period == b->period
+                               ? fmt::format("means, every {} steps together", a->period)
+                               : fmt::format("means, every {} steps of A and {} of B together", a->period, b->period);
+  d->why = "most steps have none of it: " + each + (d->why.empty() ? "" : "; " + d->why);
+  return d;
+}
+
+}  // namespace ddpprof::report

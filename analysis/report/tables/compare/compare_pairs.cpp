@@ -1,0 +1,157 @@
+// Which configuration of one file is compared with which of the other, and what each pair is called.
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/report/tables/compare/compare_parts.hpp"
+#include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+auto identity(const metrics::Configuration& c) {
+  return std::tie(c.kind, c.model, c.strategy, c.world_size, c.batch_per_worker, c.accumulation);
+}
+
+bool import(const metrics::Configuration& c) { return c.kind == "import"; }
+
+// An import's model is called as its file is, and many traces do not say how many samples a step trains on.
+bool comparable(const metrics::Configuration& a, const metrics::Configuration& b) {
+  if (!import(a) || !import(b)) return !a.measured.empty() && !b.measured.empty() && identity(a) == identity(b);
+  return a.measured.empty() == b.measured.empty() && a.strategy == b.strategy && a.world_size == b.world_size &&
+         a.accumulation == b.accumulation &&
+         (a.batch_per_worker == b.batch_per_worker || a.batch_per_worker == 0 || b.batch_per_worker == 0);
+}
+
+// Why they are compared although they are not called alike; "" where they are.
+std::string despite(const metrics::Configuration& a, const metrics::Configuration& b) {
+  if (a.model == b.model && a.batch_per_worker == b.batch_per_worker) return "";
+  std::string text;
+  if (a.model != b.model) {
+    text = fmt::format(
+        "A's model is called {} and B's {}: imports are called as their files are, or as --model says, and compared "
+        "by strategy and N; ",
+        a.model, b.model);
+    if (a.parameter_count > 0 && a.parameter_count == b.parameter_count)
+      text += fmt::format("both have {} parameters", a.parameter_count);
+    else if (a.parameter_count > 0 && b.parameter_count > 0)
+      text +=
+          fmt::format("A has {} parameters and B {}: these may be other models", a.parameter_count, b.parameter_count);
+    else
+      text += "how many parameters they have is not known of both";
+  }
+  if (a.batch_per_worker != b.batch_per_worker)
+    text += fmt::format("{}{} does not say how many samples a step trains on: they may be other workloads",
+                        text.empty() ? "" : "; ", a.batch_per_worker == 0 ? "A" : "B");
+  return text;
+}
+
+int likeness(const metrics::Configuration& a, const metrics::Configuration& b) {
+  return 16 * (a.model == b.model) + 8 * (a.batch_per_worker == b.batch_per_worker) + 4 * (a.device == b.device) +
+         3 * (a.precision == b.precision) + 2 * (a.backend == b.backend) + (a.threads_per_rank == b.threads_per_rank) +
+         (a.cores == b.cores) + (a.nodes == b.nodes) + (a.parameter_count == b.parameter_count);
+}
+
+// Of imports without steps: how long their devices were traced, mean over the ranks.
+double traced_s(const Source& source, const metrics::Configuration& c) {
+  SQLite::Statement query(source.db,
+                          "SELECT AVG(d.span_ns) FROM device_time d JOIN shard sh ON sh.id = d.shard_id WHERE d.name = "
+                          "'all' AND sh.measurement_id = ?");
+  query.bind(1, c.measurements.front());
+  return query.executeStep() ? query.getColumn(0).getDouble() / 1e9 : 0.0;
+}
+
+double median_step_s(const metrics::Configuration& c) {
+  std::vector<double> durations;
+  for (const metrics::RunStep& step : c.measured) durations.push_back(step.duration_s);
+  return stats::median(durations);
+}
+
+using InWords = std::function<std::string(const metrics::Configuration&)>;
+
+// What tells configurations of one strategy and N apart, the commonest first.
+std::vector<InWords> distinctions() {
+  return {[](const metrics::Configuration& c) { return fmt::format("batch {}", c.batch_per_worker * c.accumulation); },
+          [](const metrics::Configuration& c) { return fmt::format("accumulation {}", c.accumulation); },
+          [](const metrics::Configuration& c) { return c.kind; },
+          [](const metrics::Configuration& c) { return c.device; },
+          [](const metrics::Configuration& c) { return c.precision; },
+          [](const metrics::Configuration& c) { return c.backend; },
+          [](const metrics::Configuration& c) { return fmt::format("threads per rank {}", c.threads_per_rank); },
+          [](const metrics::Configuration& c) { return fmt::format("cores {}", c.cores); },
+          [](const metrics::Configuration& c) { return fmt::format("hosts {}", c.nodes); },
+          [](const metrics::Configuration& c) { return fmt::format("parameters {}", c.parameter_count); },
+          [](const metrics::Configuration& c) { return fmt::format("bytes of parameters {}", c.parameter_bytes); },
+          [](const metrics::Configuration& c) {
+            return "threads per core " + units::format_significant(c.oversubscription, 3);
+          }};
+}
+
+// Where several pairs have one name, what they differ in is added until they are told apart.
+void name(std::vector<Pair>& pairs) {
+  const bool one_model = std::all_of(pairs.begin(), pairs.end(),
+                                     [&](const Pair& pair) { return pair.a->model == pairs.front().a->model; });
+  for (Pair& pair : pairs) {
+    pair.about = fmt::format("{} N={}", pair.a->strategy, pair.a->world_size);
+    if (!one_model) pair.about = pair.a->model + " " + pair.about;
+  }
+  for (const InWords& in_words : distinctions()) {
+    std::map<std::string, std::set<std::string>> words;  // of the pairs with one name
+    for (const Pair& pair : pairs) words[pair.about].insert(in_words(*pair.a));
+    for (Pair& pair : pairs)
+      if (words.at(pair.about).size() > 1) pair.about += ", " + in_words(*pair.a);
+  }
+}
+
+}  // namespace
+
+Paired pair_up(const Source& a, const Source& b) {
+  const auto shown = [](const metrics::Configuration& c) { return import(c) || !c.measured.empty(); };
+  struct Candidate {
+    int alike;
+    std::size_t in_a, in_b;
+  };
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < a.configurations.size(); ++i) {
+    for (std::size_t j = 0; j < b.configurations.size(); ++j) {
+      const metrics::Configuration &of_a = a.configurations[i], &of_b = b.configurations[j];
+      if (comparable(of_a, of_b)) candidates.push_back({likeness(of_a, of_b), i, j});
+    }
+  }
+  // The most alike of all first: A's first configuration must not take the one that fits its second better.
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& x, const Candidate& y) { return x.alike > y.alike; });
+  std::map<std::size_t, std::size_t> taken;  // of A → of B
+  std::set<std::size_t> taken_of_b;
+  for (const Candidate& next : candidates) {
+    if (taken.contains(next.in_a) || taken_of_b.contains(next.in_b)) continue;
+    taken[next.in_a] = next.in_b;
+    taken_of_b.insert(next.in_b);
+  }
+  Paired paired;
+  for (std::size_t i = 0; i < a.configurations.size(); ++i) {
+    const metrics::Configuration& c = a.configurations[i];
+    if (!shown(c)) continue;
+    if (const auto other = taken.find(i); other != taken.end()) {
+      const metrics::Configuration& in_b = b.configurations[other->second];
+      const double step_s =
+          c.measured.empty() ? reading(a, [&](const Source& source) { return traced_s(source, c); }) : median_step_s(c);
+      paired.both.push_back({&c, &in_b, "", step_s, despite(c, in_b)});
+    } else {
+      paired.only_a.push_back(&c);
+    }
+  }
+  for (std::size_t j = 0; j < b.configurations.size(); ++j)
+    if (shown(b.configurations[j]) && !taken_of_b.contains(j)) paired.only_b.push_back(&b.configurations[j]);
+  name(paired.both);
+  return paired;
+}
+
+}  // namespace ddpprof::report

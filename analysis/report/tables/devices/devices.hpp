@@ -1,0 +1,25 @@
+// Tables about the devices of imported traces.
+#pragma once
+
+#include <string>
+
+#include "analysis/metrics/device_windows.hpp"
+#include "analysis/report/tables/source.hpp"
+
+namespace ddpprof::report {
+
+Table device_time_table(const Source&);
+Table kernels_table(const Source&);
+Table hta_table(const Source&);          // overlap_rules.cpp
+Table tensorboard_table(const Source&);  // overlap_rules.cpp
+
+// Model, measurement, rank, window, span; the rest of a table's columns follow.
+std::vector<Column> window_columns();
+inline constexpr int window_key_columns = 4;
+inline constexpr std::size_t window_name_column = 3;
+Row window_cells(const metrics::DeviceWindow&);  // all but the span
+
+inline constexpr const char* no_device_events =
+    "No imported trace with device events in this file. Make one with: ddpprof import TRACE --out FILE.db";
+
+}  // namespace ddpprof::report

@@ -1,0 +1,58 @@
+// Devices by the rules of other tools.
+#include "analysis/metrics/overlap_rule.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/devices/devices.hpp"
+#include "simulator/units/units.hpp"
+
+namespace ddpprof::report {
+
+Table hta_table(const Source& source) {
+  Table table;
+  table.name = "device_time_hta";
+  table.title = "Devices by annotated step, by HTA's rule";
+  table.note =
+      "As Holistic Trace Analysis reckons: microseconds of double precision as read from the trace, compute with what "
+      "overlaps it, non-compute = busy − compute, overlap share = overlapped / communication. HTA itself rounds to "
+      "whole microseconds and leaves out the last step.";
+  table.empty =
+      "No single device events in this file: import the trace without --no-raw. A run of ddpprof's own has no "
+      "annotations of a profiler.";
+  table.columns = window_columns();
+  table.key_columns = window_key_columns;
+  append(table, {seconds("compute_s", "compute", "span_s"), seconds("non_compute_s", "non-compute", "span_s"),
+                 seconds("idle_s", "idle", "span_s"), seconds("communication_s", "communication", "span_s"),
+                 seconds("copies_s", "copies", "span_s"), seconds("overlapped_s", "overlapped", "span_s"),
+                 seconds("exposed_s", "exposed", "span_s"), share("overlapped_share", "overlapped share")});
+  for (const metrics::HtaTimes& times : metrics::hta_times(source.db)) {
+    Row row = window_cells(times.window);
+    row.insert(row.end(), {times.span_s, times.compute_s, times.non_compute_s, times.idle_s, times.communication_s,
+                           times.copies_s, times.overlapped_s, times.exposed_s, known(times.overlapped_share)});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table tensorboard_table(const Source& source) {
+  Table table;
+  table.name = "device_time_tensorboard";
+  table.title = "Devices by annotated step, by the TensorBoard plugin's rule";
+  table.note =
+      "The distributed view's definitions: computation = kernels − overlap, communication = collectives − overlap, "
+      "other = the rest of the step. By union and intersection of intervals; the plugin itself takes NCCL's "
+      "kernels for computation where they do not carry their annotation's id, and then reports other figures.";
+  table.empty = no_device_events;
+  table.columns = window_columns();
+  table.key_columns = window_key_columns;
+  append(table, {seconds("computation_s", "computation", "span_s"), seconds("overlap_s", "overlap", "span_s"),
+                 seconds("communication_s", "communication", "span_s"), seconds("other_s", "other", "span_s")});
+  for (const metrics::DeviceWindow& of : metrics::read_device_windows(source.db)) {
+    Row row = window_cells(of);
+    row.insert(row.end(), {units::ns_to_s(of.span_ns), units::ns_to_s(of.compute_ns - of.overlapped_ns),
+                           units::ns_to_s(of.overlapped_ns), units::ns_to_s(of.communication_ns - of.overlapped_ns),
+                           units::ns_to_s(of.span_ns - of.compute_ns - of.communication_ns + of.overlapped_ns)});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,164 @@
+#include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/fit/learning_rate.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "simulator/learning_rate/rules.hpp"
+#include "simulator/learning_rate/square_root_rule.hpp"
+#include "simulator/units/units.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+// Where the data do not fill one step of all workers, the step that is taken all the same is shorter than predicted;
+// where batches go on from one epoch into the next there is none such.
+std::string short_epoch(const fit::LearningRateOptions& options, std::int64_t workers) {
+  if (options.applied) return "";
+  const std::int64_t batch = learning_rate::global_batch(workers, options.samples_per_worker);
+  if (options.samples >= batch) return "";
+  return fmt::format(
+      "an epoch of {} samples is less than one global batch of {}: its one step is counted as a whole one",
+      options.samples, batch);
+}
+
+bool by_adascale(const fit::LearningRateOptions& options) {
+  return options.rule == learning_rate::Rule::adascale && options.noise_scale_samples;
+}
+
+}  // namespace
+
+std::vector<Table> rate_tables(const fit::LearningRateOptions& options) {
+  const std::vector<store::LearningRateRow> rows = fit::learning_rates(options);
+  std::vector<Table> tables{learning_rate_table(rows), warmup_table(rows)};
+  // Of all rules it is AdaScale that needs more than an N.
+  const bool whatever_n = options.rule == learning_rate::Rule::adascale;
+  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
+    const learning_rate::Plan plan = fit::plan_of(options, workers);
+    const auto why = learning_rate::refusal(options.rule, plan);
+    if (!why) continue;
+    tables[1].empty = *why;
+    if (whatever_n)
+      tables[0].empty = *why;
+    else
+      tables[0].rows.push_back({workers, learning_rate::to_string(options.rule),
+                                learning_rate::unscaled(plan).global_batch, plan.base_lr, Cell(), Cell(), *why});
+  }
+  std::ranges::sort(tables[0].rows, {}, [](const Row& row) { return std::get<std::int64_t>(row[0]); });
+  return tables;
+}
+
+Table rules_table(const fit::LearningRateOptions& options) {
+  Table table;
+  table.name = "learning_rate_rules";
+  table.title = "Learning rate by rule";
+  table.note =
+      "κ = global batch / base batch. Linear: κ · base (Goyal et al. 2017); square root: √κ · base (Krizhevsky 2014 "
+      "for "
+      "SGD; Malladi et al. 2022 for Adam, with 1 − β → κ (1 − β) and ε → ε / √κ, which ends where κ (1 − β₁) reaches "
+      "1: no rate from there on). "
+      "Unscaled: the base rate at every N. Warm-up and training: the linear rule's steps.";
+  table.empty = "No worker counts. Give some, e.g. 8,16,64.";
+  table.columns = {
+      count("workers", "N", "workers"), count("global_batch_samples", "global batch", "samples"),
+      quantity("kappa", "κ", ""), digits(quantity("linear_lr", "linear", ""), 4),
+      digits(quantity("square_root_lr", "square root", ""), 4), digits(quantity("unscaled_lr", "unscaled", ""), 4),
+      count("warmup_steps", "warm-up", "steps"),
+      // Where batches go on from one epoch into the next, an epoch has a fraction of a step.
+      options.applied ? quantity("steps_per_epoch", "epoch", "steps") : count("steps_per_epoch", "epoch", "steps"),
+      count("total_steps", "training", "steps"), digits(quantity("beta1", "β₁", ""), 4),
+      digits(quantity("beta2", "β₂", ""), 4), digits(quantity("epsilon", "ε", ""), 3)};
+  table.key_columns = 1;
+  for (const std::int64_t workers : std::set<std::int64_t>(options.workers.begin(), options.workers.end())) {
+    const learning_rate::Plan plan = fit::plan_of(options, workers);
+    const learning_rate::Schedule linear = learning_rate::linear_rule(plan);
+    Cell beta1, beta2, epsilon;
+    const bool refused = learning_rate::refusal(learning_rate::Rule::square_root, plan).has_value();
+    if (options.adaptive_optimizer) {
+      const learning_rate::ScaledAdam adam = learning_rate::scale_adam({}, linear.kappa);
+      if (adam.valid) {
+        beta1 = adam.settings.beta1;
+        beta2 = adam.settings.beta2;
+        epsilon = adam.settings.epsilon;
+      }
+    }
+    table.rows.push_back({workers, linear.global_batch, linear.kappa, linear.target_lr,
+                          refused ? Cell() : Cell(learning_rate::square_root_rule(plan).target_lr), plan.base_lr,
+                          linear.warmup_steps,
+                          options.applied ? Cell(linear.epoch_steps) : Cell(linear.steps_per_epoch), linear.total_steps,
+                          beta1, beta2, epsilon});
+  }
+  return table;
+}
+
+double TrainingTime::time_s(const fit::LearningRateOptions& options) const {
+  // By AdaScale a training's steps are those that its gain leaves of the base batch's.
+  const learning_rate::Plan plan = fit::plan_of(options, workers);
+  const auto schedule =
+      by_adascale(options) ? learning_rate::schedule_of(options.rule, plan) : learning_rate::unscaled(plan);
+  return static_cast<double>(schedule.total_steps) * step_s;
+}
+
+Table training_time_table(const fit::LearningRateOptions& options, std::span<const TrainingTime> rows) {
+  Table table;
+  table.name = "training_time";
+  table.title = "Time of the training";
+  table.note = fmt::format(
+      "{} epochs of {} samples, in predicted median steps with the prediction's interval; steps that stand out from "
+      "the median come on top; {}. {}. How many steps a target takes at a larger batch depends on the gradient's "
+      "noise, {}; the table of the time to a target loss bounds it where losses were recorded.",
+      options.epochs, options.samples,
+      options.applied ? "batches go on from one epoch into the next, as the worker's do"
+                      : "an epoch's last batch counts as a whole one",
+      by_adascale(options)
+          ? "AdaScale's training, by one gain throughout, that of the noise scale: the steps that the schedules have"
+          : "The same number of epochs at every N: the steps that the rates by rule have",
+      options.noise_scale_samples ? "which the table of the same result takes into account"
+                                  : "which is not known here");
+  table.empty = "No prediction, and so no time: measure steps with ddpprof run SCENARIO.yaml";
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   quantity("throughput_samples_per_s", "throughput", "samples/s"),
+                   digits(seconds("step_s", "median step"), 4),
+                   digits(seconds("time_s", "training"), 4),
+                   digits(seconds("time_low_s", "low", "time_s"), 4),
+                   digits(seconds("time_high_s", "high", "time_s"), 4),
+                   text("duration", "that is"),
+                   share("confidence", "confidence"),
+                   prose("note", "note")};
+  table.columns[2].digits = 4;
+  table.columns[8].hide_constant = true;
+  table.key_columns = 2;
+  for (const TrainingTime& row : rows) {
+    if (!(row.throughput > 0.0) || !(row.step_s > 0.0)) {
+      table.rows.push_back(
+          {row.strategy, row.workers, Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), row.note});
+      continue;
+    }
+    const double time_s = row.time_s(options);
+    std::string note = row.note;
+    if (const std::string more = short_epoch(options, row.workers); !more.empty())
+      note += (note.empty() ? "" : "; ") + more;
+    table.rows.push_back({row.strategy, row.workers, row.throughput, row.step_s, time_s,
+                          time_s * row.step_low_s / row.step_s, time_s * row.step_high_s / row.step_s,
+                          duration_text(time_s), row.confidence, note});
+  }
+  return table;
+}
+
+std::string duration_text(double seconds) {
+  if (!std::isfinite(seconds)) return "–";
+  if (seconds < 59.95) return units::format_quantity(seconds, "s");
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  const std::int64_t minutes = whole / 60, hours = minutes / 60, days = hours / 24;
+  if (days > 0) return fmt::format("{} d {} h", days, hours % 24);
+  if (hours > 0) return fmt::format("{} h {} min", hours, minutes % 60);
+  return fmt::format("{} min {} s", minutes, whole % 60);
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/learning_rate/time_to_target.hpp"
+#include "simulator/learning_rate/linear_rule.hpp"
+#include "simulator/units/units.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+constexpr const char* no_losses =
+    "No time to a target: this file has no loss of 10 steps on end. Measure with ddpprof run, 10 steps or more "
+    "(measure.steps); a program of your own has to mark its loss in each step (NVTX mark “loss”, a float64).";
+
+std::string text_of(double loss) { return units::format_quantity(loss, "", 4); }
+
+double ratio(std::int64_t a, std::int64_t b) {
+  return std::abs(std::log(static_cast<double>(a) / static_cast<double>(b)));
+}
+
+struct Reached {
+  const metrics::LossCurve* curve;
+  metrics::StepRange steps;
+};
+
+// The first mean is of 10 steps: what is reached there may have been reached at any step before, or from the beginning.
+bool from_the_first(const metrics::StepRange& steps) { return steps.low <= metrics::loss_window_steps; }
+
+// Steps, epochs and seconds of a range; `low_s`, `high_s`: of one step.
+void append(Row& row, const metrics::StepRange& steps, double an_epoch, double low_s, double high_s) {
+  row.insert(row.end(), {steps.low, steps.high, static_cast<double>(steps.low) / an_epoch,
+                         static_cast<double>(steps.high) / an_epoch});
+  if (low_s > 0.0) {
+    row.insert(row.end(), {static_cast<double>(steps.low) * low_s, static_cast<double>(steps.high) * high_s});
+  } else {
+    row.insert(row.end(), {Cell(), Cell()});
+  }
+}
+
+// Steps that take as many samples as an epoch has: the worker's batches go on from one epoch into the next.
+double epoch_steps(const fit::LearningRateOptions& options, std::int64_t workers, std::int64_t samples_per_worker) {
+  const std::int64_t own = learning_rate::samples_of_worker(options.samples, workers, options.drop_last);
+  return static_cast<double>(std::max<std::int64_t>(1, own)) / static_cast<double>(samples_per_worker);
+}
+
+Row measured_row(const fit::LearningRateOptions& options, const metrics::LossCurve& curve, double target) {
+  Row row{curve.strategy, curve.workers, target, std::string("measured"), curve.global_batch()};
+  const double an_epoch = epoch_steps(options, curve.workers, curve.samples_per_worker);
+  const auto steps = metrics::steps_to(curve, target);
+  if (!steps) {
+    row.resize(row.size() + 6);
+    const auto at = [&](const metrics::Losses& one) { return metrics::steps_to(one, target).has_value(); };
+    const auto did = std::count_if(curve.repeats.begin(), curve.repeats.end(), at);
+    const std::optional<double> lowest = curve.lowest();
+    std::string why = lowest ? fmt::format("not reached: {} of {} repeats did; all of them came to {}", did,
+                                           curve.repeats.size(), text_of(*lowest))
+                             : std::string("a repeat has no loss of 10 steps on end");
+    row.emplace_back(std::move(why));
+    return row;
+  }
+  append(row, *steps, an_epoch, curve.step_s, curve.step_s);
+  row.emplace_back(
+      from_the_first(*steps) ? "reached by the first 10 steps: the target is not below where the loss began" : "");
+  return row;
+}
+
+// Of several at the same distance the larger batch: less is left to chance there.
+const Reached* nearest(std::span<const Reached> reached, const std::string& strategy, std::int64_t batch) {
+  const Reached* found = nullptr;
+  for (const Reached& one : reached) {
+    if (one.curve->strategy != strategy || from_the_first(one.steps)) continue;
+    const double away = ratio(one.curve->global_batch(), batch);
+    const double before = found == nullptr ? INFINITY : ratio(found->curve->global_batch(), batch);
+    if (away < before || (away == before && one.curve->global_batch() > found->curve->global_batch())) found = &one;
+  }
+  return found;
+}
+
+Row asked_row(const fit::LearningRateOptions& options, const TrainingTime& asked, std::span<const Reached> reached,
+              double target) {
+  const std::int64_t batch = learning_rate::global_batch(asked.workers, options.samples_per_worker);
+  const Reached* from = nearest(reached, asked.strategy, batch);
+  if (from == nullptr) {
+    const bool trivial = std::any_of(reached.begin(), reached.end(),
+                                     [&](const Reached& one) { return one.curve->strategy == asked.strategy; });
+    return {asked.strategy,
+            asked.workers,
+            target,
+            std::string("not known"),
+            batch,
+            Cell(),
+            Cell(),
+            Cell(),
+            Cell(),
+            Cell(),
+            Cell(),
+            trivial ? fmt::format("no bounds from a target that is reached by the first {} steps: ask for a lower loss",
+                                  metrics::loss_window_steps)
+                    : fmt::format("needs a measured configuration of {} that reached the target: measure more steps "
+                                  "(measure.steps), or ask for a higher loss",
+                                  asked.strategy)};
+  }
+  Row row{asked.strategy, asked.workers, target, fmt::format("bounds from N = {}", from->curve->workers), batch};
+  const double an_epoch = epoch_steps(options, asked.workers, options.samples_per_worker);
+  const bool timed = asked.step_s > 0.0;
+  append(row, metrics::steps_at(from->steps, from->curve->global_batch(), batch), an_epoch,
+         timed ? asked.step_low_s : 0.0, asked.step_high_s);
+  row.emplace_back(timed ? "" : "no predicted step, and so no seconds: " + asked.note);
+  return row;
+}
+
+}  // namespace
+
+Table time_to_target_table(const fit::LearningRateOptions& options, const metrics::LossCurves& losses,
+                           std::span<const TrainingTime> asked, std::optional<double> target) {
+  const std::vector<metrics::LossCurve>& curves = losses.curves;
+  Table table;
+  table.name = "time_to_target";
+  table.title = "Time to a target loss";
+  table.empty = no_losses;
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   quantity("target_loss", "loss", ""),
+                   text("basis", "basis"),
+                   count("global_batch_samples", "global batch", "samples"),
+                   count("steps_low", "from", "steps"),
+                   count("steps_high", "to", "steps"),
+                   digits(quantity("epochs_low", "from", "epochs"), 3),
+                   digits(quantity("epochs_high", "to", "epochs"), 3),
+                   digits(seconds("time_low_s", "from"), 4),
+                   digits(seconds("time_high_s", "to", "time_low_s"), 4),
+                   prose("note", "note")};
+  table.columns[2].hide_constant = true;  // the title has it
+  table.key_columns = 2;
+  if (!target) target = metrics::default_target(curves);
+  if (curves.empty() || !target) return table;
+  table.title = fmt::format("Time to a loss of {}", text_of(*target));
+  table.note = fmt::format(
+      "Until the mean loss of the last {} steps (up to {} steps late) is {} or less. Measured: fewest and most steps "
+      "over the repeats, counted from the weights the measurement began with, warm-up steps included; seconds: times "
+      "the median measured step, as predictions are of the median (steps that stand out from it come on top). "
+      "{} Other N: bounds, with predicted steps and "
+      "their interval. One end: as many samples as measured, which is the best a larger batch can do, up to the "
+      "gradient's noise scale (McCandlish et al. 2018); the other: as many steps as measured, where a larger batch "
+      "gives nothing (Shallue et al. 2019). Both assume a learning rate tuned at each batch, and are of the expected "
+      "loss: a noisy loss crosses the target earlier by chance, so they hold but for that noise. None is below {} "
+      "steps, which the first mean takes. To narrow them, measure the training to the target at that batch.",
+      metrics::loss_window_steps, metrics::loss_window_steps - 1, text_of(*target),
+      options.applied ? "Every N was trained with the scenario's schedule."
+                      : "Every N was trained at the base rate, not scaled to its batch.",
+      metrics::loss_window_steps);
+  if (losses.left_out > 0)
+    table.note += fmt::format(
+        " Left out: {} measured configuration{} of another model, precision or device than what predictions rest on.",
+        losses.left_out, losses.left_out == 1 ? "" : "s");
+  std::vector<Reached> reached;
+  for (const metrics::LossCurve& curve : curves) {
+    table.rows.push_back(measured_row(options, curve, *target));
+    if (const auto steps = metrics::steps_to(curve, *target)) reached.push_back({&curve, *steps});
+  }
+  for (const TrainingTime& one : asked) {
+    const auto measured = [&](const metrics::LossCurve& curve) {
+      return curve.strategy == one.strategy && curve.workers == one.workers &&
+             curve.samples_per_worker == options.samples_per_worker;
+    };
+    if (std::none_of(curves.begin(), curves.end(), measured))
+      table.rows.push_back(asked_row(options, one, reached, *target));
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

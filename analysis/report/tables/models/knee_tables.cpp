@@ -1,0 +1,129 @@
+// Where communication takes over: of the N in a file, and of all N that a prediction looks at.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <optional>
+
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "analysis/report/tables/models/what_if_tables.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+constexpr const char* no_knee = "none up to there";  // in place of a knee's source
+
+// What both have in common; `looked_at`: of which N, as "of the N in this file".
+Table knee_table_without_rows(const std::string& looked_at) {
+  Table table;
+  table.name = "knee";
+  table.title = "Where compute-bound turns communication-bound";
+  table.note = "The smallest " + looked_at +
+               ", from 2 on, at which exposed communication, waiting for slower ranks included, exceeds the share of "
+               "the step; above 50 % the step is communication-bound. Measured N count before predicted ones.";
+  table.empty = "Nothing measured and nothing predicted.";
+  table.columns = {text("strategy", "strategy"),
+                   count("gpus_per_node", "ranks per host", "ranks"),
+                   share("threshold", "exposed above"),
+                   count("knee_workers", "from N", "workers"),
+                   share("exposed_share", "exposed there"),
+                   text("source", "source"),
+                   count("largest_workers", "largest N looked at", "workers")};
+  table.columns[1].hide_constant = true;
+  table.key_columns = 2;
+  return table;
+}
+
+// Which N of which rows cannot be predicted: the smallest N may be one of them.
+std::string passed_over_text(std::span<const fit::Knee> knees) {
+  std::string text;
+  const fit::Knee* last = nullptr;
+  for (const fit::Knee& knee : knees) {
+    // A strategy's rows, one for each share, are of the same N.
+    if (last != nullptr && last->strategy == knee.strategy && last->changed == knee.changed) continue;
+    last = &knee;
+    if (knee.passed_over == 0) continue;
+    text += fmt::format("{}{}{}: {} between N = {} and {}", text.empty() ? "" : "; ", knee.strategy,
+                        knee.changed ? " with the change" : "", knee.passed_over, knee.first_passed_over,
+                        knee.last_passed_over);
+  }
+  return text.empty() ? "" : " Passed over, as nothing can be predicted there, are of the N tried: " + text + ".";
+}
+
+}  // namespace
+
+Table knee_table(std::span<const metrics::MeasuredScaling> measured, std::span<const store::PredictionRow> predicted) {
+  Table table = knee_table_without_rows("of the N in this file");
+  struct Known {
+    scaling::ScalingPoint point;
+    const char* source;
+  };
+  using Curve = std::map<std::int64_t, Known>;
+  std::map<std::string, Curve> curves_measured;
+  for (const metrics::MeasuredScaling& m : measured) {
+    if (m.point.step_s > 0 && m.point.workers > 1)
+      curves_measured[m.strategy].insert({m.point.workers, {m.point, "measured"}});
+  }
+  std::map<std::pair<std::string, std::int64_t>, Curve> curves;
+  for (const store::PredictionRow& r : predicted) {
+    if (r.step_s > 0 && r.world_size > 1) {
+      curves[{r.strategy, r.gpus_per_node}].insert(
+          {r.world_size, {{r.world_size, r.step_s, r.exposed_s + r.skew_s}, "predicted"}});
+    }
+  }
+  for (const auto& [strategy, curve] : curves_measured) {
+    bool with_predictions = false;
+    for (auto& [key, predictions] : curves) {
+      if (key.first != strategy) continue;
+      with_predictions = true;
+      for (const auto& [workers, known_point] : curve) predictions.insert_or_assign(workers, known_point);
+    }
+    if (!with_predictions) curves[{strategy, 0}] = curve;
+  }
+  for (const auto& [key, curve] : curves) {
+    std::vector<scaling::ScalingPoint> points;
+    for (const auto& [workers, known_point] : curve) points.push_back(known_point.point);
+    for (const double threshold : scaling::knee_shares) {
+      const std::optional<std::int64_t> knee = scaling::knee(points, threshold);
+      Row row{key.first, key.second, threshold};
+      if (knee) {
+        const Known& at = curve.at(*knee);
+        row.insert(row.end(), {*knee, at.point.exposed_s / at.point.step_s, std::string(at.source)});
+      } else {
+        row.insert(row.end(), {Cell(), Cell(), std::string(no_knee)});
+      }
+      row.emplace_back(curve.rbegin()->first);
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Table knee_table(std::span<const fit::Knee> knees, const fit::WhatIf& change) {
+  Table table = knee_table_without_rows("N");
+  table.note += " Every N up to 64 was tried, beyond it steps of a thirty-second, then a bisection between two.";
+  if (!change.strategy.empty())
+    table.note += " With strategy=" + change.strategy + " N is tried up to the largest asked about or measured.";
+  table.note += passed_over_text(knees);
+  constexpr std::ptrdiff_t after_key = 2;
+  if (change.any()) {
+    table.columns.insert(table.columns.begin() + after_key, text("what_if", "what if", true));
+    ++table.key_columns;
+  }
+  const std::string said = fmt::format("{}", fmt::join(change.said, " "));
+  for (const fit::Knee& knee : knees) {
+    Row row{knee.strategy, knee.gpus_per_node};
+    if (change.any()) row.push_back(knee.changed ? Cell(said) : Cell());
+    row.emplace_back(knee.share);
+    if (knee.workers)
+      row.insert(row.end(), {*knee.workers, knee.exposed_share, std::string(knee.measured ? "measured" : "predicted")});
+    else
+      row.insert(row.end(), {Cell(), Cell(), std::string(no_knee)});
+    row.emplace_back(knee.furthest);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,108 @@
+#include "analysis/report/tables/models/what_if_tables.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+using fit::Term;
+
+struct TermColumn {
+  Term term;
+  const char* meaning;
+};
+constexpr TermColumn terms[] = {
+    {Term::compute, "a rank's own compute"},
+    {Term::sharing, "compute and collectives made longer by ranks that share cores"},
+    {Term::bandwidth, "what all-reduces take for their bytes"},
+    {Term::latency, "what they take for their hops, and buffer broadcasts"},
+    {Term::skew, "waiting for slower ranks"},
+    {Term::input, "waiting for data"},
+    {Term::copies, "DataParallel's copies between replicas"},
+};
+
+Cell gain_of(const fit::WhyRow& row, Term term) {
+  const auto found = std::ranges::find(row.gains, term, &fit::TermGain::term);
+  return found == row.gains.end() ? Cell() : Cell(found->share);
+}
+
+}  // namespace
+
+std::string terms_text(const std::function<bool(std::string_view)>& occurs) {
+  std::string text;
+  for (const TermColumn& one : terms)
+    if (occurs(to_string(one.term)))
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(one.term), one.meaning);
+  return text;
+}
+
+Table why_table(std::span<const fit::WhyRow> rows, const fit::WhatIf& change) {
+  Table table;
+  table.name = "why";
+  table.title = "Why: how much shorter a step would be if a term were free";
+  table.columns = {text("strategy", "strategy"), count("workers", "N", "workers"), text("what_if", "what if", true),
+                   digits(seconds("step_s", "step"), 4), text("bound", "bound")};
+  table.columns[2].hide_zero = true;
+  table.key_columns = 3;
+  for (const TermColumn& one : terms) {
+    const std::string name(to_string(one.term));
+    Column column = share("gain_" + name, name);
+    column.hide_zero = true;
+    table.columns.push_back(column);
+  }
+  const std::string meanings = terms_text([&](std::string_view name) {
+    return std::ranges::any_of(rows, [&](const fit::WhyRow& row) {
+      return std::ranges::any_of(
+          row.gains, [&](const fit::TermGain& gain) { return to_string(gain.term) == name && gain.share > 0.0; });
+    });
+  });
+  table.note =
+      "Shares of the step, each simulated without that term alone; what one hides comes out when it goes, so they need "
+      "not add up. Bound: the term that gives most." +
+      (meanings.empty() ? "" : " " + meanings + ".");
+  const std::string said = fmt::format("{}", fmt::join(change.said, " "));
+  for (const fit::WhyRow& row : rows) {
+    Row cells = {row.strategy, row.workers, row.changed ? Cell(said) : Cell(), row.step_s, row.bound};
+    for (const TermColumn& one : terms) cells.push_back(gain_of(row, one.term));
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table what_if_table(std::span<const fit::WhatIfRow> rows, const fit::WhatIf& change, double confidence) {
+  Table table;
+  table.name = "what_if";
+  table.title = fmt::format("What if {}", fmt::join(change.said, ", "));
+  const std::string level = fmt::format("{:.3g} %", 100.0 * confidence);
+  table.note = "Speedup: of the throughput, with its " + level +
+               " interval; what is uncertain in both steps alike does not widen it. Bound: the term that would give "
+               "most if it were free, before and after.";
+  table.empty = "Nothing that was measured can answer this.";
+  table.columns = {text("strategy", "strategy"),
+                   count("workers", "N", "workers"),
+                   digits(seconds("step_s", "step now"), 4),
+                   digits(seconds("changed_step_s", "step then", "step_s"), 4),
+                   digits(seconds("changed_step_low_s", level + " low", "step_s"), 4),
+                   digits(seconds("changed_step_high_s", level + " high", "step_s"), 4),
+                   digits(quantity("throughput_samples_per_s", "throughput now", "samples/s"), 4),
+                   digits(quantity("changed_throughput_samples_per_s", "then", "samples/s"), 4),
+                   digits(quantity("speedup", "speedup", "×"), 3),
+                   digits(quantity("speedup_low", "low", "×"), 3),
+                   digits(quantity("speedup_high", "high", "×"), 3),
+                   text("bound", "bound now"),
+                   text("changed_bound", "bound then")};
+  table.key_columns = 2;
+  for (const fit::WhatIfRow& row : rows)
+    table.rows.push_back({row.strategy, row.workers, row.step_s, row.changed_step_s, row.changed_low_s,
+                          row.changed_high_s, row.throughput, row.changed_throughput, row.speedup, row.speedup_low,
+                          row.speedup_high, row.bound, row.changed_bound});
+  return table;
+}
+
+}  // namespace ddpprof::report

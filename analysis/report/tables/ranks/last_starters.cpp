@@ -1,0 +1,203 @@
+// Which rank begins each collective last, where the ranks' clocks tell.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analysis/metrics/row_scan.hpp"
+#include "analysis/report/tables/ranks/skew.hpp"
+#include "simulator/stats/summary.hpp"
+#include "simulator/units/units.hpp"
+#include "tracer/store/rows/queries.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+struct Clock {
+  std::int64_t rank = 0;
+  std::string host;
+  std::optional<std::int64_t> uncertainty_ns;  // none: it is not known how the clock relates to rank 0's
+  std::size_t number = 0;                      // equal for shards that share one clock
+};
+
+struct Start {
+  const Clock* clock;
+  std::int64_t ns;        // on rank 0's clock
+  std::int64_t local_ns;  // as recorded
+};
+
+// Of one operation, bucket and size.
+struct Kept {
+  std::int64_t collectives = 0, known = 0;
+  struct Rank {
+    std::int64_t times = 0;
+    std::string host;
+  };
+  std::map<std::int64_t, Rank> last;      // in how many it was the last
+  std::vector<double> later_s;            // the last's start less the others' median, where the last is known
+  std::set<std::int64_t> unknown_clocks;  // ranks
+  std::int64_t too_close = 0;             // collectives whose last start the clocks do not tell from all others
+  double uncertainty_s = 0;               // largest of those nearest to being mixed up
+};
+
+// Shards with one boot id share a monotonic clock; so do those of an import that were aligned by the same offset.
+std::map<std::int64_t, Clock> read_clocks(const Source& source) {
+  using Offset = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;   // offset, at, uncertainty, drift
+  std::map<std::tuple<std::int64_t, std::string, Offset>, std::size_t> numbers;  // by measurement
+  std::map<std::int64_t, Clock> clocks;
+  for (const store::ShardRow& shard : store::read_shards(source.db)) {
+    const std::int64_t id = shard.id.value_or(0);
+    Clock clock{shard.rank, shard.host, {}, 0};
+    if (shard.clock_reference != "unknown") clock.uncertainty_ns = shard.clock_uncertainty_ns;
+    std::string name = shard.boot_id;
+    Offset offset;
+    if (name.empty() && clock.uncertainty_ns)
+      offset = {shard.clock_offset_ns, shard.clock_at_ns, *clock.uncertainty_ns, shard.clock_drift_ppb};
+    else if (name.empty())
+      name = "shard " + std::to_string(id);
+    clock.number = numbers.try_emplace({shard.measurement_id, name, offset}, numbers.size()).first->second;
+    clocks[id] = clock;
+  }
+  return clocks;
+}
+
+// How much later `last` began than `other`, and how much that may be wrong.
+struct Later {
+  std::int64_t by_ns, doubt_ns;
+};
+Later later(const Start& last, const Start& other) {
+  if (last.clock->number == other.clock->number) return {last.local_ns - other.local_ns, 0};
+  return {last.ns - other.ns, last.clock->uncertainty_ns.value_or(0) + other.clock->uncertainty_ns.value_or(0)};
+}
+
+// Of the starts the one that nothing on its own clock follows, on the clock of the latest: no other can be known to be
+// the last.
+const Start& seemingly_last(const std::vector<Start>& starts) {
+  const Start* last = &*std::ranges::max_element(starts, {}, &Start::ns);
+  for (const Start& start : starts)
+    if (start.clock->number == last->clock->number && start.local_ns > last->local_ns) last = &start;
+  return *last;
+}
+
+void count(Kept& kept, const std::vector<Start>& starts) {
+  if (starts.size() < 2) return;
+  ++kept.collectives;
+  const bool one_clock = std::ranges::all_of(
+      starts, [&](const Start& start) { return start.clock->number == starts.front().clock->number; });
+  bool all_known = true;
+  for (const Start& start : starts)
+    if (!one_clock && !start.clock->uncertainty_ns) {
+      kept.unknown_clocks.insert(start.clock->rank);
+      all_known = false;
+    }
+  if (!all_known) return;
+  const Start& last = seemingly_last(starts);
+  std::optional<Later> nearest;  // by what is left once the doubt is taken off
+  std::vector<double> others;
+  for (const Start& start : starts) {
+    if (&start == &last) continue;
+    const Later one = later(last, start);
+    if (!nearest || one.by_ns - one.doubt_ns < nearest->by_ns - nearest->doubt_ns) nearest = one;
+    others.push_back(units::ns_to_s(static_cast<double>(one.by_ns)));
+  }
+  kept.uncertainty_s = std::max(kept.uncertainty_s, units::ns_to_s(static_cast<double>(nearest->doubt_ns)));
+  if (nearest->by_ns <= nearest->doubt_ns) {
+    ++kept.too_close;
+    return;
+  }
+  ++kept.known;
+  Kept::Rank& rank = kept.last[last.clock->rank];
+  ++rank.times;
+  rank.host = last.clock->host;
+  kept.later_s.push_back(stats::median(others));
+}
+
+std::string why(const Kept& kept) {
+  std::string text;
+  for (const std::int64_t rank : kept.unknown_clocks)
+    text +=
+        fmt::format("{}{}", text.empty() ? "how this clock relates to rank 0's is not known: of rank " : ", ", rank);
+  if (kept.too_close > 0)
+    text += fmt::format("{}of {} the last and another began within their clocks' uncertainties",
+                        text.empty() ? "" : "; ", kept.too_close);
+  return text;
+}
+
+}  // namespace
+
+Table last_starters_table(const Source& source) {
+  Table table = table_of_configurations(
+      "last_starters", "Who begins collectives last",
+      "Of measured steps: the rank that begins a collective last on the aligned clocks, the one in most of them. "
+      "Share: of the collectives in which that is known, which is where the last begins later than every other by more "
+      "than their two clocks' uncertainties together (none between ranks that share a clock). Later by: its start "
+      "after the others' median one, median. Uncertainty: the largest, of the last and the rank that is nearest to "
+      "being the last within it. Where clocks are not known, Last in the table of ranks needs none: who came last "
+      "waited least.");
+  table.empty =
+      "No collective of two ranks or more in a measured step. One trace alone does not tell who was late: import those "
+      "of all ranks.";
+  table.key_columns += 3;
+  append(table, {text("op", "op", true), count("bucket", "bucket"), count("bytes", "size", "bytes"),
+                 count("collectives", "count"), count("known", "last known"), text("last_rank", "last rank"),
+                 text("host", "host", true), share("last_share", "share"), seconds("later_s", "later by"),
+                 seconds("uncertainty_s", "uncertainty", "later_s"), prose("why", "why not known")});
+  const std::map<std::int64_t, Clock> clocks = read_clocks(source);
+  const auto of = configuration_of_measurement(source);
+  using Key = std::tuple<std::size_t, std::string, std::int64_t, std::int64_t>;  // configuration, op, bucket, bytes
+  std::map<Key, Kept> all;
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> current{-1, 0, 0};
+  Kept* kept = nullptr;
+  std::vector<Start> starts;
+  const auto finish = [&] {
+    if (kept != nullptr) count(*kept, starts);
+    starts.clear();
+    kept = nullptr;
+  };
+  metrics::each_row(
+      source.db,
+      "SELECT c.measurement_id, c.communicator, c.sequence, c.shard_id, c.aligned_start_ns, c.op, c.bucket, c.bytes, "
+      "c.start_ns FROM aligned_collective c JOIN step st ON st.id = c.step_id JOIN measurement m ON m.id = "
+      "c.measurement_id "
+      "WHERE st.kind = 'measured' AND c.start_ns IS NOT NULL AND m.world_size > 1 "
+      "ORDER BY c.measurement_id, c.communicator, c.sequence, c.rank",
+      {}, [&](sqlite3_stmt* row) {
+        const auto number = [&](int column) { return sqlite3_column_int64(row, column); };
+        const std::tuple here{number(0), number(1), number(2)};
+        if (here != current) {
+          finish();
+          current = here;
+          if (const auto found = of.find(number(0)); found != of.end())
+            kept =
+                &all[{found->second, reinterpret_cast<const char*>(sqlite3_column_text(row, 5)), number(6), number(7)}];
+        }
+        if (kept != nullptr) starts.push_back({&clocks.at(number(3)), number(4), number(8)});
+      });
+  finish();
+  for (const auto& [key, one] : all) {
+    if (one.collectives == 0) continue;
+    const auto& [index, op, bucket, bytes] = key;
+    const metrics::Configuration& c = source.configurations[index];
+    Row row = configuration_cells(c);
+    row.insert(row.end(), {op_text(op, c.world_size), bucket, bytes, one.collectives, one.known});
+    const auto most = std::ranges::max_element(
+        one.last, {}, [](const auto& rank) { return std::pair(rank.second.times, -rank.first); });
+    if (most == one.last.end()) {
+      row.insert(row.end(), {"not known", "", Cell(), Cell()});
+    } else {
+      row.insert(row.end(), {std::to_string(most->first), most->second.host,
+                             static_cast<double>(most->second.times) / static_cast<double>(one.known),
+                             stats::median(one.later_s)});
+    }
+    row.insert(row.end(), {one.known + one.too_close > 0 ? Cell(one.uncertainty_s) : Cell(), why(one)});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

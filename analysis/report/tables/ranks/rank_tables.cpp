@@ -1,0 +1,176 @@
+#include "analysis/report/tables/ranks/rank_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/source.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+constexpr const char* part_rule =
+    "compute: intervals in which the rank computes, overlapped communication included; exposed = communication − "
+    "compute, waiting included; waits: for slower ranks inside of collectives; input: waiting for data and copying it "
+    "to the device; other: what is left of the step. ";
+
+double other_s(const metrics::RankStep& step) {
+  return step.parts()[static_cast<std::size_t>(metrics::RankPart::other)];
+}
+
+template <class Value>
+double median_over(const std::vector<const metrics::RankStep*>& steps, Value&& value) {
+  std::vector<double> values;
+  for (const metrics::RankStep* step : steps) values.push_back(value(*step));
+  return stats::median(values);
+}
+
+}  // namespace
+
+Table ranks_table(const metrics::RankTimes& times) {
+  Table table;
+  table.name = "ranks";
+  table.title = "Ranks";
+  table.note =
+      (times.repeats > 1
+           ? fmt::format("Medians over the measured steps of this repeat, one of {} (report skew pools them), that "
+                         "every rank recorded: ",
+                         times.repeats)
+           : std::string("Medians over the measured steps that every rank recorded: ")) +
+      "where there is none, over each rank's own, and nothing is compared; they need not add up. " + part_rule +
+      "Against the mean: the rank's compute / the mean over the ranks − 1. Slowest: share of the steps in "
+      "which its compute took longest (a tie goes to the lower rank). Last: share of the collectives in which "
+      "it came last.";
+  table.empty = "No measured step here. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
+  table.columns = {count("rank", "rank"),
+                   text("host", "host", true),
+                   count("steps", "steps", "steps"),
+                   seconds("step_median_s", "step"),
+                   seconds("compute_median_s", "compute", "step_median_s"),
+                   share("compute_against_mean", "against the mean"),
+                   seconds("communication_median_s", "communication", "step_median_s"),
+                   seconds("overlapped_median_s", "overlapped", "step_median_s"),
+                   seconds("exposed_median_s", "exposed", "step_median_s"),
+                   seconds("skew_median_s", "waits", "step_median_s"),
+                   seconds("input_median_s", "input", "step_median_s"),
+                   seconds("other_median_s", "other", "step_median_s"),
+                   share("slowest_share", "slowest"),
+                   share("last_share", "last")};
+  table.key_columns = 2;
+  auto by_rank = measured_by_rank(times);
+  const metrics::StepRows complete = complete_steps(times);
+  std::map<std::int64_t, std::int64_t> slowest;  // rank -> in how many steps
+  for (const auto& [step, ranks] : complete)
+    ++slowest[std::ranges::max_element(ranks, {}, [](const auto& one) { return one.second->compute_s; })->first];
+  std::vector<double> computes;
+  for (auto& [rank, steps] : by_rank) {
+    if (!complete.empty())
+      std::erase_if(steps, [&](const metrics::RankStep* step) { return !complete.contains(step->step); });
+    computes.push_back(median_over(steps, [](const metrics::RankStep& step) { return step.compute_s; }));
+  }
+  const double mean = computes.empty() ? 0.0 : stats::mean(computes);
+  for (const auto& [rank, steps] : by_rank) {
+    const auto median = [&, &of = steps](double metrics::RankStep::*field) {
+      return median_over(of, [&](const metrics::RankStep& step) { return step.*field; });
+    };
+    const auto last = std::count_if(times.arrivals.begin(), times.arrivals.end(),
+                                    [own = rank](const metrics::Arrival& arrival) { return arrival.last == own; });
+    const double compute = median(&metrics::RankStep::compute_s);
+    table.rows.push_back(
+        {rank, times.hosts.at(rank), static_cast<std::int64_t>(steps.size()), median(&metrics::RankStep::step_s),
+         compute, mean > 0 && !complete.empty() ? Cell(compute / mean - 1.0) : Cell(),
+         median(&metrics::RankStep::communication_s), median(&metrics::RankStep::overlapped_s),
+         median(&metrics::RankStep::exposed_s), median(&metrics::RankStep::skew_s), median(&metrics::RankStep::input_s),
+         median_over(steps, other_s), ratio(static_cast<double>(slowest[rank]), static_cast<double>(complete.size())),
+         times.arrivals.empty() ? Cell()
+                                : Cell(static_cast<double>(last) / static_cast<double>(times.arrivals.size()))});
+  }
+  return table;
+}
+
+Table rank_steps_table(const metrics::RankTimes& times) {
+  Table table;
+  table.name = "rank_steps";
+  table.title = "Steps of each rank";
+  table.note = part_rule;
+  table.empty = "No step here. Select a longer range, or measure with: ddpprof run SCENARIO.yaml";
+  table.columns = {count("step", "step"),
+                   count("rank", "rank"),
+                   text("kind", "kind"),
+                   seconds("step_s", "time"),
+                   seconds("compute_s", "compute", "step_s"),
+                   seconds("communication_s", "communication", "step_s"),
+                   seconds("overlapped_s", "overlapped", "step_s"),
+                   seconds("exposed_s", "exposed", "step_s"),
+                   seconds("skew_s", "waits", "step_s"),
+                   seconds("input_s", "input", "step_s"),
+                   seconds("other_s", "other", "step_s")};
+  table.key_columns = 2;
+  for (const metrics::RankStep& step : times.steps) {
+    table.rows.push_back({step.step, step.rank, step.kind, step.step_s, step.compute_s, step.communication_s,
+                          step.overlapped_s, step.exposed_s, step.skew_s, step.input_s, other_s(step)});
+  }
+  return table;
+}
+
+Table stragglers_table(const metrics::RankTimes& times, const metrics::RankFindings& findings) {
+  Table table;
+  table.name = "stragglers";
+  table.title = "Stragglers";
+  table.note =
+      "Last: share of the collectives in which the rank came last (it waited least: no clock is needed); by: the "
+      "others' "
+      "median wait for it. p: chance of being last in so many steps, or of computing so much longer, if all ranks were "
+      "alike, times the number of ranks compared. Named below p = 0.01 when the others lose 1 % of the step, or its "
+      "compute is "
+      "2 "
+      "% longer.";
+  table.empty = findings.summary;
+  table.columns = {count("rank", "rank"),
+                   text("host", "host", true),
+                   share("last_share", "last"),
+                   seconds("kept_waiting_s", "by"),
+                   share("lost_share", "of the step"),
+                   digits(quantity("last_p", "p", ""), 2),
+                   share("compute_excess", "compute longer by"),
+                   digits(quantity("compute_p", "p of that", ""), 2),
+                   prose("evidence", "evidence")};
+  table.key_columns = 2;
+  for (const metrics::RankEvidence& evidence : findings.ranks) {
+    if (!evidence.named()) continue;
+    table.rows.push_back({evidence.rank, evidence.host,
+                          times.arrivals.empty() ? Cell()
+                                                 : Cell(static_cast<double>(evidence.arrives_last) /
+                                                        static_cast<double>(times.arrivals.size())),
+                          evidence.kept_waiting_s, evidence.lost_share, evidence.last_p, evidence.compute_excess,
+                          evidence.compute_p, evidence.text()});
+  }
+  return table;
+}
+
+Table slow_steps_table(const metrics::RankFindings& findings) {
+  Table table;
+  table.name = "slow_steps";
+  table.title = "Slow steps";
+  table.note =
+      "Steps above median + 5 · 1.4826 · MAD, means over the ranks. What grew: the part that exceeds its own median "
+      "most; rank: the one whose compute exceeds its own median most.";
+  table.empty = "No step stands out: none is above median + 5 · 1.4826 · MAD.";
+  table.columns = {count("step", "step"),
+                   seconds("step_s", "time"),
+                   seconds("excess_s", "above the median", "step_s"),
+                   text("part", "what grew"),
+                   seconds("part_excess_s", "by", "step_s"),
+                   count("slowest_rank", "rank"),
+                   seconds("slowest_excess_s", "its compute by", "step_s")};
+  table.key_columns = 1;
+  for (const metrics::SlowStep& slow : findings.slow_steps) {
+    table.rows.push_back({slow.step, slow.step_s, slow.excess_s, std::string(to_string(slow.part)), slow.part_excess_s,
+                          slow.slowest_rank, slow.slowest_excess_s});
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,106 @@
+// What the machine was like while it measured, and how steady the steps were.
+#include "analysis/metrics/conditions.hpp"
+#include "analysis/metrics/stability.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/tables/run/run.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+Cell cell(const std::optional<std::int64_t>& value) { return value ? Cell(*value) : Cell(); }
+
+}  // namespace
+
+Table conditions_table(const Source& source) {
+  Table table;
+  table.name = "conditions";
+  table.title = "Conditions while it measured";
+  table.note =
+      "From the last three warm-up steps to the last measured one, on each host. Shares are of all its processors' "
+      "time; others: user "
+      "and "
+      "system time of all processes but the ranks; ticks of 10 ms make short windows coarse, and unknown below 1 s of "
+      "processor time.";
+  table.empty = "No measurement that recorded its conditions.";
+  table.columns = configuration_columns();
+  const std::vector<Column> more = {count("repeat", "repeat"),
+                                    text("host", "host"),
+                                    seconds("window_s", "window"),
+                                    count("cpus", "processors"),
+                                    share("ranks_share", "ranks"),
+                                    share("others_share", "others"),
+                                    share("interrupt_share", "interrupts"),
+                                    share("steal_share", "steal"),
+                                    quantity("frequency_begin_hz", "frequency", "Hz"),
+                                    quantity("frequency_end_hz", "at the end", "Hz"),
+                                    quantity("load_begin", "load", ""),
+                                    quantity("load_end", "load at the end", ""),
+                                    count("thermal_throttles", "too hot"),
+                                    seconds("quota_throttled_s", "quota wait"),
+                                    count("voluntary_switches", "waits"),
+                                    count("involuntary_switches", "preemptions"),
+                                    count("major_faults", "pages from disk")};
+  table.columns.insert(table.columns.end(), more.begin(), more.end());
+  table.columns[configuration_column_count].hide_constant = true;
+  table.key_columns = configuration_column_count + 2;
+  const metrics::Conditions conditions = metrics::read_conditions(source.db);
+  for (const metrics::Configuration& c : source.configurations) {
+    for (std::size_t repeat = 0; repeat < c.measurements.size(); ++repeat) {
+      const auto found = conditions.find(c.measurements[repeat]);
+      if (found == conditions.end()) continue;
+      for (const store::HostConditionRow& r : found->second) {
+        Row row = configuration_cells(c);
+        row.insert(row.end(), {static_cast<std::int64_t>(repeat), r.host, static_cast<double>(r.window_ns) / 1e9,
+                               cell(r.cpus), known(r.ranks_share), known(r.others_share), known(r.interrupt_share),
+                               known(r.steal_share), known(r.frequency_begin_hz), known(r.frequency_end_hz),
+                               known(r.load_begin), known(r.load_end), cell(r.thermal_throttles),
+                               r.quota_throttled_ns ? Cell(static_cast<double>(*r.quota_throttled_ns) / 1e9) : Cell(),
+                               cell(r.voluntary_switches), cell(r.involuntary_switches), cell(r.major_faults)});
+        table.rows.push_back(std::move(row));
+      }
+    }
+  }
+  return table;
+}
+
+Table stability_table(const Source& source) {
+  Table table;
+  table.name = "stability";
+  table.title = "How steady the steps were";
+  table.note =
+      "Measured steps of each measurement, each the mean of its ranks'. Spread = 1.4826 MAD / median. Effective steps: "
+      "what "
+      "they "
+      "are worth for the median when neighbours are alike. Change: Theil-Sen slope over the measurement / median, p of "
+      "Mann-Kendall over medians of blocks of steps. Outliers: above median + 5 · 1.4826 MAD. Unsettled: steps at the "
+      "front that MSER-5 would cut.";
+  table.empty = "No measurement with 10 measured steps or more.";
+  table.columns = configuration_columns();
+  const std::vector<Column> more = {count("repeat", "repeat"),
+                                    count("steps", "steps", "steps"),
+                                    seconds("median_s", "median"),
+                                    share("spread", "spread"),
+                                    quantity("effective_steps", "effective", "steps"),
+                                    share("change", "change"),
+                                    quantity("drift_p", "p", ""),
+                                    count("block_steps", "block", "steps"),
+                                    count("outliers", "outliers", "steps"),
+                                    text("outlier_place", "where"),
+                                    count("unsettled_steps", "unsettled", "steps"),
+                                    text("verdict", "verdict")};
+  table.columns.insert(table.columns.end(), more.begin(), more.end());
+  table.columns[configuration_column_count].hide_constant = true;
+  table.key_columns = configuration_column_count + 1;
+  for (const metrics::Configuration& c : source.configurations) {
+    for (const metrics::Stability& s : stabilities(c)) {
+      Row row = configuration_cells(c);
+      row.insert(row.end(),
+                 {s.repeat, s.steps, s.median_s, s.spread, s.effective_steps, s.change, known(s.p_value), s.block,
+                  s.outliers, s.outliers > 0 ? Cell(place_text(s)) : Cell(), s.unsettled, verdict(s)});
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report

@@ -1,0 +1,43 @@
+// What tables about configurations share: their source, their leading columns.
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics/measured.hpp"
+#include "analysis/report/core/columns.hpp"
+#include "analysis/report/core/table.hpp"
+
+namespace ddpprof::report {
+
+struct Source {
+  SQLite::Database& db;
+  std::vector<metrics::Configuration> configurations;
+  std::vector<Table> rates = {};  // learning_rate and warmup as the scenario has them; none: those that were stored
+};
+
+// Why a table of steps is empty, and what to do: of runs, and of imports whatever wrote them.
+inline constexpr const char* no_measured_step =
+    "No measured step that every rank recorded. Measure with: ddpprof run SCENARIO.yaml; in what is imported, mark "
+    "each "
+    "step: prof.step() of PyTorch's profiler, an NVTX range for Nsight Systems.";
+
+// Model, strategy, workers, global batch: the leading columns of every table about configurations.
+std::vector<Column> configuration_columns();
+Row configuration_cells(const metrics::Configuration&);
+inline constexpr int configuration_column_count = 4;
+Table table_of_configurations(std::string name, std::string title, std::string note);
+
+// Place in Source::configurations by measurement.
+std::map<std::int64_t, std::size_t> configuration_of_measurement(const Source&);
+
+Cell median_cell(const std::vector<double>&);  // unknown without values
+
+// "all_reduce"; with one worker "local all_reduce": nothing is transferred.
+std::string op_text(const std::string& op, std::int64_t workers);
+
+}  // namespace ddpprof::report

@@ -1,0 +1,235 @@
+// Tables about whole steps: how long they take, where the time goes, how that scales.
+#include <algorithm>
+
+#include "analysis/report/tables/steps/steps.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::report {
+namespace {
+
+constexpr const char* step_rule =
+    "A step is the mean of its ranks'; medians over measured steps with the 95 % interval of the median (repeats are "
+    "resampled as wholes). ";
+constexpr const char* part_rule = "Parts are means over the ranks, then medians over the steps. ";
+constexpr const char* overlap_rule =
+    "Overlap rule: intersection: communication ∩ compute (exposed = communication − compute). ";
+
+struct Field {
+  const char* name;
+  const char* title;
+  double metrics::RunStep::*value;
+  bool optional = false;  // not every strategy or device has it
+};
+constexpr Field parts[] = {
+    {"forward_s", "forward", &metrics::RunStep::forward_s},
+    {"backward_s", "backward", &metrics::RunStep::backward_s},
+    {"optimizer_s", "optimizer", &metrics::RunStep::optimizer_s},
+    {"data_wait_s", "data wait", &metrics::RunStep::data_wait_s},
+    {"host_to_device_s", "host to device", &metrics::RunStep::host_to_device_s, true},
+    {"buffers_s", "buffers", &metrics::RunStep::buffers_s, true},
+    {"copy_s", "copies", &metrics::RunStep::copy_s, true},
+    {"compute_s", "compute", &metrics::RunStep::compute_s},
+    {"communication_s", "communication", &metrics::RunStep::communication_s},
+    {"overlapped_s", "overlapped", &metrics::RunStep::overlapped_s},
+    {"exposed_s", "exposed", &metrics::RunStep::exposed_s},
+    {"skew_s", "skew", &metrics::RunStep::skew_s, true},
+};
+
+Table configuration_table(std::string name, std::string title, std::string note) {
+  Table table;
+  table.name = std::move(name);
+  table.title = std::move(title);
+  table.note = std::move(note);
+  table.columns = configuration_columns();
+  table.key_columns = configuration_column_count;
+  table.empty = no_measured_step;
+  return table;
+}
+
+void add(Table& table, std::initializer_list<Column> columns) {
+  table.columns.insert(table.columns.end(), columns.begin(), columns.end());
+}
+
+void add(Row& row, std::initializer_list<Cell> cells) { row.insert(row.end(), cells.begin(), cells.end()); }
+
+void add_parts(Table& table) {
+  for (const Field& part : parts) {
+    table.columns.push_back(seconds(part.name, part.title));
+    table.columns.back().hide_zero = part.optional;
+  }
+}
+
+double median(const std::vector<metrics::RunStep>& steps, double metrics::RunStep::*field) {
+  return metrics::median_of(steps, field).mid;
+}
+
+std::optional<double> speedup(const Source& source, const metrics::Configuration& c) {
+  const metrics::Configuration* one = baseline(source.configurations, c);
+  if (one == nullptr || !(throughput(*one) > 0.0)) return std::nullopt;
+  return throughput(c) / throughput(*one);
+}
+
+}  // namespace
+
+Table step_table(const Source& source) {
+  Table table = configuration_table(
+      "step", "Step time and scaling",
+      std::string(step_rule) +
+          "Speedup = throughput(N) / throughput(1); weak efficiency = speedup / N; communication overhead = exposed "
+          "communication / step; confidence: what low to high covers where steps or repeats are too few for 95 %; "
+          "wrapper "
+          "cost = step − the same step timed without the DDP wrapper.");
+  add(table,
+      {count("steps", "steps", "steps"), seconds("step_median_s", "step"),
+       seconds("step_low_s", "low", "step_median_s"), seconds("step_high_s", "high", "step_median_s"),
+       share("step_confidence", "confidence"), quantity("throughput_samples_per_s", "throughput", "samples/s"),
+       quantity("speedup", "speedup", "×"), share("weak_efficiency", "weak efficiency"),
+       share("communication_overhead", "comm. overhead"), seconds("unwrapped_median_s", "without DDP", "step_median_s"),
+       seconds("wrapper_cost_s", "wrapper cost", "step_median_s"),
+       count("threads_per_rank", "threads per rank", "threads"),
+       quantity("oversubscription", "threads per core", "×")});
+  for (Column& column : table.columns)
+    if (column.name == "oversubscription" || column.name == "step_confidence") column.hide_constant = true;
+  for (const metrics::Configuration& c : source.configurations) {
+    if (c.measured.empty()) continue;
+    const stats::Interval step = metrics::median_of(c.measured, &metrics::RunStep::duration_s);
+    const std::optional<double> faster = speedup(source, c);
+    std::optional<double> unwrapped, cost;
+    if (!c.unwrapped.empty()) {
+      unwrapped = median(c.unwrapped, &metrics::RunStep::duration_s);
+      cost = step.mid - *unwrapped;
+    }
+    Row row = configuration_cells(c);
+    add(row, {static_cast<std::int64_t>(c.measured.size()), step.mid, step.low, step.high,
+              std::min(metrics::confidence, step.achieved_confidence), where_positive(throughput(c)), known(faster),
+              ratio(faster, static_cast<double>(c.world_size)),
+              ratio(median(c.measured, &metrics::RunStep::exposed_s), step.mid), known(unwrapped), known(cost),
+              c.threads_per_rank, c.oversubscription});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table time_table(const Source& source) {
+  Table table = configuration_table(
+      "time", "Where a step goes",
+      std::string(part_rule) + overlap_rule +
+          "DDP's own Logger counts overlap from the communication's start to the compute's end, an upper bound. Skew: "
+          "waiting in collectives for slower ranks. At N = 1 communication is a local all-reduce: nothing is "
+          "transferred.");
+  if (std::any_of(source.configurations.begin(), source.configurations.end(),
+                  [](const metrics::Configuration& c) { return c.device == "cuda"; }))
+    table.note += " On a GPU forward, backward and optimizer are the host's time to launch them.";
+  add_parts(table);
+  for (const metrics::Configuration& c : source.configurations) {
+    if (c.measured.empty()) continue;
+    Row row = configuration_cells(c);
+    for (const Field& part : parts) row.emplace_back(median(c.measured, part.value));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table steps_table(const Source& source) {
+  Table table = configuration_table("steps", "Steps",
+                                    std::string("A step and its parts are means over the ranks. ") + overlap_rule);
+  table.key_columns += 3;
+  add(table,
+      {count("repeat", "repeat"), count("step", "step"), text("kind", "kind"), count("samples", "samples", "samples"),
+       seconds("step_s", "time"), seconds("fastest_rank_s", "fastest rank", "step_s"),
+       seconds("slowest_rank_s", "slowest rank", "step_s")});
+  table.columns[4].hide_constant = true;
+  add_parts(table);
+  table.columns.push_back(quantity("loss", "loss", ""));
+  for (const metrics::Configuration& c : source.configurations) {
+    std::vector<const metrics::RunStep*> all;
+    for (const auto* steps : {&c.warmup, &c.measured, &c.unwrapped}) {
+      for (const metrics::RunStep& step : *steps) all.push_back(&step);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const metrics::RunStep* a, const metrics::RunStep* b) {
+      return std::tie(a->repeat, a->measurement, a->step) < std::tie(b->repeat, b->measurement, b->step);
+    });
+    for (const metrics::RunStep* step : all) {
+      Row row = configuration_cells(c);
+      add(row,
+          {step->repeat, step->step, step->kind, step->samples, step->duration_s, step->fastest_s, step->slowest_s});
+      for (const Field& part : parts) row.emplace_back(step->*part.value);
+      row.push_back(known(step->has_loss ? std::optional(step->loss) : std::nullopt));
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Table overlap_table(const Source& source) {
+  Table table = configuration_table(
+      "overlap", "Overlap of communication and compute",
+      std::string(part_rule) + overlap_rule +
+          "Overlapped share = overlapped / communication (HTA's rule); exposed share = exposed / step. DDP's own "
+          "Logger "
+          "counts overlap from the communication's start to the compute's end: an upper bound, not this.");
+  add(table,
+      {seconds("step_median_s", "step"), seconds("compute_s", "compute"), seconds("communication_s", "communication"),
+       seconds("overlapped_s", "overlapped", "communication_s"), seconds("exposed_s", "exposed", "communication_s"),
+       share("overlapped_share", "overlapped share"), share("exposed_share", "exposed share of step")});
+  for (const metrics::Configuration& c : source.configurations) {
+    if (c.measured.empty()) continue;
+    const double step = median(c.measured, &metrics::RunStep::duration_s);
+    const double communication = median(c.measured, &metrics::RunStep::communication_s);
+    const double overlapped = median(c.measured, &metrics::RunStep::overlapped_s);
+    const double exposed = median(c.measured, &metrics::RunStep::exposed_s);
+    Row row = configuration_cells(c);
+    add(row, {step, median(c.measured, &metrics::RunStep::compute_s), communication, overlapped, exposed,
+              ratio(overlapped, communication), ratio(exposed, step)});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table weak_table(const Source& source) {
+  Table table = configuration_table("weak_scaling", "Weak scaling: the same batch on every worker",
+                                    "Weak efficiency = throughput(N) / (N · throughput(1)), each strategy against its "
+                                    "own N = 1; throughput = median samples of a step / median step.");
+  add(table, {quantity("throughput_samples_per_s", "throughput", "samples/s"),
+              quantity("baseline_samples_per_s", "at N = 1", "samples/s"), quantity("speedup", "speedup", "×"),
+              share("weak_efficiency", "weak efficiency")});
+  for (const metrics::Configuration& c : source.configurations) {
+    if (c.measured.empty()) continue;
+    const metrics::Configuration* one = baseline(source.configurations, c);
+    const std::optional<double> faster = speedup(source, c);
+    Row row = configuration_cells(c);
+    add(row, {where_positive(throughput(c)), known(one != nullptr ? std::optional(throughput(*one)) : std::nullopt),
+              known(faster), ratio(faster, static_cast<double>(c.world_size))});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table strong_table(const Source& source) {
+  Table table =
+      configuration_table("strong_scaling", "Strong scaling: the same global batch",
+                          "Strong efficiency = T(1) / (N · T(N)) at a fixed global batch, T the median step.");
+  table.empty =
+      "No measurement at N > 1 has the global batch of one at N = 1: strong efficiency needs both, that is a "
+      "batch_per_worker divided by N at N workers.";
+  add(table, {seconds("step_median_s", "step"), seconds("baseline_step_s", "step at N = 1"),
+              quantity("speedup", "speedup", "×"), share("strong_efficiency", "strong efficiency")});
+  for (const metrics::Configuration& c : source.configurations) {
+    if (c.measured.empty() || c.world_size < 2) continue;
+    const auto one =
+        std::find_if(source.configurations.begin(), source.configurations.end(), [&](const metrics::Configuration& o) {
+          return o.world_size == 1 && !o.measured.empty() && o.global_batch() == c.global_batch() &&
+                 o.model == c.model && o.strategy == c.strategy && o.device == c.device && o.precision == c.precision &&
+                 o.kind == c.kind;
+        });
+    if (one == source.configurations.end()) continue;
+    const double here = median(c.measured, &metrics::RunStep::duration_s);
+    const double there = median(one->measured, &metrics::RunStep::duration_s);
+    Row row = configuration_cells(c);
+    add(row, {here, there, there / here, there / (static_cast<double>(c.world_size) * here)});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace ddpprof::report
