@@ -1,5 +1,9 @@
 option(DDPPROF_TESTS "Build the tests" ON)
-option(DDPPROF_TESTS_OF_THREADS "Of the tests only those of code that has threads (target tests_of_threads)" OFF)
+option(DDPPROF_TESTS_OF_THREADS "Build only the tests of code that has threads (target tests_of_threads)" OFF)
+set(DDPPROF_TEST_SELECTION ALL CACHE STRING
+    "ALL tests, or WORKER: only those that need the training worker or measure times (docs/internals/testing.md)")
+set_property(CACHE DDPPROF_TEST_SELECTION PROPERTY STRINGS ALL WORKER)
+option(DDPPROF_TESTS_BY_SUITE "One ctest entry per GoogleTest suite instead of one per test" OFF)
 option(DDPPROF_BENCHMARKS "Build the benchmarks" ON)
 option(DDPPROF_WORKER "Build the training worker (needs LibTorch)" ON)
 option(DDPPROF_GUI "Build the desktop program (needs Qt 6 and QCustomPlot)" ON)

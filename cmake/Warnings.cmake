@@ -19,16 +19,50 @@ function(ddpprof_executable name)
   ddpprof_target_defaults(${name})
 endfunction()
 
-# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [THREADS]): a GoogleTest program, one ctest entry a
-# test. THREADS: what it tests has threads of its own, so that the thread sanitizer looks at it, too.
+# ddpprof_skip_unselected(<target> <needs_worker> <result>): excludes the target from the build and sets <result> to TRUE
+# if DDPPROF_TEST_SELECTION is WORKER and the target's tests neither need the worker nor measure times.
+function(ddpprof_skip_unselected target needs_worker result)
+  set(${result} FALSE PARENT_SCOPE)
+  if(DDPPROF_TEST_SELECTION STREQUAL WORKER AND NOT needs_worker)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    set(${result} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# ddpprof_discover(<target> <timeout> <labels>): makes the ctest entries of a GoogleTest program. One entry per test by
+# default. With DDPPROF_TESTS_BY_SUITE one entry per suite, which saves thousands of process starts.
+function(ddpprof_discover target timeout labels)
+  if(NOT DDPPROF_TESTS_BY_SUITE)
+    gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${timeout} LABELS "${labels}")
+    return()
+  endif()
+  if(timeout LESS 900)
+    set(timeout 900)
+  endif()
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
+  add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${file}
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DNAME=${target} -DFILE=${file}
+            -DRESULTS=${PROJECT_BINARY_DIR}/gtest -DTIMEOUT=${timeout} "-DLABELS=${labels}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake VERBATIM)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake
+       "if(EXISTS \"${file}\")\n  include(\"${file}\")\nelse()\n  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
+endfunction()
+
+# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [THREADS] [WORKER]): a GoogleTest program. THREADS: the tested code has threads of its own, so the thread sanitizer's build has this test too.
+# WORKER: the tests need the training worker or measure times, so scripts/test runs them in the build without sanitizers.
 # A path of the build or the source tree is defined for the one file that needs it, never for the target: a compiler
 # cache serves the other files in a clone of any name.
 function(ddpprof_test name)
-  cmake_parse_arguments(arg "THREADS" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS;WORKER" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   ddpprof_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main GTest::gmock)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  ddpprof_skip_unselected(${name} "${arg_WORKER}" skipped)
+  if(skipped)
+    return()
   endif()
   if(DDPPROF_TESTS_OF_THREADS)
     if(NOT arg_THREADS)
@@ -40,6 +74,5 @@ function(ddpprof_test name)
     endif()
     add_dependencies(tests_of_threads ${name})
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  ddpprof_discover(${name} ${arg_TIMEOUT} "${arg_LABELS}")
 endfunction()

@@ -1,10 +1,14 @@
-# Sourced by quickstart, test and the benchmark scripts: installs what is missing, says what, and sets
-#   DDPPROF_TORCH_PYTHON   the interpreter whose environment holds torch
+# Sourced by quickstart, test and the benchmark scripts: installs what is missing, prints what it installs, and sets
+#   DDPPROF_TORCH_PYTHON   the interpreter of the environment that has torch
 #   DDPPROF_ROOT           this clone
-#   DDPPROF_DIGITS         a folder with small images, for trainings that learn something
-# Debian packages come from apt; Python packages go into a cache folder outside of the clone
-# (DDPPROF_CACHE_DIR, default ~/.cache/ddpprof), one environment for each state of requirements.txt.
-# Nothing is installed when everything is there: a second run takes a second.
+#   DDPPROF_DIGITS         a folder with small images, for trainings that learn something (group tests)
+# DDPPROF_SETUP selects groups of packages besides those that every build needs (default: "window tests"):
+#   window    Qt, for the window
+#   tests     the test libraries, MPI, the images; Python's byte code is compiled ahead
+#   engines   Slurm, for tests/engines
+# Debian packages come from apt. Python packages go into a cache folder outside the clone
+# (DDPPROF_CACHE_DIR, default ~/.cache/ddpprof), one environment for each version of requirements.txt.
+# If everything is installed, nothing is done: a second run takes a second.
 
 set -euo pipefail
 DDPPROF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,15 +18,21 @@ cache=${DDPPROF_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ddpprof}
 say() { printf '==> %s\n' "$*" >&2; }
 die() { printf 'set-up: %s\n' "$*" >&2; exit 3; }
 
+DDPPROF_SETUP=${DDPPROF_SETUP-window tests}
+in_setup() { [[ " $DDPPROF_SETUP " == *" $1 "* ]]; }
+
 debian_packages=(
-  g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-venv iproute2
+  g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-venv
   libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libssl-dev
   libsqlite3-dev libsqlitecpp-dev libceres-dev libeigen3-dev zlib1g-dev libzstd-dev libsimdjson-dev libcsv-dev
-  libgloo-dev libgtest-dev libgmock-dev libbenchmark-dev
-  qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-dejavu-core
-  openmpi-bin libopenmpi-dev hostname munge slurm-client slurmctld slurmd
+  libgloo-dev
 )
-# Of these, what apt would start, now and at every boot: the tests start their own.
+if in_setup window; then debian_packages+=(qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-dejavu-core); fi
+if in_setup tests; then
+  debian_packages+=(libgtest-dev libgmock-dev libbenchmark-dev iproute2 hostname openmpi-bin libopenmpi-dev)
+fi
+if in_setup engines; then debian_packages+=(munge slurm-client slurmctld slurmd); fi
+# Packages with a service that apt would start, now and at every boot. The tests start their own.
 services=(munge slurmctld slurmd)
 
 install_debian_packages() {
@@ -79,7 +89,10 @@ install_python_packages() {
   key=$({ "$interpreter" -c 'import sys; print(sys.version_info[:2])'; cat "$requirements"; } | sha256sum | cut -c1-12)
   environment=$cache/python-$key
   export DDPPROF_TORCH_PYTHON=$environment/bin/python
-  [ ! -e "$environment/complete" ] || return 0
+  if [ -e "$environment/complete" ]; then
+    compile_python_packages "$environment"
+    return 0
+  fi
   mkdir -p "$cache"
   local free_kib
   free_kib=$(df -Pk "$cache" | awk 'NR == 2 {print $4}')
@@ -87,12 +100,23 @@ install_python_packages() {
   say "installing $(grep -c == "$requirements") Python packages (torch $(sed -n 's/^torch==//p' "$requirements"), about 4 GB) into $environment"
   rm -rf "$environment"
   "$interpreter" -m venv "$environment"
-  "$environment/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir --no-deps -r "$requirements"
+  "$environment/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-compile -r "$requirements"
   touch "$environment/complete"
+  compile_python_packages "$environment"
 }
 
-# build_ddpprof PRESET [CMAKE OPTION]…: configures when needed and builds; fixed_addresses: what starts the build, which
-# runs test programs to list their tests.
+# compile_python_packages ENVIRONMENT: the tests start Python's torch many times, so its byte code is compiled once. A
+# build does not run Python's torch and does without these minutes.
+compile_python_packages() {
+  in_setup tests || return 0
+  [ ! -e "$1/compiled" ] || return 0
+  say "compiling the byte code of the Python packages"
+  "$1/bin/python" -m compileall -q -j 0 "$1/lib" >/dev/null || true  # some packages have files of other Python versions
+  touch "$1/compiled"
+}
+
+# build_ddpprof PRESET [CMAKE OPTION]…: configures if needed and builds. The build runs test programs to list their tests:
+# fixed_addresses is the command that starts it.
 fixed_addresses=()
 build_ddpprof() {
   local preset=$1
@@ -108,7 +132,8 @@ build_ddpprof() {
   )
 }
 
-# Real images for trainings that are meant to learn: those of the scikit-learn package, of which nothing else is wanted.
+# Downloads real images for trainings that are meant to learn: the digits of the scikit-learn package. Nothing else of
+# this package is used.
 install_digits() {
   local wheel=scikit_learn==1.9.1 folder
   if [ -n "${DDPPROF_DIGITS:-}" ]; then return 0; fi
@@ -125,4 +150,4 @@ install_digits() {
 
 install_debian_packages
 install_python_packages
-install_digits
+if in_setup tests; then install_digits; fi

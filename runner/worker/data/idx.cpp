@@ -47,7 +47,7 @@ class PackedFile {
   gzFile file_;
 };
 
-std::string hexadecimal(const std::array<std::uint8_t, 4>& bytes) {
+std::string hexadecimal_bytes(const std::array<std::uint8_t, 4>& bytes) {
   constexpr const char* digits = "0123456789abcdef";
   std::string text = "0x";
   for (const std::uint8_t byte : bytes) (text += digits[byte >> 4]) += digits[byte & 15];
@@ -68,8 +68,8 @@ IdxArray read_idx(const std::filesystem::path& path, std::size_t dimensions) {
   };
   next_word();
   if (word != magic)
-    throw DataError(name + ": starts with " + hexadecimal(word) + "; expected an IDX file of unsigned bytes in " +
-                    std::to_string(dimensions) + " dimensions, which starts with " + hexadecimal(magic));
+    throw DataError(name + ": starts with " + hexadecimal_bytes(word) + "; expected an IDX file of unsigned bytes in " +
+                    std::to_string(dimensions) + " dimensions, which starts with " + hexadecimal_bytes(magic));
   IdxArray array;
   std::uint64_t count = 1;
   for (std::size_t i = 0; i < dimensions; ++i) {

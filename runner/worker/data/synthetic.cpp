@@ -40,7 +40,7 @@ class Classes {
   std::vector<double> edges_;
 };
 
-std::int64_t bytes_of(const scenario::TensorSpec& spec) {
+std::int64_t spec_bytes(const scenario::TensorSpec& spec) {
   return spec.elements() * (spec.type == scenario::TensorSpec::Type::int64 ? 8 : 4);
 }
 
@@ -70,8 +70,8 @@ Samples make_synthetic(const scenario::Workload& workload) {
   Samples samples;
   samples.count = workload.data.known_samples().value_or(scenario::Data::synthetic_samples);
   if (is_structured(workload.model)) {
-    std::int64_t sample_bytes = bytes_of(scenario::target_spec(workload.model, workload.loss));
-    for (const auto& spec : scenario::input_specs(workload.model)) sample_bytes += bytes_of(spec);
+    std::int64_t sample_bytes = spec_bytes(scenario::target_spec(workload.model, workload.loss));
+    for (const auto& spec : scenario::input_specs(workload.model)) sample_bytes += spec_bytes(spec);
     const std::int64_t most = std::max<std::int64_t>(1, synthetic_pool_bytes / sample_bytes);
     auto made = make_structured(workload, std::min(samples.count, most));
     samples.inputs = std::move(made.inputs);
@@ -79,7 +79,7 @@ Samples make_synthetic(const scenario::Workload& workload) {
     return samples;
   }
   const std::int64_t sample_bytes =
-      features * std::int64_t{sizeof(float)} + bytes_of(scenario::target_spec(workload.model, workload.loss));
+      features * std::int64_t{sizeof(float)} + spec_bytes(scenario::target_spec(workload.model, workload.loss));
   const std::int64_t fit = std::max<std::int64_t>(1, synthetic_pool_bytes / sample_bytes);
   const std::int64_t pool = std::min(samples.count, fit);
   const std::uint64_t seed = workload.data.seed;

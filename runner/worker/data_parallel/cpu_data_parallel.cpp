@@ -10,7 +10,7 @@ using annotate::Name;
 using annotate::Range;
 
 namespace {
-std::int64_t bytes_of(const std::vector<torch::Tensor>& tensors) {
+std::int64_t tensor_bytes(const std::vector<torch::Tensor>& tensors) {
   std::int64_t bytes = 0;
   for (const auto& tensor : tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
   return bytes;
@@ -22,8 +22,8 @@ CpuDataParallel::CpuDataParallel(std::shared_ptr<Network> root, PassOptions opti
     : root_(std::move(root)), options_(options), threads_(replicas, threads_per_replica, timeout) {
   parameters_ = root_->parameters();
   buffers_ = root_->buffers();
-  parameter_bytes_ = bytes_of(parameters_);
-  model_bytes_ = parameter_bytes_ + bytes_of(buffers_);
+  parameter_bytes_ = tensor_bytes(parameters_);
+  model_bytes_ = parameter_bytes_ + tensor_bytes(buffers_);
   for (int i = 0; i < replicas; ++i) {
     const memory::For own(i);
     Replica replica;
@@ -86,7 +86,7 @@ void CpuDataParallel::scatter(const std::vector<torch::Tensor>& inputs) {
     throw std::invalid_argument("DataParallel: a batch of " + std::to_string(inputs[0].size(0)) +
                                 " cannot be split over " + std::to_string(count) +
                                 " replicas; raise workload.batch_per_worker");
-  const Range range(Name::scatter, vocabulary::CopyInfo{bytes_of(inputs), count, 0});
+  const Range range(Name::scatter, vocabulary::CopyInfo{tensor_bytes(inputs), count, 0});
   for (auto& replica : replicas_) replica.inputs.clear();
   for (const auto& input : inputs) {
     const auto parts = input.tensor_split(count);
@@ -102,7 +102,7 @@ torch::Tensor CpuDataParallel::gather() {
   std::vector<torch::Tensor> outputs;
   for (const auto& replica : replicas_) outputs.push_back(replica.output.detach());
   const auto buffer_bytes = model_bytes_ - parameter_bytes_;
-  const Range range(Name::gather, vocabulary::CopyInfo{bytes_of(outputs) + buffer_bytes,
+  const Range range(Name::gather, vocabulary::CopyInfo{tensor_bytes(outputs) + buffer_bytes,
                                                        static_cast<std::int32_t>(replicas_.size()), 0});
   for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].copy_(replicas_.front().buffers[i]);
   return torch::cat(outputs);

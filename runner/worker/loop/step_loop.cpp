@@ -1,3 +1,5 @@
+#include "runner/worker/loop/step_loop.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -5,7 +7,6 @@
 #include <utility>
 
 #include "runner/worker/annotate.hpp"
-#include "runner/worker/loop/train.hpp"
 #include "runner/worker/status.hpp"
 
 namespace ddpprof::worker {

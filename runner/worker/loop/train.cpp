@@ -1,24 +1,25 @@
 #include "runner/worker/loop/train.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
-#include "runner/scenario/input_files.hpp"
-#include "runner/scenario/schedule.hpp"
 #include "runner/worker/annotate.hpp"
 #include "runner/worker/checkpoint/saver.hpp"
 #include "runner/worker/conditions.hpp"
 #include "runner/worker/data_parallel/data_parallel.hpp"
-#include "runner/worker/loop/adascale_rate.hpp"
 #include "runner/worker/loop/clock_exchange.hpp"
+#include "runner/worker/loop/rate_rule.hpp"
+#include "runner/worker/loop/step_loop.hpp"
 #include "runner/worker/loop/warmup.hpp"
 #include "runner/worker/memory/counting_allocator.hpp"
 #include "runner/worker/memory/device_memory.hpp"
 #include "runner/worker/process_group/agreement.hpp"
 #include "runner/worker/status.hpp"
-#include "simulator/learning_rate/square_root_rule.hpp"
 #include "simulator/stats/stopping.hpp"
 
 namespace ddpprof::worker {
@@ -82,89 +83,6 @@ nlohmann::json data_warnings(const scenario::Data& data, std::int64_t epochs) {
   return list;
 }
 
-struct Clocks {
-  std::vector<vocabulary::ClockSample> begin, end;
-};
-
-// Of a training that follows the rule: its place among the optimizers, and what the square root makes of Adam's
-// settings.
-RuleSettings rule_settings(const Context& context, std::int64_t samples) {
-  const scenario::LearningRate& rate = context.scenario.learning_rate;
-  if (!rate.apply) return {};
-  RuleSettings settings{rate.rule, rate.trust, {}};
-  if (settings.rule == learning_rate::Rule::square_root)
-    settings.adam =
-        learning_rate::scale_adam({}, scenario::schedule_of(context.scenario, context.workers(), samples).kappa)
-            .settings;
-  return settings;
-}
-
-bool trains_by_adascale(const Context& context) {
-  const scenario::LearningRate& rate = context.scenario.learning_rate;
-  return rate.apply && rate.rule == learning_rate::Rule::adascale;
-}
-
-// The training so far in epochs. Samples tell, not steps: the checkpoint may be of another number of workers or batch.
-double epochs_so_far(const Context& context, std::int64_t samples, const Progress& begin) {
-  const std::int64_t own =
-      learning_rate::samples_of_worker(samples, context.workers(), context.scenario.workload.data.drop_last);
-  return static_cast<double>(begin.epoch) +
-         static_cast<double>(begin.position) / static_cast<double>(std::max<std::int64_t>(1, own) * context.workers());
-}
-
-// … in steps of this run's batch: those of the checkpoint where its batch was the same.
-std::int64_t schedule_start(const Context& context, std::int64_t samples, const Progress& begin) {
-  const auto plan = scenario::learning_rate_plan(context.scenario, context.workers(), samples);
-  return std::llround(epochs_so_far(context, samples, begin) * learning_rate::unscaled(plan).epoch_steps);
-}
-
-// Where AdaScale goes on: as the checkpoint was left, or, after steps that were taken by another rule, as the base
-// batch would be after as many samples.
-learning_rate::AdaScaleState adascale_start(const Context& context, std::int64_t samples, const Progress& begin) {
-  if (begin.adascale) return *begin.adascale;
-  const auto plan = scenario::learning_rate_plan(context.scenario, context.workers(), samples);
-  learning_rate::AdaScaleState state;
-  state.base_batch = plan.base_batch;
-  state.base_steps = epochs_so_far(context, samples, begin) * learning_rate::base_schedule(plan).epoch_steps;
-  return state;
-}
-
-nlohmann::json adascale_facts(const learning_rate::AdaScaleState& state) {
-  return {{"steps", state.steps},
-          {"base_steps", state.base_steps},
-          {"base_batch", state.base_batch},
-          {"gradient_sqr", state.average.gradient_sqr},
-          {"trace_samples", state.average.trace}};
-}
-
-// How the loop's steps get their rates. What it makes is the loop's from then on, but AdaScale's, which is returned.
-std::shared_ptr<AdaScaleRate> follow_the_rule(const Context& context, Group* group, std::int64_t samples,
-                                              const Progress& begin, StepLoop& loop) {
-  if (!context.scenario.learning_rate.apply) return nullptr;
-  if (!trains_by_adascale(context)) {
-    const auto schedule = scenario::schedule_of(context.scenario, context.workers(), samples);
-    const std::int64_t before = schedule_start(context, samples, begin) - begin.steps;
-    loop.rate([schedule, before](const Progress& progress, const std::optional<StepNorms>&) {
-      return schedule.lr_at(before + progress.steps);
-    });
-    return nullptr;
-  }
-  const auto plan = scenario::learning_rate_plan(context.scenario, context.workers(), samples);
-  if ((!group || context.strategy != scenario::Strategy::ddp) && learning_rate::unscaled(plan).kappa != 1.0)
-    throw scenario::DataError(
-        "learning_rate.rule: adascale needs the gradients of DDP's ranks, also of one; expected strategy ddp, started "
-        "by "
-        "ddpprof run, torchrun, srun or mpirun, or a global batch of learning_rate.base_batch");
-  auto adascale = std::make_shared<AdaScaleRate>(context, group, samples, adascale_start(context, samples, begin));
-  loop.rate([adascale](Progress& progress, const std::optional<StepNorms>& norms) {
-    const double rate = adascale->next(norms);
-    progress.adascale = adascale->state();
-    return rate;
-  });
-  loop.over([adascale] { return adascale->done(); });
-  return adascale;
-}
-
 std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std::shared_ptr<Network> network) {
   const auto& workload = context.scenario.workload;
   if (context.strategy == scenario::Strategy::ddp && group)
@@ -180,128 +98,198 @@ std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std:
                                            context.timeout());
 }
 
-}  // namespace
+// One rank's training. The functions are called in the order in which they are declared.
+class Training {
+ public:
+  // Makes the model, the data, the trainer and the optimizer; restores the checkpoint.
+  Training(const Context& context, Group* group);
+  // Runs the warm-up and the measured steps. Throws std::runtime_error if the training is over before a measured step.
+  void measure_steps();
+  // Saves the last checkpoint, and takes hashes and losses. Later steps do not change these results.
+  void record_outcome();
+  // Runs the same steps without DDP on a copy of the model, if the scenario asks for it.
+  void measure_without_ddp();
+  // Returns this rank's part of the result file.
+  nlohmann::json result() const;
 
-nlohmann::json train(const Context& context, Group* group) {
-  const auto& workload = context.scenario.workload;
-  const auto& options = context.scenario.measure;
-  const double rate = context.scenario.learning_rate.base;
-  const bool ddp_strategy = context.strategy == scenario::Strategy::ddp;
-  const std::string& resume = context.scenario.checkpoint.resume;
-  const std::int64_t unwrapped_planned =
-      group && options.unwrapped ? unwrapped_warmup_steps + std::min(options.steps, unwrapped_steps_most) : 0;
-  status::set_steps_planned(least_warmup_steps(context) + options.steps + unwrapped_planned);
+ private:
+  void build();
+  void start_loop();
+  nlohmann::json warnings() const;
+  bool ddp_in_group() const { return context_.strategy == scenario::Strategy::ddp && group_; }
+  const scenario::Workload& workload() const { return context_.scenario.workload; }
+  const scenario::Measure& options() const { return context_.scenario.measure; }
+  DdpTrainer* ddp() const { return dynamic_cast<DdpTrainer*>(trainer_.get()); }
+  std::unique_ptr<torch::optim::Optimizer> make_rule_optimizer(const Network& network) const {
+    return make_optimizer(network, workload().optimizer, context_.scenario.learning_rate.base,
+                          rule_settings(context_, dataset_->samples()));
+  }
 
-  std::optional<annotate::Range> setup(std::in_place, annotate::Name::setup);
+  const Context& context_;
+  Group* group_;
+  std::int64_t unwrapped_planned_;  // steps without DDP, warm-up included
+  std::shared_ptr<Network> network_;
+  std::optional<Checkpoint> start_;  // reset once it is restored
+  std::optional<CheckpointSaver> saver_;
+  std::shared_ptr<const Dataset> dataset_;
+  std::optional<Dump> dump_;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::vector<vocabulary::ClockSample> clocks_begin_, clocks_end_;
+  Progress begin_;
+  std::optional<StepLoop> loop_;
+  std::optional<GradientNorms> norms_;
+  Warmup warmup_;
+  std::vector<std::int64_t> measured_ns_, unwrapped_ns_;
+  nlohmann::json conditions_, memory_;
+  std::vector<double> losses_;
+  std::uint64_t parameter_hash_ = 0, buffer_hash_ = 0;
+};
+
+Training::Training(const Context& context, Group* group)
+    : context_(context),
+      group_(group),
+      unwrapped_planned_(
+          group && options().unwrapped ? unwrapped_warmup_steps + std::min(options().steps, unwrapped_steps_most) : 0) {
+  status::set_steps_planned(least_warmup_steps(context) + options().steps + unwrapped_planned_);
+  build();
+  start_loop();
+}
+
+void Training::build() {
+  const annotate::Range range(annotate::Name::setup);
   status::set(status::Activity::building_model);
-  at::set_num_threads(context.threads);
-  auto network = make_network(workload.model, workload.seed);
-  network->to(context.device);
-  network->train();
-  std::optional<Checkpoint> start;
-  if (!resume.empty()) start.emplace(resume).restore(*network);
-  CheckpointSaver saver(context, group);
-  const auto dataset = [&] {
+  at::set_num_threads(context_.threads);
+  network_ = make_network(workload().model, workload().seed);
+  network_->to(context_.device);
+  network_->train();
+  const std::string& resume = context_.scenario.checkpoint.resume;
+  if (!resume.empty()) start_.emplace(resume).restore(*network_);
+  saver_.emplace(context_, group_);
+  {
     const memory::For host(memory::host);
-    return std::make_shared<const Dataset>(workload);
-  }();
-  std::optional<Dump> dump;
-  if (!context.dump.empty())
-    dump.emplace(context.dump, context.environment.rank, context.dump_steps, context.dump_gradients);
-  auto trainer = make_trainer(context, group, network);
-  if (dump) dump->initial(*network);
-  const auto optimizer = make_optimizer(*network, workload.optimizer, rate, rule_settings(context, dataset->samples()));
-  if (start) start->restore(*optimizer, workload.optimizer.kind);
-  Clocks clocks;
-  if (group) clocks.begin = exchange_clocks(*group->control);
-  meet(group);
-  setup.reset();
+    dataset_ = std::make_shared<const Dataset>(workload());
+  }
+  if (!context_.dump.empty())
+    dump_.emplace(context_.dump, context_.environment.rank, context_.dump_steps, context_.dump_gradients);
+  trainer_ = make_trainer(context_, group_, network_);
+  if (dump_) dump_->initial(*network_);
+  optimizer_ = make_rule_optimizer(*network_);
+  if (start_) start_->restore(*optimizer_, workload().optimizer.kind);
+  if (group_) clocks_begin_ = exchange_clocks(*group_->control);
+  meet(group_);
+}
 
-  Progress begin = start ? start->progress() : Progress{};
-  if (!trains_by_adascale(context)) begin.adascale.reset();
-  StepLoop loop(context, dataset, dump ? &*dump : nullptr, begin);
-  const auto adascale = follow_the_rule(context, group, dataset->samples(), begin, loop);
-  std::optional<GradientNorms> norms;
-  if (ddp_strategy && group) loop.watch(&norms.emplace(context, *group, adascale != nullptr));
-  loop.between_steps([&](const Progress& progress) { return saver.after_step(*network, *optimizer, progress); });
-  if (start) start->restore_random();  // last: making models draws, too
-  start.reset();
-  std::vector<std::int64_t> measured, unwrapped;
+void Training::start_loop() {
+  if (start_) begin_ = start_->progress();
+  if (!trains_by_adascale(context_)) begin_.adascale.reset();
+  loop_.emplace(context_, dataset_, dump_ ? &*dump_ : nullptr, begin_);
+  const auto adascale = follow_rule(context_, group_, dataset_->samples(), begin_, *loop_);
+  if (ddp_in_group()) loop_->watch(&norms_.emplace(context_, *group_, adascale != nullptr));
+  loop_->between_steps(
+      [this](const Progress& progress) { return saver_->after_step(*network_, *optimizer_, progress); });
+  if (start_) start_->restore_random();  // last, since making the model and the loader draws random numbers
+  start_.reset();
+}
+
+void Training::measure_steps() {
   std::optional<ConditionWatch> watch;
-  const Warmup warmup = warm_up(context, group, loop, *trainer, *optimizer, [&] {
-    watch.emplace(context.environment.local_rank == 0);
-    begin_memory_window(context);
-    meet(group);  // reading the host takes its rank longer, which is nobody's step
+  warmup_ = warm_up(context_, group_, *loop_, *trainer_, *optimizer_, [&] {
+    watch.emplace(context_.environment.local_rank == 0);
+    begin_memory_window(context_);
+    meet(group_);  // reading the host's state delays this rank; the delay must not be charged to a step
   });
-  status::set_steps_planned(warmup.steps() + options.steps + unwrapped_planned);
-  measure(context, group, loop, *trainer, *optimizer, measured);
-  if (measured.empty())
+  status::set_steps_planned(warmup_.steps() + options().steps + unwrapped_planned_);
+  measure(context_, group_, *loop_, *trainer_, *optimizer_, measured_ns_);
+  if (measured_ns_.empty())
     throw std::runtime_error(
         "the training was over before the first measured step: AdaScale's steps were worth all of "
         "learning_rate.epochs; expected more epochs, or fewer of measure.warmup_steps");
-  const nlohmann::json conditions = watch->end();
-  const nlohmann::json memory_used = device_memory(context);
-  saver.at_end(*network, *optimizer, loop.progress());
-  loop.between_steps({});
-  const std::vector<double> losses = loop.take_losses();
-  const double loss = losses.empty() ? 0.0 : losses.back();
-  const std::uint64_t hash = hash_parameters(*network), buffers = hash_buffers(*network);
-  auto* ddp = dynamic_cast<DdpTrainer*>(trainer.get());
-  if (dump) {
-    dump->finish(*network, ddp ? ddp->ddp().first_buckets() : DistributedDataParallel::Buckets{},
-                 ddp ? ddp->ddp().rebuilt_buckets() : DistributedDataParallel::Buckets{});
-  }
-  if (ddp && options.unwrapped) {
-    loop.stop_dumping();
-    loop.watch(nullptr);
-    loop.rate({});  // one worker's own batch: the base rate, which the batch of all workers need not suit
-    PlainTrainer plain(clone_network(*network), PassOptions(workload));
-    const auto plain_optimizer =
-        make_optimizer(plain.network(), workload.optimizer, rate, rule_settings(context, dataset->samples()));
-    std::vector<std::int64_t> ignored;
-    meet(group);
-    loop.run(plain, *plain_optimizer, StepKind::warmup, unwrapped_warmup_steps, ignored);
-    meet(group);
-    const auto steps = std::min<std::int64_t>(static_cast<std::int64_t>(measured.size()), unwrapped_steps_most);
-    loop.run(plain, *plain_optimizer, StepKind::unwrapped, steps, unwrapped);
-    meet(group);
-  }
-  if (group) clocks.end = exchange_clocks(*group->control);
+  conditions_ = watch->end();
+  memory_ = device_memory(context_);
+}
 
-  auto warnings = data_warnings(workload.data, loop.epochs());
-  if (loop.over() && static_cast<std::int64_t>(measured.size()) < options.steps)
-    warnings.push_back({{"code", "training_over"},
-                        {"message", "the training was over after " + std::to_string(measured.size()) + " of " +
-                                        std::to_string(options.steps) +
-                                        " measured steps: by AdaScale they were worth all of learning_rate.epochs"},
-                        {"advice", "nothing is lost; for more steps raise learning_rate.epochs"}});
+void Training::record_outcome() {
+  saver_->at_end(*network_, *optimizer_, loop_->progress());
+  loop_->between_steps({});
+  losses_ = loop_->take_losses();
+  parameter_hash_ = hash_parameters(*network_);
+  buffer_hash_ = hash_buffers(*network_);
+  if (!dump_) return;
+  using Buckets = DistributedDataParallel::Buckets;
+  dump_->finish(*network_, ddp() ? ddp()->ddp().first_buckets() : Buckets{},
+                ddp() ? ddp()->ddp().rebuilt_buckets() : Buckets{});
+}
+
+void Training::measure_without_ddp() {
+  if (ddp() && options().unwrapped) {
+    loop_->stop_dumping();
+    loop_->watch(nullptr);
+    loop_->rate({});  // the base rate: the rate for the batch of all workers may be too high for one worker's batch
+    PlainTrainer plain(clone_network(*network_), PassOptions(workload()));
+    const auto optimizer = make_rule_optimizer(plain.network());
+    std::vector<std::int64_t> ignored;
+    meet(group_);
+    loop_->run(plain, *optimizer, StepKind::warmup, unwrapped_warmup_steps, ignored);
+    meet(group_);
+    const auto steps = std::min<std::int64_t>(static_cast<std::int64_t>(measured_ns_.size()), unwrapped_steps_most);
+    loop_->run(plain, *optimizer, StepKind::unwrapped, steps, unwrapped_ns_);
+    meet(group_);
+  }
+  if (group_) clocks_end_ = exchange_clocks(*group_->control);
+}
+
+nlohmann::json Training::warnings() const {
+  auto list = data_warnings(workload().data, loop_->epochs());
+  if (loop_->over() && static_cast<std::int64_t>(measured_ns_.size()) < options().steps)
+    list.push_back({{"code", "training_over"},
+                    {"message", "the training was over after " + std::to_string(measured_ns_.size()) + " of " +
+                                    std::to_string(options().steps) +
+                                    " measured steps: by AdaScale they were worth all of learning_rate.epochs"},
+                    {"advice", "nothing is lost; for more steps raise learning_rate.epochs"}});
+  return list;
+}
+
+nlohmann::json Training::result() const {
+  const bool ddp_strategy = context_.strategy == scenario::Strategy::ddp;
   nlohmann::json result{
-      {"parameter_count", count_parameters(*network)},
-      {"parameter_bytes", parameter_bytes(*network)},
-      {"parameter_hash", hexadecimal(hash)},
-      {"buffer_hash", hexadecimal(buffers)},
-      {"final_loss", loss},
-      {"losses", losses},
-      {"samples_per_step", workload.batch_per_worker * workload.accumulation * (ddp_strategy ? 1 : context.replicas)},
-      {"steps", {{"warmup", warmup.steps()}, {"measured", measured.size()}, {"unwrapped", unwrapped.size()}}},
-      {"step_ns", {{"warmup", warmup.durations_ns}, {"measured", measured}, {"unwrapped", unwrapped}}},
-      {"warmup", {{"steps", warmup.steps()}, {"automatic", warmup.automatic}, {"settled", warmup.settled}}},
-      {"conditions", conditions},
-      {"memory", memory_used},
-      {"data_samples", dataset->samples()},
-      {"epochs", loop.epochs()},
-      {"checkpoint", {{"resumed", resume}, {"resumed_step", begin.steps}, {"saved", saver.path().string()}}},
-      {"warnings", warnings},
-      {"clock_samples", {{"begin", clock_samples(clocks.begin)}, {"end", clock_samples(clocks.end)}}}};
-  if (adascale)
-    result["checkpoint"]["adascale"] = adascale_facts(adascale_start(context, dataset->samples(), begin));
-  else if (context.scenario.learning_rate.apply)
-    result["checkpoint"]["schedule_step"] = schedule_start(context, dataset->samples(), begin);
-  if (ddp) {
-    result["logger"] = logged_iterations(ddp->ddp());
-    result["buckets"] = {{"first", ddp->ddp().first_buckets()}, {"rebuilt", ddp->ddp().rebuilt_buckets()}};
+      {"parameter_count", count_parameters(*network_)},
+      {"parameter_bytes", parameter_bytes(*network_)},
+      {"parameter_hash", hexadecimal(parameter_hash_)},
+      {"buffer_hash", hexadecimal(buffer_hash_)},
+      {"final_loss", losses_.empty() ? 0.0 : losses_.back()},
+      {"losses", losses_},
+      {"samples_per_step",
+       workload().batch_per_worker * workload().accumulation * (ddp_strategy ? 1 : context_.replicas)},
+      {"steps", {{"warmup", warmup_.steps()}, {"measured", measured_ns_.size()}, {"unwrapped", unwrapped_ns_.size()}}},
+      {"step_ns", {{"warmup", warmup_.durations_ns}, {"measured", measured_ns_}, {"unwrapped", unwrapped_ns_}}},
+      {"warmup", {{"steps", warmup_.steps()}, {"automatic", warmup_.automatic}, {"settled", warmup_.settled}}},
+      {"conditions", conditions_},
+      {"memory", memory_},
+      {"data_samples", dataset_->samples()},
+      {"epochs", loop_->epochs()},
+      {"checkpoint",
+       {{"resumed", context_.scenario.checkpoint.resume},
+        {"resumed_step", begin_.steps},
+        {"saved", saver_->path().string()}}},
+      {"warnings", warnings()},
+      {"clock_samples", {{"begin", clock_samples(clocks_begin_)}, {"end", clock_samples(clocks_end_)}}}};
+  result["checkpoint"].update(rule_start(context_, dataset_->samples(), begin_));
+  if (ddp()) {
+    result["logger"] = logged_iterations(ddp()->ddp());
+    result["buckets"] = {{"first", ddp()->ddp().first_buckets()}, {"rebuilt", ddp()->ddp().rebuilt_buckets()}};
   }
   return result;
+}
+
+}  // namespace
+
+nlohmann::json train(const Context& context, Group* group) {
+  Training training(context, group);
+  training.measure_steps();
+  training.record_outcome();
+  training.measure_without_ddp();
+  return training.result();
 }
 
 }  // namespace ddpprof::worker

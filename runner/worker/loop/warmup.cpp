@@ -8,7 +8,7 @@
 namespace ddpprof::worker {
 namespace {
 
-constexpr std::int64_t block_steps = 10;
+constexpr std::int64_t warmup_block_steps = 10;
 constexpr std::int64_t ddp_steps = 3, static_graph_steps = 4, data_parallel_steps = 1;
 constexpr std::int64_t last_steps = 3;  // reading /proc made up to three steps after it up to three times as long
 
@@ -40,7 +40,7 @@ Warmup warm_up(const Context& context, Group* group, StepLoop& loop, Trainer& tr
   run(least);
   const std::int64_t most = scenario::most_automatic_warmup_steps - last_steps;
   for (bool stop = false; !stop;) {
-    run(std::min(block_steps, most - warmup.steps()));
+    run(std::min(warmup_block_steps, most - warmup.steps()));
     const std::vector<double> times(warmup.durations_ns.begin() + least, warmup.durations_ns.end());
     warmup.settled = stats::warmup_end(times).settled;
     stop = agree(group, warmup.settled || warmup.steps() >= most);

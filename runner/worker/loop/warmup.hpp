@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "runner/worker/loop/train.hpp"
+#include "runner/worker/loop/step_loop.hpp"
 
 namespace ddpprof::worker {
 

@@ -4,7 +4,7 @@
 namespace ddpprof::worker {
 namespace {
 
-constexpr double epsilon = 1e-12;
+constexpr double bert_epsilon = 1e-12;
 constexpr std::int64_t token_types = 2;
 
 }  // namespace
@@ -17,10 +17,10 @@ class BertNetwork::Layer : public torch::nn::Module {
         key_(register_module("key", normal_dense(width, width))),
         value_(register_module("value", normal_dense(width, width))),
         mixed_(register_module("attention_output", normal_dense(width, width))),
-        mixed_norm_(register_module("attention_norm", layer_norm(width, epsilon))),
+        mixed_norm_(register_module("attention_norm", layer_norm(width, bert_epsilon))),
         intermediate_(register_module("intermediate", normal_dense(width, 4 * width))),
         output_(register_module("output", normal_dense(4 * width, width))),
-        output_norm_(register_module("output_norm", layer_norm(width, epsilon))) {}
+        output_norm_(register_module("output_norm", layer_norm(width, bert_epsilon))) {}
 
   torch::Tensor forward(const torch::Tensor& x) {
     // One after the other, as Python evaluates them: the order of the backward, and so of the buckets, follows from it.
@@ -43,14 +43,14 @@ BertNetwork::BertNetwork(scenario::Model model) : Network(std::move(model)) {
   words_ = register_module("word_embeddings", normal_embedding(own.vocabulary_size(), own.width));
   positions_ = register_module("position_embeddings", normal_embedding(own.position_count(), own.width));
   types_ = register_module("token_type_embeddings", normal_embedding(token_types, own.width));
-  norm_ = register_module("embedding_norm", layer_norm(own.width, epsilon));
+  norm_ = register_module("embedding_norm", layer_norm(own.width, bert_epsilon));
   const auto layers = register_module("layer", std::make_shared<torch::nn::Module>());
   for (std::int64_t i = 0; i < own.layers; ++i)
     layers_.push_back(layers->register_module(std::to_string(i), std::make_shared<Layer>(own.width, own.heads)));
   const auto head = register_module("head", std::make_shared<torch::nn::Module>());
   head_bias_ = head->register_parameter("bias", torch::zeros({own.vocabulary_size()}));
   head_ = head->register_module("dense", normal_dense(own.width, own.width));
-  head_norm_ = head->register_module("norm", layer_norm(own.width, epsilon));
+  head_norm_ = head->register_module("norm", layer_norm(own.width, bert_epsilon));
 }
 
 torch::Tensor BertNetwork::forward(const std::vector<torch::Tensor>& inputs) {

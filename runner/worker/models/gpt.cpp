@@ -6,7 +6,7 @@
 namespace ddpprof::worker {
 namespace {
 
-constexpr double epsilon = 1e-5;
+constexpr double gpt_epsilon = 1e-5;
 
 class Attention : public torch::nn::Module {
  public:
@@ -42,9 +42,9 @@ class Perceptron : public torch::nn::Module {
 class GptNetwork::Block : public torch::nn::Module {
  public:
   Block(std::int64_t width, std::int64_t heads, double last_sigma)
-      : ln_1_(register_module("ln_1", layer_norm(width, epsilon))),
+      : ln_1_(register_module("ln_1", layer_norm(width, gpt_epsilon))),
         attention_(register_module("attn", std::make_shared<Attention>(width, heads, last_sigma))),
-        ln_2_(register_module("ln_2", layer_norm(width, epsilon))),
+        ln_2_(register_module("ln_2", layer_norm(width, gpt_epsilon))),
         perceptron_(register_module("mlp", std::make_shared<Perceptron>(width, last_sigma))) {}
 
   torch::Tensor forward(torch::Tensor x) {
@@ -68,7 +68,7 @@ GptNetwork::GptNetwork(scenario::Model model) : Network(std::move(model)) {
   for (std::int64_t i = 0; i < own.layers; ++i)
     blocks_.push_back(
         blocks->register_module(std::to_string(i), std::make_shared<Block>(own.width, own.heads, last_sigma)));
-  norm_ = register_module("ln_f", layer_norm(own.width, epsilon));
+  norm_ = register_module("ln_f", layer_norm(own.width, gpt_epsilon));
 }
 
 torch::Tensor GptNetwork::forward(const std::vector<torch::Tensor>& inputs) {

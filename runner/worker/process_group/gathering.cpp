@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds least_patience{30'000};  // a short limit on a step is none on closing a trace and on a slow disk
-constexpr milliseconds shortest_pause{1}, longest_pause{100};  // between two looks for a key
+constexpr milliseconds shortest_key_pause{1}, longest_key_pause{100};  // between two looks for a key
 
 // Each call into c10d has an end, also where rank 0's process is stopped and its store answers no more.
 class StoreMailbox : public launcher::Mailbox {
@@ -37,7 +37,7 @@ class StoreMailbox : public launcher::Mailbox {
     while (!store_.check({key})) {  // the store's own wait warns when it ends too soon
       const auto waited = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
       if (waited >= limit) return std::nullopt;
-      std::this_thread::sleep_for(std::clamp(waited / 20, shortest_pause, longest_pause));
+      std::this_thread::sleep_for(std::clamp(waited / 20, shortest_key_pause, longest_key_pause));
     }
     return store_.get_to_str(key);
   }

@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 using launcher::Registration;
 using std::chrono::milliseconds;
 
-constexpr milliseconds shortest_pause{5}, longest_pause{250};  // between two looks whether rank 0 has opened a call
+// Between two checks whether rank 0 has opened a call.
+constexpr milliseconds shortest_call_pause{5}, longest_call_pause{250};
 
 constexpr const char* meeting_them = "waiting for the other ranks";
 
@@ -110,7 +111,7 @@ void wait_until_opened(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t
     if (waited >= timeout + rank_0_first)
       throw MeetingError("rank 0's store at " + place + " was reached, but " +
                          launcher::Rendezvous::absence_of_rank_0(own, std::chrono::duration<double>(waited).count()));
-    std::this_thread::sleep_for(std::clamp(waited / 20, shortest_pause, longest_pause));
+    std::this_thread::sleep_for(std::clamp(waited / 20, shortest_call_pause, longest_call_pause));
   }
 }
 

@@ -17,8 +17,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds until_all_heard{2'000};  // that rank 0 goes on serving a decision nobody can go on with
 constexpr milliseconds between_looks{5}, between_proofs{20};
-constexpr milliseconds longest_pause{250};      // between two looks for the decision
-constexpr std::int64_t most_strangers = 1'000;  // beyond the ranks; those that come later are not heard
+constexpr milliseconds longest_decision_pause{250};  // between two looks for the decision
+constexpr std::int64_t most_strangers = 1'000;       // beyond the ranks; those that come later are not heard
 constexpr int challenge_bytes = 32;
 constexpr const char* registration_purpose = "card";
 constexpr const char* decision_purpose = "verdict";
@@ -187,7 +187,7 @@ std::optional<Decision> Roll::listen() {
                          "; give every rank of a run the same token (docs/guide/network.md)");
     if (!answered) answered = answer_challenge();
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    std::this_thread::sleep_for(std::clamp(waited / 20, between_looks, longest_pause));
+    std::this_thread::sleep_for(std::clamp(waited / 20, between_looks, longest_decision_pause));
   } while (Clock::now() < end);
   // Rank 0 has not come, or is stuck: what is there says the rest.
   Rendezvous roll(own_);
