@@ -58,7 +58,7 @@ TEST(Job, ANewerStartDropsTheOlderAnswer) {
   ASSERT_TRUE(pool.waitForDone(5000));
   QCoreApplication::processEvents();
   EXPECT_EQ(answers, std::vector<int>{2});
-  EXPECT_TRUE(was_cancelled) << "the older work is told";
+  EXPECT_TRUE(was_cancelled) << "the older work is cancelled";
 }
 
 TEST(Job, AnAnswerAlreadyOnItsWayIsDroppedByCancel) {

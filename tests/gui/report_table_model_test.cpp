@@ -35,7 +35,7 @@ TEST(ReportTableModel, ShowsWhatTheReportPrints) {
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   model.set_table(steps());
   ASSERT_EQ(model.rowCount(), 3);
-  ASSERT_EQ(model.columnCount(), 3) << "a column that says the same everywhere is left out, as in the report";
+  ASSERT_EQ(model.columnCount(), 3) << "a constant column is left out, as in the report";
   EXPECT_EQ(model.headerData(1, Qt::Horizontal).toString(), "N");
   EXPECT_EQ(model.headerData(2, Qt::Horizontal).toString(), "step [ms]");
   EXPECT_EQ(model.index(0, 2).data().toString(), "12.3");

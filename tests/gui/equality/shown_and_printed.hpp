@@ -137,10 +137,10 @@ inline void expect_shown(const Texts& page, const std::string& name, const std::
   if (name.starts_with("empty: ")) {
     for (const auto& [other, its] : page)
       if (its == text) return;
-    ADD_FAILURE() << "nothing on the page is " << name;
+    ADD_FAILURE() << "the page has no table " << name;
     return;
   }
-  ASSERT_TRUE(page.contains(name)) << name << " is printed and not shown";
+  ASSERT_TRUE(page.contains(name)) << name << " is printed but not shown";
   EXPECT_EQ(page.at(name), text) << name;
 }
 

@@ -85,7 +85,7 @@ TEST_F(FitPageTest, ShowsTheTablesOfTheReportsToTheDigit) {
   for (const report::Row& row : report.tables[2].rows) residuals += row[0] == report::Cell("all_reduce") ? 1 : 0;
   EXPECT_GT(residuals, 0U);
   EXPECT_EQ(static_cast<std::size_t>(table("Residuals").rowCount()), residuals);
-  EXPECT_TRUE(label("stored").isEmpty()) << "what the file holds is what a fit gives now";
+  EXPECT_TRUE(label("stored").isEmpty()) << "the stored fit equals a new fit";
   EXPECT_TRUE(label("status").startsWith("✔ Usable")) << label("status").toStdString();
 }
 
@@ -114,9 +114,9 @@ TEST_F(FitPageTest, EachModelHasItsOwnPointsAndTables) {
   open(database);
   ASSERT_EQ(models().count(), 4);
   auto* tabs = page_.findChild<QTabWidget*>();
-  EXPECT_TRUE(tabs->isTabVisible(0)) << "forms compete for all-reduces";
+  EXPECT_TRUE(tabs->isTabVisible(0)) << "only all-reduces have several forms";
   models().setCurrentIndex(3);
-  EXPECT_FALSE(tabs->isTabVisible(0)) << "and for nothing else";
+  EXPECT_FALSE(tabs->isTabVisible(0)) << "other models have one form";
   EXPECT_TRUE(label("status").contains("copies-through-root")) << label("status").toStdString();
   for (const report::Row& row : table("Residuals").table().rows) EXPECT_EQ(row[0], report::Cell("data_parallel"));
   EXPECT_GT(table("Residuals").rowCount(), 0);

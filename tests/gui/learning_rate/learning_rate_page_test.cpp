@@ -84,7 +84,7 @@ TEST_F(LearningRatePageTest, SliderAndBoxAreOneN) {
   slider->setValue(slider->maximum());
   EXPECT_EQ(box("workers").value(), 4096);
   box("workers").setValue(8);
-  EXPECT_EQ(slider->value(), 48) << "three doublings of sixteen places";
+  EXPECT_EQ(slider->value(), 48) << "three factors of two with sixteen positions each";
   EXPECT_TRUE(label("answer").startsWith("At N = 8 a step takes 256 samples")) << label("answer").toStdString();
   EXPECT_TRUE(label("answer").contains("Linear rule: 0.08"));
   wait();
@@ -212,7 +212,7 @@ TEST_F(LearningRatePageTest, AListThatIsNoneIsSaidAndTheTablesStay) {
   list->setText("4, twelve");
   EXPECT_TRUE(problem->isVisible());
   EXPECT_TRUE(problem->text().startsWith("“twelve”")) << problem->text().toStdString();
-  EXPECT_EQ(table(0).rows.size(), 2U) << "what was understood last";
+  EXPECT_EQ(table(0).rows.size(), 2U) << "the last valid list";
   wait();
 }
 
@@ -300,7 +300,7 @@ TEST_F(LearningRatePageTest, ATargetLossIsChosenAndTakenBack) {
   auto* target = page_.findChild<QDoubleSpinBox*>("target_loss");
   ASSERT_TRUE(target->isEnabled());
   EXPECT_NEAR(target->value(), -0.95, 1e-8);
-  EXPECT_FALSE(page_.inputs().target_loss) << "shown, not chosen";
+  EXPECT_FALSE(page_.inputs().target_loss) << "shown, not set by the user";
   const auto steps = [&] { return std::get<std::int64_t>(table(4).rows.at(0).at(5)); };
   EXPECT_EQ(steps(), 40);
   EXPECT_FALSE(page_.findChild<QLineEdit*>("command")->text().contains("--target-loss"));

@@ -51,7 +51,7 @@ TEST(ScheduleCurves, FallAsTheScenarioSays) {
   EXPECT_DOUBLE_EQ(steps[0].rate[2], 3.2);
   EXPECT_DOUBLE_EQ(steps[0].rate[3], 0.32);
   EXPECT_NEAR(steps[0].rate.back(), 0.0032, 1e-15);
-  EXPECT_NEAR(steps[2].rate.back(), 0.0001, 1e-15) << "the base rate falls, too";
+  EXPECT_NEAR(steps[2].rate.back(), 0.0001, 1e-15) << "the base rate decays too";
   inputs.options.decay.kind = learning_rate::DecayKind::cosine;
   const auto cosine = schedule_curves(inputs, ScheduleAxis::steps);
   EXPECT_EQ(cosine[0].x.size(), 66U);
@@ -70,14 +70,14 @@ TEST(ScheduleCurves, StopWithTheTrainingWhereTheWarmUpIsLonger) {
 TEST(ScheduleCurves, HaveTheScenariosRuleAndNoneThatHasNoAnswer) {
   RateInputs inputs = inputs_at(32);
   inputs.options.rule = learning_rate::Rule::adascale;
-  EXPECT_EQ(schedule_curves(inputs, ScheduleAxis::steps).size(), 3U) << "the noise scale is not known";
+  EXPECT_EQ(schedule_curves(inputs, ScheduleAxis::steps).size(), 3U) << "the noise scale is unknown";
   inputs.know({1000.0, 1792.0, 3000.0, 0.9});
   const auto curves = schedule_curves(inputs, ScheduleAxis::epochs);
   ASSERT_EQ(curves.size(), 4U);
   EXPECT_EQ(curves[3].rule, learning_rate::Rule::adascale);
   // 32 (1792 + 256) / (1792 + 8192) of the base rate, for 90 * 32 / that number of epochs.
   EXPECT_NEAR(curves[3].rate.front(), 0.1 * 32.0 * 2048.0 / 9984.0, 1e-12);
-  EXPECT_NEAR(curves[3].x.back(), 90.0 * 9984.0 / 2048.0, 2.0) << "its epochs' last batches are whole ones";
+  EXPECT_NEAR(curves[3].x.back(), 90.0 * 9984.0 / 2048.0, 2.0) << "the last batch of its epochs is complete";
   inputs.options.rule = learning_rate::Rule::linear;
   inputs.options.adaptive_optimizer = true;
   const auto adam = schedule_curves(inputs, ScheduleAxis::steps);

@@ -115,7 +115,7 @@ TEST(RankTables, AreSoundModels) {
   model.set_table(report::ranks_table(times));
   EXPECT_EQ(model.rowCount(), 4);
   EXPECT_DOUBLE_EQ(model.index(3, 3).data(ReportTableModel::value_role).toDouble(), 0.072)
-      << "host is the same everywhere and left out";
+      << "the host is constant and left out";
   model.set_table(report::rank_steps_table(times));
   EXPECT_EQ(model.rowCount(), 52);
   model.set_table(report::stragglers_table(times, findings));

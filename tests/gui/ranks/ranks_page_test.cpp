@@ -57,7 +57,7 @@ TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
   EXPECT_TRUE(summary().startsWith("Rank 3 (node) makes the others wait")) << summary().toStdString();
   EXPECT_EQ(page_.findChild<QComboBox*>()->currentText(), "ddp N=4");
   EXPECT_EQ(strip().strip().steps.size(), 12U);
-  EXPECT_FALSE(selection_.measurement()) << "looking is not choosing";
+  EXPECT_FALSE(selection_.measurement()) << "showing the page selects no measurement";
   const auto* tables = page_.findChild<QTabWidget*>();
   EXPECT_EQ(tables->tabText(0), "Medians by rank");
   EXPECT_EQ(tables->tabText(1), "Stragglers (1)");

@@ -113,7 +113,7 @@ TEST_F(RunsPageTest, AMistakeIsListedAtItsLineWhileItIsTypedAndGoesWithIt) {
 
   editor().go_to(1, 1);
   emit list->itemActivated(list->item(0));
-  EXPECT_EQ(editor().textCursor().blockNumber() + 1, 6) << "the list leads to the line";
+  EXPECT_EQ(editor().textCursor().blockNumber() + 1, 6) << "a click on the problem goes to its line";
   editor().go_to(6, 24);
   QTest::keyClick(&editor(), Qt::Key_Backspace);
   ASSERT_TRUE(checked());
@@ -297,7 +297,7 @@ TEST_F(RunsPageTest, AComparisonStopsBeforeAnyPart) {
   for (int last = 1; last <= parts; ++last) {
     int asked = 0;
     EXPECT_TRUE(compare_files(a, b, [&] { return ++asked >= last; }).tables.empty()) << last;
-    EXPECT_LE(asked, last + 2) << "it went on after it was told to stop";
+    EXPECT_LE(asked, last + 2) << "it continued after it was stopped";
   }
 }
 
@@ -379,7 +379,7 @@ TEST_F(RunsPageTest, ADryRunShowsThePlanOfTheTextAsItIsTyped) {
   EXPECT_TRUE(page_->run().status().contains("the plan is shown")) << page_->run().status().toStdString();
   EXPECT_TRUE(page_->run().log().contains("2 measurements")) << page_->run().log().toStdString();
   EXPECT_TRUE(asked_.isEmpty());
-  EXPECT_TRUE(page_->scenario().path().isEmpty()) << "the text is still of no file";
+  EXPECT_TRUE(page_->scenario().path().isEmpty()) << "the text is still not a file";
 }
 
 // After a successful dry run, a refusal must remove the "done".
@@ -427,7 +427,8 @@ TEST_F(RunsPageTest, ARefusalTakesTheResultBeforeItAway) {
   EXPECT_EQ(bar->text(), "ended");
   EXPECT_EQ(bar->value(), bar->minimum());
   EXPECT_TRUE(page_->run().status().contains("many")) << page_->run().status().toStdString();
-  EXPECT_FALSE(page_->run().log().contains("measurements")) << "the plan before: " << page_->run().log().toStdString();
+  EXPECT_FALSE(page_->run().log().contains("measurements"))
+      << "the plan of the dry run: " << page_->run().log().toStdString();
 }
 
 TEST_F(RunsPageTest, ADatabaseIsNeverReplacedWithoutAsking) {

@@ -90,13 +90,13 @@ TEST(CompleteScenario, ValuesOfChoices) {
   EXPECT_THAT(inserts("strategies:\n  - ddp\n  - |"), ElementsAre("ddp", "dp"));
   EXPECT_THAT(inserts("workload:\n  model: {kind: resnet|"), ElementsAre("resnet18", "resnet50"));
   EXPECT_THAT(inserts("measure:\n  trace: |"), ElementsAre("true", "false"));
-  EXPECT_THAT(inserts("measure:\n  steps: |"), IsEmpty()) << "any number may stand there";
+  EXPECT_THAT(inserts("measure:\n  steps: |"), IsEmpty()) << "any number is allowed";
 }
 
 TEST(CompleteScenario, OnlyKeysThatFitTheModelsKind) {
   EXPECT_THAT(inserts("workload:\n  model:\n    kind: gpt\n    |"), Contains("heads: "));
   EXPECT_THAT(inserts("workload:\n  model:\n    kind: gpt\n    |"), Not(Contains("widths: ")));
-  EXPECT_THAT(inserts("workload:\n  model:\n    |"), Contains("widths: ")) << "no kind yet: any";
+  EXPECT_THAT(inserts("workload:\n  model:\n    |"), Contains("widths: ")) << "without a kind, the keys of all kinds";
 }
 
 TEST(CompleteScenario, NothingInCommentsAndTexts) {

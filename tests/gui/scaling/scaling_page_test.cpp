@@ -325,7 +325,7 @@ TEST_F(ScalingPageTest, ShadesTheWayToCommunicationBound) {
   const std::vector<fit::Knee>& knees = page.model().snapshot().predicted_knees;
   ASSERT_EQ(knees.size(), 3U);
   for (std::size_t i = 0; i < knees.size(); ++i) {
-    ASSERT_TRUE(knees[i].workers) << "these links take over";
+    ASSERT_TRUE(knees[i].workers) << "with these links communication dominates";
     const bool hidden_by_next = i + 1 < knees.size() && knees[i + 1].workers == knees[i].workers;
     EXPECT_EQ(page.plot().region(i).visible(), !hidden_by_next);
     if (hidden_by_next) continue;
@@ -371,7 +371,7 @@ TEST_F(ScalingPageTest, ARowOfTheKnobsTurnsItsKnob) {
   Knobs expected = page.model().knobs();
 
   table.setCurrentIndex(at("compute speed × 2"));
-  EXPECT_EQ(page.model().knobs(), expected) << "to look at a row turns nothing";
+  EXPECT_EQ(page.model().knobs(), expected) << "selecting a row sets no knob";
   QTest::keyClick(&table, Qt::Key_Return);
   expected.compute = 2.0;
   EXPECT_EQ(page.model().knobs(), expected);
@@ -388,7 +388,7 @@ TEST_F(ScalingPageTest, ARowOfTheKnobsTurnsItsKnob) {
   EXPECT_EQ(page.knobs().choice(KnobId::dedicated)->value(), "dedicated");
   ASSERT_TRUE(settles());
   for (const Lever& lever : page.model().levers())
-    EXPECT_NE(lever.knob, KnobId::dedicated) << "they are turned already";
+    EXPECT_NE(lever.knob, KnobId::dedicated) << "these knobs are already set";
 
   page.knobs().number(KnobId::compute)->reset_button()->click();
   expected.compute = 1.0;

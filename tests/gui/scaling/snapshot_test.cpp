@@ -235,7 +235,8 @@ TEST(Knees, AreThoseThatPredictPrints) {
         EXPECT_EQ(row[0], report::Cell(std::string("ddp")));
         EXPECT_EQ(row[2], i < 3 ? report::Cell() : report::Cell(std::string("bandwidth=2x")));
         EXPECT_EQ(row[3], report::Cell(shown[i].share));
-        ASSERT_TRUE(shown[i].workers) << "links that slow leave no knee: the test compares nothing";
+        ASSERT_TRUE(shown[i].workers)
+            << "with links this slow there is a knee at every share: the test compares nothing";
         EXPECT_EQ(row[4], report::Cell(*shown[i].workers));
         EXPECT_EQ(row[5], report::Cell(shown[i].exposed_share));
         EXPECT_EQ(row[6], report::Cell(std::string(shown[i].measured ? "measured" : "predicted")));

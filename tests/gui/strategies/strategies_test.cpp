@@ -72,7 +72,7 @@ TEST(Strategies, NeverMixTheNumbersOfTwoFiles) {
   const auto opened = open_file(file.path());
   const Strategies strategies(opened);
   std::filesystem::rename(other.path(), file.path());
-  EXPECT_THROW(strategies.compare(4, Source::measured), std::runtime_error) << "its lanes are the file's";
+  EXPECT_THROW(strategies.compare(4, Source::measured), std::runtime_error) << "its lanes are read from the file";
   EXPECT_TRUE(strategies.compare(8, Source::measured).ddp.lanes) << "simulated: nothing is read";
   EXPECT_THROW(Strategies{opened}, std::runtime_error);
 }

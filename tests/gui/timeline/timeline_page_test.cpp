@@ -124,7 +124,7 @@ TEST_F(TimelinePageTest, TheEventUnderFocusIsDescribed) {
   page_.finder().next();
   ASSERT_TRUE(QTest::qWaitFor(
       [&] { return !page_.details().model_of_table().table().rows.empty() && value("blocks") == "8"; }, patience_ms))
-      << "what only the file has comes after";
+      << "details from the file come later";
 }
 
 TEST_F(TimelinePageTest, TheStepBoxZoomsToTheStep) {
@@ -170,10 +170,10 @@ TEST_F(TimelinePageTest, TheStepThatWasAskedForLastIsShownOverItsSimulation) {
     return lanes ? lanes->step : -1;
   };
   panels->setCurrentWidget(&page_.step_panel());
-  EXPECT_GT(next_shown(), 0) << "a typical one: the first is not";
+  EXPECT_GT(next_shown(), 0) << "a typical step; the first one is not typical";
   auto* box = page_.findChild<QSpinBox*>();
   QTest::keyClick(box->findChild<QLineEdit*>(), Qt::Key_Return);
-  EXPECT_EQ(next_shown(), 0) << "the first was asked for";
+  EXPECT_EQ(next_shown(), 0) << "the first step was selected";
   page_.view().set_focus(timeline::EventRef{0, 3});
   EXPECT_EQ(next_shown(), 3) << "the focused event's";
   box->setValue(1);
@@ -205,7 +205,7 @@ TEST_F(TimelinePageTest, ReadingCanBeStoppedAndTakenUpAgain) {
   // All pending results have arrived.
   ASSERT_TRUE(QThreadPool::globalInstance()->waitForDone(patience_ms));
   QCoreApplication::processEvents();
-  EXPECT_FALSE(page_.source().timeline()) << "no late answer";
+  EXPECT_FALSE(page_.source().timeline()) << "a late answer arrived";
   page_.source().retry();
   ASSERT_TRUE(complete());
   EXPECT_EQ(page_.message(), "");

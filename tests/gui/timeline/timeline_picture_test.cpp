@@ -139,7 +139,7 @@ TEST_F(TimelinePicture, ALongEventAfterACrowdIsDrawnByItself) {
   const QRect box = view_.rect_of({0, 40});
   const QImage image = view_.viewport()->grab().toImage();
   const QColor there = image.pixelColor(box.center().x(), box.top() + 3);
-  EXPECT_NE(there, image.pixelColor(box.center().x(), box.bottom() + 6)) << "the bare ground";
+  EXPECT_NE(there, image.pixelColor(box.center().x(), box.bottom() + 6)) << "the background";
   EXPECT_GT(box.width(), 500);
 }
 
@@ -164,7 +164,7 @@ TEST_F(TimelinePicture, ALongCollectiveDoesNotHideTheFlowLinesOfOthers) {
     view_.set_flows(false);
     return with != view_.viewport()->grab().toImage();
   };
-  EXPECT_FALSE(flows_differ()) << "101 groups would be a web";
+  EXPECT_FALSE(flows_differ()) << "101 groups are too many to draw";
   view_.show_range(1'600'000, 1'700'000);
   EXPECT_TRUE(flows_differ());
 }

@@ -166,7 +166,7 @@ TEST_F(TimelineViewTest, WhatIsPaintedHasTheCategoriesColours) {
   QApplication::processEvents();
   const QColor after = view_.viewport()->grab().toImage().pixelColor(5, view_.viewport()->height() - 5);
   EXPECT_GT(before.lightness(), 128);
-  EXPECT_LT(after.lightness(), 128) << "the palette is followed";
+  EXPECT_LT(after.lightness(), 128) << "the widget follows the palette";
 }
 
 TEST_F(TimelineViewTest, HiddenRawEventsLoseTheFocusAndFocusingOneShowsThem) {

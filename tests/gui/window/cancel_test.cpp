@@ -33,7 +33,7 @@ TEST(OpenFile, StopsBeforeAnyPartAndReadsNoFurther) {
   for (int last = 1; last <= parts; ++last) {
     int asked = 0;
     EXPECT_EQ(open_file(folder / "run.db", [&] { return ++asked >= last; }), nullptr) << last;
-    EXPECT_EQ(asked, last) << "it went on after it was told to stop";
+    EXPECT_EQ(asked, last) << "it continued after it was stopped";
   }
 }
 
@@ -117,7 +117,7 @@ TEST_F(CancelOpening, TwoEscapesEndAReadingAndAComparison) {
   window.open(path("next.db"));
   ASSERT_TRUE(panel->running() && window.opening());
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
-  EXPECT_NE(panel->running(), window.opening()) << "one press, one of the two";
+  EXPECT_NE(panel->running(), window.opening()) << "one press cancels one of the two";
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
   EXPECT_FALSE(panel->running() || window.opening());
   expect_as_it_was();

@@ -34,7 +34,7 @@ std::map<std::string, std::string> meanings() {
 
 TEST(Glossary, HasEveryWordOnceWithASentence) {
   const auto all = meanings();
-  EXPECT_EQ(all.size(), glossary_table().rows.size()) << "a word stands there twice";
+  EXPECT_EQ(all.size(), glossary_table().rows.size()) << "a term occurs twice";
   for (const auto& [word, meaning] : all) {
     EXPECT_FALSE(word.empty());
     EXPECT_THAT(meaning, testing::EndsWith(".")) << word;
@@ -58,7 +58,7 @@ class Help : public testing::Test {
  protected:
   void SetUp() override {
     window.show();
-    ASSERT_TRUE(QTest::qWaitForWindowActive(&window)) << "keys go to the window that is active";
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window)) << "keys go to the active window";
     ASSERT_EQ(window.findChild<HelpDialog*>(), nullptr);
     QTest::keyClick(&window, Qt::Key_F1);
     dialog = window.findChild<HelpDialog*>();
@@ -118,7 +118,7 @@ TEST_F(Help, TheKeyboardScrollsItAndFindsAWord) {
   dialog->show_glossary();
   QCoreApplication::processEvents();
   QScrollBar* bar = shown().verticalScrollBar();
-  ASSERT_GT(bar->maximum(), 0) << "longer than the dialog";
+  ASSERT_GT(bar->maximum(), 0) << "the table is longer than the dialog";
   ASSERT_TRUE(shown().hasFocus());
   QTest::keyClick(&shown(), Qt::Key_PageDown);
   EXPECT_GT(bar->value(), 0);

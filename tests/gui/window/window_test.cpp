@@ -104,7 +104,7 @@ TEST(MainWindow, SaysWhyAFileCannotBeOpenedAndKeepsWhatItShows) {
     const std::string said = opened(window, folder / name);
     EXPECT_THAT(said, HasSubstr(name)) << "the message names the file";
     EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr(said));
-    EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr(notices)) << "what is shown keeps its notices";
+    EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr(notices)) << "the present file keeps its notices";
     EXPECT_TRUE(window.diagnostics().isVisibleTo(&window)) << name;
     EXPECT_EQ(window.file(), shown) << name;
   }
@@ -166,7 +166,7 @@ TEST(OpenedFile, SaysWhenThePathNamesAnotherFile) {
   std::filesystem::rename(folder / "other.db", folder / "run.db");
   try {
     file->check_unchanged();
-    FAIL() << "the numbers of two files would stand side by side";
+    FAIL() << "the numbers of two files would be mixed";
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), HasSubstr("has changed since it was opened"));
   }
@@ -237,7 +237,7 @@ TEST(MainWindow, RemembersFilesPageAndSize) {
   }
   const QStringList recent = QSettings().value("recent_files").toStringList();
   EXPECT_EQ(recent.mid(0, 2), (QStringList{text_of(folder / "a.db"), text_of(folder / "b.db")}))
-      << "newest first, once";
+      << "newest first, without duplicates";
   MainWindow again;
   // Half of a full HD screen, and the whole screen at 2x.
   for (const Page* page : again.pages()) EXPECT_LE(page->minimumSizeHint().width(), 940) << page->title().toStdString();
@@ -264,7 +264,7 @@ TEST_F(OpenWindow, TabReachesEveryControlOfAPage) {
       visited.insert(at);
       if (at == tabs->tabBar()) break;
     }
-    EXPECT_EQ(at, tabs->tabBar()) << tabs->tabText(page).toStdString() << ": Tab never comes back to the tabs";
+    EXPECT_EQ(at, tabs->tabBar()) << tabs->tabText(page).toStdString() << ": Tab does not return to the tabs";
     for (QWidget* widget : tabs->currentWidget()->findChildren<QWidget*>())
       if (widget->isVisible() && widget->isEnabled() && (widget->focusPolicy() & Qt::TabFocus) &&
           !widget->focusProxy()) {
@@ -322,7 +322,8 @@ TEST_F(OpenWindow, EveryTableSaysWhatItCopied) {
     EXPECT_EQ(said(table, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier), "Copied " + number + " as CSV");
     EXPECT_GE(QApplication::clipboard()->text().count('\n'), rows) << "with a heading, each on a line";
     EXPECT_EQ(said(table, Qt::Key_M, Qt::ControlModifier | Qt::ShiftModifier), "Copied " + number + " as Markdown");
-    EXPECT_EQ(said(table, Qt::Key_C, Qt::ControlModifier), "Copied " + number + " as text") << "nothing selected: all";
+    EXPECT_EQ(said(table, Qt::Key_C, Qt::ControlModifier), "Copied " + number + " as text")
+        << "nothing is selected: copies all rows";
     if (rows < 2) continue;
     table->selectRow(1);
     EXPECT_EQ(said(table, Qt::Key_C, Qt::ControlModifier), "Copied 1 row as text");
