@@ -85,7 +85,7 @@ TEST_F(LearningRatePageTest, SliderAndBoxAreOneN) {
   EXPECT_EQ(box("workers").value(), 4096);
   box("workers").setValue(8);
   EXPECT_EQ(slider->value(), 48) << "three factors of two with sixteen positions each";
-  EXPECT_TRUE(label("answer").startsWith("At N = 8 a step takes 256 samples")) << label("answer").toStdString();
+  EXPECT_TRUE(label("answer").startsWith("At N = 8 the global batch is 256 samples")) << label("answer").toStdString();
   EXPECT_TRUE(label("answer").contains("Linear rule: 0.08"));
   wait();
 }
@@ -197,7 +197,7 @@ TEST_F(LearningRatePageTest, WhatTheFileMeasuredIsInItsTables) {
   EXPECT_EQ(table(7).name, "target_cost") << table(7).empty;
   EXPECT_EQ(table(9).name, "trained_rates");
   ASSERT_EQ(table(9).rows.size(), 1U);
-  EXPECT_TRUE(label("limits").contains("Here it was measured: 128 (128 to 128) samples"))
+  EXPECT_TRUE(label("limits").contains("Measured in this file: 128 (128 to 128) samples"))
       << label("limits").toStdString();
 }
 

@@ -129,14 +129,15 @@ TEST(RateCommand, SaysWhatDiffersFromTheScenario) {
 
 TEST(RateWords, SayWhereTheRuleEnds) {
   EXPECT_EQ(largest_validated_workers(inputs_at(32)), 32);
-  EXPECT_TRUE(answer_text(inputs_at(32))
-                  .starts_with("At N = 32 a step takes 8192 samples, κ = 32 times the 256 that the base rate 0.1 was "
-                               "tuned for. Linear rule: 3.2, "
-                               "reached over 785 steps of warm-up (5 epochs). Square root: 0.5657."))
+  EXPECT_TRUE(
+      answer_text(inputs_at(32))
+          .starts_with("At N = 32 the global batch is 8192 samples: κ = 32 × the batch of 256 for which the base "
+                       "rate 0.1 was tuned. Linear rule: 3.2, "
+                       "reached over 785 steps of warm-up (5 epochs). Square-root rule: 0.5657."))
       << answer_text(inputs_at(32));
   EXPECT_TRUE(limits_text(inputs_at(32)).starts_with("The linear rule was validated")) << "no warning at 8192";
-  EXPECT_TRUE(limits_text(inputs_at(64)).starts_with("Doubtful here: the global batch exceeds 8192"));
-  EXPECT_NE(limits_text(inputs_at(64)).find("with this batch up to N = 32"), std::string::npos);
+  EXPECT_TRUE(limits_text(inputs_at(64)).starts_with("Warning: the global batch exceeds 8192"));
+  EXPECT_NE(limits_text(inputs_at(64)).find("With this batch, that is N = 32"), std::string::npos);
   RateInputs huge = inputs_at(1);
   huge.set_batch(5000, 2);
   EXPECT_EQ(largest_validated_workers(huge), 0);
@@ -154,7 +155,7 @@ TEST(RateWords, SayWhereTheMeasuredNoiseEndsTheRule) {
   EXPECT_NE(rate_tables(inputs).batches.empty.find("measure.gradient_noise_every"), std::string::npos);
   inputs.noise_scale_samples = stats::Interval{1000.0, 1000.0, INFINITY, 0.9};
   const std::string text = limits_text(inputs);
-  EXPECT_NE(text.find("measured: 1000 (1000 to no end) samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("Measured in this file: 1000 (1000 to unlimited) samples"), std::string::npos) << text;
   // Critical batch 1000, 1732, infinite: (c + 256) / 0.8 - c = 570, 753, infinite, with 256 samples per worker.
   EXPECT_NE(text.find("up to N = 2 (2 to any)"), std::string::npos) << text;
   EXPECT_EQ(rate_tables(inputs).batches.rows.size(), 2U);
@@ -217,7 +218,7 @@ TEST_F(Times, AreTheTablesOfTheSameN) {
   EXPECT_TRUE(time_tables(file, inputs, cancelled).training.rows.empty());
   OpenedFile unfitted;
   unfitted.why_no_models = "nothing measured";
-  EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "No time can be predicted: nothing measured");
+  EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "Cannot predict the training time: nothing measured");
 }
 
 TEST(ParseWorkers, TakesAListAndSaysWhatIsWrong) {

@@ -147,7 +147,7 @@ TEST_F(RunProcessTest, ACancelEndsTheRanksAndKeepsTheDatabase) {
   EXPECT_TRUE(result_.cancelled);
   EXPECT_EQ(result_.code, 4) << log_.toStdString();
   EXPECT_EQ(result_.database, options_.out);
-  EXPECT_TRUE(result_.message.startsWith("Cancelled. What was measured before is kept in "))
+  EXPECT_TRUE(result_.message.startsWith("Cancelled. Finished measurements are kept in "))
       << result_.message.toStdString();
   EXPECT_FALSE(process_.running());
 }

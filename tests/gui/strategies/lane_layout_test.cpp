@@ -48,7 +48,7 @@ TEST(LaneLayout, CutsWhatTheWindowDoesNotShow) {
 
 TEST(LaneLayout, NamesItsAxisInTheUnitOfItsTicks) {
   const LaneLayout layout = lay_out(two_lanes(), 590.0, {0.0, 0.1}, metrics);
-  EXPECT_EQ(layout.axis, "time since the step's start [ms]");
+  EXPECT_EQ(layout.axis, "time since the start of the step [ms]");
   ASSERT_EQ(layout.ticks.size(), 6U);
   EXPECT_EQ(layout.ticks[0].text, "0");
   EXPECT_EQ(layout.ticks[1].text, "20");

@@ -98,7 +98,7 @@ TEST_F(CancelOpening, AReloadThatIsCancelledIsNotCalledUnopened) {
   window.open(path("shown.db"));
   ASSERT_TRUE(window.opening());
   QTest::keyClick(&window, Qt::Key_Escape);
-  EXPECT_EQ(window.statusBar()->currentMessage(), "Cancelled: shown.db was not read again; what is shown stays.");
+  EXPECT_EQ(window.statusBar()->currentMessage(), "Cancelled: shown.db was not read again. The present data stays.");
   expect_as_it_was();
 }
 
