@@ -1,4 +1,4 @@
-// Binds a key of the table to the member of the draft it fills. Private to this folder.
+// Binds a key of the table to a member of the draft. Private to this folder.
 #pragma once
 
 #include <optional>
@@ -73,7 +73,7 @@ std::string emit_value(const KeySpec& spec, const T& value) {
   }
 }
 
-// A key bound to the member that a path of member pointers, starting at Draft, leads to.
+// Returns the spec bound to a member. `path` are the member pointers that lead to it, starting at Draft.
 template <auto... path>
 KeySpec bound(KeySpec spec) {
   spec.assign = [](const KeySpec& own, const YAML::Node& node, Draft& draft, std::vector<Complaint>& complaints) {

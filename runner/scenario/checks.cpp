@@ -85,7 +85,7 @@ class Checks {
     }
     if (model.kind == Model::Kind::recommender && kind != LossKind::bce && kind != LossKind::mse) {
       return tree_.complain_at({"workload.loss", "workload.model.kind"},
-                               fmt::format("a recommender answers one number a sample; expected 'loss: bce' (or mse), "
+                               fmt::format("a recommender has one output per sample; expected 'loss: bce' (or mse), "
                                            "found '{}'",
                                            to_string(kind)));
     }
@@ -96,7 +96,7 @@ class Checks {
     if (kind == LossKind::model && has(Strategy::dp)) {
       return tree_.complain_at(
           {"workload.loss"},
-          "each replica would return a loss of its own part, and DataParallel gathers outputs, not "
+          "each replica would return the loss of its own part, and DataParallel gathers outputs, not "
           "losses; expected a loss on the output, or 'strategies: [ddp]'");
     }
     if (scenario_.workload.loss != LossKind::cross_entropy || scenario_.workload.model.outputs() != 1) return;
@@ -108,14 +108,14 @@ class Checks {
     const Model& model = scenario_.workload.model;
     if (model.kind != Model::Kind::gpt && model.kind != Model::Kind::bert) return;
     if (sound({"workload.model.heads", "workload.model.width"}) && model.width % model.heads != 0) {
-      tree_.complain_at(
-          {"workload.model.heads", "workload.model.width"},
-          fmt::format("{} heads do not divide a width of {}; expected a divisor", model.heads, model.width));
+      tree_.complain_at({"workload.model.heads", "workload.model.width"},
+                        fmt::format("a width of {1} is not a multiple of {0} heads; expected a divisor of the width",
+                                    model.heads, model.width));
     }
     if (sound({"workload.model.sequence", "workload.model.positions"}) && model.tokens() > model.position_count()) {
       tree_.complain_at({"workload.model.sequence"},
-                        fmt::format("{} tokens, but there are {} positions; expected at most that many", model.tokens(),
-                                    model.position_count()));
+                        fmt::format("{} tokens, but only {} positions; expected at most as many tokens as positions",
+                                    model.tokens(), model.position_count()));
     }
   }
 
@@ -126,7 +126,8 @@ class Checks {
     const auto check = [&](std::string_view key, const std::string& text) -> std::optional<TensorSpec> {
       std::string why;
       auto spec = parse_tensor_spec(text, why);
-      if (!spec) tree_.complain_at({key}, fmt::format("'{}' is no tensor: {}; e.g. float32[3,224,224]", text, why));
+      if (!spec)
+        tree_.complain_at({key}, fmt::format("'{}' is not a tensor type: {}; e.g. float32[3,224,224]", text, why));
       return spec;
     };
     if (sound({"workload.model.inputs"}))
@@ -139,12 +140,12 @@ class Checks {
     const bool labels = target->type == TensorSpec::Type::int64;
     if (labels && (workload.loss == LossKind::mse || workload.loss == LossKind::bce)) {
       tree_.complain_at({"workload.model.target", "workload.loss"},
-                        fmt::format("{} compares with float32 targets; expected e.g. float32[1], found {}",
+                        fmt::format("{} needs float32 targets; expected e.g. float32[1], found {}",
                                     to_string(workload.loss), to_string(*target)));
     }
     if (!labels && workload.loss == LossKind::cross_entropy) {
       tree_.complain_at({"workload.model.target", "workload.loss"},
-                        fmt::format("cross_entropy compares with classes; expected e.g. int64[]<10, found {}; for real "
+                        fmt::format("cross_entropy needs classes; expected e.g. int64[]<10, found {}; for real "
                                     "numbers expected 'loss: mse', 'bce' or 'model'",
                                     to_string(*target)));
     }
@@ -152,11 +153,10 @@ class Checks {
 
   void ddp() {
     if (!sound({"ddp.sync_batch_norm"}) || !scenario_.ddp.sync_batch_norm) return;
-    tree_.complain_at(
-        {"ddp.sync_batch_norm"},
-        "PyTorch's SyncBatchNorm is Python code around GPU kernels, LibTorch has no such module, and on CPUs "
-        "PyTorch itself refuses it; expected false. (broadcast_buffers keeps the statistics of all ranks "
-        "those of rank 0)");
+    tree_.complain_at({"ddp.sync_batch_norm"},
+                      "LibTorch has no SyncBatchNorm: PyTorch's is Python code around GPU kernels and does not support "
+                      "CPUs; expected "
+                      "false. (With broadcast_buffers, all ranks use rank 0's statistics)");
   }
 
   void batch_norm() {
@@ -172,7 +172,7 @@ class Checks {
     return kind == Model::Kind::linear || kind == Model::Kind::mlp;
   }
 
-  // Keys that belong to another source would be passed over in silence.
+  // Rejects keys of another data source. They would be ignored without a message.
   void data_source() {
     if (!sound({"workload.data.source"})) return;
     const Data& data = scenario_.workload.data;
@@ -180,23 +180,23 @@ class Checks {
     const bool files = data.source != DataSource::synthetic;
     if (files && sound({"workload.data.path"}) && data.path.empty())
       tree_.complain_at({"workload.data.path", "workload.data.source"},
-                        fmt::format("'source: {}' reads files; expected 'path', the folder that holds them", source));
+                        fmt::format("'source: {}' reads files; expected 'path', the folder with the files", source));
     if (!files && !data.path.empty())
       tree_.complain_at({"workload.data.path"},
-                        "synthetic data has no files; leave it out, or say 'source: mnist' or 'source: tensors'");
+                        "synthetic data has no files; leave it out, or set 'source: mnist' or 'source: tensors'");
     if (data.source != DataSource::mnist && data.split != DataSplit::train)
       tree_.complain_at({"workload.data.split"},
-                        fmt::format("belongs to 'source: mnist'; with '{}' leave it out", source));
+                        fmt::format("applies only to 'source: mnist'; with '{}' leave it out", source));
     if (files && data.imbalance != 1.0)
       tree_.complain_at({"workload.data.imbalance"},
-                        fmt::format("belongs to synthetic classes; with 'source: {}' leave it out", source));
+                        fmt::format("applies only to synthetic classes; with 'source: {}' leave it out", source));
     if (data.source == DataSource::tensors && data.image)
-      tree_.complain_at({"workload.data.image"}, "tensors have a shape of their own; leave it out");
+      tree_.complain_at({"workload.data.image"}, "files of tensors contain their shape; leave it out");
     if (data.source == DataSource::mnist && data.image && (data.image->size() != 3 || data.image->front() != 1))
       tree_.complain_at({"workload.data.image"}, "the files' images have one channel; expected [1, height, width]");
   }
 
-  // What the model takes; none where a torchscript model's texts are wrong, which is said elsewhere.
+  // Returns the model's inputs, or nullopt if a torchscript model's texts are wrong. Another check reports these.
   std::optional<std::vector<TensorSpec>> known_inputs() const {
     try {
       const Workload& workload = scenario_.workload;
@@ -213,11 +213,11 @@ class Checks {
     if (!sound({"workload.data.source", "workload.data.image", "workload.loss"}) || !sound_model()) return;
     const Workload& workload = scenario_.workload;
     if (workload.data.source != DataSource::mnist) return;
-    if (workload.model.widths.empty() && flat_model()) return;  // said elsewhere
+    if (workload.model.widths.empty() && flat_model()) return;  // another check reports it
     const auto inputs = known_inputs();
     if (!inputs) return;
     const std::vector<std::int64_t> image = workload.data.image.value_or(std::vector<std::int64_t>{1, 28, 28});
-    if (image.size() != 3 || image.front() != 1) return;  // said elsewhere
+    if (image.size() != 3 || image.front() != 1) return;  // another check reports it
     const std::int64_t pixels = image[0] * image[1] * image[2];
     const std::vector<std::int64_t> row = {pixels};
     const auto& first = inputs->front();
@@ -226,7 +226,7 @@ class Checks {
       std::string takes;
       for (const TensorSpec& input : *inputs) takes += (takes.empty() ? "" : " and ") + to_string(input);
       tree_.complain_at({"workload.data.source"},
-                        fmt::format("{4} samples are 1 × {2} × {3} ({0} values), the model takes {1}; expected a "
+                        fmt::format("{4} samples are 1 × {2} × {3} ({0} values), but the model takes {1}; expected a "
                                     "linear or mlp model with {0} inputs, or a torchscript model of "
                                     "'float32[1,{2},{3}]' or 'float32[{0}]'",
                                     pixels, takes, image[1], image[2], workload.data.image ? "the" : "MNIST's"));
@@ -236,21 +236,20 @@ class Checks {
       return tree_.complain_at({"workload.loss"}, "MNIST's targets are classes; expected cross_entropy");
     const auto target = target_spec(workload.model, workload.loss);
     if (target.type != TensorSpec::Type::int64 || !target.shape.empty() || target.below < mnist_classes)
-      tree_.complain_at(
-          {"workload.data.source"},
-          fmt::format("MNIST has one of {0} classes a sample, the model's target is {1}; expected at least "
-                      "{0} outputs",
-                      mnist_classes, to_string(target)));
+      tree_.complain_at({"workload.data.source"},
+                        fmt::format("MNIST has {0} classes, but the model's target is {1}; expected at least "
+                                    "{0} outputs",
+                                    mnist_classes, to_string(target)));
   }
 
   void classes() {
     const Data& data = scenario_.workload.data;
     if (sound({"workload.data.sampling", "workload.loss"}) && data.sampling == Sampling::balanced) {
       if (scenario_.workload.loss != LossKind::cross_entropy)
-        tree_.complain_at({"workload.data.sampling"}, "balances classes; expected 'loss: cross_entropy' with it");
+        tree_.complain_at({"workload.data.sampling"}, "balances classes; expected 'loss: cross_entropy' as well");
       if (!data.shuffle && sound({"workload.data.shuffle"}))
         tree_.complain_at({"workload.data.sampling"},
-                          "draws samples at random, which 'shuffle: false' forbids; expected one of the two");
+                          "draws samples at random, which contradicts 'shuffle: false'; expected one of the two");
       if (sound({"workload.data.samples"}) && data.known_samples().value_or(0) > Data::most_weighted_samples)
         tree_.complain_at({"workload.data.samples", "workload.data.sampling"},
                           fmt::format("balanced sampling draws with torch.multinomial, which takes at most {} samples",
@@ -260,13 +259,14 @@ class Checks {
     const bool tokens = kind == Model::Kind::gpt || kind == Model::Kind::bert;
     if (sound({"workload.data.sampling", "workload.model.kind"}) && tokens && data.sampling == Sampling::balanced)
       tree_.complain_at({"workload.data.sampling"},
-                        "balances one class a sample, and here each token has its own; "
+                        "balances one class per sample, but here each token has a class; "
                         "expected uniform");
     if (sound({"workload.data.imbalance", "workload.model.kind"}) && data.imbalance != 1.0 &&
         (tokens || kind == Model::Kind::torchscript))
-      tree_.complain_at({"workload.data.imbalance"},
-                        fmt::format("is for models whose synthetic samples have classes; with 'kind: {}' leave it out",
-                                    to_string(kind)));
+      tree_.complain_at(
+          {"workload.data.imbalance"},
+          fmt::format("applies only to models whose synthetic samples have classes; with 'kind: {}' leave it out",
+                      to_string(kind)));
     else if (sound({"workload.data.imbalance", "workload.loss"}) && data.imbalance != 1.0 &&
              scenario_.workload.loss != LossKind::cross_entropy)
       tree_.complain_at({"workload.data.imbalance"}, "makes classes unequal; expected 'loss: cross_entropy' with it");
@@ -292,15 +292,15 @@ class Checks {
                                  fmt::format("{} × {} × {} are {} values, the model takes {}; expected as many",
                                              image[0], image[1], image[2], values, takes));
     }
-    // What a folder of tensors holds is seen when it is read.
+    // The shapes in a folder of tensors are checked when it is read.
     if (data.transform == Transform::augment && synthetic && flat_model() && !data.image)
       tree_.complain_at({"workload.data.transform"},
                         "augment crops and flips images; expected a residual network, 'source: mnist' or 'tensors', or "
                         "'image: [channels, height, width]' beside it");
   }
 
-  // What DistributedSampler gives each worker must fill a batch, or no step trains on the batch that is named. Of files
-  // whose number of samples the scenario leaves open the worker sees to it.
+  // Each worker's share by DistributedSampler must contain a batch. If only the files determine the number of samples,
+  // the worker checks it.
   void samples() {
     if (!sound({"workload.data.samples", "workload.data.source", "workload.data.drop_last", "workload.batch_per_worker",
                 "workers"}))
@@ -312,14 +312,14 @@ class Checks {
     const std::int64_t most = scenario_.workers.back();
     if (samples < most) {
       return tree_.complain_at({"workload.data.samples", "workers"},
-                               fmt::format("{} samples cannot be shared out to {} workers; expected at least {}",
+                               fmt::format("{} samples cannot be divided among {} workers; expected at least {}",
                                            samples, most, most * batch));
     }
     const bool drop_last = scenario_.workload.data.drop_last;
     const std::int64_t share = drop_last ? samples / most : (samples + most - 1) / most;
     if (share >= batch) return;
     tree_.complain_at({"workload.data.samples", "workload.batch_per_worker"},
-                      fmt::format("with {} workers each gets {} of {} samples, which fill no batch of {}; expected at "
+                      fmt::format("with {} workers each gets {} of {} samples, less than one batch of {}; expected at "
                                   "least {} samples",
                                   most, share, samples, batch, most * batch));
   }
@@ -340,7 +340,7 @@ class Checks {
     if (!sound({"strategies", "workload.accumulation"})) return;
     if (!has(Strategy::dp) || scenario_.workload.accumulation == 1) return;
     tree_.complain_at({"workload.accumulation"},
-                      fmt::format("DataParallel copies the model out and the gradients back for every micro-batch, so "
+                      fmt::format("DataParallel copies the model and the gradients for every micro-batch, so "
                                   "accumulation is measured with DDP only; found {}, expected 1 or 'strategies: [ddp]'",
                                   scenario_.workload.accumulation));
   }
@@ -369,11 +369,12 @@ class Checks {
     }
     if (measure.gradient_noise_every > 0 && sound({"measure.gradient_noise_every", "measure.trace"}) && !measure.trace)
       tree_.complain_at({"measure.gradient_noise_every", "measure.trace"},
-                        "the norms travel in the trace; expected 'trace: true' with it");
+                        "the norms are recorded in the trace; expected 'trace: true' as well");
     if (measure.gradient_noise_every > 0 && sound({"measure.gradient_noise_every", "strategies"}) &&
         !has(Strategy::ddp))
-      tree_.complain_at({"measure.gradient_noise_every"},
-                        "DataParallel adds its replicas' gradients up on the way; expected 'ddp' among the strategies");
+      tree_.complain_at(
+          {"measure.gradient_noise_every"},
+          "DataParallel does not keep the gradients of each replica; expected 'ddp' among the strategies");
     // The distribution-free 95 % interval of a median needs 6 values: 2 · 0.5^n <= 0.05.
     if (sound({"measure.until_ci_percent", "measure.steps"}) && measure.until_ci_percent && measure.steps < 6) {
       tree_.complain_at({"measure.steps"},
@@ -388,7 +389,7 @@ class Checks {
     const Optimizer& optimizer = scenario_.workload.optimizer;
     if (optimizer.kind == OptimizerKind::sgd || optimizer.momentum == 0.0) return;
     tree_.complain_at({"workload.optimizer.momentum"},
-                      fmt::format("momentum belongs to sgd; with '{}' leave it out", to_string(optimizer.kind)));
+                      fmt::format("momentum applies only to sgd; with '{}' leave it out", to_string(optimizer.kind)));
   }
 
   void checkpoint() {
@@ -396,7 +397,7 @@ class Checks {
     const Checkpoint& checkpoint = scenario_.checkpoint;
     if (checkpoint.every_steps && checkpoint.folder.empty())
       tree_.complain_at({"checkpoint.every_steps"},
-                        "there is no folder to write checkpoints to; expected 'checkpoint.folder' beside it");
+                        "no folder for checkpoints is set; expected 'checkpoint.folder' as well");
     if (checkpoint.folder.empty() || checkpoint.resume.empty()) return;  // nothing is written, or nothing is read
     if (!sound({"checkpoint.resume", "strategies", "workers"})) return;
     const auto path = std::filesystem::path(checkpoint.resume).lexically_normal();
@@ -405,8 +406,8 @@ class Checks {
         if (path == checkpoint_path(checkpoint, strategy, workers).lexically_normal())
           return tree_.complain_at(
               {"checkpoint.resume"},
-              fmt::format("{} with {} workers writes that file, and what runs after it would go on "
-                          "from there; expected another 'checkpoint.folder', or a copy of the file",
+              fmt::format("{} with {} workers would overwrite that file, and later measurements would "
+                          "start from the new content; expected another 'checkpoint.folder', or a copy of the file",
                           to_string(strategy), workers));
   }
 

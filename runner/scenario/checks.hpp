@@ -1,4 +1,4 @@
-// Checks between the values of a scenario: what each is alone may be sound while the whole is not. Private.
+// Checks of combinations of values, after each value has been checked alone. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::scenario {
 
-// Keys that already have a problem; checks that need them are left out, so one mistake gives one message.
+// Keys that already have a problem. Checks that need them are skipped, so that one mistake gives one message.
 using BrokenKeys = std::set<std::string, std::less<>>;
 inline bool none_of(const BrokenKeys& broken, std::initializer_list<std::string_view> keys) {
   return std::ranges::none_of(keys, [&](std::string_view key) { return broken.contains(key); });

@@ -16,7 +16,7 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-// "train-images" + "idx3-ubyte" under its usual spellings.
+// Returns the file "train-images" + "idx3-ubyte" in one of its usual spellings, or nullopt.
 std::optional<fs::path> find_idx(const fs::path& folder, const std::string& stem, const std::string& suffix) {
   for (const char* between : {"-", "."})
     for (const char* packed : {"", ".gz"})
@@ -38,7 +38,7 @@ DataFiles find_mnist(const Data& data) {
   }
   throw DataError(
       fmt::format("workload.data.path: {} has no MNIST files; expected {}-images-idx3-ubyte and "
-                  "{}-labels-idx1-ubyte, plain or with .gz, there, in raw/ or in MNIST/raw/",
+                  "{}-labels-idx1-ubyte, plain or with .gz, in this folder, in raw/ or in MNIST/raw/",
                   data.path, prefix, prefix));
 }
 
@@ -87,11 +87,11 @@ DataFiles find_data_files(const Data& data) {
   const fs::file_status status = fs::status(data.path, error);
   if (!fs::exists(status))
     throw DataError(
-        fmt::format("workload.data.path: {}: no such folder (seen from {}); expected the one with the {} "
+        fmt::format("workload.data.path: {}: no such folder (relative to {}); expected the folder with the {} "
                     "files",
                     data.path, fs::current_path(error).string(), to_string(data.source)));
   if (!fs::is_directory(status))
-    throw DataError(fmt::format("workload.data.path: {} is no folder; expected the folder that holds the {} files",
+    throw DataError(fmt::format("workload.data.path: {} is not a folder; expected the folder with the {} files",
                                 data.path, to_string(data.source)));
   return data.source == DataSource::mnist ? find_mnist(data) : find_tensors(data);
 }

@@ -1,4 +1,4 @@
-// Finds the files that a scenario's data comes from, or says which are missing. Reads none of them.
+// Finds the files of a scenario's data, without reading them.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::scenario {
 
-// The scenario's data cannot be what it says: a file is missing, damaged, or does not fit the model (exit code 2).
+// The data files do not match the scenario: a file is missing, damaged, or does not fit the model (exit code 2).
 struct DataError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -18,12 +18,14 @@ struct DataFiles {
   std::vector<std::filesystem::path> inputs;  // in order
   std::filesystem::path targets;
 
-  std::uintmax_t bytes() const;  // of all, as they lie on the disk; 0 for synthetic data
+  std::uintmax_t bytes() const;  // total size on disk; 0 for synthetic data
 };
 
-// mnist: looks in `path`, `path`/raw and `path`/MNIST/raw (torchvision's layout) for the two files of the split, named
-// with '-' or '.' before "idx", plain or with ".gz". tensors: inputs.pt, or inputs0.pt, inputs1.pt, … without a gap.
-// Throws DataError that names what was looked for.
+// Returns the files of the data.
+// - mnist: the two files of the split in `path`, `path`/raw or `path`/MNIST/raw (torchvision's layout), with '-' or '.'
+//   before "idx", plain or with ".gz".
+// - tensors: inputs.pt, or inputs0.pt, inputs1.pt, … without a gap, and targets.pt.
+// Throws DataError with the names of the expected files.
 DataFiles find_data_files(const Data& data);
 
 }  // namespace ddpprof::scenario

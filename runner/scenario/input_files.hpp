@@ -1,11 +1,12 @@
-// Says which of the files that a scenario reads are missing, before anything is run.
+// Checks that the files that a scenario reads exist, before the run.
 #pragma once
 
 #include "runner/scenario/data_files.hpp"
 
 namespace ddpprof::scenario {
 
-// The data's files, a TorchScript model's and the checkpoint to resume. Throws DataError for the first that is missing.
+// Checks the data files, the TorchScript model and the checkpoint to resume from. Throws DataError for the first
+// missing file.
 void check_input_files(const Scenario& scenario);
 
 }  // namespace ddpprof::scenario

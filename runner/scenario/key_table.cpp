@@ -12,16 +12,15 @@ namespace {
 
 constexpr Group groups[] = {
     {"", "The whole file."},
-    {"workload", "What one worker trains."},
+    {"workload", "The training of one worker."},
     {"workload.model", "The network."},
-    {"workload.data", "What is trained on, in which order, and who loads it ([data.md](../guide/data.md))."},
+    {"workload.data", "Training data, its order, and how it is loaded ([data.md](../guide/data.md))."},
     {"workload.optimizer", "The optimizer."},
     {"ddp", "Options of DistributedDataParallel."},
     {"measure", "How a run is measured."},
-    {"predict", "What is predicted from the measurements."},
-    {"learning_rate", "The learning rate's table and schedule."},
-    {"checkpoint",
-     "What a training leaves to go on from, and what it goes on from ([checkpoints.md](../guide/checkpoints.md))."},
+    {"predict", "Predictions from the measurements."},
+    {"learning_rate", "Learning-rate rule and schedule."},
+    {"checkpoint", "Checkpoints: writing them and resuming from them ([checkpoints.md](../guide/checkpoints.md))."},
     {"output", "Where the results go."},
 };
 

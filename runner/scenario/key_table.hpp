@@ -1,5 +1,4 @@
-// The table behind keys.hpp: for each key, where its value goes in the Scenario, its limits, and how it is written.
-// Private to this folder.
+// The table of keys: for each key its member of Scenario, its limits, and its text form. Private to this folder.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -17,7 +16,7 @@
 
 namespace ddpprof::scenario {
 
-// What a file fills in: the scenario, and the two keys that stand for a linear model's widths.
+// The result of reading a file: the scenario, and the two keys for a linear model's widths.
 struct Draft {
   Scenario scenario;
   std::optional<std::int64_t> linear_in;
@@ -29,8 +28,8 @@ struct Limits {
   double most = std::numeric_limits<double>::infinity();
   bool above_least = false;  // `least` itself is excluded
   bool below_most = false;   // `most` itself is excluded
-  std::size_t entries = 0;   // a list's least number of entries
-  bool ascending = false;    // a list's entries grow strictly
+  std::size_t entries = 0;   // minimum number of entries of a list
+  bool ascending = false;    // entries of a list must be strictly ascending
 };
 
 struct Complaint {
@@ -44,13 +43,13 @@ struct KeySpec {
   std::string_view unit;
   bool required = false;
   bool nullable = false;
-  std::string_view unset = "null";  // nullable: how "unset" is written, here and in a file
+  std::string_view unset = "null";  // nullable: the text for "unset", also in a file
   Limits limits = {};
   std::span<const std::string_view> choices = {};
-  std::string_view text_rule = {};  // for KeyType::text: what it must look like
-  unsigned model_kinds = 0;         // bits 1 << Model::Kind the key belongs to; 0: all
+  std::string_view text_rule = {};  // for KeyType::text: the required form
+  unsigned model_kinds = 0;         // bits 1 << Model::Kind of the kinds that have this key; 0: all
   std::string_view doc;
-  // Stores the node's value in the draft, or complains and leaves the draft as it was.
+  // Stores the node's value in the draft. On an error, adds a complaint and does not change the draft.
   void (*assign)(const KeySpec&, const YAML::Node&, Draft&, std::vector<Complaint>&) = nullptr;
   std::string (*emit)(const KeySpec&, const Draft&) = nullptr;  // the value as YAML
 };
@@ -61,11 +60,11 @@ struct Group {
 };
 
 std::span<const KeySpec> key_specs();
-void add_data_specs(std::vector<KeySpec>& specs);           // those of workload.data
-void add_learning_rate_specs(std::vector<KeySpec>& specs);  // those of learning_rate
+void add_data_specs(std::vector<KeySpec>& specs);           // appends the keys of workload.data
+void add_learning_rate_specs(std::vector<KeySpec>& specs);  // appends the keys of learning_rate
 std::span<const Group> key_groups();
-const KeySpec* find_key(std::string_view key);  // nullptr when there is none
-bool is_group(std::string_view key);            // "" (the whole file) is one
+const KeySpec* find_key(std::string_view key);  // nullptr if the key is unknown
+bool is_group(std::string_view key);            // "" (the whole file) is a group
 
 constexpr unsigned bit(Model::Kind kind) { return 1u << static_cast<unsigned>(kind); }
 bool belongs_to(const KeySpec&, Model::Kind);

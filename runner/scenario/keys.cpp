@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view introduction = R"(# Scenario files
 
-A scenario is a YAML file that says what to train, where, how to measure it and what to predict from it.
-`ddpprof validate FILE` checks one; `ddpprof run FILE` runs it. Every key but the ones marked *required* has a default.
+A scenario is a YAML file. It describes the training, the device, the measurement and the predictions.
+`ddpprof validate FILE` checks a scenario; `ddpprof run FILE` runs it. Keys marked *required* have no default.
 
 ```yaml
 name: mnist-mlp
@@ -30,49 +30,60 @@ predict: {workers: [8, 16, 64]}
 learning_rate: {base: 0.01, base_workers: 1, warmup_epochs: 5, epochs: 90}
 ```
 
-`--set KEY=VALUE` overrides a key for one run: `--set measure.steps=100`, `--set workers=[1,2]`. The value is YAML, so a
-group is set with a map, which replaces what the file says below it:
+`--set KEY=VALUE` overrides a key for one run: `--set measure.steps=100`, `--set workers=[1,2]`. The value is YAML. To set
+a group, give a map. It replaces all keys of that group in the file:
 `--set 'workload.model={kind: resnet18, image_size: 64}'`.
 
-A wrong file is refused with exit code 2, and every problem in it is listed: file, line and column, the key, what was
-found and what was expected. Unknown keys, keys that are there twice and keys that do not fit the model's kind are
-problems too. Anchors and aliases work; merge keys (`<<`), more than one document, and files over 1 MiB do not.
+An invalid file is rejected with exit code 2. All problems are listed with file, line, column, key, the value found and the
+value expected. Unknown keys, duplicate keys, and keys of another model kind are problems too. Anchors and aliases are
+supported. Merge keys (`<<`), more than one document, and files above 1 MiB are not.
 
 The sections below follow the nesting of the file.
 )";
 
 constexpr std::string_view whole_rules = R"(
-## What must fit together
+## Rules for combinations of keys
 
-- Each worker's share of `workload.data.samples` fills a batch of `workload.batch_per_worker` at the largest of
-  `workers`.
-- `workload.data.source: mnist` or `tensors` needs `path`; `split` belongs to `mnist`, `imbalance` to `synthetic`, `image`
-  to either. MNIST needs a `linear` or `mlp` model of 784 inputs (or what `image` makes) and 10 outputs or more, and
-  `cross_entropy`.
-- `sampling: balanced` and `imbalance` need `cross_entropy`; `balanced` does not go with `shuffle: false` and takes at
-  most 16777216 samples.
+Data:
+- Each worker's share of `workload.data.samples` contains at least one batch of `workload.batch_per_worker` at the largest
+  of `workers`.
+- `workload.data.source: mnist` and `tensors` need `path`. `split` applies only to `mnist`, `imbalance` only to
+  `synthetic`, `image` to `synthetic` and `mnist`.
+- MNIST needs `cross_entropy` and a model with 784 inputs (or the product of `image`) and 10 or more outputs.
+- `sampling: balanced` and `imbalance` need `cross_entropy`. `balanced` excludes `shuffle: false` and takes at most
+  16777216 samples.
 - `transform: augment` needs images: a residual network, MNIST, tensors of channels × height × width, or `image`, whose
   product is the number of inputs of the `linear` or `mlp` model.
-- `loss: cross_entropy` needs 2 outputs or more; a model with 1 output takes `mse`. `gpt` and `bert` take
-  `cross_entropy`, `recommender` takes `bce` or `mse`, and only `torchscript` takes `model`, with `ddp` alone.
-- `heads` divide `width`; `sequence` is at most `positions`.
-- A ResNet on images of 32 pixels needs a batch of 2 or more: BatchNorm cannot train on one value per channel.
-- `strategies` with `ddp` needs `measure.warmup_steps` of 3 or more, or `auto`: DDP sends one bucket in its first step and
-  rebuilds its buckets in the second; with `ddp.static_graph` 4 or more.
-- `measure.until_ci_percent` needs `measure.steps` of 6 or more: below that a median has no distribution-free 95 %
-  interval.
-- `workload.accumulation` over 1 is measured with `ddp` only.
-- `momentum` belongs to `sgd`; `nccl` does not go with `device: cpu`, nor `mpi` with `device: cuda`.
-- `learning_rate.warmup_epochs` is at most `learning_rate.epochs`; `decay_epochs` and `decay_factor` belong to
-  `decay: step`, `decay_power` to `polynomial`; `learning_rate.apply` with `rule: sqrt` and an adaptive optimizer ends
-  where global batch / base batch × (1 − β₁) reaches 1; `base_batch` and `base_workers` are two ways to say one thing.
-  With `learning_rate.apply` the rule `lars` needs `sgd`, `lamb` needs `adamw`; `trust` belongs to `lars`.
-  `adascale` needs `sgd`, `ddp` alone, and at every N several ranks or an `accumulation` of 2 or more, unless its global
-  batch is the base batch; there `measure.steps` is the most that are measured.
-- `measure.gradient_noise_every` needs `measure.trace` and `strategies` with `ddp`.
-- The paths in `output` differ from each other and
-  from `checkpoint.folder`, which `checkpoint.every_steps` needs.
 - workers × batch × accumulation is at most 2147483647 samples.
+
+Model, loss and optimizer:
+- `loss: cross_entropy` needs 2 or more outputs; a model with 1 output takes `mse`. `gpt` and `bert` take `cross_entropy`,
+  `recommender` takes `bce` or `mse`. Only `torchscript` takes `model`, and only with `ddp`.
+- `width` is a multiple of `heads`; `sequence` is at most `positions`.
+- A ResNet on images of 32 pixels needs a batch of 2 or more, because BatchNorm cannot train on one value per channel.
+- `momentum` applies only to `sgd`.
+
+Strategy, backend and measurement:
+- `ddp` needs `measure.warmup_steps` of 3 or more, or `auto`: DDP sends one bucket in its first step and rebuilds its
+  buckets in the second. With `ddp.static_graph` it needs 4 or more.
+- `workload.accumulation` above 1 is measured only with `ddp`.
+- `nccl` excludes `device: cpu`; `mpi` excludes `device: cuda`.
+- `measure.until_ci_percent` needs `measure.steps` of 6 or more: with fewer values a median has no distribution-free 95 %
+  interval.
+- `measure.gradient_noise_every` needs `measure.trace` and `ddp`.
+
+Learning rate:
+- `base_batch` and `base_workers` exclude each other. `warmup_epochs` is at most `epochs`.
+- `decay_epochs` and `decay_factor` apply only to `decay: step`, `decay_power` only to `polynomial`, `trust` only to
+  `lars`.
+- `apply` with `rule: sqrt` and an adaptive optimizer needs global batch / base batch × (1 − β₁) below 1.
+- `apply` with `lars` needs `sgd`; with `lamb` it needs `adamw`.
+- `apply` with `adascale` needs `sgd`, only `ddp`, and at every N several ranks or an `accumulation` of 2 or more, unless
+  its global batch is the base batch. `measure.steps` is then the upper limit of measured steps.
+
+Paths:
+- The paths in `output` differ from each other and from `checkpoint.folder`. `checkpoint.every_steps` needs
+  `checkpoint.folder`.
 )";
 
 std::string table_cell(std::string_view text) {

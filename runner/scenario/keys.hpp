@@ -1,5 +1,5 @@
-// Every key a scenario file may hold, declared once: the reader's checks and docs/reference/scenario.md are made from
-// it.
+// Every key of a scenario file, declared once. The reader's checks and docs/reference/scenario.md are made from this
+// table.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@ enum class KeyType { text, integer, number, boolean, choice, integer_list, numbe
 struct KeyDoc {
   std::string_view key;  // dotted path: "measure.steps"
   KeyType type;
-  std::string_view unit;  // "" where it has none
+  std::string_view unit;  // "" if it has none
   bool required;
-  bool nullable;              // `null` means "unset", which `doc` explains
-  std::string default_value;  // as YAML; "" when the key is required
-  std::string allowed;        // what the reader accepts: "integer, 1 or more", "one of: ddp, dp"
-  std::string_view only_for;  // model kinds the key belongs to, "" for all: "resnet18, resnet50"
+  bool nullable;              // `null` means "unset"; `doc` explains it
+  std::string default_value;  // as YAML; "" if the key is required
+  std::string allowed;        // the accepted values: "integer, 1 or more", "one of: ddp, dp"
+  std::string_view only_for;  // model kinds that have this key, "" for all: "resnet18, resnet50"
   std::string_view doc;
   std::span<const std::string_view> choices;  // of a choice or a list of choices
 };
@@ -28,12 +28,12 @@ struct GroupDoc {
 };
 std::span<const GroupDoc> group_docs();
 
-// In the order in which a file lists them; keys of one group are adjacent.
+// Returns all keys in the order of a file; keys of one group are adjacent.
 std::span<const KeyDoc> keys();
 
 const char* to_string(KeyType);
 
-// docs/reference/scenario.md, whole.
+// Returns the whole text of docs/reference/scenario.md.
 std::string scenario_markdown();
 
 }  // namespace ddpprof::scenario

@@ -34,14 +34,14 @@ class LearningRateChecks {
  private:
   bool sound(std::initializer_list<std::string_view> keys) const { return none_of(broken_, keys); }
 
-  // Keys that belong to another decay would be passed over in silence.
+  // Rejects keys of another decay. They would be ignored without a message.
   void decay() {
     if (!sound({"learning_rate.decay"})) return;
     const learning_rate::Decay& given = scenario_.learning_rate.decay;
     const learning_rate::Decay usual;
     const auto belongs = [&](std::string_view key, bool changed, learning_rate::DecayKind kind) {
       if (!sound({key}) || !changed || given.kind == kind) return;
-      tree_.complain_at({key}, fmt::format("belongs to 'decay: {}'; with '{}' leave it out",
+      tree_.complain_at({key}, fmt::format("applies only to 'decay: {}'; with '{}' leave it out",
                                            learning_rate::to_string(kind), learning_rate::to_string(given.kind)));
     };
     belongs("learning_rate.decay_epochs", given.at_epochs != usual.at_epochs, learning_rate::DecayKind::step);
@@ -54,7 +54,7 @@ class LearningRateChecks {
     const LearningRate& rate = scenario_.learning_rate;
     if (!rate.base_batch || rate.base_workers == 1) return;
     tree_.complain_at({"learning_rate.base_batch", "learning_rate.base_workers"},
-                      "says again what 'base_workers' says; expected one of the two");
+                      "sets the same value as 'base_workers'; expected only one of the two");
   }
 
   void layerwise() {
@@ -62,24 +62,24 @@ class LearningRateChecks {
     const LearningRate& rate = scenario_.learning_rate;
     if (rate.rule != Rule::lars && rate.trust != LearningRate{}.trust)
       tree_.complain_at({"learning_rate.trust"},
-                        fmt::format("belongs to 'rule: lars'; with '{}' leave it out", word(rate.rule)));
+                        fmt::format("applies only to 'rule: lars'; with '{}' leave it out", word(rate.rule)));
     const OptimizerKind kind = scenario_.workload.optimizer.kind;
     const auto takes_the_place_of = [&](Rule rule, OptimizerKind wanted) {
       if (!rate.apply || rate.rule != rule || kind == wanted) return;
       tree_.complain_at({"learning_rate.rule", "workload.optimizer.kind"},
-                        fmt::format("trains in the place of {0}; expected 'workload.optimizer.kind: {0}', found '{1}'",
+                        fmt::format("replaces {0}; expected 'workload.optimizer.kind: {0}', found '{1}'",
                                     to_string(wanted), to_string(kind)));
     };
     takes_the_place_of(Rule::lars, OptimizerKind::sgd);
     takes_the_place_of(Rule::lamb, OptimizerKind::adamw);
     if (rate.apply && rate.rule == Rule::adascale && kind != OptimizerKind::sgd)
       tree_.complain_at({"learning_rate.rule", "workload.optimizer.kind"},
-                        fmt::format("the gain of adascale is SGD's and says nothing of '{}'; expected "
+                        fmt::format("adascale is defined for SGD, not for '{}'; expected "
                                     "'workload.optimizer.kind: sgd'",
                                     to_string(kind)));
   }
 
-  // DataParallel's replicas hold no gradients of their own whose noise could be seen.
+  // DataParallel does not keep the gradients of each replica, so their noise is unknown.
   void adascale() {
     const LearningRate& rate = scenario_.learning_rate;
     if (!sound({"learning_rate.rule", "learning_rate.apply", "strategies"}) || !rate.apply ||
@@ -90,7 +90,7 @@ class LearningRateChecks {
                       "adascale needs the gradients of DDP's ranks; expected 'strategies: [ddp]'");
   }
 
-  // A rule without an answer at some N is found here, not after the configurations before it were measured.
+  // Rejects a rule that has no rate at some N before any configuration is measured.
   void applied_rate() {
     if (!scenario_.learning_rate.apply) return;
     if (!sound({"learning_rate.base", "learning_rate.base_workers", "learning_rate.base_batch", "learning_rate.rule",
@@ -99,7 +99,7 @@ class LearningRateChecks {
                 "workload.batch_per_worker", "workload.accumulation", "workload.optimizer.kind",
                 "workload.data.samples"}))
       return;
-    // Where only the files know the samples, the rule is asked about one: none of them depends on it.
+    // If only the files determine the number of samples, use 1: the rules' errors do not depend on it.
     const std::int64_t samples = scenario_.workload.data.known_samples().value_or(1);
     for (const std::int64_t workers : scenario_.workers) {
       try {

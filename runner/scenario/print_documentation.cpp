@@ -1,4 +1,4 @@
-// Prints docs/reference/scenario.md, made from the table that the reader checks with.
+// Prints docs/reference/scenario.md, made from the table of keys.
 #include <cstdio>
 #include <string>
 

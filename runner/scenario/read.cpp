@@ -20,7 +20,7 @@ constexpr std::uintmax_t largest_file_bytes = 1 << 20;
 
 using Keys = std::set<std::string, std::less<>>;
 
-// Offset of the first byte that is no text (a NUL, or not UTF-8); npos when all of it is.
+// Returns the offset of the first byte that is NUL or not valid UTF-8, or npos.
 std::size_t first_binary_byte(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -77,7 +77,7 @@ void assign_values(Draft& draft, Tree& tree, Keys& broken) {
   for (const KeySpec& spec : key_specs()) {
     const Value* value = tree.find(spec.key);
     if (value == nullptr) continue;
-    if (!value->node.IsDefined()) {  // reported when it was collected
+    if (!value->node.IsDefined()) {  // already reported
       broken.emplace(spec.key);
       continue;
     }
@@ -97,7 +97,7 @@ void check_required(const Draft& draft, Tree& tree, Keys& broken) {
     if (spec.model_kinds != 0 && !kind_known) continue;
     if (!belongs_to(spec, kind)) {
       if (given) {
-        tree.complain_at({spec.key}, fmt::format("belongs to {}; with 'kind: {}' leave it out",
+        tree.complain_at({spec.key}, fmt::format("applies only to {}; with 'kind: {}' leave it out",
                                                  kinds_text(spec.model_kinds), to_string(kind)));
       }
     } else if (spec.required && !given && !broken.contains(spec.key)) {
@@ -151,7 +151,7 @@ ReadResult read_sources(const Source& file, std::span<const std::string> overrid
   return result;
 }
 
-// A file beside the missing one whose name is nearly the same.
+// Returns a scenario file in the same folder with a similar name, or "".
 std::string similar_file(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   std::set<std::string> names;
@@ -196,9 +196,9 @@ ReadResult read_file(const std::filesystem::path& path, std::span<const std::str
   if (status.type() == std::filesystem::file_type::directory) {
     return refuse("is a folder; expected a scenario file in YAML");
   }
-  // A pipe or device could block for ever.
+  // Reading a pipe or a device could block forever.
   if (status.type() != std::filesystem::file_type::regular)
-    return refuse("is no regular file; expected a scenario file");
+    return refuse("is not a regular file; expected a scenario file");
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) return refuse("cannot be read: " + error.message());
   if (size > largest_file_bytes) {

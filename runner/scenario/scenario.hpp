@@ -1,5 +1,5 @@
-// A scenario: what to train, where, how to measure it and what to predict from it. Plain data, always complete:
-// reading a file (read.hpp) fills in defaults and checks every value.
+// A scenario: training, device, measurement and predictions. Plain data, always complete: reading a file (read.hpp)
+// fills in defaults and checks every value.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class BackendChoice { automatic, gloo, mpi, nccl };
 enum class DeviceChoice { automatic, cpu, cuda };
 enum class OptimizerKind { sgd, adam, adamw };
 enum class Precision { fp32, bf16 };  // bf16: parameters stay fp32, forward and loss run under autocast
-enum class LossKind { cross_entropy, mse, bce, model };  // model: what the module returns is the loss
+enum class LossKind { cross_entropy, mse, bce, model };  // model: the module returns the loss
 enum class Compression { none, fp16 };
 enum class DataSource { synthetic, mnist, tensors };
 enum class DataSplit { train, test };
@@ -34,18 +34,18 @@ struct Model {
   std::int64_t image_size = 224;                      // resnets: input is 3 × image_size × image_size
   std::int64_t layers = 12, heads = 12, width = 768;  // gpt, bert
   std::optional<std::int64_t> vocabulary = {}, positions = {},
-                              sequence = {};  // gpt, bert: unset as the functions below say
+                              sequence = {};  // gpt, bert: the functions below return the values if unset
   std::int64_t tables = 8, rows = 100'000, embedding = 64, dense = 13, hidden = 256;  // recommender
   std::string file = {};                                                              // torchscript
-  std::vector<std::string> inputs = {};  // torchscript: tensor_spec.hpp's notation, one an input
+  std::vector<std::string> inputs = {};  // torchscript: one text per input, in the notation of tensor_spec.hpp
   std::string target = {};               // torchscript: the same notation
 
-  std::int64_t vocabulary_size() const;  // GPT-2's 50257, BERT's 30522 where unset
-  std::int64_t position_count() const;   // GPT-2's 1024, BERT's 512 where unset
-  std::int64_t tokens() const;           // of one sample; position_count() where unset
+  std::int64_t vocabulary_size() const;  // if unset: GPT-2's 50257, BERT's 30522
+  std::int64_t position_count() const;   // if unset: GPT-2's 1024, BERT's 512
+  std::int64_t tokens() const;           // per sample; if unset: position_count()
 
   std::string label() const;     // "linear-10-1", "mlp-784-10-10-10", "resnet18", "gpt-12x768"
-  std::int64_t outputs() const;  // width of the last layer; 0 where the model's file alone knows
+  std::int64_t outputs() const;  // width of the last layer; 0 if only the model's file determines it
 
   bool operator==(const Model&) const = default;
 };
@@ -57,19 +57,19 @@ struct Data {
   DataSource source = DataSource::synthetic;
   std::string path = {};                     // mnist, tensors: the folder with the files
   DataSplit split = DataSplit::train;        // mnist
-  std::optional<std::int64_t> samples = {};  // unset: synthetic_samples, or all that the files hold
+  std::optional<std::int64_t> samples = {};  // unset: synthetic_samples, or all samples in the files
   std::uint64_t seed = 1;
   bool shuffle = true;
-  bool drop_last = false;                               // as DistributedSampler's
+  bool drop_last = false;                               // as in DistributedSampler
   bool set_epoch = true;                                // false: the same order in every epoch
-  Sampling sampling = Sampling::uniform;                // balanced: every class as often as any other
+  Sampling sampling = Sampling::uniform;                // balanced: all classes are equally frequent
   double imbalance = 1.0;                               // synthetic: samples of the largest class over the smallest
   std::optional<std::vector<std::int64_t>> image = {};  // synthetic: {channels, height, width} of a flat input
   Transform transform = Transform::none;
   std::int64_t loader_threads = 0;  // 0: the training thread loads
   std::int64_t prefetch = 2;        // batches ready ahead for each loader thread
 
-  std::optional<std::int64_t> known_samples() const;  // unset when only the files tell
+  std::optional<std::int64_t> known_samples() const;  // nullopt if only the files determine it
 
   bool operator==(const Data&) const = default;
 };
@@ -104,12 +104,12 @@ struct DdpOptions {
   Compression compression = Compression::none;  // of the gradients on their way
   bool find_unused_parameters = false;
   bool static_graph = false;
-  bool sync_batch_norm = false;  // always refused: the check says why
+  bool sync_batch_norm = false;  // always rejected by the check
 
   bool operator==(const DdpOptions&) const = default;
 };
 
-// What `warmup_steps: auto` ends at when step times do not settle.
+// Upper limit of `warmup_steps: auto`, if step times do not settle.
 inline constexpr std::int64_t most_automatic_warmup_steps = 100;
 
 struct Measure {
@@ -121,7 +121,7 @@ struct Measure {
   double timeout_s = 120.0;                      // a rank without progress for this long is a hang
   std::optional<std::int64_t> threads_per_rank;  // intra-op threads; unset: max(1, cores / N)
   bool trace = true;
-  std::int64_t gradient_noise_every = 0;  // steps from one taking of the gradient's norms to the next; 0: never
+  std::int64_t gradient_noise_every = 0;  // record the gradient norms in every n-th step; 0: never
 
   bool operator==(const Measure&) const = default;
 };
@@ -130,30 +130,30 @@ struct Predict {
   std::vector<std::int64_t> workers = {8, 16, 32, 64};
   std::int64_t gpus_per_node = 0;  // ranks per host; 0: all on one host
   double confidence = 0.9;
-  Sharing sharing = Sharing::machine;  // machine: more ranks crowd this machine's cores as measured;
-                                       // dedicated: every rank has the cores one rank has here at N = 1
+  Sharing sharing = Sharing::machine;  // machine: all ranks share this machine's cores, as measured;
+                                       // dedicated: every rank has the cores that one rank has here at N = 1
 
   bool operator==(const Predict&) const = default;
 };
 
 struct LearningRate {
   double base = 0.01;                           // tuned at base_workers workers, or at base_batch
-  std::int64_t base_workers = 1;                // of this batch and accumulation
-  std::optional<std::int64_t> base_batch = {};  // global, in samples; unset: that of base_workers
+  std::int64_t base_workers = 1;                // with this batch and accumulation
+  std::optional<std::int64_t> base_batch = {};  // global, in samples; unset: the batch of base_workers
   learning_rate::Rule rule = learning_rate::Rule::linear;
   double warmup_epochs = 5.0;
   std::int64_t epochs = 90;
   double trust = 0.001;        // LARS' eta
   learning_rate::Decay decay;  // after the warm-up
-  bool apply = false;          // train with the schedule; else every step takes `base`
+  bool apply = false;          // train with the schedule; false: every step uses `base`
 
   bool operator==(const LearningRate&) const = default;
 };
 
 struct Checkpoint {
-  std::string folder;                       // where to write them; empty: none
-  std::optional<std::int64_t> every_steps;  // unset: one, after the measured steps
-  std::string resume;                       // file to go on from, empty: from the start
+  std::string folder;                       // for checkpoints; empty: none
+  std::optional<std::int64_t> every_steps;  // unset: only after the measured steps
+  std::string resume;                       // file to resume from; empty: random weights
 
   bool operator==(const Checkpoint&) const = default;
 };
@@ -184,7 +184,7 @@ struct Scenario {
   bool operator==(const Scenario&) const = default;
 };
 
-// What a measurement of this strategy and world size writes.
+// Returns the path of the checkpoint of this strategy and world size.
 std::filesystem::path checkpoint_path(const Checkpoint&, Strategy, std::int64_t workers);
 
 const char* to_string(Model::Kind);

@@ -1,4 +1,4 @@
-// The learning-rate schedule that a scenario asks for at one number of workers.
+// The learning-rate schedule of a scenario at one number of workers.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace ddpprof::scenario {
 
-// `samples`: of one epoch over all workers. Batches span epochs, as the worker's loader has it. Adam's settings are
-// PyTorch's, which the worker trains with.
+// `samples`: samples of one epoch over all workers. Batches span epochs, as in the worker's loader. Adam's settings are
+// PyTorch's defaults, with which the worker trains.
 learning_rate::Plan learning_rate_plan(const Scenario&, std::int64_t workers, std::int64_t samples);
 
-// Throws std::invalid_argument as learning_rate::schedule_of.
+// Throws std::invalid_argument like learning_rate::schedule_of.
 learning_rate::Schedule schedule_of(const Scenario&, std::int64_t workers, std::int64_t samples);
 
-// The same for the rule adascale, whose rates come of the training's own gradients, from `state` on: that of a
-// checkpoint, or a training's beginning. Throws std::invalid_argument as learning_rate::AdaScale.
+// The same for the rule adascale, whose rates depend on the training's gradients. `state` is the state of a checkpoint,
+// or of the start of a training. Throws std::invalid_argument like learning_rate::AdaScale.
 learning_rate::AdaScale adascale_of(const Scenario&, std::int64_t workers, std::int64_t samples,
                                     const learning_rate::AdaScaleState& state = {});
 

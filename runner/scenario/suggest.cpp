@@ -34,7 +34,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  // A long word is no typo of a short name, and comparing it would cost time in its length.
+  // Long words are skipped: they are not misspelled names, and the comparison would take long.
   if (word.empty() || word.size() > 100) return {};
   int best = std::max(1, static_cast<int>(word.size()) / 3) + 1;
   std::string_view found;

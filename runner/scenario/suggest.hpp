@@ -1,4 +1,4 @@
-// "Did you mean": the nearest known name to a mistyped one.
+// "Did you mean": finds the nearest known name for a misspelled one.
 #pragma once
 
 #include <span>
@@ -7,11 +7,12 @@
 
 namespace ddpprof::scenario {
 
-// Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps of
-// neighbours cost 1 each; letter case and '-' against '_' cost nothing.
+// Returns the Damerau-Levenshtein distance (optimal string alignment). Insertions, deletions, substitutions and swaps
+// of neighbours cost 1 each. Letter case, and '-' for '_', cost nothing.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The candidate within a third of the word's length (at least 1 edit), the first of the nearest; "" when none is.
+// Returns the nearest candidate within a third of the word's length (at least 1 edit); of equal distances the first; ""
+// if no candidate is near enough.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 // "a, b, c"

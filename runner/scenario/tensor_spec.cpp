@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 31;  // of one sample
 
-// Spaces between two digits stay: they stand where a comma was forgotten.
+// Spaces between two digits are kept, because a comma is missing there.
 std::string without_spaces(std::string_view text) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string out;
@@ -35,7 +35,7 @@ bool take(std::string_view& text, std::string_view what) {
 TensorSpec checked(const std::string& text) {
   std::string why;
   if (auto spec = parse_tensor_spec(text, why)) return *spec;
-  throw std::invalid_argument("'" + text + "' is no tensor: " + why);
+  throw std::invalid_argument("'" + text + "' is not a tensor type: " + why);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ std::optional<TensorSpec> parse_tensor_spec(std::string_view text, std::string& 
     return std::nullopt;
   }
   if (!take(rest, "[")) {
-    why = "expected a shape in brackets after the type, [] for one number a sample";
+    why = "expected a shape in brackets after the type, [] for one number per sample";
     return std::nullopt;
   }
   std::int64_t elements = 1;
@@ -79,7 +79,7 @@ std::optional<TensorSpec> parse_tensor_spec(std::string_view text, std::string& 
   const bool whole = spec.type == TensorSpec::Type::int64;
   if (take(rest, "<")) {
     if (!whole) {
-      why = "float32 values have no '<' limit";
+      why = "float32 does not take a '<' limit";
       return std::nullopt;
     }
     if (!take_number(rest, spec.below)) {
@@ -87,7 +87,7 @@ std::optional<TensorSpec> parse_tensor_spec(std::string_view text, std::string& 
       return std::nullopt;
     }
   } else if (whole) {
-    why = "int64 needs its limit: int64[...]<N for values from 0 to N - 1";
+    why = "int64 needs a limit: int64[...]<N for values from 0 to N - 1";
     return std::nullopt;
   }
   if (!rest.empty()) {

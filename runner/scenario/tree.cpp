@@ -37,7 +37,8 @@ std::size_t offset_of(std::string_view text, YAML::Mark mark) {
   return std::min(text.size(), start + static_cast<std::size_t>(mark.column));
 }
 
-// yaml-cpp takes the end of the text for a closing quote, so that half a file would pass as one value.
+// Returns true if a quote is not closed. yaml-cpp accepts the end of the text as a closing quote, so half of a file
+// would be read as one value.
 bool unterminated(std::string_view text, YAML::Mark mark) {
   std::size_t i = offset_of(text, mark);
   if (i >= text.size() || (text[i] != '"' && text[i] != '\'')) return false;
@@ -53,7 +54,7 @@ bool unterminated(std::string_view text, YAML::Mark mark) {
   return true;
 }
 
-// The names directly below a group.
+// Returns the names directly below a group.
 std::vector<std::string_view> children(std::string_view group) {
   std::vector<std::string_view> names;
   const auto take = [&](std::string_view key) {
@@ -70,24 +71,25 @@ std::string below(std::string_view group, std::string_view name) {
   return group.empty() ? std::string(name) : fmt::format("{}.{}", group, name);
 }
 
-// Says in the user's words what yaml-cpp's message is about.
+// Returns an explanation of yaml-cpp's message.
 std::string explained(const std::string& message) {
   static constexpr struct {
     std::string_view fragment, explanation;
   } hints[] = {
       {"illegal map value",
-       "a ':' or an indentation that fits nowhere; keys of one map start in the same column, a space "
+       "unexpected ':' or wrong indentation; keys of one map start in the same column, a space "
        "follows ':', and text with ': ' in it needs quotes"},
       {"end of map flow not found", "a '{' without its '}'"},
       {"end of sequence flow not found", "a '[' without its ']'"},
-      {"end of map not found", "a line that fits neither the map above nor a new key; check its indentation"},
-      {"end of sequence not found", "a line that fits neither the list above nor a new key; check its indentation"},
-      {"illegal flow end", "a '}' or ']' that does not match what is open"},
+      {"end of map not found", "a line that is neither part of the map above nor a new key; check its indentation"},
+      {"end of sequence not found",
+       "a line that is neither part of the list above nor a new key; check its indentation"},
+      {"illegal flow end", "a '}' or ']' without a matching opening bracket"},
       {"illegal block entry", "a '-' where no list can start"},
       {"unknown token", "a character that cannot start a value here ('@', '`' and '%' need quotes)"},
       {"the referenced anchor is not defined", "an alias (*name) without its anchor (&name)"},
       {"bad file", "brackets nested too deeply"},
-      {"unknown escape character", "an escape that YAML does not know; inside \"…\" write \\\\ for a backslash"},
+      {"unknown escape character", "an unknown escape sequence; inside \"…\" write \\\\ for a backslash"},
   };
   for (const auto& hint : hints) {
     if (message.find(hint.fragment) != std::string::npos) return std::string(hint.explanation);
@@ -95,7 +97,7 @@ std::string explained(const std::string& message) {
   return message;
 }
 
-// The first tab that a line's indentation holds, which YAML forbids.
+// Returns the first tab in an indentation. YAML does not allow it.
 std::optional<YAML::Mark> indentation_tab(std::string_view text) {
   YAML::Mark mark;
   mark.line = 0;
@@ -115,7 +117,8 @@ std::optional<YAML::Mark> indentation_tab(std::string_view text) {
   return std::nullopt;
 }
 
-// Where a second document starts. Not YAML::LoadAll: on text that starts with ',' it makes documents without end.
+// Returns the start of a second document. YAML::LoadAll is not used, because it does not end on text that starts with
+// ','.
 std::optional<YAML::Mark> second_document(const std::string& text) {
   struct Starts final : YAML::EventHandler {
     std::vector<YAML::Mark> marks;
@@ -195,7 +198,7 @@ void Tree::add(const Source& source, const YAML::Node& node, YAML::Mark mark, co
   const auto check_scalar = [&](const YAML::Node& scalar) {
     const std::string& tag = scalar.Tag();
     if (!tag.empty() && tag != "?" && tag != "!" && !tag.starts_with("tag:yaml.org,2002:")) {
-      complain(source, scalar.Mark(), key, fmt::format("the tag {} means nothing here; expected a plain value", tag));
+      complain(source, scalar.Mark(), key, fmt::format("the tag {} is not supported; expected a plain value", tag));
       return false;
     }
     if (scalar.IsScalar() && unterminated(source.text, scalar.Mark())) {
@@ -220,7 +223,7 @@ void Tree::unknown_key(const Source& source, YAML::Mark mark, const std::string&
   } else if (const std::string_view near = nearest(name, siblings); !near.empty()) {
     message += fmt::format("; did you mean '{}'?", below(group, near));
   } else {
-    // Right name, wrong place: "steps" at the top is most likely measure.steps.
+    // The key exists in another group: "steps" at the top level is most likely measure.steps.
     std::string elsewhere;
     for (const KeySpec& spec : key_specs()) {
       if (spec.key.substr(spec.key.rfind('.') + 1) != name || spec.key == name) continue;
@@ -245,9 +248,9 @@ void Tree::collect_pair(const Source& source, const YAML::Node& key, const YAML:
   const std::string& name = key.Scalar();
   const std::string path = below(group, name);
   if (name.empty() || name.find('.') != std::string::npos || (!is_group(path) && find_key(path) == nullptr)) {
-    // A dotted key is what --set takes; a file nests.
+    // Dotted keys are for --set only.
     if (find_key(path) != nullptr || (is_group(path) && !name.empty())) {
-      return complain(source, key.Mark(), path, "dots do not nest in a file; write each part as a key of its own");
+      return complain(source, key.Mark(), path, "a key with dots is not allowed in a file; nest the keys instead");
     }
     return unknown_key(source, key.Mark(), group, name);
   }
@@ -261,7 +264,7 @@ void Tree::collect(const Source& source, const YAML::Node& map, const std::strin
       const auto [first, fresh] = seen.emplace(pair.first.Scalar(), pair.first.Mark());
       if (!fresh) {
         complain(source, pair.first.Mark(), below(group, pair.first.Scalar()),
-                 fmt::format("this key is there twice; the first is in line {}", first->second.line + 1));
+                 fmt::format("duplicate key; the first is in line {}", first->second.line + 1));
         continue;
       }
     }
@@ -297,7 +300,7 @@ void Tree::add_override(const Source& source, std::string_view key, const YAML::
                     near.empty() ? "unknown key; expected a dotted key such as measure.steps"
                                  : fmt::format("unknown key; did you mean '{}'?", near));
   }
-  // A whole group replaces what the file says below it.
+  // A group replaces all keys of that group in the file.
   std::erase_if(values_, [&](const auto& entry) { return entry.first.starts_with(path + "."); });
   add(source, value, value.Mark(), path);
 }
@@ -309,7 +312,7 @@ bool load_yaml(const Source& source, YAML::Node& root, Tree& tree, std::string_v
       const bool separated = rest.starts_with("---") || source.text.find("\n...") != std::string::npos;
       tree.complain(source, *second, key,
                     separated ? "a second YAML document starts here; expected one"
-                              : "not valid YAML: this belongs to nothing before it");
+                              : "not valid YAML: unexpected text after the end of the document");
       return false;
     }
     root.reset(YAML::Load(source.text));

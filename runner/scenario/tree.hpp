@@ -1,4 +1,4 @@
-// Collects a YAML document's values by dotted key, with where each stands, and reports what does not belong.
+// Collects the values of a YAML document by dotted key, with their positions, and reports unknown and duplicate keys.
 // Private to this folder.
 #pragma once
 
@@ -17,13 +17,13 @@ namespace ddpprof::scenario {
 // A text that problems point into: the scenario file, or one override.
 struct Source {
   std::string label;  // file name, or "--set KEY=VALUE"
-  std::string text;   // what yaml-cpp's marks count in
+  std::string text;   // the text to which yaml-cpp's marks refer
   bool override_ = false;
 };
 
 struct Value {
   YAML::Node node;
-  YAML::Mark mark;  // the value's place; the key's when the value is empty
+  YAML::Mark mark;  // the value's position; the key's position if the value is empty
   const Source* source = nullptr;
 };
 
@@ -34,16 +34,17 @@ class Tree {
   void add_override(const Source& source, std::string_view key, const YAML::Node& value);
 
   const Value* find(std::string_view key) const;
-  // The file is a map, and no open quote has swallowed a part of it: what is missing can be told.
+  // Returns true if the file is a map without an unclosed quote. Only then can missing keys be reported.
   bool whole() const { return groups_.contains("") && !swallowed_; }
   const std::vector<std::string>& rejected_groups() const { return rejected_groups_; }
 
   void complain(const Source& source, YAML::Mark mark, std::string_view key, std::string message);
   void complain(const Value& value, YAML::Mark mark, std::string_view key, std::string message);
-  // Places the problem at the first of `keys` that was given, else at the group that lacks it, else at the start.
+  // Reports a problem at the first of `keys` that is in the file, else at the group in which it is missing, else at the
+  // start of the file.
   void complain_at(std::initializer_list<std::string_view> keys, std::string message);
 
-  // In the order of the file, overrides last.
+  // Returns the problems in the order of the file, overrides last.
   std::vector<Problem> take_problems();
 
  private:
@@ -54,13 +55,13 @@ class Tree {
 
   std::map<std::string, Value, std::less<>> values_;  // leaf keys
   std::map<std::string, Value, std::less<>> groups_;
-  std::vector<std::string> rejected_groups_;  // groups whose value was no map
-  bool swallowed_ = false;                    // a quote that is never closed ate the rest
+  std::vector<std::string> rejected_groups_;  // groups whose value is not a map
+  bool swallowed_ = false;                    // an unclosed quote contains the rest of the file
   const Source* file_ = nullptr;
   std::vector<Problem> problems_;
 };
 
-// Parses one YAML document; on a syntax error, or more than one document, complains and returns false.
+// Parses one YAML document. On a syntax error, or more than one document, reports the problem and returns false.
 bool load_yaml(const Source& source, YAML::Node& root, Tree& tree, std::string_view key);
 
 }  // namespace ddpprof::scenario

@@ -15,7 +15,8 @@ namespace {
 
 bool quoted(const YAML::Node& node) { return node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str"; }
 
-// What people call things elsewhere, where the nearest spelling would mislead ("gpu" is one letter from "cpu").
+// Returns the choice for a common synonym, otherwise the choice with the nearest spelling. A synonym is needed where
+// the nearest spelling is wrong: "gpu" differs from "cpu" by one letter.
 std::string_view meant(std::string_view word, std::span<const std::string_view> choices) {
   static constexpr std::pair<std::string_view, std::string_view> synonyms[] = {{"gpu", "cuda"},
                                                                                {"float32", "fp32"},
@@ -41,7 +42,7 @@ std::string shortened(const std::string& text) {
   constexpr std::size_t longest = 60;
   std::string line;
   for (const char c : text.substr(0, longest)) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  // Never end inside a UTF-8 sequence.
+  // Do not cut inside a UTF-8 sequence.
   if (text.size() > longest) {
     while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80) line.pop_back();
     if (!line.empty() && (static_cast<unsigned char>(line.back()) & 0x80) != 0) line.pop_back();
@@ -52,7 +53,7 @@ std::string shortened(const std::string& text) {
 
 enum class Numeric { none, integer, real, special };
 
-// Decimal numbers only: YAML's 0x1F and 0o17 would surprise more often than serve.
+// Accepts decimal numbers only, not YAML's 0x1F and 0o17.
 Numeric numeric(std::string_view text) {
   static constexpr std::string_view specials[] = {".nan", ".inf", "nan", "inf", "infinity"};
   if (!text.empty() && (text[0] == '+' || text[0] == '-')) text.remove_prefix(1);
@@ -88,7 +89,7 @@ bool within(const Limits& limits, double value) {
   return limits.below_most ? value < limits.most : value <= limits.most;
 }
 
-// The plain text of a number, without the '+' that from_chars does not take.
+// Returns the text of a number without a leading '+', which from_chars does not accept.
 std::string_view number_text(const YAML::Node& node) {
   std::string_view text = node.Scalar();
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
@@ -166,7 +167,7 @@ std::optional<bool> parse_boolean(const KeySpec& spec, const YAML::Node& node, s
   if (node.IsScalar()) {
     if (!nearest(node.Scalar(), truths).empty()) hint = "; did you mean true?";
     if (!nearest(node.Scalar(), lies).empty()) hint = "; did you mean false?";
-    // Short words are close to each other: an exact word decides.
+    // Short words have similar spellings: an exact match has priority.
     if (std::ranges::find(truths, node.Scalar()) != std::end(truths)) hint = "; did you mean true?";
     if (std::ranges::find(lies, node.Scalar()) != std::end(lies)) hint = "; did you mean false?";
   }
@@ -201,7 +202,7 @@ std::optional<std::size_t> parse_choice(const KeySpec& spec, const YAML::Node& n
 
 namespace {
 
-// The spec of one entry: what a message about a single entry should say it expected.
+// Returns the spec of one entry of a list, for messages about a single entry.
 KeySpec entry_spec(const KeySpec& list) {
   KeySpec entry = list;
   entry.type = list.type == KeyType::integer_list  ? KeyType::integer
@@ -240,7 +241,7 @@ std::optional<std::vector<Number>> parse_list(const KeySpec& spec, const YAML::N
     const auto value = parse(entry, item, complaints);
     if (!value) continue;
     if (spec.limits.ascending && !list.empty() && *value <= list.back()) {
-      const std::string wrong = std::ranges::find(list, *value) != list.end() ? "is there twice" : "is out of order";
+      const std::string wrong = std::ranges::find(list, *value) != list.end() ? "appears twice" : "is out of order";
       complaints.push_back(
           {item.Mark(), fmt::format("{} {}; expected each entry larger than the one before", *value, wrong)});
       continue;
@@ -286,7 +287,7 @@ std::optional<std::vector<std::size_t>> parse_choices(const KeySpec& spec, const
     const auto value = parse_choice(entry, item, complaints);
     if (!value) continue;
     if (std::ranges::find(list, *value) != list.end()) {
-      complaints.push_back({item.Mark(), fmt::format("'{}' is there twice; expected each entry once", item.Scalar())});
+      complaints.push_back({item.Mark(), fmt::format("'{}' appears twice; expected each entry once", item.Scalar())});
       continue;
     }
     list.push_back(*value);

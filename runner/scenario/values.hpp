@@ -59,7 +59,7 @@ inline constexpr std::array values_of<learning_rate::DecayKind> = {
     learning_rate::DecayKind::constant, learning_rate::DecayKind::step, learning_rate::DecayKind::cosine,
     learning_rate::DecayKind::polynomial};
 
-// A value as the file has it.
+// Returns the word for the value in a file.
 template <typename T>
 const char* word_of(T value) {
   if constexpr (std::is_same_v<T, learning_rate::Rule>)
@@ -78,7 +78,8 @@ std::span<const std::string_view> names_of() {
   return names;
 }
 
-// Each returns nothing and complains when the node is no such value within the spec's limits.
+// Each returns the value. If the node is not such a value within the spec's limits, it adds a complaint and returns
+// nullopt.
 std::optional<std::int64_t> parse_integer(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 std::optional<double> parse_number(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
 std::optional<bool> parse_boolean(const KeySpec&, const YAML::Node&, std::vector<Complaint>&);
@@ -92,6 +93,6 @@ std::optional<std::vector<std::size_t>> parse_choices(const KeySpec&, const YAML
 std::string describe(const YAML::Node&);  // "a list", "text 'abc'", "1.5"
 
 std::string emit_text(const std::string&);  // double-quoted
-std::string emit_number(double);            // the shortest text that reads back as the same number
+std::string emit_number(double);            // the shortest text that is read as the same number
 
 }  // namespace ddpprof::scenario

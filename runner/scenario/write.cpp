@@ -11,10 +11,10 @@ namespace ddpprof::scenario {
 std::string to_yaml(const Scenario& scenario) {
   const Draft draft = draft_of(scenario);
   std::string out;
-  std::string open;  // the group whose keys are being written
+  std::string open;  // the current group
   for (const KeySpec& spec : key_specs()) {
     if (!belongs_to(spec, scenario.workload.model.kind)) continue;
-    // Open the groups on the way that the previous key was not in.
+    // Write the headings of groups that the previous key was not in.
     for (std::size_t dot = spec.key.find('.'); dot != std::string_view::npos; dot = spec.key.find('.', dot + 1)) {
       const std::string group(spec.key.substr(0, dot));
       if (open == group || open.starts_with(group + ".")) continue;

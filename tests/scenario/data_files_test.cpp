@@ -95,9 +95,9 @@ TEST_F(DataFolder, AFolderThatIsNone) {
   put("file");
   Data wrong = data(DataSource::mnist);
   wrong.path = (folder_ / "nowhere").string();
-  EXPECT_THAT(error_of(wrong), HasSubstr("nowhere: no such folder (seen from "));
+  EXPECT_THAT(error_of(wrong), HasSubstr("nowhere: no such folder (relative to "));
   wrong.path = (folder_ / "file").string();
-  EXPECT_THAT(error_of(wrong), HasSubstr("is no folder; expected the folder that holds the mnist files"));
+  EXPECT_THAT(error_of(wrong), HasSubstr("is not a folder; expected the folder with the mnist files"));
 }
 
 }  // namespace

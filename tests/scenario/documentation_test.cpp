@@ -35,7 +35,7 @@ TEST(Documentation, EveryKeySaysWhatItIs) {
   }
 }
 
-// What a scenario writes of itself and what is documented are the same keys: a member without a key would be lost.
+// The keys of a written scenario are the documented keys. A member without a key would be lost.
 TEST(Documentation, KeysAreThoseThatAreWritten) {
   std::set<std::string> written, documented;
   for (const char* workload : {"model: {kind: linear, in: 2, out: 2}", "model: {kind: mlp, widths: [2, 2]}",

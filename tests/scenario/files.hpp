@@ -1,4 +1,4 @@
-// Where the tests of scenarios find the files they read.
+// Paths of the files that the tests of scenarios read.
 #pragma once
 
 #include <algorithm>

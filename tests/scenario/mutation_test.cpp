@@ -64,7 +64,7 @@ TEST(Read, AnswersToAnyDamage) {
       ++refused;
     }
   }
-  // Damage to a comment is none, so some files stay sound; a reader that refuses all or none tests nothing.
+  // A changed comment leaves a file valid. The test requires some valid and some rejected files.
   EXPECT_GT(refused, rounds / 3);
   EXPECT_LT(refused, rounds);
 }

@@ -231,7 +231,7 @@ TEST_F(Files, AFolderIsNone) {
 
 TEST_F(Files, APipeIsRefusedAndNotWaitedFor) {
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
-  EXPECT_THAT(only_problem(folder_ / "pipe"), HasSubstr("is no regular file"));
+  EXPECT_THAT(only_problem(folder_ / "pipe"), HasSubstr("is not a regular file"));
 }
 
 TEST_F(Files, TooLargeOnesAreNotRead) {
