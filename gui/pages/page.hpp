@@ -40,7 +40,7 @@ class Page : public QWidget {
 
  signals:
   // A line of text for the status bar.
-  void says(const QString& message);
+  void status_message(const QString& message);
   // Asks the window to open a file.
   void open_requested(const QString& path);
 

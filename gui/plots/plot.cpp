@@ -69,13 +69,13 @@ void Plot::save_svg(const QString& path) {
 
 void Plot::copy_picture() {
   QApplication::clipboard()->setPixmap(toPixmap(0, 0, 2.0));
-  emit says(tr("Picture copied"));
+  emit status_message(tr("Picture copied"));
 }
 
 void Plot::ask_and_save() {
-  const QString said = ask_and_save_picture(
+  const QString message = ask_and_save_picture(
       *this, name_, [this](const QString& path) { save_png(path); }, [this](const QString& path) { save_svg(path); });
-  if (!said.isEmpty()) emit says(said);
+  if (!message.isEmpty()) emit status_message(message);
 }
 
 void Plot::changeEvent(QEvent* event) {

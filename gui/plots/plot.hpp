@@ -39,7 +39,7 @@ class Plot : public QCustomPlot {
 
  signals:
   void restyled();  // the palette changed: set pens and brushes again
-  void says(const QString& message);
+  void status_message(const QString& message);
 
  protected:
   void changeEvent(QEvent*) override;

@@ -38,7 +38,7 @@ RangeStatistics::RangeStatistics(Selection& selection, TimelineSource& source, Q
 
 QString RangeStatistics::heading() const { return heading_->text(); }
 
-void RangeStatistics::say(const QString& text) {
+void RangeStatistics::show_message(const QString& text) {
   job_.cancel();
   heading_->setText(text);
   tabs_->hide();
@@ -47,27 +47,27 @@ void RangeStatistics::say(const QString& text) {
 void RangeStatistics::update_tables() {
   const std::optional<TimeRange>& range = selection_.range();
   if (!range) {
-    say(tr(
+    show_message(tr(
         "No range of time is selected. To select one, drag with Shift in the timeline or press R there. Its statistics "
         "are shown here."));
     return;
   }
   if (source_.measurement() != range->measurement) {
     if (source_.path().empty()) {
-      say(tr("No file is open."));
+      show_message(tr("No file is open."));
       return;
     }
-    source_.want(range->measurement);  // calls this function again when it has read
+    source_.request(range->measurement);  // calls this function again when it has read
     return;
   }
   if (!source_.error().isEmpty()) {
-    say(source_.error());
+    show_message(source_.error());
     return;
   }
   const std::shared_ptr<const timeline::Timeline> all = source_.timeline();
   if (!all) {
-    say(source_.was_cancelled() ? tr("Reading the timeline was stopped. Continue it on the page Timeline.")
-                                : tr("Reading the timeline…"));
+    show_message(source_.was_cancelled() ? tr("Reading the timeline was stopped. Continue it on the page Timeline.")
+                                         : tr("Reading the timeline…"));
     return;
   }
   job_.start(
@@ -93,7 +93,7 @@ void RangeStatistics::update_tables() {
         tabs_->show();
         emit shown();
       },
-      [this](const std::string& why) { say(QString::fromStdString(why)); });
+      [this](const std::string& why) { show_message(QString::fromStdString(why)); });
 }
 
 }  // namespace ddpprof::gui

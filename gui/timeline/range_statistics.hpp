@@ -31,7 +31,7 @@ class RangeStatistics : public QWidget {
 
  private:
   void update_tables();
-  void say(const QString& text);
+  void show_message(const QString& text);
 
   Selection& selection_;
   TimelineSource& source_;

@@ -18,7 +18,7 @@ TimelineSource::TimelineSource(QObject* parent) : QObject(parent), job_(this), t
 }
 
 void TimelineSource::set_file(std::filesystem::path path) {
-  ++turn_;
+  ++reading_id_;
   job_.cancel();
   path_ = std::move(path);
   measurement_.reset();
@@ -28,10 +28,10 @@ void TimelineSource::set_file(std::filesystem::path path) {
   emit changed();
 }
 
-void TimelineSource::want(std::optional<std::int64_t> measurement) {
+void TimelineSource::request(std::optional<std::int64_t> measurement) {
   if (path_.empty()) measurement.reset();
   if (measurement == measurement_) return;
-  ++turn_;
+  ++reading_id_;
   job_.cancel();
   measurement_ = measurement;
   timeline_.reset();
@@ -43,7 +43,7 @@ void TimelineSource::want(std::optional<std::int64_t> measurement) {
 
 void TimelineSource::cancel() {
   if (!job_.running()) return;
-  ++turn_;
+  ++reading_id_;
   cancelled_ = true;
   job_.cancel();
   emit changed();
@@ -51,7 +51,7 @@ void TimelineSource::cancel() {
 
 void TimelineSource::retry() {
   if (!measurement_ || job_.running()) return;
-  ++turn_;
+  ++reading_id_;
   error_.clear();
   cancelled_ = false;
   start();
@@ -62,7 +62,7 @@ void TimelineSource::start() {
   progress_ = std::make_shared<std::atomic<double>>(0.0);
   using Answer = std::shared_ptr<const timeline::Timeline>;
   job_.start(
-      [path = path_, measurement = *measurement_, progress = progress_, turn = turn_,
+      [path = path_, measurement = *measurement_, progress = progress_, reading_id = reading_id_,
        self = QPointer<TimelineSource>(this)](const Cancelled& cancelled) -> Answer {
         timeline::LoadHooks hooks;
         hooks.cancelled = cancelled;
@@ -73,7 +73,7 @@ void TimelineSource::start() {
           QMetaObject::invokeMethod(
               QCoreApplication::instance(),
               [self, turn, first = std::move(first)] {
-                if (self.isNull() || self->turn_ != turn) return;
+                if (self.isNull() || self->reading_id_ != reading_id) return;
                 self->timeline_ = first;
                 emit self->changed();
               },
@@ -83,7 +83,7 @@ void TimelineSource::start() {
       },
       [this](Answer answer) {
         if (!answer) return;
-        ++turn_;
+        ++reading_id_;
         timeline_ = std::move(answer);
         emit changed();
       },

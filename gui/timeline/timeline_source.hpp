@@ -22,7 +22,7 @@ class TimelineSource : public QObject {
 
   void set_file(std::filesystem::path path);  // drops the present timeline; an empty path means no file
   // Starts reading unless the measurement is read or being read. Empty: does nothing.
-  void want(std::optional<std::int64_t> measurement);
+  void request(std::optional<std::int64_t> measurement);
   // Stops reading; what was read (steps and collectives) stays.
   void cancel();
   // Reads again after a cancel or an error.
@@ -50,7 +50,7 @@ class TimelineSource : public QObject {
   std::optional<std::int64_t> measurement_;
   std::shared_ptr<const timeline::Timeline> timeline_;
   std::shared_ptr<std::atomic<double>> progress_;
-  std::uint64_t turn_ = 0;  // number of the present reading; a result of an older one is dropped
+  std::uint64_t reading_id_ = 0;  // number of the present reading; a result of an older one is dropped
   bool cancelled_ = false;
   QString error_;
 };

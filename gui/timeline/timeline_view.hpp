@@ -65,7 +65,7 @@ class TimelineView : public QAbstractScrollArea {
   void range_cleared();
   void select_mode_changed(bool on);
   void raw_changed(bool shown);
-  void says(const QString& message);
+  void status_message(const QString& message);
 
  protected:
   void paintEvent(QPaintEvent*) override;

@@ -37,14 +37,14 @@ void TimelineView::save_svg(const QString& path) {
 
 void TimelineView::copy_picture() {
   QApplication::clipboard()->setPixmap(picture(2.0));
-  emit says(tr("Picture copied"));
+  emit status_message(tr("Picture copied"));
 }
 
 void TimelineView::ask_and_save() {
-  const QString said = ask_and_save_picture(
+  const QString message = ask_and_save_picture(
       *this, QStringLiteral("timeline"), [this](const QString& path) { save_png(path); },
       [this](const QString& path) { save_svg(path); });
-  if (!said.isEmpty()) emit says(said);
+  if (!message.isEmpty()) emit status_message(message);
 }
 
 }  // namespace ddpprof::gui

@@ -53,7 +53,7 @@ class LaneView : public QWidget {
  signals:
   void window_changed(ddpprof::gui::TimeWindow window);  // by the user
   void segment_focused(const QString& description);
-  void says(const QString& message);
+  void status_message(const QString& message);
 
  protected:
   void paintEvent(QPaintEvent*) override;

@@ -20,11 +20,11 @@ class MessageStack : public QStackedWidget {
     addWidget(content);
   }
 
-  void say(const QString& why) {
+  void show_message(const QString& why) {
     message_->setText(why);
     setCurrentIndex(0);
   }
-  void say(const QString& why, report::Table table) {
+  void show_message(const QString& why, report::Table table) {
     if (over_table_ == nullptr) {
       over_table_ = new QWidget(this);
       over_ = made_message(over_table_);
@@ -63,20 +63,20 @@ class MessageStack : public QStackedWidget {
 };
 
 // A table, or its `empty` text if it has no rows.
-class TableOrWhy : public MessageStack {
+class TableOrMessage : public MessageStack {
  public:
-  explicit TableOrWhy(QWidget* parent) : TableOrWhy(new TableView, parent) {}
+  explicit TableOrMessage(QWidget* parent) : TableOrMessage(new TableView, parent) {}
 
   void set_table(report::Table table) {
     const bool any = !table.rows.empty();
-    if (!any) say(QString::fromStdString(table.empty));
+    if (!any) show_message(QString::fromStdString(table.empty));
     view_->set_table(std::move(table));
     if (any) show_content();
   }
   TableView& view() { return *view_; }
 
  private:
-  TableOrWhy(TableView* view, QWidget* parent) : MessageStack(view, parent), view_(view) {}
+  TableOrMessage(TableView* view, QWidget* parent) : MessageStack(view, parent), view_(view) {}
 
   TableView* view_;
 };
@@ -86,8 +86,8 @@ class TableTabs : public QTabWidget {
  public:
   explicit TableTabs(QWidget* parent) : QTabWidget(parent) { setDocumentMode(true); }
 
-  TableOrWhy* add(const QString& title) {
-    auto* table = new TableOrWhy(this);
+  TableOrMessage* add(const QString& title) {
+    auto* table = new TableOrMessage(this);
     addTab(table, title);
     return table;
   }

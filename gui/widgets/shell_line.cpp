@@ -22,7 +22,7 @@ ShellLine::ShellLine(QWidget* parent) : QWidget(parent), command_(new QLineEdit(
   copy->setFocusPolicy(Qt::StrongFocus);
   connect(copy, &QToolButton::clicked, this, [this] {
     QApplication::clipboard()->setText(command_->text());
-    emit says(tr("Command copied"));
+    emit status_message(tr("Command copied"));
   });
   auto* line = new QHBoxLayout(this);
   line->setContentsMargins(0, 0, 0, 0);

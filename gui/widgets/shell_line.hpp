@@ -18,7 +18,7 @@ class ShellLine : public QWidget {
   QString command() const;
 
  signals:
-  void says(const QString& message);
+  void status_message(const QString& message);
 
  private:
   QLineEdit* command_;

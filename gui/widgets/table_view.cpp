@@ -66,7 +66,7 @@ void TableView::copy_as_markdown() { copy(as_markdown(model_->table()), model_->
 
 void TableView::copy(const QString& text, int rows, const QString& form) {
   QApplication::clipboard()->setText(text);
-  emit says((rows == 1 ? tr("Copied 1 row as %1") : tr("Copied %1 rows as %2").arg(rows)).arg(form));
+  emit status_message((rows == 1 ? tr("Copied 1 row as %1") : tr("Copied %1 rows as %2").arg(rows)).arg(form));
 }
 
 }  // namespace ddpprof::gui

@@ -24,7 +24,7 @@ class TableView : public QTableView {
   void copy_as_markdown();
 
  signals:
-  void says(const QString& message);
+  void status_message(const QString& message);
 
  private:
   void copy(const QString& text, int rows, const QString& form);

@@ -50,7 +50,7 @@ report::Table keys_table(const std::vector<Page*>& pages) {
 }
 
 HelpDialog::HelpDialog(report::Table keys, QWidget* parent)
-    : QDialog(parent), tabs_(new QTabWidget(this)), said_(new QLabel(this)) {
+    : QDialog(parent), tabs_(new QTabWidget(this)), status_(new QLabel(this)) {
   setWindowTitle(tr("Keys and glossary"));
   add(std::move(keys), tr("&Keys"));
   TableView* words = add(glossary_table(), tr("&Glossary"));
@@ -59,7 +59,7 @@ HelpDialog::HelpDialog(report::Table keys, QWidget* parent)
   buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* last = new QHBoxLayout;
-  last->addWidget(said_, 1);
+  last->addWidget(status_, 1);
   last->addWidget(buttons);
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(tabs_);
@@ -72,7 +72,7 @@ TableView* HelpDialog::add(report::Table table, const QString& title) {
   view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);  // rows contain sentences, some with several lines
   view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   view->set_table(std::move(table));
-  connect(view, &TableView::says, said_, &QLabel::setText);
+  connect(view, &TableView::status_message, status_, &QLabel::setText);
   connect(view->horizontalHeader(), &QHeaderView::sectionResized, view, &TableView::resizeRowsToContents);
   tabs_->addTab(view, title);
   return view;

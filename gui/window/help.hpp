@@ -30,7 +30,7 @@ class HelpDialog : public QDialog {
   void show_table(int tab);
 
   QTabWidget* tabs_;
-  QLabel* said_;
+  QLabel* status_;
 };
 
 }  // namespace ddpprof::gui

@@ -45,20 +45,21 @@ MainWindow::MainWindow(QWidget* parent)
   pages_ = make_pages(selection_, this);
   for (Page* page : pages_) {
     tabs_->addTab(page, page->title());
-    connect(page, &Page::says, this, &MainWindow::say);
+    connect(page, &Page::status_message, this, &MainWindow::show_status);
     connect(page, &Page::open_requested, this, &MainWindow::open);
     page->show_file(nullptr);
   }
   make_docks();
   make_menus();
   // Connects all tables at once. A table that is created later must be connected where it is created.
-  for (const TableView* table : findChildren<TableView*>()) connect(table, &TableView::says, this, &MainWindow::say);
+  for (const TableView* table : findChildren<TableView*>())
+    connect(table, &TableView::status_message, this, &MainWindow::show_status);
   make_cancel();
   setWindowTitle(tr("ddpprof"));
   restore_layout();
 }
 
-void MainWindow::say(const QString& message) { statusBar()->showMessage(message, 8000); }
+void MainWindow::show_status(const QString& message) { statusBar()->showMessage(message, 8000); }
 
 void MainWindow::make_cancel() {
   cancel_ = new QPushButton(tr("Cancel"), this);
@@ -84,8 +85,8 @@ void MainWindow::cancel_opening() {
   opening_.cancel();
   const QString name = QFileInfo(reading_).fileName();
   const bool again = file_ && QFileInfo(reading_) == QFileInfo(QString::fromStdString(file_->path.string()));
-  say(again ? tr("Cancelled: %1 was not read again. The present data stays.").arg(name)
-            : tr("Cancelled: %1 was not opened.").arg(name));
+  show_status(again ? tr("Cancelled: %1 was not read again. The present data stays.").arg(name)
+                    : tr("Cancelled: %1 was not opened.").arg(name));
 }
 
 void MainWindow::make_docks() {
@@ -163,7 +164,7 @@ void MainWindow::open(const QString& path) {
                    if (keeps_layout_) remember_file(path);
                    for (Page* page : pages_) page->show_file(file_);
                    setWindowTitle(tr("%1 – ddpprof").arg(QFileInfo(path).fileName()));
-                   say(path);
+                   show_status(path);
                    emit opened();
                  },
                  [this](const std::string& why) {

@@ -56,7 +56,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent*) override;
 
  private:
-  void say(const QString& message);  // in the status bar, for 8 s
+  void show_status(const QString& message);  // in the status bar, for 8 s
   void make_docks();
   void show_docks();  // if a range is selected: beside every page that does not show the range itself
   void make_menus();

@@ -53,8 +53,8 @@ Knobs turned(Knobs knobs, const Lever& lever) {
   return knobs;
 }
 
-std::vector<Lever> weigh(std::vector<Lever> levers, const PredictorOf& predictor_of, const Knobs& measured,
-                         const std::function<bool()>& stop) {
+std::vector<Lever> evaluate(std::vector<Lever> levers, const PredictorOf& predictor_of, const Knobs& measured,
+                            const std::function<bool()>& stop) {
   for (Lever& lever : levers) {
     if (stop()) break;
     try {

@@ -28,8 +28,8 @@ using PredictorOf = std::function<std::shared_ptr<const fit::Predictor>(const Kn
 
 // Fills the row, or why_not, of each lever. Sorted by speedup, largest first; levers without a row come last. Stops
 // early when `stop` returns true.
-std::vector<Lever> weigh(std::vector<Lever>, const PredictorOf&, const Knobs& measured,
-                         const std::function<bool()>& stop);
+std::vector<Lever> evaluate(std::vector<Lever>, const PredictorOf&, const Knobs& measured,
+                            const std::function<bool()>& stop);
 
 // Returns the knobs with the lever's knob set to the lever's value.
 Knobs turned(Knobs, const Lever&);

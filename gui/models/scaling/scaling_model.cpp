@@ -44,28 +44,28 @@ ScalingModel::ScalingModel(QObject* parent)
     : QObject(parent),
       moving_(this, &quick_),
       refining_(this, &quick_),
-      weighing_(this, &slow_),
+      evaluating_(this, &slow_),
       filling_(this, &slow_) {
   quick_.setMaxThreadCount(2);
   slow_.setMaxThreadCount(1);
   resting_.setSingleShot(true);
   resting_.setInterval(rest_ms);
   connect(&resting_, &QTimer::timeout, this, &ScalingModel::rest);
-  for (Job* job : {&moving_, &refining_, &weighing_, &filling_})
+  for (Job* job : {&moving_, &refining_, &evaluating_, &filling_})
     connect(job, &Job::running_changed, this, [this] { emit busy_changed(busy()); });
 }
 
 ScalingModel::~ScalingModel() {
   // Disconnects first, so that no signal is emitted during destruction.
   disconnect(this, nullptr, nullptr, nullptr);
-  for (Job* job : {&moving_, &refining_, &weighing_, &filling_}) {
+  for (Job* job : {&moving_, &refining_, &evaluating_, &filling_}) {
     disconnect(job, nullptr, this, nullptr);
     job->cancel();
   }
 }
 
 void ScalingModel::set_file(std::shared_ptr<const OpenedFile> file) {
-  for (Job* job : {&moving_, &refining_, &weighing_, &filling_}) job->cancel();
+  for (Job* job : {&moving_, &refining_, &evaluating_, &filling_}) job->cancel();
   resting_.stop();
   moved_again_ = tables_stale_ = false;
   file_ = std::move(file);
@@ -120,12 +120,12 @@ std::string ScalingModel::command() const {
 }
 
 bool ScalingModel::busy() const {
-  return moving_.running() || refining_.running() || weighing_.running() || filling_.running() || resting_.isActive();
+  return moving_.running() || refining_.running() || evaluating_.running() || filling_.running() || resting_.isActive();
 }
 
 void ScalingModel::move() {
   refining_.cancel();
-  weighing_.cancel();
+  evaluating_.cancel();
   resting_.stop();
   if (moving_.running()) {
     moved_again_ = true;
@@ -171,18 +171,18 @@ void ScalingModel::take(Snapshot snapshot) {
 }
 
 void ScalingModel::rest() {
-  weigh_levers();
+  evaluate_levers();
   fill_tables();
 }
 
-bool ScalingModel::stands(const Lever& lever) const {
+bool ScalingModel::is_current(const Lever& lever) const {
   if (levers_workers_ != knobs_.workers) return false;
   const std::vector<Lever> candidates = candidate_levers(knobs_, measured());
   return std::any_of(candidates.begin(), candidates.end(),
                      [&](const Lever& other) { return other.knobs == lever.knobs; });
 }
 
-void ScalingModel::weigh_levers() {
+void ScalingModel::evaluate_levers() {
   if (!snapshot_.refusal.empty()) {
     levers_.clear();
     emit levers_changed();
@@ -192,11 +192,11 @@ void ScalingModel::weigh_levers() {
   const std::vector<Lever> candidates = candidate_levers(knobs_, as_measured);
   // The levers depend only on N, strategy and machine, not on the other knobs.
   if (!levers_.empty() && levers_.size() == candidates.size() &&
-      std::all_of(levers_.begin(), levers_.end(), [this](const Lever& lever) { return stands(lever); }))
+      std::all_of(levers_.begin(), levers_.end(), [this](const Lever& lever) { return is_current(lever); }))
     return;
-  weighing_.start(
+  evaluating_.start(
       [simulations = simulations_, candidates, as_measured](const Cancelled& cancelled) {
-        return weigh(
+        return evaluate(
             candidates, [&](const Knobs& knobs) { return simulations->predictor(knobs); }, as_measured,
             [&] { return cancelled(); });
       },

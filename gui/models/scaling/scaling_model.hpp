@@ -46,7 +46,7 @@ class ScalingModel : public QObject {
   const std::vector<Lever>& levers() const { return levers_; }
   // Returns true if a lever of levers() is valid for the present knobs. After a change of N, strategy or machine, new
   // levers follow later.
-  bool stands(const Lever&) const;
+  bool is_current(const Lever&) const;
   std::int64_t levers_workers() const { return levers_workers_; }  // the N for which levers() were computed
   const PredictTables& tables() const { return tables_; }
   std::vector<std::int64_t> tables_workers() const;
@@ -64,7 +64,7 @@ class ScalingModel : public QObject {
   void move();
   void refine();
   void rest();
-  void weigh_levers();
+  void evaluate_levers();
   void fill_tables();
   void take(Snapshot snapshot);
 
@@ -81,7 +81,7 @@ class ScalingModel : public QObject {
   QTimer resting_;
   // Two pools, so that changes of knobs never wait for slow work.
   QThreadPool quick_, slow_;
-  Job moving_, refining_, weighing_, filling_;
+  Job moving_, refining_, evaluating_, filling_;
 };
 
 }  // namespace ddpprof::gui::whatif

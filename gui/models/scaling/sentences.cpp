@@ -117,7 +117,7 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
                     seconds(row.step_low_s), seconds(row.step_high_s)),
         true);
   if (shot.change.any()) {
-    const std::string what = words_of(shot.change);
+    const std::string what = change_text(shot.change);
     if (answer.what_if) {
       const fit::WhatIfRow& change = *answer.what_if;
       add("What if",

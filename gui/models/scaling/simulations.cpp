@@ -17,7 +17,7 @@ constexpr std::size_t most_machines = 64;  // remembered for one file
 
 }  // namespace
 
-std::string words_of(const fit::WhatIf& change) { return fmt::format("{}", fmt::join(change.said, " ")); }
+std::string change_text(const fit::WhatIf& change) { return fmt::format("{}", fmt::join(change.said, " ")); }
 
 Simulations::Simulations(std::shared_ptr<const OpenedFile> file) : file_(std::move(file)) {}
 
@@ -66,7 +66,7 @@ std::shared_ptr<const std::vector<MeasuredPoint>> Simulations::measured(const Kn
 
 bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<const std::int64_t> workers,
                       Clock::time_point deadline, const std::function<bool()>& stop, Outlooks& found) {
-  const std::string words = words_of(change);
+  const std::string words = change_text(change);
   std::shared_ptr<const fit::Predictor> simulated;
   std::vector<std::int64_t> missing;
   {
@@ -119,7 +119,7 @@ std::optional<std::vector<fit::Knee>> Simulations::knees(const Knobs& knobs, con
                                                          std::int64_t asked, Clock::time_point deadline,
                                                          const std::function<bool()>& stop) {
   fit::KneeSearch search;
-  std::pair<std::string, std::int64_t> key{words_of(change), 0};
+  std::pair<std::string, std::int64_t> key{change_text(change), 0};
   std::shared_ptr<const fit::Predictor> simulated;
   {
     std::unique_lock lock(mutex_);

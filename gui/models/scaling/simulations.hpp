@@ -63,6 +63,6 @@ class Simulations {
 };
 
 // Returns the text of a change. It is the key in the cache.
-std::string words_of(const fit::WhatIf&);
+std::string change_text(const fit::WhatIf&);
 
 }  // namespace ddpprof::gui::whatif

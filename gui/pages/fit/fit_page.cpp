@@ -100,7 +100,7 @@ QWidget* FitPage::make_content() {
 
   connect(models_, &QComboBox::currentIndexChanged, this, &FitPage::show_model);
   connect(workers_, &QComboBox::currentIndexChanged, this, &FitPage::show_series);
-  for (FitPlot* plot : {times_, residuals_}) connect(plot, &Plot::says, this, &Page::says);
+  for (FitPlot* plot : {times_, residuals_}) connect(plot, &Plot::status_message, this, &Page::status_message);
   return content;
 }
 
@@ -114,11 +114,12 @@ void FitPage::show_file(std::shared_ptr<const OpenedFile> file) {
     models_->clear();
   }
   if (!file_) {
-    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
+    stack_->show_message(
+        tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
     return;
   }
   if (!file_->models) {
-    stack_->say(tr("Cannot fit a model: %1").arg(QString::fromStdString(file_->why_no_models)));
+    stack_->show_message(tr("Cannot fit a model: %1").arg(QString::fromStdString(file_->why_no_models)));
     return;
   }
   {
@@ -206,7 +207,8 @@ void FitPage::show_tables() {
     // While the tables are read, clear the tables of the previous file.
     report::Table none;
     none.empty = why_no_tables_;
-    for (TableOrWhy* table : {parameters_table_, residuals_table_, comm_table_, fits_table_}) table->set_table(none);
+    for (TableOrMessage* table : {parameters_table_, residuals_table_, comm_table_, fits_table_})
+      table->set_table(none);
     stored_->setText(reading_.running() ? QString() : QString::fromStdString(why_no_tables_));
     stored_->setVisible(!stored_->text().isEmpty());
     return;

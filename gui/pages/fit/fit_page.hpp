@@ -17,7 +17,7 @@ namespace ddpprof::gui {
 
 class FitPlot;
 class MessageStack;
-class TableOrWhy;
+class TableOrMessage;
 class TableTabs;
 
 class FitPage : public Page {
@@ -57,8 +57,8 @@ class FitPage : public Page {
   QLabel *status_ = nullptr, *meaning_ = nullptr, *stored_ = nullptr;
   FitPlot *times_ = nullptr, *residuals_ = nullptr;
   TableTabs* tables_ = nullptr;
-  TableOrWhy *forms_table_ = nullptr, *parameters_table_ = nullptr, *residuals_table_ = nullptr,
-             *points_table_ = nullptr, *comm_table_ = nullptr, *fits_table_ = nullptr;
+  TableOrMessage *forms_table_ = nullptr, *parameters_table_ = nullptr, *residuals_table_ = nullptr,
+                 *points_table_ = nullptr, *comm_table_ = nullptr, *fits_table_ = nullptr;
   MessageStack* stack_ = nullptr;
 };
 

@@ -48,7 +48,7 @@ QWidget* LearningRatePage::make_content() {
   right_layout->addWidget(limits_);
   right_layout->addWidget(target_);
   command_ = new ShellLine(content);
-  connect(command_, &ShellLine::says, this, &LearningRatePage::says);
+  connect(command_, &ShellLine::status_message, this, &LearningRatePage::status_message);
   right_layout->addWidget(command_);
   auto* upper = new QSplitter(Qt::Horizontal, content);
   upper->addWidget(controls);
@@ -69,7 +69,7 @@ QWidget* LearningRatePage::make_content() {
   auto* halves = over_tables(upper, tables, content);
   auto* layout = new QVBoxLayout(content);
   layout->addWidget(halves);
-  connect(plot_, &Plot::says, this, &Page::says);
+  connect(plot_, &Plot::status_message, this, &Page::status_message);
   return content;
 }
 
@@ -77,14 +77,16 @@ void LearningRatePage::show_file(std::shared_ptr<const OpenedFile> file) {
   file_ = std::move(file);
   predicting_.cancel();
   if (!file_) {
-    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
+    stack_->show_message(
+        tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
     return;
   }
   if (!file_->learning_rate) {
-    stack_->say(tr("Cannot compute a learning rate: %1").arg(QString::fromStdString(file_->why_no_learning_rate)));
+    stack_->show_message(
+        tr("Cannot compute a learning rate: %1").arg(QString::fromStdString(file_->why_no_learning_rate)));
     return;
   }
-  say_no_times(tr("Predicting…"));  // clears the times of the previous file
+  show_no_times(tr("Predicting…"));  // clears the times of the previous file
   RecordedTables recorded = recorded_tables(*file_);
   noise_table_->set_table(std::move(recorded.noise));
   trained_table_->set_table(std::move(recorded.trained));
@@ -149,7 +151,7 @@ void LearningRatePage::predict_times() {
         target_table_->set_table(std::move(tables.target));
         cost_table_->set_table(std::move(tables.cost));
       },
-      [this](const std::string& why) { say_no_times(QString::fromStdString(why)); });
+      [this](const std::string& why) { show_no_times(QString::fromStdString(why)); });
 }
 
 // Shows the target loss that the table uses.
@@ -164,7 +166,7 @@ void LearningRatePage::show_target(std::optional<double> lowest) {
     target_loss_->setValue(lowest.value_or(0.0));
 }
 
-void LearningRatePage::say_no_times(const QString& why) {
+void LearningRatePage::show_no_times(const QString& why) {
   report::Table none;
   none.empty = why.toStdString();
   target_->clear();

@@ -21,7 +21,7 @@ namespace ddpprof::gui {
 class MessageStack;
 class SchedulePlot;
 class ShellLine;
-class TableOrWhy;
+class TableOrMessage;
 
 class LearningRatePage : public Page {
   Q_OBJECT
@@ -49,7 +49,7 @@ class LearningRatePage : public Page {
   void show_answer();
   void predict_times();
   void show_target(std::optional<double> lowest);
-  void say_no_times(const QString& why);
+  void show_no_times(const QString& why);
 
   std::shared_ptr<const OpenedFile> file_;
   RateInputs inputs_;
@@ -64,9 +64,9 @@ class LearningRatePage : public Page {
   QComboBox* axis_ = nullptr;
   QLabel *list_problem_ = nullptr, *answer_ = nullptr, *limits_ = nullptr, *target_ = nullptr;
   SchedulePlot* plot_ = nullptr;
-  TableOrWhy *rates_table_ = nullptr, *rules_table_ = nullptr, *warmup_table_ = nullptr, *times_table_ = nullptr,
-             *target_table_ = nullptr, *schedules_table_ = nullptr, *batches_table_ = nullptr, *cost_table_ = nullptr,
-             *noise_table_ = nullptr, *trained_table_ = nullptr;
+  TableOrMessage *rates_table_ = nullptr, *rules_table_ = nullptr, *warmup_table_ = nullptr, *times_table_ = nullptr,
+                 *target_table_ = nullptr, *schedules_table_ = nullptr, *batches_table_ = nullptr,
+                 *cost_table_ = nullptr, *noise_table_ = nullptr, *trained_table_ = nullptr;
   MessageStack* stack_ = nullptr;
 };
 

@@ -121,7 +121,7 @@ QWidget* RanksPage::make_content() {
   connect(strip_, &StripPlot::choice_cleared, this, [this] { selection().set_range(std::nullopt); });
   connect(tables_, &QTabWidget::currentChanged, this, &RanksPage::show_steps_table);
   for (Plot* plot : {static_cast<Plot*>(bars_), static_cast<Plot*>(strip_)})
-    connect(plot, &Plot::says, this, &Page::says);
+    connect(plot, &Plot::status_message, this, &Page::status_message);
   return content;
 }
 
@@ -140,11 +140,12 @@ void RanksPage::show_file(std::shared_ptr<const OpenedFile> file) {
   const QSignalBlocker quiet(measurements_);
   measurements_->clear();
   if (!file_) {
-    stack_->say(tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
+    stack_->show_message(
+        tr("No file is open. Open a trace database (Ctrl+O), or measure one with: ddpprof run SCENARIO.yaml"));
     return;
   }
   if (file_->measurements.empty()) {
-    stack_->say(
+    stack_->show_message(
         tr("This file has no training measurement, so there are no ranks to compare. (A sweep of all-reduces has no "
            "steps.) Measure a training with: ddpprof run SCENARIO.yaml"));
     return;
@@ -184,7 +185,7 @@ void RanksPage::read_if_visible() {
   const std::int64_t id = *measurement_;
   const std::optional<TimeRange> range = range_here();
   const std::shared_ptr<const Shown> before = shown_;
-  if (!before) stack_->say(tr("Reading the ranks…"));
+  if (!before) stack_->show_message(tr("Reading the ranks…"));
   colouring_.cancel();  // its result would belong to the previous data
   reading_.start(
       [file = file_, id, range, before, colours = colours_wanted()](const Cancelled&) {
@@ -194,7 +195,7 @@ void RanksPage::read_if_visible() {
         return look_at(std::make_shared<const report::RankTimes>(report::read_ranks(database, id)), range, colours);
       },
       [this](const std::shared_ptr<const Shown>& shown) { show_read(shown); },
-      [this](const std::string& why) { stack_->say(QString::fromStdString(why)); });
+      [this](const std::string& why) { stack_->show_message(QString::fromStdString(why)); });
 }
 
 std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const report::RankTimes> all,
@@ -224,7 +225,7 @@ std::shared_ptr<const RanksPage::Shown> RanksPage::look_at(std::shared_ptr<const
 void RanksPage::show_read(const std::shared_ptr<const Shown>& shown) {
   shown_ = shown;
   if (shown->all->steps.empty()) {
-    stack_->say(
+    stack_->show_message(
         tr("%1 has no step: every rank ended before its first step did, or nothing was traced. See Diagnostics, "
            "then measure again.")
             .arg(measurements_->currentText()));
@@ -263,7 +264,7 @@ void RanksPage::colour_strip() {
   colouring_.start([some = shown_->some, colours = colours_wanted()](
                        const Cancelled&) { return rank_strip(*some, colours.quantity, colours.unmeasured_too); },
                    [this](RankStrip strip) { show_strip(std::move(strip)); },
-                   [this](const std::string& why) { emit says(QString::fromStdString(why)); });
+                   [this](const std::string& why) { emit status_message(QString::fromStdString(why)); });
 }
 
 void RanksPage::show_strip(RankStrip strip) {
@@ -294,7 +295,7 @@ void RanksPage::select_cursors_step() {
   const auto step = static_cast<std::size_t>(strip_->cursor_step());
   const TimeRange range{*measurement_, strip_->strip().begin_ns[step], strip_->strip().end_ns[step]};
   if (range.begin_ns > range.end_ns)
-    emit says(tr("Cannot select this step: no rank's clock is aligned with rank 0's clock"));
+    emit status_message(tr("Cannot select this step: no rank's clock is aligned with rank 0's clock"));
   else
     selection().set_range(range);
 }

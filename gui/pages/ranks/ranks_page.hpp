@@ -22,7 +22,7 @@ namespace ddpprof::gui {
 class BarsPlot;
 class MessageStack;
 class StripPlot;
-class TableOrWhy;
+class TableOrMessage;
 class TableTabs;
 
 class RanksPage : public Page {
@@ -84,7 +84,7 @@ class RanksPage : public Page {
   BarsPlot* bars_ = nullptr;
   StripPlot* strip_ = nullptr;
   TableTabs* tables_ = nullptr;
-  TableOrWhy *ranks_table_ = nullptr, *stragglers_table_ = nullptr, *slow_table_ = nullptr, *steps_table_ = nullptr;
+  TableOrMessage *ranks_table_ = nullptr, *stragglers_table_ = nullptr, *slow_table_ = nullptr, *steps_table_ = nullptr;
   MessageStack* stack_ = nullptr;
 };
 

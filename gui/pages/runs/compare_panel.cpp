@@ -140,7 +140,7 @@ void ComparePanel::cancel() {
   if (!job_.running()) return;
   job_.cancel();
   status_->setText(before_);
-  emit says(tr("Comparison cancelled"));
+  emit status_message(tr("Comparison cancelled"));
 }
 
 void ComparePanel::compare() {
@@ -187,7 +187,8 @@ void ComparePanel::show_report(report::Report report, const QString& in_a, const
       continue;
     }
     auto* view = new TableView(this);
-    connect(view, &TableView::says, this, &ComparePanel::says);  // the window connected only tables that existed before
+    connect(view, &TableView::status_message, this,
+            &ComparePanel::status_message);  // the window connected only tables that existed before
     view->set_table(table);
     tables_->addTab(titled(table, view, tables_),
                     QStringLiteral("%1 (%2)").arg(QString::fromStdString(table.title)).arg(table.rows.size()));

@@ -42,7 +42,7 @@ class ComparePanel : public QWidget {
  signals:
   void compared();      // shown() has changed
   void not_compared();  // status() gives the reason
-  void says(const QString& message);
+  void status_message(const QString& message);
 
  private:
   QLineEdit* add_row(QGridLayout&, int row, const QString& label, const QString& what);

@@ -164,7 +164,7 @@ void RunPanel::refuse(const QString& why) {
   open_->hide();
   status_->setText(why);
   log_->appendPlainText(why);
-  emit says(why);
+  emit status_message(why);
 }
 
 bool RunPanel::run(bool dry_run) {
@@ -221,7 +221,7 @@ void RunPanel::show_result(const RunResult& result) {
     if (isVisible()) open_->setFocus();
   }
   update_buttons();
-  emit says(result.message.section('\n', 0, 0));
+  emit status_message(result.message.section('\n', 0, 0));
   emit ended();
 }
 

@@ -40,7 +40,7 @@ class RunPanel : public QWidget {
 
  signals:
   void open_requested(const QString& path);
-  void says(const QString& message);
+  void status_message(const QString& message);
   void ended();
 
  private:

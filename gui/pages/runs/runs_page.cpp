@@ -59,8 +59,8 @@ RunsPage::RunsPage(Selection& selection, QWidget* parent)
   connect(open_, &OpenPanel::open_requested, this, &Page::open_requested);
   connect(open_, &OpenPanel::compare_requested, this, &RunsPage::compare_with);
   connect(run_, &RunPanel::open_requested, this, &Page::open_requested);
-  connect(run_, &RunPanel::says, this, &Page::says);
-  connect(compare_, &ComparePanel::says, this, &Page::says);
+  connect(run_, &RunPanel::status_message, this, &Page::status_message);
+  connect(compare_, &ComparePanel::status_message, this, &Page::status_message);
   set_first_control(open_->findChild<QWidget*>());
 }
 

@@ -107,7 +107,7 @@ void ScenarioPanel::fill_new() {
   for (const QString& path : example_scenarios()) {
     new_->addAction(QFileInfo(path).completeBaseName(), this, [this, path] {
       QFile file(path);
-      if (!file.open(QIODevice::ReadOnly)) return say(tr("%1 cannot be read: %2").arg(path, file.errorString()));
+      if (!file.open(QIODevice::ReadOnly)) return show_error(tr("%1 cannot be read: %2").arg(path, file.errorString()));
       start_from(QString::fromUtf8(file.readAll()), QFileInfo(path).fileName());
     });
   }
@@ -135,17 +135,17 @@ bool ScenarioPanel::open(const QString& path) {
   if (!may_discard()) return false;
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) {
-    say(tr("%1 cannot be read: %2").arg(path, file.errorString()));
+    show_error(tr("%1 cannot be read: %2").arg(path, file.errorString()));
     return false;
   }
   if (file.size() > largest_bytes) {
-    say(tr("%1 has %2 bytes; a scenario has at most %3.").arg(path).arg(file.size()).arg(largest_bytes));
+    show_error(tr("%1 has %2 bytes; a scenario has at most %3.").arg(path).arg(file.size()).arg(largest_bytes));
     return false;
   }
   const QByteArray bytes = file.readAll();
   const QString text = QString::fromUtf8(bytes);
   if (text.toUtf8() != bytes || text.contains(QChar(0))) {
-    say(tr("%1 is not a text file in UTF-8. A scenario is a YAML file.").arg(path));
+    show_error(tr("%1 is not a text file in UTF-8. A scenario is a YAML file.").arg(path));
     return false;
   }
   path_ = QFileInfo(path).absoluteFilePath();
@@ -161,7 +161,7 @@ bool ScenarioPanel::save() { return path_.isEmpty() ? choose_save() : save_to(pa
 bool ScenarioPanel::save_to(const QString& path) {
   QSaveFile file(path);  // keeps the old file until the new one is complete
   if (!file.open(QIODevice::WriteOnly) || file.write(text().toUtf8()) < 0 || !file.commit()) {
-    say(tr("%1 cannot be written: %2").arg(path, file.errorString()));
+    show_error(tr("%1 cannot be written: %2").arg(path, file.errorString()));
     return false;
   }
   path_ = QFileInfo(path).absoluteFilePath();
@@ -211,7 +211,7 @@ void ScenarioPanel::show_title() {
   title_->setToolTip(where);
 }
 
-void ScenarioPanel::say(const QString& message) { status_->setText("✖ " + message); }
+void ScenarioPanel::show_error(const QString& message) { status_->setText("✖ " + message); }
 
 void ScenarioPanel::show_problems() {
   problems_->clear();

@@ -50,7 +50,7 @@ class ScenarioPanel : public QWidget {
   bool choose_save();
   void show_problems();
   void show_title();
-  void say(const QString& message);
+  void show_error(const QString& message);
 
   Ask ask_;
   std::shared_ptr<const OpenedFile> file_;

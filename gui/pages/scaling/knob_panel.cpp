@@ -109,10 +109,10 @@ KnobBase* KnobPanel::add(KnobId id, KnobBase* knob) {
   column_->addWidget(knob);
   if (auto* number = qobject_cast<Knob*>(knob)) {
     numbers_[id] = number;
-    connect(number, &Knob::changed, this, &KnobPanel::told);
+    connect(number, &Knob::changed, this, &KnobPanel::read_knobs);
   } else if (auto* choice = qobject_cast<Choice*>(knob)) {
     choices_[id] = choice;
-    connect(choice, &Choice::changed, this, &KnobPanel::told);
+    connect(choice, &Choice::changed, this, &KnobPanel::read_knobs);
   }
   return knob;
 }
@@ -178,7 +178,7 @@ void KnobPanel::enable() {
       ->set_why_disabled(measured_.batch > 0 ? QString() : tr("The batch is not recorded in this file"));
 }
 
-void KnobPanel::told() {
+void KnobPanel::read_knobs() {
   const auto count = [&](KnobId id) { return whole(numbers_.at(id)->value()); };
   Knobs now = knobs_;
   now.workers = count(KnobId::workers);

@@ -38,7 +38,7 @@ class KnobPanel : public QScrollArea {
  private:
   KnobBase* add(KnobId id, KnobBase* knob);
   void heading(const QString& text);
-  void told();  // reads all knobs and emits `changed`
+  void read_knobs();  // reads all knobs and emits `changed`
   void enable();
 
   QVBoxLayout* column_;

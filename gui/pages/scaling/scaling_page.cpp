@@ -111,12 +111,12 @@ ScalingPage::ScalingPage(Selection& selection, QWidget* parent)
     model_.set_knobs(knobs);
     knobs_->show_knobs(model_.knobs(), model_.measured());
   });
-  connect(plot_, &Plot::says, this, &Page::says);
+  connect(plot_, &Plot::status_message, this, &Page::status_message);
   connect(&model_, &ScalingModel::snapshot_changed, this, &ScalingPage::show_snapshot);
   connect(&model_, &ScalingModel::levers_changed, this, &ScalingPage::show_levers);
   connect(&model_, &ScalingModel::tables_changed, this, &ScalingPage::show_tables);
   connect(&model_, &ScalingModel::busy_changed, this, &ScalingPage::show_busy);
-  connect(&model_, &ScalingModel::failed, this, [this](const QString& why) { emit says(why); });
+  connect(&model_, &ScalingModel::failed, this, [this](const QString& why) { emit status_message(why); });
   show_file(nullptr);
 }
 
@@ -184,7 +184,7 @@ QWidget* ScalingPage::make_middle() {
   column->addWidget(make_bar());
   column->addWidget(plot_, 1);
   command_->setContentsMargins(8, 0, 8, 2);
-  connect(command_, &ShellLine::says, this, &ScalingPage::says);
+  connect(command_, &ShellLine::status_message, this, &ScalingPage::status_message);
   column->addWidget(command_);
   tables_->setDocumentMode(true);
   predictions_->setWordWrap(false);  // long notes at the right would make its rows tall
@@ -272,17 +272,17 @@ void ScalingPage::show_file(std::shared_ptr<const OpenedFile> file) {
   knobs_->show_knobs(model_.knobs(), model_.measured());
   fill_limits();
   if (!file)
-    stack_->say(tr(
+    stack_->show_message(tr(
         "No file is open. Open a trace database (File, Open, or drop it here), or measure one on the page Runs. This "
         "page then shows how the job scales, its binding term, and which knob helps."));
   else if (!file->models && !file->stored_predictions.rows.empty())
-    stack_->say(tr("Predictions stored in this file. What-if is not available: %1.")
-                    .arg(QString::fromStdString(file->why_no_models)),
-                file->stored_predictions);
+    stack_->show_message(tr("Predictions stored in this file. What-if is not available: %1.")
+                             .arg(QString::fromStdString(file->why_no_models)),
+                         file->stored_predictions);
   else if (!file->models)
-    stack_->say(tr("Cannot predict from this file: %1").arg(QString::fromStdString(file->why_no_models)));
+    stack_->show_message(tr("Cannot predict from this file: %1").arg(QString::fromStdString(file->why_no_models)));
   else if (file->models->measured.ddp.empty() && file->models->measured.dp.empty())
-    stack_->say(tr(
+    stack_->show_message(tr(
         "This file has all-reduces but no training step, so there is nothing to scale. Measure a training with ddpprof "
         "run, or look at the page Fit."));
   else
@@ -339,15 +339,15 @@ void ScalingPage::turn(const QModelIndex& at) {
   const std::vector<Lever>& levers = model_.levers();
   if (row < 0 || row >= static_cast<int>(levers.size())) return;
   const Lever& lever = levers[static_cast<std::size_t>(row)];
-  if (!model_.stands(lever)) return;  // new rows will follow
+  if (!model_.is_current(lever)) return;  // new rows will follow
   if (!lever.row) {
-    emit says(tr("%1: %2").arg(QString::fromStdString(lever.words), QString::fromStdString(lever.why_not)));
+    emit status_message(tr("%1: %2").arg(QString::fromStdString(lever.words), QString::fromStdString(lever.why_not)));
     return;
   }
   const QString words = QString::fromStdString(lever.words);
   model_.set_knobs(turned(model_.knobs(), lever));
   knobs_->show_knobs(model_.knobs(), model_.measured());
-  emit says(tr("Set: %1 (Ctrl+0 resets all knobs)").arg(words));
+  emit status_message(tr("Set: %1 (Ctrl+0 resets all knobs)").arg(words));
 }
 
 void ScalingPage::show_tables() {

@@ -76,18 +76,19 @@ void StrategiesPage::show_file(std::shared_ptr<const OpenedFile> file) {
   shown_.reset();
   file_ = std::move(file);
   if (!file_)
-    return stack_->say(tr("No file is open. Open a trace database (Ctrl+O) to compare DataParallel with DDP."));
+    return stack_->show_message(
+        tr("No file is open. Open a trace database (Ctrl+O) to compare DataParallel with DDP."));
   if (!file_->has("dp") && !file_->has("ddp"))
-    return stack_->say(
+    return stack_->show_message(
         tr("This file has no measured training step. Measure one with ddpprof run SCENARIO.yaml; set strategies: [ddp, "
            "dp] to measure both."));
-  stack_->say(tr("Preparing…"));
+  stack_->show_message(tr("Preparing…"));
   loading_.start([file = file_](const Cancelled&) { return std::make_shared<const Strategies>(file); },
                  [this](const std::shared_ptr<const Strategies>& strategies) {
                    strategies_ = strategies;
                    prepare();
                  },
-                 [this](const std::string& why) { stack_->say(QString::fromStdString(why)); });
+                 [this](const std::string& why) { stack_->show_message(QString::fromStdString(why)); });
 }
 
 void StrategiesPage::prepare() {
@@ -133,7 +134,7 @@ void StrategiesPage::compare() {
   comparing_.start(
       [strategies = strategies_, n, source, rank](const Cancelled&) { return strategies->compare(n, source, rank); },
       [this](Comparison comparison) { show_comparison(std::move(comparison)); },
-      [this](const std::string& why) { stack_->say(QString::fromStdString(why)); });
+      [this](const std::string& why) { stack_->show_message(QString::fromStdString(why)); });
 }
 
 void StrategiesPage::show_comparison(Comparison comparison) {

@@ -88,7 +88,7 @@ QWidget* StrategiesPage::make_lanes() {
     lanes_layout_->addWidget(view, 1);
     LaneView* other = view == dp_ ? ddp_ : dp_;
     connect(view, &LaneView::window_changed, other, &LaneView::set_window);
-    connect(view, &LaneView::says, this, &Page::says);
+    connect(view, &LaneView::status_message, this, &Page::status_message);
     connect(view, &LaneView::segment_focused, this, [this](const QString& text) { described_->setText(text); });
   }
   auto* scroll = new QScrollArea(this);
@@ -146,7 +146,8 @@ QWidget* StrategiesPage::make_details() {
   device_layout->addLayout(plots, 1);
   device_layout->addWidget(devices_);
   tabs->addTab(device, tr("Device &0"));
-  for (SideBars* plot : {time_bars_, memory_bars_, traffic_bars_}) connect(plot, &Plot::says, this, &Page::says);
+  for (SideBars* plot : {time_bars_, memory_bars_, traffic_bars_})
+    connect(plot, &Plot::status_message, this, &Page::status_message);
   return tabs;
 }
 

@@ -75,8 +75,8 @@ StepPanel::StepPanel(QWidget* parent) : QWidget(parent), job_(this) {
   layout->addWidget(scroll);
   connect(measured_, &LaneView::window_changed, simulated_, &LaneView::set_window);
   connect(simulated_, &LaneView::window_changed, measured_, &LaneView::set_window);
-  connect(measured_, &LaneView::says, this, &StepPanel::says);
-  connect(simulated_, &LaneView::says, this, &StepPanel::says);
+  connect(measured_, &LaneView::status_message, this, &StepPanel::status_message);
+  connect(simulated_, &LaneView::status_message, this, &StepPanel::status_message);
   set_file(nullptr);
 }
 
@@ -111,7 +111,7 @@ void StepPanel::show_step(std::int64_t measurement, std::int64_t rank, std::opti
         }
         emit shown();
       },
-      [this](const std::string& why) { emit says(QString::fromStdString(why)); });
+      [this](const std::string& why) { emit status_message(QString::fromStdString(why)); });
 }
 
 }  // namespace ddpprof::gui

@@ -26,7 +26,7 @@ class StepPanel : public QWidget {
 
  signals:
   void shown();
-  void says(const QString& message);
+  void status_message(const QString& message);
 
  private:
   Job job_;

@@ -62,7 +62,7 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
   connect(source_, &TimelineSource::loading_changed, this, &TimelinePage::show_state);
   connect(source_, &TimelineSource::progressed, this,
           [this](double share) { progress_->setValue(static_cast<int>(share * 1000.0)); });
-  connect(view_, &TimelineView::says, this, &Page::says);
+  connect(view_, &TimelineView::status_message, this, &Page::status_message);
   connect(view_, &TimelineView::focus_changed, this, [this] {
     if (view_->focus()) step_chosen_ = false;  // the last choice counts: the focused event or the step box
     show_details();
@@ -75,7 +75,7 @@ TimelinePage::TimelinePage(Selection& selection, QWidget* parent)
   connect(view_, &TimelineView::range_cleared, this, [this] { this->selection().set_range(std::nullopt); });
   connect(&selection, &Selection::measurement_changed, this, &TimelinePage::show_measurement);
   connect(&selection, &Selection::range_changed, this, &TimelinePage::show_range);
-  connect(step_panel_, &StepPanel::says, this, &Page::says);
+  connect(step_panel_, &StepPanel::status_message, this, &Page::status_message);
   set_first_control(view_);
   show_details();
   show_file(nullptr);
@@ -120,7 +120,7 @@ void TimelinePage::show_measurement() {
   if (const auto chosen = selection().measurement(); chosen && measurement_->findData(qlonglong{*chosen}) >= 0)
     wanted = *chosen;
   measurement_->setCurrentIndex(measurement_->findData(qlonglong{wanted}));
-  if (isVisible() || source_->measurement()) source_->want(wanted);
+  if (isVisible() || source_->measurement()) source_->request(wanted);
 }
 
 void TimelinePage::show_timeline() {
@@ -213,7 +213,7 @@ void TimelinePage::show_details() {
           both.insert(both.end(), more.begin(), more.end());
           details_->set_table(details_table(both));
         },
-        [this](const std::string& why) { emit says(QString::fromStdString(why)); });
+        [this](const std::string& why) { emit status_message(QString::fromStdString(why)); });
   show_step_panel();
 }
 
@@ -238,7 +238,7 @@ void TimelinePage::go_to_step() {
     any = true;
   }
   if (!any) {
-    emit says(tr("No rank recorded step %1.").arg(step_->value()));
+    emit status_message(tr("No rank recorded step %1.").arg(step_->value()));
     return;
   }
   view_->show_range(begin_ns, end_ns);

@@ -35,7 +35,7 @@ class FitPageTest : public testing::Test {
   const ReportTableModel& table(const QString& tab) {
     auto* tabs = page_.findChild<QTabWidget*>();
     for (int i = 0; i < tabs->count(); ++i)
-      if (tabs->tabText(i) == tab) return dynamic_cast<TableOrWhy&>(*tabs->widget(i)).view().model_of_table();
+      if (tabs->tabText(i) == tab) return dynamic_cast<TableOrMessage&>(*tabs->widget(i)).view().model_of_table();
     throw std::out_of_range(tab.toStdString());
   }
   QComboBox& models() { return *page_.findChildren<QComboBox*>()[0]; }

@@ -45,7 +45,7 @@ class LearningRatePageTest : public testing::Test {
   QSpinBox& box(const char* name) { return *page_.findChild<QSpinBox*>(name); }
   const report::Table& table(int tab) {
     auto* tabs = page_.findChild<QTabWidget*>();
-    return dynamic_cast<TableOrWhy&>(*tabs->widget(tab)).view().model_of_table().table();
+    return dynamic_cast<TableOrMessage&>(*tabs->widget(tab)).view().model_of_table().table();
   }
 
   QTemporaryDir folder_;

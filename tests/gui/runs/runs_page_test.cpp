@@ -264,7 +264,7 @@ TEST_F(RunsPageTest, TablesOfAComparisonSayWhatTheyCopied) {
   QSignalSpy done(&panel, &ComparePanel::compared);
   panel.compare();
   ASSERT_TRUE(done.wait(patience_ms));
-  const QSignalSpy said(page_.get(), &Page::says);
+  const QSignalSpy said(page_.get(), &Page::status_message);
   TableView* view = panel.view("compare_time");
   view->copy_as_csv();
   ASSERT_EQ(said.size(), 1);
@@ -385,7 +385,7 @@ TEST_F(RunsPageTest, ADryRunShowsThePlanOfTheTextAsItIsTyped) {
 // After a successful dry run, a refusal must remove the "done".
 TEST_F(RunsPageTest, ARefusalTakesTheResultBeforeItAway) {
   auto* bar = page_->run().findChild<QProgressBar*>();
-  const QSignalSpy said(page_.get(), &Page::says);
+  const QSignalSpy said(page_.get(), &Page::status_message);
   const auto plan = [&] {
     type_sound();
     page_->run().set_out(folder_.filePath("out.db"));

@@ -367,7 +367,7 @@ TEST_F(ScalingPageTest, ARowOfTheKnobsTurnsItsKnob) {
     return QModelIndex();
   };
   QString said;
-  QObject::connect(&page, &Page::says, &page, [&](const QString& text) { said = text; });
+  QObject::connect(&page, &Page::status_message, &page, [&](const QString& text) { said = text; });
   Knobs expected = page.model().knobs();
 
   table.setCurrentIndex(at("compute speed × 2"));

@@ -342,7 +342,7 @@ TEST(Levers, AreWhatEachChangeAloneBringsInPredict) {
   knobs.compute = 5.0;  // knobs that are already set are ignored
   const std::vector<Lever> candidates = candidate_levers(knobs, measured);
   Simulations simulations(opened);
-  const std::vector<Lever> levers = weigh(
+  const std::vector<Lever> levers = evaluate(
       candidates, [&](const Knobs& asked) { return simulations.predictor(asked); }, measured, never);
   EXPECT_EQ(levers.size(), 9U);
   double before = 1e9;

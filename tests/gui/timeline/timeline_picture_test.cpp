@@ -224,7 +224,7 @@ TEST_F(TimelinePicture, TheKeyboardsMarkIsOnTheScreenAlone) {
 
 TEST_F(TimelinePicture, IsCopiedAndSaved) {
   show(one_row(crowded()));
-  QSignalSpy says(&view_, &TimelineView::says);
+  QSignalSpy says(&view_, &TimelineView::status_message);
   view_.activateWindow();
   view_.setFocus();
   ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
