@@ -246,7 +246,7 @@ TEST_F(Session, AnotherProfilersBuffersAreNeitherReadNorFreed) {
   session_->flush();
   EXPECT_THAT(added().of(RecordType::kernel), IsEmpty());
   ASSERT_THAT(incomplete(), SizeIs(1));
-  EXPECT_THAT(incomplete()[0], HasSubstr("left alone"));
+  EXPECT_THAT(incomplete()[0], HasSubstr("were not touched"));
 }
 
 // Kineto gives CUPTI the processor's cycle counter as a clock.

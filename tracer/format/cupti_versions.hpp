@@ -1,4 +1,4 @@
-// What CUPTI's version numbers mean: the CUDA that each belongs to.
+// Maps CUPTI's version numbers to CUDA versions.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ namespace ddpprof::trace {
 
 // The first version whose records have the layout that the tracer reads (CUDA 11.0).
 inline constexpr std::uint32_t oldest_cupti = 13;
-// From here on CUPTI goes on soundly when it is given no buffer (CUDA 12.9).
-inline constexpr std::uint32_t first_cupti_that_takes_no_for_an_answer = 27;
+// The first version that keeps working when a buffer request is refused (CUDA 12.9).
+inline constexpr std::uint32_t first_cupti_with_refusable_buffers = 27;
 
 struct CudaVersion {
   std::uint32_t major = 0, minor = 0;
@@ -20,9 +20,9 @@ struct CudaVersion {
   friend auto operator<=>(const CudaVersion&, const CudaVersion&) = default;
 };
 
-// The CUDA toolkit that a number of cuptiGetVersion comes with; of a number between two known ones the earlier one's.
-// Source: the list in cupti_version.h; from CUDA 13 on the number is major * 10000 + minor * 100 + update. Nothing for
-// numbers before CUDA 11.0's.
+// Returns the CUDA toolkit of a version number of cuptiGetVersion. A number between two known ones gets the earlier
+// toolkit. Returns nullopt for numbers before CUDA 11.0. Source: the list in cupti_version.h; from CUDA 13 on the
+// number is major * 10000 + minor * 100 + update.
 inline std::optional<CudaVersion> cuda_of_cupti(std::uint32_t number) {
   if (number >= 130000) return CudaVersion{number / 10000, number / 100 % 100};
   constexpr std::array<std::pair<std::uint32_t, CudaVersion>, 15> known = {{{13, {11, 0}},
@@ -46,7 +46,7 @@ inline std::optional<CudaVersion> cuda_of_cupti(std::uint32_t number) {
   return found;
 }
 
-// cuDriverGetVersion's and cudaRuntimeGetVersion's number: major * 1000 + minor * 10.
+// `number` as cuDriverGetVersion and cudaRuntimeGetVersion return it: major * 1000 + minor * 10.
 inline CudaVersion cuda_of_driver(int number) {
   return {static_cast<std::uint32_t>(number) / 1000, static_cast<std::uint32_t>(number) % 1000 / 10};
 }

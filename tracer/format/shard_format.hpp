@@ -1,9 +1,9 @@
-// The byte layout of a shard: what the tracer library appends to and what the store reads back.
+// The byte layout of a shard: the tracer library appends to it, the store reads it.
 //
-// A shard is one process's memory-mapped, append-only file. It starts with a ShardHeader page; the rest is
-// fixed-size chunks, each owned by one thread while it fills. A record never crosses a chunk. Every counter that
-// says how much is valid is stored with release order *after* the bytes it covers, so whatever a killed process
-// leaves behind is readable up to its last whole record. All times are CLOCK_MONOTONIC nanoseconds.
+// A shard is the memory-mapped, append-only file of one process. It starts with a ShardHeader page. Fixed-size chunks
+// follow; one thread owns each chunk while the chunk fills. A record never crosses the end of a chunk. Every counter of
+// valid bytes is stored with release order *after* those bytes. So the shard of a killed process is readable up to its
+// last complete record. All times are CLOCK_MONOTONIC nanoseconds.
 #pragma once
 
 #include <atomic>
@@ -17,21 +17,22 @@ inline constexpr std::uint32_t shard_version = 1;
 inline constexpr std::size_t shard_header_bytes = 4096;
 inline constexpr std::uint32_t chunk_magic = 0x4b4e4843;  // "CHNK"
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
-inline constexpr std::uint64_t largest_cap_mib = 1 << 20;  // that DDPPROF_TRACE_MAX_MB may say
+inline constexpr std::uint64_t largest_cap_mib = 1 << 20;  // largest value of DDPPROF_TRACE_MAX_MB
 
-// What `ddpprof record` was asked to keep (control_page.hpp), and what that left out. All zero: everything was kept.
+// The limits that `ddpprof record` set (control_page.hpp), and the counts of events that they excluded. All zero if
+// everything was recorded.
 struct ShardBounds {
-  std::uint32_t asked;  // 1: there are bounds
+  std::uint32_t asked;  // 1: a control page was in force
   std::uint32_t watches_steps;
   std::atomic<std::uint32_t> opened;  // 1: recording was on at some time
   std::uint32_t reserved;
-  std::int64_t first_step, last_step;                   // of steps that were asked for: no_first_step, no_last_step
-  std::atomic<std::uint64_t> left_out_events;           // ranges and marks
-  std::atomic<std::uint64_t> left_out_activities;       // of CUPTI
-  std::atomic<std::uint64_t> steps_seen;                // recorded or not, until the last one that was asked for
-  std::atomic<std::int64_t> lowest_step, highest_step;  // of those
-  char step_range[128];                                 // what steps are called, as asked or as found
-  char names_seen[256];                                 // of the first ranges that are no step, a line each
+  std::int64_t first_step, last_step;                   // requested steps; no_first_step, no_last_step: no limit
+  std::atomic<std::uint64_t> left_out_events;           // ranges and marks that were not recorded
+  std::atomic<std::uint64_t> left_out_activities;       // CUPTI activities that were not recorded
+  std::atomic<std::uint64_t> steps_seen;                // recorded or not, until the last requested step
+  std::atomic<std::int64_t> lowest_step, highest_step;  // of steps_seen
+  char step_range[128];                                 // name of the steps' ranges: as requested or as found
+  char names_seen[256];                                 // names of the first ranges that were not steps, one per line
 };
 
 struct ShardHeader {
@@ -39,11 +40,11 @@ struct ShardHeader {
   std::uint32_t version;
   std::uint32_t header_bytes;
   std::uint64_t chunk_bytes;
-  std::uint64_t chunk_capacity;            // chunks the file may grow to; later ones are counted as dropped
-  std::atomic<std::uint64_t> chunks_used;  // may exceed chunk_capacity by failed claims: clamp when reading
+  std::uint64_t chunk_capacity;            // the file never has more chunks; records beyond are counted as dropped
+  std::atomic<std::uint64_t> chunks_used;  // failed claims may push it above chunk_capacity: clamp when reading
   std::atomic<std::uint64_t> dropped_records;
   std::atomic<std::uint64_t> dropped_cupti_records;
-  std::atomic<std::uint32_t> closed;  // 1 once the process ended in order
+  std::atomic<std::uint32_t> closed;  // 1 after a regular end of the process
   std::int32_t rank;                  // from RANK, -1 when unset
   std::int32_t world_size;            // from WORLD_SIZE, -1 when unset
   std::int32_t local_rank;            // from LOCAL_RANK, -1 when unset
@@ -53,10 +54,11 @@ struct ShardHeader {
   std::int64_t opened_realtime_ns;  // paired with opened_monotonic_ns
   char boot_id[40];                 // /proc/sys/kernel/random/boot_id: equal ids share one CLOCK_MONOTONIC
   char host[256];
-  char process[256];                       // /proc/self/comm
-  std::atomic<std::int32_t> growth_error;  // errno of a refused growth (the disk, a limit of files or memory); 0: none
+  char process[256];  // /proc/self/comm
+  std::atomic<std::int32_t>
+      growth_error;  // errno of a failed growth (disk full, limit of file size or memory); 0: none
   std::atomic<std::int64_t>
-      closed_monotonic_ns;  // when the process ended in order; 0: it did not, or an older tracer's
+      closed_monotonic_ns;  // time of the regular end; 0: not ended regularly, or written by an older tracer
   ShardBounds bounds;
 };
 static_assert(sizeof(ShardHeader) <= shard_header_bytes);
@@ -72,7 +74,7 @@ static_assert(sizeof(ChunkHeader) == 24);
 enum class RecordType : std::uint16_t {
   string = 1,         // StringRecord: name_id -> text
   thread_name,        // header.name_id names the chunk's thread
-  domain,             // DomainRecord: an NVTX domain; id 0 is NVTX's default domain
+  domain,             // DomainRecord: an NVTX domain; id 0 is the default domain of NVTX
   category,           // CategoryRecord
   schema,             // SchemaRecord: an NVTX payload schema
   push,               // EventRecord
@@ -86,20 +88,20 @@ enum class RecordType : std::uint16_t {
   gpu_marker,         // GpuMarkerRecord     (CUPTI markers)
   correlation,        // CorrelationRecord   (CUPTI external correlation)
   overhead,           // OverheadRecord      (CUPTI overhead)
-  diagnostic,         // DiagnosticRecord: something was lost or refused, with a count
+  diagnostic,         // DiagnosticRecord: lost or refused data, with a count
   nccl_communicator,  // NcclCommunicatorRecord (NCCL's profiler plugin)
   nccl_operation,     // NcclOperationRecord    (NCCL's profiler plugin)
   nccl_channel,       // NcclChannelRecord      (NCCL's profiler plugin)
-  window_begin,       // RecordHeader: recording goes on (shards with bounds only)
-  window_end,         // RecordHeader: recording pauses
-  step,               // StepRecord: the range that the thread began at this time is a step (where steps were asked for)
+  window_begin,       // RecordHeader: a recording window starts (only shards with a control page)
+  window_end,         // RecordHeader: a recording window ends
+  step,  // StepRecord: the range that this thread started at this time is a step (only if steps were requested)
 };
 
 struct RecordHeader {
   RecordType type;
   std::uint16_t size_bytes;  // whole record, multiple of 8
-  std::uint32_t name_id;     // an interned string, 0 = none
-  std::int64_t time_ns;      // for intervals: the start
+  std::uint32_t name_id;     // id of an interned string, 0: none
+  std::int64_t time_ns;      // of an interval: its start
 };
 static_assert(sizeof(RecordHeader) == 16);
 
@@ -111,8 +113,8 @@ struct EventRecord {
   std::uint16_t domain;
   PayloadKind payload_kind;
   std::uint8_t reserved;
-  std::uint64_t payload;  // bits of the value (widened); for `extended`: the schema's id, and the
-                          // payload's bytes follow the fixed part (its length first, as uint64)
+  std::uint64_t payload;  // bits of the value (widened); for `extended`: the schema's id. The payload's
+                          // length (uint64) and its bytes then follow the fixed part.
 };
 static_assert(sizeof(EventRecord) == 32);
 
@@ -133,7 +135,7 @@ struct PopRecord {
 };
 
 struct StringRecord {   // followed by `length` bytes, padded to 8
-  RecordHeader header;  // header.name_id is the id being defined
+  RecordHeader header;  // header.name_id: the id that this record defines
   std::uint64_t length;
 };
 
@@ -156,10 +158,10 @@ struct SchemaField {
 
 struct SchemaRecord {    // followed by field_count SchemaField
   RecordHeader header;   // name_id: the schema's name
-  std::uint64_t schema;  // id used by extended payloads
+  std::uint64_t schema;  // the id that extended payloads refer to
   std::uint32_t domain;
   std::uint32_t field_count;
-  std::uint64_t payload_bytes;  // static size, 0 when dynamic
+  std::uint64_t payload_bytes;  // static size, 0: dynamic
 };
 
 struct KernelRecord {
@@ -178,7 +180,7 @@ struct CopyRecord {
   std::uint64_t bytes;
   std::uint32_t device, context, stream, correlation_id;
   std::uint32_t kind;         // CUpti_ActivityMemcpyKind; 1000 = memset
-  std::uint32_t peer_device;  // for peer copies, else the device
+  std::uint32_t peer_device;  // of a peer copy; otherwise equal to `device`
 };
 
 struct ApiRecord {
@@ -215,14 +217,14 @@ struct StepRecord {
 };
 
 enum class DiagnosticCode : std::uint32_t {
-  cupti_unavailable = 1,  // no driver, no permission, no library: host-side ranges only
-  cupti_dropped,          // CUPTI itself dropped records
-  cupti_unknown_record,   // a record kind this build does not know
-  unbalanced_pop,         // pop without a push
+  cupti_unavailable = 1,  // no driver, permission or library: only ranges of the host are recorded
+  cupti_dropped,          // CUPTI dropped records
+  cupti_unknown_record,   // a record kind that this build cannot decode
+  unbalanced_pop,         // a pop without a push
   shard_full,             // chunk_capacity reached
-  payload_refused,        // extended payload with an unknown schema or over the size limit
-  forked,                 // this shard continues in a child process
-  cupti_incomplete,       // some GPU activity is missing, for the reason in the detail
+  payload_refused,        // extended payload with an unknown schema, or too large
+  forked,                 // this process was forked from a recorded one
+  cupti_incomplete,       // some GPU activity is missing; the detail has the reason
 };
 
 struct DiagnosticRecord {
@@ -232,44 +234,45 @@ struct DiagnosticRecord {
   std::uint64_t count;
 };
 
-// One of NCCL's communicators, as its rank in this process sees it. -1: that version of the interface does not tell.
+// A communicator of NCCL, as its rank in this process reports it. -1: not available in this version of the interface.
 struct NcclCommunicatorRecord {
-  RecordHeader header;         // name_id: the name that its user gave it, 0: none
+  RecordHeader header;         // name_id: the name set by the program, 0: none
   std::uint64_t communicator;  // unique in the process
   std::uint64_t hash;          // equal on all of its ranks
   std::int32_t ranks, rank, nodes;
-  std::uint32_t interface_version;  // of the profiler interface that NCCL took
+  std::uint32_t interface_version;  // version of the profiler interface that NCCL uses
 };
 static_assert(sizeof(NcclCommunicatorRecord) == 48);
 
-inline constexpr std::uint32_t nccl_point_to_point = 1;  // no sequence, algorithm and protocol
-inline constexpr std::uint32_t nccl_captured = 2;        // by a CUDA graph; known since interface 5
+inline constexpr std::uint32_t nccl_point_to_point = 1;  // has no sequence, algorithm or protocol
+inline constexpr std::uint32_t nccl_captured = 2;        // captured by a CUDA graph; reported since interface 5
 
-// One collective or message, as NCCL handed it to the GPU. Texts are NCCL's own ("AllReduce", "ncclFloat32", "RING",
-// "LL128"); those of one `group` travel in one kernel, which their thread launched just before.
+// One collective or message, as NCCL handed it to the GPU. Texts are those of NCCL ("AllReduce", "ncclFloat32", "RING",
+// "LL128"). All operations of one `group` run in one kernel, which their thread launched just before this record.
 struct NcclOperationRecord {
-  RecordHeader header;         // name_id: the function; time_ns: when NCCL told of it
+  RecordHeader header;         // name_id: the function; time_ns: time of NCCL's call
   std::uint64_t operation;     // unique in the process
-  std::uint64_t group;         // 0: not known
-  std::uint64_t communicator;  // NcclCommunicatorRecord's
-  std::uint64_t sequence;      // of the function on the communicator
-  std::uint64_t count;         // elements of `datatype`, of one rank's buffer
-  std::int32_t root_or_peer;   // of a message: the peer
-  std::uint32_t datatype_id;   // strings, 0: none
+  std::uint64_t group;         // 0: unknown
+  std::uint64_t communicator;  // NcclCommunicatorRecord::communicator
+  std::uint64_t sequence;      // counts the function's calls on the communicator
+  std::uint64_t count;         // elements of `datatype` in one rank's buffer
+  std::int32_t root_or_peer;   // root of a collective, peer of a message
+  std::uint32_t datatype_id;   // ids of strings, 0: none
   std::uint32_t algorithm_id, protocol_id;
   std::uint16_t channels, warps;
   std::uint32_t flags;
 };
 static_assert(sizeof(NcclOperationRecord) == 80);
 
-// A kernel's work on one channel begins or ends: seen by NCCL's proxy thread at header.time_ns, timed by the GPU.
+// The start or end of a kernel's work on one channel. NCCL's proxy thread noticed it at header.time_ns; timer_ns is the
+// GPU's own time.
 struct NcclChannelRecord {
   RecordHeader header;
-  std::uint64_t event;      // of a begin and its end
-  std::uint64_t operation;  // of a begin
-  std::uint64_t timer_ns;   // the GPU's globaltimer, 0: not told
-  std::uint32_t channel;    // of a begin
-  std::uint32_t ended;      // 1: the end
+  std::uint64_t event;      // equal for a start and its end
+  std::uint64_t operation;  // start only
+  std::uint64_t timer_ns;   // the GPU's globaltimer, 0: not reported
+  std::uint32_t channel;    // start only
+  std::uint32_t ended;      // 0: start, 1: end
 };
 static_assert(sizeof(NcclChannelRecord) == 48);
 

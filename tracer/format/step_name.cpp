@@ -8,7 +8,7 @@
 namespace ddpprof::vocabulary {
 namespace {
 
-// Not <cctype>'s: a traced program may have set any locale.
+// <cctype> depends on the locale, which a traced program may have changed.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -24,7 +24,7 @@ std::optional<std::int64_t> step_number(std::string_view digits) {
   return number;
 }
 
-// Whether `words` from `at` on is a number with at most how many there are behind it: "3", "3/100", "3 of 100".
+// Returns true if the words from `at` on are a number, optionally followed by a total: "3", "3/100", "3 of 100".
 bool ends_with_number(const std::vector<std::string>& words, std::size_t at) {
   if (at >= words.size() || !is_digit(words[at].front())) return false;
   ++at;
@@ -76,7 +76,8 @@ std::optional<Method> method_of(std::string_view name) {
   if (name.starts_with('.')) name.remove_prefix(1);
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return Method{{}, name};
-  // A module's own forward is not the model's; these wrap the model, or are called by these names in every script.
+  // The forward of a single module is not the model's. These owners wrap the model, or are the usual variable names in
+  // scripts.
   static constexpr std::array<std::string_view, 7> wrappers{"DistributedDataParallel",
                                                             "FullyShardedDataParallel",
                                                             "DeepSpeedEngine",
@@ -118,12 +119,12 @@ bool is_plain_step(std::string_view name) {
       "step",      "train step", "training step",   "iteration",          "iter",
       "trainstep", "train iter", "train iteration", "training iteration", "run training batch"};
   constexpr std::size_t longest = 128;
-  // Operations are most of a trace: none of them is a step.
+  // Quick exit for operations, which are most of a trace.
   if (name.size() > longest || name.find("::") != std::string_view::npos || name.starts_with("Optimizer.step"))
     return false;
   const std::optional<Method> method = method_of(name);
   if (!method) return false;
-  // These update weights.
+  // These methods update the weights; they are not steps.
   if (method->name == "step" && (method->owner.ends_with("DeepSpeedEngine") || method->owner.ends_with("optimizer")))
     return false;
   std::string words;

@@ -1,5 +1,5 @@
-// Which NVTX ranges are the steps of training, by their names: one rule for the tracer, which keeps those that were
-// asked for, and for the import, which numbers them.
+// Recognises training steps by the names of NVTX ranges. The tracer uses these rules to record the requested steps; the
+// import uses them to number steps.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,19 @@
 
 namespace ddpprof::vocabulary {
 
-inline constexpr std::int64_t most_steps = std::int64_t{1} << 40;  // no step has this number, or a larger one
-inline constexpr std::size_t longest_step_range = 96;              // bytes of a name that --step-range may give
+inline constexpr std::int64_t most_steps = std::int64_t{1} << 40;  // step numbers are smaller
+inline constexpr std::size_t longest_step_range = 96;              // bytes; longest name for --step-range
 
-// Words in small letters and whole numbers; everything else separates.
+// Splits a text into words (in lower case) and whole numbers. All other characters separate.
 std::vector<std::string> words_of(std::string_view text);
 
-// A range's name without what torch.autograd.profiler.emit_nvtx appends at each call: "aten::addmm, seq = 7, …".
+// Returns a range's name without the details that torch.autograd.profiler.emit_nvtx appends to each call:
+// "aten::addmm, seq = 7, …".
 std::string_view without_details(std::string_view text);
 
-// "DistributedDataParallel.forward", "[pl][profile]Strategy.backward": the method, where its owner is the whole model.
-// Of a name without an owner the name; none: a module's own method, which says nothing of the model's.
+// Splits "DistributedDataParallel.forward" or "[pl][profile]Strategy.backward" into owner and method, if the owner is
+// the whole model. A name without an owner is returned as the method. Returns nullopt for the method of a single
+// module, which is only a part of the model's.
 struct Method {
   std::string_view owner, name;
 };
@@ -28,19 +30,21 @@ std::optional<Method> method_of(std::string_view name);
 
 // "iteration 5", "step 3", "ProfilerStep#4", "iter7", "train_step: 9", "Iteration-12", "epoch 2, step 40/100".
 struct NumberedStep {
-  std::string pattern;  // equal for the steps of one loop
+  std::string pattern;  // equal for all steps of one loop
   std::int64_t number = 0;
 };
 std::optional<NumberedStep> numbered_step(std::string_view name);
 
-// "train_step", "iteration", "[pl][profile]run_training_batch": a step, which one is not said.
+// Returns true for the name of a step without a number: "train_step", "iteration",
+// "[pl][profile]run_training_batch".
 bool is_plain_step(std::string_view name);
 
-// Whether a range of this name is a step, and of which loop. `range`: what the user says steps are called (NAME, or
-// NAME and a number: "step 7", "ProfilerStep#7", "step_7", "step 7/100"); empty: the two rules above.
+// Returns the step that a range of this name is, or nullopt. `range` is the name of the steps as the user gave it: NAME
+// then matches NAME alone or NAME with a number ("step 7", "ProfilerStep#7", "step_7", "step 7/100"). If `range` is
+// empty, numbered_step() and is_plain_step() decide.
 struct StepName {
   std::string pattern;
-  std::optional<std::int64_t> number;  // as the name gives it
+  std::optional<std::int64_t> number;  // if the name has one
 };
 std::optional<StepName> step_name(std::string_view text, std::string_view range);
 

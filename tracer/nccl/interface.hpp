@@ -1,9 +1,9 @@
-// The binary interface of NCCL's profiler plugins, versions 1 to 6, as far as this plugin reads it.
+// The part of the binary interface of NCCL's profiler plugins, versions 1 to 6, that this plugin uses.
 //
-// Facts of NCCL's public headers (github.com/NVIDIA/nccl: src/include/nccl_profiler.h of 2.23 to 2.25, since then
-// src/include/plugin/profiler/profiler_v*.h): which version came with which release, where each field lies. Sizes and
-// offsets below were taken from those headers, compiled as of 2.23.4, 2.24.3, 2.25.1, 2.26.2, 2.26.6, 2.27.3, 2.27.7,
-// 2.28.3, 2.28.9, 2.29.2, 2.29.7, 2.30.3 and 2.30.7; the assertions hold the declarations to them.
+// Source: NCCL's public headers (github.com/NVIDIA/nccl: src/include/nccl_profiler.h of 2.23 to 2.25, since then
+// src/include/plugin/profiler/profiler_v*.h). Sizes and offsets were taken from those headers, compiled as of 2.23.4,
+// 2.24.3, 2.25.1, 2.26.2, 2.26.6, 2.27.3, 2.27.7, 2.28.3, 2.28.9, 2.29.2, 2.29.7, 2.30.3 and 2.30.7. The assertions
+// check the declarations against them.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ inline constexpr std::uint64_t event_group = 1 << 0, event_collective = 1 << 1, 
 // recordEventState's state when a channel of a kernel ended (since version 4).
 inline constexpr int state_kernel_channel_stop = 22;
 
-// Versions 1 to 3 tell the communicator with each event.
-struct Collective1 {  // NCCL 2.23: codes in place of names
+// Versions 1 to 3 pass the communicator with each event.
+struct Collective1 {  // NCCL 2.23: codes instead of names
   const char* communicator;
   std::uint64_t communicator_hash, sequence;
   std::uint8_t function;
@@ -95,7 +95,7 @@ struct PointToPoint1 {
   std::size_t count;
   int peer;
 };
-struct PointToPoint2 {  // version 3, too
+struct PointToPoint2 {  // also version 3
   const char* communicator;
   std::uint64_t communicator_hash;
   const char* function;
@@ -166,7 +166,7 @@ union StateArguments {  // what recordEventState passes with state_kernel_channe
   std::uint64_t timer_ns;
 };
 
-// What NCCL looks up by name.
+// The symbols that NCCL looks up by name.
 template <typename Init, typename DescriptorType>
 struct Table {
   const char* name;

@@ -29,7 +29,7 @@ void* handle_of(Kind kind, std::uint64_t id) {
 }
 void* new_handle(Kind kind) { return handle_of(kind, last_id.fetch_add(1, std::memory_order_relaxed) + 1); }
 
-// 0 where the handle is none of that kind.
+// Returns 0 if the handle has another kind.
 std::uint64_t id_of(const void* handle, Kind kind) {
   const auto bits = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
   return (bits & ((1u << kind_bits) - 1)) == static_cast<std::uint64_t>(kind) ? bits >> kind_bits : 0;
@@ -39,14 +39,14 @@ struct Communicator {
   std::uint64_t id = 0;
   CommunicatorInfo info;
   std::string name;
-  bool known = false;                  // of versions 1 to 3 once an operation told its hash
+  bool known = false;                  // versions 1 to 3: true once an operation has passed the hash
   std::atomic<bool> described{false};  // its record is in the shard
 };
 
-// Kept to the process's end: NCCL may still stop or start events of a communicator that it has finalized.
+// Kept until the process ends: NCCL may start or stop events of a communicator after it has finalized it.
 struct Communicators {
   std::mutex mutex;
-  std::deque<Communicator> all;  // addresses stay
+  std::deque<Communicator> all;  // addresses must not change
 };
 Communicators& communicators() {
   static Communicators* const kept = new Communicators;
@@ -57,7 +57,7 @@ std::uint32_t intern(ThreadLog& log, const char* text) {
   return text == nullptr ? 0 : Recorder::instance().names().intern(log, text);
 }
 
-// Before the first operation that is recorded, not when the communicator is made: recording may begin later.
+// Called before the first recorded operation, not when the communicator is created: recording may start later.
 void describe(ThreadLog& log, Communicator& communicator, const OperationInfo* operation) {
   const std::lock_guard lock(communicators().mutex);
   if (communicator.described.load(std::memory_order_relaxed)) return;
@@ -86,7 +86,7 @@ void write_channel(const trace::NcclChannelRecord& record) {
   if (entry) write_record(*entry, RecordType::nccl_channel, 0, time_ns, record);
 }
 
-// Other threads of NCCL read it meanwhile.
+// Atomic, because other threads of NCCL read it meanwhile.
 void set(int* mask, std::uint64_t events) {
   std::atomic_ref<int>(*mask).store(static_cast<int>(events), std::memory_order_relaxed);
 }
@@ -109,15 +109,15 @@ void* open_communicator(const CommunicatorInfo& info, int* mask) noexcept {
       communicator->info = info;
       communicator->name = info.name == nullptr ? "" : info.name;
       communicator->known = info.version >= 4;
-      communicator->info.name = nullptr;  // NCCL's string may go
+      communicator->info.name = nullptr;  // NCCL may free its string
     }
     if (const Entry entry; entry) describe(*entry, *communicator, nullptr);
-    // Channels' times cost NCCL a proxy operation for each channel of each kernel: only where CUPTI does not time the
-    // kernels, and only of versions whose times are the GPU's own.
+    // Times of channels cost NCCL a proxy operation for each channel of each kernel. They are requested only if CUPTI
+    // does not time the kernels, and only from versions that report the GPU's own times.
     const bool channels = info.version >= 4 && !gpu_activity_is_recorded();
     set(mask, event_collective | event_point_to_point | (channels ? event_kernel_channel : 0));
     return communicator;
-  } catch (...) {  // no memory: this communicator goes on unrecorded
+  } catch (...) {  // no memory: this communicator is not recorded
     return nullptr;
   }
 }
@@ -133,7 +133,7 @@ void* start_operation(void* context, const OperationInfo& info) noexcept {
   try {
     const Entry entry;
     if (!entry) return handle;
-    if (!keeps_mark(*entry, time_ns)) return handle_of(Kind::left_out, 1);  // and so are its channels
+    if (!keeps_mark(*entry, time_ns)) return handle_of(Kind::left_out, 1);  // its channels are then not recorded either
     auto& communicator = *static_cast<Communicator*>(context);
     if (!communicator.described.load(std::memory_order_acquire)) describe(*entry, communicator, &info);
     trace::NcclOperationRecord record{};
@@ -151,7 +151,7 @@ void* start_operation(void* context, const OperationInfo& info) noexcept {
     record.flags =
         (info.point_to_point ? trace::nccl_point_to_point : 0u) | (info.captured ? trace::nccl_captured : 0u);
     write_record(*entry, RecordType::nccl_operation, intern(*entry, info.function), time_ns, record);
-  } catch (...) {  // no memory for a name: NCCL must not see it
+  } catch (...) {  // no memory for a name: NCCL must not see the exception
   }
   return handle;
 }
@@ -159,7 +159,7 @@ void* start_operation(void* context, const OperationInfo& info) noexcept {
 void* start_channel(const void* operation, std::uint8_t channel, std::uint64_t timer_ns) noexcept {
   trace::NcclChannelRecord record{};
   record.operation = id_of(operation, Kind::operation);
-  if (record.operation == 0) return nullptr;  // of nothing that was recorded
+  if (record.operation == 0) return nullptr;  // the operation was not recorded
   void* const handle = new_handle(Kind::channel);
   record.event = id_of(handle, Kind::channel);
   record.timer_ns = timer_ns;

@@ -1,4 +1,4 @@
-// What NCCL finds in the library that NCCL_PROFILER_PLUGIN names: one table for each version of the interface.
+// The tables that NCCL looks up in the library of NCCL_PROFILER_PLUGIN: one for each version of the interface.
 #include <array>
 
 #include "tracer/nccl/interface.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* plugin_name = "ddpprof";
 
-// Version 1 passes the values of NCCL 2.23's enumerations; later ones these names. What is beyond stays nameless.
+// Version 1 passes values of NCCL 2.23's enumerations, later versions pass these names. Larger values have no name.
 template <std::size_t count>
 const char* name_of(const std::array<const char*, count>& names, std::uint8_t code) {
   return code < count ? names[code] : nullptr;
@@ -78,14 +78,14 @@ void* start_message(void* context, const DescriptorType& descriptor) {
   return start_operation(context, info);
 }
 
-// Always sets the handle: NCCL reads it after types that this plugin did not ask for, too (calls, since version 5).
+// Always sets the handle: NCCL also reads it after events that this plugin did not request (calls, since version 5).
 template <int version, typename DescriptorType>
 Result start_event(void* context, void** handle, DescriptorType* descriptor) noexcept {
   if (handle == nullptr) return success;
   *handle = nullptr;
   if (context == nullptr || descriptor == nullptr) return success;
   switch (static_cast<std::uint64_t>(descriptor->type)) {
-    case event_group:  // NCCL up to 2.27 tells nothing about operations whose group has no handle
+    case event_group:  // NCCL up to 2.27 does not report operations whose group has no handle
       *handle = start_group();
       break;
     case event_collective:

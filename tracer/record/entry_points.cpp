@@ -1,4 +1,4 @@
-// What the library exports: the functions that NVTX and the CUDA driver look for in an injected library, and its
+// The exports of the library: the functions that NVTX and the CUDA driver look up in an injected library, and its
 // version.
 #include "tracer/record/cupti/cuda_injection.hpp"
 #include "tracer/record/nvtx/callbacks.hpp"
@@ -8,35 +8,34 @@
 
 extern "C" {
 
-// NVTX_INJECTION64_PATH. Called by every module that uses NVTX, at its first annotation. 0: NVTX turns that module's
-// functions into no-ops, which is the cheapest way to record nothing.
+// For NVTX_INJECTION64_PATH. Every module that uses NVTX calls it at its first annotation. After a return of 0 NVTX
+// turns the module's functions into no-ops, which is the cheapest way to record nothing.
 DDPPROF_EXPORT int NVTX_API InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   if (get_export_table == nullptr || !ddpprof::record::Recorder::instance().activate()) return 0;
   return ddpprof::record::fill_core_tables(get_export_table) ? 1 : 0;
 }
 
-// The same for NVTX's extensions, once for each extension and module.
+// The same for NVTX's extensions; called once per extension and module.
 DDPPROF_EXPORT int NVTX_API InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
   if (module == nullptr || !ddpprof::record::Recorder::instance().activate()) return 0;
   ddpprof::record::fill_extension(*module);
   return 1;
 }
 
-// CUDA_INJECTION64_PATH. Called by the driver while it initialises. 0 would make it report a failed injection: a
-// program must run as before, so what is missing becomes a diagnostic and the answer is always 1.
+// For CUDA_INJECTION64_PATH. The driver calls it while it initialises. Always returns 1, as 0 would make the driver
+// report a failed injection. Problems are recorded as diagnostics, so that the program runs as before.
 DDPPROF_EXPORT int InitializeInjection() {
   ddpprof::record::start_cuda_tracing();
   return 1;
 }
 
-// For a process that hands its shard on before it ends: what was recorded is in the file, and the shard counts as
-// closed.
+// For a process that passes its shard on before it ends: writes all records to the file and marks the shard as closed.
 DDPPROF_EXPORT void ddpprof_tracer_finish() {
   ddpprof::record::finish_cuda_tracing();
   ddpprof::record::Recorder::instance().mark_closed();
 }
 
-// For `ddpprof doctor`: whether this library belongs to the program that would inject it.
+// For `ddpprof doctor`, which compares it with its own version.
 DDPPROF_EXPORT const char* ddpprof_tracer_version() { return DDPPROF_VERSION; }
 }
 

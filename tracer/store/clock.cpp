@@ -18,7 +18,8 @@ const ClockExchange& shortest(std::span<const ClockExchange> burst) {
 std::int64_t offset_ns(const ClockExchange& exchange) { return exchange.reference_ns - exchange.local_ns; }
 std::int64_t half_trip_ns(const ClockExchange& exchange) { return (exchange.round_trip_ns + 1) / 2; }
 
-// Where the second burst starts: after the longest pause, when that is at least half of the whole time.
+// Returns the index at which the second burst starts: after the longest pause, if it is at least half of the whole
+// time. Returns 0 if there is one burst.
 std::size_t second_burst(const std::vector<ClockExchange>& sorted) {
   std::size_t best = 0;
   std::int64_t longest_ns = 0;

@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first 100 bytes of every SQLite file (https://www.sqlite.org/fileformat.html, section 1.3), read before
-// SQLite makes anything of them, so that a foreign or cut-off file is told apart first.
+// The first 100 bytes of an SQLite file (https://www.sqlite.org/fileformat.html, section 1.3). They are read before
+// SQLite opens the file, to detect foreign and truncated files first.
 struct FileHeader {
   bool empty = false;
   bool sqlite = false;
   bool ours = false;
   std::size_t reserved_bytes = 0;    // of each page
-  std::uint64_t expected_bytes = 0;  // one page at least
+  std::uint64_t expected_bytes = 0;  // at least one page
   std::uint64_t file_bytes = 0;
 };
 
@@ -49,7 +49,7 @@ FileHeader read_header(const fs::path& path) {
                         fmt::format("{}: not a regular file; expected a database written by ddpprof", path.string()));
   const RawFile file(path);
   FileHeader header;
-  header.file_bytes = fs::file_size(path, error);  // SQLite calls a file of one byte empty
+  header.file_bytes = fs::file_size(path, error);  // SQLite treats a file of one byte as empty
   std::array<unsigned char, 100> bytes{};
   const std::size_t got = file.read(bytes, 0);
   header.empty = header.file_bytes == 0;
@@ -60,7 +60,7 @@ FileHeader read_header(const fs::path& path) {
     const std::uint32_t stored = std::uint32_t{bytes[16]} << 8 | bytes[17];
     const std::uint64_t page_bytes = stored == 1 ? 65536 : stored;
     header.expected_bytes = page_bytes;
-    // The page count is meaningful when the change counter (24) equals the version-valid-for number (92).
+    // The page count is valid if the change counter (byte 24) equals the version-valid-for number (byte 92).
     if (big_endian(&bytes[24]) == big_endian(&bytes[92]))
       header.expected_bytes = page_bytes * std::max(1U, big_endian(&bytes[28]));
   }
@@ -102,8 +102,8 @@ void require_ours(const fs::path& path, const FileHeader& header) {
         fmt::format("{}: the database is damaged (its header says that its pages have no seals, and they "
                     "have); measure again, or restore a copy",
                     file));
-  // With a journal beside it the file may be in the middle of a change, which SQLite finishes or takes back first:
-  // require_whole looks again.
+  // A file with a journal may be in the middle of a change, which SQLite first finishes or rolls back. require_whole
+  // checks the length again.
   std::error_code error;
   if (header.file_bytes < header.expected_bytes && !fs::exists(journal_of(path), error))
     throw truncated(path, header.expected_bytes, header.file_bytes);
@@ -118,8 +118,8 @@ std::unique_ptr<SQLite::Database> open_sql(const fs::path& path, int flags, cons
 
 int pragma(SQLite::Database& sql, const char* name) { return sql.execAndGet(std::string("PRAGMA ") + name).getInt(); }
 
-// The file is as long as its header says. Under SQLite's lock, so that nobody is in the middle of a change, and through
-// the file that SQLite reads from.
+// Throws if the file is shorter than its header says. Checks under SQLite's lock, so that no process is in the middle
+// of a change, and through SQLite's own file.
 void require_whole(SQLite::Database& sql, const fs::path& path) {
   SQLite::Transaction reading(sql);
   const auto pages = static_cast<std::uint64_t>(sql.execAndGet("PRAGMA page_count").getInt64());
@@ -133,16 +133,16 @@ void require_whole(SQLite::Database& sql, const fs::path& path) {
     throw truncated(path, expected_bytes, static_cast<std::uint64_t>(file_bytes));
 }
 
-// Has the disk take what was written, through SQLite's own file as above.
+// Syncs the file to disk, through SQLite's own file. Returns SQLite's result code.
 int sync(SQLite::Database& sql) {
   sqlite3_file* file = nullptr;
   const int result =
       sqlite3_file_control(sql.getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
-  if (result != SQLITE_OK || file->pMethods == nullptr) return result;  // in memory: there is no file
+  if (result != SQLITE_OK || file->pMethods == nullptr) return result;  // a database in memory has no file
   return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
-// A table of ours that is not there means damage, or a hand that edited the file.
+// Throws DatabaseError(corrupt) if a table is missing: the file is damaged or was edited.
 void require_tables(SQLite::Database& sql, const fs::path& path) {
   for (const Table& table : tables()) {
     SQLite::Statement query(sql, "SELECT count(*) FROM pragma_table_info(?)");
@@ -150,8 +150,8 @@ void require_tables(SQLite::Database& sql, const fs::path& path) {
     query.executeStep();
     if (query.getColumn(0).getInt64() < static_cast<std::int64_t>(table.columns.size()))
       throw DatabaseError(ErrorKind::corrupt, path,
-                          fmt::format("{}: table \"{}\" is missing or lacks columns of schema version {}; the file was "
-                                      "damaged or edited: measure again, or restore a copy",
+                          fmt::format("{}: table \"{}\" is missing or has not all columns of schema version {}: the "
+                                      "file was damaged or edited; measure again, or restore a copy",
                                       path.string(), table.name, schema_version));
   }
 }
@@ -183,7 +183,7 @@ Database Database::create(const fs::path& path, Replace replace, const OpenOptio
     else
       Database::replace(path, remove, options);
   }
-  fs::remove(journal_of(path), error);  // a stale journal would be rolled back into the new file
+  fs::remove(journal_of(path), error);  // SQLite would play an old journal back into the new file
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, error))
     throw DatabaseError(
@@ -192,7 +192,7 @@ Database Database::create(const fs::path& path, Replace replace, const OpenOptio
   try {
     auto sql = open_sql(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, options);
     begin_sealed(*sql);
-    // One transaction: a kill leaves an empty file or a whole database, never one without our id.
+    // One transaction: after a kill the file is empty or a complete database, never a database without our id.
     SQLite::Transaction transaction(*sql, SQLite::TransactionBehavior::IMMEDIATE);
     sql->exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id, schema_version));
     sql->exec(create_tables_sql());
@@ -211,7 +211,7 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
     try {
       version = pragma(*sql, "user_version");
     } catch (const SQLite::Exception& failure) {
-      // A killed load's journal: only a writer may roll it back.
+      // The journal of a killed load: only a writer may roll it back.
       const int code = failure.getExtendedErrorCode();
       if (write || (code != SQLITE_READONLY_ROLLBACK && code != SQLITE_CANTOPEN && code != SQLITE_READONLY)) throw;
       sql.reset();
@@ -219,7 +219,7 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
       sql = open_sql(path, SQLite::OPEN_READONLY, options);
       version = pragma(*sql, "user_version");
     }
-    if (version == 0) require_ours(path, read_header(path));  // rolled back to before it was made: it is empty now
+    if (version == 0) require_ours(path, read_header(path));  // the creation was rolled back: the file is empty
     require_whole(*sql, path);
     if (version < schema_version) {
       if (!write) sql = open_sql(path, SQLite::OPEN_READWRITE, options);
@@ -229,7 +229,7 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
             fmt::format("{}: schema version {} cannot be brought to {}; measure again, or use the ddpprof "
                         "that wrote it",
                         path.string(), version, schema_version));
-      version = pragma(*sql, "user_version");  // another program may have been first, and a newer one
+      version = pragma(*sql, "user_version");  // another program, possibly a newer one, may have migrated it first
       if (!write) sql = open_sql(path, SQLite::OPEN_READONLY, options);
     }
     if (version > schema_version)
@@ -245,16 +245,16 @@ Database Database::open(const fs::path& path, bool write, const OpenOptions& opt
 }
 
 void Database::replace(const fs::path& path, const std::function<void()>& put, const OpenOptions& options) {
-  std::unique_ptr<SQLite::Database> old;  // holds the file until it is gone
+  std::unique_ptr<SQLite::Database> old;  // holds the lock until the file is replaced
   try {
     old = open_sql(path, SQLite::OPEN_READWRITE, options);
-    old->exec("BEGIN IMMEDIATE");  // plays a journal back first, and stands beside readers
+    old->exec("BEGIN IMMEDIATE");  // first plays a journal back; allows readers
   } catch (const SQLite::Exception& failure) {
     const DatabaseError translated = translate(failure, path);
     if (translated.kind() == ErrorKind::locked) throw translated;
   }
   std::error_code error;
-  fs::remove(journal_of(path), error);  // of a damaged file, which is not played back
+  fs::remove(journal_of(path), error);  // the journal of a damaged file is not played back
   put();
 }
 
@@ -263,8 +263,8 @@ Database Database::open_write(const fs::path& path, const OpenOptions& options) 
 
 void Database::finish_load() {
   try {
-    // An index is sorted in as much memory as the cache has, and in files beyond it: a load's rows may be larger than
-    // the machine's memory. SQLite puts the files into SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp.
+    // SQLite sorts an index in the memory of its cache and then in files, because the rows may be larger than the
+    // machine's memory. The files are in SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp.
     sql_->exec("PRAGMA temp_store = FILE; PRAGMA cache_size = -8192");
     SQLite::Transaction transaction(*sql_, SQLite::TransactionBehavior::IMMEDIATE);
     sql_->exec(create_indexes_sql());
@@ -295,7 +295,7 @@ BulkLoad::BulkLoad(Database& database) : database_(database) {
 }
 
 BulkLoad::~BulkLoad() {
-  transaction_.reset();  // rolls back unless committed
+  transaction_.reset();  // rolls back an uncommitted load
   restore();
 }
 

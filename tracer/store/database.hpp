@@ -1,7 +1,8 @@
-// The trace database file: created, opened and checked so that every caller knows it holds a sound, current schema.
+// The trace database file. create() and open() check the file, so that callers can rely on a valid, current schema.
 //
-// Journal: a rollback journal, not WAL. The database stays one file that can be copied, works on network file systems
-// (WAL needs shared memory), and a load that is killed rolls back to the last commit when the file is next opened.
+// It uses a rollback journal, not WAL: the database stays one file that can be copied, and it works on network file
+// systems (WAL needs shared memory). A load that is killed is rolled back to the last commit when the file is opened
+// next.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -25,30 +26,30 @@ inline constexpr int application_id = 0x44445046;  // "DDPF", PRAGMA application
 enum class Replace { no, yes };
 
 struct OpenOptions {
-  std::chrono::milliseconds busy_timeout{5000};  // how long to wait for another process's lock
+  std::chrono::milliseconds busy_timeout{5000};  // longest wait for another process's lock
   std::span<const Migration> migrations = store::migrations();
 };
 
 class Database {
  public:
-  // An empty database with every table and view, without indexes (finish_load makes them). An existing file of ours is
-  // replaced only with Replace::yes, a file that is not ours never. Throws DatabaseError.
+  // Creates an empty database with every table and view, but without indexes (finish_load creates them). An existing
+  // ddpprof database is replaced only with Replace::yes; another file is never replaced. Throws DatabaseError.
   static Database create(const std::filesystem::path&, Replace = Replace::no, const OpenOptions& = {});
-  // Read-only. A file left by a killed load or by an older program is first brought up to date, which needs write
+  // Opens read-only. A file of a killed load or of an older program is first brought up to date, which needs write
   // permission once. Throws DatabaseError.
   static Database open_read(const std::filesystem::path&, const OpenOptions& = {});
   static Database open_write(const std::filesystem::path&, const OpenOptions& = {});
-  // Runs `put`, which removes the file or puts another one in its place, while no other process writes to it, and
-  // without the journal that a killed load may have left: SQLite would play it back into the file that stands there
-  // next. A damaged file is nobody's. Throws DatabaseError(locked) and what `put` throws.
+  // Runs `put`, which removes or replaces the file, while no other process writes to it. Removes the journal of a
+  // killed load, because SQLite would play it back into the new file. A damaged file is replaced without a lock. Throws
+  // DatabaseError(locked) and all that `put` throws.
   static void replace(const std::filesystem::path&, const std::function<void()>& put, const OpenOptions& = {});
 
   SQLite::Database& sql() { return *sql_; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Creates the indexes (those that are missing) and SQLite's statistics. Call once, after the last load.
+  // Creates the missing indexes and SQLite's statistics. Call it once, after the last load.
   void finish_load();
-  // Reads every page; throws DatabaseError(corrupt) with SQLite's first finding. Takes seconds per GiB.
+  // Reads every page. Throws DatabaseError(corrupt) with the first error that SQLite finds. Takes seconds per GiB.
   void check();
 
  private:
@@ -60,14 +61,14 @@ class Database {
   std::unique_ptr<SQLite::Database> sql_;
 };
 
-// One bulk load: a transaction with the pragmas that make it fast. Without commit() it rolls back.
+// One bulk load: a transaction with the pragmas that make it fast. It is rolled back without commit().
 //
-// synchronous=OFF meanwhile: a killed process loses nothing that was committed (the page cache outlives it). commit()
-// has the disk take the file once, at its end: a power cut after it loses nothing, one during the load may damage the
-// file, and the shards it was made from are still there.
+// It runs with synchronous=OFF. A killed process loses no committed data, because the page cache outlives it. commit()
+// syncs the file once, at its end. A power failure after commit() loses nothing; one during the load may damage the
+// file, which can then be made again from the shards.
 class BulkLoad {
  public:
-  explicit BulkLoad(Database&);  // throws DatabaseError(locked) when another process writes
+  explicit BulkLoad(Database&);  // throws DatabaseError(locked) if another process writes
   ~BulkLoad();
   BulkLoad(const BulkLoad&) = delete;
   BulkLoad& operator=(const BulkLoad&) = delete;

@@ -1,11 +1,11 @@
-// Kernels' names for people: the tables keep them as CUPTI gives them, mangled.
+// Readable names of kernels. The tables store the mangled names that CUPTI reports.
 #pragma once
 
 #include <string>
 
 namespace ddpprof::store {
 
-// Demangled where it is mangled (Itanium C++ ABI); else as it is.
+// Returns the demangled name (Itanium C++ ABI), or the name itself if it is not mangled.
 std::string demangled_kernel(const std::string& name);
 
 }  // namespace ddpprof::store

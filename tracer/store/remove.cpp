@@ -16,7 +16,7 @@ bool has_column(const Table& table, std::string_view name) {
   return std::ranges::any_of(table.columns, [&](const Column& column) { return column.name == name; });
 }
 
-// Which rows of `table` are the measurement's; "" for a table that knows of no measurement.
+// Returns the condition for the measurement's rows in `table`; "" if the table does not refer to measurements.
 std::string rows_of_measurement(const Table& table) {
   const std::string shards = "SELECT id FROM shard WHERE measurement_id = ?1";
   if (table.name == "measurement") return "id = ?1";
@@ -44,7 +44,7 @@ std::string unused_strings() {
 void remove_measurement(Database& database, std::int64_t measurement_id) {
   try {
     BulkLoad load(database);
-    // Backwards: a table stands after those it refers to, and its rows are found through theirs.
+    // In reverse order: a table comes after the tables it refers to, whose rows identify its own.
     for (auto table = tables().rbegin(); table != tables().rend(); ++table) {
       const std::string rows = rows_of_measurement(*table);
       if (rows.empty()) continue;

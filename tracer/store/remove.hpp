@@ -1,4 +1,4 @@
-// Takes a measurement out of a database whole, as if it had never been loaded.
+// Removes a measurement from a database, as if it had never been loaded.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace ddpprof::store {
 
-// One transaction. Every row that refers to the measurement, to its shards or to their steps goes with it, and names
-// that nobody else uses. Throws DatabaseError.
+// Removes, in one transaction, every row that refers to the measurement, to its shards or to their steps, and the
+// strings that only those rows use. Throws DatabaseError.
 void remove_measurement(Database&, std::int64_t measurement_id);
 
 }  // namespace ddpprof::store

@@ -5,7 +5,7 @@
 namespace ddpprof::store {
 namespace {
 
-// Length of the well-formed sequence that starts at `i`, 0 for none.
+// Returns the length of the well-formed sequence that starts at `i`, 0 if it is not well-formed.
 std::size_t sequence_length(std::string_view bytes, std::size_t i) {
   const auto at = [&](std::size_t k) { return k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0U; };
   const auto continues = [&](std::size_t k, unsigned low = 0x80, unsigned high = 0xBF) {

@@ -1,4 +1,4 @@
-// Makes recorded bytes fit for a database and for JSON.
+// Converts recorded bytes to text for the database and for JSON.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace ddpprof::store {
 
-// The text with every byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7) replaced by U+FFFD, and NUL
-// too, at which SQLite's tools would cut it off.
+// Replaces every byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7) by U+FFFD. Also replaces NUL, at
+// which SQLite's tools would cut the text.
 std::string to_valid_utf8(std::string_view bytes);
 
 }  // namespace ddpprof::store

@@ -1,4 +1,4 @@
-// Which of CUPTI's activities lie in the windows that are kept: those that begin in one.
+// Selects the CUPTI activities that start inside a recording window.
 #pragma once
 
 #include <type_traits>
@@ -10,7 +10,8 @@
 
 namespace ddpprof::record {
 
-// For one buffer of records. Made before any of them is read, it knows all windows that they can tell of.
+// Filters one buffer of records. It must be constructed before the buffer is read; it then has all windows in which the
+// buffer's activities can start.
 class ActivityFilter {
  public:
   explicit ActivityFilter(ThreadLog& log)
@@ -24,13 +25,13 @@ class ActivityFilter {
     const bool kept = std::visit(
         [&](const auto& record) {
           using Record = std::decay_t<decltype(record)>;
-          // Without a time of its own it goes with what came before it: CUPTI puts it beside its call.
+          // It has no time. CUPTI writes it next to its call, so it follows the decision for the record before it.
           if constexpr (std::is_same_v<Record, trace::CorrelationRecord>)
             return last_;
           else if constexpr (requires { record.header; })
             return last_ = in_windows(windows_, record.header.time_ns);
           else
-            return true;  // losses are losses, wherever
+            return true;  // losses are counted in any case
         },
         decoded.record);
     left_out_ += kept ? 0 : 1;

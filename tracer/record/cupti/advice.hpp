@@ -1,4 +1,4 @@
-// What to do about a refusal of CUPTI's.
+// Advice for errors that CUPTI returns.
 #pragma once
 
 #include <cupti.h>
@@ -14,17 +14,17 @@ struct CuptiVersions {
   std::optional<int> driver;           // cuDriverGetVersion
 };
 
-// "CUPTI 12.4 (API 22), driver up to CUDA 12.2"; what is not known is left out.
+// Returns for example "CUPTI 12.4 (API 22), driver up to CUDA 12.2". Unknown versions are omitted.
 std::string describe(const CuptiVersions& versions);
 
-// Whether this CUPTI belongs to a later CUDA than the driver runs; false where one of them is not known.
+// Returns true if this CUPTI belongs to a later CUDA than the driver supports. Returns false if a version is unknown.
 bool newer_than_driver(const CuptiVersions& versions);
 
-// One sentence on what would make it work, for every code that the activity API can answer with.
+// Returns one sentence of advice for each error code of the activity API.
 //
-// Activity records need no privileges on a desktop or server since CUDA 10.2 (CUPTI's manual, "Limitations"): only
-// hardware counters do (events, metrics, PC sampling), which are not used here. So an insufficient privilege comes from
-// an older driver, an embedded platform or a virtual GPU's host.
+// Since CUDA 10.2 activity records need no privileges on desktops and servers (CUPTI's manual, "Limitations"). Only
+// hardware counters need them (events, metrics, PC sampling), which are not used here. So an insufficient privilege
+// means an older driver, an embedded platform or the host of a virtual GPU.
 std::string advice(CUptiResult result, const CuptiVersions& versions);
 
 }  // namespace ddpprof::record

@@ -1,5 +1,5 @@
-// CUPTI's activity API, as far as the tracer needs it, behind virtual functions: the library is opened at run time, and
-// tests put another one in its place.
+// The part of CUPTI's activity API that the tracer needs, behind virtual functions: the library is opened at run time,
+// and tests replace it.
 #pragma once
 
 #include <cupti.h>
@@ -28,14 +28,14 @@ class CuptiApi {
   virtual CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) = 0;
   virtual CUptiResult dropped_records(CUcontext context, std::uint32_t stream, std::size_t& count) = 0;
   virtual std::string message(CUptiResult result) = 0;
-  // cuDriverGetVersion of the driver that the process has loaded: the newest CUDA that it runs (major * 1000 +
-  // minor * 10); nothing without a driver. The call is one that CUPTI can record.
+  // Returns cuDriverGetVersion of the driver that the process has loaded: the newest CUDA that it supports
+  // (major * 1000 + minor * 10). Returns nullopt without a driver. CUPTI can record this call.
   virtual std::optional<int> driver_version() = 0;
 };
 
-// The CUPTI that the process already has, else the one that fits the CUDA runtime it has, else the newest that can be
-// found and that the driver can serve. nullptr with `error` set when there is none. Functions that an older CUPTI lacks
-// answer CUPTI_ERROR_NOT_SUPPORTED.
+// Opens, in order of preference: the CUPTI that the process has loaded, the one that fits the loaded CUDA runtime, or
+// the newest one that the driver supports. Returns nullptr and sets `error` on failure. Functions that are missing in
+// an older CUPTI return CUPTI_ERROR_NOT_SUPPORTED.
 std::unique_ptr<CuptiApi> open_cupti(std::string& error);
 
 }  // namespace ddpprof::record

@@ -1,4 +1,4 @@
-// The memory that CUPTI fills with records: which buffers are ours, how many are out, a few kept for the next time.
+// The buffers that CUPTI fills with records: tracks which ones CUPTI has, and keeps a few free ones for reuse.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,27 @@
 
 namespace ddpprof::record {
 
-// CUPTI hands a buffer to whoever registered last, whoever made it: another profiler's must not be freed here.
+// CUPTI returns every buffer to the profiler that registered last, even buffers of another profiler. Those must not be
+// freed here.
 class CuptiBuffers {
  public:
   static constexpr std::size_t bytes = 4 * 1024 * 1024;  // CUPTI's manual advises 1 to 10 MB
-  static constexpr std::size_t most_out = 64;            // 256 MiB that CUPTI may hold at a time
+  static constexpr std::size_t most_out = 64;            // CUPTI has at most 256 MiB at a time
 
   CuptiBuffers() = default;
-  // Nobody may use any of them by then; a traced process never comes to it.
+  // Requires that CUPTI no longer uses any buffer. Never runs in a traced process.
   ~CuptiBuffers();
   CuptiBuffers(const CuptiBuffers&) = delete;
   CuptiBuffers& operator=(const CuptiBuffers&) = delete;
 
-  // One to fill; nullptr when there is no memory, or `most_out` are out and `limited`.
+  // Returns a buffer for CUPTI. Returns nullptr without memory, or if `limited` and CUPTI has `most_out` buffers.
   std::uint8_t* take(bool limited);
-  bool ours(std::uint8_t* buffer);                     // it is out, and was taken here
-  void give_back(std::uint8_t* buffer);                // one of ours
-  std::size_t most() const noexcept { return most_; }  // that were out at a time
+  bool ours(std::uint8_t* buffer);                     // true if take() returned it and it was not given back
+  void give_back(std::uint8_t* buffer);                // requires ours(buffer)
+  std::size_t most() const noexcept { return most_; }  // largest number that CUPTI had at a time
 
  private:
-  static constexpr std::size_t most_kept = 4;  // a fresh one costs a page fault for each of its 1024 pages
+  static constexpr std::size_t most_kept = 4;  // a new buffer costs a page fault for each of its 1024 pages
 
   std::mutex mutex_;
   std::unordered_set<std::uint8_t*> out_;

@@ -1,4 +1,4 @@
-// CUPTI's time as CLOCK_MONOTONIC.
+// Converts CUPTI's time to CLOCK_MONOTONIC.
 #pragma once
 
 #include <cmath>
@@ -6,8 +6,8 @@
 
 namespace ddpprof::record {
 
-// Where CUPTI takes its timestamps from our own callback, they are CLOCK_MONOTONIC and a constant (`ahead`). Elsewhere
-// two pairs of readings taken at the two ends of the time that a buffer covers give offset and rate.
+// If CUPTI takes its timestamps from our callback, they are CLOCK_MONOTONIC plus a constant (`ahead`). Otherwise two
+// pairs of readings, at the start and the end of the time that a buffer covers, give offset and rate.
 class CuptiClock {
  public:
   struct Pair {
@@ -16,17 +16,17 @@ class CuptiClock {
   };
 
   static CuptiClock identity() { return {}; }
-  static CuptiClock ahead(std::int64_t ahead_ns) {  // of CLOCK_MONOTONIC
+  static CuptiClock ahead(std::int64_t ahead_ns) {  // offset to CLOCK_MONOTONIC
     CuptiClock clock;
     clock.origin_ = {ahead_ns, 0};
     return clock;
   }
-  // `first` before `last`; with equal CUPTI times only the offset is used.
+  // `first` is earlier than `last`. With equal CUPTI times only the offset is used.
   static CuptiClock between(Pair first, Pair last) {
     CuptiClock clock;
     clock.origin_ = first;
     const auto cupti_span = static_cast<double>(last.cupti_ns - first.cupti_ns);
-    // Two readings of clocks that both count nanoseconds differ by parts per million; anything else is a bad pair.
+    // The rates of two clocks differ by parts per million. A larger difference is a bad reading.
     if (cupti_span > 0) {
       const double rate = static_cast<double>(last.monotonic_ns - first.monotonic_ns) / cupti_span;
       if (rate > 0.999 && rate < 1.001) clock.drift_ = rate - 1.0;

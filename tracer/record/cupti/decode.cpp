@@ -7,10 +7,10 @@ namespace {
 
 using trace::RecordType;
 
-// The structs of CUPTI 11.8, which the headers up to 13.0 still have (their own version number does not tell 11.8 from
-// 12.1). From CUPTI 11.0 on (CUpti_ActivityKernel5) records were only appended to, so that what is read here has one
-// place in every version's, and this compiles with every toolkit. What is relied on, checked against the header of this
-// build:
+// These are the structs of CUPTI 11.8, which the headers up to 13.0 still have. (The version number in the headers does
+// not distinguish 11.8 from 12.1.) From CUPTI 11.0 on (CUpti_ActivityKernel5) fields were only appended to records. So
+// the fields that are read here have the same place in every version, and this code compiles with every toolkit. The
+// assertions check the places against the header of this build.
 static_assert(offsetof(CUpti_ActivityKernel8, name) == 104 && offsetof(CUpti_ActivityKernel8, graphNodeId) == 144);
 static_assert(offsetof(CUpti_ActivityMemcpy5, correlationId) == 44);
 static_assert(offsetof(CUpti_ActivityMemcpyPtoP4, correlationId) == 60);
@@ -21,7 +21,7 @@ constexpr std::uint32_t memset_kind = 1000;  // CopyRecord::kind
 constexpr std::uint32_t driver_domain = 1, runtime_domain = 2;
 constexpr auto graph_trace_kind = static_cast<CUpti_ActivityKind>(51);  // CUPTI_ACTIVITY_KIND_GRAPH_TRACE, from 11.7
 
-// In a forced flush CUPTI hands over what still runs, with a start and no end.
+// A forced flush also returns activities that still run; they have a start but no end.
 bool untimed(std::uint64_t start, std::uint64_t end) { return start == 0 || end < start; }
 
 template <typename Record>
@@ -87,7 +87,7 @@ DecodedActivity marker(const CUpti_ActivityMarker2& in, const CuptiClock& clock)
 
 DecodedActivity correlation(const CUpti_ActivityExternalCorrelation& in) {
   trace::CorrelationRecord out{};
-  out.header = {RecordType::correlation, sizeof out, 0, 0};  // CUPTI gives it no time
+  out.header = {RecordType::correlation, sizeof out, 0, 0};  // CUPTI's record has no time
   out.external_id = in.externalId;
   out.external_kind = static_cast<std::uint32_t>(in.externalKind);
   out.correlation_id = in.correlationId;
@@ -159,7 +159,7 @@ DecodedActivity decode(const CUpti_Activity& activity, const CuptiClock& clock) 
       return correlation(as.operator()<CUpti_ActivityExternalCorrelation>());
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return overhead(as.operator()<CUpti_ActivityOverhead>(), clock);
-    case CUPTI_ACTIVITY_KIND_MARKER_DATA:  // comes along with markers: colour and payload of what NVTX gave us directly
+    case CUPTI_ACTIVITY_KIND_MARKER_DATA:  // colour and payload of a marker, which NVTX passes to the tracer directly
       return {IgnoredActivity{}};
     case graph_trace_kind:
       return {WholeGraph{}};

@@ -1,4 +1,4 @@
-// Turns one CUPTI activity record into one of the shard's: a pure function.
+// Converts one CUPTI activity record into a record of the shard. Pure.
 #pragma once
 
 #include <cupti.h>
@@ -14,16 +14,16 @@ namespace ddpprof::record {
 struct UnknownActivity {
   std::uint32_t kind;
 };
-struct UntimedActivity {  // CUPTI could not collect its times (0), or its end: it was still running
+struct UntimedActivity {  // CUPTI has no times (0) for it, or no end because it still runs
   std::uint32_t kind;
 };
-struct IgnoredActivity {};  // known, and nothing of it is kept
-struct WholeGraph {};       // a CUDA graph's launch, recorded without the kernels inside
-struct Heartbeat {          // the driver call that tells that records still come (CuptiSession)
+struct IgnoredActivity {};  // a known kind that is not recorded
+struct WholeGraph {};       // the launch of a CUDA graph, recorded without the kernels inside
+struct Heartbeat {          // the driver call that shows that CUPTI still returns records (CuptiSession)
   std::int64_t time_ns;
 };
 
-// Headers carry type, size and time; the caller interns the names and fills in name_id.
+// The record's header has type, size and time. The caller interns the names and sets name_id.
 struct DecodedActivity {
   std::variant<IgnoredActivity, UnknownActivity, UntimedActivity, WholeGraph, Heartbeat, trace::KernelRecord,
                trace::CopyRecord, trace::ApiRecord, trace::GpuMarkerRecord, trace::CorrelationRecord,
@@ -33,11 +33,11 @@ struct DecodedActivity {
   const char* domain = nullptr;  // marker
 };
 
-// The bytes of a record of this kind that decode() reads: fewer are a record that was cut off.
+// Returns how many bytes of a record of this kind decode() reads. A record with fewer bytes is cut off.
 std::size_t least_bytes(CUpti_ActivityKind kind);
 
-// Reads only fields that have the same place in every CUPTI from 11.0 on, since the process's CUPTI may be older than
-// the headers of this build.
+// Reads only fields that have the same place in every CUPTI from 11.0 on, as the process's CUPTI may be older than the
+// headers of this build.
 DecodedActivity decode(const CUpti_Activity& activity, const CuptiClock& clock);
 
 }  // namespace ddpprof::record

@@ -24,7 +24,7 @@ struct CuptiFlusher::State {
       tick();
       lock.lock();
     }
-    if (!given_up) {  // else the process is ending already
+    if (!given_up) {  // after finish() has given up, the process is ending
       lock.unlock();
       last();
       lock.lock();
@@ -39,7 +39,7 @@ CuptiFlusher::CuptiFlusher(std::chrono::milliseconds period, std::function<void(
   state_->period = period;
   state_->tick = std::move(tick);
   state_->last = std::move(last);
-  // The program's signals are for the program's threads.
+  // This thread must not receive the program's signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,4 +1,4 @@
-// A thread of its own that asks CUPTI for what it holds: once in a while, and a last time with a limit.
+// A thread that flushes CUPTI periodically, and a last time with a time limit.
 #pragma once
 
 #include <chrono>
@@ -7,22 +7,22 @@
 
 namespace ddpprof::record {
 
-// CUPTI's own period hands over full buffers only (cuptiActivityFlushPeriod): what a killed process may lose would be
-// bounded by bytes, not by time. The thread is separate so that a CUPTI or a driver that hangs cannot hold the process
-// up as it ends.
+// CUPTI's own period (cuptiActivityFlushPeriod) returns only full buffers: a killed process could then lose activity of
+// any length of time. The work is on its own thread, so that a CUPTI or driver that hangs cannot delay the end of the
+// process.
 class CuptiFlusher {
  public:
-  // `tick` is called once a period, `last` once at the end; both on the thread, never at the same time.
+  // The thread calls `tick` once per period and `last` once at the end, never at the same time.
   CuptiFlusher(std::chrono::milliseconds period, std::function<void()> tick, std::function<void()> last);
-  // Waits for the thread, however long it hangs: who must not wait destroys none.
+  // Waits for the thread without a limit. A process that must not wait does not destroy the object.
   ~CuptiFlusher();
   CuptiFlusher(const CuptiFlusher&) = delete;
   CuptiFlusher& operator=(const CuptiFlusher&) = delete;
 
-  // Has `last` called. False when that, or a tick before it, did not return within `limit`: the thread is left behind,
-  // and what the functions use must stay. Later calls do nothing.
+  // Lets the thread call `last` and waits. Returns false if `last`, or a tick before it, did not return within `limit`.
+  // The thread then keeps running, so everything the two functions use must stay alive. Later calls do nothing.
   bool finish(std::chrono::milliseconds limit);
-  bool runs() const noexcept { return state_ != nullptr; }  // false: no thread could be started
+  bool runs() const noexcept { return state_ != nullptr; }  // false if no thread could be started
 
  private:
   struct State;

@@ -1,4 +1,4 @@
-// CUPTI opened at run time.
+// Opens CUPTI at run time.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -14,10 +14,10 @@
 namespace ddpprof::record {
 namespace {
 
-// Declared here: the headers of CUPTI 11.8 and 12.1 lack it, and this compiles with them, too.
+// Declared here because the headers of CUPTI 11.8 and 12.1 do not have it.
 using EnableDriverApi = CUptiResult(CUpti_CallbackId cbid, std::uint8_t enable);
 
-// The driver's function, of the driver that the process has loaded: it is not loaded for this.
+// Returns the function of the driver that the process has loaded. Does not load a driver.
 using DriverGetVersion = int(int* version);
 DriverGetVersion* find_driver_get_version() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -88,7 +88,7 @@ class CuptiLibrary final : public CuptiApi {
     return function == nullptr ? CUPTI_ERROR_NOT_SUPPORTED : function(arguments...);
   }
 
-  void* handle_;  // never closed: CUPTI stays hooked into the driver
+  void* handle_;  // never closed, because CUPTI stays attached to the driver
   decltype(cuptiGetVersion)* get_version_;
   decltype(cuptiGetTimestamp)* get_timestamp_;
   decltype(cuptiActivityRegisterCallbacks)* register_callbacks_;
@@ -115,7 +115,7 @@ std::vector<std::string> loaded_libraries() {
   return paths;
 }
 
-// Where to look, best first.
+// Returns the names and paths of libcupti to try, best first.
 std::vector<std::string> candidates() {
   std::vector<std::string> out;
   const std::vector<std::string> loaded = loaded_libraries();
@@ -123,7 +123,7 @@ std::vector<std::string> candidates() {
   for (const std::string& path : loaded) {
     if (file_of(path).starts_with("libcupti.so")) out.push_back(path);
   }
-  for (const std::string& path : loaded) {  // the CUDA runtime's major version tells CUPTI's
+  for (const std::string& path : loaded) {  // CUPTI has the major version of the CUDA runtime
     const std::string file = file_of(path);
     if (!file.starts_with("libcudart.so.")) continue;
     const std::string major = file.substr(13, file.find('.', 13) - 13);
@@ -135,7 +135,7 @@ std::vector<std::string> candidates() {
   }
   std::vector<std::string> names = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so",
                                     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
-  // A CUPTI of a later CUDA than the driver's finds no way to it: those come last.
+  // A CUPTI of a later CUDA than the driver's cannot connect to the driver: those come last.
   if (const std::optional<int> driver = ask_driver(find_driver_get_version())) {
     const std::uint32_t major = trace::cuda_of_driver(*driver).major;
     const auto too_new = [&](const std::string& name) {
@@ -147,7 +147,7 @@ std::vector<std::string> candidates() {
   return out;
 }
 
-// What no session can do without.
+// Functions without which no session can run.
 constexpr std::array needed = {"cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityFlushAll",
                                "cuptiActivityGetNextRecord"};
 
@@ -160,7 +160,7 @@ std::unique_ptr<CuptiApi> open_cupti(std::string& error) {
     if (handle == nullptr) {
       const char* said = dlerror();
       const std::string reason = said == nullptr ? candidate + " cannot be loaded" : said;
-      // One that is there and does not load says more than the places where there is none.
+      // The error of a library that exists but does not load is more useful than "not found".
       std::string& first = reason.starts_with(candidate + ": cannot open") ? absent : unusable;
       if (first.empty()) first = reason;
       continue;

@@ -18,7 +18,7 @@ struct Writer {
   const Window& window;
   ReadBuffer& found;
 
-  // Whether a time can be of our clock.
+  // Returns true if the time can be from our clock.
   bool sound(std::int64_t time_ns) const {
     if (time_ns >= window.earliest_ns && time_ns <= window.latest_ns) return true;
     ++found.other_clock;

@@ -16,7 +16,7 @@ namespace {
 using trace::DiagnosticCode;
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-// Readings of two clocks and CUPTI's interpolation of the GPU's are off by far less; another clock by far more.
+// The error of the clock conversions is far smaller, the difference to another clock far larger.
 constexpr std::int64_t clock_tolerance_ns = 60 * second_ns;
 constexpr std::int64_t beat_tolerance_ns = second_ns / 20;
 constexpr int beats_until_silent = 5;
@@ -26,7 +26,7 @@ std::atomic<CuptiSession*> current{nullptr};
 void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
   CuptiSession* session = current.load(std::memory_order_acquire);
   *size = 0;
-  *buffer = session == nullptr ? nullptr : session->request(*size);  // none: CUPTI drops, and counts it
+  *buffer = session == nullptr ? nullptr : session->request(*size);  // nullptr: CUPTI drops and counts the records
   *max_records = 0;
 }
 
@@ -56,7 +56,7 @@ constexpr std::array activity_kinds = {
     Kind{CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
 };
 
-// Of the driver's calls only launches (kernels that bypass the runtime (Triton, NVRTC) correlate with these) and
+// The recorded driver calls: launches, because kernels that bypass the runtime (Triton, NVRTC) correlate with them, and
 // the heartbeat.
 constexpr std::array launch_calls = {
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
@@ -97,7 +97,7 @@ void CuptiSession::refused(const char* what, CUptiResult result, DiagnosticCode 
 }
 
 CuptiClock::Pair CuptiSession::read_pair() {
-  // The tightest of a few readings: the middle of the two monotonic ones is then off by half their distance at most.
+  // Uses the closest of a few readings. The error is at most half the distance of the two monotonic readings.
   CuptiClock::Pair best;
   std::int64_t best_span_ns = INT64_MAX;
   for (int i = 0; i < 5; ++i) {
@@ -113,7 +113,7 @@ CuptiClock::Pair CuptiSession::read_pair() {
 
 CuptiClock CuptiSession::clock() {
   if (own_clock_) return CuptiClock::ahead(ahead_ns_);
-  const CuptiClock::Pair now = read_pair();  // no lock of ours is held while CUPTI is called
+  const CuptiClock::Pair now = read_pair();  // no lock is held while CUPTI is called
   const std::lock_guard lock(clock_mutex_);
   return CuptiClock::between(std::exchange(last_pair_, now), now);
 }
@@ -121,16 +121,16 @@ CuptiClock CuptiSession::clock() {
 bool CuptiSession::start(bool flush_alone) {
   flush_alone_ = flush_alone;
   started_ns_ = monotonic_ns();
-  // What CUPTI's own clock reads: another profiler of the process that expects that one finds it.
+  // Makes our timestamps equal to CUPTI's own clock, which another profiler of the process may expect.
   ahead_ns_ = realtime_ns() - monotonic_ns();
   std::uint32_t number = 0;
   if (api_->get_version(number) == CUPTI_SUCCESS) versions_.cupti = number;
   versions_.driver = api_->driver_version();
-  limited_ = versions_.cupti.value_or(0) >= trace::first_cupti_that_takes_no_for_an_answer;
+  limited_ = versions_.cupti.value_or(0) >= trace::first_cupti_with_refusable_buffers;
   if (versions_.cupti && *versions_.cupti < trace::oldest_cupti) {
     Recorder::instance().diagnose(DiagnosticCode::cupti_unavailable, 1,
                                   describe(versions_) +
-                                      " is too old, its records have another layout: put the CUPTI "
+                                      " is too old: its records have another layout. Put the CUPTI "
                                       "of CUDA 11.0 or later first in LD_LIBRARY_PATH");
     return false;
   }
@@ -139,9 +139,9 @@ bool CuptiSession::start(bool flush_alone) {
     refused("its activity buffers", result, DiagnosticCode::cupti_unavailable);
     return false;
   }
-  own_clock_ = api_->register_timestamp_callback(record::timestamp) == CUPTI_SUCCESS;  // CUPTI 11.6 and later
+  own_clock_ = api_->register_timestamp_callback(record::timestamp) == CUPTI_SUCCESS;  // since CUPTI 11.6
   if (!own_clock_) last_pair_ = read_pair();
-  api_->use_system_thread_ids();  // older versions give the low half of pthread_self(): only the lanes' names suffer
+  api_->use_system_thread_ids();  // without it: the low half of pthread_self(), which only affects names of lanes
   if (!enable()) return false;
   api_->flush_period(static_cast<std::uint32_t>(times_.period.count()));
   flusher_ = std::make_unique<CuptiFlusher>(
@@ -155,7 +155,7 @@ bool CuptiSession::enable() {
     if (result == CUPTI_SUCCESS) continue;
     refused(activity_kinds[i].name, result,
             i == 0 ? DiagnosticCode::cupti_unavailable : DiagnosticCode::cupti_incomplete);
-    if (i == 0) return false;  // the same reason would be told for each of the others
+    if (i == 0) return false;  // the other kinds would fail for the same reason
   }
   for (const CUpti_driver_api_trace_cbid call : launch_calls) {
     const CUptiResult result = api_->enable_driver_call(static_cast<CUpti_CallbackId>(call));
@@ -169,7 +169,7 @@ bool CuptiSession::enable() {
 }
 
 void CuptiSession::count_dropped(CUcontext context, std::uint32_t stream) {
-  std::size_t dropped = 0;  // since the last question
+  std::size_t dropped = 0;  // since the last call
   if (api_->dropped_records(context, stream, dropped) != CUPTI_SUCCESS || dropped == 0) return;
   dropped_.fetch_add(dropped, std::memory_order_relaxed);
   Recorder::instance().count_dropped_cupti(dropped);
@@ -205,25 +205,25 @@ void CuptiSession::consume(std::uint8_t* buffer, std::size_t valid_bytes) {
                       "a buffer could be read up to byte " + std::to_string(found.read_bytes) + " of " +
                           std::to_string(valid_bytes) + " (" +
                           (found.result == CUPTI_SUCCESS ? "a record is cut off" : api_->message(found.result)) +
-                          "): the records behind it are missing");
+                          "): the records after it are missing");
   if (found.unknown != 0)
     recorder.diagnose(DiagnosticCode::cupti_unknown_record, found.unknown,
-                      "records of a kind this build does not know, the last of kind " +
+                      "records of a kind that this build cannot decode, the last one of kind " +
                           std::to_string(found.unknown_kind) + "; " + describe(versions_));
   if (found.whole_graphs != 0)
     recorder.diagnose(DiagnosticCode::cupti_incomplete, found.whole_graphs,
-                      "CUDA graphs were recorded as a whole, without the kernels inside of them: something in this "
-                      "process asked CUPTI for that; switch it off");
+                      "CUDA graphs were recorded as a whole, without their kernels: another tool in this process "
+                      "has requested that from CUPTI; switch it off");
   if (found.untimed != 0) {
     recorder.count_dropped_cupti(found.untimed);
     recorder.diagnose(DiagnosticCode::cupti_dropped, found.untimed,
                       "records without a start or an end (still running at the end, or CUPTI had no memory to time "
-                      "them), the last of kind " +
+                      "them), the last one of kind " +
                           std::to_string(found.untimed_kind));
   }
 }
 
-// The call is CUPTI's to record; our own part is when it was made.
+// CUPTI records the driver call; we store the time at which it was made.
 bool CuptiSession::beat() {
   const std::int64_t now_ns = monotonic_ns();
   if (!api_->driver_version()) return false;
@@ -235,7 +235,7 @@ void CuptiSession::tick() {
   if (in_forked_child()) return;
   beat();
   if (flush_alone_) return;
-  // Silent for long: another profiler has CUPTI now, and may detach it while we ask.
+  // After a long silence another profiler has CUPTI, and may detach it during our call.
   const std::int64_t seen_ns = beat_seen_ns_.load(std::memory_order_relaxed);
   const std::int64_t silent_ns = beats_until_silent * std::chrono::nanoseconds(times_.period).count();
   if (seen_ns == 0 || monotonic_ns() - seen_ns < silent_ns) api_->flush_all(0);
@@ -248,7 +248,7 @@ void CuptiSession::last_flush() {
   const CUptiResult result = api_->flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   if (result != CUPTI_SUCCESS)
     refused("to hand over what it still held at the end", result, DiagnosticCode::cupti_incomplete);
-  count_dropped(nullptr, 0);  // of what no buffer could be had for
+  count_dropped(nullptr, 0);  // records for which no buffer was available
   const std::int64_t sent_ns = beat_sent_ns_, seen_ns = beat_seen_ns_;
   if (seen_ns != 0 && seen_ns + beat_tolerance_ns < sent_ns && dropped_ == 0)
     recorder.diagnose(DiagnosticCode::cupti_incomplete, 1,
@@ -258,24 +258,24 @@ void CuptiSession::last_flush() {
                           "(torch.profiler does both); switch it off for this run");
   if (foreign_buffers_ != 0)
     recorder.diagnose(DiagnosticCode::cupti_incomplete, foreign_buffers_,
-                      "another profiler in this process used CUPTI before: buffers of its came here and were left "
-                      "alone; its records may be incomplete, switch it off for this run");
+                      "another profiler in this process used CUPTI before: its buffers arrived here and "
+                      "were not touched. Its records may be incomplete; switch it off for this run");
   if (foreign_times_ != 0) {
     recorder.count_dropped_cupti(foreign_times_);
     recorder.diagnose(DiagnosticCode::cupti_dropped, foreign_times_,
-                      "records whose times are of another clock: another profiler in this process gave CUPTI one "
+                      "records whose times are from another clock, which another profiler in this process has set "
                       "(torch.profiler does); switch it off for this run");
   }
 }
 
 void CuptiSession::flush() {
   if (in_forked_child() || flusher_ == nullptr) return;
-  if (!flusher_->runs()) return last_flush();  // no thread could be had
+  if (!flusher_->runs()) return last_flush();  // no thread could be started
   if (flusher_->finish(times_.end)) return;
   Recorder::instance().diagnose(DiagnosticCode::cupti_incomplete, 1,
                                 "CUPTI did not answer within " + std::to_string(times_.end.count() / 1000) +
-                                    " s as the process ended: what it still held is missing; a driver that hangs is "
-                                    "the usual reason (see the kernel's log, dmesg)");
+                                    " s at the end of the process: its last records are missing. The usual reason is "
+                                    "a driver that hangs (see the kernel's log, dmesg)");
 }
 
 }  // namespace ddpprof::record

@@ -1,4 +1,4 @@
-// CUPTI's life in a traced process: what is enabled, where its buffers go, what is lost, who else wants it.
+// A session of CUPTI in a traced process: enables activities, handles buffers, counts losses, detects other profilers.
 #pragma once
 
 #include <sys/types.h>
@@ -21,37 +21,37 @@
 namespace ddpprof::record {
 
 struct CuptiTimes {
-  std::chrono::milliseconds period{1000};  // between two flushes: what a killed process may lose
-  std::chrono::milliseconds end{10'000};   // that the process's end may wait for CUPTI
+  std::chrono::milliseconds period{1000};  // between two flushes: a killed process may lose this much
+  std::chrono::milliseconds end{10'000};   // longest wait for CUPTI at the end of the process
 };
 
-// Another profiler of the process (torch.profiler's Kineto, say) may register its own buffers at any time; CUPTI then
-// forgets ours, and tells nobody. Once a period the session therefore makes a driver call that CUPTI records: when the
-// last of these did not come back although earlier ones did, somebody else has got the records since. It is told, and
-// CUPTI is left to the other one.
+// Another profiler of the process (for example Kineto of torch.profiler) may register its own buffers at any time.
+// CUPTI then drops our registration without a notification. So once per period the session makes a driver call that
+// CUPTI records, the heartbeat. If earlier heartbeats were recorded but the last one was not, another profiler receives
+// the records now. A diagnostic says so, and CUPTI is left to the other profiler.
 class CuptiSession {
  public:
   explicit CuptiSession(std::unique_ptr<CuptiApi> api, CuptiTimes times = {});
 
-  // Enables what can be enabled. False when no GPU activity at all will come; every refusal leaves a diagnostic that
-  // says what to do. `flush_alone`: someone may detach CUPTI while the program runs (Kineto with TEARDOWN_CUPTI=1),
-  // which a flush from another thread does not survive: only the last flush is made.
+  // Enables all activities that CUPTI allows. Returns false if no GPU activity will be recorded. Every refusal leaves a
+  // diagnostic with advice. `flush_alone`: another tool may detach CUPTI while the program runs (Kineto with
+  // TEARDOWN_CUPTI=1). A flush on another thread would crash then, so only the last flush is made.
   bool start(bool flush_alone = false);
 
-  // CUPTI's two callbacks. A buffer that is not ours is left alone: who registered before us made it.
+  // CUPTI's two callbacks. Buffers of a profiler that registered before us are not touched.
   std::uint8_t* request(std::size_t& size);
-  // Writes the records of a completed buffer into the calling thread's log, and counts what CUPTI dropped. In a forked
-  // child it does nothing: what CUPTI's buffers held at the fork is the parent's, and the parent writes it.
+  // Writes the records of a completed buffer into the calling thread's log, and counts the records that CUPTI dropped.
+  // Does nothing in a forked child: the buffers at the fork belong to the parent, which writes them.
   void complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid_bytes);
 
-  // Collects what is still on its way, at the process's end; gives up after `times.end`. Once. In a forked child, where
-  // CUPTI must not be called, nothing.
+  // Collects the outstanding records at the end of the process; gives up after `times.end`. Called once. Does nothing
+  // in a forked child, where CUPTI must not be called.
   void flush();
 
-  // CUPTI's callbacks carry no user data: they reach this session.
+  // CUPTI's callbacks have no user data: they use this session.
   static void set_current(CuptiSession* session);
-  std::uint64_t timestamp() const;  // CUPTI's clock while it takes its times from us
-  std::size_t most_buffers() const noexcept { return buffers_.most(); }  // that CUPTI had at a time
+  std::uint64_t timestamp() const;  // the clock for CUPTI, if CUPTI takes its times from us
+  std::size_t most_buffers() const noexcept { return buffers_.most(); }  // largest number that CUPTI had at a time
 
  private:
   CuptiClock::Pair read_pair();
@@ -70,17 +70,17 @@ class CuptiSession {
   pid_t owner_ = getpid();
   CuptiVersions versions_;
   CuptiBuffers buffers_;
-  bool limited_ = false;    // CUPTI goes on when it gets no buffer
+  bool limited_ = false;    // CUPTI keeps working when it gets no buffer
   bool own_clock_ = false;  // CUPTI takes its timestamps from us
   bool flush_alone_ = false;
-  std::int64_t ahead_ns_ = 0;    // of our clock for CUPTI before CLOCK_MONOTONIC
+  std::int64_t ahead_ns_ = 0;    // our clock for CUPTI minus CLOCK_MONOTONIC
   std::int64_t started_ns_ = 0;  // CLOCK_MONOTONIC
   std::mutex clock_mutex_;
   CuptiClock::Pair last_pair_;
   std::atomic<std::uint64_t> foreign_buffers_{0}, foreign_times_{0};
   std::atomic<std::int64_t> beat_sent_ns_{0}, beat_seen_ns_{0};  // CLOCK_MONOTONIC; of the last heartbeat
   std::atomic<std::uint64_t> dropped_{0};
-  std::unique_ptr<CuptiFlusher> flusher_;  // last: its thread uses all of the above
+  std::unique_ptr<CuptiFlusher> flusher_;  // last member: its thread uses all members above
 };
 
 }  // namespace ddpprof::record

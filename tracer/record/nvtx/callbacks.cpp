@@ -44,7 +44,7 @@ void NVTX_API mark_text(const Char* text) {
   mark_at(time_ns, nullptr, &attributes);
 }
 
-// A message that a payload carries is found only by reading that.
+// If the payload carries the message, the payload must be read to find it.
 std::string_view name_of(ThreadLog& log, nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes,
                          std::string& buffer) {
   const std::string_view name = message_of(attributes, buffer);
@@ -66,7 +66,7 @@ nvtxRangeId_t NVTX_API start_text(const Char* text) {
   return domain_start(nullptr, &attributes);
 }
 void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id) {
-  const std::int64_t time_ns = monotonic_ns();  // first, so that the tracer's own time stays outside the range
+  const std::int64_t time_ns = monotonic_ns();  // read first, so that the tracer's own time is outside the range
   const Entry entry;
   if (entry) write_range_end(*entry, domain_id(domain), id, time_ns);
 }
@@ -128,7 +128,7 @@ nvtxDomainHandle_t NVTX_API create_domain(const Char* name) {
 }
 void NVTX_API destroy_domain(nvtxDomainHandle_t) {}  // kept: another module may hold the same domain
 
-// A resource that names a thread does so; of the others nothing is recorded, and any handle will do.
+// Only resources that name a thread are recorded. The handle has no meaning.
 nvtxResourceHandle_t NVTX_API create_resource(nvtxDomainHandle_t, nvtxResourceAttributes_t* attributes) {
   static char handle;
   const Entry entry;
@@ -150,7 +150,7 @@ class Table {
     valid_ = callbacks.GetModuleFunctionTable(module, &slots_, &size_) == 1;
   }
   bool valid() const { return valid_; }
-  // `Declared` is NVTX's own type of the function in that slot; a module built with older headers may not have it.
+  // `Declared` is NVTX's type of the function in that slot. A module built with older headers may not have the slot.
   template <typename Declared>
   void set(unsigned slot, Declared function) {
     if (valid_ && slot < size_ && slots_[slot] != nullptr) {

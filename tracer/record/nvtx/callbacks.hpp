@@ -5,10 +5,10 @@
 
 namespace ddpprof::record {
 
-// CORE and CORE2 of the module that `get_export_table` belongs to. False when it has no such tables.
+// Fills CORE and CORE2 of the module that `get_export_table` belongs to. Returns false if it has neither table.
 bool fill_core_tables(NvtxGetExportTableFunc_t get_export_table);
 
-// The payload extension's slots; modules of other extensions are left as they are.
+// Fills the slots of the payload extension. Modules of other extensions stay unchanged.
 void fill_extension(nvtxExtModuleInfo_t& module);
 
 }  // namespace ddpprof::record

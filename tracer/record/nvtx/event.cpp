@@ -17,7 +17,7 @@ namespace {
 using trace::PayloadKind;
 using trace::RecordType;
 
-constexpr std::size_t unknown_size = SIZE_MAX;  // NVTX: "the tool may find out"
+constexpr std::size_t unknown_size = SIZE_MAX;  // NVTX: the tool has to find out the size
 constexpr std::size_t longest_sane_payload_count = 64;
 
 void refuse(ThreadLog& log, Names& names, std::uint64_t count, const std::string& why) {
@@ -63,14 +63,14 @@ constexpr const char* second_payload = "an event has more than one payload: the 
 std::optional<std::string> take_payload(ThreadLog& log, Names& names, const nvtxPayloadData_t& data, Event& event) {
   if (data.payload == nullptr) return "payload without data";
   const std::uint64_t id = data.schemaId;
-  if (id < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) {  // a predefined type: one plain value, or text
+  if (id < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) {  // a predefined type: one plain value or text
     if (is_text_type(id)) {
       const auto* text = static_cast<const char*>(data.payload);
       const std::size_t length = data.size == unknown_size ? std::strlen(text) : strnlen(text, data.size);
       if (event.name_id == 0) event.name_id = names.intern(log, {text, length});
       return std::nullopt;
     }
-    if (id == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) return std::nullopt;  // only other payloads point into it
+    if (id == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) return std::nullopt;  // only other payloads refer to it
     const PlainType type = plain_type(id);
     if (type.size_bytes == 0 || type.size_bytes > 8 || (data.size != unknown_size && data.size < type.size_bytes))
       return "payload of NVTX's predefined type " + std::to_string(id) + " is not a number of up to 8 bytes";
@@ -183,7 +183,7 @@ Event read_event(ThreadLog& log, std::uint16_t domain, const nvtxEventAttributes
       event.kind = PayloadKind::int32;
       event.value = static_cast<std::uint64_t>(static_cast<std::int64_t>(payload.iValue));
       break;
-    case NVTX_PAYLOAD_TYPE_FLOAT:  // every float is a double: kept as one, so that no reader guesses at its bits
+    case NVTX_PAYLOAD_TYPE_FLOAT:  // stored as a double, so that readers handle one floating type
       event.kind = PayloadKind::float64;
       event.value = std::bit_cast<std::uint64_t>(static_cast<double>(payload.fValue));
       break;

@@ -1,7 +1,7 @@
-// NVTX's event attributes and payloads, turned into records.
+// Converts NVTX's event attributes and payloads into records.
 #pragma once
 
-#define NVTX_NO_IMPL  // types only: a tool must not be its own client
+#define NVTX_NO_IMPL  // types only: a tool must not call NVTX itself
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #undef NVTX_NO_IMPL
@@ -30,21 +30,22 @@ struct Event {
   std::size_t byte_count = 0;
 };
 
-// What the program passed, with its name interned. Payloads that cannot be recorded leave a `payload_refused`
-// diagnostic with the reason; the event itself stays.
+// Return the event that the program passed, its name interned. A payload that cannot be recorded leaves a
+// `payload_refused` diagnostic with the reason; the event is recorded without it.
 Event read_event(ThreadLog& log, std::uint16_t domain, const nvtxEventAttributes_t* attributes);
 Event read_payloads(ThreadLog& log, std::uint16_t domain, const nvtxPayloadData_t* payloads, std::size_t count);
 
-// push and mark.
+// Writes a push or a mark.
 bool write_event(ThreadLog& log, trace::RecordType type, const Event& event, std::int64_t time_ns);
-trace::EventRecord record_of(const Event& event);  // without type, size and time
+trace::EventRecord record_of(const Event& event);  // type, size and time are not set
 
-// The text that `attributes` name the event with, none interned; `buffer` holds it where it must be made. Empty where
-// there is none, or a payload carries it.
+// Returns the event's message without interning it; `buffer` holds it if it must be converted. Returns an empty text if
+// the event has no message, or if a payload carries it.
 std::string_view message_of(const nvtxEventAttributes_t* attributes, std::string& buffer);
 
-// A schema as the shard keeps it: nested schemas and small fixed arrays are spread into "outer.inner" and "name[i]"
-// fields; what has no fixed place or no plain type (text, pointers) keeps its name with type 0.
+// Register a schema and return its id. In the shard nested schemas and small fixed arrays are flattened into fields
+// "outer.inner" and "name[i]". A field without a fixed place or a plain type (text, pointers) keeps its name and gets
+// type 0.
 std::uint64_t register_schema(ThreadLog& log, std::uint16_t domain, const nvtxPayloadSchemaAttr_t& attributes);
 std::uint64_t register_enum(ThreadLog& log, std::uint16_t domain, const nvtxPayloadEnumAttr_t& attributes);
 

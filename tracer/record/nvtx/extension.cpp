@@ -1,4 +1,4 @@
-// The payload extension's functions.
+// The functions of NVTX's payload extension.
 #include <atomic>
 
 #include "tracer/record/nvtx/callbacks.hpp"
@@ -79,7 +79,7 @@ std::uint64_t NVTX_API time_domain_register(nvtxDomainHandle_t, const nvtxTimeDo
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Deferred events carry times of clocks that the shard does not know: refused, and said so.
+// Deferred events carry times of clocks that the shard cannot convert. They are refused with a diagnostic.
 void refuse_deferred(std::uint64_t count) {
   const Entry entry;
   if (!entry) return;

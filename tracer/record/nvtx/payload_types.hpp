@@ -1,4 +1,4 @@
-// NVTX's predefined payload entry types: how large a value is, and what it means.
+// Size and kind of NVTX's predefined payload entry types.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ struct PlainType {
   std::uint32_t align_bytes = 1;
 };
 
-// Sizes are this platform's; the traced code runs in the same process.
+// Sizes of this platform: the traced code runs in the same process.
 constexpr PlainType plain_type(std::uint64_t type) {
   using enum PlainType::Kind;
   switch (type) {
@@ -68,7 +68,7 @@ constexpr PlainType plain_type(std::uint64_t type) {
     case NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE:
     case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT64:
       return {floating, 8, 8};
-    // A size, so that what follows keeps its place; no value that a record could hold.
+    // The size keeps the following fields in place. A record cannot hold such a value.
     case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16:
     case NVTX_PAYLOAD_ENTRY_TYPE_BF16:
       return {none, 2, 2};
@@ -96,14 +96,14 @@ T load_value(const void* from) {
   return value;
 }
 
-// A plain value of up to 8 bytes, widened to 64 bits. Kind `none` is taken as an unsigned integer.
+// Widens a plain value of up to 8 bytes to 64 bits. Kind `none` counts as an unsigned integer.
 inline std::pair<trace::PayloadKind, std::uint64_t> widen(PlainType type, const void* from) {
   if (type.kind == PlainType::Kind::floating) {
     const double value = type.size_bytes == 4 ? static_cast<double>(load_value<float>(from)) : load_value<double>(from);
     return {trace::PayloadKind::float64, std::bit_cast<std::uint64_t>(value)};
   }
   std::uint64_t bits = 0;
-  std::memcpy(&bits, from, type.size_bytes);  // little-endian, as every host that runs CUDA is
+  std::memcpy(&bits, from, type.size_bytes);  // little-endian, like every host with CUDA
   if (type.kind != PlainType::Kind::signed_integer) return {trace::PayloadKind::uint64, bits};
   const unsigned shift = 64 - 8 * type.size_bytes;
   const auto widened = static_cast<std::int64_t>(bits << shift) >> shift;

@@ -11,7 +11,7 @@ namespace {
 
 using trace::RecordType;
 
-// In the ids of start/end ranges: what their end must know, whichever thread comes to it.
+// Flags in the ids of start/end ranges, for the thread that ends the range.
 constexpr std::uint64_t left_out_bit = std::uint64_t{1} << 62;
 constexpr std::uint64_t step_bit = std::uint64_t{1} << 61;
 
@@ -33,13 +33,14 @@ int leave_out_push(ThreadLog::Depth& depth) {
   return depth.inherited + level;
 }
 
-// The thread's push that has just been counted in `depth` begins a step.
+// The push that was just counted in `depth` starts a step.
 void remember_step(ThreadLog& log, std::uint16_t domain, ThreadLog::Depth& depth, const Gate::Beginning& beginning) {
   log.step() = {beginning.loop, beginning.number, domain, depth.open - 1};
   depth.floor = depth.open;
 }
 
-// A step and the window that it opens begin together: what other threads do from then on lies within it.
+// A step and the window that it opens start at the same time, so that later events of other threads are inside the
+// step.
 std::int64_t begin_ns(const Gate::Beginning& beginning) {
   return beginning.loop != nullptr ? beginning.time_ns : monotonic_ns();
 }
@@ -58,12 +59,12 @@ void write_pop_record(ThreadLog& log, std::uint16_t domain, std::int64_t time_ns
   write_record(log, RecordType::pop, 0, time_ns, record);
 }
 
-// No range is open, the one that ends was left out, or it is a step.
+// Handles the rare pops: no range is open, the range was not recorded, or the range is a step.
 int pop_special(ThreadLog& log, std::uint16_t domain, ThreadLog::Depth& depth, std::int64_t time_ns,
                 EndPayloads payloads) {
   if (depth.open == 0) {
     if (payloads.count != 0 && keeps_mark(log, time_ns)) keep_payloads(log, domain, payloads, time_ns);
-    if (depth.inherited > 0) return --depth.inherited;  // opened before fork(): the parent's shard has it
+    if (depth.inherited > 0) return --depth.inherited;  // opened before fork(): it is in the parent's shard
     const std::uint32_t detail = Recorder::instance().names().intern(log, "pop without a push");
     write_diagnostic(log, trace::DiagnosticCode::unbalanced_pop, 1, detail, time_ns);
     return NVTX_NO_PUSH_POP_TRACKING;
@@ -165,7 +166,7 @@ std::uint64_t start_left_out(ThreadLog& log, const Gate::Beginning& beginning) {
 
 void write_range_end(ThreadLog& log, std::uint16_t domain, std::uint64_t range_id, std::int64_t time_ns,
                      EndPayloads payloads) {
-  if (range_id == 0) return;  // started before anything was recorded
+  if (range_id == 0) return;  // started before recording began
   if ((range_id & left_out_bit) == 0) {
     keep_payloads(log, domain, payloads, time_ns);
     trace::RangeEndRecord record{};

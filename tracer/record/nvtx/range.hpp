@@ -1,4 +1,4 @@
-// Ranges of NVTX as records: which are kept, which level they have, which are steps.
+// Writes NVTX ranges as records: decides which are recorded, their level, and which are steps.
 #pragma once
 
 #include <string>
@@ -9,20 +9,19 @@
 
 namespace ddpprof::record {
 
-// A range that begins now, while the gate need not be asked: its time is read last, so that the tracer's own time stays
-// outside of it, and it is kept without more ado where that is before `kept_ns`. NVTX's return values: the range's
-// level, or its id.
+// Start a range now. A start before `kept_ns` is recorded without asking the gate. The time is read last, so that the
+// tracer's own time is outside the range. Return the range's level, or its id, as NVTX does.
 int write_push(ThreadLog& log, const Event& event, std::int64_t kept_ns);
 std::uint64_t write_range_start(ThreadLog& log, const Event& event, std::int64_t kept_ns);
 
-// … and while it must be asked, after it was.
+// Start a range after the gate has decided.
 int push_kept(ThreadLog& log, const Event& event, const Gate::Beginning& beginning);
 int push_left_out(ThreadLog& log, std::uint16_t domain, const Gate::Beginning& beginning);
 std::uint64_t start_kept(ThreadLog& log, const Event& event, const Gate::Beginning& beginning);
 std::uint64_t start_left_out(ThreadLog& log, const Gate::Beginning& beginning);
 
-// `read` makes the event, `name` its name without interning it, in a buffer where it must be made: of what is not kept
-// the shard holds nothing.
+// `read` returns the event. `name` returns the range's name without interning it, so that a range that is not recorded
+// leaves nothing in the shard.
 template <typename Name>
 Gate::Beginning ask_gate(ThreadLog& log, Name name) {
   Gate& gate = Recorder::instance().gate();
@@ -48,16 +47,16 @@ std::uint64_t begin_start(ThreadLog& log, Read read, Name name) {
   return beginning.kept ? start_kept(log, read(), beginning) : start_left_out(log, beginning);
 }
 
-// A mark of `time_ns`.
+// Returns true if a mark at `time_ns` is recorded.
 bool keeps_mark(ThreadLog& log, std::int64_t time_ns);
 
-// Every range that was kept gets its end, whether recording is on or off by then; no other one does. The end of a range
-// has no place for a payload: a mark of the same time, still inside the range, carries it.
+// The end of every recorded range is recorded, also while recording is off. The end of another range never is. The
+// record of an end has no payload: a mark of the same time, still inside the range, carries it.
 struct EndPayloads {
   const nvtxPayloadData_t* data = nullptr;
   std::size_t count = 0;
 };
-// The level of the range, NVTX_NO_PUSH_POP_TRACKING where there is none.
+// Returns the range's level, NVTX_NO_PUSH_POP_TRACKING if no range is open.
 int write_pop(ThreadLog& log, std::uint16_t domain, std::int64_t time_ns, EndPayloads payloads = {});
 void write_range_end(ThreadLog& log, std::uint16_t domain, std::uint64_t range_id, std::int64_t time_ns,
                      EndPayloads payloads = {});

@@ -1,4 +1,4 @@
-// Registration of payload schemas: NVTX's nested, aligned, flagged entries become a flat list of fields.
+// Registers payload schemas: NVTX's nested, aligned entries with flags become a flat list of fields.
 #include <algorithm>
 #include <string>
 
@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t most_fields = 2048;  // a SchemaRecord holds at most 4094
 constexpr std::uint64_t longest_spread_array = 64;
-constexpr std::uint32_t deepest_nesting = 8;          // names and fields multiply with every level
-constexpr std::size_t longest_field_name = 512;       // "outer.inner[3].x" grows with every level
-constexpr std::uint64_t largest_struct = 1ull << 32;  // beyond any payload: offsets stay far from wrapping around
+constexpr std::uint32_t deepest_nesting = 8;          // each level multiplies names and fields
+constexpr std::size_t longest_field_name = 512;       // bytes; "outer.inner[3].x" grows with every level
+constexpr std::uint64_t largest_struct = 1ull << 32;  // larger than any payload; offsets cannot overflow
 constexpr std::uint64_t reference_flags = NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE |
                                           NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE;
 constexpr std::uint64_t array_flags = 7u << 4;  // the values 1 to 4 of NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_*
@@ -25,12 +25,12 @@ std::uint64_t align_up(std::uint64_t offset, std::uint64_t alignment) {
   return alignment <= 1 ? offset : (offset + alignment - 1) / alignment * alignment;
 }
 
-// How one entry lies in its struct.
+// The layout of one entry in its struct.
 struct Layout {
   std::uint64_t size_bytes = 0;  // of one element; 0: unknown
   std::uint64_t align_bytes = 1;
   std::uint64_t elements = 1;
-  bool variable = false;  // its length depends on the data: nothing after it has a fixed place
+  bool variable = false;  // its length depends on the data: entries after it have no fixed place
   std::uint32_t type = opaque;
   const Schema* nested = nullptr;
 };
@@ -134,7 +134,7 @@ class Builder {
                            offset > largest_struct;
     if (layout.variable || layout.size_bytes == 0 || too_large) {
       sized_ = false;
-      placed_ = is_union_;  // the other members of a union start where it does
+      placed_ = is_union_;  // the other members of a union start at the same place
       if (too_large) return;
     }
     end_ = offset + size;
@@ -204,12 +204,12 @@ class Builder {
   const nvtxPayloadSchemaAttr_t& attributes_;
   Schema schema_{};
   std::uint64_t pack_bytes_ = 0;
-  std::uint64_t end_ = 0;  // where the last entry ends
+  std::uint64_t end_ = 0;  // end of the last entry
   std::uint64_t largest_ = 0;
   bool is_union_ = false;
   bool sized_ = true;   // false after an entry without a fixed size
-  bool cut_ = false;    // fields were left out
-  bool placed_ = true;  // false after an entry whose length only the data tells
+  bool cut_ = false;    // some fields were left out
+  bool placed_ = true;  // false after an entry whose length depends on the data
 };
 
 }  // namespace

@@ -176,7 +176,7 @@ void Gate::apply(ThreadLog& log, std::int64_t time_ns) {
   const bool asked = other_host_ || toggles_passed_ % 2 == 1;
   const bool on = asked && steps_admit_ && !spent_;
   if (on == on_) return;
-  // Threads that come in another order than their events never turn a window around.
+  // Threads may arrive here in another order than their events. A window never ends before it starts.
   changed_ns_ = time_ns = std::max(time_ns, changed_ns_);
   on_ = on;
   if (on) {
@@ -192,7 +192,7 @@ void Gate::apply(ThreadLog& log, std::int64_t time_ns) {
 
 void Gate::publish(std::int64_t time_ns) {
   std::int64_t until_ns = limit_ns_;
-  if (page_->watches_steps != 0 && !steps_admit_ && !watches_steps()) {  // nothing opens it any more
+  if (page_->watches_steps != 0 && !steps_admit_ && !watches_steps()) {  // no later event is recorded
     off_until_ns_.store(INT64_MAX, std::memory_order_relaxed);
     on_until_ns_.store(INT64_MIN, std::memory_order_relaxed);
     return kept_until_ns.store(INT64_MIN, std::memory_order_relaxed);
@@ -201,7 +201,7 @@ void Gate::publish(std::int64_t time_ns) {
     const std::uint32_t toggles = std::min(page_->toggle_count.load(std::memory_order_acquire), trace::most_toggles);
     if (toggles_passed_ < toggles)
       until_ns = std::min(until_ns, page_->toggles_ns[toggles_passed_].load(std::memory_order_relaxed));
-    // From the time before the page was read: nothing that is added later comes into force before.
+    // Counted from a time before the page was read: a toggle that is added later takes effect after control_notice_ns.
     if (page_->may_change != 0) until_ns = std::min(until_ns, time_ns + trace::control_poll_ns);
   }
   on_until_ns_.store(on_ ? until_ns : INT64_MIN, std::memory_order_relaxed);

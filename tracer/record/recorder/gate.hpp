@@ -1,8 +1,7 @@
-// What is kept of a process: the bounds that `ddpprof record` was given (format/control_page.hpp), obeyed at each
-// event.
+// Applies the limits of `ddpprof record` (format/control_page.hpp) to each event of the process.
 //
-// An event is kept when the time it begins at lies in a window. Recording windows come from the page's toggles and,
-// where steps were asked for, from the process's own step ranges; what is kept is what both let through.
+// An event is recorded if it starts inside a recording window. Windows come from the toggles of the control page. If
+// steps were requested, a window is open only while the process's own step ranges admit it, too.
 #pragma once
 
 #include <atomic>
@@ -23,67 +22,68 @@ namespace ddpprof::record {
 
 struct RecordingWindow {
   std::int64_t on_ns = INT64_MIN;
-  std::int64_t off_ns = INT64_MAX;  // INT64_MAX: it goes on
+  std::int64_t off_ns = INT64_MAX;  // INT64_MAX: still open
 };
 bool in_windows(const std::vector<RecordingWindow>&, std::int64_t time_ns);
 
-// All that an event looks at: one that begins before this time is kept. INT64_MAX where nothing is bounded, INT64_MIN
-// while the gate must be asked.
+// The fast path of every event: an event that starts before this time is recorded. INT64_MAX: there are no limits.
+// INT64_MIN: the gate must decide.
 inline constinit std::atomic<std::int64_t> kept_until_ns{INT64_MAX};
 
-// A loop of steps: the ranges of one pattern on one thread.
+// A loop of steps: ranges of one name pattern on one thread.
 struct StepLoop {
   std::int64_t tid = 0;
   std::string pattern;
   bool numbered = false;
-  bool counted = false;    // numbers began anew, as in each epoch: from there on it is counted
-  std::int64_t last = -1;  // number that was given last
+  bool counted = false;    // true after numbers restarted, as in each epoch: steps are then counted on
+  std::int64_t last = -1;  // number of the last step
 };
 
 class Gate {
  public:
-  // At the process's first event, before any other call. Without a page in `folder` everything is kept; one that cannot
-  // be read is told on standard error, and everything is kept.
+  // Called at the process's first event, before any other call. Without a usable control page in `folder` everything is
+  // recorded; an unusable page is reported on standard error.
   void open(const std::string& folder);
   bool bounded() const noexcept { return page_ != nullptr; }
 
-  // Into a fresh shard, whose counters the gate keeps from then on.
+  // Writes the limits into a new shard. From then on the gate counts into `bounds`.
   void describe(trace::ShardBounds& bounds);
 
-  // Whether an event that begins at `time_ns`, and is no step's beginning, is kept; counted when it is not.
+  // Returns true if an event that starts at `time_ns` is recorded, and counts it otherwise. Not for ranges that may be
+  // steps: see range_begins().
   bool admits(ThreadLog& log, std::int64_t time_ns);
 
   bool watches_steps() const noexcept { return watching_.load(std::memory_order_relaxed); }
   struct Beginning {
     bool kept = true;
-    StepLoop* loop = nullptr;  // none: not a step
+    StepLoop* loop = nullptr;  // nullptr: not a step
     std::int64_t number = 0;
-    std::int64_t time_ns = 0;  // of a step: when it begins, and the window with it
+    std::int64_t time_ns = 0;  // of a step: its start, which is also the start of the window it opens
   };
-  // A range called `name` begins on the log's thread; its name is of no account once steps are not watched any more.
+  // Called when a range `name` starts on the log's thread. `name` is ignored after step tracking has stopped.
   Beginning range_begins(ThreadLog& log, std::string_view name, std::int64_t time_ns);
   void step_ends(ThreadLog& log, const StepLoop* loop, std::int64_t number, std::int64_t time_ns);
 
-  // Steps that are start/end ranges: which end is whose.
+  // For steps that are start/end ranges: finds the step that a range's end belongs to.
   void remember_step_range(std::uint64_t range_id, StepLoop* loop, std::int64_t number);
   void step_range_ends(ThreadLog& log, std::uint64_t range_id, std::int64_t time_ns);
 
-  // All windows until now: for records that come later than what they tell of.
+  // Returns all windows until now, for records that arrive later than the activity they describe.
   std::vector<RecordingWindow> windows(ThreadLog& log);
   void count_left_out_activities(std::uint64_t count) noexcept;
 
-  // Writes down what has become of the windows, at the process's end.
+  // Records the windows up to `time_ns`. Called at the end of the process.
   void settle_at(ThreadLog& log, std::int64_t time_ns);
 
-  void lock() { mutex_.lock(); }  // around fork()
+  void lock() { mutex_.lock(); }  // held around fork()
   void unlock() { mutex_.unlock(); }
-  void after_fork_in_child();  // locked: its steps are its own, the page's toggles hold for it, too
+  void after_fork_in_child();  // requires lock(): the child counts its own steps and obeys the same toggles
 
  private:
   void leave_out() noexcept;
-  void settle(ThreadLog& log, std::int64_t time_ns);  // locked, as all below
-  void apply(ThreadLog& log, std::int64_t time_ns);   // the window that follows from what is asked for
-  void publish(std::int64_t time_ns);                 // what holds without asking
+  void settle(ThreadLog& log, std::int64_t time_ns);  // requires the lock, like all functions below
+  void apply(ThreadLog& log, std::int64_t time_ns);   // opens or closes a window as toggles and steps require
+  void publish(std::int64_t time_ns);                 // the time until which events need not ask
   bool nested(const ThreadLog& log, bool numbered);
   StepLoop* loop_of(std::int64_t tid, const std::string& pattern, bool numbered);
   void follow(ThreadLog& log, const StepLoop& loop, std::int64_t number, std::int64_t time_ns);
@@ -93,22 +93,22 @@ class Gate {
   void begin_anew();
 
   const trace::ControlPage* page_ = nullptr;
-  bool other_host_ = false;  // the page's times are of another clock
+  bool other_host_ = false;  // the page's times belong to another clock
   std::string range_;
   std::mutex mutex_;
   std::atomic<trace::ShardBounds*> bounds_{nullptr};
 
   std::vector<RecordingWindow> windows_;
-  bool on_ = false;  // the last window goes on
+  bool on_ = false;  // the last window is open
   std::uint32_t toggles_passed_ = 0;
-  std::int64_t limit_ns_ = INT64_MAX;  // when this window has lasted as long as it may
-  bool spent_ = false;                 // it has
+  std::int64_t limit_ns_ = INT64_MAX;  // when this window reaches step_limit_ns
+  bool spent_ = false;                 // this window has reached it
   std::int64_t changed_ns_ = INT64_MIN;
 
   std::atomic<bool> watching_{false};
-  bool steps_admit_ = true;  // the steps let through
+  bool steps_admit_ = true;  // the steps admit recording
   bool names_noted_ = false;
-  const StepLoop* owner_ = nullptr;  // whose steps were asked for
+  const StepLoop* owner_ = nullptr;  // the loop whose steps are recorded
   bool numbered_only_ = false;
   std::map<std::pair<std::int64_t, std::string>, StepLoop> loops_;
   struct OpenRange {
@@ -117,7 +117,7 @@ class Gate {
   };
   std::unordered_map<std::uint64_t, OpenRange> open_ranges_;
 
-  // What holds without asking while steps are watched, or nothing is kept.
+  // The fast path while steps are watched or recording is off: times until which the answer is known.
   std::atomic<std::int64_t> on_until_ns_{INT64_MIN}, off_until_ns_{INT64_MIN};
 };
 

@@ -1,4 +1,4 @@
-// The gate's part that follows the program's steps.
+// The part of the gate that follows the program's steps.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ constexpr std::size_t names_to_note = 4;
 
 }  // namespace
 
-// nullptr: names that differ from one to the next are no loop, and there have been too many of them.
+// Returns nullptr after too many patterns: names that differ at each step are not a loop.
 StepLoop* Gate::loop_of(std::int64_t tid, const std::string& pattern, bool numbered) {
   constexpr std::size_t most_loops = 4096;
   const auto found = loops_.find({tid, pattern});
@@ -20,8 +20,8 @@ StepLoop* Gate::loop_of(std::int64_t tid, const std::string& pattern, bool numbe
   return &loops_.emplace(std::pair(tid, pattern), StepLoop{tid, pattern, numbered, false, -1}).first->second;
 }
 
-// Within a step another range of a step's name is a part of it, micro-batches say; but one with a number inside of one
-// without is the better account of the two.
+// Returns true if the range is inside a step and thus a part of it, for example a micro-batch. A range with a number
+// inside a step without one is not nested: it is the better candidate for the step.
 bool Gate::nested(const ThreadLog& log, bool numbered) {
   const StepLoop* outer = log.step().loop;
   for (const auto& [id, range] : open_ranges_)
@@ -29,7 +29,7 @@ bool Gate::nested(const ThreadLog& log, bool numbered) {
   return outer != nullptr && (outer->numbered || !numbered || !range_.empty());
 }
 
-// Names with numbers have been found: what was counted until now are no steps.
+// Called at the first range with a number. The ranges that were counted as steps until now are not steps.
 void Gate::take_over(std::int64_t time_ns, ThreadLog& log) {
   numbered_only_ = true;
   if (trace::ShardBounds* bounds = bounds_.load(std::memory_order_acquire))
@@ -65,7 +65,7 @@ void Gate::note_name(std::string_view name) {
   names_noted_ = lines + 1 >= names_to_note;
 }
 
-// The first loop that comes to a step that was asked for is the one that counts.
+// The first loop that reaches a requested step decides from then on.
 void Gate::follow(ThreadLog& log, const StepLoop& loop, std::int64_t number, std::int64_t time_ns) {
   if (owner_ != nullptr && owner_ != &loop) return;
   const bool reached = number >= page_->first_step, over = number > page_->last_step;
@@ -117,7 +117,7 @@ void Gate::step_ends(ThreadLog& log, const StepLoop* loop, std::int64_t number, 
   if (loop != owner_ || number < page_->last_step || !watches_steps()) return;
   settle(log, time_ns);
   steps_admit_ = false;
-  watching_.store(false, std::memory_order_relaxed);  // the last one that was asked for
+  watching_.store(false, std::memory_order_relaxed);  // that was the last requested step
   apply(log, time_ns);
   publish(time_ns);
 }
@@ -132,7 +132,7 @@ void Gate::step_range_ends(ThreadLog& log, std::uint64_t range_id, std::int64_t 
   {
     const std::lock_guard lock(mutex_);
     const auto found = open_ranges_.find(range_id);
-    if (found == open_ranges_.end()) return;  // begun before a fork
+    if (found == open_ranges_.end()) return;  // started before a fork
     range = found->second;
     open_ranges_.erase(found);
   }

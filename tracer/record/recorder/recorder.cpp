@@ -25,7 +25,7 @@ constexpr std::uint64_t largest_max_mib = trace::largest_cap_mib;
 thread_local constinit bool attaching = false;
 pthread_key_t log_key;
 
-// A key's destructor, not a thread_local object's: it runs after those, so that annotations in them are still recorded.
+// Destructors of pthread keys run after those of thread_local objects, so annotations in the latter are still recorded.
 void end_thread(void* log) {
   current_log = nullptr;
   delete static_cast<ThreadLog*>(log);
@@ -75,7 +75,9 @@ bool Recorder::activate() {
   gate_.open(options_.directory);
   if (!open_shard()) return false;
   if (pthread_key_create(&log_key, end_thread) != 0) {
-    std::fprintf(stderr, "ddpprof tracer: the process has no thread-specific key left; nothing is recorded\n");
+    std::fprintf(stderr,
+                 "ddpprof tracer: pthread_key_create failed: the process has no thread-specific key left. Nothing is "
+                 "recorded.\n");
     unlink(shard_->path().c_str());
     shard_.reset();
     return false;
@@ -93,10 +95,11 @@ bool Recorder::open_shard() {
     gate_.describe(shard_->header().bounds);
     return true;
   }
-  std::fprintf(stderr,
-               "ddpprof tracer: %s. Nothing is recorded in process %d; it goes on. Set DDPPROF_TRACE_DIR to a folder "
-               "that can be written to and has space.\n",
-               error.c_str(), static_cast<int>(getpid()));
+  std::fprintf(
+      stderr,
+      "ddpprof tracer: %s. Process %d runs on without being recorded. Set DDPPROF_TRACE_DIR to a writable folder "
+      "with free space.\n",
+      error.c_str(), static_cast<int>(getpid()));
   return false;
 }
 
@@ -113,7 +116,7 @@ ThreadLog* Recorder::attach_thread() {
       if (!open_shard())
         state_ = State::off;
       else
-        shard_->header().parent_pid = forking_pid_;  // which may have ended since, or forked twice
+        shard_->header().parent_pid = forking_pid_;  // the parent may have ended meanwhile, or this is a grandchild
     }
     if (state_ == State::recording) {
       log = new ThreadLog(*shard_, gettid());
@@ -154,7 +157,7 @@ void Recorder::count_dropped_cupti(std::uint64_t records) {
 }
 
 void Recorder::name_thread(ThreadLog& log, std::int64_t os_tid, std::uint32_t name_id) {
-  if (os_tid != log.os_tid()) {  // a chunk names its thread: another thread's name needs a chunk of its own
+  if (os_tid != log.os_tid()) {  // a chunk's header has one thread, so another thread's name needs its own chunk
     ThreadLog other(log.shard(), os_tid);
     write_record(other, trace::RecordType::thread_name, name_id, monotonic_ns(), NameRecord{});
     return;
@@ -173,7 +176,7 @@ void Recorder::mark_closed() {
   shard_->header().closed.store(1, std::memory_order_release);
 }
 
-// Locks in the order in which they nest, so that the child inherits no half-done work of another thread.
+// Takes the locks in their nesting order, so that the child does not inherit unfinished work of another thread.
 void Recorder::before_fork() {
   lifecycle_.lock();
   gate_.lock();
@@ -190,7 +193,7 @@ void Recorder::after_fork_in_parent() {
   lifecycle_.unlock();
 }
 
-// The child opens its shard at its first event: most children only exec another program.
+// The child opens its shard at its first event, because most children only exec another program.
 void Recorder::after_fork_in_child() {
   if (shard_ != nullptr) {
     shard_->unlock_growth();
@@ -199,10 +202,10 @@ void Recorder::after_fork_in_child() {
   forked_ = state_ == State::recording;
   if (current_log != nullptr) {
     inherited_ = current_log->depths();
-    for (ThreadLog::Depth& depth : inherited_)  // not open in its own shard
+    for (ThreadLog::Depth& depth : inherited_)  // these ranges are not open in the child's shard
       depth = {.inherited = depth.open + depth.inherited, .left_out = {}};
     pthread_setspecific(log_key, nullptr);
-    // Its memory stays, and stays known: freeing it is not safe in every forked child.
+    // The log is kept and stays reachable: freeing it is not safe in every forked child.
     current_log->left_behind = left_behind_;
     left_behind_ = std::exchange(current_log, nullptr);
   }

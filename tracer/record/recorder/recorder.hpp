@@ -1,9 +1,9 @@
-// The process's tracer: whether it records, its shard, its threads; from the environment, across fork(), until exit.
+// The tracer of the process: it is configured by the environment, survives fork(), and records until exit.
 //
-// DDPPROF_TRACE_DIR       the folder that gets the shard; unset: nothing is recorded
-// DDPPROF_TRACE_MAX_MB    the shard's cap in MiB (1024)
-// RANK, WORLD_SIZE, LOCAL_RANK as torchrun sets them, else what Open MPI, MPICH or Slurm call them: kept in the shard's
-// header
+// DDPPROF_TRACE_DIR       the folder for the shard; unset: nothing is recorded
+// DDPPROF_TRACE_MAX_MB    the shard's cap in MiB (default 1024)
+// RANK, WORLD_SIZE, LOCAL_RANK as torchrun sets them, or the variables of Open MPI, MPICH or Slurm: stored in the
+// shard's header
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,28 @@ namespace ddpprof::record {
 
 class Recorder {
  public:
-  // Never destroyed: threads may annotate while the process ends.
+  // Never destroyed, because threads may annotate while the process ends.
   static Recorder& instance();
 
-  // Reads the environment and opens the shard at the first call; later calls tell what came of it. When the shard
-  // cannot be made, says so on standard error once; the program goes on unrecorded.
+  // The first call reads the environment and opens the shard. Returns true if the process is recorded; later calls
+  // return the same. If the shard cannot be created, a message goes to standard error once, and the program runs
+  // unrecorded.
   bool activate();
 
-  // The calling thread's log, made when it has none; nullptr when nothing is recorded.
+  // Returns the calling thread's log, and creates it at the first call. Returns nullptr if nothing is recorded.
   ThreadLog* attach_thread();
 
   Names& names() noexcept { return names_; }
   Gate& gate() noexcept { return gate_; }
 
-  // A diagnostic of the process, with its detail as text.
+  // Records a diagnostic of the process.
   void diagnose(trace::DiagnosticCode code, std::uint64_t count, const std::string& detail);
   void count_dropped_cupti(std::uint64_t records);
 
-  // Names thread `os_tid`, the caller's own or another one.
+  // Records a name for thread `os_tid`, which may be the caller or another thread.
   void name_thread(ThreadLog& log, std::int64_t os_tid, std::uint32_t name_id);
 
-  void mark_closed();  // the process ends in order
+  void mark_closed();  // marks a regular end of the process
 
  private:
   enum class State { untried, recording, off };
@@ -58,7 +59,7 @@ class Recorder {
   std::unique_ptr<ShardFile> shard_;
   Names names_;
   Gate gate_;
-  bool forked_ = false;                      // in a child whose shard is not open yet
+  bool forked_ = false;                      // true in a child until its shard is opened
   std::int64_t forking_pid_ = 0;             // the nearest ancestor with a shard
   std::vector<ThreadLog::Depth> inherited_;  // ranges that the forking thread had open
   ThreadLog* left_behind_ = nullptr;         // the forking threads' logs
@@ -66,7 +67,7 @@ class Recorder {
 
 extern thread_local constinit ThreadLog* current_log;
 
-// One call into the tracer. Empty when nothing is recorded, or when a signal handler interrupted the tracer itself.
+// One call into the tracer. False if nothing is recorded, or if a signal handler interrupted the tracer itself.
 class Entry {
  public:
   Entry() : log_(current_log) {

@@ -1,4 +1,4 @@
-// The one clock of every record: CLOCK_MONOTONIC in nanoseconds.
+// The clock of all records: CLOCK_MONOTONIC in nanoseconds.
 #pragma once
 
 #include <time.h>

@@ -16,7 +16,7 @@ constexpr std::uint64_t first_dynamic_schema_id = std::uint64_t{1} << 32;  // NV
 constexpr std::uint16_t overflow_domain = UINT16_MAX;
 constexpr std::string_view cut_mark = "…[cut]";
 
-// Multiply and fold, eight bytes at a time: names are short and looked up at every event.
+// Multiply and fold, eight bytes at a time. This is fast for short names, which are looked up at every event.
 std::uint64_t hash_text(std::string_view text) noexcept {
   constexpr std::uint64_t multiplier = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   std::uint64_t hash = text.size() * multiplier;
@@ -65,7 +65,7 @@ bool write_schema(ThreadLog& log, const Schema& schema) {
   return write_with_tail(log, record, schema.fields.data(), schema.fields.size() * sizeof(trace::SchemaField), false);
 }
 
-// A program's own ids are unique within one domain only.
+// Ids that a program chose are unique only within one domain.
 std::uint64_t process_wide_id(std::uint32_t domain, std::uint64_t id) {
   return id >= first_dynamic_schema_id ? id : id | std::uint64_t{domain} << 48;
 }
@@ -107,7 +107,8 @@ const InternedString* Names::intern_string(ThreadLog& log, std::string_view text
     const std::lock_guard lock(mutex_);
     if (text.size() > longest_string_bytes) [[unlikely]] {
       std::size_t keep = longest_string_bytes - cut_mark.size();
-      while (keep > 0 && (static_cast<unsigned char>(text[keep]) & 0xc0) == 0x80) --keep;  // not inside a character
+      while (keep > 0 && (static_cast<unsigned char>(text[keep]) & 0xc0) == 0x80)
+        --keep;  // do not cut inside a character
       string = intern_locked(log, std::string(text.substr(0, keep)).append(cut_mark));
     } else {
       string = intern_locked(log, text);
@@ -117,8 +118,8 @@ const InternedString* Names::intern_string(ThreadLog& log, std::string_view text
   return string;
 }
 
-// The record is written before any other thread can learn the id, and by a thread whose chunk was not refused: an id
-// in an event always has its text in the shard (in another chunk perhaps, that may come later in the file).
+// The record is written before another thread can get the id. If it cannot be written, no id is given out. So the text
+// of every id in an event is in the shard, possibly in a later chunk of the file.
 const InternedString* Names::intern_locked(ThreadLog& log, std::string_view text) {
   if (const auto found = strings_.find(text); found != strings_.end()) return found->second;
   const InternedString* string = make_string(static_cast<std::uint32_t>(strings_by_id_.size() + 1), text);

@@ -1,5 +1,5 @@
-// Everything a process names once: strings, domains, categories, payload schemas. Ids hold for the whole process, so
-// that a shard opened after fork() starts with the same names.
+// The definitions of a process: strings, domains, categories, payload schemas. Ids are valid in the whole process. They
+// stay valid after fork(): the child's shard starts with the same definitions.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Domain {  // nvtxDomainHandle_t points to one
   std::uint32_t name_id;
 };
 
-// Where an event's message sits inside a payload, when its schema says that it carries one.
+// The place of an event's message inside its payload, if the schema marks a field as the message.
 struct MessageField {
   enum class Kind : std::uint8_t { none, fixed_text, terminated_text, text_pointer, registered } kind = Kind::none;
   std::uint64_t offset_bytes = 0;
@@ -28,39 +28,38 @@ struct MessageField {
 };
 
 struct Schema {
-  std::uint64_t recorded_id;  // what events refer to in the shard; unique in the process
+  std::uint64_t recorded_id;  // the id in the shard's events; unique in the process
   std::uint32_t domain;
   std::uint32_t name_id;
   std::uint64_t payload_bytes;  // 0: dynamic
-  std::uint64_t align_bytes;    // when nested in another schema
-  std::uint32_t depth;          // levels of schemas inside it
-  std::uint32_t enum_type;      // the entry type an enumeration's values have; 0 for a schema
+  std::uint64_t align_bytes;    // alignment when nested in another schema
+  std::uint32_t depth;          // levels of schemas nested inside
+  std::uint32_t enum_type;      // entry type of an enumeration's values; 0: not an enumeration
   std::vector<trace::SchemaField> fields;
   MessageField message;
 };
 
 class Names {
  public:
-  // The string's id, 0 for an empty text or when its record could not be written. A per-thread cache answers most
-  // calls.
+  // Returns the string's id, or 0 if the text is empty or its record could not be written. A cache per thread serves
+  // most calls.
   std::uint32_t intern(ThreadLog& log, std::string_view text);
   const InternedString* intern_string(ThreadLog& log, std::string_view text);
   std::uint32_t intern_wide(ThreadLog& log, const wchar_t* text);
 
   std::string_view text(std::uint32_t id);
 
-  // A domain of the same name is the same domain, whichever module creates it. After 65534 domains all others share
-  // one.
+  // Returns the same domain for the same name, also to different modules. All domains after the first 65534 share one.
   Domain* create_domain(ThreadLog& log, std::string_view name);
   void name_category(ThreadLog& log, std::uint32_t domain, std::uint32_t category, std::uint32_t name_id);
 
-  // Takes over `schema` and gives it its id: `wanted_id` when the program chose one (unique within its domain only),
-  // else a new one. Returns the id the program uses in its events.
+  // Stores `schema` and returns the id that the program uses in its events: `wanted_id` if the program chose one
+  // (unique only within its domain), otherwise a new one.
   std::uint64_t add_schema(ThreadLog& log, Schema schema, std::uint64_t wanted_id);
-  // The schema of an event's payload, nullptr when it was never registered.
+  // Returns the schema of an event's payload, nullptr if it was never registered.
   const Schema* find_schema(ThreadLog& log, std::uint32_t domain, std::uint64_t id);
 
-  // Writes every definition again, into the fresh shard of a forked child.
+  // Writes every definition again, for the new shard of a forked child.
   void write_all(ThreadLog& log);
 
   void lock() { mutex_.lock(); }  // around fork()
@@ -77,7 +76,7 @@ class Names {
   std::vector<const InternedString*> strings_by_id_;
   std::unordered_map<std::string, Domain*> domains_;
   std::vector<Category> categories_;
-  std::deque<Schema> schemas_;  // addresses stay
+  std::deque<Schema> schemas_;  // addresses must not change
   std::unordered_map<std::uint64_t, const Schema*> schemas_by_id_;
 };
 

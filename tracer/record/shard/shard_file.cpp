@@ -25,10 +25,11 @@ using trace::ShardHeader;
 
 constexpr std::uint64_t first_growth_chunks = 16;     // 1 MiB: a short process leaves a small file
 constexpr std::uint64_t largest_growth_chunks = 256;  // 16 MiB
-// The job's results and checkpoints go to the same disk, often: so much of it, and at most that much, is left to them.
+// The job's results and checkpoints are often on the same disk. 1 / share_of_disk_left of the disk stays free for them,
+// at most most_left_bytes.
 constexpr std::uint64_t share_of_disk_left = 16;
 constexpr std::uint64_t most_left_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t share_of_address_space = 16;  // where it is limited (ulimit -v), a shard takes 1 / 16 at most
+constexpr std::uint64_t share_of_address_space = 16;  // with a limit (ulimit -v) a shard maps 1 / 16 of it at most
 
 std::int32_t environment_number(const char* name) {
   const char* text = std::getenv(name);
@@ -42,8 +43,9 @@ struct Place {
   std::int32_t rank = -1, world_size = -1, local_rank = -1;
 };
 
-// A process's place in its job: torchrun's word, else Open MPI's, MPICH's or Slurm's, all of one source. Slurm numbers
-// what srun starts; in a batch script its variables are the script's own, and say nothing of a process.
+// Returns the process's place in its job from the variables of torchrun, Open MPI, MPICH or Slurm; all values come from
+// the same source. Slurm's variables identify a process only if srun started it: in a batch script they describe the
+// script.
 Place own_place() {
   struct Names {
     const char *rank, *world_size, *local_rank;
@@ -60,7 +62,7 @@ Place own_place() {
   return {};
 }
 
-// The first line of a small system file, without its newline, always terminated.
+// Reads the first line of a small system file without its newline. `out` is always terminated.
 void read_line(const char* path, char* out, std::size_t capacity) {
   out[0] = '\0';
   const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -73,14 +75,14 @@ void read_line(const char* path, char* out, std::size_t capacity) {
 
 bool leaves_room(int descriptor, std::uint64_t bytes) {
   struct statvfs disk {};
-  if (fstatvfs(descriptor, &disk) != 0 || disk.f_blocks == 0) return true;  // it does not say
+  if (fstatvfs(descriptor, &disk) != 0 || disk.f_blocks == 0) return true;  // the file system does not report its size
   const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
   const std::uint64_t available = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   return available >= bytes + std::min(size / share_of_disk_left, most_left_bytes);
 }
 
-// Never one of the numbers 0 to 2: a program that was started without a standard stream would read the shard as its
-// input, or write its words into it.
+// Never returns descriptor 0, 1 or 2: a program that was started without a standard stream would otherwise read the
+// shard as its input, or write its output into it.
 int open_beyond_standard(const char* path, int flags) {
   const int descriptor = open(path, flags | O_CLOEXEC, 0644);
   if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
@@ -100,13 +102,13 @@ std::string describe(const std::string& path, const char* what, int error) {
 void read_boot_id(char* out, std::size_t capacity) { read_line("/proc/sys/kernel/random/boot_id", out, capacity); }
 
 std::unique_ptr<ShardFile> ShardFile::create(const ShardOptions& options, std::string& error) {
-  mkdir(options.directory.c_str(), 0777);  // an error shows when the file is opened
+  mkdir(options.directory.c_str(), 0777);  // opening the file reports an error
   const std::int32_t rank = own_place().rank;
   const std::string stem = options.directory + "/shard-" + (rank < 0 ? std::string("x") : std::to_string(rank)) + "-" +
                            std::to_string(getpid());
   std::string path = stem + ".ddps";
   int descriptor = -1;
-  // O_EXCL: a process id may come back, and hosts that share the folder may use the same one.
+  // O_EXCL: process ids are reused, and hosts that share the folder may use the same id.
   for (int attempt = 1; attempt < 1000; ++attempt) {
     descriptor = open_beyond_standard(path.c_str(), O_RDWR | O_CREAT | O_EXCL);
     if (descriptor >= 0 || errno != EEXIST) break;
@@ -134,12 +136,13 @@ bool ShardFile::is_own(int descriptor) const noexcept {
   return descriptor >= 0 && fstat(descriptor, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
 }
 
-// Daemons close every descriptor, and the next file they open may get our number: growing must not touch that one.
+// Daemons close every descriptor, and a file that they open later may get our number. Growing must not change that
+// file.
 bool ShardFile::hold_descriptor() noexcept {
   if (is_own(descriptor_)) return true;
   descriptor_ = open_beyond_standard(path_.c_str(), O_RDWR);
   if (is_own(descriptor_)) return true;
-  if (descriptor_ >= 0) close(descriptor_);  // somebody made the path anew
+  if (descriptor_ >= 0) close(descriptor_);  // the path names another file now
   descriptor_ = -1;
   return false;
 }
@@ -156,14 +159,14 @@ bool ShardFile::map(std::uint64_t max_bytes, std::string& error) {
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     if (limit.rlim_cur < max_bytes) max_bytes = limit.rlim_cur, limited_by_ = EFBIG;
   }
-  // The mapping counts as the program's memory, which must not run out for it.
+  // The mapping counts towards the program's memory limit and must not exhaust it.
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const std::uint64_t share = limit.rlim_cur / share_of_address_space;
     if (share < max_bytes) max_bytes = share, limited_by_ = ENOMEM;
   }
   if (max_bytes < shard_header_bytes + chunk_bytes) {
     error = path_ + ": a shard needs at least " + std::to_string(shard_header_bytes + chunk_bytes) +
-            " bytes, allowed are " + std::to_string(max_bytes);
+            " bytes, but only " + std::to_string(max_bytes) + " are allowed";
     return false;
   }
   const std::uint64_t capacity = (max_bytes - shard_header_bytes) / chunk_bytes;
@@ -171,7 +174,7 @@ bool ShardFile::map(std::uint64_t max_bytes, std::string& error) {
     error = describe(path_, "reserve space for", failure);
     return false;
   }
-  // The whole cap is mapped at once, so that a chunk never moves; pages beyond the file's end are never touched.
+  // The whole cap is mapped at once, so that chunks never move. Pages beyond the end of the file are never accessed.
   void* base = mmap(nullptr, shard_header_bytes + capacity * chunk_bytes, PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
   if (base == MAP_FAILED) {
@@ -195,14 +198,14 @@ void ShardFile::fill_header() {
   header.local_rank = place.local_rank;
   header.pid = getpid();
   header.parent_pid = getppid();
-  // The realtime reading is taken between two monotonic ones; their middle is its pair.
+  // The realtime clock is read between two readings of the monotonic clock and paired with their middle.
   const std::int64_t before_ns = monotonic_ns();
   header.opened_realtime_ns = realtime_ns();
   header.opened_monotonic_ns = before_ns + (monotonic_ns() - before_ns) / 2;
   read_boot_id(header.boot_id, sizeof header.boot_id);
   if (gethostname(header.host, sizeof header.host - 1) != 0) header.host[0] = '\0';
   read_line("/proc/self/comm", header.process, sizeof header.process);
-  // Last, in one store: a file with the magic has a whole header.
+  // Written last and in one store: a file with the magic has a complete header.
   static_assert(offsetof(ShardHeader, magic) == 0 && sizeof header.magic == sizeof(std::uint64_t));
   std::uint64_t magic;
   std::memcpy(&magic, trace::shard_magic, sizeof magic);
@@ -213,7 +216,7 @@ int ShardFile::reserve_chunks(std::uint64_t chunks) noexcept {
   const std::uint64_t old_chunks = reserved_chunks_.load(std::memory_order_relaxed);
   const off_t from = old_chunks == 0 ? 0 : static_cast<off_t>(shard_header_bytes + old_chunks * chunk_bytes);
   const off_t to = static_cast<off_t>(shard_header_bytes + chunks * chunk_bytes);
-  rlimit limit{};  // the program may have lowered it since
+  rlimit limit{};  // the program may have lowered it meanwhile
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && static_cast<rlim_t>(to) > limit.rlim_cur) return EFBIG;
   if (!hold_descriptor()) return EBADF;
   if (old_chunks != 0 && !leaves_room(descriptor_, static_cast<std::uint64_t>(to - from))) return ENOSPC;
@@ -237,7 +240,7 @@ bool ShardFile::grow(std::uint64_t needed_chunks) noexcept {
 }
 
 ChunkHeader* ShardFile::claim(std::int64_t os_tid) noexcept {
-  // Compare and swap, not fetch_add: a claim that cannot be served must not move the counter past valid chunks.
+  // Compare and swap instead of fetch_add: a failed claim must not move the counter past the valid chunks.
   std::uint64_t index = header_->chunks_used.load(std::memory_order_relaxed);
   do {
     if (index >= header_->chunk_capacity) {
@@ -249,7 +252,7 @@ ChunkHeader* ShardFile::claim(std::int64_t os_tid) noexcept {
 
   auto* chunk = reinterpret_cast<ChunkHeader*>(base_ + shard_header_bytes + index * chunk_bytes);
 #ifdef MADV_POPULATE_WRITE
-  // One call in place of sixteen page faults inside later events; older kernels refuse it, and nothing is lost.
+  // One call instead of sixteen page faults in later events. Older kernels refuse it, which is harmless.
   madvise(base_ + shard_header_bytes + index * chunk_bytes, chunk_bytes, MADV_POPULATE_WRITE);
 #endif
   chunk->os_tid = os_tid;

@@ -1,4 +1,4 @@
-// The shard as a file: creates it, grows it ahead of use, hands out chunks.
+// The file of a shard: creates it, grows it ahead of use, hands out chunks.
 #pragma once
 
 #include <sys/types.h>
@@ -15,32 +15,33 @@
 namespace ddpprof::record {
 
 struct ShardOptions {
-  std::string directory;        // made when its parent exists
+  std::string directory;        // created if its parent exists
   std::uint64_t max_bytes = 0;  // the file never grows beyond this
 };
 
-// /proc/sys/kernel/random/boot_id, always terminated: hosts and starts of them tell each other apart by it.
+// Reads /proc/sys/kernel/random/boot_id, which differs between hosts and between starts of a host. `out` is always
+// terminated.
 void read_boot_id(char* out, std::size_t capacity);
 
 class ShardFile {
  public:
-  // A fresh `shard-<rank or x>-<pid>[-k].ddps`. nullptr with `error` set when it cannot be made.
+  // Creates `shard-<rank or x>-<pid>[-k].ddps`. Returns nullptr and sets `error` on failure.
   static std::unique_ptr<ShardFile> create(const ShardOptions& options, std::string& error);
 
-  // Closes the file. The mapping stays until the process ends: a thread may still be writing to its chunk.
+  // Closes the file. The mapping stays until the process ends, because threads may still write to their chunks.
   ~ShardFile();
   ShardFile(const ShardFile&) = delete;
   ShardFile& operator=(const ShardFile&) = delete;
 
-  // The next chunk, its header filled in for thread `os_tid`. nullptr when the cap is reached or the disk is full but
-  // for a rest that is the job's; its pages are reserved on disk beforehand, so that writing to it can never raise
-  // SIGBUS. Any thread.
+  // Returns the next chunk, its header filled in for thread `os_tid`. Returns nullptr if the cap is reached, or if the
+  // disk has only the space left that is kept free for the job. The chunk's pages are reserved on disk before, so that
+  // writing to them cannot raise SIGBUS. Any thread may call it.
   trace::ChunkHeader* claim(std::int64_t os_tid) noexcept;
 
   trace::ShardHeader& header() noexcept { return *header_; }
   const std::string& path() const noexcept { return path_; }
 
-  // Around fork(): no thread may be growing the file while the address space is copied.
+  // Held around fork(): no thread may grow the file while the address space is copied.
   void lock_growth() { growing_.lock(); }
   void unlock_growth() { growing_.unlock(); }
 
@@ -48,13 +49,13 @@ class ShardFile {
   ShardFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
   bool map(std::uint64_t max_bytes, std::string& error);
   void fill_header();
-  int reserve_chunks(std::uint64_t chunks) noexcept;  // errno value, 0 when done
+  int reserve_chunks(std::uint64_t chunks) noexcept;  // returns an errno value, 0: success
   bool grow(std::uint64_t needed_chunks) noexcept;
-  bool is_own(int descriptor) const noexcept;  // refers to this shard's file
-  bool hold_descriptor() noexcept;             // with the path opened again where the program closed ours
+  bool is_own(int descriptor) const noexcept;  // true if it refers to this shard's file
+  bool hold_descriptor() noexcept;             // reopens the path if the program closed our descriptor
 
   std::string path_;
-  int limited_by_ = 0;  // what lowered the cap: EFBIG, RLIMIT_FSIZE; ENOMEM, RLIMIT_AS; 0: nothing
+  int limited_by_ = 0;  // which limit lowered the cap. EFBIG: RLIMIT_FSIZE, ENOMEM: RLIMIT_AS, 0: none
   int descriptor_;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -13,7 +13,7 @@ constexpr std::uint64_t range_id_block = 4096;
 }  // namespace
 
 bool ThreadLog::next_chunk() noexcept {
-  const int callers_errno = errno;  // a traced program must not see errno change across an annotation
+  const int callers_errno = errno;  // an annotation must not change errno for the traced program
   trace::ChunkHeader* chunk = refused_ ? nullptr : shard_->claim(os_tid_);
   errno = callers_errno;
   if (chunk == nullptr) {
@@ -28,7 +28,7 @@ bool ThreadLog::next_chunk() noexcept {
   return true;
 }
 
-// Blocks, so that threads do not share a cache line at every range.
+// Ids are taken in blocks, so that threads do not share a cache line at every range.
 void ThreadLog::take_range_ids() noexcept {
   range_id_ = range_ids.fetch_add(range_id_block, std::memory_order_relaxed);
   range_id_end_ = range_id_ + range_id_block;

@@ -1,4 +1,4 @@
-// One thread's end of the shard: the chunk it fills, its open ranges, its cache of interned strings.
+// The writer of one thread: the chunk that it fills, its open ranges, its cache of interned strings.
 #pragma once
 
 #include <array>
@@ -29,8 +29,9 @@ class ThreadLog {
 
   ThreadLog(ShardFile& shard, std::int64_t os_tid) noexcept : shard_(&shard), os_tid_(os_tid) {}
 
-  // Room for one record of `bytes` (a multiple of 8, at most UINT16_MAX), or nullptr: dropped and counted. Once a
-  // chunk was refused this thread drops everything, so that what is kept of it is a prefix, not a sieve.
+  // Returns room for one record of `bytes` (a multiple of 8, at most UINT16_MAX). Returns nullptr if the record is
+  // dropped, and counts it. After the first refused chunk this thread drops all records: the recorded part of the
+  // thread then has an end, but no gaps.
   std::byte* reserve(std::size_t bytes) noexcept {
     if (used_ + bytes > capacity_bytes && !next_chunk()) [[unlikely]]
       return nullptr;
@@ -51,8 +52,8 @@ class ThreadLog {
     return range_id_++;
   }
 
-  // Ranges pushed and not popped, by domain id. `inherited` are those a parent process opened before fork(); `floor`:
-  // a pop is nothing special while more than so many are open.
+  // Ranges pushed and not yet popped, by domain id. `inherited`: ranges that a parent process opened before fork().
+  // `floor`: while more ranges are open, a pop needs no special treatment.
   struct Depth {
     struct Run {
       std::int32_t first, last;  // levels, `last` excluded
@@ -60,7 +61,7 @@ class ThreadLog {
     std::int32_t open = 0;
     std::int32_t inherited = 0;
     std::int32_t floor = 0;
-    std::vector<Run> left_out;  // pushes that were not recorded, from the lowest level on
+    std::vector<Run> left_out;  // pushes that were not recorded, lowest level first
 
     bool top_left_out() const noexcept { return !left_out.empty() && left_out.back().last == open; }
   };
@@ -71,7 +72,7 @@ class ThreadLog {
   }
   std::vector<Depth>& depths() noexcept { return depths_; }
 
-  // The step that this thread's push began, where steps are watched for; `loop` nullptr: none.
+  // The step that a push of this thread started, while steps are watched. `loop` nullptr: none.
   struct Step {
     StepLoop* loop = nullptr;
     std::int64_t number = 0;
@@ -81,7 +82,7 @@ class ThreadLog {
   Step& step() noexcept { return step_; }
   const Step& step() const noexcept { return step_; }
 
-  // Where a name's hash stands once it is known not to be a step's.
+  // The slot that holds the hash of a name which is known not to be a step.
   std::uint64_t& no_step_slot(std::uint64_t hash) noexcept { return no_steps_[hash >> 32 & (no_steps_.size() - 1)]; }
 
   struct StringSlot {
@@ -97,10 +98,11 @@ class ThreadLog {
   };
   SchemaSlot& schema_slot(std::uint64_t id) noexcept { return schemas_[id % schemas_.size()]; }
 
-  // Set while the thread is inside the tracer: a signal handler that annotates must not write into a half-made record.
+  // Set while the thread is inside the tracer, so that an annotation in a signal handler does not write into an
+  // unfinished record.
   bool entered = false;
 
-  ThreadLog* left_behind = nullptr;  // of a forked child: what its parents' threads had, never used again
+  ThreadLog* left_behind = nullptr;  // in a forked child: the logs of the parents' threads, never used again
 
  private:
   bool next_chunk() noexcept;

@@ -1,4 +1,5 @@
-// Writes one record of tracer/format into a thread's log; each returns false when it was dropped (and counted).
+// Write one record of tracer/format into a thread's log. Each function returns false if the record was dropped, which
+// is then counted.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 
 namespace ddpprof::record {
 
-// A name longer than this is cut, and says so at its end.
+// Longer names are cut and end with a mark.
 inline constexpr std::size_t longest_string_bytes = 32 * 1024;
-// An extended payload longer than this is refused with a diagnostic.
+// Longer extended payloads are refused with a diagnostic.
 inline constexpr std::size_t longest_payload_bytes = 32 * 1024;
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
@@ -29,7 +30,8 @@ bool write_record(ThreadLog& log, trace::RecordType type, std::uint32_t name_id,
   return true;
 }
 
-// `record`, then the length of `tail` as uint64 where `with_length`, then its bytes, padded to 8 with zeros.
+// Writes `record`, the length of `tail` as uint64 if `with_length`, and the bytes of `tail`, padded with zeros to a
+// multiple of 8.
 template <typename Record>
 bool write_with_tail(ThreadLog& log, Record record, const void* tail, std::size_t tail_bytes, bool with_length) {
   const std::size_t start = sizeof record + (with_length ? sizeof(std::uint64_t) : 0);
@@ -39,7 +41,7 @@ bool write_with_tail(ThreadLog& log, Record record, const void* tail, std::size_
     return false;
   auto& header = reinterpret_cast<trace::RecordHeader&>(record);
   header.size_bytes = static_cast<std::uint16_t>(size);
-  std::memset(out + size - 8, 0, 8);  // the padding, and whatever the bytes below then overwrite
+  std::memset(out + size - 8, 0, 8);  // zeros the padding; the copies below overwrite the rest
   std::memcpy(out, &record, sizeof record);
   if (with_length) {
     const std::uint64_t length = tail_bytes;

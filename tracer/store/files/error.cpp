@@ -35,10 +35,11 @@ const char* to_string(ErrorKind kind) {
 DatabaseError translate(int result, const std::string& message, const std::filesystem::path& path) {
   const std::string file = path.string();
   if (result == SQLITE_IOERR_DATA)
-    return {ErrorKind::corrupt, path,
-            fmt::format("{}: the database is damaged, or another program edited it (a page does not match its seal); "
-                        "measure again, or restore a copy; {}=ignore reads it as it is, wrong numbers included",
-                        file, seals_variable)};
+    return {
+        ErrorKind::corrupt, path,
+        fmt::format("{}: the database is damaged, or another program edited it (a page does not match its seal); "
+                    "measure again, or restore a copy. {}=ignore reads it without the check; numbers may then be wrong",
+                    file, seals_variable)};
   switch (result & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

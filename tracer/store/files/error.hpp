@@ -1,4 +1,4 @@
-// What can be wrong with a trace database, as a type: callers turn it into an exit code and the user into an action.
+// The kinds of errors of a trace database. Callers map them to exit codes.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,10 @@ namespace ddpprof::store {
 
 enum class ErrorKind {
   missing,        // no such file
-  exists,         // create() would overwrite
-  not_sqlite,     // the file is something else
-  foreign,        // an SQLite database, but not one of ours
-  older_version,  // no migration leads from its version to this program's
+  exists,         // create() would overwrite it
+  not_sqlite,     // not an SQLite database
+  foreign,        // an SQLite database, but not ddpprof's
+  older_version,  // there is no migration from its version to this program's
   newer_version,  // written by a newer program
   locked,         // another process holds it
   corrupt,        // truncated or damaged
@@ -25,7 +25,7 @@ enum class ErrorKind {
 
 const char* to_string(ErrorKind);
 
-// The message says what is wrong, which file, what was expected and what to do.
+// The message names the file, the problem, what was expected and what to do.
 class DatabaseError : public std::runtime_error {
  public:
   DatabaseError(ErrorKind kind, std::filesystem::path path, const std::string& message)
@@ -38,7 +38,7 @@ class DatabaseError : public std::runtime_error {
   std::filesystem::path path_;
 };
 
-// SQLite's result code in our words; for exceptions that escape from queries on Database::sql().
+// Converts SQLite's result code. For exceptions of queries on Database::sql().
 DatabaseError translate(const SQLite::Exception&, const std::filesystem::path&);
 DatabaseError translate(int sqlite_result, const std::string& sqlite_message, const std::filesystem::path&);
 

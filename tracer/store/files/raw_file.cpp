@@ -11,7 +11,7 @@ namespace ddpprof::store {
 
 RawFile::RawFile(const std::filesystem::path& path) : path_(path) {
   sqlite3* handle = nullptr;
-  // SQLite's own file system: ours checks seals.
+  // SQLite's own file system, because ours checks seals.
   int result = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr);
   handle_.reset(handle);
   if (result == SQLITE_OK)

@@ -1,9 +1,9 @@
-// Reads a file's bytes as they are, in a way that leaves the process the locks it holds on the file.
+// Reads the bytes of a file without releasing the locks that the process holds on the file.
 //
-// A process that closes a file gives up every lock that it has on it, taken through whichever descriptor
-// (https://www.sqlite.org/howtocorrupt.html, section 2.2): to look at an open database's header through a stream of
-// one's own would let another process write into the middle of what is being read. SQLite knows this of its own files
-// and closes none as long as it holds a lock on another one of the same name, so that the bytes are read through it.
+// A process that closes a file releases all its locks on that file, also locks taken through another descriptor
+// (https://www.sqlite.org/howtocorrupt.html, section 2.2). Reading the header of an open database through a separate
+// stream would let another process write meanwhile. SQLite does not close a file while it holds a lock on the same file
+// through another handle. So this class reads through SQLite.
 #pragma once
 
 #include <sqlite3.h>
@@ -17,11 +17,11 @@ namespace ddpprof::store {
 
 class RawFile {
  public:
-  // Reads nothing. Throws DatabaseError(io).
+  // Only opens the file. Throws DatabaseError(io).
   explicit RawFile(const std::filesystem::path&);
 
-  // The first bytes of `into` are the file's from `offset` on; how many, fewer than asked for at its end. A file of one
-  // byte is empty to SQLite. Throws DatabaseError.
+  // Reads the file from `offset` on into `into`. Returns the number of bytes, which is smaller than the size of `into`
+  // at the end of the file. SQLite treats a file of one byte as empty. Throws DatabaseError.
   std::size_t read(std::span<unsigned char> into, std::uint64_t offset) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace ddpprof::store {
 namespace {
 
-// Odd, so that multiplying loses nothing; bits without a pattern.
+// Odd, so that the multiplication is reversible; bits without a pattern.
 constexpr std::uint64_t factor_a = 0x9e6c63d0676a9a99ULL, factor_b = 0xd1b54a32d192ed03ULL;
 
 std::uint64_t little_endian(const unsigned char* bytes) {
@@ -17,7 +17,7 @@ std::uint64_t little_endian(const unsigned char* bytes) {
   return word;
 }
 
-// Each step can be undone, so that two states that differ stay different.
+// Each step is reversible, so that different states stay different.
 constexpr std::uint64_t stir(std::uint64_t state, std::uint64_t word) {
   return std::rotl((state ^ word) * factor_a, 29) * factor_b;
 }
@@ -31,7 +31,7 @@ constexpr std::uint64_t finish(std::uint64_t state) {
 }  // namespace
 
 std::uint64_t seal_of(std::span<const unsigned char> page, std::uint64_t number) {
-  // Four chains side by side, as a processor multiplies several numbers at a time.
+  // Four independent chains, because a processor multiplies several numbers at a time.
   std::array<std::uint64_t, 4> lanes{number, factor_a, factor_b, page.size()};
   const std::size_t words = (page.size() - seal_bytes) / 8;
   std::size_t at = 0;

@@ -1,7 +1,7 @@
-// The seal of a database page: eight bytes at its end that no other content of the page, and no other page, has.
+// The seal of a database page: a checksum of eight bytes at the end of the page.
 //
-// A changed bit in a row still makes a sound SQLite file, whose answers are wrong: only a sum over each page tells. It
-// guards against damage (disks, copies, memory), not against somebody who means to deceive.
+// A file with a changed bit in a row is still a valid SQLite file, but its numbers are wrong. Only a checksum over each
+// page detects this. Seals protect against damage (disks, copies, memory), not against deliberate changes.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,12 @@ namespace ddpprof::store {
 
 inline constexpr std::size_t seal_bytes = 8;
 
-// Over all of the page but its last seal_bytes, and its number in the file, from 1. Every change of at most eight
-// neighbouring bytes, aligned to eight, changes it for sure; any other one but for one in 2^64.
+// Computes the seal over the page without its last seal_bytes, and over the page's number in the file, counted from 1.
+// A change within eight bytes that are aligned to eight always changes the seal. Another change is missed with a
+// probability of 2^-64.
 std::uint64_t seal_of(std::span<const unsigned char> page, std::uint64_t number);
 
-// Writes the seal into the page's end.
+// Writes the seal to the end of the page.
 void seal(std::span<unsigned char> page, std::uint64_t number);
 bool is_sealed(std::span<const unsigned char> page, std::uint64_t number);
 

@@ -18,17 +18,17 @@
 namespace ddpprof::store {
 namespace {
 
-// SQLite calls a file system by tables of functions (https://www.sqlite.org/vfs.html). This one hands everything to
-// the system's own, which lies below it, and looks at the pages of database files on their way.
+// SQLite accesses files through tables of functions (https://www.sqlite.org/vfs.html). This VFS forwards all calls to
+// the system's VFS below it, and seals and checks the pages of database files.
 
 constexpr const char* name_of_files = "ddpprof-sealed";
-constexpr int begin_sealed_op = 0x44445053;  // "DDPS", beyond the numbers that SQLite keeps to itself
+constexpr int begin_sealed_op = 0x44445053;  // "DDPS", above the numbers that SQLite reserves
 constexpr std::size_t reserved_at = 20, smallest_page = 512;
 
 struct File : sqlite3_file {
-  bool sealed = false;  // as its first page says
+  bool sealed = false;  // according to its first page
   bool ignored = false;
-  bool rolls_back = false;  // a journal that somebody left: pages as they were, whose seals say whether they still are
+  bool rolls_back = false;  // reads an old journal: its pages have their old seals
   sqlite3_file* below = nullptr;
 };
 
@@ -42,7 +42,7 @@ bool are_seals_ignored() {
   return seals != nullptr && std::string_view(seals) == "ignore";
 }
 
-// Whole pages alone are sealed and checked: SQLite also looks at the header's first bytes by themselves.
+// Only complete pages are sealed and checked. SQLite also reads the first bytes of the header alone.
 bool is_page(int bytes, sqlite3_int64 offset) {
   const auto size = static_cast<std::size_t>(bytes);
   return bytes > 0 && size >= smallest_page && (size & (size - 1)) == 0 && offset % bytes == 0;
@@ -50,17 +50,17 @@ bool is_page(int bytes, sqlite3_int64 offset) {
 
 std::uint64_t number_of(int bytes, sqlite3_int64 offset) { return static_cast<std::uint64_t>(offset / bytes) + 1; }
 
-// What the file's header says of the size of pages, which is not yet known when SQLite reads it first.
+// Returns the page size from the file's header, as SQLite's first read comes before the size is known.
 std::size_t page_size(std::span<const unsigned char> first_page) {
   const std::size_t stored = std::size_t{first_page[16]} << 8 | first_page[17];
   return stored == 1 ? 65536 : stored;
 }
 
-// A file that was sealed and whose header says otherwise: the damage would turn the checks off.
+// Detects a sealed file whose header says that it has no seals: such damage would turn the checks off.
 bool lost_its_mark(std::span<const unsigned char> first_page) {
   if (first_page[reserved_at] != 0) return false;
   const std::unique_ptr<unsigned char[]> copy(new (std::nothrow) unsigned char[first_page.size()]);
-  if (!copy) return true;  // without memory nothing is vouched for
+  if (!copy) return true;  // without memory the page cannot be checked
   std::memcpy(copy.get(), first_page.data(), first_page.size());
   copy[reserved_at] = static_cast<unsigned char>(seal_bytes);
   return is_sealed({copy.get(), first_page.size()}, 1);
@@ -68,7 +68,7 @@ bool lost_its_mark(std::span<const unsigned char> first_page) {
 
 bool is_sound(File& file, std::span<const unsigned char> page, sqlite3_int64 offset) {
   if (offset == 0) {
-    if (page_size(page) != page.size()) return true;  // SQLite reads it again by the size that it says
+    if (page_size(page) != page.size()) return true;  // SQLite reads it again with the size from the header
     file.sealed = page[reserved_at] == seal_bytes;
     if (!file.sealed) return file.ignored || !lost_its_mark(page);
   }
@@ -86,7 +86,8 @@ int read(sqlite3_file* raw, void* into, int bytes, sqlite3_int64 offset) {
   File& file = file_of(raw);
   const int result = file.below->pMethods->xRead(file.below, into, bytes, offset);
   if (result == SQLITE_IOERR_SHORT_READ && file.sealed && !file.ignored && is_page(bytes, offset)) {
-    // SQLite goes on with zeros for what is not there: right for a page behind the end, wrong for one that was cut.
+    // SQLite replaces missing bytes by zeros. That is right for a page beyond the end, but wrong for a page that was
+    // cut.
     sqlite3_int64 end = 0;
     const int known = file.below->pMethods->xFileSize(file.below, &end);
     if (known != SQLITE_OK) return known;
@@ -100,8 +101,8 @@ int read(sqlite3_file* raw, void* into, int bytes, sqlite3_int64 offset) {
 int write(sqlite3_file* raw, const void* from, int bytes, sqlite3_int64 offset) {
   File& file = file_of(raw);
   if (is_page(bytes, offset)) {
-    // SQLite's own copy, whose last bytes it lends to us: from there it goes into the journal, and from the journal
-    // back into the file, perhaps by a program that knows no seals.
+    // The seal is written into SQLite's own copy of the page. SQLite copies that to the journal. Another program, which
+    // does not write seals, may copy it from the journal back to the file.
     const std::span<unsigned char> page(static_cast<unsigned char*>(const_cast<void*>(from)),
                                         static_cast<std::size_t>(bytes));
     if (offset == 0 && page_size(page) == page.size()) file.sealed = page[reserved_at] == seal_bytes;
@@ -110,7 +111,8 @@ int write(sqlite3_file* raw, const void* from, int bytes, sqlite3_int64 offset) 
   return file.below->pMethods->xWrite(file.below, from, bytes, offset);
 }
 
-// A page of a mapped file. What does not fit its seal is not given: SQLite then reads it, and is told.
+// Returns a page of a mapped file only if its seal matches. Otherwise SQLite reads the page, and the read reports the
+// damage.
 int fetch(sqlite3_file* raw, sqlite3_int64 offset, int bytes, void** page) {
   File& file = file_of(raw);
   const int result = file.below->pMethods->xFetch(file.below, offset, bytes, page);
@@ -123,7 +125,7 @@ int fetch(sqlite3_file* raw, sqlite3_int64 offset, int bytes, void** page) {
 
 int unlock(sqlite3_file* raw, int lock) {
   File& file = file_of(raw);
-  file.rolls_back = false;  // SQLite holds the file alone until the journal is played back
+  file.rolls_back = false;  // SQLite has an exclusive lock until the journal is played back
   return file.below->pMethods->xUnlock(file.below, lock);
 }
 
@@ -137,11 +139,12 @@ int control(sqlite3_file* raw, int operation, void* argument) {
 }
 
 int characteristics(sqlite3_file* raw) {
-  constexpr int reads_parts_of_pages = 0x00008000;  // SQLITE_IOCAP_SUBPAGE_READ of SQLite 3.48: parts go unchecked
+  constexpr int reads_parts_of_pages =
+      0x00008000;  // SQLITE_IOCAP_SUBPAGE_READ of SQLite 3.48: parts would not be checked
   return file_of(raw).below->pMethods->xDeviceCharacteristics(file_of(raw).below) & ~reads_parts_of_pages;
 }
 
-// The functions that have nothing to add.
+// Functions that only forward.
 template <auto Member, class... Arguments>
 int pass(sqlite3_file* raw, Arguments... arguments) {
   sqlite3_file* file = file_of(raw).below;
@@ -171,12 +174,12 @@ constexpr sqlite3_io_methods methods_of(int version) {
           fetch,
           pass<&M::xUnfetch, sqlite3_int64, void*>};
 }
-// What the file below cannot do, this one must not offer.
+// Offers only the functions that the file below has.
 constexpr sqlite3_io_methods methods[] = {methods_of(1), methods_of(2), methods_of(3)};
 
 int open(sqlite3_vfs* files, const char* name, sqlite3_file* raw, int flags, int* flags_out) {
-  // Journals and temporary files have no pages of their own. SQLite makes the journal of its own changes anew, and
-  // opens one that it finds to write its pages back.
+  // Journals and temporary files have no pages of their own. SQLite creates a new journal for its own changes. It opens
+  // an existing journal only to write its pages back.
   if ((flags & SQLITE_OPEN_MAIN_JOURNAL) != 0 && (flags & SQLITE_OPEN_READWRITE) != 0)
     file_of(sqlite3_database_file_object(name)).rolls_back = (flags & SQLITE_OPEN_CREATE) == 0;
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return below(files)->xOpen(below(files), name, raw, flags, flags_out);
@@ -225,7 +228,7 @@ int register_files() {
   files.xCurrentTime = pass_on<&V::xCurrentTime, double*>;
   files.xGetLastError = pass_on<&V::xGetLastError, int, char*>;
   if (files.iVersion >= 2) files.xCurrentTimeInt64 = pass_on<&V::xCurrentTimeInt64, sqlite3_int64*>;
-  if (files.iVersion > 2) files.iVersion = 2;  // version 3 is for tests of SQLite's own
+  if (files.iVersion > 2) files.iVersion = 2;  // version 3 is for SQLite's own tests
   return sqlite3_vfs_register(&files, /*makeDflt=*/0);
 }
 
@@ -236,15 +239,16 @@ const char* sealed_files() {
     const int ready = sqlite3_initialize();
     return ready == SQLITE_OK ? register_files() : ready;
   }();
-  if (result != SQLITE_OK) throw SQLite::Exception("SQLite takes no files of ours", result);
+  if (result != SQLITE_OK) throw SQLite::Exception("SQLite refuses to register the sealed file system", result);
   return name_of_files;
 }
 
 bool has_sealed_page(const std::filesystem::path& path) {
   if (are_seals_ignored()) return false;
-  // SQLite's own size of pages, which this program leaves as it is: what the header says of it may be damaged, too.
+  // SQLite's default page size, which this program does not change. The size in the header may be damaged, too.
   constexpr std::size_t page_bytes = 4096;
-  constexpr std::uint64_t looked_at = 64;  // damage that spares none of so many is left to SQLite's own checks
+  constexpr std::uint64_t looked_at =
+      64;  // pages; if all their seals are damaged, SQLite's own checks have to detect it
   const RawFile file(path);
   std::array<unsigned char, page_bytes> page{};
   for (std::uint64_t number = 1; number <= looked_at; ++number) {
@@ -259,7 +263,7 @@ void begin_sealed(SQLite::Database& database) {
   int result = sqlite3_file_control(database.getHandle(), "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes);
   if (result == SQLITE_OK) {
     result = sqlite3_file_control(database.getHandle(), "main", begin_sealed_op, nullptr);
-    if (result == SQLITE_NOTFOUND) result = SQLITE_OK;  // in memory: there is no file
+    if (result == SQLITE_NOTFOUND) result = SQLITE_OK;  // a database in memory has no file
   }
   if (result != SQLITE_OK) throw SQLite::Exception("pages cannot be sealed", result);
 }

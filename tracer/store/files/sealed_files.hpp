@@ -1,11 +1,9 @@
-// Opens database files through SQLite in such a way that every page is sealed when it is written and checked when it is
-// read (seal.hpp).
+// A file system for SQLite (VFS) that seals every page when it is written and checks it when it is read (seal.hpp).
 //
-// The file stays plain SQLite: a seal lies in bytes that the file's header reserves (at its byte 20), which other
-// programs keep and do not read. A file that reserves none has no seals and is read as it is. What another program
-// writes into a sealed file has no seal, and those pages are refused: it cannot be told from damage. Pages that a
-// journal brings back, left by somebody who was killed, bear the seals they had: damage to them is found like any
-// other.
+// The file stays a normal SQLite file: a seal is in bytes that the file's header reserves (byte 20), which other
+// programs ignore. A file without reserved bytes has no seals and is read without checks. Pages that another program
+// writes into a sealed file have no seal and are refused, because they cannot be distinguished from damage. Pages from
+// the journal of a killed process have their old seals, so damage to them is found, too.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -14,18 +12,18 @@
 
 namespace ddpprof::store {
 
-// The name that SQLite::Database takes as its last argument. Registers it with SQLite the first time; throws
-// SQLite::Exception where SQLite refuses.
+// Returns the VFS name for the last argument of SQLite::Database. The first call registers the VFS with SQLite. Throws
+// SQLite::Exception if SQLite refuses it.
 const char* sealed_files();
 
-// A new database's pages shall be sealed: to be called before anything is written. Throws SQLite::Exception.
+// Makes a new database a sealed one. Must be called before anything is written. Throws SQLite::Exception.
 void begin_sealed(SQLite::Database&);
 
-// Whether one of the file's first pages bears a seal, whatever its header says; false where seals are not to be looked
-// at. Throws DatabaseError where the file cannot be read.
+// Returns true if one of the file's first pages has a seal, independent of the file's header. Returns false if seals
+// are to be ignored. Throws DatabaseError if the file cannot be read.
 bool has_sealed_page(const std::filesystem::path&);
 
-// The environment variable that, set to "ignore", has pages read whose seals do not match.
+// The environment variable with which pages are read although their seals do not match: set it to "ignore".
 inline constexpr const char* seals_variable = "DDPPROF_SEALS";
 
 }  // namespace ddpprof::store

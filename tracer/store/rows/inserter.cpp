@@ -25,11 +25,11 @@ InsertStatement::InsertStatement(Database& database, std::string_view table, std
   if (result != SQLITE_OK) throw translate(result, sqlite3_errmsg(handle), database.path());
 }
 
-// A bind fails only for an index out of range (ruled out above) or for lack of memory, which step() reports too.
+// A bind fails only for a wrong index (checked above) or without memory, which step() reports, too.
 void InsertStatement::bind(int index, std::int64_t value) { sqlite3_bind_int64(statement_.get(), index, value); }
 void InsertStatement::bind(int index, double value) { sqlite3_bind_double(statement_.get(), index, value); }
 void InsertStatement::bind(int index, std::string_view text) {
-  // A null pointer would be bound as NULL; an empty view may have one.
+  // An empty view may have a null pointer, which would be bound as NULL.
   sqlite3_bind_text64(statement_.get(), index, text.data() ? text.data() : "", text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
 void InsertStatement::bind_null(int index) { sqlite3_bind_null(statement_.get(), index); }

@@ -1,4 +1,4 @@
-// Typed bulk inserts: one prepared statement a table, rows from rows.hpp.
+// Typed bulk inserts of the rows in rows.hpp: one prepared statement per table.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ struct sqlite3_stmt;
 
 namespace ddpprof::store {
 
-// "INSERT INTO table VALUES (…)" over all columns of the schema. Text is bound by reference: it must live until step().
+// "INSERT INTO table VALUES (…)" with all columns of the schema. Text is bound by reference and must live until step().
 class InsertStatement {
  public:
-  // Throws std::logic_error when `columns` is not the schema's count for `table`, DatabaseError when SQLite refuses.
+  // Throws std::logic_error if `table` has not `columns` columns in the schema, DatabaseError if SQLite refuses.
   InsertStatement(Database&, std::string_view table, std::size_t columns);
 
   void bind(int index, std::int64_t value);
-  void bind(int index, double value);  // a NaN is stored as NULL, as SQLite has none
+  void bind(int index, double value);  // NaN is stored as NULL, because SQLite has no NaN
   void bind(int index, std::string_view text);
   void bind_null(int index);
-  std::int64_t step();  // the row's id; throws DatabaseError
+  std::int64_t step();  // returns the row's id; throws DatabaseError
 
  private:
   struct Finalize {
@@ -42,7 +42,7 @@ class Inserter {
  public:
   explicit Inserter(Database& database) : statement_(database, Row::table, std::tuple_size_v<Fields>) {}
 
-  // Returns the new row's id (rowid). Throws DatabaseError, e.g. on a full disk or a repeated key.
+  // Returns the new row's id (rowid). Throws DatabaseError, for example if the disk is full or a key exists already.
   std::int64_t insert(const Row& row) {
     int index = 0;
     std::apply([&](const auto&... field) { (bind(++index, field), ...); }, row.fields());
@@ -69,10 +69,10 @@ class Inserter {
   InsertStatement statement_;
 };
 
-// The `string` table: each distinct text once.
+// The table `string`: each distinct text once.
 class StringInterner {
  public:
-  explicit StringInterner(Database&);  // starts from the strings that are already there
+  explicit StringInterner(Database&);  // loads the existing strings
   std::int64_t intern(std::string_view text);
 
  private:

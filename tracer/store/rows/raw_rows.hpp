@@ -1,4 +1,4 @@
-// Rows of the tables that hold raw events. They hold views, not strings: there are millions of them.
+// Rows of the tables of raw events. They have views instead of strings, as there are millions of rows.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::store {
 
-// A number as it was recorded, JSON text of an extended payload, or none (NULL).
+// The recorded number, the JSON text of an extended payload, or nothing (NULL).
 using PayloadColumn = std::variant<std::monostate, std::int64_t, double, std::string_view>;
 
 struct StringRow {

@@ -1,4 +1,4 @@
-// Rows of the tables that hold conclusions: fits, predictions, learning rates. Fields stand in column order.
+// Rows of the tables of results: fits, predictions, learning rates. Fields are in the schema's column order.
 #pragma once
 
 #include <cstdint>

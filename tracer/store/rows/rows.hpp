@@ -1,4 +1,4 @@
-// One struct a table, mirroring the schema: what the inserters (inserter.hpp) write.
+// One struct per table with the table's columns. inserter.hpp writes them, reader.hpp reads them.
 #pragma once
 
 #include "tracer/store/rows/raw_rows.hpp"      // IWYU pragma: export

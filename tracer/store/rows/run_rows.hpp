@@ -1,4 +1,5 @@
-// Rows of the tables that say what was run and by whom. Fields stand in the schema's column order; units are there.
+// Rows of the tables that describe measurements and their processes. Fields are in the schema's column order; the
+// schema has the units.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace ddpprof::store {
 
-// A row names its table and lists its fields in column order; `id` left empty is assigned by SQLite.
+// Each row names its table and lists its fields in column order. SQLite assigns an empty `id`.
 struct MetaRow {
   static constexpr std::string_view table = "meta";
   std::string key, value;
@@ -98,7 +99,7 @@ struct HostConditionRow {
 
 struct MemoryRow {
   static constexpr std::string_view table = "memory";
-  static constexpr std::int64_t whole_process = -1;  // as a device: all that the process took of the host's memory
+  static constexpr std::int64_t whole_process = -1;  // device number for the host memory of the whole process
   std::int64_t measurement_id = 0, rank = 0, device = 0;
   std::optional<std::int64_t> held_bytes;
   std::int64_t peak_bytes = 0;

@@ -1,4 +1,4 @@
-// Rows of the tables that summarise steps and collectives at load. Fields stand in the schema's column order.
+// Rows of the tables with summaries of steps and collectives. Fields are in the schema's column order.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace ddpprof::store {
 
 namespace {
 
-// As they were when the next version came, whatever the declarations say by now.
+// Each step has the declarations of its time, even if schema_tables.cpp has changed since.
 constexpr Migration all_migrations[] = {
     {1, "adds host_condition",
      "CREATE TABLE \"host_condition\" (\"measurement_id\" INTEGER NOT NULL REFERENCES measurement(id), \"host\" TEXT "
@@ -69,7 +69,7 @@ bool migrate(SQLite::Database& sql, int from, int to, std::span<const Migration>
   for (int version = from; version < to; ++version)
     if (step_from(version) == steps.end()) return false;
   SQLite::Transaction transaction(sql, SQLite::TransactionBehavior::IMMEDIATE);
-  // From here on nobody else writes. `from` was read before.
+  // From here on no other process writes. `from` was read before the lock.
   const int found = sql.execAndGet("PRAGMA user_version").getInt();
   if (found >= to) return true;
   for (int version = std::max(from, found); version < to; ++version) sql.exec(std::string(step_from(version)->sql));

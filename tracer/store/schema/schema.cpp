@@ -1,4 +1,4 @@
-// The DDL and the documentation, both made from the declarations in schema_tables.cpp.
+// Generates the DDL and the documentation from the declarations in schema_tables.cpp.
 #include "tracer/store/schema/schema.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace ddpprof::store {
 namespace {
 
-// '|' would end a table cell.
+// Escapes '|', which would end a table cell.
 std::string cell(std::string_view text) {
   std::string out;
   for (char c : text) {

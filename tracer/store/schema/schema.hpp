@@ -1,5 +1,5 @@
-// The trace database's tables, columns and indexes, declared once: the DDL and docs/reference/schema.md are both made
-// from it.
+// The tables, columns and indexes of the trace database. The DDL and docs/reference/schema.md are generated from these
+// declarations.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline constexpr int schema_version = 7;  // PRAGMA user_version
 struct Column {
   std::string_view name;
   std::string_view type;  // SQLite declaration, constraints included
-  std::string_view unit;  // "" where it has none
+  std::string_view unit;  // "" without a unit
   std::string_view doc;
 };
 

@@ -1,4 +1,4 @@
-// Decodes NVTX extended payloads by the schemas a shard defines, ours or anyone's.
+// Decodes NVTX extended payloads with the schemas that a shard defines.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 
 namespace ddpprof::store {
 
-// none: the field's type cannot be decoded, or its bytes are missing.
+// std::monostate: the field's type cannot be decoded, or its bytes are missing.
 using FieldValue = std::variant<std::monostate, std::int64_t, std::uint64_t, double, std::string>;
 
-// How a field's bytes are read. Values of NVTX_PAYLOAD_ENTRY_TYPE_*: nvtx3/nvToolsExtPayload.h, for the LP64 data
-// model.
+// How the bytes of a field are decoded. nvtx_type is an NVTX_PAYLOAD_ENTRY_TYPE_* (nvtx3/nvToolsExtPayload.h); sizes
+// are those of the LP64 data model.
 enum class FieldForm : std::uint8_t { unknown, signed_integer, unsigned_integer, real, character, address, nested };
 struct FieldType {
   FieldForm form = FieldForm::unknown;
   std::uint32_t bytes = 0;
 };
-FieldType field_type(std::uint32_t nvtx_type);  // nested schemas and unknown types: bytes = 0
+FieldType field_type(std::uint32_t nvtx_type);  // bytes = 0 for nested schemas and unknown types
 
 struct PayloadField {
   std::string name;      // valid UTF-8
-  std::string json_key;  // "\"name\":", escaped once
+  std::string json_key;  // "\"name\":", already escaped
   std::uint32_t nvtx_type = 0;
   FieldType type;
   std::uint64_t offset_bytes = 0;
@@ -43,8 +43,8 @@ struct PayloadSchema {
 
 class PayloadDecoder {
  public:
-  // `text` looks up an interned string. Offsets are final: the tracer has placed what a program left to NVTX's rules,
-  // and the members of a union share theirs. Defining a schema again replaces it.
+  // `text` returns an interned string. Offsets are final: the tracer has applied NVTX's rules for missing offsets, and
+  // the members of a union share one offset. Defining a schema again replaces it.
   template <class Lookup>
   void define(const trace::SchemaRecord& record, std::span<const trace::SchemaField> fields, Lookup&& text) {
     PayloadSchema schema{std::string(text(record.header.name_id)), {}};
@@ -55,11 +55,11 @@ class PayloadDecoder {
   void define(std::uint32_t domain, std::uint64_t id, PayloadSchema);
   static void add_field(PayloadSchema&, std::string name, std::uint32_t nvtx_type, std::uint64_t offset_bytes);
 
-  // The schema of this domain, or, where the domain has none, the one that any domain gave this id. Null: none.
+  // Returns the domain's schema of this id, otherwise the schema of this id in any domain, or nullptr.
   const PayloadSchema* find(std::uint32_t domain, std::uint64_t id) const;
-  // An object by field name; nested schemas nest. A predefined type's id gives one value, or an array of them; an
-  // undefined schema gives {"schema":id,"hex":"…"}. Appended to `out`. Schemas that nest without end or explode are
-  // cut: 8 levels and most_values values in all; what is beyond is left out.
+  // Appends the payload to `out` as a JSON object by field name; nested schemas become nested objects. The id of a
+  // predefined type gives one value or an array. An undefined schema gives {"schema":id,"hex":"…"}. At most 8 levels
+  // and most_values values are written, to limit schemas that nest endlessly.
   static constexpr int most_values = 8192;  // a flattened schema has at most 4094 fields
   void append_json(std::string& out, std::uint32_t domain, const ExtendedPayload&) const;
 

@@ -29,8 +29,8 @@ T load(std::span<const std::byte> bytes, std::size_t offset) {
   return value;
 }
 
-// What no clock shows, before its zero or centuries later, is damage: as good as not known, and differences of two that
-// are known are numbers.
+// A time before zero or in the next century is damage and returned as 0, unknown. So differences of two times cannot
+// overflow.
 std::int64_t clock_ns(std::int64_t stored_ns) {
   constexpr std::int64_t latest_ns = std::int64_t{1} << 62;  // the year 2116
   return stored_ns >= 0 && stored_ns < latest_ns ? stored_ns : 0;
@@ -41,7 +41,7 @@ std::string text_field(std::span<const std::byte> bytes, std::size_t offset, std
   return to_valid_utf8({begin, strnlen(begin, size)});
 }
 
-// Reads up to out.size() bytes; fewer only at the file's end.
+// Reads up to out.size() bytes; fewer only at the end of the file.
 std::size_t read_at(int file, std::span<std::byte> out, std::uint64_t offset, const std::filesystem::path& path) {
   std::size_t got = 0;
   while (got < out.size()) {
@@ -106,7 +106,7 @@ std::size_t fixed_bytes(RecordType type) {
   return 0;
 }
 
-// False when the payload's length runs beyond the record; the event itself is visited without it.
+// Returns false if the payload's length exceeds the record. The event is then visited without the payload.
 bool extended_payload(const EventRecord& event, std::span<const std::byte> rest, ExtendedPayload& out) {
   if (event.payload_kind > PayloadKind::extended) return false;
   if (event.payload_kind != PayloadKind::extended) return true;
@@ -117,14 +117,14 @@ bool extended_payload(const EventRecord& event, std::span<const std::byte> rest,
   return true;
 }
 
-// An event whose payload is refused is passed on without one.
+// An event with a refused payload is visited without it.
 EventRecord without_payload(EventRecord event) {
   event.payload_kind = PayloadKind::none;
   event.payload = 0;
   return event;
 }
 
-// Dispatches one record whose size is within bounds; false when something inside it is not sound.
+// Dispatches one record, whose size must be valid. Returns false if its content is invalid.
 bool dispatch(std::span<const std::byte> record, RecordType type, ShardVisitor& visitor,
               std::vector<SchemaField>& fields) {
   const auto after = [&](std::size_t fixed) { return record.subspan(fixed); };
@@ -242,20 +242,20 @@ class ChunkWalk {
  public:
   ChunkWalk(ShardVisitor& visitor, ShardTally& tally) : visitor_(visitor), tally_(tally) {}
 
-  // `chunk`: what the file holds of the chunk at `offset`; `full_bytes`: what it should hold.
+  // `chunk`: the bytes of the chunk at `offset` that are in the file; `full_bytes`: its complete size.
   void walk(std::span<const std::byte> chunk, std::uint64_t offset, std::uint64_t full_bytes) {
     if (chunk.size() < sizeof(ChunkHeader)) return lose(offset, chunk.size());
     const auto magic = load<std::uint32_t>(chunk, offsetof(ChunkHeader, magic));
     const auto used = load<std::uint64_t>(chunk, offsetof(ChunkHeader, used_bytes));
     if (magic == 0 && used == 0) {
-      // A hole may be smaller than a chunk: without the header nobody knows where the records after it end.
+      // A hole may be smaller than a chunk. Without the header the end of the records after the hole is unknown.
       if (std::any_of(chunk.begin(), chunk.end(), [](std::byte b) { return b != std::byte{0}; }))
         return lose(offset, chunk.size());
       ++zero_run_;
       if (!zero_from_) zero_from_ = offset;
       return;
     }
-    flush_zeros();  // records after it: a hole, however it came about
+    flush_zeros();  // records after zeros: the zeros are a hole
     if (magic != chunk_magic) return lose(offset, chunk.size());
     const auto tid = load<std::int64_t>(chunk, offsetof(ChunkHeader, os_tid));
     tids_.insert(tid);
@@ -266,8 +266,8 @@ class ChunkWalk {
     records(chunk.subspan(sizeof(ChunkHeader), present), offset + sizeof(ChunkHeader), valid, used > capacity);
   }
 
-  // After the last chunk. A thread that was killed between claiming a chunk and writing to it leaves one zero chunk at
-  // the file's end; a process that ended in order leaves none, nor do threads more than one each.
+  // Called after the last chunk. A thread that is killed between claiming a chunk and writing to it leaves one zero
+  // chunk at the end of the file, at most one per thread. A process that ended regularly leaves none.
   void finish(bool closed) {
     if (closed || zero_run_ > std::max<std::size_t>(tids_.size(), 1)) flush_zeros();
   }
@@ -313,7 +313,7 @@ class ChunkWalk {
   ShardTally& tally_;
   std::vector<SchemaField> fields_;
   std::set<std::int64_t> tids_;
-  std::uint64_t zero_run_ = 0;  // all zero, no records after them yet
+  std::uint64_t zero_run_ = 0;  // zero chunks without records after them so far
   std::optional<std::uint64_t> zero_from_;
 };
 
@@ -368,7 +368,7 @@ ShardReader::ShardReader(const std::filesystem::path& path)
   info_.host = text_field(bytes, offsetof(ShardHeader, host), sizeof(ShardHeader::host));
   info_.process = text_field(bytes, offsetof(ShardHeader, process), sizeof(ShardHeader::process));
   info_.bounds = bounds_in(bytes);
-  // /proc/sys ends its line with one.
+  // The line in /proc/sys ends with a newline.
   while (!info_.boot_id.empty() && info_.boot_id.back() == '\n') info_.boot_id.pop_back();
 }
 

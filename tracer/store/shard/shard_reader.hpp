@@ -1,6 +1,7 @@
-// Reads a shard and trusts nothing in it: every size is checked, what is sound is visited, the rest is counted.
+// Reads a shard without trusting its content: every size is checked, valid records are visited, the rest is counted.
 //
-// The file is read in chunks with pread, not mapped: a shard that is cut off while it is read must not raise SIGBUS.
+// The file is read in chunks with pread instead of mmap, so that a shard that is truncated meanwhile does not raise
+// SIGBUS.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@
 
 namespace ddpprof::store {
 
-// The header cannot be read: missing, too short, not a shard, another version. The message says which, and the file.
+// The header cannot be read: missing, too short, not a shard, another version. The message has the reason and the file.
 class ShardError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What was asked to be kept and what that left out; see trace::ShardBounds.
+// The limits of the recording and the counts of excluded events; see trace::ShardBounds.
 struct BoundsInfo {
   bool asked = false, watches_steps = false, opened = false;
   std::int64_t first_step = 0, last_step = 0;
@@ -30,29 +31,29 @@ struct BoundsInfo {
   std::string step_range, names_seen;
 };
 
-// The header's fields, as plain values; texts are valid UTF-8.
+// The header's fields as plain values. Texts are valid UTF-8.
 struct ShardInfo {
   std::uint64_t chunk_bytes = 0, chunk_capacity = 0, chunks_used = 0;
   std::uint64_t dropped_records = 0, dropped_cupti_records = 0;
-  std::int32_t growth_error = 0;  // errno of a refused growth, 0: none
+  std::int32_t growth_error = 0;  // errno of a failed growth, 0: none
   bool closed = false;
   std::int32_t rank = -1, world_size = -1, local_rank = -1;
   std::int64_t pid = 0, parent_pid = 0;
-  std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;  // 0: not known, or what no clock shows
+  std::int64_t opened_monotonic_ns = 0, opened_realtime_ns = 0;  // 0: unknown or not plausible
   std::int64_t closed_monotonic_ns = 0;                          // likewise
   std::string boot_id, host, process;
   BoundsInfo bounds;
 };
 
-// What one pass over the chunks found.
+// The counts of one pass over the chunks.
 struct ShardTally {
-  std::uint64_t records = 0;                      // sound ones of a known type
-  std::uint64_t unknown_records = 0;              // of a type this program does not know; their sizes are sound
-  std::uint64_t bad_records = 0;                  // too small for their type, or with a payload beyond their end
-  std::uint64_t bad_chunks = 0;                   // no chunk header where one is due, or records that stop making sense
-  std::uint64_t lost_bytes = 0;                   // in bad chunks and beyond the file's end
-  std::uint64_t missing_chunks = 0;               // counted by the header, absent from the file
-  std::uint64_t zero_chunks = 0;                  // claimed, all zero, and not explained by threads about to write
+  std::uint64_t records = 0;          // valid records of a known type
+  std::uint64_t unknown_records = 0;  // of an unknown type, with a valid size
+  std::uint64_t bad_records = 0;      // too small for their type, or with a payload beyond their end
+  std::uint64_t bad_chunks = 0;       // without a valid header, or with invalid records
+  std::uint64_t lost_bytes = 0;       // in bad chunks and beyond the end of the file
+  std::uint64_t missing_chunks = 0;   // counted in the header, but not in the file
+  std::uint64_t zero_chunks = 0;      // claimed, all zero, and not explained by threads that had not written yet
   std::optional<std::uint64_t> first_bad_offset;  // in the file
 
   bool sound() const {
@@ -60,14 +61,14 @@ struct ShardTally {
   }
 };
 
-// An extended payload: `schema` and its bytes. Empty bytes and schema 0 where there is none.
+// An extended payload: its schema's id and its bytes. Without a payload: schema 0 and no bytes.
 struct ExtendedPayload {
   std::uint64_t schema = 0;
   std::span<const std::byte> bytes;
 };
 
-// Called in file order; one thread's records come in the order it wrote them, threads interleave by chunk. References
-// and views are valid during the call only.
+// Called in the order of the file. The records of one thread come in the order in which it wrote them; chunks of
+// several threads interleave. References and views are valid only during the call.
 class ShardVisitor {
  public:
   virtual ~ShardVisitor() = default;
@@ -106,7 +107,8 @@ class ShardReader {
 
   const ShardInfo& info() const { return info_; }
   const std::filesystem::path& path() const { return path_; }
-  // One pass over every chunk; may be repeated (definitions first, events then). Throws ShardError when reading fails.
+  // Makes one pass over all chunks; may be called again, for example for definitions first and events second. Throws
+  // ShardError if reading fails.
   ShardTally visit(ShardVisitor&) const;
 
  private:
