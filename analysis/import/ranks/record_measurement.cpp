@@ -52,7 +52,7 @@ store::MeasurementRow measurement_row(const MeasurementSetup& setup) {
   }
   options["seed"] = workload.seed;
   if (!setup.started_by.empty()) options["started_by"] = setup.started_by;
-  if (!setup.setup.empty()) options["job"] = setup.job;
+  if (!setup.job.empty()) options["job"] = setup.job;
   row.options = options.dump();
   return row;
 }
