@@ -1,4 +1,4 @@
-// The file a rank leaves for the launcher: what it ran, on what, and what it found.
+// The result file of a rank for the launcher: run, machine and results.
 #pragma once
 
 #include <cstdint>

@@ -158,7 +158,7 @@ class Tokens(Networks):
         port = free_port()
         ranks = [self.start(five(0, 2, port)), self.start(five(1, 2, port), "--token-file", self.token())]
         self.expect(ranks[0], 4, f"rank 1 (process {ranks[1].pid} on ", "was given a token (--token-file), and rank 0 (process ", " none")
-        self.expect(ranks[1], 4, f"whoever serves 127.0.0.1:{port} has no token, which this rank has")
+        self.expect(ranks[1], 4, f"the process that serves 127.0.0.1:{port} has no token, which this rank has")
 
     def test_a_file_that_others_may_read(self):
         for mode in (0o644, 0o640, 0o604):
@@ -225,7 +225,7 @@ class Tokens(Networks):
         accepted = json.dumps({"ok": True, "run": "f" * 16, "accepted": {"0": "e" * 16, "1": card["nonce"]}, "message": ""})
         fake.set("verdict", json.dumps({"verdict": accepted, "proof": "0" * 64}))
         fake.set("verdict is there", "1")
-        self.expect(one, 4, f"whoever serves 127.0.0.1:{port} has another token than this rank")
+        self.expect(one, 4, f"the process that serves 127.0.0.1:{port} has another token than this rank")
         self.assertEqual(list(self.out.rglob("run-1.json")), [])
 
 
