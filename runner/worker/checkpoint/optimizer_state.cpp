@@ -112,20 +112,20 @@ struct Family {
   }
 };
 
-using Sgd = Family<torch::optim::SGDParamState, torch::optim::SGDOptions>;
-using Adam = Family<torch::optim::AdamParamState, torch::optim::AdamOptions>;
-using AdamW = Family<torch::optim::AdamWParamState, torch::optim::AdamWOptions>;
+using SgdFamily = Family<torch::optim::SGDParamState, torch::optim::SGDOptions>;
+using AdamFamily = Family<torch::optim::AdamParamState, torch::optim::AdamOptions>;
+using AdamWFamily = Family<torch::optim::AdamWParamState, torch::optim::AdamWOptions>;
 
 }  // namespace
 
 c10::IValue optimizer_state(const torch::optim::Optimizer& optimizer, scenario::OptimizerKind kind) {
   switch (kind) {
     case scenario::OptimizerKind::sgd:
-      return Sgd::save(optimizer);
+      return SgdFamily::save(optimizer);
     case scenario::OptimizerKind::adam:
-      return Adam::save(optimizer);
+      return AdamFamily::save(optimizer);
     case scenario::OptimizerKind::adamw:
-      return AdamW::save(optimizer);
+      return AdamWFamily::save(optimizer);
   }
   throw std::invalid_argument("unknown optimizer");
 }
@@ -133,11 +133,11 @@ c10::IValue optimizer_state(const torch::optim::Optimizer& optimizer, scenario::
 void load_optimizer_state(torch::optim::Optimizer& optimizer, scenario::OptimizerKind kind, const c10::IValue& state) {
   switch (kind) {
     case scenario::OptimizerKind::sgd:
-      return Sgd::load(optimizer, state);
+      return SgdFamily::load(optimizer, state);
     case scenario::OptimizerKind::adam:
-      return Adam::load(optimizer, state);
+      return AdamFamily::load(optimizer, state);
     case scenario::OptimizerKind::adamw:
-      return AdamW::load(optimizer, state);
+      return AdamWFamily::load(optimizer, state);
   }
   throw std::invalid_argument("unknown optimizer");
 }

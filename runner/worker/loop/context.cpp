@@ -14,7 +14,7 @@ namespace {
 
 constexpr double launcher_start_s = 120.0, launcher_margin_s = 30.0;
 
-std::chrono::milliseconds milliseconds(double seconds) {
+std::chrono::milliseconds to_milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
 }
 
@@ -28,13 +28,13 @@ int count_cores() {
 // Under a launcher every timeout here is longer than the launcher's own. The launcher observes all ranks and names the
 // rank that hangs. A collective's timeout would end, and so blame, a rank that only waited.
 std::chrono::milliseconds Context::timeout() const {
-  return milliseconds(scenario.measure.timeout_s + (status::watched() ? launcher_margin_s : 0.0));
+  return to_milliseconds(scenario.measure.timeout_s + (status::watched() ? launcher_margin_s : 0.0));
 }
 
 std::chrono::milliseconds Context::rendezvous_timeout() const {
-  if (own_rendezvous_timeout_s) return milliseconds(*own_rendezvous_timeout_s);
+  if (own_rendezvous_timeout_s) return to_milliseconds(*own_rendezvous_timeout_s);
   // A short timeout of a step must not limit the loading of LibTorch.
-  return status::watched() ? milliseconds(std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s)
+  return status::watched() ? to_milliseconds(std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s)
                            : timeout();
 }
 

@@ -92,7 +92,7 @@ std::string Roll::enter(Rendezvous& roll, std::int64_t number) {
   if (!token_ && store_.check({numbered("guarded", number)}))
     return launcher::name_of(*registration) + " was given a token (--token-file), and " + launcher::name_of(own_) +
            " none; every rank of a run must be given the same";
-  return roll.enter(*registration);
+  return roll.add(*registration);
 }
 
 Decision Roll::judge() {
@@ -149,7 +149,7 @@ Roll::Entry Roll::admit(Rendezvous& roll, std::int64_t number, std::string& wron
   const std::string proof = numbered("proof", number);
   if (!store_.check({proof})) return Entry::undecided;
   if (token_->proves(registration_purpose, challenge_ + text, store_.get_to_str(proof))) {
-    wrong = roll.enter(*registration);
+    wrong = roll.add(*registration);
   } else {
     refuse(number, who, "has another token than rank 0");
   }
