@@ -7,7 +7,7 @@
 Steps in turn: one job in which of each two neighbouring steps one is annotated and the other not, so that both see the
 same moment of the machine; recorded it tells what annotations and their recording cost together, unrecorded what the
 package nvtx costs by itself. Whole runs: the annotated job with and without `ddpprof record` in turn; the median step of
-each. Ranks that train alone wait for nobody: their steps vary least.
+each. Ranks that train alone do not wait for other ranks: their steps vary least.
 
 Printed: the median ratio annotated / not, of whole runs recorded / not, and its 95 % interval (order statistics of the
 pairs' ratios).

@@ -3,7 +3,7 @@ times and the processor time of all of its threads meanwhile, in ns.
 
     recorded_training.py OUT.json STEPS WIDTH all|turn ddp|alone
 
-alone: each process trains for itself, so that nobody waits for anybody. turn: of each two neighbouring steps one is annotated, the other not: 0, 3, 4, 7, … are.
+alone: each process trains for itself, so that no process waits for another. turn: of each two neighbouring steps one is annotated, the other not: 0, 3, 4, 7, … are.
 """
 import contextlib
 import json

@@ -1,7 +1,7 @@
-# MPI for the backend of that name: ddpprof::mpi, DDPPROF_WITH_MPI.
+# MPI for the backend mpi: ddpprof::mpi, DDPPROF_WITH_MPI.
 set(DDPPROF_WITH_MPI OFF)
 if(DDPPROF_WORKER AND NOT DDPPROF_MPI STREQUAL OFF)
-  # Without MPI's C++ bindings, which are no part of MPI any more.
+  # Without MPI's C++ bindings, which were removed from MPI.
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS CXX)
   if(MPI_CXX_FOUND)

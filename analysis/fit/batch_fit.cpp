@@ -13,14 +13,14 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double least_sd = 0.02;
+constexpr double batch_least_sd = 0.02;
 constexpr double noise_of_a_contradiction = 3.0;  // standard errors
 constexpr double largest_exponent = 2.0;
-constexpr double largest_usable_error = 0.35;
+constexpr double batch_largest_usable_error = 0.35;
 constexpr double least_share = -0.5, largest_share = 1.2;  // of a fitted fixed part: noise may carry it out of 0 to 1
 constexpr std::size_t own = 0, first_level = 1;
 
-double sd_of(const BatchPoint& point) { return std::hypot(least_sd, point.noise); }
+double sd_of(const BatchPoint& point) { return std::hypot(batch_least_sd, point.noise); }
 
 std::set<std::int64_t> batches_of(const std::vector<BatchPoint>& points) {
   std::set<std::int64_t> batches;
@@ -199,9 +199,9 @@ BatchFit fit_batches(std::vector<BatchPoint> points) {
   if (!picked.solution.converged)
     fit.status =
         "not usable: no law could be fitted to batches " + list_of(fit.batches) + " (" + picked.solution.message + ")";
-  else if (worst > largest_usable_error)
+  else if (worst > batch_largest_usable_error)
     fit.status = "not usable: off by " + percent(worst) + " at one of the batches " + list_of(fit.batches) +
-                 ", at most " + percent(largest_usable_error) + " accepted";
+                 ", at most " + percent(batch_largest_usable_error) + " accepted";
   else
     fit.usable = true;
   if (!fit.usable) {

@@ -10,8 +10,8 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double least_sd = 0.02;
-constexpr double largest_usable_error = 0.35;
+constexpr double compute_least_sd = 0.02;
+constexpr double compute_largest_usable_error = 0.35;
 constexpr double largest_worst_error = 0.5;  // of any one N
 enum : std::size_t { base, threads_exponent, contention_exponent, sharing_exponent };
 
@@ -168,7 +168,7 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
     machines.push_back(profile.machine);
     fit.measured_at.push_back(workers);
     fit.problem.measured.push_back(profile.compute_s());
-    fit.problem.sd.push_back(std::hypot(least_sd, profile.compute_noise));
+    fit.problem.sd.push_back(std::hypot(compute_least_sd, profile.compute_noise));
     const Machine& machine = profile.machine;
     follows =
         follows && machine.threads_per_rank == std::max<std::int64_t>(1, machine.cores / machine.ranks_per_machine());
@@ -208,15 +208,15 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
     fit.worst_relative_error = off;
     worst_at = machines[i].workers;
   }
-  fit.usable =
-      fit.solution.converged && error <= largest_usable_error && fit.worst_relative_error <= largest_worst_error;
+  fit.usable = fit.solution.converged && error <= compute_largest_usable_error &&
+               fit.worst_relative_error <= largest_worst_error;
   if (fit.usable) {
     fit.status = "converged";
   } else if (!fit.solution.converged) {
     fit.status = "not usable: the solver did not converge (" + fit.solution.message + ")";
-  } else if (error > largest_usable_error) {
-    fit.status = "not usable: median relative error " + percent(error) + ", at most " + percent(largest_usable_error) +
-                 " accepted";
+  } else if (error > compute_largest_usable_error) {
+    fit.status = "not usable: median relative error " + percent(error) + ", at most " +
+                 percent(compute_largest_usable_error) + " accepted";
   } else {
     fit.status = "not usable: off by " + percent(fit.worst_relative_error) + " at N = " + std::to_string(worst_at) +
                  ", at most " + percent(largest_worst_error) + " accepted at any N";

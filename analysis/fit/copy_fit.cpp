@@ -11,9 +11,10 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr double factor_of_ten = 2.302585092994046;
-constexpr double least_sd = 0.05;  // the four phases differ by more than their noise: one rate stands for two of them
-constexpr double largest_usable_error = 0.5;
+constexpr double copy_factor_of_ten = 2.302585092994046;
+constexpr double copy_least_sd =
+    0.05;  // the four phases differ by more than their noise: one rate stands for two of them
+constexpr double copy_largest_usable_error = 0.5;
 enum : std::size_t { overhead, from_root, to_root, own_copy };
 
 bool leaves_root(const std::string& phase) { return phase == vocabulary::replicate || phase == vocabulary::scatter; }
@@ -63,14 +64,14 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
   double limit_s = 1.0;
   for (const CopyPoint& point : fit.points) {
     fit.problem.measured.push_back(point.duration_s);
-    fit.problem.sd.push_back(std::hypot(least_sd, point.noise));
+    fit.problem.sd.push_back(std::hypot(copy_least_sd, point.noise));
     limit_s = std::min(limit_s, 1.5 * point.duration_s / static_cast<double>(point.workers));
   }
   fit.problem.parameters = {
-      {"copy_overhead", "s", std::log(10e-6), factor_of_ten, std::log(1e-9), std::log(limit_s), true, false},
-      {"from_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
-      {"to_root", "s/byte", std::log(2e-10), factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
-      {"own_copy", "", std::log(own_devices ? 0.1 : 1.0), factor_of_ten, std::log(1e-3), std::log(10.0), true,
+      {"copy_overhead", "s", std::log(10e-6), copy_factor_of_ten, std::log(1e-9), std::log(limit_s), true, false},
+      {"from_root", "s/byte", std::log(2e-10), copy_factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
+      {"to_root", "s/byte", std::log(2e-10), copy_factor_of_ten, std::log(1e-14), std::log(1e-5), true, false},
+      {"own_copy", "", std::log(own_devices ? 0.1 : 1.0), copy_factor_of_ten, std::log(1e-3), std::log(10.0), true,
        !own_devices}};
   const std::vector<CopyPoint> points = fit.points;
   fit.problem.model = [points](std::span<const double> values, std::size_t index) {
@@ -78,12 +79,12 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
   };
   fit.solution = solve(fit.problem);
   const double error = fit.solution.median_relative_error;
-  fit.usable = fit.solution.converged && error <= largest_usable_error;
+  fit.usable = fit.solution.converged && error <= copy_largest_usable_error;
   if (!fit.solution.converged) {
     fit.status = "not usable: the solver did not converge (" + fit.solution.message + ")";
   } else if (!fit.usable) {
-    fit.status = "not usable: median relative error " + percent(error) + ", at most " + percent(largest_usable_error) +
-                 " accepted";
+    fit.status = "not usable: median relative error " + percent(error) + ", at most " +
+                 percent(copy_largest_usable_error) + " accepted";
   } else {
     fit.status = "converged; copies through the root, " + rate_text(1.0 / fit.solution.values[from_root]) +
                  " out and " + rate_text(1.0 / fit.solution.values[to_root]) + " back";

@@ -41,7 +41,7 @@ BENCHMARK(sweep)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// What comes before a slider can move, once for a database.
+// The work before a slider can move, once per database.
 void prepare(benchmark::State& state) {
   const Models models = measured_models(state.range(0) != 0, 100);
   for (auto _ : state) benchmark::DoNotOptimize(Predictor(models, "ddp", {}));

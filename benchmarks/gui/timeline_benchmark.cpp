@@ -2,8 +2,8 @@
 // Run: build/<preset>/bin/benchmark_timeline. The targets at 10 M: all events painted within 2 s of a warm file, and 99
 // of 100 frames within 16 ms at 1800 × 900, software raster.
 //
-// Each frame is painted three times and the fastest counts (p50_ms, p99_ms): what else runs on the machine is no
-// property of the program. once_p99_ms is of each frame's first painting, cpu_p99_ms the painting thread's own time.
+// Each frame is painted three times and the fastest counts (p50_ms, p99_ms): other programs on the machine must not
+// count. once_p99_ms is of each frame's first painting, cpu_p99_ms the painting thread's own time.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What a kernel's record costs from CUPTI's buffer to the shard, without a GPU: buffers full of kernels, as CUPTI hands
+// The cost of a kernel's record from CUPTI's buffer to the shard, without a GPU: buffers full of kernels, as CUPTI hands
 // them over. The program fails when a record was dropped.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>

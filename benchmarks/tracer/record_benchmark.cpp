@@ -1,4 +1,4 @@
-// What one annotation costs, through NVTX's own API with the tracer injected: the clock, then each kind of event.
+// The cost of one annotation through NVTX's own API with the tracer injected: the clock, then each kind of event.
 //
 // Iterations are fixed so that the shard's cap is never reached (a dropped record is cheaper than a kept one); the
 // program fails when a record was dropped.

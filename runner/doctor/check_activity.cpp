@@ -8,14 +8,14 @@
 namespace ddpprof::doctor {
 namespace {
 
-constexpr const char* area = "activity";
+constexpr const char* activity_area = "activity";
 constexpr double others_note = 0.05, others_bad = 0.25;  // shares of the machine
 constexpr double unseen_note = 0.05;                     // share of the machine; /proc/stat counts ticks of 10 ms
 constexpr double steal_note = 0.01, steal_bad = 0.05;
 constexpr std::size_t processes_named = 5;
 
-void others(const Facts& facts, Checks& checks) {
-  Check check{area, "other processes", "", Verdict::good, ""};
+void other_processes(const Facts& facts, Checks& checks) {
+  Check check{activity_area, "other processes", "", Verdict::good, ""};
   double cores = 0;
   std::string named;
   for (std::size_t i = 0; i < facts.window.busy.size(); ++i) {
@@ -59,7 +59,7 @@ Check steal(const Facts& facts) {
     return total > 0 ? static_cast<double>(times.steal_ns) / total : 0.0;
   };
   return judge(
-      area, "steal time", facts.window.times,
+      activity_area, "steal time", facts.window.times,
       [&](const host::CpuTimes& times) {
         return fmt::format("{:.1f} % over {:.1f} s", 100.0 * share_of(times), facts.window.seconds);
       },
@@ -75,23 +75,24 @@ Check steal(const Facts& facts) {
 
 void check_activity(const Facts& facts, Checks& checks) {
   checks.push_back(judge(
-      area, "load average", facts.load, [](double load) { return fmt::format("{:.2f} in the last minute", load); },
+      activity_area, "load average", facts.load,
+      [](double load) { return fmt::format("{:.2f} in the last minute", load); },
       [&](double load) -> Judgement {
         if (load <= 0.5 * static_cast<double>(facts.usable_cores)) return {};
         return {Verdict::note,
                 "this machine was busy in the last minute: see the processes below, and wait until the load falls"};
       }));
-  others(facts, checks);
+  other_processes(facts, checks);
   checks.push_back(steal(facts));
   checks.push_back(judge(
-      area, "waiting for a core", facts.pressure_percent,
+      activity_area, "waiting for a core", facts.pressure_percent,
       [](double percent) { return fmt::format("{:.1f} % of the last 10 s", percent); },
       [](double percent) -> Judgement {
         if (percent <= 10.0) return {};
         return {Verdict::note, "more threads are ready to run than there are cores"};
       }));
   checks.push_back(judge(
-      area, "time lost to the cgroup's quota", facts.quota_throttled_ns,
+      activity_area, "time lost to the cgroup's quota", facts.quota_throttled_ns,
       [](std::int64_t ns) { return fmt::format("{:.3g} s since the cgroup was made", static_cast<double>(ns) / 1e9); },
       [&](std::int64_t ns) -> Judgement {
         if (ns == 0 || !facts.quota_cores) return {};

@@ -12,7 +12,7 @@
 namespace ddpprof::doctor {
 namespace {
 
-constexpr const char* area = "CUDA and profilers";
+constexpr const char* cuda_area = "CUDA and profilers";
 
 std::optional<trace::CudaVersion> parsed(const std::string& text) {
   trace::CudaVersion version;
@@ -33,7 +33,7 @@ bool has_driver(const Facts& facts) { return facts.driver.version || facts.drive
 void versions(const Facts& facts, Checks& checks) {
   const auto driver = driver_cuda(facts);
   const auto torch = parsed(facts.worker.cuda);
-  Check check{area, "CUDA versions", "", Verdict::good, ""};
+  Check check{cuda_area, "CUDA versions", "", Verdict::good, ""};
   check.found = driver              ? "driver up to " + driver->text()
                 : has_driver(facts) ? "version of the driver unknown (" + facts.nvml.cuda_version.why + ")"
                                     : "no driver";
@@ -51,7 +51,7 @@ void versions(const Facts& facts, Checks& checks) {
 }
 
 void cupti(const Facts& facts, Checks& checks) {
-  Check check{area, "CUPTI", "", Verdict::good, ""};
+  Check check{cuda_area, "CUPTI", "", Verdict::good, ""};
   const Library& library = facts.libraries.cupti;
   if (library.path.empty()) {
     check.found = facts.libraries.problem.empty()
@@ -89,7 +89,7 @@ void cupti(const Facts& facts, Checks& checks) {
 void permission(const Facts& facts, Checks& checks) {
   if (!has_driver(facts)) return;
   const auto& restricted = facts.driver.profiling_for_administrators;
-  Check check{area, "profiling permission", "", Verdict::good, ""};
+  Check check{cuda_area, "profiling permission", "", Verdict::good, ""};
   check.found = !restricted   ? unreadable(restricted.why)
                 : *restricted ? "hardware counters for administrators only (RmProfilingAdminOnly: 1)"
                               : "hardware counters for everyone (RmProfilingAdminOnly: 0)";
@@ -106,7 +106,7 @@ void permission(const Facts& facts, Checks& checks) {
 }
 
 void nccl(const Facts& facts, Checks& checks) {
-  Check check{area, "NCCL", "", Verdict::good, ""};
+  Check check{cuda_area, "NCCL", "", Verdict::good, ""};
   const Library& library = facts.libraries.nccl;
   if (library.path.empty()) {
     check.found = facts.libraries.problem.empty() ? "LibTorch loads none (NCCL may be linked into LibTorch)"
@@ -130,7 +130,7 @@ void nccl(const Facts& facts, Checks& checks) {
     const auto set = facts.environment.find(name);
     if (set == facts.environment.end() || set->second.empty() || set->second.find("ddpprof") != std::string::npos)
       continue;
-    checks.push_back({area, name, set->second + ": not ddpprof's", Verdict::note,
+    checks.push_back({cuda_area, name, set->second + ": not ddpprof's", Verdict::note,
                       std::string_view(name) == "NCCL_TUNER_PLUGIN"
                           ? "it chooses NCCL's algorithms: keep it only if your training uses it too"
                           : "NCCL loads only one profiler: unset it, so that ddpprof can record what NCCL does"});
@@ -145,7 +145,7 @@ constexpr std::array preloaded = {
 constexpr std::array attaching = {"NSYS_",  "KINETO_", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
                                   "QUADD_", "NVPROF_", "TEARDOWN_CUPTI",        "CUPTI_"};
 
-void others(const Facts& facts, Checks& checks) {
+void other_profilers(const Facts& facts, Checks& checks) {
   std::string found, advice;
   const auto add = [&](const std::string& what) { found += (found.empty() ? "" : "; ") + what; };
   bool attached = false;
@@ -166,7 +166,7 @@ void others(const Facts& facts, Checks& checks) {
   const auto& tracer = facts.rights.tracer;
   const bool traced = tracer && *tracer != 0;
   if (traced) add(fmt::format("process {} traces this one (a debugger, strace)", *tracer));
-  Check check{area, "other profilers", found.empty() ? "none configured" : found, Verdict::good, ""};
+  Check check{cuda_area, "other profilers", found.empty() ? "none configured" : found, Verdict::good, ""};
   if (!tracer) check.found += "; whether this process is traced: " + unreadable(tracer.why);
   if (attached) {
     check.verdict = Verdict::note;
@@ -189,7 +189,7 @@ void check_cuda(const Facts& facts, Checks& checks) {
   cupti(facts, checks);
   permission(facts, checks);
   nccl(facts, checks);
-  others(facts, checks);
+  other_profilers(facts, checks);
 }
 
 }  // namespace ddpprof::doctor

@@ -9,14 +9,14 @@
 namespace ddpprof::doctor {
 namespace {
 
-constexpr const char* area = "GPU";
+constexpr const char* gpus_area = "GPU";
 
 std::string number_or(const host::Reading<int>& reading, const char* unit) {
   return reading ? fmt::format("{}{}", *reading, unit) : unreadable(reading.why);
 }
 
 void device(const host::Gpu& gpu, std::size_t index, std::size_t devices, Checks& checks) {
-  Check check{area, fmt::format("device {}", index), gpu.name, Verdict::good, ""};
+  Check check{gpus_area, fmt::format("device {}", index), gpu.name, Verdict::good, ""};
   if (!gpu.bus.empty()) check.found += " at " + gpu.bus;
   check.found += gpu.memory_bytes && gpu.memory_free_bytes
                      ? fmt::format(", {} free of {}", gibibytes(*gpu.memory_free_bytes), gibibytes(*gpu.memory_bytes))
@@ -88,7 +88,7 @@ void pairs(const std::vector<host::Gpu>& gpus, Checks& checks) {
     for (std::size_t j = i + 1; j < gpus[i].paths.size(); ++j, ++count)
       by_path[gpus[i].paths[j]] += fmt::format("{}{}-{}", by_path[gpus[i].paths[j]].empty() ? "" : " ", i, j);
   if (count == 0) return;
-  Check check{area, "paths between devices", "", Verdict::good, ""};
+  Check check{gpus_area, "paths between devices", "", Verdict::good, ""};
   for (const auto& [path, which] : by_path)
     check.found += (check.found.empty() ? "" : "; ") + path + (by_path.size() == 1 ? " between all" : ": " + which);
   if (by_path.contains("SYS") || by_path.contains("NODE") || by_path.contains("PHB")) {
@@ -106,7 +106,7 @@ void pairs(const std::vector<host::Gpu>& gpus, Checks& checks) {
 }  // namespace
 
 void check_gpus(const Facts& facts, Checks& checks) {
-  Check driver{area, "driver", "", Verdict::good, ""};
+  Check driver{gpus_area, "driver", "", Verdict::good, ""};
   if (facts.driver.version) {
     driver.found = *facts.driver.version;
     if (facts.nvml.cuda_version) driver.found += ", supports CUDA up to " + *facts.nvml.cuda_version;
@@ -118,7 +118,7 @@ void check_gpus(const Facts& facts, Checks& checks) {
   checks.push_back(driver);
   if (!facts.driver.version && facts.driver.devices == 0 && !facts.nvml.gpus) return;
 
-  Check library{area, "libcuda", facts.cuda ? "loads" : unreadable(facts.cuda.why), Verdict::good, ""};
+  Check library{gpus_area, "libcuda", facts.cuda ? "loads" : unreadable(facts.cuda.why), Verdict::good, ""};
   if (!facts.cuda) {
     library.verdict = Verdict::bad;
     library.advice = "start a container with --gpus all (NVIDIA Container Toolkit)";
@@ -130,11 +130,11 @@ void check_gpus(const Facts& facts, Checks& checks) {
     pairs(*facts.nvml.gpus, checks);
   } else {
     checks.push_back(
-        {area, "devices",
+        {gpus_area, "devices",
          fmt::format("the driver counts {}; details {}", facts.driver.devices, unreadable(facts.nvml.gpus.why)),
          Verdict::note, "install NVML, which is a part of the driver: libnvidia-ml.so.1"});
   }
-  Check seen{area, "devices LibTorch sees", std::to_string(facts.worker.cuda_devices), Verdict::good, ""};
+  Check seen{gpus_area, "devices LibTorch sees", std::to_string(facts.worker.cuda_devices), Verdict::good, ""};
   if (facts.worker.cuda_devices < facts.driver.devices) {
     seen.verdict = facts.worker.cuda_devices == 0 ? Verdict::bad : Verdict::note;
     seen.advice = fmt::format(

@@ -7,13 +7,13 @@
 namespace ddpprof::doctor {
 namespace {
 
-constexpr const char* area = "memory and limits";
+constexpr const char* memory_area = "memory and limits";
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20, gibibyte = std::int64_t{1} << 30;
 
 std::string limit_text(std::int64_t limit) { return limit < 0 ? "unlimited" : std::to_string(limit); }
 
 void memory(const Facts& facts, Checks& checks) {
-  Check check{area, "memory", "", Verdict::good, ""};
+  Check check{memory_area, "memory", "", Verdict::good, ""};
   const auto& found = facts.memory;
   check.found = found.available_bytes ? gibibytes(*found.available_bytes) + " available"
                                       : "available: " + unreadable(found.available_bytes.why);
@@ -31,13 +31,14 @@ void memory(const Facts& facts, Checks& checks) {
   }
   checks.push_back(check);
 
-  checks.push_back(judge(area, "swap in use", found.swap_used_bytes, gibibytes, [](std::int64_t used) -> Judgement {
-    if (used <= 64 * mebibyte) return {};
-    return {Verdict::note,
-            "a rank that reads swapped pages from a disk is the slowest one: swapoff -a while measuring"};
-  }));
+  checks.push_back(
+      judge(memory_area, "swap in use", found.swap_used_bytes, gibibytes, [](std::int64_t used) -> Judgement {
+        if (used <= 64 * mebibyte) return {};
+        return {Verdict::note,
+                "a rank that reads swapped pages from a disk is the slowest one: swapoff -a while measuring"};
+      }));
   checks.push_back(judge(
-      area, "/dev/shm", facts.shared_memory,
+      memory_area, "/dev/shm", facts.shared_memory,
       [](const host::Space& space) { return gibibytes(space.free_bytes) + " free of " + gibibytes(space.size_bytes); },
       [](const host::Space& space) -> Judgement {
         if (space.free_bytes >= gibibyte) return {};
@@ -49,7 +50,7 @@ void memory(const Facts& facts, Checks& checks) {
 }
 
 void disk(const Facts& facts, Checks& checks) {
-  Check check{area, "disk for databases", "", Verdict::good, ""};
+  Check check{memory_area, "disk for databases", "", Verdict::good, ""};
   const std::string& folder = facts.database_folder;
   if (!facts.disk) {
     check.found = unreadable(facts.disk.why);
@@ -75,21 +76,21 @@ void disk(const Facts& facts, Checks& checks) {
 }
 
 void limits(const Facts& facts, Checks& checks) {
-  Check files{area, "open files (ulimit -n)", limit_text(facts.limits.open_files), Verdict::good, ""};
+  Check files{memory_area, "open files (ulimit -n)", limit_text(facts.limits.open_files), Verdict::good, ""};
   if (facts.limits.open_files >= 0 && facts.limits.open_files < 1024) {
     files.verdict = facts.limits.open_files < 128 ? Verdict::bad : Verdict::note;
     files.advice = "every rank has a connection to every other rank and a few hundred open files: ulimit -n 4096";
   }
   checks.push_back(files);
   const bool remote_memory = !facts.fabric.empty() || facts.driver.devices > 0;
-  Check locked{area, "locked memory (ulimit -l)",
+  Check locked{memory_area, "locked memory (ulimit -l)",
                facts.limits.locked_bytes < 0 ? "unlimited" : gibibytes(facts.limits.locked_bytes), Verdict::good, ""};
   if (remote_memory && facts.limits.locked_bytes >= 0 && facts.limits.locked_bytes < gibibyte) {
     locked.verdict = Verdict::note;
     locked.advice = "NCCL over InfiniBand registers its buffers: ulimit -l unlimited";
   }
   checks.push_back(locked);
-  Check core{area, "core files (ulimit -c)",
+  Check core{memory_area, "core files (ulimit -c)",
              facts.limits.core_bytes < 0 ? "unlimited" : gibibytes(facts.limits.core_bytes), Verdict::good, ""};
   if (facts.limits.core_bytes == 0) core.found = "none: a rank that crashes leaves only its log and its trace";
   checks.push_back(core);

@@ -9,7 +9,7 @@
 namespace ddpprof::doctor {
 namespace {
 
-constexpr const char* area = "network";
+constexpr const char* network_area = "network";
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -18,7 +18,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 void name_check(const Facts& facts, Checks& checks) {
-  Check check{area, "host name", facts.host_name, Verdict::good, ""};
+  Check check{network_area, "host name", facts.host_name, Verdict::good, ""};
   const auto variable = facts.environment.find("GLOO_SOCKET_IFNAME");
   const bool chosen = variable != facts.environment.end();
   if (!facts.host_addresses) {
@@ -38,7 +38,7 @@ void name_check(const Facts& facts, Checks& checks) {
           "cannot reach";
   }
   checks.push_back(check);
-  Check interface { area, "GLOO_SOCKET_IFNAME", chosen ? variable->second : "not set", Verdict::good, "" };
+  Check interface { network_area, "GLOO_SOCKET_IFNAME", chosen ? variable->second : "not set", Verdict::good, "" };
   const auto named = [&](const host::Interface& one) { return one.name == variable->second; };
   if (chosen && std::none_of(facts.interfaces.begin(), facts.interfaces.end(), named)) {
     interface.verdict = Verdict::bad;
@@ -58,12 +58,12 @@ void fabric(const Facts& facts, Checks& checks) {
       continue;
     }
     const std::string physical = port.physical.empty() ? "" : ", " + port.physical;
-    checks.push_back({area, "fabric " + port.name, found + physical, Verdict::note,
+    checks.push_back({network_area, "fabric " + port.name, found + physical, Verdict::note,
                       port.state == "INIT" ? "the port waits for a subnet manager (opensm)"
                                            : "NCCL does not use it: if it should, check its cable and the switch"});
   }
   for (const auto& [found, names] : alike)
-    checks.push_back({area, "fabric " + names, found, alike.size() == 1 ? Verdict::good : Verdict::note,
+    checks.push_back({network_area, "fabric " + names, found, alike.size() == 1 ? Verdict::good : Verdict::note,
                       alike.size() == 1 ? "" : "ports of different rates: NCCL's channels are as fast as the slowest"});
 }
 
@@ -79,7 +79,7 @@ void check_network(const Facts& facts, Checks& checks) {
     const bool up = one.state == "up";
     if (!up && one.addresses.empty()) continue;
     any_up = any_up || up;
-    Check check{area, one.name, one.state, Verdict::good, ""};
+    Check check{network_area, one.name, one.state, Verdict::good, ""};
     if (!one.addresses.empty()) check.found += ", " + joined(one.addresses);
     check.found += one.megabits_per_s ? fmt::format(", {} Mbit/s", *one.megabits_per_s)
                                       : ", speed " + unreadable(one.megabits_per_s.why);
@@ -97,7 +97,8 @@ void check_network(const Facts& facts, Checks& checks) {
     }
     checks.push_back(check);
   }
-  Check loopback{area, "loopback", loopback_up ? "up: ranks of one host use 127.0.0.1" : "down", Verdict::good, ""};
+  Check loopback{network_area, "loopback", loopback_up ? "up: ranks of one host use 127.0.0.1" : "down", Verdict::good,
+                 ""};
   if (!loopback_up) {
     loopback.verdict = Verdict::bad;
     loopback.advice = "ranks of one host connect over it: ip link set lo up";
@@ -105,7 +106,8 @@ void check_network(const Facts& facts, Checks& checks) {
   checks.push_back(loopback);
   fabric(facts, checks);
   if (!any_up)
-    checks.push_back({area, "other hosts", "all interfaces are down", Verdict::note, "only one host can be measured"});
+    checks.push_back(
+        {network_area, "other hosts", "all interfaces are down", Verdict::note, "only one host can be measured"});
   name_check(facts, checks);
 }
 

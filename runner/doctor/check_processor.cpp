@@ -9,11 +9,11 @@
 namespace ddpprof::doctor {
 namespace {
 
-constexpr const char* area = "processor";
+constexpr const char* processor_area = "processor";
 
 void cores(const Facts& facts, Checks& checks) {
   const auto& cpu = facts.cpu;
-  Check check{area, "cores", "", Verdict::good, ""};
+  Check check{processor_area, "cores", "", Verdict::good, ""};
   check.found = fmt::format("{} usable", facts.usable_cores);
   const std::size_t online = cpu.online ? cpu.online->size() : 0;
   check.found += cpu.online ? fmt::format("; {} online", online) : "; online: " + unreadable(cpu.online.why);
@@ -39,7 +39,7 @@ void cores(const Facts& facts, Checks& checks) {
   }
   checks.push_back(check);
 
-  Check smt{area, "hardware threads", "", Verdict::good, ""};
+  Check smt{processor_area, "hardware threads", "", Verdict::good, ""};
   if (!cpu.physical) {
     smt.found = unreadable(cpu.physical.why);
     smt.verdict = Verdict::note;
@@ -60,7 +60,7 @@ void cores(const Facts& facts, Checks& checks) {
 
 void frequency(const Facts& facts, Checks& checks) {
   const auto& found = facts.frequency;
-  Check speed{area, "frequency", "", Verdict::good, ""};
+  Check speed{processor_area, "frequency", "", Verdict::good, ""};
   speed.found = found.now_hz ? fmt::format("{:.2f} GHz now", *found.now_hz / 1e9) : unreadable(found.now_hz.why);
   if (found.most_hz) speed.found += fmt::format(", {:.2f} GHz at most", *found.most_hz / 1e9);
   if (!found.now_hz) {
@@ -72,7 +72,7 @@ void frequency(const Facts& facts, Checks& checks) {
   checks.push_back(speed);
 
   Check governor = judge(
-      area, "frequency governor", found.governor, [](const std::string& name) { return name; },
+      processor_area, "frequency governor", found.governor, [](const std::string& name) { return name; },
       [](const std::string& name) -> Judgement {
         if (name == "performance") return {};
         return {Verdict::note,
@@ -83,7 +83,7 @@ void frequency(const Facts& facts, Checks& checks) {
   if (!found.governor && facts.cpu.virtual_machine) governor.verdict = Verdict::good;
   checks.push_back(governor);
   checks.push_back(judge(
-      area, "turbo", found.turbo, [](bool on) { return std::string(on ? "on" : "off"); },
+      processor_area, "turbo", found.turbo, [](bool on) { return std::string(on ? "on" : "off"); },
       [](bool on) -> Judgement {
         if (!on) return {};
         return {
@@ -92,7 +92,7 @@ void frequency(const Facts& facts, Checks& checks) {
             "(intel_pstate/no_turbo or cpufreq/boost) for comparable figures"};
       }));
   checks.push_back(judge(
-      area, "thermal throttling", facts.thermal_throttles,
+      processor_area, "thermal throttling", facts.thermal_throttles,
       [](std::int64_t times) { return fmt::format("{} times since boot", times); },
       [](std::int64_t times) -> Judgement {
         if (times == 0) return {};
@@ -103,7 +103,7 @@ void frequency(const Facts& facts, Checks& checks) {
 
 void clocks(const Facts& facts, Checks& checks) {
   checks.push_back(judge(
-      area, "clock source", facts.clock_source, [](const std::string& name) { return name; },
+      processor_area, "clock source", facts.clock_source, [](const std::string& name) { return name; },
       [](const std::string& name) -> Judgement {
         const bool fast = name == "kvm-clock" || name == "arch_sys_counter" || name.find("tsc") != std::string::npos;
         if (fast) return {};
@@ -113,7 +113,7 @@ void clocks(const Facts& facts, Checks& checks) {
             "with clocksource=tsc if the processor supports it"};
       }));
   checks.push_back(judge(
-      area, "perf_event_paranoid", facts.perf_event_paranoid,
+      processor_area, "perf_event_paranoid", facts.perf_event_paranoid,
       [](std::int64_t level) { return fmt::format("{}: ddpprof does not need it", level); },
       [](std::int64_t level) -> Judgement {
         if (level <= 2) return {};
@@ -124,7 +124,7 @@ void clocks(const Facts& facts, Checks& checks) {
 }  // namespace
 
 void check_processor(const Facts& facts, Checks& checks) {
-  Check model{area, "model", "", Verdict::good, ""};
+  Check model{processor_area, "model", "", Verdict::good, ""};
   model.found = facts.cpu.model ? *facts.cpu.model : unreadable(facts.cpu.model.why);
   if (!facts.cpu.model) model.verdict = Verdict::note;
   if (facts.cpu.virtual_machine) {

@@ -6,13 +6,13 @@
 namespace ddpprof::doctor {
 namespace {
 
-constexpr const char* area = "programs";
+constexpr const char* programs_area = "programs";
 
 }  // namespace
 
 void check_programs(const Facts& facts, Checks& checks) {
   const Worker& worker = facts.worker;
-  Check one{area, "ddpprof-worker", "", Verdict::good, worker.remedy};
+  Check one{programs_area, "ddpprof-worker", "", Verdict::good, worker.remedy};
   if (!worker.problem.empty()) {
     one.found = worker.path.empty() ? worker.problem : worker.path.string() + " " + worker.problem;
     one.verdict = Verdict::bad;
@@ -30,7 +30,7 @@ void check_programs(const Facts& facts, Checks& checks) {
   checks.push_back(one);
 
   const Tracer& tracer = facts.tracer;
-  Check two{area, "tracer", "", Verdict::good, tracer.remedy};
+  Check two{programs_area, "tracer", "", Verdict::good, tracer.remedy};
   if (!tracer.problem.empty()) {
     two.found = tracer.path.empty() ? tracer.problem : tracer.path.string() + " " + tracer.problem;
     two.verdict = Verdict::bad;

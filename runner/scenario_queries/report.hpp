@@ -13,6 +13,6 @@ namespace ddpprof::scenario_queries {
 // benchmark) has none of them. For an unreadable or impossible scenario a table without rows states the reason. Throws
 // like report::build_report.
 report::Report build_report(store::Database&, std::string_view name,
-                            report::OverlapRule = report::OverlapRule::intersection);
+                            metrics::OverlapRule = metrics::OverlapRule::intersection);
 
 }  // namespace ddpprof::scenario_queries

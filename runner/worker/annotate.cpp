@@ -127,7 +127,8 @@ void register_schemas() {
   registry.clock = register_schema<vocabulary::ClockSchema>();
 }
 
-// One event's attributes; the payload they point to must outlive the NVTX call, so it lives in the same object.
+// The attributes of one event. They point to the payload, which must outlive the NVTX call, so it is in the same
+// object.
 struct Event {
   nvtxEventAttributes_t attributes{};
   nvtxPayloadData_t data{};
@@ -194,7 +195,7 @@ bool push(Name name, const vocabulary::StepInfo& payload) { return push_with(nam
 bool push(Name name, const vocabulary::CopyInfo& payload) { return push_with(name, registry.copy, payload); }
 bool push(Name name, const vocabulary::ReplicaInfo& payload) { return push_with(name, registry.replica, payload); }
 bool push(Name name, const vocabulary::LoadInfo& payload) { return push_with(name, registry.load, payload); }
-// A loader thread's range may end after a pause has begun: what was pushed is popped.
+// A loader thread's range may end after a pause has begun: an open range is closed also while paused.
 void pop() { nvtxDomainRangePop(registry.domain); }
 
 void parameter(const vocabulary::ParameterInfo& payload, const std::string& name) {

@@ -1,4 +1,4 @@
-// Annotates the worker's steps through NVTX in the words of tracer/format/vocabulary.hpp; free of LibTorch.
+// Annotates the worker's steps through NVTX, with the names of tracer/format/vocabulary.hpp. Does not use LibTorch.
 //
 // Without a tool (NVTX_INJECTION64_PATH unset) every call returns after one test of a flag.
 #pragma once
@@ -46,12 +46,13 @@ enum class Name : std::uint8_t {
 
 // Registers the domain, its strings and its payload schemas; call once before the first annotation.
 void initialize();
-bool attached();  // true when a tool listens and annotation is not paused
+bool attached();  // returns true if an NVTX tool is attached and annotation is not paused
 
-// Until resumed no range is begun and no mark set, as if no tool were attached. For measuring what annotation costs.
+// While paused, no range is opened and no mark is set, as if no tool were attached. Used to measure the cost of
+// annotation.
 void pause(bool paused);
 
-// True when a tool was told: then, and only then, pop() on the same thread.
+// Returns true if a range was opened. Then, and only then, call pop() on the same thread.
 bool push(Name);
 bool push(Name, const vocabulary::StepInfo&);
 bool push(Name, const vocabulary::CopyInfo&);
@@ -59,7 +60,7 @@ bool push(Name, const vocabulary::ReplicaInfo&);
 bool push(Name, const vocabulary::LoadInfo&);
 void pop();
 
-// A range on this thread from construction to destruction (or end()).
+// A range on this thread, from construction to destruction or end().
 class Range {
  public:
   explicit Range(Name name) : open_(push(name)) {}
@@ -84,14 +85,14 @@ void grad_ready(std::int64_t parameter_index);
 void clock_sample(const vocabulary::ClockSample&);
 void loss(double value);
 void learning_rate(double value);
-void gradient_norms(double local_sqr, double whole_sqr);  // both marks: squared, before and after the all-reduce
+void gradient_norms(double local_sqr, double whole_sqr);  // squared norms before and after the all-reduce
 void collective_launch(const vocabulary::CollectiveInfo&);
 
-// A collective in flight: begins and ends on whatever threads run it. 0 when no tool listens.
+// A collective in flight. It may begin and end on different threads. Returns 0 if no tool is attached.
 std::uint64_t collective_begin(const vocabulary::CollectiveInfo&);
 void collective_end(std::uint64_t range);
 
-void name_thread(const char* name);  // this thread, in the tool and in /proc
+void name_thread(const char* name);  // names this thread in the tool and in /proc
 
 }  // namespace annotate
 }  // namespace ddpprof::worker

@@ -1,4 +1,4 @@
-// What this rank and its host were like while it measured, as the result file carries it.
+// Records the state of this rank and its host during the measured steps, for the result file.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,16 +7,16 @@
 
 namespace ddpprof::worker {
 
-// Frames the measured steps: made a few steps before the first, since making it disturbs them; asked after the last.
+// Construct it a few steps before the first measured step, since the constructor delays the next steps. Call end()
+// after the last measured step.
 class ConditionWatch {
  public:
-  // `for_host`: this rank speaks for its host (the first one on it); the others record only themselves.
+  // `for_host`: also records the host. Set it on the first rank of each host.
   explicit ConditionWatch(bool for_host);
 
-  // {window_ns, cpu_ns, voluntary_switches, involuntary_switches, major_faults} of this process over the window, and
-  // with `for_host` under "host" what each look found: {cpus, spent_ns: {user, system, interrupt, idle, steal},
-  // frequency_hz, load, thermal_throttles, quota_throttled_ns}, pairs as [begin, end]; what is not readable is left
-  // out.
+  // {window_ns, cpu_ns, voluntary_switches, involuntary_switches, major_faults} of this process over the window. With
+  // `for_host` also "host": {cpus, spent_ns: {user, system, interrupt, idle, steal}, frequency_hz, load,
+  // thermal_throttles, quota_throttled_ns}; pairs are [begin, end]. Values that cannot be read are left out.
   nlohmann::json end() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a message of LibTorch says, without the stack trace that it carries from the second line on.
+// Returns the first line of a LibTorch message. The other lines are a stack trace.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What is this process's own, beside what every mode of the worker needs.
+// The arguments of this process. The context has those that every mode of the worker needs.
 struct Arguments {
   Context context;
   Entrance entrance;
@@ -127,9 +127,9 @@ void run(Arguments& arguments, std::int64_t began_ns) {
   choose_resources(context);
   if (context.device.is_cuda()) {
     c10::impl::getDeviceGuardImpl(context.device.type())->setDevice(context.device);
-    torch::empty({1}, context.device);  // the driver's start-up is not a step's cost
+    torch::empty({1}, context.device);  // starts the driver now, so that no step has this cost
   }
-  Group* group = nullptr;  // stays where something fails: its destructors may wait for peers that are gone
+  Group* group = nullptr;  // not destroyed after a failure: its destructors may wait for ranks that have ended
   context.run = launcher::draw_nonce();
   if (context.strategy == scenario::Strategy::ddp && !context.without_ddp) {
     status::set(status::Activity::rendezvous);
@@ -138,7 +138,8 @@ void run(Arguments& arguments, std::int64_t began_ns) {
     options.timeout = context.timeout();
     options.rendezvous_timeout = context.rendezvous_timeout();
     options.registration = describe_rank(context);
-    if (!arguments.gather.empty()) options.registration.strategy += " with --gather";  // or rank 0 would wait in vain
+    if (!arguments.gather.empty())
+      options.registration.strategy += " with --gather";  // all ranks must have it, or rank 0 would wait for files
     group = new Group(join_group(context.environment, options, arguments.entrance));
     context.run = group->run;
     const Guard guard(context.environment.rank, "sharing the processors",
@@ -151,9 +152,9 @@ void run(Arguments& arguments, std::int64_t began_ns) {
   status::set(status::Activity::finishing);
   const auto result = describe_run(context, std::move(found), began_ns);
   write_result(context.result, result);
-  // Before files are gathered: for those, rank 0 takes the time it needs, for the others' leaving it has a limit.
+  // Before files are gathered: gathering has no time limit on rank 0, leaving has one.
   if (group && context.backend == BackendKind::mpi) group->backend->shutdown();
-  // Rank 0 serves the store: it leaves last.
+  // Rank 0 serves the store, so it leaves last.
   if (group && !arguments.gather.empty()) {
     gather_files(context, {arguments.gather, arguments.overwrite}, arguments.entrance.token, *group->store);
   } else if (group) {

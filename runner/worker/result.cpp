@@ -84,7 +84,7 @@ launcher::Registration describe_rank(const Context& context) {
   registration.strategy = context.mode == Mode::train ? scenario::to_string(context.strategy) : "bench-comm";
   registration.devices = std::string(context.device.is_cuda() ? "cuda" : "cpu") + " over " + to_string(context.backend);
   scenario::Scenario scenario = context.scenario;
-  scenario.output = {};  // where files go may differ from host to host
+  scenario.output = {};  // output folders may differ between hosts
   scenario.checkpoint.folder.clear();
   registration.scenario = scenario::to_yaml(scenario);
   return registration;

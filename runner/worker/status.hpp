@@ -1,4 +1,4 @@
-// Tells the launcher what this rank is doing, through the memory-mapped page of runner/launcher/status_page.hpp.
+// Reports this rank's activity to the launcher, through the memory-mapped page of runner/launcher/status_page.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace ddpprof::worker::status {
 
 using launcher::Activity;
 
-// Maps the file that DDPPROF_STATUS_FILE names; without it the page lives in memory and only this process reads it.
-// Throws std::runtime_error when the variable is set and the file cannot be mapped.
+// Maps the file in DDPPROF_STATUS_FILE. If the variable is not set, the page is in the memory of this process. Throws
+// std::runtime_error if the variable is set and the file cannot be mapped.
 void open();
-bool watched();  // a launcher reads the page
+bool watched();  // returns true if a launcher reads the page
 
 void set(Activity);  // a few ns: relaxed stores and one clock read
 void set(Activity, std::int64_t step);

@@ -1,4 +1,4 @@
-// LibTorch's headers, precompiled once for every file of the worker (a file with them takes about 30 s without that).
+// LibTorch's headers, precompiled once for every file of the worker (without that, each file takes about 30 s more).
 #pragma once
 
 #include <torch/torch.h>

@@ -15,8 +15,8 @@
 namespace ddpprof::worker {
 namespace {
 
-// What is written, with its first failure kept: PyTorchStreamWriter's destructor ends the program when it is told of
-// one.
+// Writes the bytes and stores the first failure instead of reporting it: PyTorchStreamWriter's destructor ends the
+// program on a reported failure.
 class Sink {
  public:
   Sink(const std::filesystem::path& path, const std::function<void()>& moved)

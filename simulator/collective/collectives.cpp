@@ -7,7 +7,7 @@
 namespace ddpprof::collective {
 namespace {
 
-void require(std::int64_t workers, double message_bytes) {
+void require_operands(std::int64_t workers, double message_bytes) {
   if (workers < 1)
     throw std::invalid_argument("collective: " + std::to_string(workers) + " workers, expected 1 or more");
   if (!(message_bytes >= 0.0))
@@ -21,7 +21,7 @@ Cost steps_of(double steps, double bytes, const Link& link) {
 }  // namespace
 
 Cost ring_all_gather(std::int64_t workers, double message_bytes, const Link& link) {
-  require(workers, message_bytes);
+  require_operands(workers, message_bytes);
   const auto n = static_cast<double>(workers);
   return steps_of(n - 1.0, message_bytes / n, link);
 }
@@ -34,12 +34,12 @@ Cost ring_reduce_scatter(std::int64_t workers, double message_bytes, const Link&
 }
 
 Cost tree_broadcast(std::int64_t workers, double message_bytes, const Link& link) {
-  require(workers, message_bytes);
+  require_operands(workers, message_bytes);
   return steps_of(static_cast<double>(std::bit_width(static_cast<std::uint64_t>(workers - 1))), message_bytes, link);
 }
 
 Cost chain_broadcast(std::int64_t workers, double message_bytes, std::int64_t chunks, const Link& link) {
-  require(workers, message_bytes);
+  require_operands(workers, message_bytes);
   if (chunks < 1)
     throw std::invalid_argument("chain_broadcast: " + std::to_string(chunks) + " chunks, expected 1 or more");
   if (workers == 1) return {};
@@ -47,7 +47,7 @@ Cost chain_broadcast(std::int64_t workers, double message_bytes, std::int64_t ch
 }
 
 Cost send(double message_bytes, const Link& link) {
-  require(1, message_bytes);
+  require_operands(1, message_bytes);
   return steps_of(1.0, message_bytes, link);
 }
 

@@ -25,7 +25,7 @@ void require(const Network& network, const Group& group, double message_bytes) {
     throw std::invalid_argument("network: " + std::to_string(message_bytes) + " bytes, expected 0 or more");
 }
 
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+std::int64_t ceil_divide(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 // How many transfers share a NIC when `transfers` leave a node at once.
 double sharing(const Network& network, std::int64_t transfers) {
@@ -41,7 +41,7 @@ Link across(const Network& network, std::int64_t transfers) {
 
 // Groups like this one that have ranks on a node.
 std::int64_t groups_on_a_node(const Network& network, const Group& group) {
-  return divide_up(network.ranks_per_node, group.ranks_on_a_node(network));
+  return ceil_divide(network.ranks_per_node, group.ranks_on_a_node(network));
 }
 
 // A ring's steps: those between nodes take that link's latency, all move at the pace of the slowest link.

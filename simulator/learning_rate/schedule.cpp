@@ -22,7 +22,7 @@ std::int64_t counted(double a, double b, const std::string& what) {
   return std::llround(a * b);
 }
 
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+std::int64_t divide_rounding_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 }  // namespace
 
@@ -69,13 +69,14 @@ std::int64_t samples_of_worker(std::int64_t samples, std::int64_t workers, bool 
   positive(static_cast<double>(samples), "samples");
   positive(static_cast<double>(workers), "workers");
   const bool dropped = drop_last && samples % workers != 0;
-  return divide_up(std::max<std::int64_t>(0, dropped ? samples - workers : samples), workers);
+  return divide_rounding_up(std::max<std::int64_t>(0, dropped ? samples - workers : samples), workers);
 }
 
 std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker,
                              bool drop_last) {
   positive(static_cast<double>(batch_per_worker), "batch_per_worker");
-  return std::max<std::int64_t>(1, divide_up(samples_of_worker(samples, workers, drop_last), batch_per_worker));
+  return std::max<std::int64_t>(1,
+                                divide_rounding_up(samples_of_worker(samples, workers, drop_last), batch_per_worker));
 }
 
 std::int64_t global_batch(std::int64_t workers, std::int64_t samples_per_worker) {

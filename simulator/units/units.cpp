@@ -9,17 +9,17 @@
 namespace ddpprof::units {
 namespace {
 
-struct Step {
+struct UnitStep {
   double factor;
   const char* unit;
 };
-constexpr Step time_steps[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
-constexpr Step rate_steps[] = {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1.0, "B/s"}};
-constexpr Step frequency_steps[] = {{1e9, "GHz"}, {1e6, "MHz"}, {1e3, "kHz"}, {1.0, "Hz"}};
-constexpr Step per_byte_steps[] = {{1e-6, "s/MB"}, {1e-9, "ms/MB"}, {1e-12, "µs/MB"}, {1e-15, "ns/MB"}};
-constexpr Step size_steps[] = {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}, {1.0, "B"}};
+constexpr UnitStep time_steps[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
+constexpr UnitStep rate_steps[] = {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1.0, "B/s"}};
+constexpr UnitStep frequency_steps[] = {{1e9, "GHz"}, {1e6, "MHz"}, {1e3, "kHz"}, {1.0, "Hz"}};
+constexpr UnitStep per_byte_steps[] = {{1e-6, "s/MB"}, {1e-9, "ms/MB"}, {1e-12, "µs/MB"}, {1e-15, "ns/MB"}};
+constexpr UnitStep size_steps[] = {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}, {1.0, "B"}};
 
-std::span<const Step> steps_of(std::string_view base_unit) {
+std::span<const UnitStep> steps_of(std::string_view base_unit) {
   if (base_unit == "s") return time_steps;
   if (base_unit == "bytes/s") return rate_steps;
   if (base_unit == "s/byte") return per_byte_steps;
@@ -29,12 +29,12 @@ std::span<const Step> steps_of(std::string_view base_unit) {
 }
 
 // The largest unit in which `magnitude` is at least 1, else the smallest.
-Step step_for(std::string_view base_unit, double magnitude) {
+UnitStep step_for(std::string_view base_unit, double magnitude) {
   const auto steps = steps_of(base_unit);
-  for (const Step& step : steps) {
+  for (const UnitStep& step : steps) {
     if (magnitude >= step.factor * (1.0 - 1e-12)) return step;
   }
-  return steps.empty() ? Step{1.0, nullptr} : steps.back();
+  return steps.empty() ? UnitStep{1.0, nullptr} : steps.back();
 }
 
 std::string fixed(double value, int decimals) {
@@ -67,7 +67,7 @@ Scale choose_scale(std::string_view base_unit, std::span<const double> values) {
   Scale scale;
   scale.unit = std::string(base_unit);
   if (magnitudes.empty()) return scale;
-  const Step step = step_for(base_unit, magnitudes[magnitudes.size() / 2]);
+  const UnitStep step = step_for(base_unit, magnitudes[magnitudes.size() / 2]);
   scale.factor = step.factor;
   if (step.unit != nullptr) scale.unit = step.unit;
   scale.decimals = std::clamp(decimals_for(magnitudes.front() / step.factor, 3), step.unit != nullptr ? 1 : 0, 3);
@@ -92,7 +92,7 @@ std::string format_significant(double value, int digits) {
 std::string format_measured(double value, double error, std::string_view base_unit) {
   if (!std::isfinite(value) || !std::isfinite(error)) return format_quantity(value, base_unit);
   // At 0 the error's unit, since 0 has none.
-  const Step step = step_for(base_unit, value != 0.0 ? std::fabs(value) : std::fabs(error));
+  const UnitStep step = step_for(base_unit, value != 0.0 ? std::fabs(value) : std::fabs(error));
   const std::string unit = step.unit != nullptr ? step.unit : std::string(base_unit);
   const std::string text =
       trimmed(format_significant(value / step.factor, 3)) + " ± " + trimmed(format_significant(error / step.factor, 2));
@@ -101,7 +101,7 @@ std::string format_measured(double value, double error, std::string_view base_un
 
 std::string format_quantity(double value, std::string_view base_unit, int digits) {
   if (!std::isfinite(value)) return format_number(value, Scale{}) + " " + std::string(base_unit);
-  const Step step = step_for(base_unit, std::fabs(value));
+  const UnitStep step = step_for(base_unit, std::fabs(value));
   const std::string unit = step.unit != nullptr ? step.unit : std::string(base_unit);
   const double shown = value / step.factor;
   const std::string number = trimmed(format_significant(shown, digits));

@@ -146,7 +146,7 @@ def check(files):
             target_room = room_of(header)
             if quote == '"':
                 if header not in files:
-                    problems.append(f'{path}: includes "{header}", which is no file of the project '
+                    problems.append(f'{path}: includes "{header}", which is not a file of the project '
                                     f"(name it from the root; third-party headers take <>)")
                     continue
                 file_graph[path].add(header)

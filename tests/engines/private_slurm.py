@@ -76,7 +76,7 @@ class PrivateSlurm:
         key.write_bytes(os.urandom(1024))
         key.chmod(0o600)
         munge = self.folder / "munge"
-        # --force: a folder below a world-writable one, as temporary folders are, is no mistake here.
+        # --force accepts a folder below a world-writable one: here it is a temporary folder.
         self.daemon("munged", "--force", "--foreground", f"--key-file={key}", f"--socket={munge}/socket",
                     f"--pid-file={munge}/pid", f"--seed-file={munge}/seed", "--num-threads=2")
         self.wait(lambda: subprocess.run(["munge", "--no-input", f"--socket={munge}/socket", "--output=/dev/null"],

@@ -63,7 +63,7 @@ class Manifests(unittest.TestCase):
                 self.assertEqual(problems(models, document), [], name)
 
     def test_mistakes_are_found(self):
-        """The check itself: what it would not find, nobody would before the cluster does."""
+        """Tests the check itself: a mistake that it misses would only be found by the cluster."""
         def broken(change):
             job = copy.deepcopy(job_of("pytorchjob.yaml"))
             change(job["spec"], job["spec"]["pytorchReplicaSpecs"]["Worker"])

@@ -8,7 +8,7 @@ import unittest
 from engine_runs import LIMIT_S, EngineTest, lacks, need_programs, page_commands, wait_until
 from started_ranks import Rank, five, free_port, has_backend
 
-# What the page has a container's root set, and a machine with fewer cores than ranks.
+# Variables from docs/guide/engines/openmpi.md for root in a container, and for fewer cores than ranks.
 CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
              "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 

@@ -20,10 +20,10 @@ sys.path += [str(pathlib.Path(__file__).resolve().parents[1] / room) for room in
 
 PROGRAM = os.environ["DDPPROF_PROGRAM"]
 
-# What a machine may add before a fault is found: LibTorch's loading, other work on the same cores. Never the point of a
-# test, so it is generous.
+# Extra time before a fault is found on a busy machine: loading LibTorch, other programs on the same cores. No test
+# measures this time, so it is long.
 SLOW_DAY_S = 120
-MARK = "DDPPROF_FAULT_TEST"  # in the environment of all that a test starts: who bears it is the test's
+MARK = "DDPPROF_FAULT_TEST"  # in the environment of all processes that a test starts
 STARTERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "SLURM_", "OMPI_",
             "TORCHELASTIC_")
 
@@ -41,7 +41,7 @@ predict: {workers: [8]}
 
 
 def scenario_with_a_nan(folder, step, timeout_s):
-    """A scenario of two ranks on data that is written to `folder`, in which rank 1's loss is no number at `step`."""
+    """Returns a scenario of two ranks on data in `folder`, in which rank 1's loss is not finite at `step`."""
     import torch  # takes a second, which the other files spare
 
     # Unshuffled, rank 1 of two takes every second sample: with batches of 4 the 81st is the first of its step 10.

@@ -73,7 +73,7 @@ class Disk(FaultTest):
         disk = self.path / "disk"
         self.small_disk(disk, 12 * MIB)
         self.database = disk / "run.db"
-        filler = disk / "somebody's"
+        filler = disk / "other-file"
         run = self.start("run", self.scenario, "--out", self.database, "--set", "output.raw=all")
         self.assertTrue(wait_until(lambda: [*(disk / "run.db.d" / "ddp-n1-r0" / "trace").glob("*.ddps")]))
         begin = time.monotonic()

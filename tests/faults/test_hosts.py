@@ -8,7 +8,7 @@ import unittest
 from faulty_runs import PROGRAM, SLOW_DAY_S, FaultTest, wait_until, why_skipped
 from hosts import Hosts, quiet, why_not
 
-PORT = 29519  # in namespaces of our own nobody else has it
+PORT = 29519  # free, since the test has its own network namespaces
 TIMEOUT_S = 6
 TRAINING_BYTES = 2_000_000  # about fifty steps
 

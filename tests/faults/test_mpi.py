@@ -10,7 +10,7 @@ import unittest
 from faulty_runs import PROGRAM, SLOW_DAY_S, FaultTest, scenario_with_a_nan, wait_until, why_skipped
 from started_ranks import free_port, has_backend
 
-# What mpirun wants of a container's root, and of a machine with fewer cores than ranks.
+# Options that mpirun needs for root in a container, and on a machine with fewer cores than ranks.
 CONTAINER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 
 
@@ -68,8 +68,8 @@ class Mpi(FaultTest):
         # The limit is beyond what the test waits: MPI_Finalize would wait that long for a rank that trains on.
         self.scenario.write_text(scenario_with_a_nan(self.path / "data", step=10, timeout_s=10 * SLOW_DAY_S))
         self.start_ranks()
-        self.expect_ended("a rank's loss is no number, over MPI", 0,
-                          r"rank 1 failed while optimizer \(step 10\): the loss is nan: expected a number.*",
+        self.expect_ended("a rank's loss is not finite, over MPI", 0,
+                          r"rank 1 failed while optimizer \(step 10\): the loss is nan: expected a finite number.*",
                           import_code=5)  # how many samples a file of tensors has is in the results alone: no prediction
 
 

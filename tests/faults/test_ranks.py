@@ -49,11 +49,11 @@ class Ranks(FaultTest):
         code, messages, seconds = self.finish(self.start(*self.run_arguments()))
         self.assertEqual(code, 4, messages)
         self.assertIn("Rank 1 ended with exit code 4 in step 10 of 43", messages)
-        self.assertIn("rank 1 failed while optimizer (step 10): the loss is nan: expected a number", messages)
+        self.assertIn("rank 1 failed while optimizer (step 10): the loss is nan: expected a finite number", messages)
         self.expect_nobody_left()
         self.expect_kept(n2="partial")
         self.assertIn(("loss_not_finite", 1), self.query("SELECT code, rank FROM diagnostic WHERE rank = 1"))
-        self.row("a rank's loss is no number", messages, code, seconds, "the steps before, as partial",
+        self.row("a rank's loss is not finite", messages, code, seconds, "the steps before, as partial",
                  r"rank 1 failed while optimizer.*")
 
     def test_out_of_memory(self):

@@ -51,7 +51,7 @@ class Start(FaultTest):
             code, said = rank.finish(FAR_S)
             self.assertEqual(code, 0, said)
         self.expect_nobody_left()
-        self.row("two jobs on one port: the second", messages, 4, second.seconds, "the first job is none the worse",
+        self.row("two jobs on one port: the second", messages, 4, second.seconds, "the first job is not affected",
                  rf"port {port} is in use.*")
 
 

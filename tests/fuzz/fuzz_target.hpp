@@ -1,5 +1,4 @@
-// What every fuzz target shares: a file that holds the input, a check that stops the run, the entry that libFuzzer
-// calls.
+// Common parts of the fuzz targets: a file with the input, a check that stops the run, the function that libFuzzer calls.
 #pragma once
 
 #include <unistd.h>
@@ -15,7 +14,8 @@
 #include <string_view>
 #include <system_error>
 
-// Called for each input. An exception that leaves it is a finding: a target catches what its reader promises to throw.
+// Called for each input. An exception that it does not catch is a finding: a target catches only the exceptions that its
+// reader documents.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace ddpprof::fuzz {
@@ -24,7 +24,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// What must hold for every input, whatever the build type.
+// Stops the run if `holds` is false, in every build type.
 inline void require(bool holds, std::string_view what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %.*s\n", static_cast<int>(what.size()), what.data());

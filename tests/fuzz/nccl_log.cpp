@@ -1,4 +1,4 @@
-// What nccl-tests printed: any text is read into times that are sound and stored, or refused in words.
+// Output of nccl-tests: any text gives valid times, which can be stored, or an error message.
 #include <cmath>
 
 #include "analysis/fit/table/nccl_tests.hpp"

@@ -1,4 +1,4 @@
-// Nsight Systems exports whose tables are sound and whose rows say anything: each input is rows for them.
+// Nsight Systems exports with valid tables and any rows: each input is rows for the tables.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
@@ -15,7 +15,7 @@ using namespace ddpprof;
 
 namespace {
 
-// As a version of 2023 or later makes them.
+// The tables of an Nsight Systems version of 2023 or later.
 constexpr std::array tables{
     "StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
     "CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId "
@@ -33,14 +33,14 @@ constexpr std::array tables{
 
 }  // namespace
 
-// A record: which table, how many rows, then its rows' values.
+// A record: the table, the number of rows, then the values of the rows.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::Folder folder;
   static const std::filesystem::path path = folder.path() / "export.sqlite";
-  // For as long as the process: what the statements belong to must not end before them.
+  // Exists until the process ends: the database must not end before its statements.
   static SQLite::Database& sql = *new SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   static std::vector<SQLite::Statement>& inserts = *[] {
-    auto* statements = new std::vector<SQLite::Statement>;  // NOLINT: as long as the process
+    auto* statements = new std::vector<SQLite::Statement>;  // NOLINT: exists until the process ends
     sql.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 1024");
     for (const char* table : tables) {
       sql.exec(std::string("CREATE TABLE ") + table);

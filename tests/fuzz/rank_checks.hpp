@@ -1,4 +1,4 @@
-// What must hold of any rank that an importer reads, and places for its raw events that look at each of them.
+// Checks for every rank that an importer reads, and receivers that check each raw event.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::fuzz {
 
-// Of one rank.
+// Checks one rank.
 class RawCount : public import::RawSink {
  public:
   void take(import::RawBatch&& batch) override {
@@ -33,7 +33,7 @@ class RawCount : public import::RawSink {
   std::size_t names_ = 0;
 };
 
-// Of any number of ranks.
+// Checks any number of ranks.
 class AnyRaw : public import::RawSink {
  public:
   void take(import::RawBatch&& batch) override {

@@ -1,5 +1,4 @@
-// Folders that ranks of another host left: any of their files may say anything; the runs are recorded, or refused in
-// words of ours.
+// Folders of ranks on another host, with any content: the runs are recorded, or refused with an error message of ddpprof.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,7 +11,7 @@ using namespace ddpprof;
 
 namespace {
 
-// Of two ranks.
+// A scenario with two ranks.
 bool is_a_ranks_file(std::string_view name) {
   for (const char* rank : {"0", "1"})
     for (const auto& [begin, end] :
@@ -60,7 +59,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                   "each run is one measurement");
   } catch (const UserError& failure) {
     const std::string text = failure.text();
-    constexpr std::string_view foreign = "json.exception";  // the input's own words may be quoted
+    constexpr std::string_view foreign = "json.exception";  // the message may quote the input
     fuzz::require(text.find(foreign) == std::string::npos || all.find(foreign) != std::string_view::npos,
                   "a refusal is in words of ours");
     fuzz::require(text.size() < 64 * size + 4096, "a refusal stays a message");

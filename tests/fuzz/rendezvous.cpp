@@ -1,5 +1,5 @@
-// What ranks and rank 0 say to each other through the store, which anybody may write to who reaches its port: any text
-// is a registration or a decision that makes sense, or none.
+// Messages between ranks through the store. Every process that reaches the port can write to it. Any text gives a valid
+// registration or decision, or nothing.
 #include "runner/launcher/rendezvous.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void be_printable(const std::string& text) {
 
 }  // namespace
 
-// A line is what one rank says; also a decision, and a proof.
+// Each line is the registration of one rank; it is also read as a decision and as a proof.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view input = fuzz::text_of(data, size);
   const launcher::Registration own = own_registration();

@@ -1,4 +1,4 @@
-// The variables of whoever starts the ranks: any values give a place that makes sense, or are refused in words.
+// Variables of the program that starts the ranks: any values give a valid rank environment, or an error message.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -8,7 +8,7 @@
 
 using namespace ddpprof;
 
-// NAME=VALUE a line.
+// One NAME=VALUE per line.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view input = fuzz::text_of(data, size);
   std::map<std::string, std::string> variables;

@@ -1,4 +1,4 @@
-// Tables of step times: any text is read into rows that are sound and stored as they are, or refused in words.
+// Tables of step times: any text gives valid rows, which are stored unchanged, or an error message.
 #include <cmath>
 
 #include "analysis/fit/table/step_csv.hpp"
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fit::looks_like_csv(path);
   try {
     const std::vector<fit::StepRow> rows = fit::read_step_csv(path);
-    if (rows.empty()) return 0;  // headings alone: whoever asked for rows says so
+    if (rows.empty()) return 0;  // only headings: the caller reports that rows are missing
     for (const fit::StepRow& row : rows)
       fuzz::require(row.workers > 0 && row.nodes > 0 && row.batch_per_worker > 0 && row.step_s > 0 &&
                         std::isfinite(row.step_s) && row.devices() > 0,

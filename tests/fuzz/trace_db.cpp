@@ -1,5 +1,5 @@
-// Trace databases as bytes: a copy of a sound one that was damaged, cut, or left with a journal beside it is refused,
-// or answers as the sound one does. One whose pages were sealed again answers anything, and harms nobody.
+// Trace databases as bytes: a copy of a valid database that was damaged, cut, or has a journal is refused, or gives the
+// same rows as the original. A damaged copy with new seals may give any rows, but must not crash the reader.
 #include <SQLiteCpp/Exception.h>
 
 #include <algorithm>
@@ -117,7 +117,7 @@ void append_number(std::string& text, std::size_t number) {
   for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(number >> shift);
 }
 
-// As a load that was killed leaves it, which SQLite rolls back: https://www.sqlite.org/fileformat.html, section 3.
+// The state after a killed load, which SQLite rolls back: https://www.sqlite.org/fileformat.html, section 3.
 std::string journal(const Sound& sound, Input& input) {
   constexpr std::size_t nonce = 0x1234, sector_bytes = 512;
   std::string records;

@@ -194,7 +194,7 @@ class MeasuredTraces(unittest.TestCase):
 
 class Pairs(unittest.TestCase):
     def test_interval(self):
-        # Of six values the extremes cover 1 - 2/64; of 20 the 6th and 15th 95.9 % (tables of the binomial).
+        # The extremes of six values cover 1 - 2/64; the 6th and 15th of 20 cover 95.9 % (tables of the binomial).
         self.assertEqual(median_interval([3, 1, 2, 6, 5, 4]), (1, 3.5, 6, 0.96875))
         low, median, high, covers = median_interval(range(1, 21))
         self.assertEqual((low, median, high), (6, 10.5, 15))

@@ -1,4 +1,4 @@
-"""One rank of trainings that are no DDP, one after the other, each under torch.profiler.
+"""One rank of trainings without DDP, one after the other, each under torch.profiler.
 
     RANK=… WORLD_SIZE=2 MASTER_ADDR=… MASTER_PORT=… profiled_others.py CASE.json
 

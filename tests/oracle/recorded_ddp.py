@@ -1,4 +1,4 @@
-"""Somebody's own training, annotated with NVTX as people do; writes what its own clock says of each step.
+"""A user's training with the usual NVTX annotations. Writes the duration of each step by its own clock.
 
     recorded_ddp.py OUT_FOLDER STEPS EXIT_CODE
 """

@@ -23,8 +23,8 @@ measure: {warmup_steps: 3, steps: 6, unwrapped: false, threads_per_rank: 1, time
 predict: {workers: [8]}
 """
 
-# What a machine may add to a timeout before a rank has ended: LibTorch's loading, other work on the same cores. Never
-# the point of a test, so it is generous.
+# Extra time until a rank has ended on a busy machine: loading LibTorch, other programs on the same cores. No test
+# measures this time, so it is long.
 SLOW_DAY_S = 90
 LONG_S = 300  # a --rendezvous-timeout that a test must not come near
 
@@ -44,7 +44,7 @@ def has_backend(name):
 
 
 def free_port(among=(0,)):
-    """A port that nobody has: the kernel's choice, or the first of `among`."""
+    """Returns a free port: the kernel's choice, or the first of `among`."""
     for port in among:
         with socket.socket() as probe:
             try:

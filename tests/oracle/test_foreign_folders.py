@@ -1,4 +1,4 @@
-"""Rank folders that somebody else sent: what `ddpprof import` makes of names, links and files that no worker wrote."""
+"""Rank folders from another person: how `ddpprof import` handles names, links and files that no worker wrote."""
 
 import json
 import os

@@ -158,7 +158,7 @@ class Tokens(Networks):
         port = free_port()
         ranks = [self.start(five(0, 2, port)), self.start(five(1, 2, port), "--token-file", self.token())]
         self.expect(ranks[0], 4, f"rank 1 (process {ranks[1].pid} on ", "was given a token (--token-file), and rank 0 (process ", " none")
-        self.expect(ranks[1], 4, f"whoever serves 127.0.0.1:{port} has no token, which this rank has")
+        self.expect(ranks[1], 4, f"the process that serves 127.0.0.1:{port} has no token, which this rank has")
 
     def test_a_file_that_others_may_read(self):
         for mode in (0o644, 0o640, 0o604):
@@ -173,7 +173,7 @@ class Tokens(Networks):
         return dist.PrefixStore("ddpprof//attempt-0", store)
 
     def recorded_run(self, token):
-        """What somebody on the wire sees of one run's roll-call: challenge, verdict, rank 1's card and proof."""
+        """Records one run's rendezvous as seen on the network: challenge, decision, rank 1's registration and proof."""
         port = free_port()
         ranks = [self.start(five(rank, 2, port), "--token-file", token, *ENDLESS, out=self.path / "seen") for rank in range(2)]
         self.until((self.path / "seen" / "attempt-0" / "run-1.json").exists, "the ranks met")
@@ -191,7 +191,7 @@ class Tokens(Networks):
     def test_what_was_recorded_opens_nothing(self):
         token = self.token()
         seen = self.recorded_run(token)
-        # Somebody without the token comes to a new run with rank 1's recorded card and proof.
+        # A process without the token joins a new run with rank 1's recorded registration and proof.
         port = free_port()
         zero = self.start(five(0, 2, port), "--token-file", token)
         self.until(lambda: knock("127.0.0.1", port) == 0, "rank 0 listens")
@@ -205,7 +205,7 @@ class Tokens(Networks):
         store.wait([f"refused/{number}"], datetime.timedelta(seconds=SLOW_DAY_S))
         self.assertEqual(store.get(f"refused/{number}"), b"has another token than rank 0")
         self.expect_done(zero, self.start(five(1, 2, port), "--token-file", token))
-        # Somebody serves the recorded run again: its verdict is genuine, but it is none about this process.
+        # A process serves the recorded run again: its decision is authentic, but it does not concern this process.
         port = free_port()
         fake = self.store_of(port, is_master=True)
         for key in ("challenge", "verdict"):
@@ -225,7 +225,7 @@ class Tokens(Networks):
         accepted = json.dumps({"ok": True, "run": "f" * 16, "accepted": {"0": "e" * 16, "1": card["nonce"]}, "message": ""})
         fake.set("verdict", json.dumps({"verdict": accepted, "proof": "0" * 64}))
         fake.set("verdict is there", "1")
-        self.expect(one, 4, f"whoever serves 127.0.0.1:{port} has another token than this rank")
+        self.expect(one, 4, f"the process that serves 127.0.0.1:{port} has another token than this rank")
         self.assertEqual(list(self.out.rglob("run-1.json")), [])
 
 
@@ -287,7 +287,7 @@ class Gathering(Gathered):
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("mount"), "skipped: needs root for a small disk")
     def test_a_disk_that_is_full(self):
-        """Rank 0's disk keeps 64 MiB free: one of that size takes its own files and nobody else's."""
+        """Rank 0 keeps 64 MiB of its disk free: a disk of that size takes its own files, but no other rank's files."""
         disk, other = self.path / "disk", self.path / "other"
         disk.mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)], capture_output=True, text=True)

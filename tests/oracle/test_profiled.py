@@ -160,7 +160,7 @@ class Profiled(unittest.TestCase):
         self.assertGreaterEqual(statistics.median(most[:count]), logged - slack)
 
     def matched(self, connection, world_size):
-        """Every gradient bucket of every step was found on every rank, and nobody waited in the fastest one's."""
+        """Every gradient bucket of every step is found on every rank, with zero skew on the fastest rank."""
         rows = connection.execute(
             "SELECT c.communicator, c.sequence, COUNT(DISTINCT s.rank) AS ranks, MIN(c.skew_ns) AS least, "
             "COUNT(DISTINCT c.bytes) AS sizes FROM collective c JOIN shard s ON s.id = c.shard_id "

@@ -1,4 +1,4 @@
-"""Of a Python job `ddpprof record` keeps the steps that were asked for, whoever annotates them, on all threads."""
+"""`ddpprof record` keeps the requested steps of a Python job on all threads, with any source of annotations."""
 
 import os
 import pathlib

@@ -27,7 +27,7 @@ WAYS = {
     "end": "pass",
     "exit": "sys.exit(3)",
     "exit with words": "sys.exit('no more data')",
-    "exception": "raise RuntimeError('nobody catches it')",
+    "exception": "raise RuntimeError('not caught')",
     "interrupt": "import signal; os.kill(os.getpid(), signal.SIGINT); time.sleep(5)",
     "_exit": "os._exit(9)",
     "abort": "os.abort()",

@@ -65,7 +65,7 @@ class Recorded(unittest.TestCase):
                 self.assertLess(outside[STEPS // 2], 200_000, (rank, name))
                 if name == "step":
                     self.assertEqual([step[1] for step in steps], ranges)
-            # What lies between forward and backward counts as forward.
+            # Time between forward and backward counts as forward.
             for index, step in enumerate(steps):
                 self.assertGreaterEqual(step[2], kept_ns["forward"][index])
                 self.assertEqual(step[3], kept_ns["backward"][index])

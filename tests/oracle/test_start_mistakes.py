@@ -143,7 +143,7 @@ class Mistakes(StartedRanks):
 
     def test_nobody_listens(self):
         port = free_port()
-        self.expect("nobody listens", self.start(five(1, 2, port), timeout_s=SHORT_S), 4,
+        self.expect("no process listens", self.start(five(1, 2, port), timeout_s=SHORT_S), 4,
                     f"nothing listens at 127.0.0.1:{port}: the connection was refused for ", timeout_s=SHORT_S)
 
     def test_a_name_that_does_not_resolve(self):
@@ -171,7 +171,7 @@ class Mistakes(StartedRanks):
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "needs root and iproute2 for network namespaces")
     def test_master_addr_of_another_host_on_rank_0(self):
-        """Two hosts on a wire; rank 0 runs on one, MASTER_ADDR names the other, where nobody listens."""
+        """Two hosts on a wire; rank 0 runs on one, MASTER_ADDR names the other, where no process listens."""
         network = ("unshare --net sleep 600 & other=$!; trap 'kill $other' EXIT; "
                    "ip link set lo up && ip link add wire type veth peer name end && ip addr add 10.9.8.1/24 dev wire && "
                    "ip link set wire up; until ip link set end netns $other; do sleep 0.1; done; "
@@ -184,7 +184,7 @@ class Mistakes(StartedRanks):
                     "MASTER_ADDR=10.9.8.7 is an address of another host: rank 0 can only listen on an address of its own host")
 
     def foreign_server(self, answer):
-        """Somebody who accepts everything on a port and answers each connection with `answer`."""
+        """A server that accepts every connection on a port and sends `answer`."""
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen(64)

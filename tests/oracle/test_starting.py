@@ -77,7 +77,7 @@ class Ways(StartedRanks):
         self.assertRegex(messages, r"rank 1 failed while .*rank 0's store at \S+ was reached, but rank 0 of 2 did not come within \d")
 
     def test_bench_comm(self):
-        """A sweep of all-reduces among ranks that somebody else started stands beside trainings in one database."""
+        """One database has trainings and a sweep of all-reduces of ranks that another program started."""
         self.by_hand(2)
         bench = self.path / "bench"
         messages = self.by_hand(2, "--bench-comm", "--set", "workload.batch_per_worker=8", folders=[bench, bench])
@@ -209,7 +209,7 @@ class Ways(StartedRanks):
 
         (attempt / "result-1.json").rename(self.path / "aside")
         refused(5, "has no result")
-        # What is there comes in when it is asked for, and says what it is.
+        # With --partial the existing part is imported, and is marked as partial.
         database = self.path / "partial.db"
         result = self.ddpprof("import", self.out, "--out", database, "--partial")
         self.assertIn(result.returncode, (0, 5), result.stderr)

@@ -16,7 +16,7 @@ class Inner(StartedRanks):
     PATIENCE_S = 0.5
 
     def test_starts_a_starter(self):
-        # As mpirun: the second process is no child of ours, bears the folder's name, and has the first one's pipe.
+        # Like mpirun: the second process is not a child of this process. It has the folder's name and the first process's pipe.
         starter = Rank(["bash", "-c", 'tail -n 0 -f "$0/scenario.yaml" >/dev/null & wait', str(self.path)], {})
         self.ranks.append(starter)
         while not [pid for pid in self.processes() if pid != starter.pid]:  # ctest's limit is this wait's

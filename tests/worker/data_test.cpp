@@ -1,4 +1,4 @@
-// What a batch holds: files in MNIST's format, scaling, the transform, and which samples a weighted sampler draws.
+// The content of batches: files in MNIST's format, scaling, the transform, and the samples of a weighted sampler.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>

@@ -20,7 +20,7 @@ void throw_on_a_thread(const std::function<void()>& what) {
   std::thread(what).join();
 }
 
-// As c10d's watchdog over NCCL does when a collective does not end in time.
+// c10d's watchdog over NCCL throws on its thread if a collective does not end in time.
 TEST(Leave, AThreadThatThrowsEndsTheRankWithItsStepAndPhase) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(throw_on_a_thread([] { throw std::runtime_error("a peer is lost\n#0 a stack trace"); }),
@@ -29,7 +29,7 @@ TEST(Leave, AThreadThatThrowsEndsTheRankWithItsStepAndPhase) {
   EXPECT_EXIT(throw_on_a_thread([] { throw 5; }), testing::ExitedWithCode(failed), "an exception of an unknown kind");
 }
 
-// What is no exception stays what it is: a mistake of the program's own, with its core.
+// Without an exception the process aborts, with a core file: this is an error of the program itself.
 TEST(Leave, WhereNothingWasThrownTheProcessAborts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(throw_on_a_thread([] { std::terminate(); }), testing::KilledBySignal(SIGABRT), "");

@@ -243,8 +243,8 @@ TEST(MpiTimeout, AnAllReduceThatOneRankDoesNotAskForFailsAndSaysSo) {
   _exit(HasFailure() ? 1 : 0);
 }
 
-// As above, in a run of its own (--gtest_filter=MpiLeaving.*): rank 0 gives its job up, for which it waits for nobody;
-// to the others it is a rank that does not leave.
+// In a separate run, too (--gtest_filter=MpiLeaving.*): rank 0 abandons its job without waiting. For the other ranks it is
+// a rank that does not leave.
 TEST(MpiLeaving, ARankThatDoesNotLeaveIsAFailureOfTheOthers) {
   const milliseconds timeout(rank() == 0 ? 120'000 : 2000);
   auto backend = c10::make_intrusive<MpiBackend>(rank(), size(), timeout, milliseconds(60'000));
@@ -252,7 +252,7 @@ TEST(MpiLeaving, ARankThatDoesNotLeaveIsAFailureOfTheOthers) {
   if (rank() == 0) {
     backend.reset();
     EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(8000));  // the others stay for 10 s
-    std::fprintf(stderr, "rank 0: %s\n", HasFailure() ? "FAILED" : "waited for nobody");
+    std::fprintf(stderr, "rank 0: %s\n", HasFailure() ? "FAILED" : "did not wait");
     std::fflush(nullptr);
     std::this_thread::sleep_for(milliseconds(8000));
   } else {

@@ -15,7 +15,7 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr std::size_t most_bytes = 16 << 20;
+constexpr std::size_t most_csv_bytes = 16 << 20;
 constexpr std::size_t most_rows = 20000;
 constexpr std::size_t most_cell = 60;  // of a cell that a message quotes
 
@@ -149,7 +149,7 @@ std::vector<StepRow> read_step_csv(const std::filesystem::path& path) {
   std::array<char, 1 << 14> part;
   while (file.read(part.data(), part.size()) || file.gcount() > 0) {
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most_bytes)
+    if (text.size() > most_csv_bytes)
       throw CsvError(path.string() + ": is larger than 16 MiB; expected one row a measurement");
   }
   if (file.bad()) throw CsvError(path.string() + ": cannot be read to its end; expected a table of step times");

@@ -18,14 +18,14 @@ c10::IValue entry(const c10::impl::GenericDict& dictionary, const std::string& k
 
 std::int64_t integer_entry(const c10::impl::GenericDict& dictionary, const std::string& key) {
   const auto value = entry(dictionary, key);
-  if (!value.isInt() || value.toInt() < 0) throw std::runtime_error("its '" + key + "' is no integer of 0 or more");
+  if (!value.isInt() || value.toInt() < 0) throw std::runtime_error("its '" + key + "' is not an integer of 0 or more");
   return value.toInt();
 }
 
 double number_entry(const c10::impl::GenericDict& dictionary, const std::string& key) {
   const auto value = entry(dictionary, key);
   if (!value.isDouble() || !(value.toDouble() >= 0.0) || !std::isfinite(value.toDouble()))
-    throw std::runtime_error("its '" + key + "' is no number of 0 or more");
+    throw std::runtime_error("its '" + key + "' is not a number of 0 or more");
   return value.toDouble();
 }
 

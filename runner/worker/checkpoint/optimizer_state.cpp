@@ -73,7 +73,7 @@ c10::impl::GenericDict options_of(const AdamOptions& options) {
   return group;
 }
 
-// What differs from kind to kind.
+// The parts that differ between kinds of optimizer.
 template <typename State, typename Options>
 struct Family {
   static c10::IValue save(const torch::optim::Optimizer& optimizer) {
@@ -84,8 +84,7 @@ struct Family {
       const auto index = static_cast<std::int64_t>(i);
       indices.emplace_back(index);
       const auto found = optimizer.state().find(parameters[i].unsafeGetTensorImpl());
-      if (found != optimizer.state().end())
-        state.insert(index, tensors_of(static_cast<const State&>(*found->second)));
+      if (found != optimizer.state().end()) state.insert(index, tensors_of(static_cast<const State&>(*found->second)));
     }
     auto group = options_of(static_cast<const Options&>(optimizer.defaults()));
     group.insert("params", indices);
@@ -103,7 +102,7 @@ struct Family {
     for (const auto& item : state) {
       if (!item.key().isInt() || item.key().toInt() < 0 ||
           item.key().toInt() >= static_cast<std::int64_t>(parameters.size()))
-        throw std::runtime_error("its 'optimizer.state' has an entry that is none of the model's " +
+        throw std::runtime_error("its 'optimizer.state' has an entry for a parameter outside the model's " +
                                  std::to_string(parameters.size()) + " parameters");
       const auto& parameter = parameters[static_cast<std::size_t>(item.key().toInt())];
       auto own = std::make_unique<State>();
@@ -113,20 +112,20 @@ struct Family {
   }
 };
 
-using Sgd = Family<torch::optim::SGDParamState, torch::optim::SGDOptions>;
-using Adam = Family<torch::optim::AdamParamState, torch::optim::AdamOptions>;
-using AdamW = Family<torch::optim::AdamWParamState, torch::optim::AdamWOptions>;
+using SgdFamily = Family<torch::optim::SGDParamState, torch::optim::SGDOptions>;
+using AdamFamily = Family<torch::optim::AdamParamState, torch::optim::AdamOptions>;
+using AdamWFamily = Family<torch::optim::AdamWParamState, torch::optim::AdamWOptions>;
 
 }  // namespace
 
 c10::IValue optimizer_state(const torch::optim::Optimizer& optimizer, scenario::OptimizerKind kind) {
   switch (kind) {
     case scenario::OptimizerKind::sgd:
-      return Sgd::save(optimizer);
+      return SgdFamily::save(optimizer);
     case scenario::OptimizerKind::adam:
-      return Adam::save(optimizer);
+      return AdamFamily::save(optimizer);
     case scenario::OptimizerKind::adamw:
-      return AdamW::save(optimizer);
+      return AdamWFamily::save(optimizer);
   }
   throw std::invalid_argument("unknown optimizer");
 }
@@ -134,11 +133,11 @@ c10::IValue optimizer_state(const torch::optim::Optimizer& optimizer, scenario::
 void load_optimizer_state(torch::optim::Optimizer& optimizer, scenario::OptimizerKind kind, const c10::IValue& state) {
   switch (kind) {
     case scenario::OptimizerKind::sgd:
-      return Sgd::load(optimizer, state);
+      return SgdFamily::load(optimizer, state);
     case scenario::OptimizerKind::adam:
-      return Adam::load(optimizer, state);
+      return AdamFamily::load(optimizer, state);
     case scenario::OptimizerKind::adamw:
-      return AdamW::load(optimizer, state);
+      return AdamWFamily::load(optimizer, state);
   }
   throw std::invalid_argument("unknown optimizer");
 }

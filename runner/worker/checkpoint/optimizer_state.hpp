@@ -1,4 +1,4 @@
-// An optimizer's state as Python's optimizer.state_dict() holds it, and back.
+// Converts an optimizer's state to the form of Python's optimizer.state_dict(), and back.
 #pragma once
 
 #include "runner/scenario/scenario.hpp"
@@ -7,11 +7,11 @@
 namespace ddpprof::worker {
 
 // {"state": {parameter's index: {name: tensor}}, "param_groups": [{"lr": …, "params": [0, 1, …]}]}, for one group of
-// parameters. `optimizer` must be what make_optimizer makes for `kind`.
+// parameters. `optimizer` must be made by make_optimizer for `kind`.
 c10::IValue optimizer_state(const torch::optim::Optimizer& optimizer, scenario::OptimizerKind kind);
 
-// Fills in the state of each parameter; learning rate and the other options stay the optimizer's own. Throws
-// std::runtime_error naming what does not fit.
+// Sets the state of each parameter. The learning rate and the other options do not change. Throws std::runtime_error,
+// which names what does not fit.
 void load_optimizer_state(torch::optim::Optimizer& optimizer, scenario::OptimizerKind kind, const c10::IValue& state);
 
 }  // namespace ddpprof::worker

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::milliseconds slice{500};
 
-// A file in the making, on a thread of its own that is left behind when the disk hangs.
+// Writes a file on its own thread. If the disk hangs, the thread is left running.
 class Writing {
  public:
   Writing(const std::filesystem::path& path, const c10::IValue& value, std::chrono::milliseconds limit)
@@ -34,7 +34,7 @@ class Writing {
     }).detach();
   }
 
-  // Waits a moment. Throws std::runtime_error when nothing has been written for `limit`.
+  // Waits a moment. Throws std::runtime_error if no byte was written for `limit`.
   bool done() const {
     if (written_.wait_for(slice) == std::future_status::ready) return true;
     if (monotonic_ns() - state_->moved_ns > std::chrono::nanoseconds(limit_).count())
@@ -42,7 +42,7 @@ class Writing {
                                std::to_string(limit_.count()) + " ms (measure.timeout_s); is the disk there?");
     return false;
   }
-  void finish() { written_.get(); }  // throws what went wrong
+  void finish() { written_.get(); }  // rethrows the error of the thread
 
  private:
   struct State {
@@ -90,7 +90,8 @@ void CheckpointSaver::save(const Network& network, const torch::optim::Optimizer
     const auto kind = context_.scenario.workload.optimizer.kind;
     writing.emplace(path_, make_checkpoint(network, optimizer, kind, progress), context_.timeout());
   }
-  // The others wait, or they would in their next step; in slices, as a slow disk may take longer than a collective may.
+  // The other ranks wait here instead of in their next step. They wait in slices, since a slow disk may take longer
+  // than the timeout of a collective.
   bool done = false;
   do {
     status::set(status::Activity::checkpoint);

@@ -1,4 +1,4 @@
-// Writes a training's checkpoints between its steps, while the other ranks wait.
+// Writes the checkpoints of a training between its steps, while the other ranks wait.
 #pragma once
 
 #include <filesystem>
@@ -9,18 +9,20 @@
 
 namespace ddpprof::worker {
 
-// checkpoint.folder/<strategy>-<workers>.pt, replaced whole each time; rank 0 writes it. Does nothing when the scenario
-// names no folder. All three throw on every rank or on rank 0 alone; the others then notice its end.
+// Rank 0 writes checkpoint.folder/<strategy>-<workers>.pt; each checkpoint replaces the file in one step. Does nothing
+// if the scenario sets no folder. The functions throw on every rank, or on rank 0 alone; then the other ranks detect
+// that rank 0 ended.
 class CheckpointSaver {
  public:
-  // Makes the folder. Throws scenario::DataError when that fails: before anything was trained.
+  // Makes the folder. Throws scenario::DataError if that fails, before any training step.
   CheckpointSaver(const Context& context, Group* group);
 
-  // True when one was due, so that some time has passed. Throws std::runtime_error when it cannot be written.
+  // Returns true if a checkpoint was due: then this call took time. Throws std::runtime_error if the file cannot be
+  // written.
   bool after_step(const Network&, const torch::optim::Optimizer&, const Progress&);
   void at_end(const Network&, const torch::optim::Optimizer&, const Progress&);
 
-  const std::filesystem::path& path() const { return path_; }  // empty: none are written
+  const std::filesystem::path& path() const { return path_; }  // empty if no checkpoints are written
 
  private:
   void save(const Network&, const torch::optim::Optimizer&, const Progress&);

@@ -18,7 +18,7 @@ Samples load(const scenario::Workload& workload) {
   throw std::invalid_argument("unknown data source");
 }
 
-// Channels × height × width of an image; anything else is one row, which only scaling and normalising can tell.
+// Returns channels × height × width of an image. Other data is one row: only scaling and normalisation apply to it.
 std::vector<std::int64_t> plane_shape(const torch::Tensor& stored) {
   if (stored.dim() == 4) return {stored.size(1), stored.size(2), stored.size(3)};
   return {1, 1, stored.numel() / stored.size(0)};
@@ -91,8 +91,8 @@ torch::Tensor loss_of(scenario::LossKind kind, const torch::Tensor& output, cons
   switch (kind) {
     case scenario::LossKind::cross_entropy:
       if (target.is_floating_point() || target.dim() == 1) return torch::nn::functional::cross_entropy(output, target);
-      // Several classes a sample; targets of -100 are left out, as Python's are. Classes in the last dimension, as
-      // language models have them, or in the second, which is where Python's cross_entropy wants them.
+      // Several classes per sample; targets of -100 are ignored, as in Python. Classes are in the last dimension, as
+      // in language models, or in the second, as Python's cross_entropy requires.
       if (output.dim() == target.dim() + 1) {
         if (output.sizes().slice(0, target.dim()) == target.sizes())
           return torch::nn::functional::cross_entropy(output.flatten(0, -2), target.flatten());

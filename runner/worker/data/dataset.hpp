@@ -1,4 +1,4 @@
-// What a rank trains on: synthetic samples or those of files, and batches of them.
+// The data set of a rank (synthetic samples or samples from files) and its batches.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,35 @@
 
 namespace ddpprof::worker {
 
-// Synthetic sample i depends on (seed, i) alone. Classification: the label is drawn at random and the input is normal
+// Synthetic sample i depends only on (seed, i). Classification: the label is drawn at random and the input is normal
 // noise plus half of that label's own normal pattern. Regression: the input is normal and the target a fixed random
-// linear map of it. Tokens, tables and a user's own tensors: structured.hpp. At most `pool_bytes` of inputs are kept; a
-// larger data set repeats its first samples (i modulo pool_size()), so that making a batch costs a copy and never
-// random numbers. Files are kept whole, as bytes or float32, on every rank (as Python's MNIST and TensorDataset are).
+// linear map of it. Tokens, tables and a user's own tensors: structured.hpp. At most `pool_bytes` of inputs are stored.
+// A larger data set repeats its first samples (i modulo pool_size()): making a batch then costs a copy, and no random
+// numbers. Files are stored completely, as bytes or float32, on every rank (like Python's MNIST and TensorDataset).
 class Dataset {
  public:
   static constexpr std::int64_t pool_bytes = synthetic_pool_bytes;
 
-  // The same on every rank. Throws DataError when files are missing, damaged or do not fit.
+  // Makes the same data set on every rank. Throws DataError if files are missing, damaged or do not fit the model.
   Dataset(const scenario::Workload& workload);
 
   struct Batch {
     std::vector<torch::Tensor> inputs;  // each batch × its sample shape
     torch::Tensor targets;              // int64 labels, or float32 batch × outputs
   };
-  // From any thread. `picks.streams` seed the transform.
+  // May be called from any thread. `picks.streams` seed the transform.
   Batch batch(const Picks& picks) const;
   Batch batch(const std::vector<std::int64_t>& indices) const;  // without a transform
 
   std::int64_t samples() const { return samples_.count; }
   std::int64_t pool_size() const { return samples_.targets.size(0); }
-  // 1 / (samples of its class) for each sample: the sampler's weights under which all classes are as frequent.
+  // Returns 1 / (samples of its class) for each sample. With these weights the sampler takes all classes equally often.
   std::vector<double> balancing_weights() const;
 
  private:
   Samples samples_;
-  std::vector<std::vector<std::int64_t>> shapes_;          // that the model takes
-  std::vector<std::optional<ImageTransform>> transforms_;  // of inputs that are not handed on as stored
+  std::vector<std::vector<std::int64_t>> shapes_;          // input shapes of the model
+  std::vector<std::optional<ImageTransform>> transforms_;  // empty for inputs that are used as stored
 };
 
 torch::Tensor loss_of(scenario::LossKind kind, const torch::Tensor& output, const torch::Tensor& target);

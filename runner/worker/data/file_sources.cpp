@@ -148,7 +148,8 @@ void check_format(const Samples& samples, const SampleFormat& format, const scen
       check_range(samples.inputs[i], format.inputs[i].below, files.inputs[i], "numbers", "the model takes");
   if (format.classes) {
     auto classes = samples.targets;
-    // As cross_entropy does, and as unmasked places of masked language models are marked; one class a sample is needed.
+    // -100 is ignored as in cross_entropy: masked language models use it for unmasked places. One class per sample must
+    // remain.
     if (classes.dim() > 1) classes = classes.masked_select(classes.ne(ignored_class));
     if (classes.numel() == 0) throw DataError(files.targets.string() + ": every target is -100, which no loss counts");
     check_range(classes, format.outputs, files.targets, "classes", "the model has outputs for");

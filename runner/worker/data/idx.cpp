@@ -15,10 +15,10 @@ namespace {
 
 using scenario::DataError;
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 36;  // no header makes us try for more
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 36;  // larger sizes in a header are rejected
 constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 
-// zlib reads plain files as they are.
+// zlib also reads files that are not compressed.
 class PackedFile {
  public:
   explicit PackedFile(const std::filesystem::path& path) : name_(path.string()) {
@@ -31,7 +31,7 @@ class PackedFile {
   PackedFile(const PackedFile&) = delete;
   PackedFile& operator=(const PackedFile&) = delete;
 
-  // How many of `bytes` there were.
+  // Returns the number of bytes read.
   std::size_t read(std::uint8_t* to, std::size_t bytes) {
     const int got = gzread(file_, to, static_cast<unsigned>(bytes));
     int code = Z_OK;
@@ -82,7 +82,7 @@ IdxArray read_idx(const std::filesystem::path& path, std::size_t dimensions) {
     count *= extent;
     array.shape.push_back(extent);
   }
-  // Piece by piece: a header that lies about the size costs no memory that the file does not fill.
+  // Reads piece by piece: with a wrong size in the header, no more memory is used than the file fills.
   while (array.values.size() < count) {
     const std::size_t have = array.values.size(), piece = std::min<std::uint64_t>(piece_bytes, count - have);
     if (array.values.capacity() < have + piece)

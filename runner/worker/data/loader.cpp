@@ -32,12 +32,12 @@ struct Loader::Shared {
   std::size_t running = 0;  // threads
   bool stop = false;
 
-  // Draws the next batch when there is room for it. False: the loader ends.
+  // Draws the next batch when there is room for it. Returns false if the loader ends.
   bool begin(std::int64_t& number, Picks& picks) {
     const std::lock_guard order(sampling);
     {
       std::unique_lock lock(mutex);
-      // Without a timeout: it is the training thread's time that passes here, and the destructor ends the wait.
+      // No timeout: this wait lasts as long as the training thread computes, and the destructor ends it.
       room.wait(lock, [&] { return stop || error || begun - handed_out < capacity; });
       if (stop || error) return false;
       number = begun++;
@@ -61,7 +61,8 @@ Loader::Loader(Load load, BatchSampler sampler, LoaderOptions options)
     : shared_(std::make_shared<Shared>(std::move(load), std::move(sampler), options.threads * options.prefetch)),
       options_(options) {
   if (options.threads == 0) return;
-  at::get_num_threads();  // takes this thread's number from the process's default before ours lower that to 1
+  at::get_num_threads();  // sets this thread's number from the process's default before the loader threads lower it to
+                          // 1
   shared_->running = static_cast<std::size_t>(options.threads);
   for (std::int64_t i = 0; i < options.threads; ++i) threads_.emplace_back(work, shared_, static_cast<std::int32_t>(i));
 }
@@ -89,7 +90,7 @@ Loader::Item Loader::next() {
   const std::int64_t number = shared.handed_out;
   const auto failed = [&] { return shared.error && shared.error_batch <= number; };
   if (!shared.ready.wait_for(lock, options_.timeout, [&] { return shared.done.contains(number) || failed(); })) {
-    const auto waited_ms = std::exchange(options_.timeout, {}).count();  // the destructor need not wait once more
+    const auto waited_ms = std::exchange(options_.timeout, {}).count();  // the destructor must not wait again
     throw std::runtime_error("data loader: batch " + std::to_string(number) + " not ready within " +
                              std::to_string(waited_ms) +
                              " ms (measure.timeout_s); raise workload.data.loader_threads or use a cheaper transform");
@@ -110,7 +111,7 @@ Loader::Item Loader::next() {
 void Loader::work(const std::shared_ptr<Shared>& shared, std::int32_t loader) {
   annotate::name_thread(("loader " + std::to_string(loader)).c_str());
   at::set_num_threads(1);
-  const memory::For host(memory::host);  // until it is handed out
+  const memory::For host(memory::host);  // until next() returns it
   std::int64_t number = 0;
   Picks picks;
   try {

@@ -1,4 +1,4 @@
-// Makes the batches that the training thread asks for: in it, or ahead of it on threads of its own.
+// Loads batches for the training thread: in that thread, or ahead of time in loader threads.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,16 @@
 namespace ddpprof::worker {
 
 struct LoaderOptions {
-  std::int64_t threads = 0;   // 0: next() loads
-  std::int64_t prefetch = 2;  // batches begun and not yet handed out, for each thread
+  std::int64_t threads = 0;   // 0: next() loads the batch itself
+  std::int64_t prefetch = 2;  // batches in preparation or ready, per thread
   std::chrono::milliseconds timeout{120'000};
 };
 
-// As Python's DataLoader with num_workers and prefetch_factor: batches come in the sampler's order whatever the number
-// of threads, and that many are ready ahead across epochs. Ours: threads where Python forks processes, so nothing is
-// pickled or copied; a free thread takes the next batch, where DataLoader deals them out in turn, so a slow batch
-// holds up no other; the threads live on over the end of an epoch. Each computes with one intra-op thread.
+// Like Python's DataLoader with num_workers and prefetch_factor: batches come in the sampler's order for any number of
+// threads, and batches are prepared ahead across epochs. Differences from DataLoader: threads instead of processes, so
+// nothing is pickled or copied; a free thread takes the next batch, so a slow batch does not delay the others
+// (DataLoader assigns batches to workers in a fixed order); the threads continue after the end of an epoch. Each thread
+// computes with one intra-op thread.
 class Loader {
  public:
   using Load = std::function<Dataset::Batch(const Picks&)>;  // called from several threads at once
@@ -31,12 +32,12 @@ class Loader {
   };
 
   Loader(Load load, BatchSampler sampler, LoaderOptions options);
-  ~Loader();  // waits for the batches in the making, at most `timeout`, and not after next() has waited that long
+  ~Loader();  // waits at most `timeout` for batches in preparation; does not wait if next() timed out
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next batch. An error of the thread that made it is thrown here, as it was there, and by every later call.
-  // Throws std::runtime_error when the batch is not ready within the timeout.
+  // Returns the next batch. An error of a loader thread is rethrown here, and by every later call. Throws
+  // std::runtime_error if the batch is not ready within the timeout.
   Item next();
 
  private:

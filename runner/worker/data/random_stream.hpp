@@ -1,11 +1,12 @@
-// Independent random numbers for everything that is drawn by number: SplitMix64 (Steele, Lea, Flood 2014).
+// Random number streams, one per kind and number: SplitMix64 (Steele, Lea, Flood 2014).
 #pragma once
 
 #include <cstdint>
 
 namespace ddpprof::worker {
 
-// What the numbers are for; streams of different kinds are independent. The values are part of what a seed means.
+// The use of a stream. Streams of different kinds are independent. Do not change the values: the same seed would give
+// other data.
 enum class StreamKind : std::uint64_t {
   sample = 1,
   pattern = 2,

@@ -34,7 +34,7 @@ std::int64_t samples_per_rank(const SamplerOptions& options) {
 
 std::vector<std::int64_t> epoch_indices(const SamplerOptions& options, std::int64_t epoch) {
   const std::int64_t own = samples_per_rank(options);
-  // The order of the whole set is the only thing of its size, as it may hold a thousand million samples.
+  // Only the order of the whole set has the size of the set, which may be 10^9 samples.
   at::Tensor drawn;
   if (own > 0 && (options.shuffle || !options.weights.empty())) {
     const auto generator = at::make_generator<at::CPUGeneratorImpl>(options.seed + static_cast<std::uint64_t>(epoch));
@@ -76,7 +76,7 @@ Picks BatchSampler::next() {
     }
     const std::uint64_t place = static_cast<std::uint64_t>(options_.whole ? 0 : options_.rank) +
                                 position_ * static_cast<std::uint64_t>(options_.takers());
-    // Of the epoch that really is, whatever set_epoch says: forgetting it repeats the order, not what is drawn.
+    // Uses the real epoch, also without set_epoch: a missing set_epoch repeats the order, not the random choices.
     const std::uint64_t epoch = random_stream(options_.seed, StreamKind::epoch, static_cast<std::uint64_t>(epoch_));
     picks.streams.push_back(random_stream(epoch, StreamKind::place, place));
     picks.indices.push_back(indices_[position_++]);

@@ -15,7 +15,7 @@ using Kind = scenario::Model::Kind;
 
 constexpr std::int64_t mask_token = 103, ignored = -100;
 
-// A few numbers from one stream.
+// Random numbers from one stream.
 class Draws {
  public:
   Draws(std::uint64_t seed, StreamKind kind, std::int64_t sample)
@@ -25,7 +25,7 @@ class Draws {
     return static_cast<std::int64_t>(random_stream(seed_, StreamKind::draw, next_++) %
                                      static_cast<std::uint64_t>(limit));
   }
-  // Small numbers far more often than large ones, as words and catalogue entries are.
+  // Small numbers are much more frequent than large ones, as with words and catalogue entries.
   std::int64_t skewed(std::int64_t limit) {
     const double u = uniform();
     return std::min(limit - 1, static_cast<std::int64_t>(u * u * u * static_cast<double>(limit)));
@@ -41,7 +41,8 @@ class Draws {
 };
 
 void show_life(std::int64_t sample) {
-  if (sample % 4096 == 0) status::set(status::Activity::building_model);  // a large data set takes a while: no hang
+  if (sample % 4096 == 0)
+    status::set(status::Activity::building_model);  // reports progress: a large data set takes long
 }
 
 torch::Tensor empty_of(const TensorSpec& spec, std::int64_t count) {
@@ -50,7 +51,7 @@ torch::Tensor empty_of(const TensorSpec& spec, std::int64_t count) {
   return torch::empty(shape, spec.type == TensorSpec::Type::int64 ? torch::kLong : torch::kFloat);
 }
 
-// `tokens` + 1 tokens of text; nine in ten follow from the one before.
+// Makes `tokens` + 1 tokens of text; nine in ten depend on the previous token.
 void write_text(std::uint64_t seed, std::int64_t sample, std::int64_t vocabulary, std::vector<std::int64_t>& text) {
   Draws draws(seed, StreamKind::text, sample);
   std::int64_t token = draws.skewed(vocabulary);
@@ -72,7 +73,8 @@ StructuredSamples make_text(const scenario::Workload& workload, std::int64_t cou
     show_life(i);
     write_text(workload.data.seed, i, vocabulary, text);
     Draws mask(workload.data.seed, StreamKind::mask, i);
-    const std::int64_t always = masked ? mask.below(tokens) : 0;  // at least one, or the loss would have no term
+    const std::int64_t always =
+        masked ? mask.below(tokens) : 0;  // at least one masked token, so that the loss has a term
     for (std::int64_t t = 0; t < tokens; ++t) {
       const auto place = static_cast<std::size_t>(t);
       const bool hidden = masked && (mask.uniform() < 0.15 || t == always);

@@ -14,10 +14,10 @@ at::Generator generator(std::uint64_t seed, StreamKind kind, std::uint64_t numbe
   return at::make_generator<at::CPUGeneratorImpl>(random_stream(seed, kind, number));
 }
 
-// Which class a uniform 64-bit number falls into.
+// Maps a uniform 64-bit number to a class.
 class Classes {
  public:
-  // The first class is `imbalance` times as probable as the last, the others in geometric series between them (the
+  // The first class is `imbalance` times as probable as the last. The others form a geometric series between them (the
   // long-tailed profile of Cui et al. 2019, "Class-Balanced Loss").
   Classes(std::int64_t count, double imbalance) : count_(count) {
     if (imbalance == 1.0) return;
@@ -99,7 +99,7 @@ Samples make_synthetic(const scenario::Workload& workload) {
     samples.targets = torch::empty({pool, format.outputs});
   }
   for (std::int64_t i = 0; i < pool; ++i) {
-    if (i % 4096 == 0) status::set(status::Activity::building_model);  // a large data set takes a while: no hang
+    if (i % 4096 == 0) status::set(status::Activity::building_model);  // reports progress: a large data set takes long
     const auto number = static_cast<std::uint64_t>(i);
     auto source = generator(seed, StreamKind::sample, number);
     auto row = rows[i];

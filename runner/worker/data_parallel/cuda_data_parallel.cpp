@@ -18,20 +18,20 @@ namespace {
 using annotate::Name;
 using annotate::Range;
 
-// What parallel_apply calls: the replica's forward in its own range.
+// The module that parallel_apply calls: runs the replica's forward in its own range.
 struct AnnotatedReplica {
   std::shared_ptr<Network> network;
   std::int32_t index;
   std::vector<torch::Tensor> inputs;
   bool autocast;
-  torch::Tensor forward(const torch::Tensor& first) const {  // parallel_apply hands over one tensor a replica
+  torch::Tensor forward(const torch::Tensor& first) const {  // parallel_apply passes one tensor per replica
     const Range range(Name::replica_forward, vocabulary::ReplicaInfo{index, static_cast<std::int32_t>(first.size(0))});
     const Autocast scope(autocast, first.device());
     return network->forward(inputs);
   }
 };
 
-// Host ranges show when each copy is issued; how long the device took is in the CUPTI records beside them.
+// Host ranges show when each copy is issued. The CUPTI records have the time on the device.
 class CudaDataParallel : public Trainer {
  public:
   CudaDataParallel(std::shared_ptr<Network> root, PassOptions options, int replicas)
@@ -89,7 +89,7 @@ class CudaDataParallel : public Trainer {
       if (loss_divisor != 1.0) loss = loss / loss_divisor;
     }
     status::set(status::Activity::backward);
-    const Range range(Name::backward);  // LibTorch reduces into the root inside it, gradient by gradient
+    const Range range(Name::backward);  // inside it, LibTorch reduces each gradient into the root
     loss.backward();
     return loss.detach();
   }

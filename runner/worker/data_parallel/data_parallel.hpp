@@ -1,4 +1,4 @@
-// DataParallel: one process, a root model, a replica a device (or CPU thread), and every copy between them timed.
+// DataParallel: one process with a root model and one replica per device (or CPU thread). Every copy is timed.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 
 namespace ddpprof::worker {
 
-// On CPUs each replica has storage of its own and runs its forward and its backward on its own thread; LibTorch's
-// parallel_apply would run them one after another with one intra-op thread, and its backward on the calling thread.
+// On CPUs each replica has its own storage, and its own thread for forward and backward. LibTorch's parallel_apply is
+// not used: with one intra-op thread it runs the replicas one after another, and backward on the calling thread.
 // The steps are those of torch.nn.DataParallel: replicate (root -> every replica), scatter the inputs, forward, gather
-// the outputs, loss on the root, scatter the output's gradient, backward, reduce the gradients into the root. Replica
-// 0's BatchNorm statistics go back to the root.
+// the outputs, loss on the root, scatter the output's gradient, backward, reduce the gradients into the root. The
+// BatchNorm statistics of replica 0 are copied back to the root.
 class CpuDataParallel : public Trainer {
  public:
   CpuDataParallel(std::shared_ptr<Network> root, PassOptions options, int replicas, int threads_per_replica,

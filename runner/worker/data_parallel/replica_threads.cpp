@@ -68,7 +68,7 @@ void ReplicaThreads::work(const std::shared_ptr<Shared>& shared, int replica, in
     shared->wake.wait(lock, [&] { return shared->stop || shared->round != seen; });
     if (shared->stop) return;
     seen = shared->round;
-    const auto* task = &shared->task;  // replaced only after every thread is done with it
+    const auto* task = &shared->task;  // replaced only after every thread has finished it
     lock.unlock();
     std::exception_ptr error;
     try {

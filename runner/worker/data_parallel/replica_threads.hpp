@@ -1,4 +1,4 @@
-// Persistent threads, one a DataParallel replica, that run a task together and report its errors.
+// Persistent threads, one per DataParallel replica, that run a task together and report its errors.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace ddpprof::worker {
 
 class ReplicaThreads {
  public:
-  // Each thread computes with `intra_op_threads` threads of its own.
+  // Each thread computes with `intra_op_threads` intra-op threads.
   ReplicaThreads(int replicas, int intra_op_threads, std::chrono::milliseconds timeout);
   ~ReplicaThreads();
   ReplicaThreads(const ReplicaThreads&) = delete;
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
 
-  // Runs task(replica) on every replica's thread at the same time; rethrows the first error by replica number.
-  // Throws std::runtime_error when one is not done within the timeout; the object is then only good to be destroyed.
+  // Runs task(replica) on the threads of all replicas at the same time. Rethrows the error with the lowest replica
+  // number. Throws std::runtime_error if a task is not done within the timeout; then the object must not be used again.
   void run(std::function<void(int)> task);
 
  private:

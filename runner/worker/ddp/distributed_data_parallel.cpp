@@ -67,15 +67,15 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Network> module
   c10d::verify_params_across_processes(group_.process_group, parameters_, std::nullopt);
   status::set(status::Activity::broadcasting);
   std::vector<torch::Tensor> state;
-  for (const auto& tensor : module_->parameters()) state.push_back(tensor.detach());  // frozen ones, too
+  for (const auto& tensor : module_->parameters()) state.push_back(tensor.detach());  // including frozen parameters
   if (broadcasts_buffers_)
     for (const auto& tensor : buffers_) state.push_back(tensor.detach());
   c10d::broadcast_coalesced(group_.process_group, state, broadcast_bytes, 0);
 
   const std::int64_t cap = options.bucket_cap_mb ? cap_bytes(*options.bucket_cap_mb) : c10d::kDefaultBucketBytesCap;
   const std::int64_t first_cap = options.bucket_cap_mb ? cap : c10d::kDefaultFirstBucketBytes;
-  // The first iteration has one bucket a dtype and device, and the limits count from the rebuild on; where buckets are
-  // never rebuilt, as unused parameters are looked for, they count at once.
+  // The first iteration has one bucket per dtype and device; the size limits apply after the rebuild. With
+  // find_unused_parameters buckets are never rebuilt, so the limits apply at once.
   std::vector<std::size_t> limits{static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())};
   if (finds_unused_) limits = {static_cast<std::size_t>(first_cap), static_cast<std::size_t>(cap)};
   if (finds_unused_ && options.bucket_cap_mb) limits.pop_back();
@@ -102,7 +102,7 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Network> module
 void DistributedDataParallel::prepare_forward(bool synchronize) {
   synchronizing_ = synchronize;
   if (synchronize) {
-    logger_->set_runtime_stats_and_log();  // of the iteration before
+    logger_->set_runtime_stats_and_log();  // of the previous iteration
     collect_logged_iteration();
     reducer_->prepare_for_forward();
   }
@@ -121,7 +121,7 @@ torch::Tensor DistributedDataParallel::forward(const std::vector<torch::Tensor>&
     group_.backend->begin_gradient_buckets();
   }
   if (static_graph_ && !delayed_reduce_queued_ && output.requires_grad()) {
-    // Python's sink: the first backward of a static graph reduces everything once it has ended.
+    // Like Python's sink: the first backward of a static graph reduces all gradients at its end.
     output.register_hook([this](const torch::Tensor&) {
       if (delayed_reduce_queued_) return;
       delayed_reduce_queued_ = true;
@@ -149,7 +149,7 @@ void DistributedDataParallel::broadcast_buffers() {
 void DistributedDataParallel::collect_logged_iteration() {
   if (iterations_ == 0 || (iterations_ > 10 && iterations_ % c10d::kDDPRuntimeLoggingSampleRate != 0)) return;
   const auto numbers = logger_numbers();
-  // get_ddp_logging_data() repeats the last sample when this iteration was none.
+  // If this iteration was not sampled, get_ddp_logging_data() returns the last sample again.
   const std::int64_t iteration = number(numbers, "iteration");
   if (iteration != iterations_ || (!logged_.empty() && logged_.back().iteration == iteration)) return;
   logged_.push_back({iteration, number(numbers, "forward_compute_time"), number(numbers, "backward_compute_time"),

@@ -14,10 +14,10 @@
 
 namespace ddpprof::worker {
 
-// What c10d::Logger says about one sampled iteration (the first ten, then every hundredth), beside the same interval
-// taken here: the first bucket's launch to the return of backward (last wait and copy back included).
+// The values of c10d::Logger for one sampled iteration (the first ten, then every hundredth), and the same interval
+// measured by this class: from the first bucket's launch to the return of backward, with the last wait and copy back.
 struct LoggedIteration {
-  std::int64_t iteration = 0;  // synchronised iterations, from 1, as the Logger counts
+  std::int64_t iteration = 0;  // number of the synchronised iteration, from 1, as in the Logger
   std::int64_t forward_compute_ns = 0, backward_compute_ns = 0, backward_comm_ns = 0, overlap_ns = 0;
   std::int64_t first_launch_to_backward_end_ns = 0;
 };
@@ -30,8 +30,8 @@ class DistributedDataParallel {
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
 
-  // One forward and backward is prepare_forward(), forward(), backward(), as Python's _pre_forward, forward and
-  // backward. `synchronize` false is Python's no_sync(): the pass only accumulates gradients.
+  // One pass calls prepare_forward(), forward(), backward(), like Python's _pre_forward, forward and backward.
+  // `synchronize` false is Python's no_sync(): the pass only accumulates gradients.
   void prepare_forward(bool synchronize = true);  // rebuilds the buckets once; broadcasts the buffers
   torch::Tensor forward(const std::vector<torch::Tensor>& inputs);
   void backward(const torch::Tensor& loss);
@@ -39,7 +39,7 @@ class DistributedDataParallel {
   const std::shared_ptr<Network>& module() const { return module_; }
   using Buckets = std::vector<std::vector<std::size_t>>;  // parameter indices, in launch order
   const Buckets& first_buckets() const { return first_buckets_; }
-  const Buckets& rebuilt_buckets() const { return rebuilt_buckets_; }  // empty until they are rebuilt, if ever
+  const Buckets& rebuilt_buckets() const { return rebuilt_buckets_; }  // empty until the buckets are rebuilt
   const std::vector<LoggedIteration>& logged() const { return logged_; }
   std::map<std::string, std::int64_t> logger_numbers() const { return logger_->get_ddp_logging_data().ints_map; }
 
@@ -51,13 +51,13 @@ class DistributedDataParallel {
   std::shared_ptr<Network> module_;
   Group& group_;
   std::vector<torch::Tensor> parameters_, buffers_;
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // keeps our hooks' owners alive
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // keep the owners of the hooks alive
   std::shared_ptr<c10d::Reducer> reducer_;
-  std::shared_ptr<c10d::Logger> logger_;  // declared after the reducer: it must go first
+  std::shared_ptr<c10d::Logger> logger_;  // declared after the reducer, so it is destroyed first
   const bool broadcasts_buffers_;
-  const bool finds_unused_;  // and so never rebuilds its buckets
+  const bool finds_unused_;  // then the buckets are never rebuilt
   const bool static_graph_;
-  bool delayed_reduce_queued_ = false;  // static graph: once, in the first backward
+  bool delayed_reduce_queued_ = false;  // static graph: queued once, in the first backward
   bool forward_sync_due_ = true;        // Python's require_forward_param_sync
   bool synchronizing_ = false;
   Buckets first_buckets_, rebuilt_buckets_;
@@ -66,12 +66,12 @@ class DistributedDataParallel {
   std::vector<LoggedIteration> logged_;
 };
 
-// Sets `*enabled` marks on every parameter's gradient: one `grad_ready` a backward, before anything that was hooked
-// later. Returns the accumulators, which must outlive training.
+// Adds a hook to every parameter: while `*enabled` is true, each backward sets one `grad_ready` mark per parameter,
+// before hooks that are added later. Returns the accumulators, which must outlive training.
 std::vector<std::shared_ptr<torch::autograd::Node>> hook_gradients(const std::vector<torch::Tensor>& parameters,
                                                                    const bool* enabled);
 
-// One mark a trainable parameter: index in registration order, as buckets count them, name, size.
+// Sets one mark per trainable parameter: index in registration order (as in buckets), name, size.
 void mark_parameters(const Network& network);
 
 }  // namespace ddpprof::worker

@@ -1,14 +1,14 @@
-// LibTorch's Adam and AdamW, stepped by the operations that Python's take.
+// LibTorch's Adam and AdamW, with the same sequence of operations as Python's.
 #pragma once
 
 #include "runner/worker/torch.hpp"
 
 namespace ddpprof::worker {
 
-// LibTorch's own step updates the first moment in two passes over memory where torch/optim/adam.py
-// (_single_tensor_adam, PyTorch 2.11, Python's default on CPUs) takes one, lerp_, and rounds otherwise: with this one,
-// trainings are equal to the bit. State and options are LibTorch's. Without amsgrad; a gradient that is not there is
-// passed over, as in both.
+// torch/optim/adam.py (_single_tensor_adam, PyTorch 2.11, Python's default on CPUs) updates the first moment in one
+// pass, lerp_. LibTorch's own step uses two passes and rounds differently. With this step, trainings equal Python's bit
+// for bit. State and options are LibTorch's. amsgrad is not supported. Parameters without a gradient are skipped, as in
+// both.
 class Adam : public torch::optim::Adam {
  public:
   using torch::optim::Adam::Adam;

@@ -1,4 +1,4 @@
-// The rate of a training by AdaScale: one gain for all ranks, made of the gradients of all.
+// The learning rate of a training with AdaScale: one gain for all ranks, computed from the gradients of all ranks.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@
 
 namespace ddpprof::worker {
 
-// One all-gather of two numbers a step: the gain needs every rank's norm before the optimizer may step. All ranks take
-// the sums in the same order, and rank 0's norm of the averaged gradient, so that their rates are equal to the bit, and
-// so is what the trace allows to reckon again (runner/scenario_queries/trained.hpp).
+// One all-gather of two numbers per step: the gain needs every rank's norm before the optimizer step. All ranks add in
+// the same order and use rank 0's norm of the averaged gradient. So the rates of all ranks are equal bit for bit, and
+// so are the rates that are computed again from the trace (runner/scenario_queries/trained.hpp).
 class AdaScaleRate {
  public:
-  // `samples`: of one epoch. Throws std::invalid_argument as learning_rate::AdaScale.
+  // `samples`: number of samples of one epoch. Throws std::invalid_argument like learning_rate::AdaScale.
   AdaScaleRate(const Context&, Group*, std::int64_t samples, const learning_rate::AdaScaleState&);
 
-  // Of the next step, with this rank's norms; each rank calls it in each step. Counts that step.
+  // Returns the rate of the next step and counts that step. `own`: this rank's norms. Every rank must call it in every
+  // step.
   double next(const std::optional<StepNorms>& own);
 
   const learning_rate::AdaScaleState& state() const { return adascale_.state(); }

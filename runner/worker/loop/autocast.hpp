@@ -1,4 +1,4 @@
-// Mixed precision for the length of a scope, as Python's torch.autocast.
+// Mixed precision within a scope, like Python's torch.autocast.
 #pragma once
 
 #include <ATen/autocast_mode.h>
@@ -7,7 +7,7 @@
 
 namespace ddpprof::worker {
 
-// Thread-local, like the state it sets: every thread that computes a forward needs its own.
+// The state is thread-local: every thread that computes a forward needs its own object.
 class Autocast {
  public:
   Autocast(bool on, torch::Device device) : on_(on), type_(device.type()) {

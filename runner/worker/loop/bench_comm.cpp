@@ -15,7 +15,7 @@ struct Taken {
   std::int64_t duration_ns, processor_ns;
 };
 
-// Of all threads of this process: the one that waits and those that carry the bytes.
+// Returns the processor time of all threads of this process: the waiting thread and those that copy the bytes.
 std::int64_t processor_ns() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -39,7 +39,7 @@ struct SizeTime {
   double bytes, time_s;
 };
 
-// What a message of so many bytes will take, on the line through the last two sizes; one size alone says nothing.
+// Returns the expected duration for `bytes`, on the line through the last two sizes. With one size there is no line.
 double next_s(const std::vector<SizeTime>& taken, double bytes) {
   if (taken.size() < 2) return 0.0;
   const SizeTime &before = taken[taken.size() - 2], &last = taken.back();
@@ -58,7 +58,7 @@ nlohmann::json bench_comm(const Context& context, Group& group, const BenchCommO
   std::vector<SizeTime> taken_s;
   std::int64_t done = 0;
   for (std::int64_t bytes = options.first_bytes; bytes <= options.last_bytes; bytes *= options.factor) {
-    // Zeros stay zeros however often they are summed: no overflow, no denormals.
+    // Sums of zeros are zeros: no overflow, no denormals.
     std::vector<at::Tensor> data{
         torch::zeros({bytes / std::int64_t{sizeof(float)}}, torch::TensorOptions(context.device).dtype(torch::kFloat))};
     status::set(status::Activity::all_reduce, done);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double launcher_start_s = 120.0, launcher_margin_s = 30.0;
 
-std::chrono::milliseconds milliseconds(double seconds) {
+std::chrono::milliseconds to_milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
 }
 
@@ -25,16 +25,16 @@ int count_cores() {
 
 }  // namespace
 
-// Under a launcher every wait is longer than the launcher's own: it sees all ranks and names the one that hangs, while
-// a collective's timeout ends, and so blames, a rank that only waited for it.
+// Under a launcher every timeout here is longer than the launcher's own. The launcher observes all ranks and names the
+// rank that hangs. A collective's timeout would end, and so blame, a rank that only waited.
 std::chrono::milliseconds Context::timeout() const {
-  return milliseconds(scenario.measure.timeout_s + (status::watched() ? launcher_margin_s : 0.0));
+  return to_milliseconds(scenario.measure.timeout_s + (status::watched() ? launcher_margin_s : 0.0));
 }
 
 std::chrono::milliseconds Context::rendezvous_timeout() const {
-  if (own_rendezvous_timeout_s) return milliseconds(*own_rendezvous_timeout_s);
-  // A short limit on a step is none on loading LibTorch.
-  return status::watched() ? milliseconds(std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s)
+  if (own_rendezvous_timeout_s) return to_milliseconds(*own_rendezvous_timeout_s);
+  // A short timeout of a step must not limit the loading of LibTorch.
+  return status::watched() ? to_milliseconds(std::max(scenario.measure.timeout_s, launcher_start_s) + launcher_margin_s)
                            : timeout();
 }
 
@@ -56,7 +56,7 @@ void choose_resources(Context& context) {
   context.backend = nccl ? BackendKind::nccl : mpi ? BackendKind::mpi : BackendKind::gloo;
   if (cuda) {
     const bool dp = context.strategy == scenario::Strategy::dp;
-    // Slurm's --gpus-per-task shows each task its own GPU alone.
+    // With Slurm's --gpus-per-task, each task has only its own GPU.
     const int local_rank = gpus == 1 && std::getenv("SLURM_PROCID") ? 0 : context.environment.local_rank;
     const int needed = dp ? context.replicas : local_rank + 1;
     if (needed > gpus)
@@ -77,7 +77,7 @@ void share_threads(Context& context, const CoreShare& share) {
   context.threads = context.scenario.measure.threads_per_rank
                         ? static_cast<int>(*context.scenario.measure.threads_per_rank)
                         : std::max(1, context.cores / (dp ? context.replicas : share.sharing));
-  // LibTorch's parallel_apply takes a thread a replica from the process's own, and one after the other without.
+  // LibTorch's parallel_apply uses one of the process's threads per replica. With one thread it runs them in sequence.
   if (dp && context.device.is_cuda()) context.threads = std::max(context.threads, context.replicas);
 }
 

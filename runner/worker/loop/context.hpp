@@ -1,4 +1,4 @@
-// What every mode of the worker needs: the scenario, this rank's place, its device and its resources.
+// The context of every mode of the worker: scenario, rank, device and resources.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace ddpprof::worker {
 
-// This machine lacks something that the scenario asks for (exit code 3).
+// This machine does not have something that the scenario requires (exit code 3).
 struct MissingAbility : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -25,35 +25,36 @@ struct Context {
   scenario::Scenario scenario;
   scenario::Strategy strategy = scenario::Strategy::ddp;
   Mode mode = Mode::train;
-  int replicas = 1;  // DataParallel's; 1 under DDP
+  int replicas = 1;  // number of DataParallel replicas; 1 under DDP
   std::filesystem::path result;
-  std::filesystem::path dump;  // empty: none
+  std::filesystem::path dump;  // empty: no dump
   std::int64_t dump_steps = 3, dump_gradients = 3;
-  bool without_ddp = false;                        // one process, neither process group nor Reducer
+  bool without_ddp = false;                        // one process without process group and Reducer
   std::optional<double> own_rendezvous_timeout_s;  // unset: from the scenario's measure.timeout_s
-  std::filesystem::path run_file;                  // empty: none
-  std::string run;                                 // this run's name, equal on every rank; set once they have come
+  std::filesystem::path run_file;                  // empty: not written
+  std::string run;                                 // this run's name, equal on every rank; set after the rendezvous
   bool closing_line = false;
-  bool annotate_in_turn = false;  // steps 0, 3, 4, 7, … only: paired with the others they show what annotation costs
+  bool annotate_in_turn =
+      false;  // only steps 0, 3, 4, 7, …: compared with the other steps they show the cost of annotation
   RankEnvironment environment;
   torch::Device device = torch::kCPU;
   BackendKind backend = BackendKind::gloo;
-  int cores = 1;       // this process may use: affinity and cgroup quota
-  int host_cores = 1;  // that any rank of this host may run on
-  std::string pool;    // of processors that ranks compete for; "" for one process alone
+  int cores = 1;       // cores that this process may use: affinity and cgroup quota
+  int host_cores = 1;  // cores on which any rank of this host may run
+  std::string pool;    // name of the set of processors that ranks share; "" for a single process
   int pool_cores = 1;
-  int threads = 1;  // intra-op, of a rank or of each replica
+  int threads = 1;  // intra-op threads of a rank or of each replica
 
-  std::chrono::milliseconds timeout() const;  // of a collective
+  std::chrono::milliseconds timeout() const;  // of one collective
   std::chrono::milliseconds rendezvous_timeout() const;
   int workers() const { return strategy == scenario::Strategy::dp ? replicas : environment.world_size; }
 };
 
-// Chooses device, backend and threads; throws MissingAbility. `scenario`, `strategy`, `replicas` and `environment` must
-// be set.
+// Chooses device, backend and threads. Throws MissingAbility if the machine does not have them. `scenario`, `strategy`,
+// `replicas` and `environment` must be set.
 void choose_resources(Context& context);
 
-// Gives this rank its part of the processors that it shares, unless the scenario says how many threads.
+// Sets this rank's threads to its part of the shared processors, unless the scenario sets the number of threads.
 void share_threads(Context& context, const CoreShare& share);
 
 }  // namespace ddpprof::worker

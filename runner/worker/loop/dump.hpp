@@ -1,4 +1,4 @@
-// Writes what a second implementation needs to check a run: weights, batches, gradients, buckets. For tests.
+// For tests: writes weights, batches, gradients and buckets, so that a second implementation can check a run.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace ddpprof::worker {
 
-// Under the folder: rank<R>.json (parameter names and shapes, batch indices a step, buckets, file names) and float32
+// Under the folder: rank<R>.json (parameter names and shapes, batch indices per step, buckets, file names) and float32
 // files, little endian, the parameters one after another in registration order: rank<R>.initial.f32,
 // rank<R>.gradients<K>.f32 (after the all-reduce of step K), rank<R>.final.f32 and rank<R>.buffers.f32 (at the end).
-// The same steps' batches are in files of their own, of the type that rank<R>.json names (float32 or int64). Throws
-// std::runtime_error when a file cannot be written.
+// The batches of these steps are in separate files; rank<R>.json has their type (float32 or int64). Throws
+// std::runtime_error if a file cannot be written.
 class Dump {
  public:
-  // Batches of steps 0 to batch_steps - 1, and gradients of steps 0 to gradient_steps - 1.
+  // Dumps batches of steps 0 to batch_steps - 1, and gradients of steps 0 to gradient_steps - 1.
   Dump(std::filesystem::path folder, int rank, std::int64_t batch_steps, std::int64_t gradient_steps);
   void initial(const Network& network);
   void batch(std::int64_t step, const std::vector<std::int64_t>& indices, const std::vector<torch::Tensor>& inputs,

@@ -15,7 +15,7 @@ double total(const std::vector<torch::Tensor>& parts) {
   return parts.empty() ? 0.0 : torch::stack(parts).sum().item<double>();
 }
 
-// The buckets' sums of all gradients are one sum; what no gradient reached adds nothing.
+// Adds the sums of all buckets. Parameters without a gradient add nothing.
 std::vector<torch::Tensor> squared_gradients(const Network& network) {
   std::vector<torch::Tensor> parts;
   for (const torch::Tensor& parameter : trainable_parameters(network))

@@ -16,7 +16,7 @@ std::vector<torch::Tensor> with_gradients(const torch::optim::OptimizerParamGrou
   return parameters;
 }
 
-// One way to the host for all of them.
+// Copies all norms to the host at once.
 std::vector<double> norms_of(const std::vector<torch::Tensor>& tensors) {
   std::vector<torch::Tensor> norms;
   for (const auto& tensor : tensors) norms.push_back(at::linalg_vector_norm(tensor, 2).to(at::kDouble));
@@ -24,7 +24,7 @@ std::vector<double> norms_of(const std::vector<torch::Tensor>& tensors) {
   return {all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel()};
 }
 
-// A norm that is none comes with a loss that is none, now or in the next step, which says what to do.
+// If a norm is not finite, the loss of this or the next step is not finite either, and its error says what to do.
 template <typename Ratio>
 double unless_lost(double one, double other, Ratio&& ratio) {
   return std::isfinite(one) && std::isfinite(other) ? ratio() : 1.0;

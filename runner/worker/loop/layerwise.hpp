@@ -1,14 +1,15 @@
-// Optimizers with a rate for each layer: LARS in the place of SGD, LAMB in the place of AdamW.
+// Optimizers with one rate per layer: LARS instead of SGD, LAMB instead of AdamW.
 //
-// Their formulas are simulator/learning_rate/layerwise.hpp's, with a parameter tensor as the layer. State and options
-// are LibTorch's of SGD and AdamW, so checkpoints hold them as those. All norms of a step come from the device at once.
+// The formulas are in simulator/learning_rate/layerwise.hpp; one parameter tensor is one layer. State and options are
+// those of LibTorch's SGD and AdamW, and so is their form in checkpoints. All norms of a step are copied from the
+// device at once.
 #pragma once
 
 #include "runner/worker/torch.hpp"
 
 namespace ddpprof::worker {
 
-// The momentum holds the rate, as in the paper: v = m v + rate * local * (g + lambda w), w -= v. `trust`: eta.
+// The momentum includes the rate, as in the paper: v = m v + rate * local * (g + lambda w), w -= v. `trust`: eta.
 class Lars : public torch::optim::SGD {
  public:
   Lars(std::vector<torch::Tensor> parameters, torch::optim::SGDOptions options, double trust)
@@ -19,7 +20,7 @@ class Lars : public torch::optim::SGD {
   double trust_;
 };
 
-// Weight decay as AdamW's, of the weights themselves; the trust ratio is of the whole update, the decay included.
+// Weight decay as in AdamW, applied to the weights. The trust ratio is computed from the whole update, decay included.
 class Lamb : public torch::optim::AdamW {
  public:
   using torch::optim::AdamW::AdamW;

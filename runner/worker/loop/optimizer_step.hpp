@@ -1,4 +1,4 @@
-// What the steps of our own optimizers share: the closure, and the moments of Adam and its kin.
+// Parts that the optimizers of this folder share: the closure, and the moments of Adam, AdamW and LAMB.
 #pragma once
 
 #include <cmath>
@@ -15,13 +15,13 @@ inline torch::Tensor loss_of(const torch::optim::Optimizer::LossClosure& closure
   return closure();
 }
 
-// One parameter's, this step's gradient taken in; its update is first / denominator / correction.
+// Moments of one parameter, with this step's gradient included. The update is first / denominator / correction.
 struct Moments {
   torch::Tensor first, denominator;
   double correction = 1.0;
 };
 
-// `State`: AdamParamState or AdamWParamState, made where the optimizer has none; `Options`: the group's.
+// `State`: AdamParamState or AdamWParamState; made if the optimizer has none. `Options`: those of the group.
 template <typename State, typename Options>
 Moments take_moments(torch::optim::Optimizer& optimizer, const torch::Tensor& parameter, const torch::Tensor& gradient,
                      const Options& options) {

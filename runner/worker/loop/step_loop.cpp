@@ -17,7 +17,7 @@ using vocabulary::StepKind;
 
 namespace {
 
-// DataParallel's one process takes what N ranks would take together, so that both train the same global batches.
+// The process of DataParallel takes the samples of all N ranks, so that both strategies train the same global batches.
 BatchSampler make_sampler(const Context& context, const Dataset& dataset, const Progress& begin) {
   const auto& workload = context.scenario.workload;
   const auto& data = workload.data;
@@ -47,7 +47,7 @@ BatchSampler make_sampler(const Context& context, const Dataset& dataset, const 
 Loader make_loader(const Context& context, std::shared_ptr<const Dataset> dataset, const Progress& begin) {
   const auto& data = context.scenario.workload.data;
   auto sampler = make_sampler(context, *dataset, begin);
-  // The loader's threads share the data set, so that one that hangs holds nothing that is gone.
+  // The loader's threads share the data set, so that a thread that hangs never uses freed memory.
   return {[shared = std::move(dataset)](const Picks& picks) { return shared->batch(picks); },
           std::move(sampler),
           {data.loader_threads, data.prefetch, context.timeout()}};
@@ -122,14 +122,14 @@ void StepLoop::step(Trainer& trainer, torch::optim::Optimizer& optimizer, StepKi
     trainer.zero_gradients();
   }
   ++progress_.steps;
-  // On a GPU this waits for the device, so the step ends when its work has ended.
+  // On a GPU this waits for the device, so that the step ends with its work.
   losses_.push_back(loss.item<double>());
   annotate::loss(losses_.back());
-  // From here on every parameter is lost, on every rank: what is measured after is no training.
+  // After this, all parameters on all ranks are invalid, and later steps do not measure a training.
   if (!std::isfinite(losses_.back()))
     throw std::runtime_error("the loss is " + std::to_string(losses_.back()) +
-                             ": expected a number; lower learning_rate.base, or look for values in the data of this "
-                             "step that are none");
+                             ": expected a finite number; lower learning_rate.base, or look for values in the data of "
+                             "this step that are not finite");
 }
 
 }  // namespace ddpprof::worker

@@ -27,8 +27,8 @@ namespace {
 
 using vocabulary::StepKind;
 
-constexpr std::int64_t block_steps = 10;            // between two looks at the interval
-constexpr std::int64_t unwrapped_warmup_steps = 2;  // the copy's first steps make its optimizer state
+constexpr std::int64_t block_steps = 10;            // between two checks of the interval
+constexpr std::int64_t unwrapped_warmup_steps = 2;  // the first steps of the copy make its optimizer state
 constexpr std::int64_t unwrapped_steps_most = 30;
 
 void measure(const Context& context, Group* group, StepLoop& loop, Trainer& trainer, torch::optim::Optimizer& optimizer,
@@ -69,7 +69,7 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-// What the run did that its user may not have meant, for the database's diagnostics.
+// Returns warnings about options that the user may not have intended, for the database's diagnostics.
 nlohmann::json data_warnings(const scenario::Data& data, std::int64_t epochs) {
   auto list = nlohmann::json::array();
   const bool drawn = data.shuffle || data.sampling == scenario::Sampling::balanced;
@@ -87,7 +87,7 @@ std::unique_ptr<Trainer> make_trainer(const Context& context, Group* group, std:
   const auto& workload = context.scenario.workload;
   if (context.strategy == scenario::Strategy::ddp && group)
     return std::make_unique<DdpTrainer>(std::move(network), *group, context.scenario);
-  // PyTorch's data_parallel on one device calls the module itself: nothing is replicated, scattered or gathered.
+  // On one device PyTorch's data_parallel calls the module directly: there is no replicate, scatter or gather.
   if (context.replicas == 1) {
     mark_parameters(*network);
     return std::make_unique<PlainTrainer>(std::move(network), PassOptions(workload));

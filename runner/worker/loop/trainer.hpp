@@ -1,4 +1,4 @@
-// One forward and backward, however it is spread: under DDP, without it, or over DataParallel's replicas.
+// One forward and backward pass: under DDP, without DDP, or over DataParallel's replicas.
 #pragma once
 
 #include <memory>
@@ -16,30 +16,30 @@ namespace ddpprof::worker {
 
 // How a pass turns inputs into a loss.
 struct PassOptions {
-  // NOLINTNEXTLINE(google-explicit-constructor): a loss alone is a pass in full precision
+  // NOLINTNEXTLINE(google-explicit-constructor): a loss without precision means full precision
   PassOptions(scenario::LossKind own_loss, scenario::Precision own_precision = scenario::Precision::fp32)
       : loss(own_loss), autocast(own_precision == scenario::Precision::bf16) {}
   explicit PassOptions(const scenario::Workload& workload) : PassOptions(workload.loss, workload.precision) {}
 
   scenario::LossKind loss;
-  bool autocast;  // to bfloat16: forward and loss
+  bool autocast;  // forward and loss in bfloat16
 };
 
 class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  // Forward, loss / `loss_divisor`, backward, each in its range; gradients accumulate. `synchronize`: the last
-  // micro-batch before the optimizer. Returns the (divided) loss, detached.
+  // Runs forward, loss / `loss_divisor` and backward, each in its range. Gradients accumulate. `synchronize`: true for
+  // the last micro-batch before the optimizer. Returns the divided loss, detached.
   virtual torch::Tensor pass(const Dataset::Batch& batch, bool synchronize, double loss_divisor) = 0;
   virtual Network& network() = 0;  // the parameters that the optimizer changes
 
-  // As Python's optimizer.zero_grad(), whose default drops gradients, bucket views too: the next backward's gradient is
-  // copied into the bucket and the view put back. (LibTorch's own zero_grad() throws on such a view.)
+  // Like Python's optimizer.zero_grad(): removes the gradients, bucket views included. The next backward copies its
+  // gradient into the bucket and restores the view. (LibTorch's own zero_grad() throws on such a view.)
   void zero_gradients();
 };
 
-// Through c10d::Reducer.
+// Uses c10d::Reducer.
 class DdpTrainer : public Trainer {
  public:
   DdpTrainer(std::shared_ptr<Network> network, Group& group, const scenario::Scenario& scenario);
@@ -52,8 +52,8 @@ class DdpTrainer : public Trainer {
   PassOptions options_;
 };
 
-// The same model and pass without any communication: DDP's without its wrapper, DataParallel's on one device.
-// Gradient-ready marks stay, so that the two can be compared.
+// The same model and pass without communication: DDP without its wrapper, DataParallel on one device. Gradient-ready
+// marks are set as with DDP, so that both can be compared.
 class PlainTrainer : public Trainer {
  public:
   PlainTrainer(std::shared_ptr<Network> network, PassOptions options);
@@ -67,9 +67,9 @@ class PlainTrainer : public Trainer {
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
 };
 
-// What a learning-rate rule asks of the optimizer beside the rate; as it is here: PyTorch's own optimizers.
+// Settings of a learning-rate rule for the optimizer, besides the rate. The defaults mean PyTorch's own optimizers.
 struct RuleSettings {
-  learning_rate::Rule rule = learning_rate::Rule::none;  // lars in the place of SGD, lamb of AdamW
+  learning_rate::Rule rule = learning_rate::Rule::none;  // lars replaces SGD, lamb replaces AdamW
   double trust = 0.001;                                  // LARS' eta
   learning_rate::AdamSettings adam = {};                 // betas and epsilon of Adam and AdamW
 };

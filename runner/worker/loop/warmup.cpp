@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t warmup_block_steps = 10;
 constexpr std::int64_t ddp_steps = 3, static_graph_steps = 4, data_parallel_steps = 1;
-constexpr std::int64_t last_steps = 3;  // reading /proc made up to three steps after it up to three times as long
+constexpr std::int64_t last_steps = 3;  // after reading /proc, up to three steps took up to three times as long
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Warmup warm_up(const Context& context, Group* group, StepLoop& loop, Trainer& tr
     warmup.settled = stats::warmup_end(times).settled;
     stop = agree(group, warmup.settled || warmup.steps() >= most);
   }
-  // A rank that sees it otherwise keeps to rank 0's word: before the most steps only settled times end it.
+  // Rank 0 decides for all ranks. Before the maximum number of steps, only settled times end the warm-up.
   if (warmup.steps() < most) warmup.settled = true;
   before_last();
   run(last_steps);

@@ -9,7 +9,7 @@
 namespace ddpprof::worker::memory {
 namespace {
 
-struct alignas(64) Account {  // its own cache line: replicas count at the same time
+struct alignas(64) Account {  // its own cache line, since replicas count at the same time
   std::atomic<std::int64_t> held{0}, peak{0};
 
   void add(std::int64_t bytes) {
@@ -24,7 +24,7 @@ std::array<Account, devices + 1> accounts;
 Account& account_of(int device) { return accounts[static_cast<std::size_t>(device + 1)]; }
 thread_local int current_device = 0;
 
-// In front of each block; of LibTorch's alignment, so that what follows keeps it.
+// Stored before each block. Its size is LibTorch's alignment, so that the block is aligned.
 struct alignas(c10::gAlignment) Label {
   Account* account;
   std::int64_t bytes;

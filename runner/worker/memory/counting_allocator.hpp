@@ -1,4 +1,4 @@
-// Counts the bytes of CPU tensors by the device they stand for, as the allocators of GPUs do.
+// Counts the bytes of CPU tensors per simulated device, as GPU allocators do per GPU.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@ namespace ddpprof::worker::memory {
 
 struct Bytes {
   std::int64_t held = 0;  // now
-  std::int64_t peak = 0;  // most at one time since the last reset
+  std::int64_t peak = 0;  // maximum since the last reset
 };
 
-inline constexpr int host = -1;  // what a run on GPUs would keep in the host's memory: the data set, batches made ahead
-inline constexpr int devices = 4096;  // DataParallel's most replicas
+// Number for memory that a run on GPUs would have in host memory: the data set and prepared batches.
+inline constexpr int host = -1;
+inline constexpr int devices = 4096;  // maximum number of DataParallel replicas
 
-// Puts the count around LibTorch's allocator of CPU memory, for all tensors made from then on. Each costs 64 bytes more
-// and two atomic additions, when it is made and when it goes.
+// Wraps LibTorch's allocator of CPU memory, for all tensors made from then on. Each tensor costs 64 more bytes, and two
+// atomic additions when it is allocated and when it is freed.
 void start_counting();
 bool counting();
 
-// Tensors that this thread makes count for `device` until the end of the scope; elsewhere for device 0. A tensor counts
-// for the device that it was made for, whoever frees it.
+// Within its scope, tensors that this thread makes count for `device`. Other tensors count for device 0. A tensor
+// counts for its device until it is freed, on any thread.
 class For {
  public:
   explicit For(int device);
@@ -33,7 +34,7 @@ class For {
   int before_;
 };
 
-// From here on the tensor's memory counts for `device`. Does nothing for memory that is not counted.
+// Moves the tensor's memory to the count of `device`. Does nothing for memory that is not counted.
 void hand_over(const torch::Tensor& tensor, int device);
 
 Bytes read(int device);

@@ -7,7 +7,7 @@
 namespace ddpprof::worker {
 namespace {
 
-// DataParallel's devices are the first ones; a rank of DDP has its own.
+// DataParallel uses the first devices; a DDP rank has one device.
 c10::DeviceIndex gpu(const Context& context, int index) {
   return static_cast<c10::DeviceIndex>(context.strategy == scenario::Strategy::dp ? index : context.device.index());
 }

@@ -1,4 +1,4 @@
-// What the tensors of a training take on each of its devices.
+// The memory of a training's tensors on each of its devices.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,12 +7,13 @@
 
 namespace ddpprof::worker {
 
-// From here on the peaks are those of the measured steps.
+// Resets the peaks. Call it before the measured steps.
 void begin_memory_window(const Context& context);
 
-// [{"device": 0, "held_bytes", "peak_bytes"}, …]: DDP's own device, or each of DataParallel's, the root's first. Held:
-// now, between two steps: parameters, optimizer, buckets. GPUs: what LibTorch's caching allocator has handed out
-// (memory_allocated() in Python), which is less than what the driver shows; CPU: counting_allocator.hpp.
+// Returns [{"device": 0, "held_bytes", "peak_bytes"}, …]: for DDP its device, for DataParallel each device, the root's
+// first. held_bytes is the memory between two steps: parameters, optimizer state, buckets. On GPUs it is the memory
+// allocated from LibTorch's caching allocator (Python: memory_allocated()), which is less than the driver shows; on the
+// CPU see counting_allocator.hpp.
 nlohmann::json device_memory(const Context& context);
 
 }  // namespace ddpprof::worker

@@ -23,7 +23,7 @@ class BertNetwork::Layer : public torch::nn::Module {
         output_norm_(register_module("output_norm", layer_norm(width, bert_epsilon))) {}
 
   torch::Tensor forward(const torch::Tensor& x) {
-    // One after the other, as Python evaluates them: the order of the backward, and so of the buckets, follows from it.
+    // In separate statements, in Python's order of evaluation: it decides the order of backward, and so of the buckets.
     const auto query = query_->forward(x), key = key_->forward(x), value = value_->forward(x);
     const auto attended = attend(query, key, value, heads_, /*causal=*/false);
     const auto middle = mixed_norm_->forward(mixed_->forward(attended) + x);

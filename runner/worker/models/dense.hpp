@@ -1,13 +1,13 @@
-// A linear layer that computes as Python's does.
+// A linear layer with the same operation as Python's.
 #pragma once
 
 #include "runner/worker/torch.hpp"
 
 namespace ddpprof::worker {
 
-// torch::nn::Linear's weights and initial values; its forward, though, is one at::linear, as Python's F.linear is. The
-// C++ module multiplies and then adds where its input has three dimensions, which is slower and, under autocast, makes
-// gradients ready in another order.
+// Weights and initial values are those of torch::nn::Linear. The forward is one at::linear, like Python's F.linear. For
+// inputs with three dimensions the C++ module multiplies and then adds: this is slower and, under autocast, changes the
+// order in which gradients become ready.
 class DenseImpl : public torch::nn::LinearImpl {
  public:
   using torch::nn::LinearImpl::LinearImpl;

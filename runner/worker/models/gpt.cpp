@@ -74,7 +74,7 @@ GptNetwork::GptNetwork(scenario::Model model) : Network(std::move(model)) {
 torch::Tensor GptNetwork::forward(const std::vector<torch::Tensor>& inputs) {
   const torch::Tensor& tokens = inputs.at(0);
   const auto places = torch::arange(tokens.size(1), torch::TensorOptions(torch::kLong).device(tokens.device()));
-  // One after the other, as Python evaluates them: the order of the backward, and so of the buckets, follows from it.
+  // In separate statements, in Python's order of evaluation: it decides the order of backward, and so of the buckets.
   const auto embedded = tokens_->forward(tokens);
   auto x = embedded + positions_->forward(places);
   for (const auto& block : blocks_) x = block->forward(x);

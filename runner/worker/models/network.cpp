@@ -13,7 +13,7 @@ namespace {
 using Kind = scenario::Model::Kind;
 
 void build_dense(LayerNetwork& network, const std::vector<std::int64_t>& widths) {
-  // Python's nn.Sequential numbering: layer 2i is the i-th Linear, the odd ones are the ReLUs between.
+  // Numbered as in Python's nn.Sequential: layer 2i is the i-th Linear, odd layers are the ReLUs between.
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     if (i > 0) network.add(std::to_string(2 * i - 1), torch::nn::AnyModule(torch::nn::ReLU()));
     network.add(std::to_string(2 * i), torch::nn::AnyModule(Dense(widths[i], widths[i + 1])));

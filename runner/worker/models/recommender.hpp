@@ -1,13 +1,14 @@
-// A recommender in which almost all parameters are a few huge embedding tables.
+// A recommender: almost all parameters are in a few large embedding tables.
 #pragma once
 
 #include "runner/worker/models/network.hpp"
 
 namespace ddpprof::worker {
 
-// DLRM (Naumov et al. 2019) with one index a table: numeric features through a perceptron to the tables' width, the
-// pairwise dot products of all these vectors beside the first, a perceptron to one logit. Inputs: float32 batch × dense
-// and int64 batch × tables; output: float32, one logit a sample. Tables are uniform in ±1/sqrt(rows), as there.
+// DLRM (Naumov et al. 2019) with one index per table: a perceptron maps numeric features to the tables' width; the
+// pairwise dot products of all these vectors, and the first vector, are the input of a perceptron with one logit.
+// Inputs: float32 batch × dense and int64 batch × tables; output: float32, one logit per sample. Tables are uniform in
+// ±1/sqrt(rows), as in the paper.
 class RecommenderNetwork : public Network {
  public:
   explicit RecommenderNetwork(scenario::Model model);

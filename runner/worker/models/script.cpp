@@ -13,7 +13,8 @@ using scenario::DataError;
 
 namespace {
 
-// What LibTorch's message says, without its stack traces: the interpreter puts the reason last, others first.
+// Returns the reason in a LibTorch message, without stack traces. The interpreter puts the reason last, other parts of
+// LibTorch put it first.
 std::string reason(const std::string& message) {
   const std::size_t last = message.rfind("RuntimeError: ");
   const std::string text = last == std::string::npos ? message : message.substr(last);
@@ -28,13 +29,13 @@ torch::jit::Module read_module(const std::string& file) {
     return torch::jit::load(file, torch::kCPU);
   } catch (const c10::Error& error) {
     throw DataError("workload.model.file: " + file +
-                    ": not a TorchScript module (a state_dict or a pickled model is none; write it with "
+                    ": not a TorchScript module (a state_dict or a pickled model cannot be used; write the file with "
                     "torch.jit.script(model).save(...)): " +
                     reason(error.what_without_backtrace()));
   }
 }
 
-// The module that a dotted name's last part belongs to, made where it is missing.
+// Returns the module that has the last part of a dotted name. Makes missing modules.
 std::pair<std::shared_ptr<torch::nn::Module>, std::string> place(std::shared_ptr<torch::nn::Module> module,
                                                                  const std::string& name) {
   std::size_t begin = 0;
@@ -58,8 +59,7 @@ ScriptNetwork::ScriptNetwork(scenario::Model model, torch::jit::Module module)
 }
 
 void ScriptNetwork::adopt() {
-  // The root itself cannot be shared from here (this is under construction), so its own tensors are registered
-  // directly.
+  // The root cannot be shared here, since it is still under construction. So its own tensors are registered directly.
   const auto at = [this](const std::string& name, const auto& add) {
     const std::size_t dot = name.find('.');
     if (dot == std::string::npos) return add(static_cast<torch::nn::Module&>(*this), name);
@@ -90,7 +90,8 @@ void ScriptNetwork::adopt() {
 torch::Tensor ScriptNetwork::forward(const std::vector<torch::Tensor>& inputs) {
   std::vector<c10::IValue> arguments(inputs.begin(), inputs.end());
   c10::IValue output;
-  const torch::jit::GraphOptimizerEnabledGuard no_fusion(false);  // of this thread alone: replicas have their own
+  const torch::jit::GraphOptimizerEnabledGuard no_fusion(
+      false);  // applies only to this thread; replicas have their own threads
   try {
     output = module_.forward(std::move(arguments));
   } catch (const std::exception& error) {  // c10::Error, or the interpreter's own around what an operator threw
@@ -117,7 +118,7 @@ Network::State ScriptNetwork::state() const {
 }
 
 std::shared_ptr<Network> ScriptNetwork::blank() const {
-  auto copy = module_.deepcopy();  // forgets which parameters require a gradient
+  auto copy = module_.deepcopy();  // deepcopy() does not keep requires_grad
   std::vector<bool> trainable;
   for (const auto& parameter : module_.parameters()) trainable.push_back(parameter.requires_grad());
   std::size_t index = 0;

@@ -1,4 +1,4 @@
-// A user's own model: a TorchScript module from a file, trained as it is.
+// A user's own model: a TorchScript module from a file.
 #pragma once
 
 #include <torch/script.h>
@@ -7,10 +7,10 @@
 
 namespace ddpprof::worker {
 
-// Its parameters and buffers stand in this module under the script's own names and share storage with it. Operators run
-// one by one, as eager Python would run them: no fusion, no symbolic differentiation, or gradients would come in larger
-// portions than they do in the user's job. Throws scenario::DataError naming the file when it cannot be read or has no
-// parameter to train, std::runtime_error when forward() does not take the scenario's inputs or returns no tensor.
+// Parameters and buffers have the names of the script and share its storage. Operators run one by one, as in eager
+// Python. Fusion and symbolic differentiation are off: with them, gradients would become ready in larger groups than in
+// the user's job. Throws scenario::DataError, which names the file, if it cannot be read or has no parameter to train.
+// Throws std::runtime_error if forward() does not accept the scenario's inputs or does not return a tensor.
 class ScriptNetwork : public Network {
  public:
   explicit ScriptNetwork(scenario::Model model);

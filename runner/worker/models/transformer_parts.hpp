@@ -1,4 +1,4 @@
-// What both transformers are built of: initial weights and multi-head attention.
+// Common parts of both transformers: initial weights and multi-head attention.
 #pragma once
 
 #include "runner/worker/models/dense.hpp"
@@ -27,7 +27,7 @@ inline torch::nn::LayerNorm layer_norm(std::int64_t width, double epsilon) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(epsilon));
 }
 
-// Query, key and value are batch × tokens × width each; so is what comes back.
+// Query, key, value and the result are batch × tokens × width.
 inline torch::Tensor attend(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value,
                             std::int64_t heads, bool causal) {
   const auto batch = query.size(0), tokens = query.size(1), width = query.size(2);

@@ -8,7 +8,7 @@
 
 namespace ddpprof::worker::mpi {
 
-// The library is not there, or MPI's own are not: what is missing and which package has it.
+// The library or MPI's own libraries are missing. The message names what is missing and the package that has it.
 class LibraryError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -16,12 +16,12 @@ class LibraryError : public std::runtime_error {
 
 inline constexpr const char* library_name = "libddpprof-mpi.so";
 
-// Where it would be: beside this program, or in the lib folder beside the program's folder; whichever is there, else
-// the first.
+// Returns the path beside this program, or in the lib folder beside the program's folder, if the library is there.
+// Returns the first path if there is no library.
 std::filesystem::path library_path();
-// Whether this program came with it; MPI's own libraries may still be missing.
+// Returns true if the library is installed. MPI's own libraries may still be missing.
 bool is_installed();
-// Once a process; MPI's own plugins need its names, so they are global. Throws LibraryError.
+// Loads the library once per process. Its symbols are global, since MPI's plugins need them. Throws LibraryError.
 const ddpprof_mpi_functions& load();
 
 }  // namespace ddpprof::worker::mpi

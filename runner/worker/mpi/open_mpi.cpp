@@ -17,7 +17,7 @@
 namespace {
 
 MPI_Comm job = MPI_COMM_NULL;
-// For types that MPI does not know: [half, bfloat16] by enum ddpprof_mpi_operation.
+// For types that MPI does not support: [half, bfloat16] by enum ddpprof_mpi_operation.
 MPI_Op half_operations[4], bfloat16_operations[4];
 
 int refuse(int code, char* error, std::size_t error_bytes) {
@@ -82,12 +82,12 @@ MPI_Op operation_of(const ddpprof_mpi_call& call) {
   return operations[call.operation];
 }
 
-// Whether one process may read another's memory, which Open MPI takes for granted and containers often forbid.
+// Returns true if a process may read another process's memory. Open MPI assumes this; containers often forbid it.
 bool can_read_other_processes() {
   char byte = 1, copy = 0;
   const iovec here{&copy, 1}, there{&byte, 1};
   if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1) return false;
-  // Yama's 1 admits descendants only, and ranks are each other's siblings.
+  // Yama's value 1 allows only descendants, and ranks are siblings.
   int scope = 0;
   if (std::FILE* file = std::fopen("/proc/sys/kernel/yama/ptrace_scope", "re")) {
     if (std::fscanf(file, "%d", &scope) != 1) scope = 0;
@@ -97,8 +97,8 @@ bool can_read_other_processes() {
 }
 
 void prefer() {
-  // In place, the nonblocking all-reduce is a binomial tree by default, which moves N times a ring's bytes through
-  // one rank: 1 is the ring. What the user has set stays.
+  // The default for the nonblocking in-place all-reduce is a binomial tree, which moves N times a ring's bytes through
+  // one rank. 1 selects the ring. A value that the user has set is kept.
   setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "1", /*overwrite=*/0);
   if (!can_read_other_processes()) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
 }
@@ -107,7 +107,7 @@ const char* version() {
   static char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(text, &length);
-  // "Open MPI v4.1.4, package: …": what is before the comma.
+  // "Open MPI v4.1.4, package: …": the part before the comma.
   for (char* at = text; *at != '\0'; ++at)
     if (*at == ',' || *at == '\n') *at = '\0';
   return text;
@@ -122,7 +122,7 @@ int begin(int* rank, int* size, char* error, std::size_t error_bytes) {
   int provided = 0;
   int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  // Its own communicator: whatever else a program of the job does with MPI is not mixed up with these calls.
+  // A separate communicator, so that other MPI calls of the job cannot match these calls.
   if (code == MPI_SUCCESS) code = MPI_Comm_dup(MPI_COMM_WORLD, &job);
   if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(job, MPI_ERRORS_RETURN);
   if (code == MPI_SUCCESS) code = MPI_Comm_rank(job, rank);

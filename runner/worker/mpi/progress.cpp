@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto watch_every = std::chrono::milliseconds(100);
 
-// How to wait for other ranks: a message within a host takes microseconds, so the core is kept for that long; then
-// others who want it go first, as ranks may share cores; then it is left.
+// Waits for other ranks in three stages. A message within a host takes microseconds: so first the thread keeps the
+// core. Then it yields, since ranks may share cores. Then it sleeps.
 class Patience {
  public:
   void progressed() { since_ = Clock::now(); }
@@ -68,7 +68,7 @@ struct Progress::Shared {
 
   bool failed() const { return !failure.empty(); }
 
-  // What is under way keeps its memory for ever: MPI may still write there.
+  // The memory of calls in progress is never freed, since MPI may still write there.
   void fail(std::string why, std::unique_lock<std::mutex>& lock) {
     if (!failed()) failure = std::move(why);
     std::vector<std::shared_ptr<Call>> calls;
@@ -146,7 +146,7 @@ Progress::~Progress() {
 
 void Progress::run(const std::shared_ptr<Shared>& shared) {
   pthread_setname_np(pthread_self(), "mpi progress");
-  prctl(PR_SET_TIMERSLACK, 1000UL);  // ns: sleeps of 20 us are to last about that long
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // ns, so that sleeps of 20 us last about 20 us
   std::array<char, 512> error{};
   Place place;
   const int entered = shared->functions.begin(&place.rank, &place.size, error.data(), error.size());
@@ -165,7 +165,7 @@ void Progress::run(const std::shared_ptr<Shared>& shared) {
       continue;
     }
     if (!shared->queue.empty()) {
-      // Under way before MPI has it, so that who gives up knows that its memory is MPI's.
+      // Added to `under_way` before MPI has it, so that its memory is kept if the wait is given up.
       shared->under_way.push_back(std::move(shared->queue.front()));
       shared->queue.pop_front();
       const std::shared_ptr<Call> call = shared->under_way.back().call;
@@ -182,7 +182,7 @@ void Progress::run(const std::shared_ptr<Shared>& shared) {
       patience.progressed();
       continue;
     }
-    // Any of them moves all on. They are asked in turn, since the first started is mostly the first done.
+    // Testing one call drives the progress of all. They are tested in order, since the oldest is usually done first.
     std::optional<std::string> refused;
     std::vector<std::shared_ptr<Call>> done;
     for (std::size_t i = 0; i < shared->under_way.size();) {
@@ -222,7 +222,7 @@ void Progress::run(const std::shared_ptr<Shared>& shared) {
   shared->answered.notify_all();
 }
 
-// A thread of its own: the other one may never come back from MPI.
+// Runs on a separate thread, since the other thread may never return from MPI.
 void Progress::watch(const std::shared_ptr<Shared>& shared) {
   pthread_setname_np(pthread_self(), "mpi deadlines");
   std::unique_lock lock(shared->mutex);

@@ -1,5 +1,5 @@
-// The one thread that calls MPI: starts calls in the order they were asked for, moves them on and tells when each is
-// done; and a second one that ends the waiting when MPI does not answer.
+// Two threads for MPI. The first makes all calls to MPI: it starts them in the order of the requests, drives their
+// progress and reports when each is done. The second ends the waiting if MPI does not answer.
 #pragma once
 
 #include <chrono>
@@ -16,15 +16,15 @@
 
 namespace ddpprof::worker::mpi {
 
-// One call on its way.
+// One call of MPI in progress.
 class Call {
  public:
   virtual ~Call() = default;
   virtual const ddpprof_mpi_call& what() const = 0;
   virtual std::string describe() const = 0;  // "all-reduce of 4096 bytes"
-  // On the thread that calls MPI, before MPI has it.
+  // Called on the thread that calls MPI, before the call is passed to MPI.
   virtual void begin() = 0;
-  // Once, whoever ends it; `failure` is empty where it is done.
+  // Called once, on either thread. `failure` is empty if the call succeeded.
   virtual void end(const std::string& failure) = 0;
 };
 
@@ -34,22 +34,22 @@ struct Place {
 
 class Progress {
  public:
-  // `timeout` of each call, from when it was asked for, and of leaving the job.
+  // `timeout`: of each call, counted from its request, and of leave().
   Progress(const ddpprof_mpi_functions&, std::chrono::milliseconds timeout);
-  // Without leave() it fails what is under way and never waits for other ranks: the thread stays inside of MPI if it is
-  // there, and the process has to end by _exit.
+  // Without leave(), the destructor fails the calls in progress and does not wait for other ranks. If the thread is
+  // inside MPI, it stays there, and the process must end by _exit.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Enters the job. Throws std::runtime_error when MPI refuses or does not answer within `timeout`.
+  // Enters the job. Throws std::runtime_error if MPI reports an error or does not answer within `timeout`.
   Place enter(std::chrono::milliseconds timeout);
-  // After a failure of any call every later one fails with its message.
+  // Requests a call. After the failure of any call, every later call fails with the same message.
   void ask(std::shared_ptr<Call>);
-  // Fails what is under way: nobody waits any more.
+  // Fails the calls in progress, so that no thread waits for them.
   void abandon(const std::string& why);
-  // Leaves the job once what was asked for is done, together with the other ranks, for which it waits for at most the
-  // timeout. Throws std::runtime_error when they do not come, or when anything has failed before.
+  // Leaves the job together with the other ranks, after all requested calls are done. Waits for the other ranks at most
+  // the timeout. Throws std::runtime_error if they do not come, or if any call failed before.
   void leave();
 
  private:
@@ -57,7 +57,7 @@ class Progress {
   static void run(const std::shared_ptr<Shared>&);
   static void watch(const std::shared_ptr<Shared>&);
 
-  std::shared_ptr<Shared> shared_;  // also of the threads, which outlive this object where MPI never answers
+  std::shared_ptr<Shared> shared_;  // shared with the threads, which outlive this object if MPI never answers
   std::thread thread_, watch_;
 };
 

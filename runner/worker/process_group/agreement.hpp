@@ -1,4 +1,4 @@
-// What the ranks do together besides training: meet, and follow rank 0's word.
+// Operations of all ranks besides training: barrier, decisions of rank 0, exchange of numbers.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace ddpprof::worker {
 
-// None does anything else without a group.
-void meet(Group* group);             // returns when every rank is here
-bool agree(Group* group, bool own);  // rank 0's `own`, on every rank
-// Every rank's numbers, in the order of ranks, on every rank; each rank gives as many.
+// Without a group these functions only return the rank's own value.
+void meet(Group* group);             // barrier: returns when every rank has called it
+bool agree(Group* group, bool own);  // returns rank 0's `own` on every rank
+// Returns the numbers of every rank, in the order of ranks. All ranks must pass the same count.
 std::vector<std::vector<double>> everyones(Group* group, const std::vector<double>& own);
 
 }  // namespace ddpprof::worker

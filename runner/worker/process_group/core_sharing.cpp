@@ -41,10 +41,10 @@ std::vector<int> both_of(const std::vector<int>& one, const std::vector<int>& ot
 
 std::string core_entry() {
   const host::Host host;
-  // The kernel's own id: containers may give two machines one name, or one machine two.
+  // The kernel's id: with containers, two machines may have one name, or one machine two names.
   std::string entry = host.line("/proc/sys/kernel/random/boot_id").value.value_or(host::host_name());
   if (const auto quota = host::read_quota(host)) {
-    // In containers every path may read "/": whose it is tells the namespace.
+    // In containers every path may be "/", so the namespace is used to tell them apart.
     std::error_code error;
     entry += " " + std::filesystem::read_symlink("/proc/self/ns/cgroup", error).string() + quota->folder;
   }

@@ -1,4 +1,4 @@
-// How many ranks share this rank's processors, whoever started them, bound them to which, and called their hosts what.
+// Finds how many ranks share this rank's processors, for any launcher, binding and host names.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 namespace ddpprof::worker {
 
 struct CoreShare {
-  int sharing = 1;     // ranks of this machine that may run where this one may, it included
-  int host_cores = 1;  // processors that any rank of this machine may run on, at most a cgroup's quota
-  // The processors that ranks compete for with this one: those it may run on, those that ranks may run on which may run
-  // on these, and so on. Equal names on the ranks that do.
+  int sharing = 1;     // ranks of this machine that may run on this rank's processors, this rank included
+  int host_cores = 1;  // processors on which any rank of this machine may run, at most the cgroup's quota
+  // The set of processors that this rank shares: its own processors, those of every rank that may run on one of them,
+  // and so on. Ranks with the same set have the same name.
   std::string pool;
   int pool_cores = 1;
 };
 
-// "machine|0-3,8": which pool of processors this process draws on, and which of them it may run on
-// (sched_getaffinity). Containers of one machine have names of their own and the same processors; those with a quota of
-// their own (cgroup) share with nobody outside.
+// Returns "machine|0-3,8": the machine, and the processors on which this process may run (sched_getaffinity).
+// Containers of one machine have different host names and the same processors. Containers with their own quota (cgroup)
+// do not share processors with other containers.
 std::string core_entry();
 
-// `entries`: each rank's core_entry(). An entry that cannot be read counts as sharing nothing.
+// `entries`: core_entry() of each rank. An invalid entry counts as a rank that shares no processors.
 CoreShare share_of(const std::vector<std::string>& entries, int rank);
 
-// Leaves this rank's entry in the store and reads all. Throws c10::DistError when one does not come.
+// Writes this rank's entry to the store and reads all entries. Throws c10::DistError if one is missing.
 CoreShare share_cores(c10d::Store& store, int rank, int world_size);
 
 }  // namespace ddpprof::worker

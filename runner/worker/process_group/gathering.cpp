@@ -19,10 +19,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds least_patience{30'000};  // a short limit on a step is none on closing a trace and on a slow disk
-constexpr milliseconds shortest_key_pause{1}, longest_key_pause{100};  // between two looks for a key
+constexpr milliseconds least_patience{
+    30'000};  // a short timeout of a step must not limit closing a trace, or a slow disk
+constexpr milliseconds shortest_key_pause{1}, longest_key_pause{100};  // between two checks for a key
 
-// Each call into c10d has an end, also where rank 0's process is stopped and its store answers no more.
+// Each call to c10d has a timeout, also if rank 0's process is stopped and its store does not answer.
 class StoreMailbox : public launcher::Mailbox {
  public:
   StoreMailbox(c10d::Store& store, std::string where) : store_(store), where_(std::move(where)) {}
@@ -34,7 +35,7 @@ class StoreMailbox : public launcher::Mailbox {
   std::optional<std::string> wait(const std::string& key, milliseconds limit) override {
     const auto guard = end_after(limit);
     const auto begin = std::chrono::steady_clock::now();
-    while (!store_.check({key})) {  // the store's own wait warns when it ends too soon
+    while (!store_.check({key})) {  // the store's own wait prints a warning if it times out
       const auto waited = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
       if (waited >= limit) return std::nullopt;
       std::this_thread::sleep_for(std::clamp(waited / 20, shortest_key_pause, longest_key_pause));
@@ -59,7 +60,7 @@ class StoreMailbox : public launcher::Mailbox {
   const std::string where_;
 };
 
-// Has our tracer, where it is the tool, close its shard with all that it still holds. Other tools are left alone.
+// If ddpprof's tracer is attached, makes it write all buffered events and close its shard. Other tools are not touched.
 void finish_trace() {
   const char* library = std::getenv("NVTX_INJECTION64_PATH");
   void* tool = library == nullptr ? nullptr : dlopen(library, RTLD_NOW | RTLD_NOLOAD);

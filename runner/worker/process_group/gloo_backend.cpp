@@ -1,5 +1,5 @@
-// Constructs ProcessGroupGloo and nothing else: libtorch_cpu carries its own gloo, whose classes have other layouts
-// than the installed headers describe. A test asserts that no gloo class is emitted into the worker.
+// Only constructs ProcessGroupGloo: libtorch_cpu has its own gloo, whose classes have other layouts than the installed
+// headers. A test asserts that no gloo class is emitted into the worker.
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "runner/worker/process_group/process_group.hpp"

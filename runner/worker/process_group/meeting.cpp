@@ -29,15 +29,15 @@ constexpr milliseconds shortest_call_pause{5}, longest_call_pause{250};
 
 constexpr const char* meeting_them = "waiting for the other ranks";
 
-// `listen`: where rank 0 does so instead of MASTER_ADDR's address, "" there; becomes the number of that address, ""
-// where it stands for every one.
+// `listen`: the address on which rank 0 listens if it is not MASTER_ADDR, otherwise "". Becomes the numeric address, or
+// "" for all addresses.
 c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, bool serves, std::string& listen,
                                             milliseconds timeout, std::string& place) {
   c10d::TCPStoreOptions options;
   options.port = environment.master_port;
   options.isServer = serves;
   options.numWorkers = static_cast<std::size_t>(environment.world_size);
-  options.waitWorkers = false;  // the roll-call says who is missing
+  options.waitWorkers = false;  // the rendezvous reports missing ranks
   options.timeout = timeout;
   options.masterListenFd = environment.master_listen_socket;
   const auto end = Clock::now() + timeout;
@@ -54,7 +54,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
       host = own.reach;
       if (!listen.empty()) listen = own.address == own.reach ? own.address : "";
       options.port = own.socket.port();
-      options.masterListenFd = fcntl(own.socket.descriptor(), F_DUPFD_CLOEXEC, 0);  // the store closes what it is given
+      options.masterListenFd = fcntl(own.socket.descriptor(), F_DUPFD_CLOEXEC, 0);  // the store closes this descriptor
     }
     place = environment.master_address + ":" + std::to_string(options.port);
     if (!serves) launcher::reach_master(environment.master_address, options.port, timeout);
@@ -73,37 +73,38 @@ c10::intrusive_ptr<c10d::Store> reach_store(const RankEnvironment& environment, 
   }
 }
 
-// Where the other ranks find this one.
+// Returns the address at which the other ranks reach this rank.
 std::string own_address(const RankEnvironment& environment, const std::string& listen) {
   if (environment.world_size == 1) return "127.0.0.1";
-  // Where MASTER_ADDR leads here through somebody else's address, the route to it says nothing of rank 0's own.
+  // If MASTER_ADDR is forwarded to rank 0, the route to it does not show rank 0's own address.
   if (environment.rank == 0 && !listen.empty()) return listen;
   return address_towards(environment.master_address, environment.master_port);
 }
 
-// Two processes have the same loopback where these are equal, whatever their containers call the host.
+// Two processes share the loopback interface if these are equal, also if their containers have different host names.
 std::string own_network() {
   std::error_code error;
   return host::Host().line("/proc/sys/kernel/random/boot_id").value.value_or(host::host_name()) + " " +
          std::filesystem::read_symlink("/proc/self/ns/net", error).string();
 }
 
-constexpr const char* calls = "calls";  // how many rank 0 has opened
+constexpr const char* calls = "calls";  // the number of calls that rank 0 has opened
 
 c10::intrusive_ptr<c10d::Store> store_of_call(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number) {
   return c10::make_intrusive<c10d::PrefixStore>("call-" + std::to_string(number), base);
 }
 
-// Of a call before, which may have been this attempt's own when this rank was late: "" where it was sound or none.
+// Returns the failure of the previous call, which may be of this attempt if this rank was late. "" if there was none.
 std::string last_verdict(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number) {
   const auto store = store_of_call(base, number);
   if (number < 1 || !Roll::closed(*store)) return "";
-  const auto decision = launcher::decision_from_text(store->get_to_str("verdict"));  // with a token it is wrapped: none
+  const auto decision =
+      launcher::decision_from_text(store->get_to_str("verdict"));  // nullopt with a token, which wraps it
   return !decision || decision->ok ? "" : "; the attempt before ended with: " + decision->message;
 }
 
-// A registration in a call that nobody has opened would be there, and count, when the rank that left it has ended and
-// rank 0 opens the call for the attempt after.
+// Ranks do not register in a call that is not open: the registration would still count after this rank has ended, when
+// rank 0 opens the call for the next attempt.
 void wait_until_opened(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t number, const Registration& own,
                        const std::string& place, Clock::time_point begin, milliseconds timeout) {
   while (base->add(calls, 0) < number) {
@@ -115,9 +116,9 @@ void wait_until_opened(const c10::intrusive_ptr<c10d::Store>& base, std::int64_t
   }
 }
 
-// An agent's store outlives an attempt, and agents of several hosts count attempts differently, so rank 0 opens a call
-// with a number of its own for each. The others come to the one that is open, or wait for the next where a decision was
-// given in the last; when rank 0 opens another before the decision, the one they are in was left by a failed attempt.
+// An agent's store outlives an attempt, and agents of several hosts count attempts differently. So rank 0 opens a call
+// with its own number for each attempt. The other ranks join the open call, or wait for the next call if the last one
+// has a decision. If rank 0 opens a new call before the decision, the old call belonged to a failed attempt.
 Meeting meet_in_calls(const c10::intrusive_ptr<c10d::Store>& base, const Registration& own, const Entrance& entrance,
                       const std::string& place, milliseconds timeout) {
   Meeting meeting;
@@ -156,7 +157,7 @@ Meeting meet(const RankEnvironment& environment, Registration own, const Entranc
   own.nonce = launcher::draw_nonce();
   RankEnvironment where = environment;
   const bool alone = where.world_size == 1 && !where.master_listen_socket;
-  if (alone) {  // alone: any free port of this host will do
+  if (alone) {  // one rank: any free port of this host is suitable
     where.master_address = "127.0.0.1";
     where.master_port = 0;
     where.store_elsewhere = where.starts_anew = false;

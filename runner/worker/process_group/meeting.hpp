@@ -1,5 +1,5 @@
-// Brings the ranks to one store and calls the roll there, before any group is built: who is missing, there twice or
-// does not fit is named on every rank, instead of a wait that ends nowhere.
+// The rendezvous of all ranks at one store, before a process group is made. If a rank is missing, duplicate or does not
+// fit, every rank reports it instead of waiting.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,16 @@
 namespace ddpprof::worker {
 
 struct Meeting {
-  c10::intrusive_ptr<c10d::Store> store;  // of this run and this attempt alone
+  c10::intrusive_ptr<c10d::Store> store;  // used only by this run and this attempt
   std::string run;                        // names the run, equal on every rank
-  std::string address;                    // this rank's own, where the others reach it
+  std::string address;                    // at which the other ranks reach this rank
 };
 
-// Rank 0 serves the store (or torchrun's agent does), every rank leaves its registration there, rank 0 holds the
-// registrations against each other and its decision is read by all. Waits at most `timeout` to reach the store, and
-// then at most `timeout` until every rank has come; a mistake that shows earlier ends it at once. `own`: rank, world
-// size, host, process, nonce, address and network are filled in here. Throws MeetingError; ends the process with code 4
-// where c10d itself does not come back within a quarter of a minute more.
+// Rank 0 (or torchrun's agent) serves the store. Every rank writes its registration there; rank 0 compares them and
+// writes its decision, which all ranks read. Waits at most `timeout` to reach the store, then at most `timeout` until
+// every rank has come. An earlier mistake ends the wait at once. `own`: rank, world size, host, process, nonce, address
+// and network are set here. Throws MeetingError. Ends the process with code 4 if c10d does not return within 15 s after
+// the timeout.
 Meeting meet(const RankEnvironment& environment, launcher::Registration own, const Entrance& entrance,
              std::chrono::milliseconds timeout);
 

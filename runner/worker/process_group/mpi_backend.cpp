@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto spare = milliseconds(5000);  // beyond the timeout, which the calls themselves have
+constexpr auto spare = milliseconds(5000);  // added to the timeout of the calls
 
 const char* name_of(ddpprof_mpi_collective collective) {
   switch (collective) {
@@ -114,13 +114,13 @@ class MpiWork : public c10d::Work {
         future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))) {}
 
   bool wait(milliseconds timeout) override {
-    // Its own waiting would have no end where MPI's thread has none.
+    // The base class would wait forever if MPI's thread does not return.
     return Work::wait(timeout == kNoTimeout ? longest_ : timeout);
   }
   std::vector<at::Tensor> result() override { return outputs_; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
-  // The future first, as Gloo's works do: who has waited for the work finds it decided.
+  // The future first, as in Gloo: after waiting for the work, the future is complete.
   void done() {
     future_->markCompleted(c10::IValue(outputs_));
     finish();
@@ -139,12 +139,12 @@ class MpiWork : public c10d::Work {
 
 }  // namespace
 
-// What is to be done, and what belongs to it. `after`: on the thread that calls MPI, once MPI is done.
+// One requested operation and its data. `after` runs on the thread that calls MPI, after MPI is done.
 struct MpiBackend::Job {
   ddpprof_mpi_call what{};
   c10d::OpType type = c10d::OpType::UNKNOWN;
   std::int64_t bytes = 0;
-  std::vector<at::Tensor> used;     // to be kept until it is done
+  std::vector<at::Tensor> used;     // kept until the operation is done
   std::vector<at::Tensor> outputs;  // of the work
   std::function<void()> after;
 
@@ -182,7 +182,7 @@ class MpiCall : public mpi::Call {
     return name_of(job_.what.collective) +
            (job_.bytes > 0 ? " of " + std::to_string(job_.bytes) + " bytes" : std::string());
   }
-  // As Gloo's threads do it: with the state of the thread that asked, under a record function, which profilers see.
+  // As in Gloo's threads: with the state of the requesting thread, in a record function, so that profilers record it.
   void begin() override {
     const at::ThreadLocalStateGuard state(state_);
     recorded_ = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);
@@ -191,7 +191,7 @@ class MpiCall : public mpi::Call {
   void end(const std::string& failure) override {
     if (ended_.exchange(true)) return;
     if (!failure.empty()) {
-      work_->failed(failure);  // perhaps from another thread than began it: the record stays open
+      work_->failed(failure);  // possibly on another thread than the one that began it: then the record stays open
       return;
     }
     try {
@@ -278,7 +278,7 @@ MpiBackend::WorkPtr MpiBackend::allgather(std::vector<Tensors>& outputs, Tensors
   for (const at::Tensor& output : outputs.front())
     if (!output.device().is_cpu() || output.scalar_type() != input.scalar_type() || output.numel() != input.numel())
       refuse(collective, "into a tensor of another device, type or size than the input's");
-  // MPI writes one rank's part behind another's.
+  // MPI writes the parts of the ranks one after another.
   const at::Tensor flat = at::empty({getSize() * input.numel()}, input.options());
   check(collective, flat);
   Job job = Job::between(collective, c10d::OpType::ALLGATHER, input, flat, input.numel());

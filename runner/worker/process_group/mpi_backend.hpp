@@ -10,19 +10,19 @@
 
 namespace ddpprof::worker {
 
-// CPU tensors, dense and contiguous, of at most 2^31 - 1 elements; sum, product, minimum and maximum. Everything else
-// is refused with std::invalid_argument. One a process: MPI is begun once. docs/design/mpi-backend.md.
+// CPU tensors, dense and contiguous, of at most 2^31 - 1 elements; sum, product, minimum and maximum. Anything else
+// throws std::invalid_argument. One object per process, since MPI starts only once. See docs/design/mpi-backend.md.
 class MpiBackend : public c10d::Backend {
  public:
-  // The job that mpirun made must have `size` ranks and call this one `rank`. Throws mpi::LibraryError, and
-  // std::runtime_error where MPI does not start within `start_timeout` or counts ranks otherwise.
+  // mpirun's job must have `size` ranks, and this process must be `rank`. Throws mpi::LibraryError. Throws
+  // std::runtime_error if MPI does not start within `start_timeout` or its ranks differ.
   MpiBackend(int rank, int size, std::chrono::milliseconds timeout, std::chrono::milliseconds start_timeout);
 
   const std::string getBackendName() const override { return "mpi"; }
   void setSequenceNumberForGroup() override {}
   void abort() override { progress_.abandon("the process group was aborted"); }
-  // Every rank's last call; without it this rank's end is a failure to MPI. Throws std::runtime_error when the ranks do
-  // not leave their job together.
+  // The last call of every rank. Without it, MPI reports the end of this rank as a failure. Throws std::runtime_error
+  // if the ranks do not leave the job together.
   void shutdown() override;
 
   using Tensors = std::vector<at::Tensor>;

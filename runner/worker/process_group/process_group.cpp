@@ -24,7 +24,7 @@
 namespace ddpprof::worker {
 namespace {
 
-// `group` gives the store and the address and takes the traced backend.
+// `group` has the store and the address; the traced backend is stored in it.
 c10::intrusive_ptr<c10d::ProcessGroup> build_group(const RankEnvironment& environment, const GroupOptions& options,
                                                    BackendKind backend, const std::string& name, Group& group) {
   const bool nccl = backend == BackendKind::nccl;
@@ -44,7 +44,7 @@ c10::intrusive_ptr<c10d::ProcessGroup> build_group(const RankEnvironment& enviro
   }
   group.backend = c10::make_intrusive<TracedBackend>(std::move(inner), name, !nccl);
   using PG = c10d::ProcessGroup;
-  // CUSTOM, since c10d::Logger casts the backend of a group that calls itself GLOO to ProcessGroupGloo.
+  // CUSTOM, since c10d::Logger casts the backend of a group of type GLOO to ProcessGroupGloo.
   const auto kind = PG::BackendType::CUSTOM;
   auto process_group = c10::make_intrusive<PG>(prefixed, environment.rank, environment.world_size);
   if (!nccl) process_group->setBackend(c10::DeviceType::CPU, kind, group.backend);
@@ -97,7 +97,7 @@ std::string address_towards(const std::string& host, std::uint16_t port) {
   for (const addrinfo* candidate = found; candidate; candidate = candidate->ai_next) {
     const int probe = socket(candidate->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (probe < 0) continue;
-    // Connecting a datagram socket sends nothing; it asks the kernel for the route.
+    // Connecting a datagram socket sends nothing. It makes the kernel choose the route.
     sockaddr_storage own{};
     socklen_t length = sizeof(own);
     char text[NI_MAXHOST] = "";

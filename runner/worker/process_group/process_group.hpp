@@ -1,4 +1,4 @@
-// Brings the ranks together: torchrun's environment variables, a TCP store, and a process group over Gloo, NCCL or MPI.
+// Connects the ranks: torchrun's environment variables, a TCP store, and a process group over Gloo, NCCL or MPI.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ namespace ddpprof::worker {
 
 struct RankEnvironment : launcher::Start {
   std::optional<int> master_listen_socket;  // DDPPROF_MASTER_FD, rank 0: a bound, listening socket to take over
-  bool starts_anew = false;  // TORCHELASTIC_MAX_RESTARTS: more attempts of this run may meet at the same store
+  bool starts_anew = false;  // TORCHELASTIC_MAX_RESTARTS: later attempts of this run may use the same store
 };
 
-// This process's place, as launcher::read_start finds it, and DDPPROF_MASTER_FD. Throws std::invalid_argument that
-// names the variable.
+// Returns the result of launcher::read_start and DDPPROF_MASTER_FD. Throws std::invalid_argument, which names the
+// variable.
 RankEnvironment read_rank_environment();
 
 enum class BackendKind { gloo, mpi, nccl };
@@ -27,28 +27,31 @@ const char* to_string(BackendKind);
 struct Group {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;
-  c10::intrusive_ptr<TracedBackend> backend;       // of process_group
-  c10::intrusive_ptr<c10d::ProcessGroup> control;  // CPU tensors, always Gloo; process_group itself when that is
-  std::string address;                             // this rank's own address on the route to rank 0
-  std::string run;                                 // names this run, equal on every rank
+  c10::intrusive_ptr<TracedBackend> backend;  // the backend of process_group
+  c10::intrusive_ptr<c10d::ProcessGroup>
+      control;          // for CPU tensors, always Gloo; the same as process_group if that is Gloo
+  std::string address;  // this rank's own address on the route to rank 0
+  std::string run;      // the name of this run, equal on every rank
 };
 
 struct GroupOptions {
   BackendKind backend = BackendKind::gloo;
-  std::chrono::milliseconds timeout{120'000};             // of each collective, and of the ranks' connections
-  std::chrono::milliseconds rendezvous_timeout{120'000};  // to reach the store, and again until every rank has come
+  std::chrono::milliseconds timeout{120'000};             // of each collective and of connections between ranks
+  std::chrono::milliseconds rendezvous_timeout{120'000};  // to reach the store; then again until every rank has come
   int gloo_threads = 2;                                   // collectives in flight at once (PyTorch's default)
   std::string name = "ddpprof";                           // equal on every rank
-  launcher::Registration registration;                    // what this rank runs: version, strategy, scenario
+  launcher::Registration registration;                    // of this rank: version, strategy, scenario
 };
 
-// Throws MeetingError (meeting.hpp) when the ranks do not come together, c10::Error when they lose each other after.
+// Throws MeetingError (meeting.hpp) if the rendezvous fails, c10::Error if a connection is lost later.
 Group join_group(const RankEnvironment&, const GroupOptions&);
 
-// The address this machine uses towards `host`; 127.0.0.1 towards itself. Throws std::runtime_error.
+// Returns the address of this machine on the route to `host`; 127.0.0.1 if that is this machine. Throws
+// std::runtime_error.
 std::string address_towards(const std::string& host, std::uint16_t port);
 
-// Each in a file of its own: gloo's headers here differ from the classes inside LibTorch, so that file only constructs.
+// Each backend has its own file. The installed gloo headers differ from the classes inside LibTorch, so
+// gloo_backend.cpp only constructs the object.
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>&, int rank, int size,
                                                     const std::string& address, const GroupOptions&);
 // Throws std::runtime_error in a build without NCCL.

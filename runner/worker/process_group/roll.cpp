@@ -15,10 +15,10 @@ using launcher::Registration;
 using launcher::Rendezvous;
 using std::chrono::milliseconds;
 
-constexpr milliseconds until_all_heard{2'000};  // that rank 0 goes on serving a decision nobody can go on with
+constexpr milliseconds until_all_heard{2'000};  // rank 0 serves a decision not to run for this long
 constexpr milliseconds between_looks{5}, between_proofs{20};
-constexpr milliseconds longest_decision_pause{250};  // between two looks for the decision
-constexpr std::int64_t most_strangers = 1'000;       // beyond the ranks; those that come later are not heard
+constexpr milliseconds longest_decision_pause{250};  // between two checks for the decision
+constexpr std::int64_t most_strangers = 1'000;       // registrations beyond the number of ranks; later ones are ignored
 constexpr int challenge_bytes = 32;
 constexpr const char* registration_purpose = "card";
 constexpr const char* decision_purpose = "verdict";
@@ -35,7 +35,7 @@ Decision against(const std::string& message) {
   return decision;
 }
 
-// What a stranger says of itself goes to a terminal and into logs.
+// Makes the text of an unverified process safe for a terminal and for logs.
 std::string printable(std::string text) {
   constexpr std::size_t longest = 200;
   if (text.size() > longest) text = text.substr(0, longest) + "…";
@@ -77,23 +77,22 @@ bool Roll::wait_for(const std::string& key, Clock::time_point end) {
   try {
     store_.wait({key}, std::max(left, milliseconds{1}));
     return true;
-  } catch (const c10::DistStoreError&) {  // the time is over
+  } catch (const c10::DistStoreError&) {  // timed out
     return false;
   }
 }
 
-// What is wrong with the n-th registration, or "".
+// Returns the error of the n-th registration, or "".
 std::string Roll::enter(Rendezvous& roll, std::int64_t number) {
   const auto registration = launcher::registration_from_text(store_.get_to_str(arrival(number)));
   if (!registration)
-    return "somebody who is no ddpprof-worker of this version came to " + place_ +
-           "; give this run a port "
-           "of its own";
+    return "a process that is not a ddpprof-worker of this version connected to " + place_ +
+           "; give this run a port of its own";
   if (registration->nonce == own_.nonce) return "";
   if (!token_ && store_.check({numbered("guarded", number)}))
     return launcher::name_of(*registration) + " was given a token (--token-file), and " + launcher::name_of(own_) +
            " none; every rank of a run must be given the same";
-  return roll.enter(*registration);
+  return roll.add(*registration);
 }
 
 Decision Roll::judge() {
@@ -106,13 +105,14 @@ Decision Roll::judge() {
   return publish(roll.accepted());
 }
 
-// Only who knows the token counts, also with what is wrong about him: a stranger's registration ends nothing.
+// Only registrations with a valid proof count, also if they have an error. A process without the token cannot end the
+// run.
 Decision Roll::judge_proved() {
   const auto end = Clock::now() + timeout_;
   Rendezvous roll(own_);
   challenge_ = launcher::random_digits(challenge_bytes);
   store_.set("challenge", challenge_);
-  std::vector<std::int64_t> open;  // arrivals that have not proved anything yet
+  std::vector<std::int64_t> open;  // registrations without a verified proof
   std::int64_t seen = 0;
   while (true) {
     const std::int64_t came = std::min(store_.add("arrivals", 0), own_.world_size + most_strangers);
@@ -132,12 +132,12 @@ Decision Roll::judge_proved() {
 }
 
 Roll::Entry Roll::admit(Rendezvous& roll, std::int64_t number, std::string& wrong) {
-  if (!store_.check({arrival(number)})) return Entry::undecided;  // counted, and about to leave its registration
+  if (!store_.check({arrival(number)})) return Entry::undecided;  // counted, but its registration is not written yet
   const std::string text = store_.get_to_str(arrival(number));
   const auto registration = launcher::registration_from_text(text);
   if (registration && registration->nonce == own_.nonce) return Entry::done;
   if (!registration) {
-    refuse(number, "somebody", "is no ddpprof-worker of this version");
+    refuse(number, "a process", "is not a ddpprof-worker of this version");
     return Entry::done;
   }
   const std::string who =
@@ -149,7 +149,7 @@ Roll::Entry Roll::admit(Rendezvous& roll, std::int64_t number, std::string& wron
   const std::string proof = numbered("proof", number);
   if (!store_.check({proof})) return Entry::undecided;
   if (token_->proves(registration_purpose, challenge_ + text, store_.get_to_str(proof))) {
-    wrong = roll.enter(*registration);
+    wrong = roll.add(*registration);
   } else {
     refuse(number, who, "has another token than rank 0");
   }
@@ -163,7 +163,7 @@ void Roll::refuse(std::int64_t number, const std::string& who, const std::string
             << std::endl;
 }
 
-// With a token, once rank 0's challenge is there. False: not yet.
+// With a token: answers rank 0's challenge. Returns false if there is no challenge yet.
 bool Roll::answer_challenge() {
   if (!store_.check({"challenge"})) return false;
   const std::string challenge = store_.get_to_str("challenge");
@@ -176,7 +176,7 @@ std::optional<Decision> Roll::listen() {
   const auto end = Clock::now() + std::max(patience - waited_, rank_0_first);
   const std::string refused = numbered("refused", number_);
   bool answered = !token_;
-  // Looks again and again: a wait for several keys is a wait for all of them, and one that ends too soon warns.
+  // Checks repeatedly: the store's wait for several keys waits for all of them, and prints a warning if it times out.
   const auto begin = Clock::now();
   do {
     if (closed(store_)) return parse(store_.get_to_str("verdict"));
@@ -189,19 +189,19 @@ std::optional<Decision> Roll::listen() {
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     std::this_thread::sleep_for(std::clamp(waited / 20, between_looks, longest_decision_pause));
   } while (Clock::now() < end);
-  // Rank 0 has not come, or is stuck: what is there says the rest.
+  // Rank 0 has not come, or hangs. The registrations in the store show which.
   Rendezvous roll(own_);
   std::string wrong;
   const std::int64_t came = std::min(store_.add("arrivals", 0), own_.world_size + most_strangers);
   for (std::int64_t number = 1; number <= came && wrong.empty(); ++number)
     if (store_.check({arrival(number)})) wrong = enter(roll, number);
-  if (wrong.empty() || token_)  // with a token, registrations that nobody proved accuse nobody
+  if (wrong.empty() || token_)  // with a token, unverified registrations do not count
     wrong = roll.complete() ? "rank 0 did not read the roll within " + std::to_string(patience.count()) + " ms"
                             : roll.absence(seconds(patience));
   return publish(against(wrong));
 }
 
-// The first decision holds, whoever gives it.
+// The first decision counts, from any rank.
 Decision Roll::publish(const Decision& decision) {
   std::string text = launcher::to_text(decision);
   if (token_) text = nlohmann::json{{"verdict", text}, {"proof", token_->prove(decision_purpose, text)}}.dump();
@@ -222,16 +222,16 @@ Decision Roll::parse(const std::string& text) const {
         proved && envelope["proof"].is_string() && envelope.contains("verdict") && envelope["verdict"].is_string();
     if (whole) inner = envelope["verdict"].get<std::string>();
     if (!whole || !token_->proves(decision_purpose, inner, envelope["proof"].get_ref<const std::string&>()))
-      throw MeetingError("whoever serves " + place_ +
+      throw MeetingError("the process that serves " + place_ +
                          (proved ? " has another token than this rank" : " has no token, which this rank has") +
                          ": either it is not this run's rank 0, or rank 0 was not given the same --token-file");
   }
   const auto decision = launcher::decision_from_text(inner);
-  if (!decision) throw MeetingError("rank 0 of another version serves " + place_ + ": its verdict cannot be read");
+  if (!decision) throw MeetingError("rank 0 of another version serves " + place_ + ": its decision cannot be read");
   return *decision;
 }
 
-// The registration of the process that the run accepted for our rank.
+// Returns the registration of the process that the run accepted for this rank.
 std::optional<Registration> Roll::holder(const Decision& decision) {
   const auto place = decision.accepted.find(own_.rank);
   const std::int64_t came = store_.add("arrivals", 0);

@@ -1,9 +1,16 @@
-// The roll-call over a c10d store: the ranks' registrations, with a token their proofs, and the decision that all read.
+// The rendezvous over a c10d store: the registrations of the ranks, their proofs if there is a token, and the decision
+// that all ranks read.
 //
-// Keys of one call (meeting.cpp opens it): "arrivals" counts, "arrival/<n>" is the n-th registration, "verdict" is set
-// once, "verdict is there" after it, "heard" counts those that read a decision against going on. With a token:
-// "challenge" is rank 0's, new in each run; "proof/<n>" is over challenge and n-th registration; "refused/<n>" says why
-// the n-th arrival is not of this run; the decision bears a proof, too, and is fresh by the nonces in it.
+// Keys of one call, which meeting.cpp opens:
+//   "arrivals"          the number of registrations
+//   "arrival/<n>"       the n-th registration
+//   "verdict"           the decision, set once; "verdict is there" is set after it
+//   "heard"             the number of ranks that read a decision not to run
+// With a token also:
+//   "challenge"         rank 0's challenge, new in each run
+//   "proof/<n>"         the proof over the challenge and the n-th registration
+//   "refused/<n>"       the reason why the n-th registration does not belong to this run
+// With a token the decision has a proof, too. The nonces in it show that it belongs to this run.
 #pragma once
 
 #include <chrono>
@@ -21,17 +28,18 @@
 
 namespace ddpprof::worker {
 
-// The ranks did not come together. One line that names the mistake.
+// The rendezvous failed. The message is one line that names the mistake.
 struct MeetingError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::chrono::milliseconds rank_0_first{2'000};  // the others give rank 0 this long to speak first
+inline constexpr std::chrono::milliseconds rank_0_first{2'000};  // the other ranks wait this much longer than rank 0
 
 class Roll {
  public:
-  // `place` is what messages call the store. `superseded`: whether rank 0 has opened a later call, elsewhere in the
-  // store; empty where there is only one. `waited`: how much of `timeout` a rank but 0 has already waited for rank 0.
+  // `place` is the name of the store in messages. `superseded` returns true if rank 0 has opened a later call in the
+  // store; empty if there is only one call. `waited`: the part of `timeout` that this rank has already waited for rank
+  // 0.
   Roll(c10d::Store& store, const launcher::Registration& own, const std::optional<launcher::Token>& token,
        const std::string& place, std::chrono::milliseconds timeout, std::function<bool()> superseded = {},
        std::chrono::milliseconds waited = {})
@@ -43,14 +51,14 @@ class Roll {
         waited_(waited),
         superseded_(std::move(superseded)) {}
 
-  // Returns the run's name; nullopt on a rank but 0 where the call is superseded before its decision. Throws
+  // Returns the run's name; nullopt on a rank other than 0 if the call is superseded before its decision. Throws
   // MeetingError.
   std::optional<std::string> call();
 
-  // Whether a decision was given in this store: who comes now comes to the next call.
+  // Returns true if this store has a decision: a rank that comes now belongs to the next call.
   static bool closed(c10d::Store& store);
 
-  // After a decision against going on: the store must not vanish before the others have read it.
+  // Call it after a decision not to run: the store must exist until the other ranks have read the decision.
   void wait_until_heard();
 
  private:
@@ -75,7 +83,7 @@ class Roll {
   const std::string place_;
   const std::chrono::milliseconds timeout_, waited_;
   const std::function<bool()> superseded_;
-  std::int64_t number_ = 0;  // of the own arrival
+  std::int64_t number_ = 0;  // of this rank's registration
   std::string challenge_;
   std::vector<std::string> refused_;  // on rank 0
 };

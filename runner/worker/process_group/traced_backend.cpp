@@ -11,8 +11,8 @@
 namespace ddpprof::worker {
 namespace {
 
-// Travels with the work to the thread that runs it: Gloo wraps its handlers with the launching thread's
-// ThreadLocalState, which carries the debug information.
+// Passed with the work to the thread that runs it: Gloo wraps its handlers with the launching thread's
+// ThreadLocalState, which has the debug information.
 class InFlight : public c10::DebugInfoBase {
  public:
   explicit InFlight(const vocabulary::CollectiveInfo& info) : info_(info) {}
@@ -33,11 +33,11 @@ class InFlight : public c10::DebugInfoBase {
   std::atomic<bool> started_{false}, begun_{false}, ended_{false};
 };
 
-constexpr auto info_kind = c10::DebugInfoKind::TEST_INFO;  // LibTorch itself leaves this slot free
+constexpr auto info_kind = c10::DebugInfoKind::TEST_INFO;  // LibTorch does not use this slot
 
 struct InFlightContext : at::ObserverContext {
   explicit InFlightContext(InFlight* work) : in_flight(work) {}
-  InFlight* in_flight;  // kept alive by the debug information of the handlers' own state
+  InFlight* in_flight;  // kept alive by the debug information in the handlers' state
 };
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction&) {
@@ -103,7 +103,7 @@ TracedBackend::WorkPtr TracedBackend::traced(vocabulary::CollectiveOp op, std::i
   auto in_flight = std::make_shared<InFlight>(info);
   const c10::DebugInfoGuard guard(info_kind, in_flight);
   auto work = launch();
-  // The future completes before the RecordFunction ends: whichever tells first ends the range.
+  // The future completes before the RecordFunction ends. The first of both ends the range.
   if (const auto future = work->getFuture()) future->addCallback([in_flight](auto&) { in_flight->end(); });
   return work;
 }
@@ -114,7 +114,7 @@ TracedBackend::WorkPtr TracedBackend::broadcast(Tensors& tensors, const c10d::Br
   return traced(Op::broadcast, bytes_of(tensors), [&] { return inner_->broadcast(tensors, options); });
 }
 TracedBackend::WorkPtr TracedBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
-  // The map of used parameters, of whole numbers, is all-reduced in a backward, too.
+  // The integer map of used parameters is also all-reduced in backward.
   if (in_backward_ && bucket_watcher_)
     for (const at::Tensor& tensor : tensors)
       if (tensor.is_floating_point()) bucket_watcher_(tensor);

@@ -1,4 +1,4 @@
-// A c10d backend that forwards to the real one and annotates every collective: its launch, and when it really ran.
+// A c10d backend that forwards to another backend and annotates every collective: its launch and its execution.
 #pragma once
 
 #include <atomic>
@@ -12,23 +12,23 @@
 
 namespace ddpprof::worker {
 
-// `collective_launch` is marked on the launching thread. The range `collective` starts where Gloo's worker thread takes
-// the work up (ProcessGroupGloo runs its profiling handler there, which a RecordFunction callback of ours receives) and
-// ends where that thread completes the work's future. For backends whose work runs on a GPU only launches are marked:
-// when it ran is CUPTI's to say.
+// `collective_launch` is marked on the launching thread. The range `collective` starts when Gloo's worker thread
+// starts the work (ProcessGroupGloo runs its profiling handler there, which a RecordFunction callback here receives)
+// and ends when that thread completes the work's future. For backends whose work runs on a GPU only launches are
+// marked: CUPTI records the execution.
 class TracedBackend : public c10d::Backend {
  public:
-  // `group_name` must be the same on every rank: its hash names the communicator in the trace.
+  // `group_name` must be the same on every rank: its hash is the communicator's name in the trace.
   TracedBackend(c10::intrusive_ptr<c10d::Backend> inner, const std::string& group_name, bool host_work);
 
   // Between these two calls every all-reduce is a gradient bucket, numbered from 0 in launch order.
   void begin_gradient_buckets();
   void end_gradient_buckets() { in_backward_ = false; }
-  // Called with each bucket of floating numbers before it is all-reduced, on the thread that launches it; what it
-  // enqueues on a device runs before. Empty: nobody.
+  // Called with each floating-point bucket before its all-reduce, on the thread that launches it. Work that it enqueues
+  // on a device runs before the all-reduce. Empty: not called.
   using BucketWatcher = std::function<void(const at::Tensor&)>;
   void watch_gradient_buckets(BucketWatcher watcher) { bucket_watcher_ = std::move(watcher); }
-  // Launch of the first gradient bucket since begin_gradient_buckets(), CLOCK_MONOTONIC; 0 when none was launched.
+  // Returns the launch time of the first gradient bucket since begin_gradient_buckets() (CLOCK_MONOTONIC), or 0.
   std::int64_t first_bucket_launch_ns() const { return first_launch_ns_; }
 
   const std::string getBackendName() const override { return inner_->getBackendName(); }
@@ -63,7 +63,7 @@ class TracedBackend : public c10d::Backend {
   WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                           const c10d::ReduceScatterOptions& options) override;
   WorkPtr barrier(const c10d::BarrierOptions& options) override;
-  // Point to point: no collective, not annotated.
+  // Point-to-point operations are not annotated.
   WorkPtr send(Tensors& tensors, int destination, int tag) override { return inner_->send(tensors, destination, tag); }
   WorkPtr recv(Tensors& tensors, int source, int tag) override { return inner_->recv(tensors, source, tag); }
 

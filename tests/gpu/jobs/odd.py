@@ -7,7 +7,7 @@ import sys
 import torch
 from torch.cuda import nvtx
 
-REPLAYS, ADDS, BYTES = 5, 3, 12_345_678  # no other memset of this job has so many bytes
+REPLAYS, ADDS, BYTES = 5, 3, 12_345_678  # no other memset of this job has this size
 
 
 def graph():

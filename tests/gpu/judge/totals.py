@@ -27,7 +27,7 @@ def _runtime():
 
 @functools.cache
 def demangled(name):
-    """As the C++ runtime says it; what is no mangled name stays."""
+    """Returns the demangled name by the C++ runtime. Other names are returned unchanged."""
     if not name.startswith("_Z"):
         return name
     status = ctypes.c_int(-1)

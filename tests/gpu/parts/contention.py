@@ -12,7 +12,7 @@ def measure(machine, folder):
     machine.run(machine.job("contention.py", machine.device, 10 if machine.cuda else 1, folder / "told.json"), 50)
     found = told(folder / "told.json")
     low, median, high, covers = median_interval(beside / alone for alone, beside in found["pairs_ns"])
-    # Work that shares a device cannot speed it up: a ratio well below 1 says that the load was none.
+    # Work that shares a device cannot speed it up: a ratio well below 1 shows that the load did not run.
     goal = {"at_least": 0.98} if machine.cuda else {}
     return [figure("pairs", len(found["pairs_ns"]), at_least=8),
             figure("products' time beside copies over alone, median", round(median, 4),

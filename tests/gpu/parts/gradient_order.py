@@ -28,7 +28,7 @@ def stored_figures(database, label):
               if is_all_reduce(kernel.name)}
     starts = [row[0] for row in trace.rows(database, "SELECT start_ns FROM collective WHERE start_ns IS NOT NULL")]
     if begins and starts:
-        figures.append(nothing_in(f"{label}: stored starts that are no kernel's", set(starts) - begins))
+        figures.append(nothing_in(f"{label}: stored starts without a kernel", set(starts) - begins))
     return figures
 
 
@@ -65,7 +65,7 @@ def on_cpu(machine, folder):
     import_runs(machine, folder / "job.db", folder / "n2")
     judged_rows = trace.rows(folder / "job.db", "SELECT count(*) FROM collective WHERE ready_ns IS NOT NULL "
                              "AND bucket >= 0")
-    # What a bucket holds and when each of its gradients was there are tables of their own.
+    # The members of a bucket and the times of their gradients are in separate tables.
     apart = trace.rows(folder / "job.db", """
         SELECT c.sequence, c.ready_ns, max(st.start_ns + g.ready_ns) latest FROM collective c
         JOIN step st ON st.id = c.step_id JOIN shard sh ON sh.id = c.shard_id

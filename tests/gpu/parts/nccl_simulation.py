@@ -32,7 +32,7 @@ def sweep(machine, folder, backend):
     start(machine, path, folder / "sweep", 2, 100, "--bench-comm", **more)
     import_runs(machine, folder / "sweep.db", folder / "n1", folder / "n2", folder / "sweep")
     ours = our_fit(folder / "sweep.db")
-    # Of a CPU that others use, too, nothing is expected but that there is a fit.
+    # On a CPU that other programs use, only a fit is expected.
     goal = {"at_most": 0.25} if machine.cuda else {"at_least": 0}
     return figure("two ranks: our fit, median error", ours[2] if ours else None, **goal,
                   note=f"{ours[0]}, {ours[1]} points" if ours else "no usable fit of all-reduces")

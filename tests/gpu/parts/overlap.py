@@ -24,7 +24,7 @@ def differences(database):
 
 def measure(machine, folder):
     if not machine.cuda:
-        raise Skip("a CPU's events are no device's; imported traces of GPUs are judged in the tests")
+        raise Skip("a CPU has no device events; imported traces of GPUs are checked in the tests")
     common = ["--device", "cuda", "--ddp", "nccl", "--one-gpu", "--steps", 10, "--width", 2048, "--layers", 6,
               "--bucket-mb", 20, "--copy", "--told"]
     figures = []

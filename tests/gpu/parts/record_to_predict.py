@@ -1,4 +1,4 @@
-"""Somebody's DDP job from `ddpprof record` to `ddpprof predict`; and what `ddpprof doctor` says here."""
+"""A user's DDP job from `ddpprof record` to `ddpprof predict`, and the output of `ddpprof doctor`."""
 
 import json
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass
 class Figure:
-    """One number or word. `passed` is None where there is no goal: the figure is told, and judges nothing."""
+    """One number or word. `passed` is None if the figure has no goal: it is only reported."""
 
     name: str
     value: object

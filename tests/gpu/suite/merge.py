@@ -14,7 +14,7 @@ APART = 1_000_000_000  # ids of the n-th database are moved by n times this
 
 
 def merge(first, others):
-    """Raises ValueError where the versions differ, sqlite3.Error where a file is no such database."""
+    """Raises ValueError if the versions differ, sqlite3.Error if a file is not a database of this suite."""
     connection = sqlite3.connect(first)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()

@@ -33,7 +33,7 @@ def measure(name, machine, folder):
         found.update(status=SKIPPED, message=str(skip))
     except subprocess.TimeoutExpired as late:
         found["message"] = f"{' '.join(map(str, late.cmd))[:300]} had not ended after {late.timeout:.0f} s"
-    except Exception as error:  # one part's mistake is no other's
+    except Exception as error:  # an error in one part must not end the others
         where = traceback.extract_tb(error.__traceback__)[-1]
         found["message"] = f"{type(error).__name__}: {error} ({pathlib.Path(where.filename).name}:{where.lineno})"
     return found

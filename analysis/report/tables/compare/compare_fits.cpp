@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/report/tables/compare/compare_parts.hpp"
+#include "analysis/report/tables/models/stored_models.hpp"
 #include "simulator/stats/normal.hpp"
 
 namespace ddpprof::report {

@@ -130,7 +130,7 @@ std::optional<stats::Interval> student_ratio(const std::vector<double>& b, const
         (std::pow(above.variance_of_mean, 2) / above.degrees + std::pow(below.variance_of_mean, 2) / below.degrees);
     half = stats::student_quantile(0.5 * (1.0 + metrics::confidence), std::max(1.0, degrees)) * std::sqrt(variance);
   }
-  return stats::Interval{std::exp(mid - half), std::exp(mid), std::exp(mid + half), confidence};
+  return stats::Interval{std::exp(mid - half), std::exp(mid), std::exp(mid + half), metrics::confidence};
 }
 
 Difference judged_means(const Pair& pair, const std::string& what, const Samples& in_a, const Samples& in_b) {

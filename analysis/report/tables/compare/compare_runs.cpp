@@ -12,6 +12,7 @@
 #include "analysis/metrics/conditions.hpp"
 #include "analysis/report/core/words.hpp"
 #include "analysis/report/tables/compare/compare_parts.hpp"
+#include "analysis/report/tables/run/run.hpp"
 #include "simulator/units/units.hpp"
 #include "tracer/store/rows/queries.hpp"
 
@@ -172,9 +173,9 @@ struct Recorded {
   std::vector<Climate> climates;
 };
 
-metrics::Recorded recorded(const Source& file, const std::vector<const metrics::Configuration*>& configurations) {
+Recorded recorded(const Source& file, const std::vector<const metrics::Configuration*>& configurations) {
   return reading(file, [&](const Source& source) {
-    metrics::Recorded all;
+    Recorded all;
     all.program_version = store::read_meta(source.db, "program_version").value_or("");
     const metrics::Conditions conditions = metrics::read_conditions(source.db);
     for (const metrics::Configuration* c : configurations) {
@@ -224,7 +225,7 @@ Table compare_settings_table(const Source& a, const Source& b, const Paired& pai
     of_a.push_back(pair.a);
     of_b.push_back(pair.b);
   }
-  const metrics::Recorded in_a = recorded(a, of_a), in_b = recorded(b, of_b);
+  const Recorded in_a = recorded(a, of_a), in_b = recorded(b, of_b);
   if (in_a.program_version != in_b.program_version)
     rows.add("version", "program", in_a.program_version, in_b.program_version, "the file");
   for (const KeyDifference& key : scenario_differences) rows.add("scenario", key.key, key.a, key.b, "the file");
