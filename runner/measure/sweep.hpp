@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "runner/measure/installation.hpp"
 #include "runner/measure/measurement.hpp"
 #include "runner/measure/progress.hpp"
 #include "runner/measure/side_folder.hpp"
