@@ -98,7 +98,7 @@ TEST_F(Foreground, SignalsSentToUsReachIt) {
 }
 
 // timeout(1) and its like tell the whole group: the command has had it already. In a group of the test's own, as
-// whoever started the tests is in ours.
+// the process that started the tests is in this group.
 TEST_F(Foreground, SignalsToTheGroupReachItOnce) {
   const pid_t alone = fork();
   if (alone == 0) {
