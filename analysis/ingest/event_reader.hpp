@@ -38,7 +38,7 @@ class EventReader : public store::ShardVisitor {
   void finish();  // handles open ranges and sorts the facts; call it after the pass
 
  private:
-  // What an event of the domain "ddpprof" stands for, by its name.
+  // The kind of an event in the domain "ddpprof", by its name.
   enum class EventKind : std::uint8_t { other, step, phase, collective, launch, grad_ready, member, clock, number };
   struct EventMeaning {
     bool known = false;

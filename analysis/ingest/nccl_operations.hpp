@@ -49,7 +49,7 @@ class NcclOperations {
   // Returns the operations by time. Call it once.
   //
   // Numbers: NCCL counts the calls of each function of a communicator separately. An operation's number combines that
-  // count with the function, so that it is equal on all ranks. There is no number on a communicator where a count
+  // count with the function, so that it is equal on all ranks. A communicator has no numbers if a count
   // occurs twice, as with CUDA graphs.
   //
   // Runs: from the first start to the last end of the kernel's channels on the GPU's timer. The host noticed each start
