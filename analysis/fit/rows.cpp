@@ -52,11 +52,8 @@ std::vector<MeasurementInfo> read_measurements(SQLite::Database& sql) {
     row.parameter_bytes = query.getColumn(9).getInt64();
     row.batch_per_worker = query.getColumn(11).getInt64();
     row.accumulation = std::max<std::int64_t>(1, query.getColumn(12).getInt64());
-    const std::string model = query.getColumn(10).getString(), precision = query.getColumn(13).getString();
-    const std::string rounds = row.accumulation > 1 ? " × " + std::to_string(row.accumulation) : "";
-    row.workload = model + ", batch " + query.getColumn(11).getString() + " a worker" + rounds + ", " + precision +
-                   ", " + row.machine.device;
-    row.but_for_batch = model + rounds + ", " + precision + ", " + row.machine.device;
+    row.workload = {query.getColumn(10).getString(), row.batch_per_worker, row.accumulation,
+                    query.getColumn(13).getString(), row.machine.device};
     read_options(query.getColumn(14).getString(), row);
     rows.push_back(std::move(row));
   }

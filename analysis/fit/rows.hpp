@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "analysis/fit/measured.hpp"
+#include "analysis/fit/workload_key.hpp"
 
 namespace ddpprof::fit {
 
 struct MeasurementInfo {
   std::int64_t id = 0;
   std::string kind, strategy;
-  std::string
-      workload;  // what must be the same for times to be compared: model, batch, accumulation, precision, device
-  std::string but_for_batch;  // the same without the batch
+  WorkloadKey workload;
   Machine machine;
   std::int64_t parameter_bytes = 0;
   std::int64_t batch_per_worker = 0;  // of one micro-batch

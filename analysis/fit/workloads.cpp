@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <utility>
 
 namespace ddpprof::fit {
 namespace {
@@ -15,15 +14,16 @@ bool trains(const MeasurementInfo& info) {
 
 // The measurements whose batch is not the chosen workload's and stands beside another one.
 std::set<std::int64_t> telling(const std::vector<MeasurementInfo>& all, const MeasurementInfo& chosen) {
+  const WorkloadKey but_for_batch = chosen.workload.without_batch();
   std::map<std::string, std::vector<BatchPoint>> points;
   for (const MeasurementInfo& info : all)
-    if (trains(info) && info.but_for_batch == chosen.but_for_batch)
+    if (trains(info) && info.workload.without_batch() == but_for_batch)
       points[info.strategy].push_back({info.machine.workers, info.batch_per_worker});
   std::set<std::int64_t> ids;
   for (auto& [strategy, of_strategy] : points) {
     set_levels(of_strategy, chosen.machine.device == "cuda");
     for (const MeasurementInfo& info : all) {
-      if (!trains(info) || info.but_for_batch != chosen.but_for_batch || info.strategy != strategy) continue;
+      if (!trains(info) || info.workload.without_batch() != but_for_batch || info.strategy != strategy) continue;
       if (info.workload != chosen.workload && std::ranges::any_of(of_strategy, [&](const BatchPoint& point) {
             return point.workers == info.machine.workers && point.batch == info.batch_per_worker;
           }))
@@ -51,18 +51,16 @@ void set_levels(std::vector<BatchPoint>& points, bool own_device) {
 }
 
 Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measured) {
-  std::map<std::string, std::set<std::pair<std::string, std::int64_t>>> places;
-  std::vector<std::string> order;
+  std::vector<WorkloadKey> order;
+  std::vector<WorkloadMeasurement> measurements;
   for (const MeasurementInfo& info : all) {
     if (info.kind == "bench-comm") continue;
-    if (!places.contains(info.workload)) order.push_back(info.workload);
-    places[info.workload].insert({info.strategy, info.machine.workers});
+    if (std::ranges::find(order, info.workload) == order.end()) order.push_back(info.workload);
+    measurements.push_back({info.workload, info.strategy, info.machine.workers, info.id});
   }
   if (order.size() < 2) return {all, {}};
-  const std::string name = *std::max_element(
-      order.begin(), order.end(),
-      [&](const std::string& a, const std::string& b) { return places[a].size() < places[b].size(); });
-  const auto of_chosen = [&](const MeasurementInfo& info) { return info.workload == name; };
+  const WorkloadKey key = *most_measured_workload(measurements);
+  const auto of_chosen = [&](const MeasurementInfo& info) { return info.workload == key; };
   const std::set<std::int64_t> others = telling(
       all, *std::ranges::find_if(all, [&](const auto& info) { return info.kind != "bench-comm" && of_chosen(info); }));
   Chosen chosen;
@@ -71,17 +69,17 @@ Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measur
     if (others.contains(info.id)) chosen.other_batches.push_back(info);
   }
   std::string left_out;
-  for (const std::string& workload : order) {
-    if (workload == name) continue;
+  for (const WorkloadKey& workload : order) {
+    if (workload == key) continue;
     std::string ids;
     for (const MeasurementInfo& info : all) {
       if (info.kind == "bench-comm" || info.workload != workload || others.contains(info.id)) continue;
       ids += (ids.empty() ? " " : ", ") + std::to_string(info.id);
     }
-    if (!ids.empty()) left_out += "; left out: " + workload + " (measurements" + ids + ")";
+    if (!ids.empty()) left_out += "; left out: " + workload.text() + " (measurements" + ids + ")";
   }
   if (left_out.empty()) return chosen;
-  measured.doubts.push_back("the database mixes workloads: fits and predictions rest on " + name + left_out);
+  measured.doubts.push_back("the database mixes workloads: fits and predictions rest on " + key.text() + left_out);
   measured.mixed = true;
   return chosen;
 }
