@@ -12,7 +12,7 @@
 
 #include "analysis/fit/all_reduce_form.hpp"
 #include "analysis/fit/least_squares.hpp"
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "analysis/fit/what_if.hpp"
 #include "simulator/collective/all_reduce.hpp"
 #include "simulator/collective/curve.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "simulator/collective/all_reduce.hpp"
 #include "simulator/step/ddp_step.hpp"
 

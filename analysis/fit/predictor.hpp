@@ -23,7 +23,7 @@
 #include "analysis/fit/all_reduce_fit.hpp"
 #include "analysis/fit/compute_fit.hpp"
 #include "analysis/fit/copy_fit.hpp"
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "analysis/fit/predict.hpp"
 #include "analysis/fit/what_if.hpp"
 #include "simulator/stats/interval.hpp"

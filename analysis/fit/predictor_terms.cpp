@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/fit/gradients.hpp"
+#include "analysis/fit/measured/gradients.hpp"
 #include "analysis/fit/other_strategy.hpp"
 #include "analysis/fit/predictor.hpp"
 #include "simulator/stats/normal.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "analysis/fit/predictor.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/analysis/fit/synthetic.hpp"

@@ -1,4 +1,4 @@
-#include "analysis/fit/step_shares.hpp"
+#include "analysis/fit/measured/step_shares.hpp"
 
 #include <algorithm>
 

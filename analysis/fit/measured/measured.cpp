@@ -1,16 +1,16 @@
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <tuple>
 
-#include "analysis/fit/batches.hpp"
-#include "analysis/fit/gradients.hpp"
-#include "analysis/fit/pool.hpp"
-#include "analysis/fit/rows.hpp"
-#include "analysis/fit/unseen_waits.hpp"
-#include "analysis/fit/workloads.hpp"
+#include "analysis/fit/measured/batches.hpp"
+#include "analysis/fit/measured/gradients.hpp"
+#include "analysis/fit/measured/pool.hpp"
+#include "analysis/fit/measured/rows.hpp"
+#include "analysis/fit/measured/unseen_waits.hpp"
+#include "analysis/fit/measured/workloads.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {

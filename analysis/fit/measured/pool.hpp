@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "analysis/fit/measured.hpp"
-#include "analysis/fit/rows.hpp"
+#include "analysis/fit/measured/measured.hpp"
+#include "analysis/fit/measured/rows.hpp"
 
 namespace ddpprof::fit {
 

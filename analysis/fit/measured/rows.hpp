@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "analysis/fit/workload_key.hpp"
 
 namespace ddpprof::fit {

@@ -1,11 +1,11 @@
-#include "analysis/fit/pool.hpp"
+#include "analysis/fit/measured/pool.hpp"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "analysis/fit/step_shares.hpp"
-#include "analysis/fit/workloads.hpp"
+#include "analysis/fit/measured/step_shares.hpp"
+#include "analysis/fit/measured/workloads.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {

@@ -1,4 +1,4 @@
-#include "analysis/fit/unseen_waits.hpp"
+#include "analysis/fit/measured/unseen_waits.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/fit/pool.hpp"
+#include "analysis/fit/measured/pool.hpp"
 #include "simulator/collective/nccl.hpp"
 #include "simulator/stats/summary.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/fit/predict.hpp"
-#include "analysis/fit/unseen_waits.hpp"
+#include "analysis/fit/measured/unseen_waits.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
 namespace ddpprof::fit {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/fit/compute_fit.hpp"
-#include "analysis/fit/gradients.hpp"
+#include "analysis/fit/measured/gradients.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
 namespace ddpprof::fit {

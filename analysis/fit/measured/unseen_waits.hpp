@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/rows.hpp"
+#include "analysis/fit/measured/rows.hpp"
 
 namespace ddpprof::fit {
 

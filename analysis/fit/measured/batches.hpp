@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/fit/rows.hpp"
+#include "analysis/fit/measured/rows.hpp"
 
 namespace ddpprof::fit {
 

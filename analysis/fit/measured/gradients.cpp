@@ -1,4 +1,4 @@
-#include "analysis/fit/gradients.hpp"
+#include "analysis/fit/measured/gradients.hpp"
 
 #include <SQLiteCpp/Statement.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/fit/rows.hpp"
+#include "analysis/fit/measured/rows.hpp"
 
 #include <SQLiteCpp/Statement.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/fit/workloads.hpp"
+#include "analysis/fit/measured/workloads.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "analysis/fit/measured.hpp"
-#include "analysis/fit/rows.hpp"
+#include "analysis/fit/measured/measured.hpp"
+#include "analysis/fit/measured/rows.hpp"
 
 namespace ddpprof::fit {
 

@@ -1,5 +1,5 @@
 // Parts of a recorded step do not overlap and add up to it.
-#include "analysis/fit/step_shares.hpp"
+#include "analysis/fit/measured/step_shares.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/fit/measured.hpp"
-#include "analysis/fit/rows.hpp"
+#include "analysis/fit/measured/measured.hpp"
+#include "analysis/fit/measured/rows.hpp"
 #include "simulator/step/buckets.hpp"
 
 namespace ddpprof::fit {

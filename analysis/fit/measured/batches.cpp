@@ -1,4 +1,4 @@
-#include "analysis/fit/batches.hpp"
+#include "analysis/fit/measured/batches.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/fit/pool.hpp"
-#include "analysis/fit/workloads.hpp"
+#include "analysis/fit/measured/pool.hpp"
+#include "analysis/fit/measured/workloads.hpp"
 
 namespace ddpprof::fit {
 namespace {
