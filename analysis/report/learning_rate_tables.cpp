@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/fit/learning_rate.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/columns.hpp"
 #include "analysis/report/model_tables.hpp"
 #include "analysis/report/units.hpp"

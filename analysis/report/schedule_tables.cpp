@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "analysis/fit/learning_rate.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/columns.hpp"
 #include "analysis/report/units.hpp"
 #include "simulator/learning_rate/large_batch.hpp"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "analysis/report/learning_rate_tables.hpp"
 
 namespace ddpprof::report {

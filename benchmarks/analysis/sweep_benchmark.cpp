@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "benchmarks/measured_models.hpp"
 
 namespace {

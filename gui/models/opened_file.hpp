@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "analysis/report/gradient_noise.hpp"
 #include "analysis/report/measured.hpp"
 #include "analysis/report/report.hpp"

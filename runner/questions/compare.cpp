@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/compare.hpp"
 #include "runner/questions/stored_scenario.hpp"
 #include "runner/scenario/read.hpp"

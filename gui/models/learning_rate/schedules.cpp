@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/fit/learning_rate.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/learning_rate_tables.hpp"
 #include "analysis/report/schedule_tables.hpp"
 #include "analysis/report/target_cost.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "gui/models/scaling/measured_points.hpp"
 
 namespace ddpprof::gui::whatif {

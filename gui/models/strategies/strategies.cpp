@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "analysis/fit/lanes.hpp"
+#include "analysis/predict/lanes.hpp"
 #include "analysis/report/step_lanes.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "analysis/fit/lanes.hpp"
+#include "analysis/predict/lanes.hpp"
 #include "analysis/report/step_lanes.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "tracer/store/database.hpp"

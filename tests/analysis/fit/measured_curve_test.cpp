@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
 namespace ddpprof::fit {

@@ -9,7 +9,7 @@
 #include <QTest>
 #include <QThreadPool>
 
-#include "analysis/fit/lanes.hpp"
+#include "analysis/predict/lanes.hpp"
 #include "gui/pages/timeline/step_panel.hpp"
 #include "gui/timeline/range_statistics.hpp"
 #include "gui/widgets/lane_view.hpp"

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/fit/predict.hpp"
 #include "analysis/fit/measured/unseen_waits.hpp"
+#include "analysis/predict/predict.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
 namespace ddpprof::fit {
