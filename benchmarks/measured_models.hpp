@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "simulator/stats/random.hpp"
 

@@ -1,8 +1,8 @@
-// What the model misses at the measured N, how it is carried to other N, and how far it may drift on the way.
+#include "analysis/predict/calibration.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/predict/predictor.hpp"
 #include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
@@ -17,15 +17,16 @@ double log2_of(double value) { return std::log(value) / std::log(2.0); }
 
 }  // namespace
 
-Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
+Calibrations calibrate(const StepModel& model, const StepParameters& parameters, std::span<const double> levels) {
+  const MeasuredJob& job = model.job();
   Calibrations all;
   std::size_t level = 0;
-  for (const auto& [workers, profile] : profiles()) {
-    const double normal = draw.levels.empty() ? 0.0 : draw.levels[level++];
-    // Every N shows what the model misses on the machine it was measured on, whatever the machine asked about.
-    const Machine& machine = options_.dedicated ? machine_for(workers) : profile.machine;
-    if (measured_on(machine) == nullptr) continue;
-    const Terms terms = model(case_of(machine, {}), draw);
+  for (const auto& [workers, profile] : job.profiles()) {
+    const double normal = levels.empty() ? 0.0 : levels[level++];
+    // Every N is compared on the machine it was measured on, not on the machine that the options ask about.
+    const Machine& machine = job.options().dedicated ? job.machine_for(workers) : profile.machine;
+    if (job.measured_on(machine) == nullptr) continue;
+    const Terms terms = model.terms(step_case(job, machine, {}), parameters);
     const double measured = stats::median(profile.step_s) * std::exp(normal * profile.step_noise);
     const double modelled = terms.step_s();
     if (!(modelled > 0.0 && measured > 0.0)) continue;
@@ -35,7 +36,7 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
     one.raw = std::log(measured / modelled);
     const double waiting = terms.exposed_s + terms.skew_s;
     const double needed = measured - (modelled - waiting);
-    // Waiting that is next to nothing cannot explain a difference.
+    // Waiting of less than a twentieth of the step cannot explain a difference.
     if (waiting > 0.05 * modelled && needed > 0.0) {
       one.waiting = std::clamp(std::log(needed / waiting), -largest_waiting, largest_waiting);
       if (terms.communication_s > 0.0) one.missed = waiting * std::expm1(one.waiting) / terms.communication_s;
@@ -51,7 +52,7 @@ Predictor::Calibrations Predictor::calibrate(const Draw& draw) const {
   return all;
 }
 
-std::vector<double> Predictor::weights(const Calibrations& all, const Machine& machine) {
+std::vector<double> calibration_weights(const Calibrations& all, const Machine& machine) {
   // Where `at` lies between two counts, in the logarithm, kept within them.
   const auto share_of = [](std::int64_t at, std::int64_t low, std::int64_t high) {
     if (at <= low || low >= high) return 0.0;
@@ -91,7 +92,7 @@ std::vector<double> Predictor::weights(const Calibrations& all, const Machine& m
   return weights;
 }
 
-Predictor::Calibration Predictor::mean(const Calibrations& all, const std::vector<double>& weights) {
+Calibration weighted_mean(const Calibrations& all, const std::vector<double>& weights) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (weights[i] == 1.0) return all[i];  // beyond what was measured, most often
   Calibration sum;
@@ -106,40 +107,43 @@ Predictor::Calibration Predictor::mean(const Calibrations& all, const std::vecto
   return sum;
 }
 
-Predictor::Calibration Predictor::calibration(const Calibrations& all, const Machine& machine) {
-  return mean(all, weights(all, machine));
+Calibration calibration_for(const Calibrations& all, const Machine& machine) {
+  return weighted_mean(all, calibration_weights(all, machine));
 }
 
-Predictor::Drift Predictor::drift(const Machine& machine) const {
-  // How much the costs were off one step beyond the N they were fitted to, or where none could be held out at those N.
+double Drift::sd() const { return std::min(largest_drift, std::hypot(at_start, a_doubling * doublings)); }
+
+Drift drift_of(const MeasuredJob& job, const Calibrations& calibrations, const Machine& machine) {
+  // The error of the costs one step beyond the N they were fitted to, or at those N if no N could be held out.
   Drift drift{least_drift};
-  if (strategy_ == "dp") {
-    drift.a_doubling = std::max(drift.a_doubling, std::log1p(models_.copies.solution.median_relative_error));
-  } else if (!models_.all_reduce.forms.empty()) {
-    drift.a_doubling = std::max(drift.a_doubling, std::log1p(models_.all_reduce.picked().beyond_error));
+  const Models& models = job.models();
+  if (!job.is_ddp()) {
+    drift.a_doubling = std::max(drift.a_doubling, std::log1p(models.copies.solution.median_relative_error));
+  } else if (!models.all_reduce.forms.empty()) {
+    drift.a_doubling = std::max(drift.a_doubling, std::log1p(models.all_reduce.picked().beyond_error));
   }
   const auto doublings_beyond = [&](std::int64_t workers) {
     return std::max(0.0, log2_of(static_cast<double>(machine.workers) / static_cast<double>(workers)));
   };
-  if (calibrations_.empty()) {
+  if (calibrations.empty()) {
     drift.at_start = uncalibrated;
-    drift.doublings = doublings_beyond(largest_measured());
+    drift.doublings = doublings_beyond(job.largest_measured());
     return drift;
   }
-  // The measured N with the nearest ranks per machine, of those the largest: what is beyond it may drift.
+  // The drift starts at the measured N with the nearest ranks per machine, and of these at the largest N.
   std::size_t index = 0;
   const auto apart = [&](const Calibration& one) {
     return std::abs(
         log2_of(static_cast<double>(machine.ranks_per_machine()) / static_cast<double>(one.ranks_per_machine)));
   };
-  for (std::size_t i = 1; i < calibrations_.size(); ++i) {
-    if (apart(calibrations_[i]) <= apart(calibrations_[index])) index = i;
+  for (std::size_t i = 1; i < calibrations.size(); ++i) {
+    if (apart(calibrations[i]) <= apart(calibrations[index])) index = i;
   }
-  // What the model missed more at the last N than at the one before may go on growing; one N > 1 shows no change.
-  const Calibration& last = calibrations_[index];
+  // A correction that grew from one measured N to the next may go on growing. One N > 1 shows no growth.
+  const Calibration& last = calibrations[index];
   drift.a_doubling = std::max(drift.a_doubling, 0.25 * std::abs(last.waiting));
-  if (index >= 1 && calibrations_[index - 1].workers > 1 && calibrations_[index - 1].workers < last.workers) {
-    const Calibration& before = calibrations_[index - 1];
+  if (index >= 1 && calibrations[index - 1].workers > 1 && calibrations[index - 1].workers < last.workers) {
+    const Calibration& before = calibrations[index - 1];
     const double steps = log2_of(static_cast<double>(last.workers) / static_cast<double>(before.workers));
     drift.a_doubling = std::max(drift.a_doubling, std::abs(last.waiting - before.waiting) / steps);
   }
@@ -147,12 +151,7 @@ Predictor::Drift Predictor::drift(const Machine& machine) const {
   return drift;
 }
 
-double Predictor::drift_sd(const Machine& machine) const {
-  const Drift found = drift(machine);
-  return std::min(largest_drift, std::hypot(found.at_start, found.a_doubling * found.doublings));
-}
-
-Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double drift) {
+Terms calibrated(Terms terms, const Calibration& calibration, double drift) {
   const double step = calibration.step_factor;
   const double waiting_s = terms.exposed_s + terms.skew_s;
   double correction_s = waiting_s * calibration.waiting_less_1;
@@ -165,6 +164,14 @@ Terms Predictor::calibrated(Terms terms, const Calibration& calibration, double 
     *part *= waiting;
   }
   return terms;
+}
+
+double largest_correction(const Calibrations& calibrations, std::int64_t workers) {
+  double largest = 1.0;
+  for (const Calibration& one : calibrations) {
+    if (one.workers == workers) largest = std::exp(std::max(std::abs(one.waiting), std::abs(one.step)));
+  }
+  return largest;
 }
 
 }  // namespace ddpprof::fit

@@ -1,9 +1,9 @@
-// Where communication takes over: the smallest N whose exposed part exceeds a share of the step.
-//
-// The share need not grow with N: a measured N stands between modelled ones, and where ranks come to share cores, or
-// one host is full, compute or communication jumps. So a bisection alone may pass the smallest N by. Looked at are
-// every N up to 64, every measured one, and beyond them each at most a thirty-second further than the last; between
-// the first that exceeds the share and the one before it a bisection finds where it begins to.
+// The share of communication need not grow with N: a measured N stands between modelled ones, and compute or
+// communication jumps where ranks begin to share cores or a host is full. A bisection alone can therefore miss the
+// smallest N. The search computes every N up to 64, every measured N, and beyond 64 each N that is a thirty-second
+// larger than the one before. A bisection then runs between the first N that exceeds the share and the one before it.
+#include "analysis/predict/knees.hpp"
+
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -13,31 +13,32 @@
 namespace ddpprof::fit {
 namespace {
 
-constexpr std::int64_t finest = 32;  // the next N looked at is at most one in so many further
+constexpr std::int64_t finest = 32;  // the next N is larger by at most N / finest
 
 }  // namespace
 
-std::int64_t Predictor::knees_up_to(std::int64_t asked, const WhatIf& change) const {
-  return std::max(asked, change.strategy.empty() ? knee_search_limit : largest_measured());
+std::int64_t knees_up_to(const Predictor& predictor, std::int64_t asked, const WhatIf& change) {
+  return std::max(asked, change.strategy.empty() ? knee_search_limit : predictor.job().largest_measured());
 }
 
-std::optional<std::vector<Knee>> Predictor::knees(const WhatIf& change, const KneeSearch& search) const {
+std::optional<std::vector<Knee>> knees(const Predictor& predictor, const WhatIf& change, const KneeSearch& search) {
+  const MeasuredJob& job = predictor.job();
   std::set<std::int64_t> rungs;
   for (std::int64_t n = 2; n <= search.furthest; n += std::max<std::int64_t>(1, n / finest)) rungs.insert(n);
   if (search.furthest > 1) rungs.insert(search.furthest);
-  for (const auto& [workers, profile] : profiles())
+  for (const auto& [workers, profile] : job.profiles())
     if (workers > 1 && workers <= search.furthest) rungs.insert(workers);
 
-  // Waiting for slower ranks is communication that nothing hides.
+  // Waiting for slower ranks counts as exposed communication.
   const auto predicted_share = [&](std::int64_t workers) -> std::optional<double> {
-    if (!why_none(workers, change).empty()) return std::nullopt;
+    if (predictor.refusal(workers, change)) return std::nullopt;
     try {
-      const Terms terms =
-          change.any() ? changed(case_at(workers, change), best(), calibrations_, 0.0) : central(workers);
+      const Terms terms = change.any() ? predictor.modelled(predictor.prepared().model.case_at(workers, change))
+                                       : predictor.central(workers);
       if (!(terms.step_s() > 0.0)) return std::nullopt;
       return (terms.exposed_s + terms.skew_s) / terms.step_s();
     } catch (const std::invalid_argument&) {
-      return std::nullopt;  // as why_none: more transfers than are simulated, say, which only the simulation counts
+      return std::nullopt;  // a reason that only the simulation finds: for example more transfers than it allows
     }
   };
   std::set<std::int64_t> passed_over;
@@ -49,7 +50,7 @@ std::optional<std::vector<Knee>> Predictor::knees(const WhatIf& change, const Kn
 
   std::vector<Knee> all;
   for (const double share : search.shares)
-    all.push_back({strategy_, options_.gpus_per_node, change.any(), share, {}, 0.0, false, 0, 0, 0, 0});
+    all.push_back({job.strategy(), job.options().gpus_per_node, change.any(), share, {}, 0.0, false, 0, 0, 0, 0});
   std::int64_t before = 1, furthest = 0;
   for (const std::int64_t n : rungs) {
     if (search.stop && search.stop()) return std::nullopt;
@@ -71,7 +72,7 @@ std::optional<std::vector<Knee>> Predictor::knees(const WhatIf& change, const Kn
       }
       knee.workers = above;
       knee.exposed_share = there;
-      knee.measured = !change.any() && measured_on(machine_for(above)) != nullptr;
+      knee.measured = !change.any() && job.measured_on(job.machine_for(above)) != nullptr;
     }
     before = n;
   }

@@ -268,14 +268,14 @@ StepLanes simulated_lanes(const SimulatedStep& simulated) {
 }
 
 StepLanes simulated_lanes(const Predictor& predictor, std::int64_t workers) {
-  return simulated_lanes(predictor.simulated_step(workers));
+  return simulated_lanes(simulated_step(predictor, workers));
 }
 
-StepLanes simulated_lanes(const Models& models, const std::string& strategy, std::int64_t workers,
+StepLanes simulated_lanes(std::shared_ptr<const Models> models, const std::string& strategy, std::int64_t workers,
                           const PredictOptions& options) {
-  PredictOptions without_draws = options;  // they carry intervals, which lanes do not show
-  without_draws.draws = 0;
-  return simulated_lanes(Predictor(models, strategy, without_draws), workers);
+  PredictOptions without_draws = options;
+  without_draws.draws = 0;  // draws are needed for intervals only, and lanes do not show intervals
+  return simulated_lanes(make_predictor(std::move(models), strategy, without_draws), workers);
 }
 
 }  // namespace ddpprof::fit

@@ -7,39 +7,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "analysis/predict/predictor.hpp"
-#include "simulator/step/data_parallel.hpp"
-#include "simulator/step/ddp_step.hpp"
+#include "analysis/predict/simulated_step.hpp"
 #include "simulator/step/lanes.hpp"
 
 namespace ddpprof::fit {
 
-struct SimulatedStep {
-  std::string strategy;
-  std::int64_t workers = 1;
-  Terms terms;          // of the model, calibrated
-  double step_s = 0.0;  // Predictor::central's
-  double gap_s = 0.0;   // outside of every phase, as simulated; below 0 where medians of parts add up to more
-  std::int64_t accumulation = 1;
-  // ddp: a median rank's
-  step::DdpStep work;
-  step::DdpResult result;
-  std::vector<Bucket> buckets;
-  // dp
-  step::DataParallelStep copying;  // with data, forward, backward and optimizer
-  step::DataParallelResult copies;
-  double buffers_s = 0.0;
-};
-
 step::StepLanes simulated_lanes(const SimulatedStep&);
 
-// Throws std::invalid_argument saying why where the strategy cannot be predicted at so many workers, or where what the
-// ranks exchange was not fitted.
+// The lanes of simulated_step; throws as it does.
 step::StepLanes simulated_lanes(const Predictor&, std::int64_t workers);
-step::StepLanes simulated_lanes(const Models&, const std::string& strategy, std::int64_t workers,
+step::StepLanes simulated_lanes(std::shared_ptr<const Models>, const std::string& strategy, std::int64_t workers,
                                 const PredictOptions& = {});
 
 }  // namespace ddpprof::fit

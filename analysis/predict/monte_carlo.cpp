@@ -1,108 +1,130 @@
-// What the draws behind an interval give: one by one, or all at once where a recurrence says it.
+#include "analysis/predict/monte_carlo.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <future>
-#include <stdexcept>
-#include <thread>
+#include <utility>
 
-#include "analysis/predict/predictor.hpp"
-#include "simulator/stats/interval.hpp"
-#include "simulator/step/ddp_draws.hpp"
+#include "simulator/stats/random.hpp"
+#include "simulator/stats/summary.hpp"
 
 namespace ddpprof::fit {
 namespace {
 
-constexpr std::size_t most_threads = 16;
+constexpr double straggler_spread = 0.3;  // of the logarithm: the noise itself is known to about a third
 
-}  // namespace
+struct Draw {
+  StepParameters parameters;
+  double drift = 0.0;
+  std::vector<double> levels;  // standard normal, for each measured N's median step
+};
 
-Terms Predictor::changed(const Case& at, const Draw& draw, const Calibrations& calibrations, double drift) const {
-  return with_all_work(calibrated(model(at, draw), calibration(calibrations, at.machine), drift), at,
-                       strategy_ == "dp");
+std::vector<double> normals(stats::Random& random, std::size_t count) {
+  std::vector<double> values(count);
+  for (double& value : values) value = random.normal();
+  return values;
 }
 
-bool Predictor::runs_at_once(const Case& at) const {
-  return strategy_ == "ddp" && at.change.strategy.empty() && at.slowdown == 1.0;
-}
-
-std::vector<Terms> Predictor::model_samples(const Case& at, std::size_t count) const {
-  if (runs_at_once(at)) {
-    std::vector<const Draw*> draws;
-    for (std::size_t i = 0; i < count; ++i) draws.push_back(&samples_[i].draw);
-    return ddp_terms_at_once(at, draws);
+// The order of the random numbers is part of the results: a change of it changes every interval.
+std::vector<Draw> draw_parameters(const MeasuredJob& job) {
+  const PredictOptions& options = job.options();
+  const Models& models = job.models();
+  const ComputeFit& compute = job.compute();
+  const CopyFit& copies = models.copies;
+  stats::Random random(options.seed);
+  std::vector<Draw> all(static_cast<std::size_t>(options.draws));
+  for (Draw& one : all) {
+    StepParameters& to = one.parameters;
+    double share = random.uniform();
+    for (const FormFit& form : models.all_reduce.forms) {
+      to.form = &form;
+      share -= form.weight;
+      if (share <= 0.0) break;
+    }
+    if (to.form) to.link = draw(to.form->problem, to.form->solution, normals(random, to.form->solution.x.size()));
+    if (!compute.solution.x.empty())
+      to.compute = draw(compute.problem, compute.solution, normals(random, compute.solution.x.size()));
+    if (!copies.solution.x.empty())
+      to.copies = draw(copies.problem, copies.solution, normals(random, copies.solution.x.size()));
+    to.profile = random.normal();
+    to.straggler = std::exp(random.normal() * straggler_spread);
+    one.drift = random.normal();
+    to.batch = random.normal();
+    one.levels = normals(random, job.profiles().size());
   }
-  std::vector<Terms> all;
-  all.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) all.push_back(model(at, samples_[i].draw));
   return all;
 }
 
-std::vector<double> Predictor::changed_samples_s(const Case& at, double drift_sd, std::size_t most) const {
+// Uses random numbers of its own, so that the other parameters' draws are the same with one batch and with several.
+void draw_batch_laws(const BatchFit& batch, std::uint64_t seed, std::vector<Draw>& all) {
+  if (!batch.usable) return;
+  stats::Random random(seed ^ 0x9e3779b97f4a7c15U);
+  for (Draw& one : all) {
+    StepParameters& to = one.parameters;
+    double share = random.uniform();
+    for (const BatchLaw& law : batch.laws) {
+      if (!(law.weight > 0.0)) break;  // laws are sorted by weight, the largest first
+      to.batch_law = &law;
+      share -= law.weight;
+      if (share <= 0.0) break;
+    }
+    const std::vector<double> own = normals(random, to.batch_law->solution.x.size());
+    to.batch_own = draw(to.batch_law->problem, to.batch_law->solution, own).front();
+  }
+}
+
+bool same_places(const Calibrations& a, const Calibrations& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Calibration& one, const Calibration& other) {
+    return one.workers == other.workers && one.ranks_per_machine == other.ranks_per_machine;
+  });
+}
+
+}  // namespace
+
+std::size_t MonteCarlo::count_for(const WhatIf& change) const {
+  return change.strategy.empty() ? samples_.size() : samples_of_strategies;
+}
+
+std::vector<double> MonteCarlo::steps_s(const StepCase& at, double drift_sd, std::size_t most) const {
   const std::size_t count = std::min(most, samples_.size());
-  const std::vector<Terms> modelled = model_samples(at, count);
-  const std::vector<double> usual = weights(calibrations_, at.machine);
-  const auto same_place = [](const Calibration& a, const Calibration& b) {
-    return a.workers == b.workers && a.ranks_per_machine == b.ranks_per_machine;
-  };
+  std::vector<const StepParameters*> parameters;
+  parameters.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) parameters.push_back(&samples_[i].parameters);
+  const std::vector<Terms> modelled = model_.terms(at, parameters);
   std::vector<double> steps_s;
+  if (count == 0) return steps_s;
+  // Nearly all samples are calibrated at the same places: they share the weights.
+  const Calibrations& first = samples_.front().calibrations;
+  const std::vector<double> shared = calibration_weights(first, at.machine);
   steps_s.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const Calibrations& own = samples_[i].calibrations;
-    const bool same = std::equal(own.begin(), own.end(), calibrations_.begin(), calibrations_.end(), same_place);
-    const Calibration here = same ? mean(own, usual) : calibration(own, at.machine);
-    const double drift = drift_sd > 0.0 ? samples_[i].draw.drift * drift_sd : 0.0;
-    steps_s.push_back(with_all_work(calibrated(modelled[i], here, drift), at, strategy_ == "dp").step_s());
+    const Calibration here = same_places(own, first) ? weighted_mean(own, shared) : calibration_for(own, at.machine);
+    const double drift = drift_sd > 0.0 ? samples_[i].drift * drift_sd : 0.0;
+    steps_s.push_back(with_all_work(calibrated(modelled[i], here, drift), at).step_s());
   }
   return steps_s;
 }
 
-std::string Predictor::why_none(std::int64_t workers, const WhatIf& change) const {
-  std::string why_not = refusal(workers);
-  if (why_not.empty() && change.any()) why_not = no_change(change);
-  if (why_not.empty() && change.any()) why_not = no_change_at(workers, change);
-  return why_not;
-}
-
-Outlook Predictor::outlook(std::int64_t workers, const WhatIf& change) const {
-  if (const std::string why_not = why_none(workers, change); !why_not.empty()) throw std::invalid_argument(why_not);
-  Outlook out;
-  const Case at = case_at(workers, change);
-  if (at.measured && !change.any()) {
-    out.terms = central(workers);
-    out.low_s = measured_intervals_.at(workers).low;
-    out.high_s = measured_intervals_.at(workers).high;
-  } else {
-    out.terms = changed(at, best(), calibrations_, 0.0);
-    const std::size_t draws = change.strategy.empty() ? samples_.size() : draws_of_strategies;
-    const stats::Interval range =
-        interval_of(changed_samples_s(at, drift_sd(at.machine), draws), change.any() ? 0.0 : least_s(at.machine));
-    out.low_s = range.low;
-    out.high_s = range.high;
+MonteCarlo draw_samples(const StepModel& model) {
+  std::vector<Draw> draws = draw_parameters(model.job());
+  draw_batch_laws(model.job().compute().batch, model.job().options().seed, draws);
+  std::vector<Sample> samples;
+  samples.reserve(draws.size());
+  for (Draw& one : draws) {
+    Calibrations own = calibrate(model, one.parameters, one.levels);
+    samples.push_back({std::move(one.parameters), one.drift, std::move(own)});
   }
-  out.low_s = std::min(out.low_s, out.terms.step_s());
-  out.high_s = std::max(out.high_s, out.terms.step_s());
-  return out;
+  return {model, std::move(samples)};
 }
 
-std::vector<Outlook> Predictor::curve(std::span<const std::int64_t> workers, const WhatIf& change) const {
-  std::vector<Outlook> all(workers.size());
-  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads);
-  // A large N costs as much as a small one: thread t takes those at t, t + threads, …
-  const auto run = [&](std::size_t first) {
-    for (std::size_t i = first; i < workers.size(); i += threads) {
-      try {
-        all[i] = outlook(workers[i], change);
-      } catch (const std::invalid_argument& error) {
-        all[i].why_not = error.what();
-      }
-    }
-  };
-  std::vector<std::future<void>> others;
-  for (std::size_t first = 1; first < std::min(threads, workers.size()); ++first)
-    others.push_back(std::async(std::launch::async, run, first));
-  run(0);
-  for (std::future<void>& other : others) other.get();
-  return all;
+stats::Interval interval_of(const std::vector<double>& steps_s, double confidence, double least_s) {
+  stats::Interval interval;
+  const double tail = (1.0 - confidence) / 2.0;
+  const auto [low, high] = stats::quantiles(steps_s, tail, 1.0 - tail);
+  interval.low = std::max(low, least_s);
+  interval.high = high;
+  interval.achieved_confidence = confidence;
+  return interval;
 }
 
 }  // namespace ddpprof::fit

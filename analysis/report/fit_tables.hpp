@@ -1,6 +1,7 @@
 // Tables about a fit that the database does not keep: the forms that competed, and each measured all-reduce beside it.
 #pragma once
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "analysis/report/report.hpp"
 

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "benchmarks/measured_models.hpp"
 #include "gui/models/scaling/snapshot.hpp"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "analysis/report/gradient_noise.hpp"
 #include "analysis/report/measured.hpp"

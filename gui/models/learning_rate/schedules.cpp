@@ -252,7 +252,7 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   const fit::LearningRateOptions asked = inputs.asked();
   std::vector<report::TrainingTime> times;
   if (file.models)
-    times = report::training_times(*file.models, file.predict, asked, inputs.batch, inputs.accumulation,
+    times = report::training_times(file.models, file.predict, asked, inputs.batch, inputs.accumulation,
                                    [&] { return cancelled(); });
   const report::LossCurves losses = report::loss_curves(file.configurations);
   TimeTables tables;

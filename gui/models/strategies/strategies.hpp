@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "gui/models/opened_file.hpp"
 #include "gui/models/strategies/time_parts.hpp"

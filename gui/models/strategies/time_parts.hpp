@@ -2,6 +2,7 @@
 // prints; for a simulated step they are the segments of its first lane.
 #pragma once
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "simulator/step/lanes.hpp"
 

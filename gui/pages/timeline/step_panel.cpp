@@ -38,7 +38,7 @@ Answer read_step(const OpenedFile& file, std::int64_t measurement, std::int64_t 
     if (!file.models)
       answer.why_not_simulated = file.why_no_models;
     else if (info != nullptr)
-      answer.simulated = fit::simulated_lanes(*file.models, info->strategy, info->workers, file.predict);
+      answer.simulated = fit::simulated_lanes(file.models, info->strategy, info->workers, file.predict);
   } catch (const std::exception& error) {
     answer.why_not_simulated = error.what();
   }

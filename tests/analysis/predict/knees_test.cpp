@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
@@ -28,7 +29,7 @@ Truth slow_links(double beta_s_per_byte) {
 }
 
 double exposed_share(const Predictor& predictor, std::int64_t workers, const WhatIf& change) {
-  const Terms terms = change.any() ? predictor.outlook(workers, change).terms : predictor.central(workers);
+  const Terms terms = change.any() ? predictor.estimate(workers, change).terms : predictor.central(workers);
   return (terms.exposed_s + terms.skew_s) / terms.step_s();
 }
 
@@ -36,18 +37,18 @@ double exposed_share(const Predictor& predictor, std::int64_t workers, const Wha
 TEST(Knees, AreWhatTryingEveryNGives) {
   TemporaryDatabase database("knees");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
-  const Predictor predictor(models, "ddp", asked({8}));
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const Predictor predictor = make_predictor(models, "ddp", asked({8}));
   for (const char* said : {"", "bandwidth=4x", "accumulation=4"}) {
     const WhatIf change = *said ? parse_what_if(std::vector<std::string>{said}) : WhatIf{};
     KneeSearch search;
     search.shares = {0.05, 0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.999};
     search.furthest = 700;
-    const auto knees = predictor.knees(change, search);
-    ASSERT_TRUE(knees);
-    ASSERT_EQ(knees->size(), search.shares.size());
+    const auto found = knees(predictor, change, search);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->size(), search.shares.size());
     std::size_t beyond_every_n = 0;
-    for (const Knee& knee : *knees) {
+    for (const Knee& knee : *found) {
       std::int64_t first = 2;
       while (first <= search.furthest && !(exposed_share(predictor, first, change) > knee.share)) ++first;
       if (first > search.furthest) {
@@ -62,7 +63,7 @@ TEST(Knees, AreWhatTryingEveryNGives) {
       EXPECT_EQ(knee.changed, change.any());
       beyond_every_n += first > 64 ? 1 : 0;
     }
-    EXPECT_FALSE(knees->back().workers) << "nothing is looked for in vain: the test compares too little";
+    EXPECT_FALSE(found->back().workers) << "nothing is looked for in vain: the test compares too little";
     if (!change.any()) {
       EXPECT_GT(beyond_every_n, 0U) << "no bisection is needed: the test compares too little";
     }
@@ -72,7 +73,7 @@ TEST(Knees, AreWhatTryingEveryNGives) {
 TEST(Knees, DoNotHangOnTheListOfN) {
   TemporaryDatabase database("listed");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
   PredictOptions one = asked({1});
   one.what_if = parse_what_if(std::vector<std::string>{"bandwidth=2x"});
   PredictOptions many = asked({1, 2, 3, 4, 16, 64, 100});
@@ -95,7 +96,7 @@ TEST(Knees, AreLookedForFurtherWhereSomebodyAsksFurther) {
   Truth truth = slow_links(1e-13);
   truth.alpha_s = 1e-9;
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
   for (const auto& [listed, furthest] : {std::pair<std::int64_t, std::int64_t>{8, 4096}, {10'000, 10'000}}) {
     const Knee knee = predict_all(models, asked({2, listed})).knees.front();
     EXPECT_FALSE(knee.workers);
@@ -108,12 +109,12 @@ TEST(Knees, AreLookedForFurtherWhereSomebodyAsksFurther) {
 TEST(Knees, SayHowFarTheyWereLookedFor) {
   TemporaryDatabase database("reached");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
-  const auto knees = Predictor(models, "ddp", asked({8})).knees();
-  ASSERT_TRUE(knees && knees->back().workers);
-  for (const Knee& knee : *knees) {
-    EXPECT_GE(knee.furthest, *knees->back().workers);
-    EXPECT_LE(knee.furthest, *knees->back().workers + *knees->back().workers / 32);
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const auto found = knees(make_predictor(models, "ddp", asked({8})));
+  ASSERT_TRUE(found && found->back().workers);
+  for (const Knee& knee : *found) {
+    EXPECT_GE(knee.furthest, *found->back().workers);
+    EXPECT_LE(knee.furthest, *found->back().workers + *found->back().workers / 32);
   }
 }
 
@@ -126,21 +127,21 @@ TEST(Knees, AreTheFirstWhereTheShareFallsAgain) {
   truth.switch_s = 0.0;
   truth.alpha_s = 2e-3;
   synthetic::add_ddp(database.get(), truth, {1, 2, 4, 8}, 1);
-  const Models models = fit_models(database.get());
-  const Predictor predictor(models, "ddp", asked({8}));
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const Predictor predictor = make_predictor(models, "ddp", asked({8}));
   const double peak = exposed_share(predictor, 4, {});
   ASSERT_LT(exposed_share(predictor, 8, {}), 0.9 * peak) << "the share does not fall: the test compares too little";
   KneeSearch search;
   search.furthest = 64;
   search.shares = {0.5 * peak, 0.95 * peak, 1.05 * peak};
-  const auto knees = predictor.knees({}, search);
-  ASSERT_TRUE(knees);
-  for (const Knee& knee : *knees) {
+  const auto found = knees(predictor, {}, search);
+  ASSERT_TRUE(found);
+  for (const Knee& knee : *found) {
     std::int64_t first = 2;
     while (first <= search.furthest && !(exposed_share(predictor, first, {}) > knee.share)) ++first;
     EXPECT_EQ(knee.workers, first > search.furthest ? std::nullopt : std::optional(first)) << knee.share;
   }
-  EXPECT_LE((*knees)[1].workers, 4);
+  EXPECT_LE((*found)[1].workers, 4);
 }
 
 // A measured N stands apart from the modelled ones on either side of it, and between two of the search's own steps.
@@ -153,18 +154,18 @@ TEST(Knees, AreMeasuredOnesBetweenModelledOnes) {
   truth.alpha_s = 1e-3;
   truth.steps = 3;
   synthetic::add_ddp(database.get(), truth, {apart}, 2);
-  const Models models = fit_models(database.get());
-  const Predictor predictor(models, "ddp", asked({8}));
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const Predictor predictor = make_predictor(models, "ddp", asked({8}));
   const double beside = std::max(exposed_share(predictor, apart - 1, {}), exposed_share(predictor, apart + 1, {}));
   const double there = exposed_share(predictor, apart, {});
   ASSERT_GT(there, beside) << "nothing stands apart: the test compares too little";
   KneeSearch search;
   search.shares = {0.5 * (there + beside)};
   search.furthest = 110;
-  const auto knees = predictor.knees({}, search);
-  ASSERT_TRUE(knees);
-  EXPECT_EQ(knees->front().workers, apart);
-  EXPECT_TRUE(knees->front().measured);
+  const auto found = knees(predictor, {}, search);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->front().workers, apart);
+  EXPECT_TRUE(found->front().measured);
 }
 
 WhatIf servers(const char* count) {
@@ -175,12 +176,12 @@ WhatIf servers(const char* count) {
 TEST(Knees, PassOverWhatCannotBePredicted) {
   TemporaryDatabase database("refused");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
-  const Predictor predictor(models, "ddp", asked({8}));
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const Predictor predictor = make_predictor(models, "ddp", asked({8}));
   KneeSearch search;
   search.shares = {0.01, 0.9999};
   search.furthest = 12;
-  const auto eight = predictor.knees(servers("8"), search);
+  const auto eight = knees(predictor, servers("8"), search);
   ASSERT_TRUE(eight);
   ASSERT_EQ(eight->size(), 2U);
   for (const Knee& knee : *eight) {
@@ -193,41 +194,41 @@ TEST(Knees, PassOverWhatCannotBePredicted) {
   EXPECT_FALSE(eight->back().workers);
   search.shares = {0.9999};
   search.furthest = 150;  // 139 to 143 workers are at most 20,000 transfers
-  const auto many = predictor.knees(servers("139"), search);
+  const auto many = knees(predictor, servers("139"), search);
   ASSERT_TRUE(many);
   ASSERT_EQ(many->size(), 1U);
   EXPECT_GE(many->front().furthest, 139);
   EXPECT_LE(many->front().furthest, 143);
   EXPECT_EQ(many->front().last_passed_over, 150);
   search.furthest = 160;
-  EXPECT_THAT(predictor.knees(servers("150"), search), testing::Optional(testing::IsEmpty()));
+  EXPECT_THAT(knees(predictor, servers("150"), search), testing::Optional(testing::IsEmpty()));
   const WhatIf rounds = parse_what_if(std::vector<std::string>{"strategy=zero2", "accumulation=50000"});
-  EXPECT_THAT(predictor.knees(rounds, search), testing::Optional(testing::IsEmpty()));
+  EXPECT_THAT(knees(predictor, rounds, search), testing::Optional(testing::IsEmpty()));
 }
 
 // Another strategy's steps are simulated transfer by transfer.
 TEST(Knees, OfAnotherStrategyAreLookedForAsFarAsAskedOrMeasured) {
   TemporaryDatabase database("strategy");
   synthetic::add_ddp(database.get(), slow_links(1e-13), {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
-  const Predictor predictor(models, "ddp", asked({8}));
-  EXPECT_EQ(predictor.knees_up_to(8, servers("2")), 8);
-  EXPECT_EQ(predictor.knees_up_to(2, servers("2")), 4);
-  EXPECT_EQ(predictor.knees_up_to(8, {}), 4096);
-  EXPECT_EQ(predictor.knees_up_to(5000, {}), 5000);
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const Predictor predictor = make_predictor(models, "ddp", asked({8}));
+  EXPECT_EQ(knees_up_to(predictor, 8, servers("2")), 8);
+  EXPECT_EQ(knees_up_to(predictor, 2, servers("2")), 4);
+  EXPECT_EQ(knees_up_to(predictor, 8, {}), 4096);
+  EXPECT_EQ(knees_up_to(predictor, 5000, {}), 5000);
   PredictOptions options = asked({8});
   options.what_if = servers("2");
-  const auto knees = predict_all(models, options).knees;
-  ASSERT_EQ(knees.size(), 6U);
-  EXPECT_LE(knees.back().furthest, 8);
-  EXPECT_TRUE(knees.back().changed);
+  const auto found = predict_all(models, options).knees;
+  ASSERT_EQ(found.size(), 6U);
+  EXPECT_LE(found.back().furthest, 8);
+  EXPECT_TRUE(found.back().changed);
 }
 
 // The share need not go on growing, so that nothing is said of larger N; and the job is the same whatever is listed.
 TEST(Knees, AreNotedAsTheFirst) {
   TemporaryDatabase database("noted");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
   for (const std::int64_t listed : {1, 64}) {
     const PredictResult result = predict_all(models, asked({listed}));
     ASSERT_TRUE(result.knees.at(2).workers);
@@ -243,11 +244,11 @@ TEST(Knees, AreNotedAsTheFirst) {
 TEST(Knees, StopWhenTold) {
   TemporaryDatabase database("stopped");
   synthetic::add_ddp(database.get(), slow_links(1e-12), {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
   KneeSearch search;
   int asked_often = 0;
   search.stop = [&] { return ++asked_often == 3; };
-  EXPECT_FALSE(Predictor(models, "ddp", asked({8})).knees({}, search));
+  EXPECT_FALSE(knees(make_predictor(models, "ddp", asked({8})), {}, search));
   EXPECT_EQ(asked_often, 3);
 }
 
@@ -255,10 +256,10 @@ TEST(Knees, StopWhenTold) {
 TEST(Knees, AreNoneWhereNothingIsPredicted) {
   TemporaryDatabase database("one");
   synthetic::add_ddp(database.get(), slow_links(4e-9), {1}, 1);
-  const Models models = fit_models(database.get());
-  const auto knees = Predictor(models, "ddp", asked({1})).knees();
-  ASSERT_TRUE(knees);
-  EXPECT_TRUE(knees->empty());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  const auto found = knees(make_predictor(models, "ddp", asked({1})));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->empty());
 }
 
 }  // namespace

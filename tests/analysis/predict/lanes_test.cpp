@@ -65,20 +65,20 @@ TEST(SimulatedLanes, AddUpToThePredictionAtAnyN) {
     TemporaryDatabase database(crowded ? "lanes-crowded" : "lanes-hosts");
     synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 3);
     synthetic::add_dp(database.get(), truth, {1, 2, 4}, 4);
-    const Models models = fit_models(database.get());
+    const auto models = std::make_shared<const Models>(fit_models(database.get()));
     PredictOptions options;
     options.draws = 20;
     options.gpus_per_node = crowded ? 0 : 1;
     for (const char* strategy : {"ddp", "dp"}) {
-      const Predictor predictor(models, strategy, options);
+      const Predictor predictor = make_predictor(models, strategy, options);
       for (const std::int64_t workers : {1, 2, 3, 4, 8, 64, 4096}) {
         SCOPED_TRACE(std::string(strategy) + " N = " + std::to_string(workers));
         const StepLanes lanes = simulated_lanes(predictor, workers);
         expect_whole(lanes);
-        const Terms terms = predictor.simulated_step(workers).terms;
+        const Terms terms = simulated_step(predictor, workers).terms;
         const double near_s = 1e-9 * lanes.step_s;
         EXPECT_EQ(lanes.step_s, predictor.central(workers).step_s());
-        EXPECT_EQ(lanes.step_s, predictor.outlook(workers).terms.step_s());
+        EXPECT_EQ(lanes.step_s, predictor.estimate(workers).terms.step_s());
         EXPECT_EQ(total_s(lanes, SegmentKind::not_modelled), 0.0);
         // Where the parts' medians add up to more than the step, compute gives way.
         const double rest_s = terms.other_s - terms.input_s;
@@ -92,7 +92,7 @@ TEST(SimulatedLanes, AddUpToThePredictionAtAnyN) {
         EXPECT_NEAR(united_s(lanes, SegmentKind::exposed), total_s(lanes, SegmentKind::exposed), near_s);
         if (workers > 4) {
           // Beyond what was measured the model is the prediction.
-          EXPECT_EQ(terms.exposed_s, predictor.outlook(workers).terms.exposed_s);
+          EXPECT_EQ(terms.exposed_s, predictor.estimate(workers).terms.exposed_s);
         }
         if (std::string(strategy) == "dp" && workers > 1) {
           const std::size_t replicas = static_cast<std::size_t>(std::min<std::int64_t>(workers, 8));
@@ -254,7 +254,7 @@ TEST(SimulatedLanes, OfDataParallelServeOneReplicaAfterTheOther) {
 TEST(SimulatedLanes, RefuseWhatCannotBePredicted) {
   TemporaryDatabase database("lanes-refusal");
   synthetic::add_ddp(database.get(), Truth(), {1}, 3);
-  const Models models = fit_models(database.get());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
   const auto said = [&](const std::string& strategy, std::int64_t workers) -> std::string {
     try {
       simulated_lanes(models, strategy, workers);

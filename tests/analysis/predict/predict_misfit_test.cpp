@@ -8,6 +8,7 @@
 #include <map>
 
 #include "analysis/fit/measured/measured.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/predict/predictor.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
@@ -147,13 +148,13 @@ TEST(PredictMisfit, AMeasuredRowShowsWhatWasMeasured) {
   // The knee goes by them: the measured share of N = 4 passes 10 %, that of N = 2 does not.
   ASSERT_LT(rows[0].exposed_s, 0.1 * rows[0].step_s);
   ASSERT_GT(rows[1].exposed_s, 0.1 * rows[1].step_s);
-  const Models models = fit_models(database.get());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
   KneeSearch search;
   search.shares = {0.5 * (rows[0].exposed_s / rows[0].step_s + rows[1].exposed_s / rows[1].step_s)};
-  const auto knees = Predictor(models, "ddp", options_for({8})).knees({}, search);
-  ASSERT_TRUE(knees && knees->front().workers);
-  EXPECT_GT(*knees->front().workers, 2);
-  EXPECT_LE(*knees->front().workers, 4);
+  const auto found = knees(make_predictor(models, "ddp", options_for({8})), {}, search);
+  ASSERT_TRUE(found && found->front().workers);
+  EXPECT_GT(*found->front().workers, 2);
+  EXPECT_LE(*found->front().workers, 4);
 }
 
 TEST(PredictMisfit, WorkloadsAreNotMixed) {

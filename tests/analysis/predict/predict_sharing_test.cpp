@@ -106,10 +106,10 @@ TEST(PredictSharing, AFittedStepTakesRanksThatDiffer) {
   truth.cores = 2;
   TemporaryDatabase database("ranks-differ");
   synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
-  const Models models = fit_models(database.get());
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
   PredictOptions options;
   options.workers = {8};
-  const SimulatedStep fitted = Predictor(models, "ddp", options).simulated_step(8);
+  const SimulatedStep fitted = simulated_step(make_predictor(models, "ddp", options), 8);
   const step::DdpStep& work = fitted.work;
   ASSERT_TRUE(std::ranges::any_of(work.buckets, [](const auto& bucket) { return bucket.beside_compute_s > 0.0; }));
   const auto step_s = [&](const step::DdpStep& one, std::vector<double> pace) {

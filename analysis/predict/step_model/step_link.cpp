@@ -1,4 +1,4 @@
-#include "analysis/predict/step_link.hpp"
+#include "analysis/predict/step_model/step_link.hpp"
 
 namespace ddpprof::fit {
 

@@ -1,4 +1,4 @@
-#include "analysis/predict/other_strategy.hpp"
+#include "analysis/predict/step_model/other_strategy.hpp"
 
 #include <algorithm>
 #include <stdexcept>
