@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "simulator/stats/random.hpp"
 
 namespace ddpprof::benchmarks {

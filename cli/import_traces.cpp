@@ -13,15 +13,16 @@
 #include <utility>
 
 #include "analysis/export/temporary_file.hpp"
-#include "analysis/fit/predict.hpp"
 #include "analysis/fit/table/nccl_tests.hpp"
-#include "analysis/fit/table/question.hpp"
 #include "analysis/fit/table/step_csv.hpp"
+#include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/import/bytes/byte_source.hpp"
 #include "analysis/import/load/import.hpp"
 #include "analysis/import/load/inputs.hpp"
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/import/tables/text_file.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/measure/sweep.hpp"

@@ -1,5 +1,5 @@
 // ddpprof predict: what N workers would do, from the measurements of a trace database.
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 
 #include <SQLiteCpp/Exception.h>
 #include <CLI/App.hpp>
@@ -8,8 +8,9 @@
 #include <cmath>
 
 #include "analysis/fit/table/nccl_tests.hpp"
-#include "analysis/fit/table/question.hpp"
 #include "analysis/fit/table/step_csv.hpp"
+#include "analysis/fit/table/stored_steps.hpp"
+#include "analysis/predict/step_table_prediction.hpp"
 #include "analysis/report/tables/models/model_tables.hpp"
 #include "analysis/report/tables/models/what_if_tables.hpp"
 #include "cli/option_values.hpp"

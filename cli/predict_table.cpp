@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analysis/fit/predict.hpp"
-#include "analysis/fit/table/question.hpp"
 #include "analysis/fit/text.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/step_table_prediction.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "cli/subcommand.hpp"
 #include "simulator/scaling/efficiency.hpp"

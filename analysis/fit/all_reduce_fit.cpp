@@ -302,20 +302,16 @@ collective::Cost FormFit::alone(const Machine& machine, std::int64_t bytes, std:
   return cost_of(form, machine, bytes, values, bench ? 1.0 : values[in_step]);
 }
 
-collective::Link FormFit::step_link(const Machine& machine, std::span<const double> values,
-                                    const WhatIf& change) const {
+collective::Link FormFit::step_link(const Machine& machine, std::span<const double> values, double latency_factor,
+                                    double bandwidth_factor) const {
   collective::Link link = link_of(form, values);
-  if (change.latency.changes()) link.latency_s *= change.latency.ratio(hop_s(values, machine.workers));
-  if (change.bandwidth.changes())
-    link.bandwidth_s_per_byte /= change.bandwidth.ratio(1.0 / byte_s(values, machine.workers));
-  link = values[in_step] * form.shared(link, crowd_of(form, machine, values));
-  if (change.frees(Term::latency)) link.latency_s = 0.0;
-  if (change.frees(Term::bandwidth)) link.bandwidth_s_per_byte = link.reduction_s_per_byte = 0.0;
-  return link;
+  link.latency_s *= latency_factor;
+  link.bandwidth_s_per_byte /= bandwidth_factor;
+  return values[in_step] * form.shared(link, crowd_of(form, machine, values));
 }
 
-double FormFit::turn_s(std::span<const double> values, const WhatIf& change) const {
-  return problem.parameters[turn].fixed || change.frees(Term::latency) ? 0.0 : values[turn];
+double FormFit::turn_s(std::span<const double> values) const {
+  return problem.parameters[turn].fixed ? 0.0 : values[turn];
 }
 
 namespace {

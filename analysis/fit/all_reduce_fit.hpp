@@ -12,8 +12,7 @@
 
 #include "analysis/fit/all_reduce_form.hpp"
 #include "analysis/fit/least_squares.hpp"
-#include "analysis/fit/measured.hpp"
-#include "analysis/fit/what_if.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "simulator/collective/all_reduce.hpp"
 #include "simulator/collective/curve.hpp"
 #include "tracer/store/rows/result_rows.hpp"
@@ -39,10 +38,12 @@ struct FormFit {
   collective::Cost cost(const Machine&, std::int64_t bytes, std::span<const double> values) const;
   // Of one alone on the link and without compute beside it: bench-comm's, or a training step's.
   collective::Cost alone(const Machine&, std::int64_t bytes, std::span<const double> values, bool bench) const;
-  // The link such a one finds under a change, as ranks that share cores do; its terms that are free are 0.
-  collective::Link step_link(const Machine&, std::span<const double> values, const WhatIf&) const;
-  // What a hop waits in addition beside compute; 0 where processors of its own carry it, or latency is free.
-  double turn_s(std::span<const double> values, const WhatIf&) const;
+  // Returns the link of an all-reduce in a training step, as ranks that share cores find it. Its latency and bandwidth
+  // are multiplied by the factors.
+  collective::Link step_link(const Machine&, std::span<const double> values, double latency_factor = 1.0,
+                             double bandwidth_factor = 1.0) const;
+  // Returns how much longer a hop takes beside compute, in seconds; 0 if processors of its own carry the hop.
+  double turn_s(std::span<const double> values) const;
 };
 
 struct AllReduceFit {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "analysis/fit/regimes.hpp"
 #include "simulator/collective/all_reduce.hpp"
 #include "simulator/collective/curve.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "analysis/fit/least_squares.hpp"
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 
 namespace ddpprof::fit {
 

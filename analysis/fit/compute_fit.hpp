@@ -18,7 +18,7 @@
 
 #include "analysis/fit/batch_fit.hpp"
 #include "analysis/fit/least_squares.hpp"
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "tracer/store/rows/result_rows.hpp"
 
 namespace ddpprof::fit {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analysis/fit/least_squares.hpp"
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "simulator/step/data_parallel.hpp"
 #include "tracer/store/rows/result_rows.hpp"
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "simulator/collective/all_reduce.hpp"
 
 namespace ddpprof::fit {

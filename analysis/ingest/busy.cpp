@@ -9,8 +9,8 @@ bool contains(Interval interval, std::int64_t time_ns) {
   return time_ns >= interval.start_ns && time_ns <= interval.end_ns;
 }
 
-// From the first replica's start to the last one's end inside each phase `parent`: the main thread hands out the work
-// and waits for it (replicas that run on it are added back by the caller).
+// Adds, for each phase `parent`, the time from the first replica's start to the last replica's end. In it the main
+// thread hands out the work and waits. The caller adds replicas that run on the main thread again.
 void add_replica_windows(const StepFacts& step, PhaseName parent, PhaseName replica, std::vector<Interval>& out) {
   for (const PhaseFact& phase : step.phases) {
     if (phase.name != parent) continue;
@@ -28,12 +28,12 @@ void add_replica_windows(const StepFacts& step, PhaseName parent, PhaseName repl
 }  // namespace
 
 std::int64_t cut_late_ends(ShardTrace& trace) {
-  std::vector<Interval> backwards;  // by start, as the phases are
+  std::vector<Interval> backwards;  // by start, like the phases
   for (const PhaseFact& phase : trace.phases)
     if (phase.name == PhaseName::backward) backwards.push_back(phase.time);
   std::int64_t late = 0;
   for (CollectiveFact& collective : trace.collectives) {
-    if (!collective.host_timed) continue;  // the host goes on while NCCL's kernels still communicate
+    if (!collective.host_timed) continue;  // the host does not wait for NCCL's kernels
     if (collective.bucket < 0 || !collective.launch_ns || !collective.start_ns || !collective.end_ns) continue;
     const auto after = std::upper_bound(backwards.begin(), backwards.end(), *collective.launch_ns,
                                         [](std::int64_t t, const Interval& b) { return t < b.start_ns; });
@@ -60,7 +60,8 @@ IntervalSet collective_waits(const StepFacts& step) {
       from_ns = std::max(from_ns, *collective->launch_ns);
       if (collective->end_ns) to_ns = std::max(to_ns, *collective->end_ns);
     }
-    waits.push_back({from_ns, std::min(to_ns, phase.time.end_ns)});  // reversed when nothing was launched: dropped
+    waits.push_back(
+        {from_ns, std::min(to_ns, phase.time.end_ns)});  // reversed if nothing was launched: unite() drops it
   }
   return unite(std::move(waits));
 }
@@ -107,9 +108,9 @@ IntervalSet Activity::compute(const StepFacts& step) const {
 IntervalSet Activity::communication(const StepFacts& step) const {
   const IntervalSet in_flight = clip(host_timed_, step.time);
   if (!has_kernels_) return unite(in_flight, clip(host_copies(step), step.time));
-  // On a GPU the copies' host ranges are only their launches; DataParallel's copies are peer copies there.
+  // On a GPU the host's copy ranges are only launches; the copies of DataParallel are the peer copies.
   const IntervalSet copies = host_copies(step).empty() ? IntervalSet{} : clip(peer_copies_, step.time);
-  // Gloo on a GPU times its collectives on the host; NCCL's are kernels. Both may be there.
+  // With Gloo on a GPU the host times collectives. NCCL's collectives are kernels. A step may have both.
   return unite(unite(in_flight, clip(nccl_kernels_, step.time)), copies);
 }
 

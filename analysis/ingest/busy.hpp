@@ -1,4 +1,4 @@
-// When one step computes and when it communicates, as interval sets. Pure.
+// Computes when a step computes and communicates, as interval sets. Pure.
 #pragma once
 
 #include <optional>
@@ -10,27 +10,28 @@
 
 namespace ddpprof::ingest {
 
-// DDP's backward waits for its buckets, so none of them is in flight after it. The backend's thread tells of the end
-// after it has woken the waiting one, and on busy cores a recorded end may be a time slice late: those of gradient
-// buckets are cut to the end of the backward they were launched in. Returns how many were late.
+// DDP's backward waits for its buckets, so a bucket cannot be in flight after it. But the backend's thread records the
+// end after it has woken the waiting thread. On busy cores the recorded end may be a time slice late. This function
+// cuts the ends of gradient buckets to the end of the backward in which they were launched. Returns how many were late.
 std::int64_t cut_late_ends(ShardTrace&);
 
-// The facts of one step; phases are clipped to it, but for those of the data loader.
+// The facts of one step. Phases are clipped to the step, except those of the data loader.
 struct StepFacts {
   Interval time;
   std::vector<PhaseFact> phases;
-  std::vector<GradFact> grads;                     // every micro-batch's, by time
+  std::vector<GradFact> grads;                     // of every micro-batch, by time
   std::vector<const CollectiveFact*> collectives;  // launched in the step
 };
 
-// The part of each backward in which its thread only waits: from the last gradient or launch to the last end.
+// Returns the part of each backward in which its thread only waits: from the last gradient or launch to the last end of
+// a collective.
 IntervalSet collective_waits(const StepFacts&);
-// Forward, backward and optimizer without waiting or copying, and the replicas.
+// Returns forward, backward and optimizer without waiting and copying, and the replicas' ranges.
 IntervalSet host_compute(const StepFacts&);
-// The copies of DataParallel.
+// Returns DataParallel's copies.
 IntervalSet host_copies(const StepFacts&);
 
-// The whole shard's collectives, kernels and peer copies, united once.
+// The unions of the shard's collectives, kernels and peer copies.
 class Activity {
  public:
   explicit Activity(const ShardTrace&);

@@ -12,10 +12,10 @@ namespace ddpprof::ingest {
 
 std::vector<std::filesystem::path> without_copies(std::span<const std::filesystem::path> shards,
                                                   std::vector<Copy>& copies) {
-  // A process opens each of its shards at a time of its own; a process id alone comes back, also on another host.
+  // The time of opening distinguishes the shards of a process. Process ids alone are reused, also on another host.
   using Process = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>;
   struct Kept {
-    std::size_t place = 0;  // in `kept`
+    std::size_t place = 0;  // index in `kept`
     bool closed = false;
     std::uint64_t chunks = 0;
   };
@@ -24,7 +24,7 @@ std::vector<std::filesystem::path> without_copies(std::span<const std::filesyste
   for (const std::filesystem::path& path : shards) {
     try {
       const store::ShardInfo info = store::ShardReader(path).info();
-      if (info.opened_monotonic_ns <= 0 && info.opened_realtime_ns <= 0) {  // nothing tells its process from another
+      if (info.opened_monotonic_ns <= 0 && info.opened_realtime_ns <= 0) {  // its process cannot be identified
         kept.push_back(path);
         continue;
       }
@@ -32,7 +32,7 @@ std::vector<std::filesystem::path> without_copies(std::span<const std::filesyste
       const auto [found, fresh] = seen.try_emplace(process, Kept{kept.size(), info.closed, info.chunks_used});
       if (!fresh) {
         Kept& other = found->second;
-        // One of the two may have been copied while its process still wrote.
+        // One of the two may have been copied while its process was still writing.
         if (std::tuple(info.closed, info.chunks_used) > std::tuple(other.closed, other.chunks)) {
           copies.push_back({kept[other.place], path});
           kept[other.place] = path;

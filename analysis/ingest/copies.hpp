@@ -1,4 +1,4 @@
-// Finds shards that are copies of one another, so that no process counts twice.
+// Finds copies of the same shard, so that no process counts twice.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@ struct Copy {
   std::filesystem::path left_out, kept;
 };
 
-// The shards in their order, of each process's copies the one that holds most; those left out go to `copies`. A shard
-// whose header cannot be read stays: whoever reads it says why.
+// Returns the shards in their order, without copies. Of several copies a closed one stays, otherwise the one with most
+// chunks; the others go to `copies`. A shard with an unreadable header stays; reading it reports the reason.
 std::vector<std::filesystem::path> without_copies(std::span<const std::filesystem::path> shards,
                                                   std::vector<Copy>& copies);
 

@@ -1,4 +1,4 @@
-// First pass over a shard: its strings, domains, payload schemas and thread names, which may stand anywhere in it.
+// First pass over a shard: its strings, domains, payload schemas and thread names, which may be anywhere in it.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class Definitions : public store::ShardVisitor {
   void on_thread_name(const trace::RecordHeader& header) override { thread_names_[tid_] = header.name_id; }
   void on_domain(const trace::DomainRecord& record) override;
   void on_schema(const trace::SchemaRecord& record, std::span<const trace::SchemaField> fields) override;
-  void finish();  // after the pass: schemas get their names
+  void finish();  // call it after the pass: sets the names of schemas
 
-  std::string_view text(std::uint32_t id) const;  // "" for 0, "(unnamed)" for an id that was never defined
+  std::string_view text(std::uint32_t id) const;  // "" for 0, "(unnamed)" for an undefined id
   std::string_view domain_name(std::uint32_t id) const;
   std::map<std::int64_t, std::string> thread_names() const;
   const store::PayloadDecoder& payloads() const { return payloads_; }

@@ -21,31 +21,31 @@ Text text_of(trace::DiagnosticCode code) {
   using enum trace::DiagnosticCode;
   switch (code) {
     case cupti_unavailable:
-      return {Severity::info, "cupti_unavailable", "no GPU activity was recorded, host-side ranges only",
+      return {Severity::info, "cupti_unavailable", "no GPU activity was recorded, only ranges of the host",
               "expected on a machine without a GPU; otherwise see 'ddpprof doctor'"};
     case cupti_dropped:
       return {Severity::warning, "cupti_dropped", "CUPTI dropped activity records",
-              "GPU times are too low by what was dropped; measure fewer steps"};
+              "GPU times are too low by the dropped activity; measure fewer steps"};
     case cupti_unknown_record:
-      return {Severity::info, "cupti_unknown_record", "CUPTI delivered records of kinds this build does not know",
-              "they are left out; a newer ddpprof may know them"};
+      return {Severity::info, "cupti_unknown_record", "CUPTI delivered records of kinds that this build cannot decode",
+              "they are left out; a newer ddpprof may decode them"};
     case unbalanced_pop:
-      return {Severity::warning, "unbalanced_pop", "NVTX ranges were popped that were never pushed",
+      return {Severity::warning, "unbalanced_pop", "the program popped NVTX ranges that it had not pushed",
               "check the traced program's push and pop calls"};
     case shard_full:
       return {Severity::error, "shard_full", "the shard was full and later records were dropped",
               "raise DDPPROF_TRACE_MAX_MB, or measure fewer steps"};
     case payload_refused:
-      return {Severity::warning, "payload_refused", "NVTX payloads were too large or of an unknown schema",
-              "the ranges are kept, their payloads are not"};
+      return {Severity::warning, "payload_refused", "NVTX payloads were too large or had an unknown schema",
+              "the ranges are recorded without these payloads"};
     case cupti_incomplete:
       return {Severity::warning, "cupti_incomplete", "some GPU activity is missing",
-              "GPU times are too low where it is missing; measure again once the reason is gone"};
+              "GPU times are too low where activity is missing; remove the cause and measure again"};
     case forked:
       return {Severity::info, "forked", "the process forked; the child has its own shard", "nothing"};
   }
-  return {Severity::warning, "unknown_diagnostic", "the tracer reported something this program does not know",
-          "use the ddpprof that the tracer belongs to"};
+  return {Severity::warning, "unknown_diagnostic", "the tracer reported a code that this program does not know",
+          "use the ddpprof version of the tracer"};
 }
 
 const char* to_text(Severity severity) {
@@ -53,9 +53,10 @@ const char* to_text(Severity severity) {
 }
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-// CUPTI hands over once a second, and no kernel of a training lasts for seconds.
+// The tracer flushes CUPTI once per second, and kernels of a training are far shorter.
 constexpr std::int64_t silence_ns = 5 * second_ns;
-constexpr std::int64_t least_steps_without = 3;  // a last step may be empty, or end before its kernels began
+constexpr std::int64_t least_steps_without =
+    3;  // the last steps may have no kernels, or end before their kernels start
 
 }  // namespace
 
@@ -83,16 +84,17 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
     return static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX));
   };
   const store::ShardTally& tally = trace.tally;
-  // A forked child that trains is a rank; any other one is a helper, and those usually end by _exit.
+  // A forked child that trains is a rank. Other forked children are helpers, which usually end by _exit.
   const bool forked = trace.steps.empty() && trace.open_steps == 0 &&
                       std::any_of(trace.diagnostics.begin(), trace.diagnostics.end(),
                                   [](const auto& recorded) { return recorded.code == trace::DiagnosticCode::forked; });
   if (!trace.info.closed)
     add(rank, forked ? info : warning, "unclosed_shard", 1,
         fmt::format("{} {} ({}) on {} {}", forked ? "forked child" : "process", trace.info.pid, trace.info.process,
-                    trace.info.host, forked ? "ended by _exit or a signal" : "did not end in order: killed or crashed"),
-        forked ? "usual for a child, a data loader's worker say; what it had recorded is kept"
-               : "what it had recorded is kept; its last lines say why it ended");
+                    trace.info.host,
+                    forked ? "ended by _exit or a signal" : "did not end regularly: it was killed or crashed"),
+        forked ? "usual for a child, for example a worker of a data loader; its records until then are kept"
+               : "its records until then are kept; see the last lines of its output for the reason");
   if (!tally.sound())
     add(rank, error, "shard_damaged",
         whole(tally.bad_records + tally.bad_chunks + tally.missing_chunks + tally.zero_chunks),
@@ -100,19 +102,20 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
                     "first at byte {}",
                     tally.bad_records, tally.bad_chunks, tally.missing_chunks, tally.zero_chunks, tally.lost_bytes,
                     tally.first_bad_offset.value_or(0)),
-        "sound records are kept; check the disk, that the file was copied whole, and that the machine did not crash");
+        "valid records are kept; check the disk, that the file was copied completely, and that the machine did not "
+        "crash");
   if (tally.unknown_records > 0)
-    add(rank, warning, "unknown_records", whole(tally.unknown_records), "records of types this program does not know",
-        "they are left out; read the shard with the ddpprof that recorded it");
+    add(rank, warning, "unknown_records", whole(tally.unknown_records),
+        "records of types that this program does not know",
+        "they are left out; read the shard with the ddpprof version that recorded it");
 
   if (const std::int64_t left = trace.gpu_markers + trace.correlations + trace.overheads; left > 0)
     add(rank, info, "records_not_kept", left,
-        fmt::format("CUPTI records that no table has room for: {} markers, {} external correlations, {} of its own "
-                    "overhead",
+        fmt::format("CUPTI records that are not stored: {} markers, {} external correlations, {} overhead records",
                     trace.gpu_markers, trace.correlations, trace.overheads),
-        "nothing that is computed here needs them");
+        "no report needs them");
 
-  // The header's counters and the sum of the records tell of the same losses: the larger number holds.
+  // The header's counters and the diagnostics count the same losses: the larger number is right.
   std::uint64_t dropped = trace.info.dropped_records, cupti_detailed = 0;
   bool full = false;
   for (const RecordedDiagnostic& recorded : trace.diagnostics) {
@@ -145,7 +148,7 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
         "raise DDPPROF_TRACE_MAX_MB (MiB a process, 1024 if unset), or measure fewer steps");
   else if (dropped > 0)
     add(rank, error, "dropped_records", whole(dropped), "records were dropped while tracing",
-        "step summaries may lack ranges; a signal handler that annotates while the tracer writes is the usual reason");
+        "ranges may be missing in steps; the usual reason is a signal handler that annotates while the tracer writes");
   if (trace.info.dropped_cupti_records > cupti_detailed)
     add_known(trace::DiagnosticCode::cupti_dropped, trace.info.dropped_cupti_records - cupti_detailed);
 
@@ -157,42 +160,45 @@ void Diagnostics::add_shard(std::optional<std::int64_t> rank, const ShardTrace& 
                           : "ranges that were open when the process was killed have no end");
   if (trace.impossible_times > 0)
     add(rank, error, "impossible_times", trace.impossible_times,
-        "events end before they start, or lie outside of any machine's uptime", "they are left out of every summary");
+        "events end before they start, or have times that no machine's uptime reaches",
+        "they are left out of all results");
   if (trace.bad_vocabulary > 0)
-    add(rank, error, "payload_unreadable", trace.bad_vocabulary, "ddpprof's own ranges came without their payload",
-        "worker and ddpprof are of different versions, or their schemas were lost: build both from one source");
+    add(rank, error, "payload_unreadable", trace.bad_vocabulary, "ranges of ddpprof's worker have no readable payload",
+        "worker and ddpprof have different versions, or the schemas were lost: build both from the same source");
   if (trace.repeated_collectives > 0)
     add(rank, warning, "collective_repeated", trace.repeated_collectives,
-        "collectives bear a communicator and sequence number that were used before; the last one is kept",
+        "collectives with a communicator and sequence number that were used before; the last one is kept",
         "number the collectives of one process group without restarting");
   if (trace.open_steps > 0)
     add(rank, trace.info.closed ? warning : info, "steps_incomplete", trace.open_steps,
-        "steps that began and never ended are not counted", "see why the process ended early");
+        "steps that started but did not end are not counted", "find out why the process ended early");
 }
 
 void Diagnostics::add_gpu(std::optional<std::int64_t> rank, const ShardTrace& trace) {
   if (trace.graph_collectives > 0)
     add(rank, Severity::info, "graph_collectives", trace.graph_collectives,
-        "NCCL kernels of replayed CUDA graphs: a replay has no launch of its own, they belong to no collective",
+        "NCCL kernels of replayed CUDA graphs: a replay has no launch marks, so they cannot be assigned to collectives",
         "they count as communication; to see single collectives, measure without CUDA graphs");
   if (trace.gpu.last_ns < trace.gpu.first_ns) return;
   const std::int64_t silent_ns = trace.events.last_ns - trace.gpu.last_ns;
   if (!trace.info.closed)
     add(rank, Severity::warning, "gpu_tail_lost", 1,
-        fmt::format("the process ended without a last word of CUPTI's, which hands over once a second: the last GPU "
-                    "activity is of {:.3g} s before the last event, what came later is missing",
+        fmt::format("the process ended without a last flush of CUPTI, which is flushed once a second: the last GPU "
+                    "activity is {:.3g} s before the last event, later activity is missing",
                     static_cast<double>(std::max<std::int64_t>(silent_ns, 0)) / static_cast<double>(second_ns)),
-        "compare only steps before that; let the process end in order, not by _exit, abort or a signal");
+        "compare only steps before that time; let the process end regularly, not by _exit, abort or a signal");
   if (!trace.info.closed && silent_ns < silence_ns) return;
   const auto without = std::count_if(trace.steps.begin(), trace.steps.end(),
                                      [&](const StepFact& step) { return step.time.start_ns > trace.gpu.last_ns; });
   if (without >= least_steps_without && without < static_cast<std::int64_t>(trace.steps.size()))
     add(rank, Severity::error, "gpu_stopped", without,
-        fmt::format("the last {} of {} steps have no GPU activity, though the earlier ones have: recording it stopped "
-                    "while the training went on",
-                    without, trace.steps.size()),
-        "another profiler in the process (torch.profiler) takes CUPTI's records for itself: switch it off for this "
-        "run; the times of these steps are not their GPU's");
+        fmt::format(
+            "the last {} of {} steps have no GPU activity, unlike the steps before: recording of the GPU stopped "
+            "while the training continued",
+            without, trace.steps.size()),
+        "another profiler in the process (torch.profiler) has taken over CUPTI: switch it off for this run. The times "
+        "of "
+        "these steps do not include the GPU");
 }
 
 void Diagnostics::add_unmatched(const UnmatchedCollectives& unmatched) {

@@ -1,4 +1,4 @@
-// Everything that was lost, refused or doubtful in a measurement, in stable codes with advice.
+// Collects what was lost or refused in a measurement, and what may be wrong, as stable codes with advice.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ enum class Severity { info, warning, error };
 
 class Diagnostics {
  public:
-  // A code that is added again for the same rank with the same message adds to the count. A rank
-  // below 0, a process that has none, is stored as NULL.
+  // Adding a code again for the same rank with the same message adds to its count. A rank below 0 (a process without a
+  // rank) is stored as NULL.
   void add(std::optional<std::int64_t> rank, Severity, std::string code, std::int64_t count, std::string message,
            std::string advice);
-  void add_shard(std::optional<std::int64_t> rank, const ShardTrace&);  // what one shard says about itself
+  void add_shard(std::optional<std::int64_t> rank, const ShardTrace&);  // adds the diagnostics of one shard
   void add_unmatched(const UnmatchedCollectives&);
-  std::vector<store::DiagnosticRow> rows(std::int64_t measurement_id) const;  // in the order they were added
+  std::vector<store::DiagnosticRow> rows(std::int64_t measurement_id) const;  // in the order of addition
 
  private:
-  void add_gpu(std::optional<std::int64_t> rank, const ShardTrace&);  // what is missing of its GPU
+  void add_gpu(std::optional<std::int64_t> rank, const ShardTrace&);  // adds what is missing of the GPU's activity
 
   std::vector<store::DiagnosticRow> rows_;
 };

@@ -21,11 +21,11 @@ using vocabulary::ParameterSchema;
 using vocabulary::ReplicaSchema;
 using vocabulary::StepSchema;
 
-// 2^58 ns are 9.1 years since boot: no machine's monotonic clock, but sums of such times still fit int64.
+// 2^58 ns are 9.1 years since boot, longer than any uptime; sums of such times fit int64.
 constexpr std::int64_t latest_time_ns = std::int64_t{1} << 58;
-// A GPU's timer counts from 1970 or from its start: 2^62 ns are 146 years, and sums with the above still fit int64.
+// A GPU's timer counts from 1970 or from its start: 2^62 ns are 146 years; sums with the limit above fit int64.
 constexpr std::uint64_t latest_timer_ns = std::uint64_t{1} << 62;
-constexpr std::int64_t most_lanes = std::int64_t{1} << 20;  // of replicas, of loaders: more are damage
+constexpr std::int64_t most_lanes = std::int64_t{1} << 20;  // of replicas or loaders; more are damage
 
 constexpr std::array<std::pair<const char*, StepNumber>, step_numbers> number_names = {{
     {vocabulary::loss, StepNumber::loss},
@@ -34,8 +34,8 @@ constexpr std::array<std::pair<const char*, StepNumber>, step_numbers> number_na
     {vocabulary::gradient_sqr, StepNumber::gradient_sqr},
 }};
 
-// Reads the wanted fields as integers, in order. Returns false if the payload has another schema, or lacks a field, or
-// a field is not an integer. Fields are found by name, so a shard whose struct has more fields stays readable.
+// Reads the wanted fields as integers, in order. Returns false if the payload has another schema, or a field is missing
+// or not an integer. Fields are found by name, so a shard whose struct has more fields stays readable.
 bool read_fields(const store::PayloadDecoder& payloads, std::uint32_t domain, const store::ExtendedPayload& payload,
                  std::string_view schema_name, std::span<const vocabulary::PayloadField> wanted,
                  std::span<std::int64_t> out) {
@@ -67,7 +67,7 @@ store::PayloadColumn plain_payload(PayloadKind kind, std::uint64_t bits, std::st
     case PayloadKind::uint32:
       if (bits <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
         return static_cast<std::int64_t>(bits);
-      text = std::to_string(bits);  // SQLite's integers end at 2^63 - 1
+      text = std::to_string(bits);  // SQLite's largest integer is 2^63 - 1
       return std::string_view(text);
     case PayloadKind::float64:
     case PayloadKind::float32:
@@ -261,7 +261,7 @@ void EventReader::on_range_start(const trace::RangeStartRecord& record, const st
     closed(started, end->second, store::RangeKind::start_end);
     ended_early_.erase(end);
   } else if (!started_.try_emplace(record.range_id, std::move(started)).second) {
-    ++trace_.unended;  // the id is taken: one of the two can never be matched
+    ++trace_.unended;  // the id is in use: one of the two cannot be matched
   }
 }
 
@@ -309,14 +309,14 @@ void EventReader::mark(const Open& point, const trace::EventRecord& event, const
       if (need(point.readable)) trace_.members.push_back({values[0], values[1], values[2], time_ns});
       return;
     case EventKind::clock:
-      // Rank 0's clock and a round trip are no times of this shard's events.
+      // Only checked for plausibility: rank 0's clock and a round trip are not times of events of this shard.
       if (need(point.readable && possible_time(values[0]) && possible_time(values[1]) && possible_time(values[2])))
         trace_.exchanges.push_back({values[0], values[1], values[2]});
       return;
     default:
       break;
   }
-  // A parameter's mark bears the parameter's name; only its schema tells what it is.
+  // A parameter's mark has the parameter's name; only its schema identifies it.
   if (event.payload_kind != PayloadKind::extended || event.domain == 0) return;
   std::array<std::int64_t, 3> fields{};
   if (definitions_.domain_name(event.domain) == vocabulary::domain_name &&
@@ -369,7 +369,7 @@ void EventReader::on_nccl_channel(const trace::NcclChannelRecord& record) {
   trace::NcclChannelRecord told = record;
   if (told.timer_ns >= latest_timer_ns) {
     ++trace_.impossible_times;
-    told.timer_ns = 0;  // as not told: its operation has no run
+    told.timer_ns = 0;  // 0: not reported; the operation then has no run
   }
   nccl_.add(told);
 }
@@ -384,7 +384,7 @@ void EventReader::finish() {
   };
   for (const auto& [key, open_ranges] : stacks_)
     for (const Open& open : open_ranges) never_ended(open, store::RangeKind::push_pop);
-  std::vector<std::pair<std::uint64_t, const Open*>> started;  // in order of id, for the same rows every time
+  std::vector<std::pair<std::uint64_t, const Open*>> started;  // in order of id, so that rows are reproducible
   for (const auto& [id, open] : started_) started.emplace_back(id, &open);
   std::sort(started.begin(), started.end());
   for (const auto& [id, open] : started) never_ended(*open, store::RangeKind::start_end);

@@ -1,4 +1,4 @@
-// Second pass over a shard: matches starts with ends and picks out what our vocabulary names.
+// Second pass over a shard: matches starts with ends and reads the events of the vocabulary.
 #pragma once
 
 #include <array>
@@ -35,10 +35,10 @@ class EventReader : public store::ShardVisitor {
   void on_nccl_communicator(const trace::NcclCommunicatorRecord& record) override { nccl_.add(record); }
   void on_nccl_operation(const trace::NcclOperationRecord&) override;
   void on_nccl_channel(const trace::NcclChannelRecord&) override;
-  void finish();  // what is still open; puts the facts in order
+  void finish();  // handles open ranges and sorts the facts; call it after the pass
 
  private:
-  // What an event of the domain "ddpprof" stands for, by its name.
+  // The kind of an event in the domain "ddpprof", by its name.
   enum class EventKind : std::uint8_t { other, step, phase, collective, launch, grad_ready, member, clock, number };
   struct EventMeaning {
     bool known = false;
@@ -54,14 +54,14 @@ class EventReader : public store::ShardVisitor {
     trace::PayloadKind payload_kind{};
     std::uint64_t payload = 0;
     EventMeaning meaning;
-    std::array<std::int64_t, 5> values{};  // of our own payloads, in the vocabulary's order
-    bool readable = false;                 // values hold the payload
-    std::string json;                      // of an extended payload, when there is a sink
+    std::array<std::int64_t, 5> values{};  // of the vocabulary's payloads, in the order of the schema's fields
+    bool readable = false;                 // true if `values` has been read
+    std::string json;                      // of an extended payload, if there is a sink
   };
 
   EventMeaning meaning(const trace::EventRecord&);
   Open open(const trace::EventRecord&, const store::ExtendedPayload&);
-  bool possible_time(std::int64_t time_ns);  // on any machine's clock; sound_*: and counts as an event of this shard
+  bool possible_time(std::int64_t time_ns);  // within any machine's uptime; sound_* also count as events of this shard
   bool sound_time(std::int64_t time_ns);
   bool sound_interval(std::int64_t start_ns, std::int64_t end_ns);
   void closed(const Open&, std::int64_t end_ns, store::RangeKind);
@@ -74,11 +74,11 @@ class EventReader : public store::ShardVisitor {
   RawSink* sink_;
   std::int64_t tid_ = 0;
   std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<Open>> stacks_;  // by (thread, domain)
-  std::vector<Open>* stack_ = nullptr;                                          // the last one used, and its domain
+  std::vector<Open>* stack_ = nullptr;                                          // the last used stack and its domain
   std::uint64_t stack_domain_ = 0;
   NcclOperations nccl_;
   std::unordered_map<std::uint64_t, Open> started_;
-  std::unordered_map<std::uint64_t, std::int64_t> ended_early_;  // ends whose start stands in a later chunk
+  std::unordered_map<std::uint64_t, std::int64_t> ended_early_;  // ends whose start is in a later chunk
   std::unordered_map<std::uint64_t, EventMeaning> meanings_;     // by (domain, name)
   std::map<std::pair<std::uint64_t, std::uint64_t>, CollectiveFact> collectives_;
 

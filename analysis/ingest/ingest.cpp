@@ -53,8 +53,8 @@ class Load {
     if (info_.oversubscription > 1.0)
       diagnostics_.add(std::nullopt, Severity::warning, "oversubscribed", 1,
                        fmt::format("{:.3g} compute threads per core: ranks slow each other", info_.oversubscription),
-                       "compute time here is that of shared cores; use fewer workers or fewer threads per rank to "
-                       "measure a rank that has its own");
+                       "compute times are those of shared cores; to measure ranks with their own cores, use fewer "
+                       "workers or fewer threads per rank");
     writer.write_shards(shards_);
     writer.write_model(shards_);
     write_diagnostics();
@@ -70,12 +70,12 @@ class Load {
     for (const Copy& copy : copies)
       diagnostics_.add(std::nullopt, Severity::warning, "shard_twice", 1,
                        fmt::format("{} is a copy of {} and is left out", copy.left_out.string(), copy.kept.string()),
-                       "remove the copy; the other one counts");
+                       "remove the copy; the other shard is used");
     return kept;
   }
 
-  // Ascending ranks, as matching wants them; processes without one come last, and so does what cannot be read, which
-  // says why when its turn comes.
+  // Sorts by rank, as RankMerge requires. Processes without a rank and unreadable shards come last; reading an
+  // unreadable shard reports the reason.
   static std::vector<fs::path> by_rank(std::span<const fs::path> shards) {
     std::vector<std::pair<std::int64_t, fs::path>> order;
     for (const fs::path& path : shards) {
@@ -102,13 +102,13 @@ class Load {
       loaded.raw_kept = policy_ == RawPolicy::all || (policy_ == RawPolicy::rank0 && is_rank0(reader.info()));
       raw.use_shard(loaded.shard_id);
       loaded.trace = read_shard_trace(reader, loaded.raw_kept ? &raw : nullptr);
-      // Without a launcher RANK is unset; where there is only one process, the one that trains is rank 0.
+      // Without a launcher RANK is unset. In a measurement of one process, the process that trains is rank 0.
       if (loaded.rank < 0 && one_process() && !loaded.trace.steps.empty()) loaded.rank = 0;
       result_.events += static_cast<std::int64_t>(loaded.trace.tally.records);
       ++next_shard_id_;
       return loaded;
     } catch (const store::ShardError& error) {
-      // Reading may fail half-way (a disk, a network mount): no raw event stays without its shard.
+      // Reading may fail midway (a disk, a network mount): raw events without their shard are removed.
       for (const char* table : {"range", "kernel", "memcpy", "api_call"})
         database_.sql().exec(fmt::format("DELETE FROM \"{}\" WHERE shard_id = {}", table, shard_id));
       diagnostics_.add(std::nullopt, Severity::error, "shard_unreadable", 1, error.what(),
@@ -123,9 +123,11 @@ class Load {
     diagnostics_.add_shard(shard.rank, shard.trace);
     if (shard.rank >= 0) {
       if (const std::int64_t late = cut_late_ends(shard.trace); late > 0)
-        diagnostics_.add(shard.rank, Severity::info, "collective_end_late", late,
-                         "collectives whose end was recorded after the backward that waited for them",
-                         "their ends are cut to that backward's; more compute threads than cores make this common");
+        diagnostics_.add(
+            shard.rank, Severity::info, "collective_end_late", late,
+            "collectives whose end was recorded after the backward that waited for them",
+            "their ends are cut to the end of that backward; this is common with more compute threads than "
+            "cores");
       shard.summary = summarise(shard.trace);
       check_times(shard);
     } else if (!shard.trace.steps.empty()) {
@@ -137,7 +139,8 @@ class Load {
     }
   }
 
-  // What the measurement's other rows need of a shard whose steps are written; the rest would add up over the ranks.
+  // After a shard's steps are written, keeps only the facts that other rows of the measurement need. All facts of all
+  // ranks would take too much memory.
   void keep(LoadedShard shard) {
     ShardTrace kept;
     kept.info = std::move(shard.trace.info);
@@ -173,16 +176,16 @@ class Load {
     std::int64_t most = 0;
     for (const auto& [rank, count] : steps) most = std::max(most, count);
     if (most == 0)
-      diagnostics_.add(std::nullopt, Severity::error, "no_steps", 1, "no rank recorded a whole step",
+      diagnostics_.add(std::nullopt, Severity::error, "no_steps", 1, "no rank recorded a complete step",
                        "see the ranks' output; with tracing off (measure.trace: false) there is nothing to ingest");
     for (const auto& [rank, count] : steps)
       if (count < most)
         diagnostics_.add(rank, Severity::warning, "steps_incomplete", most - count,
-                         fmt::format("{} whole steps where another rank has {}", count, most),
+                         fmt::format("{} complete steps; another rank has {}", count, most),
                          "the rank stopped early or dropped records; compare only the steps that all ranks have");
   }
 
-  // What the summaries of a rank cannot say by themselves.
+  // Adds the diagnostics of times and numbers that a summary alone does not show.
   void check_times(LoadedShard& shard) {
     const auto count_of = [](const auto& all, auto&& holds) {
       return static_cast<std::int64_t>(std::count_if(all.begin(), all.end(), holds));
@@ -190,22 +193,23 @@ class Load {
     const ShardTrace& trace = shard.trace;
     if (trace.nccl_disagreements > 0)
       diagnostics_.add(shard.rank, Severity::warning, "nccl_disagrees", trace.nccl_disagreements,
-                       "collectives after whose launch NCCL tells of another operation or size; what it chose for them "
-                       "is left out",
-                       "kernels that something else launches on the same process group make this");
+                       "collectives after whose launch NCCL reports another operation or size; NCCL's choices for them "
+                       "are left out",
+                       "the usual reason: other code launches NCCL operations on the same process group");
     if (trace.nccl_channel_times > 0)
       diagnostics_.add(shard.rank, Severity::info, "nccl_channel_times", trace.nccl_channel_times,
-                       "collectives timed by NCCL itself, as CUPTI recorded no kernel: the GPU's own timer from the "
-                       "first channel's begin to the last one's end",
-                       "durations hold; where a collective lies may be late by the polling of NCCL's proxy thread");
+                       "collectives timed by NCCL, because CUPTI recorded no kernel: the GPU's timer from the first "
+                       "channel's start to the last channel's end",
+                       "durations are right; start times may be late by the polling period of NCCL's proxy thread");
     if (info_.device == "cuda" && !trace.steps.empty() && trace.compute_kernels.empty() && trace.nccl_kernels.empty())
-      diagnostics_.add(shard.rank, Severity::error, "gpu_not_measured", static_cast<std::int64_t>(trace.steps.size()),
-                       trace.nccl_channel_times > 0
-                           ? "steps on a GPU without one recorded kernel: compute and its overlap with communication "
-                             "were not measured; their columns hold the host's launch times, or 0"
-                           : "steps on a GPU without one recorded kernel: NCCL's communication, compute and their "
-                             "overlap were not measured; their columns hold the host's launch times, or 0",
-                       "see cupti_unavailable and 'ddpprof doctor'");
+      diagnostics_.add(
+          shard.rank, Severity::error, "gpu_not_measured", static_cast<std::int64_t>(trace.steps.size()),
+          trace.nccl_channel_times > 0
+              ? "steps on a GPU without a recorded kernel: compute and its overlap with communication were "
+                "not measured; their columns contain the host's launch times or 0"
+              : "steps on a GPU without a recorded kernel: NCCL's communication, compute and their overlap "
+                "were not measured; their columns contain the host's launch times or 0",
+          "see cupti_unavailable and 'ddpprof doctor'");
     std::int64_t diverged = 0, overflown = 0;
     for (StepSummary& step : shard.summary.steps) {
       if (step.row.loss && !std::isfinite(*step.row.loss)) {
@@ -222,18 +226,18 @@ class Load {
     }
     if (overflown > 0)
       diagnostics_.add(shard.rank, Severity::warning, "gradient_not_finite", overflown,
-                       "steps whose gradient's norm is infinite or not a number (stored as NULL)",
-                       "the noise scale rests on the others; under fp16 a gradient can overflow on its way");
+                       "steps whose gradient norm is infinite or not a number (stored as NULL)",
+                       "the noise scale uses the other steps; with fp16 a gradient can overflow");
     if (diverged > 0)
       diagnostics_.add(shard.rank, Severity::warning, "loss_not_finite", diverged,
                        "steps whose loss is infinite or not a number (stored as NULL)",
-                       "the training diverged: its times hold, its loss does not; lower the learning rate");
+                       "the training diverged: its times are valid, its loss is not; lower the learning rate");
     if (const std::int64_t lost = count_of(
             shard.summary.collectives, [](const CollectiveSummary& collective) { return !collective.fact.launch_ns; });
         lost > 0)
       diagnostics_.add(shard.rank, Severity::warning, "launch_mark_lost", lost,
-                       "collectives without a launch mark: their start is taken for the launch",
-                       "their queueing time reads 0; dropped records are the usual reason");
+                       "collectives without a launch mark: their start is used as the launch",
+                       "their queueing time is 0; the usual reason is dropped records");
   }
 
   void write_diagnostics() {
@@ -249,7 +253,7 @@ class Load {
   RawPolicy policy_;
   IngestResult result_;
   std::int64_t next_shard_id_ = next_id(database_, "shard");
-  std::vector<LoadedShard> shards_;  // without what is written already
+  std::vector<LoadedShard> shards_;  // without the facts that are already written
   bool have_parameters_ = false, have_members_ = false;
   std::vector<std::int64_t> ranks_expected_;
   Diagnostics diagnostics_;

@@ -5,7 +5,7 @@
 namespace ddpprof::ingest {
 namespace {
 
-// Appends in ascending order, joining what touches.
+// Appends in ascending order and joins touching intervals.
 void append(IntervalSet& set, Interval next) {
   if (next.end_ns <= next.start_ns) return;
   if (!set.empty() && next.start_ns <= set.back().end_ns)
@@ -50,7 +50,7 @@ IntervalSet subtract(const IntervalSet& a, const IntervalSet& b) {
     for (std::size_t k = j; k < b.size() && b[k].start_ns < rest.end_ns; ++k) {
       append(set, {rest.start_ns, b[k].start_ns});
       rest.start_ns = std::max(rest.start_ns, b[k].end_ns);
-      j = k;  // may reach into the next interval of `a`
+      j = k;  // it may overlap the next interval of `a`
     }
     append(set, rest);
   }

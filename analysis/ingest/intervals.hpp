@@ -1,4 +1,4 @@
-// Sets of half-open time intervals and their arithmetic: what "compute" and "exposed communication" are made of.
+// Sets of half-open time intervals and their arithmetic, used for compute and exposed communication.
 //
 // Pure. A set is a vector of disjoint, non-empty, non-touching intervals in ascending order.
 #pragma once
@@ -16,9 +16,9 @@ struct Interval {
 
 using IntervalSet = std::vector<Interval>;
 
-// The union of any intervals, in any order; empty and reversed ones are dropped. O(n log n).
+// Returns the union of intervals in any order. Drops empty and reversed intervals. O(n log n).
 IntervalSet unite(std::vector<Interval> any);
-// The rest take sets and are O(|a| + |b|); clip is O(log |set| + what it returns).
+// These functions require sets. They take O(|a| + |b|); clip takes O(log |set| + size of the result).
 IntervalSet unite(const IntervalSet& a, const IntervalSet& b);
 IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
 IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);

@@ -11,7 +11,7 @@ void CollectiveMatcher::add(std::int64_t rank, std::uint64_t communicator, std::
   Found& found = found_[{communicator, sequence}];
   if (!duration_ns) return;
   found.shortest_ns = found.ranks == 0 ? *duration_ns : std::min(found.shortest_ns, *duration_ns);
-  // A rank's second process may have recorded it once more.
+  // A second process of the rank may have recorded it again.
   if (found.ranks == 0 || found.last_rank != rank) ++found.ranks;
   found.last_rank = rank;
 }

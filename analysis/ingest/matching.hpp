@@ -1,4 +1,4 @@
-// Finds the collectives of different ranks that belong together: how long one took, and who waited in it for how long.
+// Matches the records of one collective on different ranks, to compute its transfer time and each rank's waiting time.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ struct UnmatchedCollectives {
   std::vector<std::int64_t> first_missing;  // ranks
 };
 
-// Two rounds over the ranks, between which no record is kept: memory grows with what one rank takes part in, not with
-// the number of ranks, of which thousands may be merged.
+// Makes two rounds over the ranks and stores no record between them. So memory grows with the collectives of one rank,
+// not with the number of ranks, which may be thousands.
 class CollectiveMatcher {
  public:
-  // First round: ranks in ascending order. `duration_ns`: none where the record has no start or no end.
+  // First round, ranks in ascending order. `duration_ns`: nullopt if the record has no start or no end.
   void add(std::int64_t rank, std::uint64_t communicator, std::uint64_t sequence,
            std::optional<std::int64_t> duration_ns);
-  // `ranks_expected`: ranks whose absence from a communicator makes it unmatched; empty when every shard is there, so
-  // that sub-groups need only the ranks they were seen on.
+  // Ends the first round. A communicator without one of `ranks_expected` is unmatched. The list is empty if no shard is
+  // missing, so that communicators of sub-groups need only the ranks that use them.
   void close(std::span<const std::int64_t> ranks_expected);
-  // Second round, the same records in any order: the shortest duration over the ranks; none where a rank that takes
-  // part in the communicator has no complete record.
+  // Second round, the same records in any order. Returns the shortest duration over the ranks, or nullopt if a rank of
+  // the communicator has no complete record.
   std::optional<std::int64_t> transfer_ns(std::int64_t rank, std::uint64_t communicator, std::uint64_t sequence,
                                           std::optional<std::int64_t> duration_ns);
-  UnmatchedCollectives unmatched() const;  // after both
+  UnmatchedCollectives unmatched() const;  // after both rounds
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;
@@ -50,14 +50,14 @@ class CollectiveMatcher {
   std::map<std::uint64_t, std::vector<std::int64_t>> members_;  // by communicator, ascending
   std::int64_t unmatched_ = 0;
   Key first_unmatched_{};
-  std::set<std::int64_t> complete_in_first_;  // ranks that have a complete record of it
+  std::set<std::int64_t> complete_in_first_;  // ranks with a complete record of first_unmatched_
 };
 
-// What the step waited in its collectives, each from its start for its skew; those that wait at once wait once.
+// Returns the step's waiting time: the union of `waits` ([start, start + skew] of each collective), clipped to the
+// step.
 std::int64_t waiting_ns(std::vector<Interval> waits, Interval step);
 
-// Both rounds over summaries that are all in memory: sets transfer and skew of their collectives and skew of their
-// steps.
+// Makes both rounds over summaries in memory: sets transfer and skew of the collectives and skew of the steps.
 struct RankCollectives {
   std::int64_t rank = 0;
   ShardSummary* summary = nullptr;

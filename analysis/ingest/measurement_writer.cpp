@@ -14,7 +14,8 @@
 namespace ddpprof::ingest {
 namespace {
 
-// Exchanges count for every process of the same boot, which shares one clock; a shard's own come first.
+// Processes of the same boot share one clock, so their exchanges apply to each other. A shard's own exchanges come
+// first.
 std::vector<store::ClockExchange> exchanges_of(const LoadedShard& shard, std::span<const LoadedShard> shards) {
   if (!shard.trace.exchanges.empty()) return shard.trace.exchanges;
   std::vector<store::ClockExchange> all;
@@ -26,8 +27,8 @@ std::vector<store::ClockExchange> exchanges_of(const LoadedShard& shard, std::sp
 
 std::string_view why_unknown(const LoadedShard* reference, const LoadedShard& shard) {
   if (!reference) return "rank 0 recorded nothing";
-  if (shard.clock) return "their common collectives are too few, or contradict each other";
-  return "its host is another one, or started anew, and recorded no exchange with rank 0";
+  if (shard.clock) return "their common collectives are too few or contradict each other";
+  return "its host is another one or was restarted, and recorded no exchange with rank 0";
 }
 
 }  // namespace

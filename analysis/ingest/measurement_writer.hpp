@@ -1,4 +1,4 @@
-// Writes a measurement's shards, model, steps and collectives as rows; what they hold was decided before.
+// Writes a measurement's shards, model, steps and collectives as rows.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace ddpprof::ingest {
 
-// One process's facts and what became of them.
+// The facts and the summary of one process.
 struct LoadedShard {
   std::int64_t shard_id = 0;
-  std::int64_t rank = -1;  // below 0: a process without a rank; its steps are left out
+  std::int64_t rank = -1;  // below 0: no rank; the steps of this process are left out
   bool raw_kept = false;
   ShardTrace trace;
   ShardSummary summary;
-  std::int64_t steps = 0;                      // rows of `step` that it has, once they are written
-  std::optional<store::ClockAlignment> clock;  // none: from the exchanges that it recorded
+  std::int64_t steps = 0;                      // number of written rows of `step`
+  std::optional<store::ClockAlignment> clock;  // nullopt: computed from the recorded exchanges
 };
 
 class MeasurementWriter {
@@ -30,11 +30,11 @@ class MeasurementWriter {
   MeasurementWriter(store::Database& database, std::int64_t measurement_id, Diagnostics& diagnostics)
       : database_(database), measurement_id_(measurement_id), diagnostics_(diagnostics) {}
 
-  // After their steps. A clock without a known relation to rank 0's becomes a diagnostic.
+  // Call after the steps. A clock without a known relation to rank 0's becomes a diagnostic.
   void write_shards(std::span<const LoadedShard>);
-  // Parameters and buckets are the same on every rank: the lowest that recorded them speaks for all.
+  // Parameters and buckets are the same on every rank: uses those of the lowest rank that recorded them.
   void write_model(std::span<const LoadedShard>);
-  // Steps with their phases and gradients, and collectives; returns how many steps. Ids are filled in.
+  // Writes steps with their phases and gradients, and collectives. Sets the ids. Returns the number of steps.
   std::int64_t write_steps(std::span<LoadedShard>);
 
  private:
@@ -45,8 +45,7 @@ class MeasurementWriter {
   Diagnostics& diagnostics_;
 };
 
-// The largest rowid of a table, which is its id where it has one; 0: it has no row.
-// The next free id of a table with one.
+// Returns the next free id of a table with an id column.
 std::int64_t next_id(store::Database&, const char* table);
 
 }  // namespace ddpprof::ingest

@@ -18,7 +18,7 @@ void place_nccl_kernels(ShardTrace& trace) {
   const auto by_correlation = [](const ApiFact& a, const ApiFact& b) { return a.correlation < b.correlation; };
   std::stable_sort(trace.api_calls.begin(), trace.api_calls.end(), by_correlation);
   for (const NcclKernelFact& kernel : trace.nccl_kernels) {
-    // The marks were made once, when the graph was captured: the last one before a launch says nothing of it.
+    // The marks were made once, when the graph was captured. The last mark before a launch is unrelated to it.
     if (kernel.in_graph) {
       ++trace.graph_collectives;
       continue;
@@ -44,7 +44,7 @@ using vocabulary::CollectiveOp;
 bool does(const NcclOperationFact& operation, std::int32_t op) {
   switch (static_cast<CollectiveOp>(op)) {
     case CollectiveOp::all_reduce:
-    case CollectiveOp::barrier:  // ProcessGroupNCCL's is an all-reduce of one element
+    case CollectiveOp::barrier:  // ProcessGroupNCCL implements it as an all-reduce of one element
       return operation.function == "AllReduce";
     case CollectiveOp::broadcast:
       return operation.function == "Broadcast";
@@ -58,7 +58,7 @@ bool does(const NcclOperationFact& operation, std::int32_t op) {
   return true;
 }
 
-// Of all-gathers and reduce-scatters NCCL names one rank's share, we the tensor.
+// For all-gathers and reduce-scatters NCCL reports the size of one rank's share, the worker the size of the tensor.
 bool as_large(const NcclOperationFact& operation, const CollectiveFact& collective) {
   const auto op = static_cast<CollectiveOp>(collective.op);
   if (operation.bytes == 0 || op == CollectiveOp::barrier || op == CollectiveOp::other) return true;

@@ -1,19 +1,19 @@
-// Gives collectives that ran on a GPU their start and end: those of the NCCL kernels that they launched.
+// Sets start and end of collectives on a GPU from their NCCL kernels.
 #pragma once
 
 #include "analysis/ingest/shard_trace.hpp"
 
 namespace ddpprof::ingest {
 
-// A kernel's name says nothing about which collective it is. Its correlation id leads to the call that launched it, and
-// the last `collective_launch` before that call is its collective. A collective that has a start from its backend's
-// thread is left as it is; kernels without a recorded call, before the first launch, or in a
-// launched CUDA graph are not placed.
+// A kernel's name does not identify its collective. Its correlation id identifies the call that launched it, and the
+// last `collective_launch` before that call is its collective. A collective that has a start from its backend's thread
+// is not changed. Kernels without a recorded call, before the first launch, or in a launched CUDA graph are not
+// assigned.
 void place_nccl_kernels(ShardTrace&);
 
-// What NCCL's profiler plugin told of collectives: each of its operations is of the last `collective_launch` before it,
-// if it does the same to as many bytes; one that does not is counted as a disagreement, and nothing is taken from it. A
-// collective without a start gets that of its kernel's channels.
+// Adds the data of NCCL's profiler plugin. Each operation belongs to the last `collective_launch` before it, if
+// function and bytes are equal. Otherwise it is counted as a disagreement and ignored. A collective without a start
+// gets the start and end of its kernel's channels.
 void place_nccl_operations(ShardTrace&);
 
 }  // namespace ddpprof::ingest

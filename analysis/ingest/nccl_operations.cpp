@@ -13,7 +13,7 @@
 namespace ddpprof::ingest {
 namespace {
 
-// NCCL's name for what its newest enumerations have and its older texts have not.
+// Names of values that NCCL's newest enumerations have, but its older texts do not.
 constexpr std::string_view nameless = "Unknown";
 
 struct Datatype {
@@ -33,7 +33,8 @@ constexpr std::array datatypes = {Datatype{"ncclInt8", "int8", 1},
                                   Datatype{"ncclFloat8e4m3", "float8e4m3", 1},
                                   Datatype{"ncclFloat8e5m2", "float8e5m2", 1}};
 
-// In a number from this bit on; all-reduces', of which there are the most, read as NCCL counts them.
+// The function is stored from this bit on. All-reduces, the most frequent ones, have 0 there: their numbers equal
+// NCCL's.
 constexpr unsigned function_bit = 48;
 constexpr std::array<std::string_view, 9> functions = {
     "AllReduce", "Broadcast", "Reduce", "AllGather", "ReduceScatter", "SendRecv", "AlltoAll", "Scatter", "Gather"};
@@ -126,7 +127,7 @@ void NcclOperations::number(std::vector<NcclOperationFact>& facts) const {
 void NcclOperations::place(std::vector<NcclOperationFact>& facts) const {
   struct Ends {
     std::uint64_t first = std::numeric_limits<std::uint64_t>::max(), last = 0;
-    std::int64_t least_late_ns = std::numeric_limits<std::int64_t>::max();  // host's clock less the GPU's timer
+    std::int64_t least_late_ns = std::numeric_limits<std::int64_t>::max();  // host's clock minus the GPU's timer
     bool whole = true;
   };
   std::unordered_map<std::uint64_t, Ends> runs;  // by operation
@@ -134,7 +135,7 @@ void NcclOperations::place(std::vector<NcclOperationFact>& facts) const {
     if (!channel.begin) continue;
     Ends& ends = runs[channel.begin->operation];
     if (!channel.end || channel.begin->timer_ns == 0 || channel.end->timer_ns < channel.begin->timer_ns) {
-      ends.whole = false;  // the process died in its midst
+      ends.whole = false;  // the process died while it ran
       continue;
     }
     ends.first = std::min(ends.first, channel.begin->timer_ns);

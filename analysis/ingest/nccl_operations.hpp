@@ -1,4 +1,4 @@
-// What NCCL's profiler plugin recorded, put together: each operation with its communicator and its kernel's times.
+// Combines the records of NCCL's profiler plugin: each operation with its communicator and its kernel's times.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@ namespace ddpprof::ingest {
 
 class Definitions;
 
-// What NCCL chose for a collective. Nothing where it is not known, or differs between operations of one kernel.
+// The choices of NCCL for a collective. nullopt: unknown, or different between the operations of one kernel.
 struct NcclChoice {
   std::optional<std::string> datatype;             // "float32"
-  std::optional<std::string> algorithm, protocol;  // NCCL's words: "RING", "LL128"
+  std::optional<std::string> algorithm, protocol;  // in NCCL's terms: "RING", "LL128"
   std::optional<std::int64_t> channels;
 
   bool operator==(const NcclChoice&) const = default;
-  // Keeps what both have.
+  // Keeps the values that are equal in both.
   void meet(const NcclChoice& other);
 };
 
 // One collective or message, as NCCL handed it to the GPU.
 struct NcclOperationFact {
   std::int64_t time_ns = 0, tid = 0;
-  std::uint64_t group = 0;                    // of those that travel in one kernel; 0: not known
+  std::uint64_t group = 0;                    // equal for operations in one kernel; 0: unknown
   std::optional<std::uint64_t> communicator;  // its hash
-  std::int64_t ranks = 0;                     // of the communicator; 0: not known
+  std::int64_t ranks = 0;                     // of the communicator; 0: unknown
   std::optional<std::uint64_t> number;        // within the communicator, equal on all ranks
   std::string function;                       // "AllReduce"
-  std::int64_t bytes = 0;                     // of one rank's buffer; 0: not known
+  std::int64_t bytes = 0;                     // of one rank's buffer; 0: unknown
   NcclChoice choice;
   bool message = false, captured = false;
-  std::optional<Interval> run;  // its kernel's, by the GPU's own timer, laid onto the host's clock
+  std::optional<Interval> run;  // of its kernel, by the GPU's timer, converted to the host's clock
 };
 
 // Gathers the records of one shard, in any order.
@@ -46,14 +46,14 @@ class NcclOperations {
   void add(const trace::NcclOperationRecord& record, std::int64_t tid) { operations_.push_back({record, tid}); }
   void add(const trace::NcclChannelRecord&);  // with a timer below 2^62
 
-  // By time. Once.
+  // Returns the operations by time. Call it once.
   //
-  // Numbers: NCCL counts each function of a communicator by itself. An operation's number is that count, with the
-  // function above it, so that it is equal on all ranks whatever else each of them saw. None on a communicator where a
-  // count comes twice, as a CUDA graph's do.
+  // Numbers: NCCL counts the calls of each function of a communicator separately. An operation's number combines that
+  // count with the function, so that it is equal on all ranks. A communicator has no numbers if a count
+  // occurs twice, as with CUDA graphs.
   //
-  // Runs: from the first begin to the last end of the kernel's channels on the GPU's timer, so long as the GPU says.
-  // The host saw each begin and end a little late; the least late of them places the run on the host's clock.
+  // Runs: from the first start to the last end of the kernel's channels on the GPU's timer. The host noticed each start
+  // and end a little late. The smallest delay converts the run to the host's clock.
   std::vector<NcclOperationFact> finish(const Definitions&);
 
  private:

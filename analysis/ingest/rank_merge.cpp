@@ -49,7 +49,8 @@ std::vector<CollectiveRecord> read_collectives(store::Database& database, std::i
 void RankMerge::write(LoadedShard& shard) {
   for (CollectiveSummary& collective : shard.summary.collectives) {
     matcher_.add(shard.rank, collective.fact.communicator, collective.fact.sequence, collective.duration_ns());
-    // As large as they may come to be: a row that grew when it is updated would move half of its page's to another one.
+    // The largest values reserve space: an update that enlarges a row would move half of the page's rows to another
+    // page.
     collective.transfer_ns = collective.skew_ns = collective.duration_ns();
   }
   for (StepSummary& step : shard.summary.steps) step.row.skew_ns = step.row.duration_ns;

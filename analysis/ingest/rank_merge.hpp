@@ -1,5 +1,5 @@
-// Writes the steps and collectives of ranks one rank after the other and matches them in the database afterwards, so
-// that a thousand ranks take the memory of one.
+// Writes steps and collectives one rank after the other and matches them in the database afterwards. So a thousand
+// ranks need the memory of one.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ class RankMerge {
  public:
   RankMerge(store::Database& database, MeasurementWriter& writer) : database_(database), writer_(writer) {}
 
-  // Ranks in ascending order. Until match() transfer and skew are not theirs yet.
+  // Ranks in ascending order. match() sets transfer and skew later.
   void write(LoadedShard&);
   UnmatchedCollectives match(std::span<const std::int64_t> ranks_expected);
 
  private:
-  // Rows of one shard, which lie together: above `first`, up to `last`.
+  // The consecutive rows of one shard: rowids above `first`, up to `last`.
   struct Rows {
     std::int64_t first = 0, last = 0;
   };

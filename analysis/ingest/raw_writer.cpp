@@ -33,7 +33,7 @@ std::string_view copy_kind(std::uint32_t kind) {
   }
 }
 
-// A damaged record may hold any numbers: the product saturates instead of overflowing.
+// A damaged record may have any numbers: the product saturates instead of overflowing.
 std::int64_t volume(const std::int32_t (&extent)[3]) {
   std::int64_t product = 1;
   for (std::int32_t side : extent)

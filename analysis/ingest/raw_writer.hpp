@@ -8,7 +8,7 @@
 
 namespace ddpprof::ingest {
 
-// One for all shards of a load: its statements are prepared once.
+// One object serves all shards of a load, so that statements are prepared once.
 class RawWriter : public RawSink {
  public:
   explicit RawWriter(store::Database& database)

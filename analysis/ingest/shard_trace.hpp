@@ -1,4 +1,4 @@
-// What one shard says about training, in our vocabulary: ranges matched, payloads decoded, nothing summarised yet.
+// The facts of training in one shard: ranges are matched and payloads decoded, but nothing is summarised yet.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct PhaseFact {
   PhaseName name = PhaseName::none;
   Interval time;
   std::optional<std::int64_t> bytes;
-  std::int64_t replica = 0;  // or the loader's thread
+  std::int64_t replica = 0;  // or the number of the loader's thread
 };
 struct GradFact {
   std::int64_t parameter = 0;
@@ -45,7 +45,7 @@ struct ParameterFact {
   std::string name;
   std::int64_t numel = 0, bytes = 0;
 };
-// A number that a mark said of the step it lies in.
+// A number that a mark reports for its step.
 enum class StepNumber : std::uint8_t { loss, learning_rate, local_gradient_sqr, gradient_sqr };
 inline constexpr std::size_t step_numbers = 4;
 struct NumberFact {
@@ -58,13 +58,13 @@ struct CollectiveFact {
   std::int64_t bytes = 0;
   std::int32_t op = 0, bucket = -1;
   std::optional<std::int64_t> launch_ns, start_ns, end_ns;
-  bool host_timed = false;  // start and end come from the backend's thread, not from NCCL's kernels
+  bool host_timed = false;  // start and end are from the backend's thread instead of NCCL's kernels
   NcclChoice choice;
 };
 struct NcclKernelFact {
   Interval time;
   std::uint32_t correlation = 0;
-  bool in_graph = false;  // of a launched CUDA graph
+  bool in_graph = false;  // part of a launched CUDA graph
 };
 struct ApiFact {
   std::uint32_t correlation = 0;
@@ -76,7 +76,7 @@ struct RecordedDiagnostic {
   std::string detail;
 };
 
-// What the activities of one step add up to, where they were too many to be kept.
+// Totals of one step's activities, for shards with too many activities to store.
 struct StepTotals {
   std::int64_t compute_ns = 0, communication_ns = 0, overlapped_ns = 0;
 };
@@ -84,10 +84,10 @@ struct StepTotals {
 struct ShardTrace {
   store::ShardInfo info;
   store::ShardTally tally;
-  std::vector<StepFact> steps;              // ended ones, by start
-  store::EventSpan events;                  // of every sound time
+  std::vector<StepFact> steps;              // complete steps, by start
+  store::EventSpan events;                  // of all valid times
   store::EventSpan gpu;                     // of kernels and copies
-  std::int64_t open_steps = 0;              // begun, never ended
+  std::int64_t open_steps = 0;              // started, but not ended
   std::vector<PhaseFact> phases;            // by start
   std::vector<GradFact> grads;              // by time
   std::vector<MemberFact> members;          // as recorded
@@ -98,22 +98,22 @@ struct ShardTrace {
   std::vector<Interval> compute_kernels, peer_copies;
   std::vector<NcclKernelFact> nccl_kernels;
   std::vector<NcclOperationFact> nccl_operations;  // by time
-  std::int64_t nccl_disagreements = 0;  // collectives that NCCL's plugin tells of otherwise: its word is left out
-  std::int64_t nccl_channel_times = 0;  // collectives that NCCL's kernel channels timed, as CUPTI did not
-  std::vector<StepTotals> totals;       // one a step where set: kernels were added up while reading
-  std::vector<ApiFact> api_calls;       // of shards that have NCCL kernels: who launched them when
+  std::int64_t nccl_disagreements = 0;  // collectives that NCCL's plugin reports differently; its report is ignored
+  std::int64_t nccl_channel_times = 0;  // collectives timed by NCCL's channels instead of CUPTI
+  std::vector<StepTotals> totals;       // if set, one per step: kernels were added up while reading
+  std::vector<ApiFact> api_calls;       // for shards with NCCL kernels: their launches
   std::map<std::int64_t, std::string> thread_names;  // by tid
   std::vector<RecordedDiagnostic> diagnostics;
   std::int64_t unmatched_ends = 0;        // pops and range ends without a start
   std::int64_t unended = 0;               // pushes and range starts without an end
-  std::int64_t impossible_times = 0;      // events before 0 or 9 years after boot, or ending before they start
-  std::int64_t repeated_collectives = 0;  // records of a (communicator, sequence) seen before; the last one is kept
-  std::int64_t gpu_markers = 0, correlations = 0, overheads = 0;  // read, and kept nowhere
-  std::int64_t graph_collectives = 0;  // NCCL's kernels in launched CUDA graphs: no collective is theirs
-  std::int64_t bad_vocabulary = 0;     // ranges and marks of ours whose payload could not be read
+  std::int64_t impossible_times = 0;      // events before 0 or 9 years after boot, or with an end before the start
+  std::int64_t repeated_collectives = 0;  // records with a repeated (communicator, sequence); the last one is used
+  std::int64_t gpu_markers = 0, correlations = 0, overheads = 0;  // read but not stored
+  std::int64_t graph_collectives = 0;  // NCCL's kernels in launched CUDA graphs, without a collective
+  std::int64_t bad_vocabulary = 0;     // ranges and marks of the vocabulary with an unreadable payload
 };
 
-// Receives every event of a shard as it is read, names resolved. Views are valid during the call only.
+// Receives every event of a shard while it is read, with names instead of ids. Views are valid only during the call.
 class RawSink {
  public:
   virtual ~RawSink() = default;
@@ -132,7 +132,8 @@ class RawSink {
   virtual void api(const trace::ApiRecord&) = 0;
 };
 
-// Two passes: definitions, then events. `sink` may be null. Throws store::ShardError when the file cannot be read.
+// Reads a shard in two passes: definitions, then events. `sink` may be null. Throws store::ShardError if the file
+// cannot be read.
 ShardTrace read_shard_trace(const store::ShardReader&, RawSink* sink);
 
 }  // namespace ddpprof::ingest

@@ -11,7 +11,7 @@ namespace {
 
 using vocabulary::StepKind;
 
-// Which step a time falls into; steps are in order of their start.
+// Finds the step that contains a time. Steps are in order of their start.
 std::optional<std::size_t> step_at(const std::vector<StepFact>& steps, std::int64_t time_ns) {
   auto after = std::upper_bound(steps.begin(), steps.end(), time_ns,
                                 [](std::int64_t t, const StepFact& step) { return t < step.time.start_ns; });
@@ -21,7 +21,7 @@ std::optional<std::size_t> step_at(const std::vector<StepFact>& steps, std::int6
   return static_cast<std::size_t>(found - steps.begin());
 }
 
-// Bucket contents by generation, and from when on each generation holds.
+// The parameters of each bucket by generation, and the time from which each generation is valid.
 class Buckets {
  public:
   explicit Buckets(const std::vector<MemberFact>& members) {
@@ -74,7 +74,7 @@ void add_phase(store::StepRow& row, const PhaseFact& phase) {
       break;
     case PhaseName::replica_forward:
     case PhaseName::replica_backward:
-    case PhaseName::load_batch:  // what the step feels of it is data_wait
+    case PhaseName::load_batch:  // the step only waits in data_wait
     case PhaseName::none:
       break;
   }
@@ -129,7 +129,7 @@ std::string_view step_kind_text(StepKind kind) {
     case StepKind::unwrapped:
       return "unwrapped";
   }
-  return "warmup";  // a kind of a later vocabulary is not one to take medians over
+  return "warmup";  // an unknown, later kind must not be used for medians
 }
 
 std::string_view collective_op_text(std::int32_t op) {
@@ -159,7 +159,7 @@ ShardSummary summarise(const ShardTrace& trace) {
   for (const PhaseFact& phase : trace.phases)
     if (const auto at = step_at(trace.steps, phase.time.start_ns)) {
       facts[*at].phases.push_back(phase);
-      if (is_load(phase.name)) continue;  // goes on over the steps; it belongs to the one it began in
+      if (is_load(phase.name)) continue;  // it may span steps and belongs to the step in which it started
       std::int64_t& end_ns = facts[*at].phases.back().time.end_ns;
       end_ns = std::min(end_ns, facts[*at].time.end_ns);
     }

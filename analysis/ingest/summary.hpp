@@ -1,5 +1,5 @@
-// Turns one shard's facts into step rows: phases, compute, communication and their overlap. Pure; see ingest.hpp for
-// the definitions.
+// Converts one shard's facts into step rows: phases, compute, communication and their overlap. Pure. ingest.hpp has the
+// definitions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ddpprof::ingest {
 
-// Rows carry no ids yet; skew is filled in by matching (matching.hpp).
+// Rows have no ids yet. Matching sets the skew (matching.hpp).
 struct StepSummary {
   store::StepRow row;
   std::vector<store::PhaseRow> phases;     // measured and unwrapped steps

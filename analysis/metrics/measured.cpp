@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
 #include <tuple>
 
 #include "simulator/stats/summary.hpp"
@@ -113,32 +113,32 @@ std::vector<Configuration> read_configurations(SQLite::Database& db) {
   return all;
 }
 
+fit::WorkloadKey workload_of(const Configuration& c) {
+  return {c.model, c.batch_per_worker, std::max<std::int64_t>(1, c.accumulation), c.precision, c.device};
+}
+
 const Configuration* of_models_workload(const std::vector<Configuration>& all) {
-  struct Workload {
-    const Configuration* first = nullptr;
-    std::int64_t first_measurement = 0;
-    std::set<std::pair<std::string, std::int64_t>> places;
-  };
   const auto choose = [&](bool failed_too) -> const Configuration* {
-    using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::string, std::string>;
-    std::map<Key, Workload> workloads;
+    const auto counts = [&](const Configuration& c, std::int64_t id) {
+      return failed_too || std::ranges::find(c.failed, id) == c.failed.end();
+    };
+    std::vector<fit::WorkloadMeasurement> measurements;
     for (const Configuration& c : all)
-      for (const std::int64_t id : c.measurements) {
-        if (!failed_too && std::find(c.failed.begin(), c.failed.end(), id) != c.failed.end()) continue;
-        Workload& of =
-            workloads[{c.model, c.batch_per_worker, std::max<std::int64_t>(1, c.accumulation), c.precision, c.device}];
-        if (of.first == nullptr || id < of.first_measurement) {
-          of.first = &c;
-          of.first_measurement = id;
+      for (const std::int64_t id : c.measurements)
+        if (counts(c, id)) measurements.push_back({workload_of(c), c.strategy, c.world_size, id});
+    const std::optional<fit::WorkloadKey> workload = fit::most_measured_workload(measurements);
+    if (!workload) return nullptr;
+    const Configuration* first = nullptr;
+    std::int64_t first_id = 0;
+    for (const Configuration& c : all) {
+      if (workload_of(c) != *workload) continue;
+      for (const std::int64_t id : c.measurements)
+        if (counts(c, id) && (first == nullptr || id < first_id)) {
+          first = &c;
+          first_id = id;
         }
-        of.places.insert({c.strategy, c.world_size});
-      }
-    const Workload* best = nullptr;
-    for (const auto& [key, one] : workloads)
-      if (best == nullptr || one.places.size() > best->places.size() ||
-          (one.places.size() == best->places.size() && one.first_measurement < best->first_measurement))
-        best = &one;
-    return best == nullptr ? nullptr : best->first;
+    }
+    return first;
   };
   const Configuration* chosen = choose(false);
   return chosen != nullptr ? chosen : choose(true);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/fit/workload_key.hpp"
 #include "simulator/stats/interval.hpp"
 
 namespace SQLite {
@@ -58,9 +59,10 @@ class Repeats {
 // Training and imported measurements, ordered by model, strategy, batch, world size. Throws SQLite::Exception.
 std::vector<Configuration> read_configurations(SQLite::Database&);
 
-// One of those whose workload (model, batch, accumulation, precision, device) the fitted models rest on, chosen as
-// fit::load does: the workload at the most (strategy, N), of equals the one measured first; failed measurements count
-// only where all failed. nullptr where there is none.
+fit::WorkloadKey workload_of(const Configuration&);
+
+// Returns the first measured configuration of the workload that the fitted models use (fit::most_measured_workload), or
+// nullptr if there are no measurements. Failed measurements count only if all failed.
 const Configuration* of_models_workload(const std::vector<Configuration>&);
 
 // Median and 95 % interval. The steps of one repeat share what was peculiar to that run: repeats are resampled as

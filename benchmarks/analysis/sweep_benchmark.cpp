@@ -5,7 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "benchmarks/measured_models.hpp"
 
 namespace {
@@ -25,14 +26,15 @@ std::vector<std::int64_t> counts_up_to(std::int64_t largest, std::size_t count) 
 }
 
 void sweep(benchmark::State& state) {
-  const Models models = measured_models(state.range(0) != 0, state.range(1), state.range(2) != 0);
-  if (!models.all_reduce.usable) return state.SkipWithError(models.all_reduce.status.c_str());
-  const Predictor predictor(models, "ddp", {});
+  const auto models =
+      std::make_shared<const Models>(measured_models(state.range(0) != 0, state.range(1), state.range(2) != 0));
+  if (!models->all_reduce.usable) return state.SkipWithError(models->all_reduce.status.c_str());
+  const Predictor predictor = make_predictor(models, "ddp", {});
   WhatIf change;
   change.said = {"bandwidth=1.5x"};
   change.bandwidth.factor = 1.5;
   const std::vector<std::int64_t> counts = counts_up_to(4096, 64);
-  for (auto _ : state) benchmark::DoNotOptimize(predictor.curve(counts, change));
+  for (auto _ : state) benchmark::DoNotOptimize(step_curve(predictor, counts, change));
 }
 BENCHMARK(sweep)
     ->ArgNames({"nccl", "buckets", "beside"})
@@ -43,8 +45,8 @@ BENCHMARK(sweep)
 
 // The work before a slider can move, once per database.
 void prepare(benchmark::State& state) {
-  const Models models = measured_models(state.range(0) != 0, 100);
-  for (auto _ : state) benchmark::DoNotOptimize(Predictor(models, "ddp", {}));
+  const auto models = std::make_shared<const Models>(measured_models(state.range(0) != 0, 100));
+  for (auto _ : state) benchmark::DoNotOptimize(make_predictor(models, "ddp", {}));
 }
 BENCHMARK(prepare)->ArgName("nccl")->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
 

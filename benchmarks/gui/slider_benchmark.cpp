@@ -15,7 +15,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "benchmarks/measured_models.hpp"
 #include "gui/models/scaling/snapshot.hpp"
 #include "gui/pages/scaling/scaling_plot.hpp"

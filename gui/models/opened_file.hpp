@@ -10,10 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
 #include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/metrics/measured.hpp"
 #include "analysis/metrics/trained_rates.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "analysis/report/report.hpp"
 #include "runner/scenario/scenario.hpp"
 

@@ -1,4 +1,4 @@
-// The glossary: every word of the pages that needs a definition, once, as the reports use it.
+// The glossary of the window. Its terms are those of docs/glossary.md.
 #pragma once
 
 #include "analysis/report/report.hpp"

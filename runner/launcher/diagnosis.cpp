@@ -46,7 +46,7 @@ std::string others_text(std::span<const Observation> ranks, int blamed) {
 
 }  // namespace
 
-bool tells_of_lost_connection(const Observation& rank) {
+bool reports_lost_connection(const Observation& rank) {
   static constexpr std::string_view signs[] = {
       "onnection closed by peer",    "onnection reset by peer", "Broken pipe",
       "onnection was likely closed", "recvValue failed",        "sendBytes failed"};
@@ -69,7 +69,7 @@ bool waits_for_others(Activity activity) {
   }
 }
 
-bool ended_badly(const Observation& rank) {
+bool has_failed(const Observation& rank) {
   if (rank.running) return false;
   if (rank.signal || rank.exit_code.value_or(0) != 0) return true;
   return rank.status.activity != Activity::done;
@@ -101,10 +101,10 @@ int failed_rank(std::span<const Observation> ranks) {
   int blamed = -1;
   const auto key = [&](int rank) {
     const Observation& seen = ranks[static_cast<std::size_t>(rank)];
-    return std::tuple(tells_of_lost_connection(seen), !seen.signal.has_value(), seen.status.step);
+    return std::tuple(reports_lost_connection(seen), !seen.signal.has_value(), seen.status.step);
   };
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
-    if (!ended_badly(ranks[static_cast<std::size_t>(rank)])) continue;
+    if (!has_failed(ranks[static_cast<std::size_t>(rank)])) continue;
     if (blamed < 0 || key(rank) < key(blamed)) blamed = rank;
   }
   return blamed;

@@ -26,11 +26,11 @@ bool waits_for_others(Activity);
 
 // Returns true if the rank ended by a signal, with an exit code other than 0, or with exit code 0 before it reported
 // `done`. The other ranks then wait for it in vain.
-bool ended_badly(const Observation&);
+bool has_failed(const Observation&);
 
 // Returns true if the rank's last lines report a lost connection to another rank. The other rank may end a moment
 // later, and is then the one to blame.
-bool tells_of_lost_connection(const Observation&);
+bool reports_lost_connection(const Observation&);
 
 // Returns the rank that hangs, or -1 if none does. A rank that waits for other ranks hangs only if no rank makes
 // progress. If several hang, returns a stopped rank, else the rank that is furthest behind, else the rank that is idle

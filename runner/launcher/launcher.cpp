@@ -109,7 +109,7 @@ class Launch {
     while (std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.process.running(); })) {
       wait_a_moment();
       const std::int64_t now = monotonic_ns();
-      look(now);
+      update_ranks(now);
       // Waiting for a rank that starts slowly does not count as idle time.
       const bool still_starting = starting();
       if (now - looked_ns > own_gap_ns || (was_starting && !still_starting)) excused_ns_ = now;
@@ -136,7 +136,7 @@ class Launch {
     ppoll(ends.data(), ends.size(), &interval, nullptr);
   }
 
-  void look(std::int64_t now) {
+  void update_ranks(std::int64_t now) {
     for (Rank& rank : ranks_) {
       const bool ran = rank.process.running();
       rank.process.update();
@@ -172,14 +172,14 @@ class Launch {
 
   bool failed() {
     std::vector<Observation> seen = observe(monotonic_ns());
-    if (std::ranges::none_of(seen, ended_badly)) return false;
+    if (std::ranges::none_of(seen, has_failed)) return false;
     for (std::size_t rank = 0; rank < seen.size(); ++rank) seen[rank].last_lines = last_lines(file(rank, ".log"));
     const int blamed = failed_rank(seen);
     const std::int64_t now = monotonic_ns();
     if (first_end_ns_ == 0) first_end_ns_ = now;
     // The rank that closed the connections may still be ending. Its output explains more than that of the other ranks.
     const bool more_to_come = std::ranges::any_of(seen, [](const Observation& rank) { return rank.running; });
-    if (more_to_come && tells_of_lost_connection(seen[static_cast<std::size_t>(blamed)]) &&
+    if (more_to_come && reports_lost_connection(seen[static_cast<std::size_t>(blamed)]) &&
         now - first_end_ns_ < culprit_wait_ns)
       return false;
     blame(seen, blamed, LaunchResult::Outcome::rank_failed);
@@ -231,7 +231,7 @@ class Launch {
   bool all_ended_within(std::int64_t limit_ns, bool hurry) {
     const std::int64_t begin = monotonic_ns();
     for (;;) {
-      look(monotonic_ns());
+      update_ranks(monotonic_ns());
       if (std::ranges::none_of(ranks_, [](const Rank& rank) { return rank.process.running(); })) return true;
       if (monotonic_ns() - begin >= limit_ns) return false;
       if (hurry && options_.interrupted && options_.interrupted()) return false;

@@ -34,7 +34,7 @@ class Process {
   std::optional<int> exit_code() const { return exit_code_; }
   std::optional<int> signal() const { return signal_; }
 
-  // Checks if the process has ended. If so, kills the rest of its group and reaps it.
+  // Checks if the process has ended. If so, kills the rest of its group and reaps the process.
   void update();
   std::optional<int> stopped_by() const;  // the signal that stopped it, while it is stopped
   void send(int signal) const;            // to its whole group

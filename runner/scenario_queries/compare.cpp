@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/tables/compare/compare.hpp"
-#include "runner/scenario/read.hpp"
 #include "runner/scenario_queries/stored_scenario.hpp"
+#include "runner/scenario/read.hpp"
 
 namespace ddpprof::scenario_queries {
 namespace {

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "runner/scenario/scenario.hpp"
 #include "tracer/store/database.hpp"
 

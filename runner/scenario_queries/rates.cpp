@@ -20,8 +20,8 @@ struct Times {
 
 Times training_times(const RateQuestion& question, const scenario::Scenario& scenario, store::Database& database) {
   try {
-    return {report::training_times(fit::fit_models(database), predict_options(scenario), question.options,
-                                   question.batch, question.accumulation),
+    return {report::training_times(std::make_shared<const fit::Models>(fit::fit_models(database)),
+                                   predict_options(scenario), question.options, question.batch, question.accumulation),
             ""};
   } catch (const fit::NotSupported& error) {
     return {{}, std::string("Cannot predict the training time: ") + error.what()};

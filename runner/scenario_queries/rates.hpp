@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/metrics/gradient_noise.hpp"
 #include "analysis/report/report.hpp"
 #include "runner/scenario/scenario.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "runner/scenario/read.hpp"
 #include "tracer/store/rows/queries.hpp"
 

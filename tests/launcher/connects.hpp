@@ -1,4 +1,4 @@
-// Whether something listens at an IPv4 address and port.
+// Returns true if a process listens at an IPv4 address and port.
 #pragma once
 
 #include <arpa/inet.h>

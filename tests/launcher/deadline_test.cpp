@@ -1,4 +1,4 @@
-// The last resort against a hang. Runs under the thread sanitizer too.
+// Time limits of waits inside of libraries. Runs under the thread sanitizer too.
 #include "runner/launcher/deadline.hpp"
 
 #include <gtest/gtest.h>

@@ -83,9 +83,9 @@ TEST(FailedRank, TheEarlierStepOfTwoThatEndedAlike) {
 }
 
 TEST(FailedRank, CodeZeroNeedsToHaveReportedDone) {
-  EXPECT_FALSE(ended_badly(ended(0, Activity::done)));
-  EXPECT_TRUE(ended_badly(ended(0, Activity::finishing)));
-  EXPECT_TRUE(ended_badly(ended(1, Activity::done)));
+  EXPECT_FALSE(has_failed(ended(0, Activity::done)));
+  EXPECT_TRUE(has_failed(ended(0, Activity::finishing)));
+  EXPECT_TRUE(has_failed(ended(1, Activity::done)));
 }
 
 TEST(Messages, NameSignals) {

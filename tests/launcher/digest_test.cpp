@@ -1,4 +1,4 @@
-// Digests against published vectors.
+// Digests, compared with published test vectors.
 #include "runner/launcher/digest.hpp"
 
 #include <gtest/gtest.h>

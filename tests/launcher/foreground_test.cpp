@@ -58,7 +58,7 @@ TEST_F(Foreground, TheEnvironmentIsAddedToOurs) {
 
 // If the signal helper kept its own reading end open, it would never detect that this process has ended.
 TEST_F(Foreground, TheWitnessReadsFromNoPipeOfOurs) {
-  std::string ours;  // that a process of this test has anyway: standard input may be one
+  std::string ours;  // descriptors that every process of this test has, for example standard input
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
     ours += fs::read_symlink(entry.path(), gone).string() + " ";
@@ -75,7 +75,7 @@ TEST_F(Foreground, TheWitnessReadsFromNoPipeOfOurs) {
   EXPECT_EQ(written(), "there\n");
 }
 
-// Sends signals to this process from outside of its group, as another shell does, or from inside of it.
+// Sends signals to this process from outside of its group (as another shell does) or from inside of it.
 std::string send(const char* signal, const char* who) {
   return std::string(who) + " sh -c 'kill -" + signal + " " + std::to_string(getpid()) + "'; ";
 }
@@ -97,8 +97,8 @@ TEST_F(Foreground, SignalsSentToUsReachIt) {
   EXPECT_EQ(written(), "usr1\nterm\n");
 }
 
-// timeout(1) and its like tell the whole group: the command has had it already. In a group of the test's own, as
-// whoever started the tests is in ours.
+// timeout(1) and similar programs signal the whole group, so the command has already received the signal. The test uses
+// its own group, because the process that started the tests is in this one.
 TEST_F(Foreground, SignalsToTheGroupReachItOnce) {
   const pid_t alone = fork();
   if (alone == 0) {
@@ -115,7 +115,7 @@ TEST_F(Foreground, SignalsToTheGroupReachItOnce) {
   EXPECT_EQ(written(), "usr1\nusr2\n") << "what one of the group sends to us alone is passed on";
 }
 
-// While we cannot run, signals become one, and are told to us by number instead of by time.
+// While this process cannot run, the kernel merges equal signals and delivers them by number, not by time.
 TEST_F(Foreground, SignalsToTheGroupReachItOnceInWhateverOrderWeAreTold) {
   const pid_t alone = fork();
   if (alone == 0) {

@@ -1,4 +1,4 @@
-// Files that go from rank to rank 0 through a mailbox: whole, in pieces, and with ranks that fail in the middle.
+// Files that ranks send to rank 0 through a store: complete, in pieces, and with ranks that fail during the transfer.
 #include "runner/launcher/gather.hpp"
 
 #include <gmock/gmock.h>
@@ -108,7 +108,7 @@ class Gather : public testing::Test {
     return names;
   }
 
-  // Rank 1 as `rank_1` does it, rank 2 as it should be.
+  // Rank 1 behaves like `rank_1`, rank 2 correctly.
   Gathered gather_with(const std::function<void(Mailbox&)>& rank_1, milliseconds patience, std::string& second) {
     GatherJob zero = own(0), two = own(2);
     zero.patience = patience;
@@ -135,7 +135,7 @@ TEST_F(Gather, BringsEveryFileWholeInPieces) {
     }
     write_files(zero, 10);
     write_files(one, 2 * piece_bytes + 12'345);
-    write_files(two, piece_bytes);  // a whole piece, and nothing after it
+    write_files(two, piece_bytes);  // exactly one piece
     Box box;
     std::string first = "-", second = "-";
     std::thread sender_1([&] { first = send_files(box, one); }), sender_2([&] { second = send_files(box, two); });
@@ -154,7 +154,7 @@ TEST_F(Gather, BringsEveryFileWholeInPieces) {
 }
 
 TEST_F(Gather, OfAShardSendsWhatItHolds) {
-  // A shard grows ahead of what is written: only the chunks in use go.
+  // A shard is larger than its written part: only the used chunks are sent.
   GatherJob zero = own(0, 2), one = own(1, 2);
   for (const GatherJob& each : {zero, one}) write_files(each, 10);
   const fs::path path = shards_of(rank_files_in(one.folder, 1).trace, 1).at(0);
@@ -213,7 +213,7 @@ TEST_F(Gather, AnEarlierRunsFilesStayUntilTheNewOnesHaveCome) {
   const std::string earlier = "{\"rank\": 1, \"earlier\": true}";
   std::ofstream(rank_files_in(old.folder, 1).start) << earlier;
   Box box;
-  const std::string offer = R"({"files": [["start", 3]], "start_sha256": ""})";  // and then nothing comes
+  const std::string offer = R"({"files": [["start", 3]], "start_sha256": ""})";  // and then the rank is silent
   box.put(gather_key(1, "offer"), seal_of(one, 1, -1, offer) + offer);
   EXPECT_EQ(fetch_files(box, zero).lost.size(), 1U);
   EXPECT_EQ(read(rank_files_in(old.folder, 1).start), earlier);
@@ -242,7 +242,7 @@ TEST_F(Gather, ARankThatNeverComesCostsItsOwnFilesOnly) {
   EXPECT_FALSE(fs::exists(rank_files_in(own(0).folder, 1).start));
 }
 
-// Rank 0 waits for the silent one as long as the others wait for rank 0, and begins after them.
+// Rank 0 waits for the silent rank as long as the other ranks wait for rank 0, and starts after them.
 TEST_F(Gather, WaitingForASilentRankCostsNobodyElsesFiles) {
   GatherJob zero = own(0), two = own(2);
   for (GatherJob* each : {&zero, &two}) {
@@ -344,7 +344,7 @@ TEST_F(Gather, ARankIsToldWhenRank0IsSilent) {
   EXPECT_THAT(send_files(box, one), HasSubstr("rank 0 fetched nothing for 0.7 s"));
 }
 
-// A limit on the size of files stands for a disk that is full: the same call fails.
+// A limit on file sizes replaces a full disk: the same call fails.
 TEST_F(Gather, AFullDiskKeepsWhatCame) {
   GatherJob zero = own(0, 4), one = own(1, 4), two = own(2, 4), three = own(3, 4);
   write_files(zero, 10);

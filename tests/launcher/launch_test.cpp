@@ -1,4 +1,4 @@
-// Real processes: what the launcher says about each way to go wrong, and that nothing is left running.
+// Real processes: the launcher's result for each kind of failure, and that no process is left.
 #include "runner/launcher/launcher.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using Outcome = LaunchResult::Outcome;
 
-// Running and no zombie: a zombie in a container without an init may stay for ever, and it runs nothing.
+// Returns true if the process runs and is not a zombie. In a container without init a zombie may stay forever.
 bool alive(int pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -56,7 +56,7 @@ class Launcher : public testing::Test {
 
   ~Launcher() override {
     for (const int pid : pids()) {
-      // SIGKILL works at once, but a killed process needs a moment to be gone.
+      // A killed process needs a moment to disappear.
       EXPECT_TRUE(within(10, [&] { return !alive(pid); })) << "process " << pid << " is left";
     }
     fs::remove_all(folder_);
@@ -76,7 +76,7 @@ class Launcher : public testing::Test {
     return options;
   }
 
-  // For hangs that are meant: long against a step of these ranks, even on a busy machine.
+  // The timeout for intended hangs: much longer than a step of these ranks, even on a busy machine.
   LaunchOptions impatient(const std::vector<std::string>& behaviours) const {
     LaunchOptions options = this->options(behaviours);
     options.timeout_s = 2;
@@ -152,7 +152,7 @@ TEST_F(Launcher, AnExitCodeIsSaidWithRankStepAndLastLines) {
             "and was ended. Its output is in " +
                 (folder_ / "run" / "rank-1.log").string() + ".");
   EXPECT_EQ(result.ranks[0].signal, SIGTERM);
-  EXPECT_LT(result.wall_ns, 20'000'000'000);  // by its exit, not by the grace period
+  EXPECT_LT(result.wall_ns, 20'000'000'000);  // ended by its exit, not after the grace period
 }
 
 TEST_F(Launcher, ASegmentationFaultIsNamed) {
@@ -207,7 +207,7 @@ TEST_F(Launcher, StartingHasATimeoutOfItsOwn) {
   slow.start_timeout_s = 3;
   const LaunchResult result = launch(slow);
   EXPECT_EQ(result.outcome, Outcome::hung);
-  EXPECT_EQ(result.rank, 1);  // the one that has not even reported is behind the one that waits in the rendezvous
+  EXPECT_EQ(result.rank, 1);  // a rank without any report is behind a rank that waits in the rendezvous
   EXPECT_GE(result.wall_ns, 3'000'000'000);
   EXPECT_THAT(result.message, HasSubstr("Rank 1 hangs in its time before the first step (starting)"));
   EXPECT_THAT(result.message,
@@ -236,7 +236,7 @@ TEST_F(Launcher, EndingEarlyWithCodeZeroIsAFailure) {
 TEST_F(Launcher, ARankThatIgnoresSigtermIsKilledAfterTheGracePeriod) {
   LaunchOptions stubborn = options({"waits-and-ignores-sigterm", "exits-3"});
   stubborn.grace_s = 0.3;
-  const LaunchResult result = launch(stubborn);  // rank 1 fails only once rank 0 is deaf
+  const LaunchResult result = launch(stubborn);  // rank 1 fails only after rank 0 ignores SIGTERM
   EXPECT_EQ(result.rank, 1);
   EXPECT_EQ(result.ranks[0].signal, SIGKILL);
   EXPECT_GE(result.wall_ns, 300'000'000);
@@ -258,7 +258,7 @@ TEST_F(Launcher, ADeafRankIsKilledOnInterrupt) {
 TEST_F(Launcher, ChildrenOfRanksAreKilledToo) {
   const LaunchResult result = launch(impatient({"has-children", "has-children"}));
   EXPECT_EQ(result.outcome, Outcome::hung);
-  EXPECT_EQ(pids().size(), 6u);  // all of which the fixture expects to be gone
+  EXPECT_EQ(pids().size(), 6u);  // the fixture checks that all of them have ended
 }
 
 TEST_F(Launcher, WhatAFineRankLeavesBehindIsKilled) {
@@ -333,7 +333,7 @@ TEST_F(Launcher, AThrowingCallbackLeavesNobody) {
 }
 
 TEST_F(Launcher, OnlyRankZeroInheritsTheSocketAndNothingElse) {
-  // A descriptor without close-on-exec, as a careless library leaves it.
+  // A descriptor without close-on-exec, as some libraries leave it.
   const int careless = open("/dev/null", O_RDONLY);
   ASSERT_GE(careless, 0);
   ListeningSocket listener = open_loopback_listener();
@@ -342,7 +342,7 @@ TEST_F(Launcher, OnlyRankZeroInheritsTheSocketAndNothingElse) {
   const LaunchResult result = launch(ranks);
   close(careless);
   EXPECT_EQ(result.outcome, Outcome::ok) << result.message << log(0) << log(1);
-  EXPECT_EQ(listener.descriptor(), -1);  // closed here: rank 0 alone holds it
+  EXPECT_EQ(listener.descriptor(), -1);  // closed here: only rank 0 has it open
 }
 
 TEST_F(Launcher, RanksStartWithCleanSignalsInTheirOwnGroup) {
@@ -357,7 +357,7 @@ TEST_F(Launcher, RanksStartWithCleanSignalsInTheirOwnGroup) {
   EXPECT_EQ(result.outcome, Outcome::ok) << result.message;
 }
 
-// The launcher itself is killed: the kernel ends the ranks, the guardian what the ranks started.
+// The launcher itself is killed: the kernel ends the ranks, and the guardian ends the processes of the ranks.
 TEST_F(Launcher, AKilledLauncherLeavesNobody) {
   const std::string pid_folder = (folder_ / "pids").string();
   const pid_t launcher = fork();

@@ -20,7 +20,7 @@ TEST(Listener, TakesConnectionsBeforeAnybodyAccepts) {
   EXPECT_NE(fcntl(listener.descriptor(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-// 127.0.0.2 is this machine too, but another address: a socket bound to all addresses would answer there.
+// 127.0.0.2 is another address of this machine. A socket bound to all addresses would answer there.
 TEST(Listener, ListensOnTheGivenAddressOnly) {
   ListeningSocket listener = open_loopback_listener();
   EXPECT_FALSE(connects("127.0.0.2", listener.port()));

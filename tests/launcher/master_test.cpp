@@ -1,4 +1,4 @@
-// Rank 0's port and the way to it, on real sockets of this machine's loopback.
+// Rank 0's port, and connections to it, on real loopback sockets.
 #include "runner/launcher/master.hpp"
 
 #include <arpa/inet.h>
@@ -87,7 +87,7 @@ TEST(OpenMaster, LoopbackCannotServeOtherHosts) {
                         "on other hosts are expected"));
 }
 
-// Listening everywhere without a word, and Gloo's connections of loopback: neither was asked for.
+// Neither listening on all addresses without a message nor Gloo connections over loopback were requested.
 TEST(OpenMaster, AnAddressThatStandsForAllNamesNoHost) {
   for (const char* address : {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"}) {
     const std::string error = error_of([&] { open_at(address, 0); });
@@ -145,7 +145,7 @@ TEST(ReachMaster, ANameThatDoesNotResolve) {
               HasSubstr("MASTER_ADDR=nowhere.invalid does not resolve ("));
 }
 
-// A listener whose queue is full drops what comes next: the connection request gets no answer, as behind a firewall.
+// A listener with a full queue drops the next connection request: it gets no answer, as behind a firewall.
 TEST(ReachMaster, NoAnswer) {
   const int full = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in place{};

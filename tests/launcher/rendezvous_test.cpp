@@ -96,7 +96,7 @@ TEST(Rendezvous, DifferentVersionsStrategiesScenarios) {
                         "rank 1 (process 71 on gpu01): measure.steps: 10 and 20"));
 }
 
-// /etc/hosts of Debian's installer: "127.0.1.1 gpu00" on gpu00, while the others ask the name service.
+// /etc/hosts of Debian's installer has "127.0.1.1 gpu00" on gpu00; other hosts ask the name service.
 TEST(Rendezvous, AnAddressThatOnlyItsOwnHostReaches) {
   const auto at = [](int rank, const char* address, const char* network) {
     Registration there = registration(rank);
@@ -109,10 +109,10 @@ TEST(Rendezvous, AnAddressThatOnlyItsOwnHostReaches) {
                         "--listen) is loopback on its host; rank 1 (process 71 on gpu01) cannot reach it"));
   EXPECT_THAT(Rendezvous(at(0, "10.0.0.1", "a")).add(at(1, "::1", "b")),
               HasSubstr("rank 1 (process 71 on gpu01) has the loopback address ::1"));
-  Rendezvous listens(at(0, "10.0.0.1", "a"));  // --listen; rank 1 beside it goes by the name
+  Rendezvous listens(at(0, "10.0.0.1", "a"));  // --listen; rank 1 on the same host uses the name
   EXPECT_EQ(listens.add(at(1, "127.0.1.1", "a")), "");
   EXPECT_THAT(listens.add(at(2, "10.0.0.2", "b")), HasSubstr("rank 1 (process 71 on gpu01) has the loopback"));
-  // Containers of one network, whatever they call their host; hosts with addresses of a network; who does not say.
+  // Accepted: containers of one network with any host names; hosts with network addresses; unknown networks.
   EXPECT_EQ(Rendezvous(at(0, "127.0.0.1", "a")).add(at(1, "127.0.0.1", "a")), "");
   EXPECT_EQ(Rendezvous(at(0, "10.0.0.1", "a")).add(at(1, "10.0.0.2", "b")), "");
   EXPECT_EQ(Rendezvous(at(0, "127.0.0.1", "a")).add(at(1, "", "")), "");
@@ -141,16 +141,16 @@ TEST(Cards, SurviveTheStore) {
   odd.address = "10.0.0.2";
   odd.network = "0b3f net:[4026531840]";
   EXPECT_EQ(registration_from_text(to_text(odd)), odd);
-  odd.host = "h\n\x1b[2J";  // would write over other lines of a terminal
+  odd.host = "h\n\x1b[2J";  // would overwrite other lines of a terminal
   EXPECT_FALSE(registration_from_text(to_text(odd)));
   for (const char* text :
        {"", "{}", "[1]", "{\"format\":1}", "{\"format\":2,\"rank\":0}", "garbage", "{\"format\":\"1\"}"})
     EXPECT_FALSE(registration_from_text(text)) << text;
-  odd.host = "\xff";  // no UTF-8: replaced, never thrown over
+  odd.host = "\xff";  // invalid UTF-8 is replaced and causes no exception
   EXPECT_TRUE(registration_from_text(to_text(odd)));
 }
 
-// 4294967298 is 2 in 32 bits: such a rank would have been taken for another one.
+// 4294967298 is 2 in 32 bits: such a rank would be taken for rank 2.
 TEST(Cards, WithNumbersThatAreNoneOrDoNotFitAreNone) {
   const std::string sound = to_text(registration(2));
   ASSERT_TRUE(registration_from_text(sound));
@@ -163,7 +163,8 @@ TEST(Cards, WithNumbersThatAreNoneOrDoNotFitAreNone) {
   }
 }
 
-// Each value's key would hold the group's name again: four mebibytes of it, and the rest values, are terabytes.
+// Each key would contain the group's name again: with a name of four mebibytes and the rest as values, the keys would
+// need terabytes.
 TEST(Cards, WhateverTheirScenarioHoldsTheDifferenceFitsALine) {
   Registration other = registration(1);
   other.scenario += std::string(10'000, 'g') + ":\n  k: 1\n";

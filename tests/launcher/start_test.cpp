@@ -1,4 +1,4 @@
-// Who started this process as which rank, from the variables that torchrun, srun and mpirun set.
+// Rank and launcher of this process, from the variables of torchrun, srun and mpirun.
 #include "runner/launcher/start.hpp"
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ TEST(Start, TorchrunIsKnownByItsRun) {
   EXPECT_EQ(start.run_id, "none");
   EXPECT_EQ(start.attempt, 2);
   EXPECT_EQ(start.local_world_size, 2);
-  EXPECT_TRUE(start.several_hosts);  // of four ranks two are here
+  EXPECT_TRUE(start.several_hosts);  // two of four ranks are on this host
   EXPECT_TRUE(start.store_elsewhere);
   EXPECT_FALSE(start_of(with(torchrun, "LOCAL_WORLD_SIZE", "4")).several_hosts);
 }
@@ -171,7 +171,7 @@ TEST(Slurm, EveryRankFindsTheSamePlace) {
   }
 }
 
-// Jobs that run at the same time have numbers close by, and each may have several steps.
+// Simultaneous jobs have similar numbers, and each may have several steps.
 TEST(Slurm, StepsOfNeighbouringJobsHavePortsOfTheirOwn) {
   std::set<int> ports;
   for (int job = 100; job < 200; ++job)
@@ -208,7 +208,7 @@ TEST(Slurm, AStepSmallerThanItsJob) {
 TEST(Slurm, SaysWhetherThereAreOtherHosts) {
   EXPECT_FALSE(start_of(slurm).several_hosts);
   EXPECT_TRUE(start_of(with(slurm, "SLURM_NNODES", "2")).several_hosts);
-  // A step on one host of its job's two.
+  // A step on one of its job's two hosts.
   EXPECT_FALSE(start_of(with(with(slurm, "SLURM_NNODES", "2"), "SLURM_STEP_NUM_NODES", "1")).several_hosts);
   EXPECT_TRUE(start_of(with(slurm, "SLURM_STEP_NUM_NODES", "2")).several_hosts);
 }
@@ -297,7 +297,7 @@ TEST(Pod, WithoutALocalRankIsOneRank) {
   EXPECT_EQ(start.master_address, "job-master-0");
   EXPECT_EQ(start.master_port, 23456);
   EXPECT_EQ(describe(start), "rank 1 of 4, started by kubernetes");
-  // Any pod knows where its cluster is; the five by hand without LOCAL_RANK are a mistake elsewhere.
+  // KUBERNETES_SERVICE_HOST marks a pod. Without it, a missing LOCAL_RANK is an error.
   const Set bare = without(five, "LOCAL_RANK");
   EXPECT_THAT(error_of(bare), HasSubstr("LOCAL_RANK is not set"));
   EXPECT_EQ(start_of(with(bare, "KUBERNETES_SERVICE_HOST", "10.96.0.1")).starter, Starter::kubernetes);
@@ -313,7 +313,7 @@ TEST(Pod, OfSeveralRanksNeedsTorchrun) {
   const Set several = with(with(pod, "PET_NPROC_PER_NODE", "2"), "WORLD_SIZE", "8");
   EXPECT_THAT(error_of(several), HasSubstr("PET_NPROC_PER_NODE=2 requests several ranks in this pod"));
   EXPECT_THAT(error_of(several), HasSubstr("torchrun --no-python ddpprof worker"));
-  EXPECT_EQ(start_of(with(several, "LOCAL_RANK", "0")).world_size, 8);  // that torchrun started
+  EXPECT_EQ(start_of(with(several, "LOCAL_RANK", "0")).world_size, 8);  // started by torchrun
 }
 
 TEST(Pod, OfAnElasticJobNeedsTorchrun) {

@@ -22,7 +22,7 @@ class StatusFiles : public testing::Test {
 
 TEST_F(StatusFiles, BothSidesSeeOnePage) {
   const StatusFile launcher = StatusFile::create(file_);
-  EXPECT_EQ(launcher.read(), Status{});  // nothing reported: starting, before the first step
+  EXPECT_EQ(launcher.read(), Status{});  // before the first report: starting, step -1
   EXPECT_EQ(std::filesystem::file_size(file_), static_cast<std::uintmax_t>(status_page_bytes));
 
   StatusFile rank = StatusFile::attach(file_);

@@ -1,6 +1,6 @@
-// A rank for the launcher's tests: reports its progress as a worker does, and goes wrong as its argument says.
+// A rank for the launcher's tests: it reports its progress like a worker, and fails as its argument says.
 //
-// test_rank BEHAVIOUR [FOLDER]: FOLDER gets a file per process started, named by its pid.
+// test_rank BEHAVIOUR [FOLDER]: FOLDER gets one file per started process, named by its pid.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -36,7 +36,7 @@ int variable(const char* name) {
   return std::atoi(text);
 }
 
-// Goes on reporting until `ready`: what follows does not depend on how fast the machine is.
+// Reports progress until `ready`, so that the test does not depend on the speed of the machine.
 template <typename Condition>
 void work_until(StatusFile& status, int step, int planned, Condition ready) {
   while (!ready()) {
@@ -45,7 +45,7 @@ void work_until(StatusFile& status, int step, int planned, Condition ready) {
   }
 }
 
-// Every other rank stands where it waits for this one.
+// Returns true if every other rank waits for this one.
 bool others_wait() {
   const int rank = variable("RANK");
   const std::string own = std::getenv("DDPPROF_STATUS_FILE");
@@ -120,7 +120,7 @@ int run(const std::string& behaviour, const std::string& folder) {
         std::fprintf(stderr, "Connection closed by peer\n");
         return 4;
       }
-      if (behaviour == "exits-3-late") {  // as one whose connections close before it has ended
+      if (behaviour == "exits-3-late") {  // like a rank whose connections close before it has ended
         usleep(300'000);
         std::fprintf(stderr, "something is wrong in step %d\n", step);
         return 3;
@@ -137,7 +137,7 @@ int run(const std::string& behaviour, const std::string& folder) {
         for (int line = 0; line < 200000; ++line) std::fprintf(stderr, "line %d of a flood\n", line);
         return 4;
       }
-      if (behaviour == "waits") {  // as in an all-reduce that a dead or hung rank never joins
+      if (behaviour == "waits") {  // as in an all-reduce that another rank never joins
         status.report(Activity::backward, step, planned);
         sleep_for_ever();
       }

@@ -74,7 +74,7 @@ TEST_F(TokenFile, IsRefusedWhenItCanBeGuessedOrIsNoToken) {
 TEST_F(TokenFile, MayBeAPipe) {
   const std::filesystem::path path = folder_ / "pipe";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  // The writer comes late and writes in two parts.
+  // The writer starts late and writes in two parts.
   std::thread writer([&] {
     std::this_thread::sleep_for(milliseconds(100));
     std::ofstream pipe(path, std::ios::binary);

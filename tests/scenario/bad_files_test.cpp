@@ -1,7 +1,8 @@
-// Every file in bad/ is wrong; its problems must be exactly those it names, in that order.
+// Every file in bad/ is invalid. Its problems must be exactly those that it lists, in this order.
 //
-// A file says "# set: KEY=VALUE" for overrides and "# expect: TEXT" for each problem, at its end so that they move no
-// line; where a comment would change what is tested (an open quote, an empty file), the problems are in NAME.expect.
+// A file has "# set: KEY=VALUE" for overrides and "# expect: TEXT" for each problem, at its end, so that line numbers
+// do not change. If a comment would change the tested text (an open quote, an empty file), NAME.expect has the
+// problems.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -51,7 +52,7 @@ TEST_P(BadFile, SaysWhatItNames) {
 INSTANTIATE_TEST_SUITE_P(Scenario, BadFile, testing::ValuesIn(test::scenario_names("tests/scenario/bad")),
                          [](const auto& parameter) { return test::underscored(parameter.param); });
 
-// The number of cases that the project promises.
+// The number of cases that the project requires.
 TEST(BadFiles, AreManyEnough) { EXPECT_GE(test::scenario_names("tests/scenario/bad").size(), 40u); }
 
 }  // namespace

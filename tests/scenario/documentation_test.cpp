@@ -63,7 +63,7 @@ TEST(Documentation, KeysAreThoseThatAreWritten) {
   EXPECT_EQ(written, documented);
 }
 
-// A default that the reader itself would refuse would be a trap.
+// The reader accepts every default.
 TEST(Documentation, EveryDefaultIsAccepted) {
   for (const KeyDoc& doc : keys()) {
     if (doc.required) continue;

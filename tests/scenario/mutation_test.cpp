@@ -1,4 +1,4 @@
-// Damaged scenario files: whatever the damage, the reader answers, with problems that point into the file.
+// Damaged scenario files: the reader always returns, with problems at positions inside of the file.
 #include <gtest/gtest.h>
 
 #include <algorithm>

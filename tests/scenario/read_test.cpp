@@ -39,7 +39,7 @@ TEST(Read, FillsInDefaults) {
   EXPECT_EQ(sound(smallest), expected);
 }
 
-// Without a folder nothing is written, so nothing can be overwritten: a checkpoint in the current folder is as good.
+// Without a folder nothing is written, so nothing can be overwritten. Resuming from the current folder is allowed.
 TEST(Read, ResumesFromAFileInTheCurrentFolder) {
   const Scenario s = sound(std::string(smallest) + "workers: [1, 2]\ncheckpoint: {resume: ddp-2.pt}\n");
   EXPECT_EQ(s.checkpoint.resume, "ddp-2.pt");
@@ -128,7 +128,7 @@ TEST(Read, TakesTheKeysOfEachDataSource) {
   const Scenario read = sound(R"({name: x, workload: {model: {kind: linear, in: 784, out: 10},
     data: {source: mnist, path: digits, split: test}}})");
   EXPECT_EQ(read.workload.data, (Data{.source = DataSource::mnist, .path = "digits", .split = DataSplit::test}));
-  EXPECT_FALSE(read.workload.data.known_samples());  // the files tell
+  EXPECT_FALSE(read.workload.data.known_samples());  // only the files determine it
   EXPECT_EQ(sound(to_yaml(read)), read);
 }
 
@@ -174,7 +174,7 @@ TEST(Read, AByteOrderMarkAndWindowsLineEndsAreFine) {
 TEST(Overrides, ReplaceValuesOfTheFile) {
   const Scenario s = sound(std::string(smallest) + "measure: {steps: 10, repeats: 2}\n",
                            {"measure.steps=99", "workers=[1, 2]", "output.csv=a=b", "measure.steps=50"});
-  EXPECT_EQ(s.measure.steps, 50);  // the last one wins
+  EXPECT_EQ(s.measure.steps, 50);  // the last override counts
   EXPECT_EQ(s.measure.repeats, 2);
   EXPECT_THAT(s.workers, ElementsAre(1, 2));
   EXPECT_EQ(s.output.csv, "a=b");

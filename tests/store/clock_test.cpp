@@ -30,7 +30,7 @@ TEST(Clock, SameBootIsTheSameClockAndKeepsWhatWasMeasured) {
   EXPECT_EQ(align_clock({}, true).reference, ClockReference::same_clock);
 }
 
-TEST(Clock, NothingKnownIsUnknown) {
+TEST(Clock, WithoutExchangesTheClockIsUnknown) {
   const ClockAlignment alignment = align_clock({}, false);
   EXPECT_EQ(alignment.reference, ClockReference::unknown);
   EXPECT_FALSE(alignment.uncertainty_ns.has_value());
@@ -38,9 +38,9 @@ TEST(Clock, NothingKnownIsUnknown) {
   EXPECT_EQ(align_clock(bad, false).reference, ClockReference::unknown);
 }
 
-// Local clock L, rank 0's R = L + 5 s + 20 ppm of the time since L = 10 s: offset 5 s at 10 s, and 100 s later
-// 100 s · 20e-6 = 2 ms more, so a drift of 20,000 ppb. In each burst the exchange with the shortest round trip is
-// exact, the others are off by half of theirs. Uncertainty: the larger half trip, 30 µs / 2.
+// Local clock L, rank 0's clock R = L + 5 s + 20 ppm of the time since L = 10 s. The offset is 5 s at 10 s and
+// 100 s · 20e-6 = 2 ms more 100 s later, so the drift is 20,000 ppb. In each burst the exchange with the shortest round
+// trip is exact; the error of the others is half their round trip. Uncertainty: the larger half round trip, 30 µs / 2.
 TEST(Clock, OffsetAndDriftFromTheShortestRoundTrips) {
   std::vector<ClockExchange> exchanges;
   for (const auto& [start, best] : {std::pair{10 * second_ns, 20'000}, std::pair{110 * second_ns, 30'000}})
@@ -66,10 +66,10 @@ TEST(Clock, OneBurstGivesNoDrift) {
   const ClockAlignment alignment = align_clock(exchanges, false);
   EXPECT_EQ(alignment.drift_ppb, 0.0);
   EXPECT_EQ(alignment.offset_ns, 77);
-  EXPECT_EQ(alignment.uncertainty_ns, 21);  // half of the shortest, 41, rounded up
+  EXPECT_EQ(alignment.uncertainty_ns, 21);  // half of the shortest round trip, 41, rounded up
 }
 
-// Two bursts 10 ms apart with round trips of 100 µs: the drift is known to ± 100 µs / 10 ms = 1 %, far beyond 500 ppm.
+// Two bursts 10 ms apart with round trips of 100 µs: the error of the drift is 100 µs / 10 ms = 1 %, far above 500 ppm.
 TEST(Clock, DriftThatCannotBeResolvedIsZero) {
   const std::vector<ClockExchange> exchanges = {{0, 1000, 100'000}, {10'000'000, 10'041'000, 100'000}};
   const ClockAlignment alignment = align_clock(exchanges, false);
@@ -77,8 +77,9 @@ TEST(Clock, DriftThatCannotBeResolvedIsZero) {
   EXPECT_EQ(alignment.uncertainty_ns, 50'000);
 }
 
-// One burst at 0 with half a trip of 25 ns; an hour later two clocks that drift apart by 100 ppm differ by 0.36 s, and
-// the hour before counts as one after. A known drift needs no such allowance, nor does a shared clock.
+// One burst at 0 with half a round trip of 25 ns. After an hour two clocks with a relative drift of 100 ppm differ by
+// 0.36 s; an hour before the burst counts like an hour after it. A known drift or a shared clock needs no such
+// allowance.
 TEST(Clock, WithoutADriftUncertaintyGrowsWithTime) {
   const std::vector<ClockExchange> burst = {{10'000 * second_ns, 500, 50}};
   EXPECT_EQ(align_clock(burst, false).uncertainty_ns, 25);
@@ -89,7 +90,7 @@ TEST(Clock, WithoutADriftUncertaintyGrowsWithTime) {
   EXPECT_EQ(align_clock(two, false, {0, 3600 * second_ns}).uncertainty_ns, 30);
 }
 
-// The views and to_reference_ns are two writings of one formula.
+// The views and to_reference_ns implement the same formula.
 TEST(Clock, ViewsAgree) {
   test::TemporaryFolder folder;
   Database database = Database::create(folder / "a.db");
@@ -104,7 +105,7 @@ TEST(Clock, ViewsAgree) {
             to_reference_ns(alignment, 90'000'000'123));
 }
 
-// A clock without a known relation to rank 0's has no time on rank 0's clock, and so no order beside other ranks.
+// Times of a clock without a known relation to rank 0's cannot be converted, nor ordered with other ranks.
 TEST(Clock, ViewsHaveNoTimeOfAnUnknownClock) {
   test::TemporaryFolder folder;
   Database database = Database::create(folder / "a.db");

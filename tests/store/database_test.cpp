@@ -26,7 +26,7 @@ void write_text(const std::filesystem::path& path, std::string_view text) {
   test::ShardBuilder::write_bytes(path, std::as_bytes(std::span(text)));
 }
 
-// Runs `action` and returns the kind of error it threw, and its message in `message`.
+// Runs `action`, returns the kind of error it throws and stores its message in `message`.
 template <class Action>
 std::optional<ErrorKind> kind_of(Action action, std::string* message = nullptr) {
   try {
@@ -55,9 +55,9 @@ TEST(Database, CreatesWhatItOpens) {
   EXPECT_NO_THROW(read.check());
 }
 
-// A journal that says the file had no page: who made it was killed before the first commit (its layout: section 3 of
+// A journal of a file without pages: its process was killed before the first commit (layout: section 3 of
 // https://www.sqlite.org/fileformat.html).
-TEST(Database, OneThatWasNeverWholeIsEmpty) {
+TEST(Database, AFileThatWasNeverCommittedIsEmpty) {
   for (const bool write : {true, false}) {
     TemporaryFolder folder;
     Database::create(folder / "a.db");
@@ -92,14 +92,14 @@ TEST(Database, NeverOverwritesAForeignFile) {
       .exec("CREATE TABLE mine(a)");
   EXPECT_EQ(kind_of([&] { Database::create(folder / "other.db", Replace::yes); }), ErrorKind::foreign);
   EXPECT_EQ(std::filesystem::file_size(folder / "notes.txt"), 8u);
-  write_text(folder / "one.txt", "x");  // SQLite calls it empty
+  write_text(folder / "one.txt", "x");  // SQLite treats it as empty
   EXPECT_EQ(kind_of([&] { Database::create(folder / "one.txt", Replace::yes); }), ErrorKind::not_sqlite);
-  write_text(folder / "empty.db", "");  // as mktemp leaves it
+  write_text(folder / "empty.db", "");  // like a file of mktemp
   EXPECT_EQ(kind_of([&] { Database::create(folder / "empty.db"); }), std::nullopt);
   EXPECT_EQ(kind_of([&] { Database::create(folder / "no" / "such" / "a.db"); }), ErrorKind::io);
 }
 
-TEST(Database, SaysWhatIsWrongWithAFile) {
+TEST(Database, ReportsWhatIsWrongWithAFile) {
   TemporaryFolder folder;
   std::string message;
   EXPECT_EQ(kind_of([&] { Database::open_read(folder / "none.db"); }, &message), ErrorKind::missing);
@@ -123,8 +123,8 @@ TEST(Database, NewerVersionIsRefused) {
   EXPECT_THAT(message, HasSubstr("99"));
 }
 
-// An artificial history: the current version lacks measurement.message, the one before comm_point too. The two steps
-// prove that steps are chained.
+// An artificial history: the previous version has no measurement.message, the version before also no comm_point. Two
+// steps show that steps are chained.
 TEST(Database, OlderVersionsAreMigrated) {
   TemporaryFolder folder;
   constexpr int oldest = schema_version - 2;
@@ -150,11 +150,11 @@ TEST(Database, OlderVersionsAreMigrated) {
     EXPECT_NO_THROW(database.sql().exec("SELECT message FROM measurement"));
     EXPECT_EQ(count(database, "comm_point"), 0);
   }
-  // A missing step changes nothing.
+  // With a missing step the file is not changed.
   make_old();
   options.migrations = std::span(steps).last(1);
   EXPECT_EQ(kind_of([&] { Database::open_write(folder / "a.db", options); }), ErrorKind::older_version);
-  // A step that fails leaves the version as it was.
+  // A step that fails does not change the version.
   const Migration failing[] = {steps[0],
                                {oldest + 1, "wrong", "ALTER TABLE measurement ADD COLUMN world_size INTEGER"}};
   options.migrations = failing;
@@ -164,7 +164,7 @@ TEST(Database, OlderVersionsAreMigrated) {
   EXPECT_FALSE(raw.tableExists("comm_point"));
 }
 
-// Both have read the old version by the time that the lock they wait for is free; on a slow day perhaps only one has.
+// Usually both have read the old version before the lock becomes free; on a loaded machine perhaps only one has.
 TEST(Database, TwoThatOpenAnOldFileAtOnceBothGetIt) {
   TemporaryFolder folder;
   Database::create(folder / "a.db")
@@ -188,7 +188,7 @@ TEST(Database, TwoThatOpenAnOldFileAtOnceBothGetIt) {
   EXPECT_EQ(holder.execAndGet("PRAGMA user_version").getInt(), schema_version);
 }
 
-// A file as version 1 wrote it keeps its rows and gets what came since, column for column as in a new file.
+// A file of version 1 keeps its rows and gets the later tables and columns, equal to those of a new file.
 TEST(Database, AVersionOneFileBecomesTheCurrentVersion) {
   TemporaryFolder folder;
   const auto columns = [](SQLite::Database& sql, const std::string& table) {
@@ -224,7 +224,7 @@ TEST(Database, AVersionOneFileBecomesTheCurrentVersion) {
   }
 }
 
-TEST(Database, LockIsReportedNotWaitedForEver) {
+TEST(Database, ALockIsReportedAfterATimeout) {
   TemporaryFolder folder;
   Database writer = Database::create(folder / "a.db");
   OpenOptions options;
@@ -235,8 +235,8 @@ TEST(Database, LockIsReportedNotWaitedForEver) {
   EXPECT_EQ(kind_of([&] { Database::create(folder / "a.db", Replace::yes, options); }), ErrorKind::locked);
 }
 
-// Whether another process would find a lock of this one on the file, where SQLite has its locks
-// (https://www.sqlite.org/src/file?name=src/os.h, PENDING_BYTE and what follows it).
+// Returns true if another process would find a lock of this process in SQLite's lock bytes of the file
+// (https://www.sqlite.org/src/file?name=src/os.h, from PENDING_BYTE on).
 bool is_locked_by_us(const std::filesystem::path& path) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -255,9 +255,9 @@ bool is_locked_by_us(const std::filesystem::path& path) {
   return WEXITSTATUS(status) == 1;
 }
 
-// The window reads a step's details while its timeline is being loaded, both from one file. To look at the header
-// through a stream had given up the first one's lock: another process could then write into the middle of what it read.
-TEST(Database, OpeningTheSameFileAgainGivesUpNoLock) {
+// Regression: the window reads a step's details while it loads the timeline of the same file. Reading the header
+// through a stream released the first reader's lock, so that another process could write meanwhile.
+TEST(Database, OpeningTheSameFileAgainKeepsLocks) {
   TemporaryFolder folder;
   Database::create(folder / "a.db");
   Database first = Database::open_read(folder / "a.db");
@@ -274,7 +274,7 @@ TEST(Database, OpeningTheSameFileAgainGivesUpNoLock) {
   EXPECT_FALSE(is_locked_by_us(folder / "a.db"));
 }
 
-// As a load leaves it that was killed after its pages had gone to the file: the journal has what was there before.
+// The state after a load was killed that had written pages to the file: the journal has the pages before the load.
 void leave_a_hot_journal(const std::filesystem::path& path) {
   const std::filesystem::path loading = path.string() + ".loading";
   Database database = Database::create(loading);
@@ -290,11 +290,11 @@ void leave_a_hot_journal(const std::filesystem::path& path) {
   std::filesystem::copy_file(loading.string() + "-journal", path.string() + "-journal");
 }
 
-TEST(Database, AnotherFileTakesItsPlaceWithoutItsJournal) {
+TEST(Database, AReplacedFileDoesNotKeepItsJournal) {
   TemporaryFolder folder;
   leave_a_hot_journal(folder / "hot.db");
   EXPECT_EQ(Database::open_write(folder / "hot.db").sql().execAndGet("SELECT min(tid) FROM \"range\"").getInt(), 2)
-      << "SQLite plays it back";
+      << "SQLite must play the journal back";
   leave_a_hot_journal(folder / "a.db");
   {
     Database next = Database::create(folder / "next.db");
@@ -309,7 +309,7 @@ TEST(Database, AnotherFileTakesItsPlaceWithoutItsJournal) {
   OpenOptions options;
   options.busy_timeout = std::chrono::milliseconds(20);
   {
-    SQLite::Transaction reading(now.sql());  // a window, for as long as it likes
+    SQLite::Transaction reading(now.sql());  // a reader, like a window
     EXPECT_EQ(count(now, "meta"), 1);
     EXPECT_EQ(kind_of([&] {
                 Database::replace(
@@ -319,18 +319,18 @@ TEST(Database, AnotherFileTakesItsPlaceWithoutItsJournal) {
   }
   Database writer = Database::open_write(folder / "a.db");
   BulkLoad load(writer);
-  const auto never = [] { FAIL() << "somebody writes to it"; };
+  const auto never = [] { FAIL() << "must not run while another process writes"; };
   EXPECT_EQ(kind_of([&] { Database::replace(folder / "a.db", never, options); }), ErrorKind::locked);
 }
 
-TEST(Database, OneThatMustNotBeReadIsRefusedInTheSystemsWords) {
+TEST(Database, AnUnreadableFileIsReportedWithTheSystemsMessage) {
   TemporaryFolder folder;
   Database::create(folder / "a.db");
   std::filesystem::permissions(folder / "", std::filesystem::perms(0755));
   std::filesystem::permissions(folder / "a.db", std::filesystem::perms::none);
   const uid_t user = ::geteuid();
   if (user == 0) {
-    ASSERT_EQ(::seteuid(65534), 0);  // root may read every file
+    ASSERT_EQ(::seteuid(65534), 0);  // root can read every file
   }
   std::string message;
   const std::optional<ErrorKind> kind = kind_of([&] { Database::open_read(folder / "a.db"); }, &message);
@@ -341,12 +341,12 @@ TEST(Database, OneThatMustNotBeReadIsRefusedInTheSystemsWords) {
   EXPECT_THAT(message, HasSubstr("Permission denied"));
 }
 
-// Every cut of the file: opening and a full check find it, or all of it is there. Nothing crashes.
+// For every cut of the file, opening or a full check finds the damage, or all rows are there. Nothing crashes.
 TEST(Database, TruncationIsFound) {
   TemporaryFolder folder;
   {
     Database database = Database::create(folder / "a.db");
-    BulkLoad load(database);  // one transaction: the disk syncs once
+    BulkLoad load(database);  // one transaction, so that the disk syncs once
     Inserter<MetaRow> meta(database);
     for (int i = 0; i < 500; ++i) meta.insert({"key" + std::to_string(i), std::string(100, 'v')});
     load.commit();
@@ -367,7 +367,7 @@ TEST(Database, DamagedPagesAreFoundByCheck) {
   TemporaryFolder folder;
   {
     Database database = Database::create(folder / "a.db");
-    BulkLoad load(database);  // one transaction: the disk syncs once
+    BulkLoad load(database);  // one transaction, so that the disk syncs once
     Inserter<MetaRow> meta(database);
     for (int i = 0; i < 2000; ++i) meta.insert({"key" + std::to_string(i), std::string(100, 'v')});
     load.commit();
@@ -403,13 +403,13 @@ TEST(BulkLoad, RollsBackWithoutCommit) {
     load.commit();
   }
   EXPECT_EQ(count(database, "meta"), 1);
-  EXPECT_EQ(database.sql().execAndGet("PRAGMA synchronous").getInt(), 2);  // FULL again
+  EXPECT_EQ(database.sql().execAndGet("PRAGMA synchronous").getInt(), 2);  // back to FULL
   database.finish_load();
   EXPECT_NO_THROW(database.sql().exec("SELECT * FROM step INDEXED BY step_by_shard WHERE shard_id = 1"));
 }
 
-// A child commits one load, then is killed in the middle of a second one that has spilled pages into the file. What was
-// committed is there, nothing of the second is, and both ways of opening do the repair.
+// A child commits one load and is killed during a second one that has written pages to the file. The file then has the
+// first load and nothing of the second; both ways of opening repair it.
 TEST(BulkLoad, KilledLoadLeavesTheCommittedPart) {
   for (bool write : {true, false}) {
     TemporaryFolder folder;
@@ -427,7 +427,7 @@ TEST(BulkLoad, KilledLoadLeavesTheCommittedPart) {
           load.commit();
         }
         BulkLoad load(database);
-        database.sql().exec("PRAGMA cache_size = 10");  // spill, so that the kill leaves a hot journal
+        database.sql().exec("PRAGMA cache_size = 10");  // writes pages early, so that the kill leaves a hot journal
         database.sql().exec("UPDATE \"range\" SET tid = 9");
         Inserter<RangeRow> ranges(database);
         for (int i = 0; i < 20000; ++i) ranges.insert({2, 9, 3, {}, RangeKind::mark, 0, i, i, {}});

@@ -1,4 +1,4 @@
-// What NCCL's profiler plugin leaves in a shard, from calls that name it.
+// Writes the records of NCCL's profiler plugin into a shard.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ inline void add_operation(ShardBuilder& shard, const NcclOperation& of) {
   shard.add(of.tid, trace::RecordType::nccl_operation, record);
 }
 
-// One channel's begin and end: on the GPU's timer, and when the host saw each.
+// Start and end of one channel: times of the GPU's timer, and times at which the host noticed them.
 inline void add_channel(ShardBuilder& shard, std::uint64_t event, std::uint64_t operation, std::uint64_t begin_timer_ns,
                         std::uint64_t end_timer_ns, std::int64_t begin_seen_ns, std::int64_t end_seen_ns) {
   trace::NcclChannelRecord record{};

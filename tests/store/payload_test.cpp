@@ -50,7 +50,7 @@ TEST(Payload, DecodesAnUnknownProgramsSchema) {
   EXPECT_EQ(field_value(schema.fields[6], bytes_of(message)), FieldValue(std::uint64_t{200}));
 }
 
-// A union of an int64 and a float: both start at 0, as recorded.
+// A union of an int64 and a float: both have the recorded offset 0.
 TEST(Payload, MembersOfAUnionShareTheirOffset) {
   const std::int64_t value = 0x3fc00000;  // its low half is 1.5f
   PayloadSchema schema{"union", {}};
@@ -65,7 +65,7 @@ TEST(Payload, MissingBytesAreNull) {
   PayloadSchema schema{"s", {}};
   PayloadDecoder::add_field(schema, "a", 17, 0);
   PayloadDecoder::add_field(schema, "b", 17, 8);
-  PayloadDecoder::add_field(schema, "far", 17, ~std::uint64_t{0} - 3);  // offset + size would wrap around
+  PayloadDecoder::add_field(schema, "far", 17, ~std::uint64_t{0} - 3);  // offset + size overflows
   PayloadDecoder decoder;
   decoder.define(1, id, schema);
   const std::int64_t one = 5;
@@ -89,8 +89,8 @@ TEST(Payload, NestedSchemasNestAndEnd) {
   EXPECT_TRUE(nlohmann::json::accept(json(decoder, id + 2, bytes_of(two))));
 }
 
-// 200 fields that are each the schema itself would be 200^8 values; a bounded number of them is written, as valid JSON.
-TEST(Payload, SchemasThatExplodeAreCut) {
+// 200 fields with the schema itself would be 200^8 values. A limited number is written, as valid JSON.
+TEST(Payload, HugeSchemasAreCut) {
   PayloadSchema endless{"endless", {}};
   for (int i = 0; i < 200; ++i)
     PayloadDecoder::add_field(endless, "f" + std::to_string(i), static_cast<std::uint32_t>(id), 0);
@@ -112,8 +112,8 @@ TEST(Payload, PredefinedTypesAndUndefinedSchemas) {
   EXPECT_EQ(json(decoder, 999999999, std::as_bytes(std::span("\x01\xff", 2))), R"({"schema":999999999,"hex":"01ff"})");
 }
 
-// Half precision by its definition: 1.5 = 0x3E00, -2 = 0xC000, the smallest subnormal 2^-24 = 0x0001; bfloat16 is the
-// upper half of a float: 1.5 = 0x3FC0. Numbers that JSON lacks become null.
+// Half precision by its definition: 1.5 = 0x3E00, -2 = 0xC000, the smallest subnormal 2^-24 = 0x0001. bfloat16 is the
+// upper half of a float: 1.5 = 0x3FC0. NaN and infinity become null in JSON.
 TEST(Payload, ShortFloats) {
   PayloadDecoder decoder;
   const std::uint16_t halves[4] = {0x3E00, 0xC000, 0x0001, 0x7C00};

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int shared_string = 100;
 
-// A row in every table that can belong to a measurement, made from the schema, so that a new table is tested too.
+// Adds a row to every table that can refer to a measurement. Uses the schema, so that new tables are tested, too.
 void add_measurement(Database& database, int number) {
   for (const Table& table : tables()) {
     if (table.name == "meta" || table.name == "scenario") continue;
@@ -47,7 +47,7 @@ std::map<std::string, std::vector<std::string>> rows(Database& database) {
   return all;
 }
 
-// What says nothing of a single measurement, and stays: fits, predictions and learning rates are of all of them.
+// Rows that do not belong to one measurement and must stay: fits, predictions and learning rates use all measurements.
 void drop_conclusions(std::map<std::string, std::vector<std::string>>& all) {
   for (const char* table : {"fit", "prediction", "learning_rate"}) all.erase(table);
 }
@@ -62,7 +62,7 @@ TEST(RemoveMeasurement, LeavesNothingOfItAndAllOfTheOthers) {
     drop_conclusions(all);
     return all;
   }();
-  ASSERT_GE(before.size(), 19u);  // every other table but meta and scenario
+  ASSERT_GE(before.size(), 19u);  // all tables except meta and scenario
   add_measurement(database, 2);
   database.finish_load();
   remove_measurement(database, 2);

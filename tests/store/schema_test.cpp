@@ -22,7 +22,7 @@ TEST(Schema, EveryTableViewAndIndexIsMade) {
   SQLite::Database sql(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   sql.exec(create_tables_sql());
   sql.exec(create_indexes_sql());
-  sql.exec(create_indexes_sql());  // finish_load may run after each measurement
+  sql.exec(create_indexes_sql());  // may run again: finish_load can follow each measurement
   const auto count = [&](const char* type) {
     SQLite::Statement query(sql, "SELECT count(*) FROM sqlite_master WHERE type = ? AND name NOT LIKE 'sqlite_%'");
     query.bind(1, type);
@@ -35,8 +35,8 @@ TEST(Schema, EveryTableViewAndIndexIsMade) {
   for (const View& view : views()) EXPECT_NO_THROW(sql.exec("SELECT * FROM " + std::string(view.name)));
 }
 
-// What an inserter writes stands in the column that the field is named after: each field gets a value of its own, and
-// the columns are read back by name.
+// Each field is written to the column of its name: every field gets a different value, and the columns are read by
+// name.
 TEST(Inserter, FieldsStandInTheirColumns) {
   test::TemporaryFolder folder;
   Database database = Database::create(folder / "a.db");
@@ -188,7 +188,7 @@ TEST(Inserter, RepeatedKeyIsAnError) {
   Inserter<MetaRow> meta(database);
   meta.insert({"format", "1"});
   EXPECT_THROW(meta.insert({"format", "2"}), DatabaseError);
-  EXPECT_NO_THROW(meta.insert({"program_version", "2"}));  // the statement stays usable
+  EXPECT_NO_THROW(meta.insert({"program_version", "2"}));  // the statement can be used again
 }
 
 TEST(StringInterner, OneIdATextAcrossConnections) {

@@ -1,4 +1,4 @@
-// Seals: what is damaged or edited is refused, what is sound reads alike, and the file stays plain SQLite.
+// Tests seals: damaged or edited pages are refused, intact pages are read, and the file stays a normal SQLite file.
 #include "tracer/store/files/seal.hpp"
 
 #include <SQLiteCpp/Column.h>
@@ -38,7 +38,7 @@ void write(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// Rows that need long texts' extra pages, and indexes.
+// Rows with long texts that need extra pages, and indexes.
 void fill(const fs::path& path) {
   Database database = Database::create(path);
   {
@@ -52,7 +52,7 @@ void fill(const fs::path& path) {
   database.finish_load();
 }
 
-// All rows of all tables, in order.
+// Returns all rows of all tables, in order.
 std::string contents(Database& database) {
   std::string all;
   try {
@@ -72,7 +72,7 @@ std::string contents(const fs::path& path) {
   return contents(database);
 }
 
-// What is said of a file that cannot be read whole; "" where it can.
+// Returns the error message of reading the complete file, "" on success.
 std::string refusal(const fs::path& path, ErrorKind kind = ErrorKind::corrupt) {
   try {
     contents(path);
@@ -111,7 +111,7 @@ TEST(SealedFiles, EveryPageOfANewDatabaseIsSealed) {
     EXPECT_TRUE(is_sealed({reinterpret_cast<const unsigned char*>(&bytes[at]), page_bytes}, at / page_bytes + 1)) << at;
 }
 
-// At least 200 flips, as the project's goal has it; a flip in a page that nobody reads changes nothing.
+// At least 200 flips (a requirement of the project). A flip in a page that is not read has no effect.
 TEST(SealedFiles, AFlippedBitIsFoundOrChangesNothing) {
   TemporaryFolder folder;
   fill(folder / "a.db");
@@ -132,14 +132,13 @@ TEST(SealedFiles, AFlippedBitIsFoundOrChangesNothing) {
     }
   };
   for (int i = 0; i < 400; ++i) look(random() % (8 * sound.size()));
-  EXPECT_GT(refused, 200) << "most pages are read";
+  EXPECT_GT(refused, 200) << "most pages must be read";
   refused = 0;
-  for (std::size_t bit = 0; bit < 8 * 100; ++bit) look(bit);  // each of the header's
+  for (std::size_t bit = 0; bit < 8 * 100; ++bit) look(bit);  // each bit of the header
   EXPECT_EQ(refused, 8 * 100);
 }
 
-// The journal of a load that was killed in the middle, as it lies beside the file. SQLite's own sum looks at one byte
-// of 200 of each page in it.
+// The journal of a load that was killed. SQLite's own checksum covers one of 200 bytes of each page in it.
 TEST(SealedFiles, ADamagedPageInAJournalIsFoundOrChangesNothing) {
   TemporaryFolder folder;
   fill(folder / "a.db");
@@ -147,7 +146,8 @@ TEST(SealedFiles, ADamagedPageInAJournalIsFoundOrChangesNothing) {
   std::string bytes, journal;
   {
     Database database = Database::open_write(folder / "a.db");
-    database.sql().exec("PRAGMA cache_size = 4; BEGIN; UPDATE meta SET value = value || 'x'");  // goes out of memory
+    database.sql().exec(
+        "PRAGMA cache_size = 4; BEGIN; UPDATE meta SET value = value || 'x'");  // writes pages to the file early
     bytes = bytes_of(folder / "a.db");
     journal = bytes_of(folder / "a.db-journal");
     database.sql().exec("ROLLBACK");
@@ -161,17 +161,17 @@ TEST(SealedFiles, ADamagedPageInAJournalIsFoundOrChangesNothing) {
     write(folder / "b.db", bytes);
     write(folder / "b.db-journal", damaged);
     try {
-      EXPECT_TRUE(contents(folder / "b.db") == expected) << "another answer";
+      EXPECT_TRUE(contents(folder / "b.db") == expected) << "damage must not change the result";
     } catch (const DatabaseError& error) {
       ++refused;
       EXPECT_EQ(error.kind(), ErrorKind::corrupt) << error.what();
     }
   };
   look(journal);
-  ASSERT_EQ(refused, 0) << "an undamaged one is rolled back";
+  ASSERT_EQ(refused, 0) << "an undamaged journal must be rolled back";
   for (int i = 0; i < 200; ++i) {
     const std::size_t record = static_cast<std::size_t>(i) % records, at = random() % page_bytes;
-    if (at % 200 == page_bytes % 200) continue;  // is summed: SQLite takes the journal to end there
+    if (at % 200 == page_bytes % 200) continue;  // covered by the checksum: SQLite treats it as the journal's end
     std::string damaged = journal;
     char& byte = damaged[sector_bytes + record * record_bytes + 4 + at];
     byte = static_cast<char>(byte ^ 1 << random() % 8);
@@ -226,37 +226,37 @@ TEST(SealedFiles, RowsThatAnotherProgramEditedAreRefusedUntilAskedFor) {
   ASSERT_EQ(setenv(seals_variable, "ignore", 1), 0);
   EXPECT_THAT(contents(folder / "a.db"), HasSubstr("|edited|"));
   ASSERT_EQ(unsetenv(seals_variable), 0);
-  // Written anew by this program, the file is sealed as it stands.
+  // After this program has rewritten the file, its pages are sealed again.
   ASSERT_EQ(setenv(seals_variable, "ignore", 1), 0);
   Database::open_write(folder / "a.db").sql().exec("VACUUM");
   ASSERT_EQ(unsetenv(seals_variable), 0);
   EXPECT_THAT(contents(folder / "a.db"), HasSubstr("|edited|"));
 }
 
-// The first page's own seal does not tell any more.
-TEST(SealedFiles, AHeaderThatDeniesItsSealsIsFound) {
+// The header of the first page says that the file has no seals.
+TEST(SealedFiles, AHeaderWithoutReservedBytesIsFoundAsDamage) {
   TemporaryFolder folder;
   fill(folder / "a.db");
   std::string bytes = bytes_of(folder / "a.db");
-  bytes[20] = '\0';    // bytes that each page reserves
+  bytes[20] = '\0';    // reserved bytes of each page
   bytes[47] = '\x7f';  // schema format
   bytes[60] = '\xfe';  // user_version, below zero
   write(folder / "b.db", bytes);
   EXPECT_THAT(refusal(folder / "b.db"), HasSubstr("no seals"));
 }
 
-TEST(SealedFiles, AFileOfLessThanAPageIsCutOffWhateverItsCountersSay) {
+TEST(SealedFiles, AFileSmallerThanAPageIsTruncatedWhateverItsCountersSay) {
   TemporaryFolder folder;
   fill(folder / "a.db");
   std::string bytes = bytes_of(folder / "a.db").substr(0, 116);
-  bytes[92] = static_cast<char>(bytes[92] ^ 1);  // the count of pages does not hold any more
+  bytes[92] = static_cast<char>(bytes[92] ^ 1);  // the page count is no longer valid
   bytes[47] = '\x7f';
   write(folder / "b.db", bytes);
   EXPECT_THAT(refusal(folder / "b.db"), HasSubstr("truncated"));
 }
 
-// A journal says that the file may be in the middle of a change; one without a word in it, and one of a change that was
-// done, are nobody's.
+// A journal means that the file may be in the middle of a change. An empty journal and the journal of a completed
+// change have no effect.
 TEST(SealedFiles, ACutFileBesideAJournalIsRefused) {
   TemporaryFolder folder;
   fill(folder / "a.db");
@@ -267,21 +267,21 @@ TEST(SealedFiles, ACutFileBesideAJournalIsRefused) {
       write(folder / "b.db", sound.substr(0, sound.size() - missing));
       write(folder / "b.db-journal", journal);
       EXPECT_FALSE(refusal(folder / "b.db").empty());
-      ASSERT_EQ(setenv(seals_variable, "ignore", 1), 0);  // as a file without seals is looked at
+      ASSERT_EQ(setenv(seals_variable, "ignore", 1), 0);  // like a file without seals
       EXPECT_FALSE(refusal(folder / "b.db").empty());
       ASSERT_EQ(unsetenv(seals_variable), 0);
     }
   write(folder / "b.db", sound);
-  EXPECT_EQ(contents(folder / "b.db"), expected) << "the journal alone is no damage";
+  EXPECT_EQ(contents(folder / "b.db"), expected) << "a journal alone must not count as damage";
 }
 
-// Cut within a page of rows after it was opened: SQLite fills what is missing with zeros.
+// The file is cut within a page after it was opened. SQLite fills the missing bytes with zeros.
 TEST(SealedFiles, APageThatIsCutIsNotReadAsZeros) {
   TemporaryFolder folder;
   {
     Database database = Database::create(folder / "a.db");
     Inserter<MetaRow> meta(database);
-    meta.insert({"long", std::string(40'000, 'w')});  // its last page is the file's
+    meta.insert({"long", std::string(40'000, 'w')});  // its last page is the last page of the file
   }
   Database database = Database::open_read(folder / "a.db");
   const auto length = [&] {
@@ -297,7 +297,7 @@ TEST(SealedFiles, APageThatIsCutIsNotReadAsZeros) {
   }
 }
 
-// As programs before the seals wrote them.
+// Like files of programs from before the seals.
 TEST(SealedFiles, AFileWithoutSealsIsReadAsItIs) {
   TemporaryFolder folder;
   {
@@ -330,7 +330,7 @@ TEST(SealedFiles, OurOwnChangesKeepTheSeals) {
     EXPECT_TRUE(is_sealed({reinterpret_cast<const unsigned char*>(&bytes[at]), page_bytes}, at / page_bytes + 1)) << at;
 }
 
-// The timeline reads mapped pages.
+// The timeline reads pages through a mapping.
 TEST(SealedFiles, MappedPagesAreCheckedToo) {
   TemporaryFolder folder;
   fill(folder / "a.db");

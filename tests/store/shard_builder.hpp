@@ -1,4 +1,4 @@
-// Writes shards for tests from the format's own structs, byte for byte as the tracer lays them out.
+// Writes shards for tests with the structs of the format, byte for byte like the tracer.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace ddpprof::test {
 
-// A folder of its own for each test, removed with it.
+// A temporary folder for each test, removed by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -53,7 +53,7 @@ class ShardBuilder {
 
   explicit ShardBuilder(std::size_t chunk_bytes = trace::chunk_bytes) : chunk_bytes_(chunk_bytes) {}
 
-  // Appends one record (a format struct) and what follows it to the thread's chunk; sizes and padding are filled in.
+  // Appends one record (a struct of the format) and the bytes after it to the thread's chunk. Sets size and padding.
   template <class Record>
   void add(std::int64_t tid, trace::RecordType type, Record record, std::span<const std::byte> tail = {}) {
     const std::size_t size = (sizeof record + tail.size() + 7) / 8 * 8;

@@ -18,7 +18,7 @@ using test::TemporaryFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Everything visited, as text, so that two readings can be compared.
+// Logs all visited records as text, so that two readings can be compared.
 class Log : public ShardVisitor {
  public:
   std::vector<std::string> lines;
@@ -58,7 +58,7 @@ class Log : public ShardVisitor {
   std::int64_t tid_ = 0;
 };
 
-// Small chunks, every record type, two threads.
+// A shard with small chunks, every record type and two threads.
 ShardBuilder every_type() {
   ShardBuilder shard(512);
   shard.header.rank = 3;
@@ -134,8 +134,8 @@ TEST(ShardReader, VisitsEveryTypeInOrder) {
                                   "20 diagnostic 37"));
 }
 
-// Cut at every byte: an error inside the header, else exactly the whole records that lie before the cut (a prefix of
-// what the whole file gives), and the rest is counted.
+// Cuts the file at every byte. Inside the header this is an error. Otherwise exactly the complete records before the
+// cut are visited, and the rest is counted.
 TEST(ShardReader, TruncatedAtEveryByte) {
   TemporaryFolder folder;
   const std::vector<std::byte> whole = every_type().bytes();
@@ -144,7 +144,7 @@ TEST(ShardReader, TruncatedAtEveryByte) {
   ShardReader(folder / "whole.shard").visit(all);
   std::size_t records_before = 0;
   for (std::size_t size = 0; size <= whole.size(); ++size) {
-    if (size == sizeof(trace::ShardHeader) + 1) size = trace::shard_header_bytes - 1;  // padding between them
+    if (size == sizeof(trace::ShardHeader) + 1) size = trace::shard_header_bytes - 1;  // skips the padding
     ShardBuilder::write_bytes(folder / "cut.shard", std::span(whole).first(size));
     if (size < sizeof(trace::ShardHeader)) {
       ASSERT_THROW(ShardReader(folder / "cut.shard"), ShardError) << size;
@@ -155,7 +155,7 @@ TEST(ShardReader, TruncatedAtEveryByte) {
     ASSERT_EQ(tally.records, log.lines.size()) << size;
     ASSERT_LE(log.lines.size(), all.lines.size());
     ASSERT_TRUE(std::equal(log.lines.begin(), log.lines.end(), all.lines.begin())) << size;
-    ASSERT_GE(log.lines.size(), records_before) << size;  // a longer file never holds less
+    ASSERT_GE(log.lines.size(), records_before) << size;  // a longer file never has fewer records
     records_before = log.lines.size();
     if (log.lines.size() < all.lines.size()) {
       ASSERT_FALSE(tally.sound()) << size;
@@ -166,7 +166,7 @@ TEST(ShardReader, TruncatedAtEveryByte) {
   EXPECT_EQ(records_before, all.lines.size());
 }
 
-// Every bit of the file flipped in turn: never a crash or a hang, and what is visited is counted.
+// Flips every bit of the file in turn. The reader never crashes or hangs, and counts all visited records.
 TEST(ShardReader, EveryBitFlipped) {
   TemporaryFolder folder;
   std::vector<std::byte> bytes = every_type().bytes();
@@ -212,9 +212,9 @@ TEST(ShardReader, OneBadRecordDoesNotHideTheNext) {
   shard.push(10, 1, "a");
   auto lying = shard.event(2, "b");
   lying.payload_kind = trace::PayloadKind::extended;
-  const std::uint64_t length = 1000;  // the record ends long before
+  const std::uint64_t length = 1000;  // longer than the record
   shard.add(10, trace::RecordType::push, lying, std::as_bytes(std::span(&length, 1)));
-  shard.add(10, static_cast<trace::RecordType>(999), shard.event(3, "c"));  // of a later format
+  shard.add(10, static_cast<trace::RecordType>(999), shard.event(3, "c"));  // from a later format
   trace::RecordHeader small{};
   shard.add(10, trace::RecordType::kernel, small);  // too small for a kernel
   shard.pop(10, 5);
@@ -227,8 +227,8 @@ TEST(ShardReader, OneBadRecordDoesNotHideTheNext) {
   EXPECT_EQ(tally.bad_chunks, 0u);
 }
 
-// A push of each of `chunks` threads, each in a chunk of its own after that of the names, and zeroed ones: by index, 0
-// being the names'.
+// A push of each of `chunks` threads in a separate chunk after the chunk of names. `zeroed` has the indexes of chunks
+// that are set to zero; 0 is the chunk of names.
 ShardTally with_zeroed(std::size_t chunks, std::vector<std::size_t> zeroed, bool closed,
                        std::vector<std::string>* lines) {
   constexpr std::size_t size = 512;
@@ -248,16 +248,16 @@ ShardTally with_zeroed(std::size_t chunks, std::vector<std::size_t> zeroed, bool
   return tally;
 }
 
-TEST(ShardReader, ClaimedButUnusedChunksAreNoDamage) {
-  // Killed between claiming a chunk and its first record: counted as used, all zero.
+TEST(ShardReader, ClaimedButUnusedChunksAreNotDamage) {
+  // A process killed between claiming a chunk and its first record: the chunk counts as used and is all zero.
   EXPECT_TRUE(with_zeroed(2, {2}, false, nullptr).sound());
-  // A process that ended in order leaves none behind, nor do two threads leave three.
+  // A process that ended regularly leaves no such chunk, and two threads cannot leave three.
   EXPECT_EQ(with_zeroed(2, {2}, true, nullptr).zero_chunks, 1u);
   EXPECT_EQ(with_zeroed(4, {2, 3, 4}, false, nullptr).zero_chunks, 3u);
 }
 
-// A sparse hole, as a crash of the machine leaves where pages never reached the disk: what follows is read.
-TEST(ShardReader, AHoleIsSaidAndTheRestRead) {
+// A sparse hole, as after a crash of the machine before pages reached the disk: the records after it are read.
+TEST(ShardReader, AHoleIsReportedAndTheRestRead) {
   std::vector<std::string> lines;
   const ShardTally tally = with_zeroed(3, {2}, false, &lines);
   EXPECT_FALSE(tally.sound());
@@ -266,7 +266,7 @@ TEST(ShardReader, AHoleIsSaidAndTheRestRead) {
   EXPECT_THAT(lines, ElementsAre(testing::StartsWith("1 string"), "10 push 1 0", "12 push 1 0"));
 }
 
-// The page with the chunk's header is lost, the next one is not: its records cannot be told from garbage.
+// The page with the chunk's header is lost, but not the next one, whose records cannot be distinguished from garbage.
 TEST(ShardReader, AHoleAtAChunksStartLosesTheChunk) {
   TemporaryFolder folder;
   ShardBuilder shard(512);
@@ -296,7 +296,7 @@ TEST(ShardReader, FailedClaimsAreClamped) {
   EXPECT_TRUE(ShardReader(folder / "a.shard").visit(log).sound());
 }
 
-TEST(ShardReader, SaysWhatIsWrong) {
+TEST(ShardReader, ReportsWhatIsWrong) {
   TemporaryFolder folder;
   EXPECT_THROW(ShardReader(folder / "none"), ShardError);
   EXPECT_THROW(ShardReader(folder / "."), ShardError);
@@ -312,7 +312,7 @@ TEST(ShardReader, SaysWhatIsWrong) {
   }
 }
 
-TEST(ShardReader, ATimeThatNoClockShowsIsNotKnown) {
+TEST(ShardReader, AnImplausibleTimeIsUnknown) {
   TemporaryFolder folder;
   for (const std::int64_t damaged : {std::int64_t{-1}, INT64_MIN, INT64_MAX, std::int64_t{1} << 62}) {
     ShardBuilder shard = every_type();

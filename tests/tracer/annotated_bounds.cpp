@@ -22,7 +22,7 @@ int fail(const char* what) {
   return 1;
 }
 
-// Turns recording on or off as `ddpprof record` does, and waits until it is.
+// Switches recording on or off like `ddpprof record`, and waits until the toggle is in effect.
 void toggle_recording() {
   static trace::ControlPage* const page = [] {
     const std::string path = std::string(std::getenv("DDPPROF_TRACE_DIR")) + "/bounds.ddpc";

@@ -1,4 +1,4 @@
-// A second module of the annotated program that uses NVTX on its own, as a library it loads would.
+// A second module of the annotated program that uses NVTX on its own, like a loaded library.
 #include <nvtx3/nvToolsExt.h>
 
 extern "C" __attribute__((visibility("default"))) void annotate_from_module() {

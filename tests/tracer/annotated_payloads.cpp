@@ -98,7 +98,7 @@ void annotate_vocabulary(nvtxDomainHandle_t domain) {
   mark(domain, "clock_sample", clock, expected_clock);
 }
 
-// A union inside a struct; schemas that double at every level, wide at the top and deeper than any program's.
+// A union inside a struct, and schemas that double at every level: wider and deeper than those of real programs.
 void annotate_unions_and_explosions(nvtxDomainHandle_t domain) {
   const std::uint64_t number = register_schema(
       domain, "union", {entry(NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, "real"), entry(i64, "integer"), entry(i32, "short")}, 0,
@@ -134,7 +134,7 @@ int annotate_payloads() {
   mark(domain, "nested", outer, expected_outer);
   annotate_unions_and_explosions(domain);
 
-  // The same number chosen by the program in two domains: two schemas.
+  // The program chooses the same id in two domains: these are two schemas.
   nvtxDomainHandle_t other = nvtxDomainCreateA("other");
   constexpr std::uint64_t chosen = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 5;
   if (register_schema(domain, "chosen here", {entry(i64, "x")}, 8, chosen) != chosen) return 2;
@@ -150,7 +150,7 @@ int annotate_payloads() {
   const std::uint64_t kind = nvtxPayloadEnumRegister(domain, &enumeration);
   register_schema(domain, "with an enum", {entry(kind, "kind"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT8, "next")}, 0);
 
-  // The extension's own event functions; the message is a field of the payload, or a payload of its own.
+  // The event functions of the extension. The message is a field of the payload, or a separate payload.
   const std::uint64_t carrier =
       register_schema(domain, "carrier",
                       {entry(u64, "value"), entry(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "text", offsetof(Carrier, text),
@@ -169,7 +169,7 @@ int annotate_payloads() {
   const nvtxRangeId_t id = nvtxRangeStartPayload(domain, two, 2);
   nvtxRangeEndPayload(domain, id, nullptr, 0);
 
-  // What cannot be recorded: an unknown schema, a payload that is too short, one that is too long, a second one.
+  // Payloads that cannot be recorded: unknown schema, too short, too long, a second payload.
   mark(domain, "unknown schema", 0x7777777777, std::int64_t{3});
   mark(domain, "short", carrier, std::int64_t{3});
   const std::vector<char> large(100'000);

@@ -1,4 +1,4 @@
-// The extended payloads that the annotated program emits and the tests expect back.
+// The extended payloads that the annotated program emits and the tests expect.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Inner {
   std::int16_t a;
   double b;
 };
-struct Outer {  // registered without offsets: NVTX's natural alignment must find them
+struct Outer {  // registered without offsets: they follow from NVTX's natural alignment
   std::uint8_t flag;
   Inner inner;
   std::int32_t array[3];
@@ -27,13 +27,13 @@ struct Outer {  // registered without offsets: NVTX's natural alignment must fin
 };
 inline constexpr Outer expected_outer{1, {-2, 2.5}, {10, 20, 30}, 99};
 
-struct Carrier {  // its message is inside the payload
+struct Carrier {  // the message is inside the payload
   std::uint64_t value;
   char text[16];
 };
 inline constexpr Carrier expected_carrier{77, "carried"};
 
-struct Choice {  // its value is a union, of which the double is in use
+struct Choice {  // the value is a union that holds a double
   std::int32_t kind;
   double value;
   std::int32_t after;

@@ -1,4 +1,4 @@
-// An NVTX-annotated program: each mode exercises one part of the tracer that is injected into it.
+// A program with NVTX annotations. Each mode tests one part of the injected tracer.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -114,8 +114,7 @@ int numbers() {
 
 int threads(int count, int events) {
 #ifdef __SANITIZE_THREAD__
-  nvtxInitialize(
-      nullptr);  // NVTX's own first call reads and writes its table without atomics; elsewhere threads race to it
+  nvtxInitialize(nullptr);  // NVTX's first call accesses its table without atomics, so threads would race
 #endif
   std::vector<std::thread> running;
   for (int t = 0; t < count; ++t) {
@@ -142,7 +141,7 @@ int forked() {
   nvtxDomainRangePushEx(domain, &event);
   const pid_t child = fork();
   if (child == 0) {
-    const pid_t grandchild = fork();  // annotates nothing: must leave no shard
+    const pid_t grandchild = fork();  // has no annotations and must not leave a shard
     if (grandchild == 0) _exit(0);
     waitpid(grandchild, nullptr, 0);
     event = event_named("in the child");
@@ -159,7 +158,7 @@ int forked() {
   return status;
 }
 
-// Annotates until it is killed; what it has annotated so far goes out by a pipe after each event.
+// Annotates until it is killed. After each event it reports the number of events through a pipe.
 int until_killed(int descriptor) {
   for (std::int64_t i = 0;; ++i) {
     nvtxEventAttributes_t event = event_named("counted");
@@ -186,16 +185,16 @@ int modules(const char* path) {
   return 0;
 }
 
-// The disk "fills up" after the shard was opened: from here on the file system refuses to let a file grow.
+// Simulates a full disk after the shard was opened: from here on files cannot grow.
 int disk_full(int events) {
   nvtxMarkA("before");
-  signal(SIGXFSZ, SIG_IGN);  // the limit then answers EFBIG, as a full disk answers ENOSPC
+  signal(SIGXFSZ, SIG_IGN);  // exceeding the limit then returns EFBIG; a full disk returns ENOSPC
   const rlimit limit{1'500'000, RLIM_INFINITY};
   if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return fail("setrlimit");
   return threads(1, events);
 }
 
-// 256 MiB of memory, half of which is the program's own.
+// Limits the memory to 256 MiB, half of which the program uses.
 int little_memory(int events) {
   const rlimit limit{256 << 20, RLIM_INFINITY};
   if (setrlimit(RLIMIT_AS, &limit) != 0) return fail("setrlimit");
@@ -204,7 +203,7 @@ int little_memory(int events) {
   return own.back() + threads(1, events);
 }
 
-// Calls what the CUDA driver would call, twice, and annotates.
+// Calls the CUDA driver's injection function twice, and annotates.
 int cuda_injection(const char* tracer) {
   void* library = dlopen(tracer, RTLD_NOW);
   if (library == nullptr) return fail(dlerror());
@@ -216,9 +215,9 @@ int cuda_injection(const char* tracer) {
 
 void annotate_in_signal(int) { nvtxMarkA("in the handler"); }
 
-// A timer interrupts the main thread while it annotates, and its handler annotates too.
+// A timer interrupts the main thread while it annotates, and the handler annotates, too.
 int signals() {
-  nvtxMarkA("in the handler");  // a new name takes memory, which a handler must not: it uses one the thread has seen
+  nvtxMarkA("in the handler");  // a handler must not allocate: it uses a name that the thread has used before
   struct sigaction action = {};
   action.sa_handler = annotate_in_signal;
   sigaction(SIGPROF, &action, nullptr);

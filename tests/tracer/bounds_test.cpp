@@ -1,4 +1,4 @@
-// A program whose recording goes on and off while it annotates: what its shards hold.
+// Checks the shards of a program whose recording is switched on and off while it annotates.
 #include <gmock/gmock.h>
 
 #include "tests/tracer/control_page.hpp"

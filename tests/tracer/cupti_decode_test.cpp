@@ -1,4 +1,4 @@
-// CUPTI's records, made in memory as its buffers hold them, against the records of the shard. No GPU.
+// Compares CUPTI records, built in memory as in CUPTI's buffers, with the records of the shard. Needs no GPU.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -49,7 +49,7 @@ TEST(CuptiDecode, Kernel) {
 }
 
 #if CUPTI_API_VERSION >= 130000
-// decode() reads CUPTI 11.8's structs; CUPTI 13 delivers later ones.
+// decode() reads the structs of CUPTI 11.8. CUPTI 13 delivers later structs.
 TEST(CuptiDecode, LaterStructsReadAlike) {
   CUpti_ActivityKernel10 kernel{};
   kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -173,11 +173,11 @@ TEST(CuptiDecode, WhatItDoesNotKnowItSays) {
   CUpti_ActivityKernel8 in{};
   in.kind = static_cast<CUpti_ActivityKind>(9999);
   EXPECT_EQ(decoded<UnknownActivity>(in).kind, 9999u);
-  in.kind = CUPTI_ACTIVITY_KIND_KERNEL;  // both times 0: CUPTI could not collect them
+  in.kind = CUPTI_ACTIVITY_KIND_KERNEL;  // both times 0: CUPTI has no times
   EXPECT_EQ(decoded<UntimedActivity>(in).kind, static_cast<std::uint32_t>(CUPTI_ACTIVITY_KIND_KERNEL));
 }
 
-// An older CUPTI's records end earlier; what is read has one place in all of them.
+// Records of an older CUPTI are shorter. The fields that are read have the same place in all versions.
 TEST(CuptiDecode, OlderStructsReadAlike) {
   CUpti_ActivityKernel5 kernel{};  // CUDA 11.0
   kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -195,7 +195,7 @@ TEST(CuptiDecode, OlderStructsReadAlike) {
   EXPECT_LE(least_bytes(CUPTI_ACTIVITY_KIND_MEMSET), sizeof(CUpti_ActivityMemset3));
 }
 
-// Two pairs 10 s apart, CUPTI's clock 100 ppm slow against CLOCK_MONOTONIC.
+// Two pairs 10 s apart; CUPTI's clock is 100 ppm slower than CLOCK_MONOTONIC.
 TEST(CuptiClock, InterpolatesBetweenPairs) {
   const CuptiClock clock =
       CuptiClock::between({1'000'000, 5'000'000}, {1'000'000 + 10'000'000'000, 5'000'000 + 10'001'000'000});

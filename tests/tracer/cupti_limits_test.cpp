@@ -1,4 +1,4 @@
-// Where CUPTI ends: other profilers, versions, buffers that are short, a CUPTI that hangs.
+// Tests problems with CUPTI: other profilers, versions, missing buffers, a CUPTI that hangs.
 #include <gmock/gmock.h>
 
 #include <future>
@@ -73,7 +73,7 @@ TEST_F(Session, ACuptiOfAnotherLayoutIsRefused) {
   EXPECT_THAT(cupti_->enabled, IsEmpty());
 }
 
-// Every queue keeps its own count, and forgets it when asked: CUPTI 6 and later has one, older ones one a context.
+// Every queue has its own count, which reading resets. CUPTI 6 and later has one queue, older versions one per context.
 TEST_F(Session, DroppedRecordsCountOnce) {
   ASSERT_TRUE(session_->start());
   int one = 0, other = 0;
@@ -99,12 +99,12 @@ TEST_F(Session, WhatNoBufferCouldBeHadForIsCounted) {
   for (;; ++given) {
     requested(&buffer, &size, &most);
     if (buffer == nullptr) break;
-    ASSERT_LT(given, 1000u) << "no end of memory";
+    ASSERT_LT(given, 1000u) << "the memory must be limited";
   }
   EXPECT_EQ(size, 0u);
   EXPECT_LE(given * CuptiBuffers::bytes, std::size_t{256} << 20);
   cupti_->append(kernel(0, 10, "has no room"));
-  cupti_->driver = 0;  // no heartbeat beside it
+  cupti_->driver = 0;  // no heartbeat
   session_->flush();
   EXPECT_EQ(added().dropped_cupti, 1u);
   EXPECT_EQ(added().diagnostics(DiagnosticCode::cupti_dropped), 1u);
@@ -130,7 +130,7 @@ TEST_F(Session, ABufferThatIsCutOffIsReadToTheCut) {
   ASSERT_TRUE(session_->start());
   cupti_->append(kernel(0, 10, "whole"));
   cupti_->append(kernel(20, 30, "cut"));
-  cupti_->deliver(sizeof(CUpti_ActivityKernel8) - 100);  // 100 bytes of the second: its times are there, its name not
+  cupti_->deliver(sizeof(CUpti_ActivityKernel8) - 100);  // the second record keeps its times, but not its name
   EXPECT_THAT(added().of(RecordType::kernel), SizeIs(1));
   ASSERT_THAT(incomplete(), SizeIs(1));
   EXPECT_THAT(incomplete()[0], HasSubstr("a record is cut off"));
@@ -157,7 +157,7 @@ TEST_F(Session, WholeGraphsAreNoUnknownRecords) {
   EXPECT_THAT(incomplete()[0], HasSubstr("as a whole"));
 }
 
-// A killed process loses what CUPTI holds: its own period hands over full buffers only.
+// A killed process loses the records in CUPTI's buffers: CUPTI's own period returns only full buffers.
 TEST_F(Session, EveryPeriodCuptiIsAskedForWhatItHas) {
   make({.period = std::chrono::milliseconds(5)});
   ASSERT_TRUE(session_->start());
@@ -166,10 +166,10 @@ TEST_F(Session, EveryPeriodCuptiIsAskedForWhatItHas) {
   session_->flush();
   EXPECT_EQ(cupti_->forced_flushes(), 1);
   EXPECT_THAT(incomplete(), IsEmpty());
-  EXPECT_THAT(added().of(RecordType::api_call), IsEmpty());  // heartbeats are not the program's calls
+  EXPECT_THAT(added().of(RecordType::api_call), IsEmpty());  // heartbeats are not calls of the program
 }
 
-// A flush does not survive that CUPTI is detached meanwhile.
+// A flush would crash if CUPTI is detached meanwhile.
 TEST_F(Session, WhoeverMayDetachCuptiIsNotFlushedBeside) {
   make({.period = std::chrono::milliseconds(1)});
   ASSERT_TRUE(session_->start(true));
@@ -188,7 +188,7 @@ TEST_F(Session, ACuptiThatHangsDoesNotHoldTheProcessUp) {
   EXPECT_EQ(cupti_->forced_flushes(), 1);
   ASSERT_THAT(incomplete(), SizeIs(1));
   EXPECT_THAT(incomplete()[0], HasSubstr("did not answer within"));
-  session_->flush();  // says nothing twice
+  session_->flush();  // must not report anything twice
   EXPECT_THAT(incomplete(), SizeIs(1));
   release.set_value();
 }
@@ -201,7 +201,7 @@ TEST_F(Session, WhatCuptiDoesNotHandOverAtTheEndIsSaid) {
   EXPECT_THAT(incomplete()[0], HasSubstr("to hand over what it still held"));
 }
 
-// torch.profiler: its callbacks are registered over ours, and it knows nothing of our buffers, nor we of its.
+// Like torch.profiler: its callbacks replace ours, and neither profiler handles the other one's buffers.
 std::uint8_t others_buffer[4096];
 int others_completed;
 void others_request(std::uint8_t** buffer, std::size_t* size, std::size_t*) {
@@ -220,7 +220,7 @@ TEST_F(Session, AProfilerThatTakesCuptiOverIsToldAndLeftAlone) {
   usleep(300'000);
   const int asked = cupti_->plain_flushes();
   usleep(100'000);
-  EXPECT_EQ(cupti_->plain_flushes(), asked) << "it may be detached while we flush";
+  EXPECT_EQ(cupti_->plain_flushes(), asked) << "CUPTI may be detached during a flush";
   session_->flush();
   EXPECT_GT(others_completed, 0);
   EXPECT_THAT(added().of(RecordType::kernel), SizeIs(1));
@@ -228,7 +228,7 @@ TEST_F(Session, AProfilerThatTakesCuptiOverIsToldAndLeftAlone) {
   EXPECT_THAT(incomplete()[0], AllOf(HasSubstr("another profiler"), HasSubstr("torch.profiler")));
 }
 
-// Where CUPTI does not record the heartbeat at all, its absence means nothing.
+// If CUPTI never records the heartbeat, a missing heartbeat has no meaning.
 TEST_F(Session, WithoutHeartbeatsNobodyIsSuspected) {
   make({.period = std::chrono::milliseconds(5)});
   cupti_->records_calls = false;
@@ -249,7 +249,7 @@ TEST_F(Session, AnotherProfilersBuffersAreNeitherReadNorFreed) {
   EXPECT_THAT(incomplete()[0], HasSubstr("were not touched"));
 }
 
-// Kineto gives CUPTI the processor's cycle counter as a clock.
+// Kineto sets the processor's cycle counter as CUPTI's clock.
 TEST_F(Session, TimesOfAnotherClockAreDroppedAndCounted) {
   ASSERT_TRUE(session_->start());
   cupti_->append(kernel(0, 10, "sound"));
@@ -260,7 +260,7 @@ TEST_F(Session, TimesOfAnotherClockAreDroppedAndCounted) {
   EXPECT_THAT(said(DiagnosticCode::cupti_dropped), Each(HasSubstr("another clock")));
 }
 
-// Last: the shard is long after it.
+// Must be the last test, because the shard is long after it.
 class LongSession : public Session {};
 
 TEST_F(LongSession, AMillionKernelsTakeFewBuffersAndNoneIsLost) {

@@ -1,5 +1,6 @@
-// The whole way of a GPU's records in a process of its own: a driver that injects the tracer, a CUPTI that it opens, a
-// shard, the database, the report. Driver and CUPTI are fakes (tests/tracer/fake_gpu); all else is what users run.
+// Tests the path of GPU records end to end in a separate process: the driver injects the tracer, which opens CUPTI and
+// writes a shard; then import and report. Driver and CUPTI are fakes (tests/tracer/fake_gpu), the rest is the real
+// program.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
@@ -18,7 +19,7 @@ using testing::Not;
 
 class GpuProcess : public testing::Test {
  protected:
-  // Records the fake training in `mode`; the database is there afterwards.
+  // Records the fake training in `mode` and imports it into the database.
   void record(const std::string& mode, Environment environment = {}, const std::string& cupti = FAKE_CUPTI_FOLDER) {
     environment.merge(fake_machine(cupti));
     database_ = folder_.path() / "job.db";
@@ -26,7 +27,7 @@ class GpuProcess : public testing::Test {
                            environment);
     ASSERT_TRUE(std::filesystem::exists(database_)) << outcome_.err;
   }
-  // LeakSanitizer's own thread crashes over the threads of libraries that are opened at run time.
+  // LeakSanitizer's thread crashes with threads of libraries that are opened at run time.
   static Environment fake_machine(const std::string& cupti) {
     return {{"LD_LIBRARY_PATH", cupti + ":" + FAKE_DRIVER_FOLDER}, {"ASAN_OPTIONS", "detect_leaks=0"}};
   }
@@ -43,7 +44,7 @@ class GpuProcess : public testing::Test {
     return out;
   }
   int exit_code() const { return WIFEXITED(outcome_.status) ? WEXITSTATUS(outcome_.status) : -1; }
-  // What the host recorded is there whatever becomes of the GPU's part, and so is the job.
+  // Problems with the GPU's part must not affect the job or the records of the host.
   void expect_unaffected(std::int64_t steps = 5) {
     EXPECT_EQ(exit_code(), 0) << outcome_.err;
     EXPECT_EQ(outcome_.out, "the job ends\n");
@@ -59,11 +60,11 @@ TEST_F(GpuProcess, EveryKernelComesThroughToTheReport) {
   record("");
   expect_unaffected();
   EXPECT_EQ(kernels(), 50);
-  EXPECT_EQ(count("SELECT count(*) FROM api_call"), 50);  // and none of the tracer's own
+  EXPECT_EQ(count("SELECT count(*) FROM api_call"), 50);  // without the tracer's own calls
   EXPECT_EQ(count("SELECT count(*) FROM kernel k JOIN api_call a USING (correlation) WHERE k.start_ns >= a.start_ns"),
             50);
   EXPECT_EQ(count("SELECT count(*) FROM kernel k JOIN range r ON k.start_ns BETWEEN r.start_ns AND r.end_ns"), 50)
-      << "one clock on the host and the GPU";
+      << "host and GPU must have one clock";
   EXPECT_EQ(told().count("cupti_unavailable") + told().count("cupti_incomplete") + told().count("cupti_dropped"), 0u);
   const Outcome report = run_program(DDPPROF_PROGRAM, {"report", database_}, {});
   EXPECT_TRUE(report.exited_well()) << report.err;
@@ -93,7 +94,7 @@ TEST_F(GpuProcess, AGraphsKernelsBelongToItsLaunchAndStep) {
   record("graph");
   expect_unaffected();
   EXPECT_EQ(kernels(), 60);
-  // Both kernels of a graph bear the launch's number.
+  // Both kernels of a graph have the launch's correlation id.
   EXPECT_EQ(count("SELECT count(*) FROM (SELECT correlation FROM kernel GROUP BY 1 HAVING count(*) = 2)"), 5);
   EXPECT_EQ(count("SELECT count(*) FROM step WHERE communication_ns > 0"), 5);
   EXPECT_EQ(count("SELECT count(*) FROM api_call WHERE cbid = 311"), 5);
@@ -111,7 +112,7 @@ TEST_F(GpuProcess, AnOlderCuptiLacksFunctionsAndRecords) {
   expect_unaffected();
   EXPECT_EQ(kernels(), 50);
   EXPECT_EQ(count("SELECT count(*) FROM kernel k JOIN range r ON k.start_ns BETWEEN r.start_ns AND r.end_ns"), 50)
-      << "without a timestamp callback the clocks are mapped";
+      << "without a timestamp callback the clocks are converted";
 }
 
 TEST_F(GpuProcess, WhatCuptiRefusesIsToldWithTheWayOut) {
@@ -131,7 +132,7 @@ TEST_F(GpuProcess, WhatCuptiRefusesIsToldWithTheWayOut) {
 TEST_F(GpuProcess, ALibraryThatIsNoCuptiIsNamed) {
   record("", {}, NO_CUPTI_FOLDER);
   expect_unaffected();
-  // Another CUPTI may be installed; without one, what was found is said.
+  // Another CUPTI may be installed. Otherwise the error names the library that was found.
   if (told().contains("cupti_unavailable")) {
     EXPECT_THAT(told()["cupti_unavailable"], HasSubstr("libcupti.so.13 has no function cuptiActivity"));
   }
@@ -153,13 +154,14 @@ TEST_F(GpuProcess, QuickExitFlushes) {
   EXPECT_EQ(kernels(), 50);
 }
 
-// The first five steps' kernels were handed over a second later; what came just before the end is lost, and told.
+// The kernels of the first five steps were flushed a second later. Kernels just before the end are lost, and reported.
 TEST_F(GpuProcess, AnEndWithoutAFlushLosesOnlyTheLastSecond) {
   for (const std::string mode : {"_exit", "abort", "kill"}) {
     record(mode);
     EXPECT_GE(kernels(), 50) << mode;
     EXPECT_LE(kernels(), 100) << mode;
-    EXPECT_EQ(count("SELECT count(*) FROM range WHERE kind = 0"), 10) << mode << ": the host's are all there";
+    EXPECT_EQ(count("SELECT count(*) FROM range WHERE kind = 0"), 10)
+        << mode << ": all ranges of the host must be recorded";
     EXPECT_TRUE(told().contains("unclosed_shard")) << mode;
     EXPECT_THAT(told()["gpu_tail_lost"], HasSubstr("once a second")) << mode;
   }

@@ -1,4 +1,4 @@
-// A session over a fake CUPTI, and what it adds to the shard of the test program.
+// A session on a fake CUPTI, and the records that it adds to the shard of the test program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace ddpprof::record {
 
-// The recorder lives once in a process, so all tests of a program share its shard: each looks at what it adds.
+// A process has one recorder, so all tests of a program share its shard. Each test reads only the records it adds.
 class Session : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -26,7 +26,7 @@ class Session : public testing::Test {
     }();
     ASSERT_TRUE(once && Recorder::instance().activate());
   }
-  void SetUp() override { make({.period = std::chrono::hours(1)}); }  // no flush but the last
+  void SetUp() override { make({.period = std::chrono::hours(1)}); }  // only the last flush
   void TearDown() override {
     session_.reset();
     CuptiSession::set_current(nullptr);
@@ -42,7 +42,7 @@ class Session : public testing::Test {
   }
 
   static test::Shard shard() { return test::walk_all(path_).at(0); }
-  test::Shard added() {  // each thread's records follow each other in its chunks
+  test::Shard added() {  // the records of one thread are in order in its chunks
     test::Shard all = shard();
     std::map<std::uint64_t, std::size_t> seen;
     std::erase_if(all.records,
@@ -60,7 +60,7 @@ class Session : public testing::Test {
   std::vector<std::string> unavailable() { return said(trace::DiagnosticCode::cupti_unavailable); }
   std::vector<std::string> incomplete() { return said(trace::DiagnosticCode::cupti_incomplete); }
 
-  // `start` and `end` in ns after CUPTI's present.
+  // `start` and `end` in ns after CUPTI's current time.
   CUpti_ActivityKernel8 kernel(std::uint64_t start, std::uint64_t end, const char* name) const {
     return kernel_at(cupti_->now() + start, end - start, name);
   }

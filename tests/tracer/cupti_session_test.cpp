@@ -1,4 +1,4 @@
-// The CUPTI session against a CUPTI of the test's making: what it enables, what it says when refused, what it records.
+// Tests the CUPTI session on a fake CUPTI: enabled activities, messages after errors, records.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -32,7 +32,7 @@ TEST_F(Session, EnablesWhatAReportNeeds) {
   EXPECT_TRUE(cupti_->driver_calls.contains(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
   EXPECT_EQ(cupti_->period_ms, 1000u);
   EXPECT_THAT(unavailable(), IsEmpty());
-  // CUPTI takes its times from our clock, which counts as CUPTI's own does: from 1970.
+  // CUPTI takes its times from our clock, which counts from 1970 like CUPTI's own clock.
   EXPECT_NEAR(static_cast<double>(cupti_->timestamp_()), static_cast<double>(realtime_ns()), 10e9);
 }
 
@@ -51,7 +51,7 @@ TEST_F(Session, RecordsABufferInOrderWithItsNames) {
   const std::vector<Record> kernels = shard.of(RecordType::kernel);
   ASSERT_THAT(kernels, SizeIs(2));
   EXPECT_EQ(shard.name(kernels[0]), "first kernel");
-  EXPECT_GE(kernels[0].time_ns, before_ns + 100);  // CLOCK_MONOTONIC again
+  EXPECT_GE(kernels[0].time_ns, before_ns + 100);  // converted to CLOCK_MONOTONIC
   EXPECT_LE(kernels[0].time_ns, monotonic_ns() + 100);
   EXPECT_EQ(kernels[0].as<trace::KernelRecord>().end_ns, kernels[0].time_ns + 100);
   EXPECT_EQ(kernels[1].time_ns, kernels[0].time_ns + 300);
@@ -68,7 +68,7 @@ TEST_F(Session, WithoutATimestampCallbackPairsOfReadingsMapTheClock) {
   cupti_->append(kernel_at(cupti_now, 500, "mapped"));
   session_->flush();
   const auto record = added().of(RecordType::kernel).at(0);
-  // Read once or read late, a pair is off by far less than the clocks are apart.
+  // The error of a pair of readings is far smaller than the difference of the clocks.
   EXPECT_NEAR(static_cast<double>(record.time_ns - now_ns), 0.0, 1e9);
   EXPECT_NEAR(static_cast<double>(record.as<trace::KernelRecord>().end_ns - record.time_ns), 500.0, 2.0);
 }
@@ -106,10 +106,10 @@ TEST_F(Session, WithoutADriverHostEventsAreStillRecorded) {
 
 TEST_F(Session, OneRefusedKindDoesNotCostTheOthers) {
   cupti_->refusals[CUPTI_ACTIVITY_KIND_MARKER] = CUPTI_ERROR_NOT_SUPPORTED;
-  cupti_->driver_result = CUPTI_ERROR_NOT_SUPPORTED;  // an older CUPTI: not worth a word
+  cupti_->driver_result = CUPTI_ERROR_NOT_SUPPORTED;  // an older CUPTI: needs no message
   EXPECT_TRUE(session_->start());
   EXPECT_TRUE(cupti_->enabled.contains(CUPTI_ACTIVITY_KIND_OVERHEAD));
-  EXPECT_THAT(unavailable(), IsEmpty());  // the rest is there
+  EXPECT_THAT(unavailable(), IsEmpty());  // the other kinds are recorded
   ASSERT_THAT(incomplete(), SizeIs(1));
   EXPECT_THAT(incomplete()[0], HasSubstr("CUPTI refused markers"));
 }
@@ -125,13 +125,14 @@ TEST_F(Session, WhatCuptiDroppedAndWhatNobodyKnowsIsCounted) {
   cupti_->append(kernel(7, 8, "sound"));
   session_->flush();
   const Shard shard = added();
-  EXPECT_EQ(shard.dropped_cupti, 13u);  // the one without times too: count and diagnostics tell of the same records
+  EXPECT_EQ(shard.dropped_cupti, 13u);  // includes the record without times: count and diagnostics agree
   EXPECT_EQ(shard.diagnostics(trace::DiagnosticCode::cupti_dropped), 13u);
   EXPECT_EQ(shard.diagnostics(trace::DiagnosticCode::cupti_unknown_record), 2u);
   EXPECT_THAT(shard.of(RecordType::kernel), SizeIs(1));
 }
 
-// exit() in a forked child runs the parent's exit handlers on a copy of CUPTI's buffers; the parent writes them itself.
+// exit() in a forked child runs the parent's exit handlers on a copy of CUPTI's buffers, which the parent writes
+// itself.
 TEST_F(Session, AForkedChildLeavesTheParentsBuffersAlone) {
   ASSERT_TRUE(session_->start());
   cupti_->append(kernel(600, 700, "the parent's"));
@@ -140,13 +141,13 @@ TEST_F(Session, AForkedChildLeavesTheParentsBuffersAlone) {
   if (child == 0) {
     session_->flush();
     const int flushes = cupti_->forced_flushes() + cupti_->plain_flushes();
-    cupti_->deliver();  // and if CUPTI's copied thread came by
+    cupti_->deliver();  // as if CUPTI delivered a buffer in the child
     _exit(flushes);
   }
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  EXPECT_THAT(test::walk_all(path_), SizeIs(1));  // no shard of the child's
+  EXPECT_THAT(test::walk_all(path_), SizeIs(1));  // the child has no shard
   EXPECT_THAT(added().of(RecordType::kernel), IsEmpty());
   session_->flush();
   EXPECT_THAT(added().of(RecordType::kernel), SizeIs(1));

@@ -1,4 +1,4 @@
-// A CUPTI of the tests' making behind the session's interface: it answers as told, and hands over what it was given.
+// A fake CUPTI behind the session's interface: it returns the set results and delivers the appended records.
 #pragma once
 
 #include <cstring>
@@ -50,7 +50,7 @@ class FakeCupti final : public CuptiApi {
     return flush_result;
   }
   CUptiResult flush_period(std::uint32_t milliseconds) override { return period_ms = milliseconds, CUPTI_SUCCESS; }
-  // As CUPTI's: from one record to the next, a null record asks for the first.
+  // Like CUPTI's function: steps from record to record; a null record requests the first one.
   CUptiResult next_record(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) override {
     std::size_t next = 0;
     if (*record != nullptr) {
@@ -61,13 +61,13 @@ class FakeCupti final : public CuptiApi {
       return *record = reinterpret_cast<CUpti_Activity*>(buffer + next), CUPTI_SUCCESS;
     return end_of_buffer;
   }
-  // A count for each queue, 0 again once it was asked for.
+  // The count of each queue; reading it resets it to 0.
   CUptiResult dropped_records(CUcontext queue, std::uint32_t stream, std::size_t& count) override {
     count = std::exchange(dropped[{queue, stream}], 0);
     return CUPTI_SUCCESS;
   }
   std::string message(CUptiResult result) override { return "fake message " + std::to_string(result); }
-  // The driver's call, recorded while it is enabled.
+  // The driver's call, which is recorded while it is enabled.
   std::optional<int> driver_version() override {
     if (driver != 0 && driver_calls.contains(CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) && records_calls) {
       CUpti_ActivityAPI call{};
@@ -79,7 +79,7 @@ class FakeCupti final : public CuptiApi {
     return driver == 0 ? std::nullopt : std::optional(driver);
   }
 
-  // CUPTI's time as its records have it.
+  // CUPTI's time, as in its records.
   std::uint64_t now() const {
     return timestamp_ != nullptr ? timestamp_() : static_cast<std::uint64_t>(monotonic_ns()) + clock_ahead_ns;
   }
@@ -89,7 +89,7 @@ class FakeCupti final : public CuptiApi {
     pending_.append(reinterpret_cast<const char*>(&activity), sizeof activity);
     sizes_.push_back(sizeof activity);
   }
-  // Hands over what was appended, `cut` bytes less.
+  // Delivers the appended records without the last `cut` bytes.
   void deliver(std::size_t cut = 0) {
     std::string bytes;
     CUpti_BuffersCallbackRequestFunc request = nullptr;
@@ -113,7 +113,7 @@ class FakeCupti final : public CuptiApi {
     std::memcpy(buffer, bytes.data(), bytes.size());
     complete(context, 0, buffer, size, bytes.size() - cut);
   }
-  // Another profiler of the process registers its callbacks: ours are forgotten.
+  // Another profiler of the process registers its callbacks, which replace ours.
   void taken_over_by(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
     const std::lock_guard lock(mutex_);
     requested_ = request, completed_ = complete;
@@ -138,7 +138,7 @@ class FakeCupti final : public CuptiApi {
   std::map<CUpti_ActivityKind, CUptiResult> refusals;
   std::uint64_t clock_ahead_ns = 0;
   std::map<std::pair<CUcontext, std::uint32_t>, std::size_t> dropped;
-  CUcontext context = nullptr;  // that buffers are said to belong to
+  CUcontext context = nullptr;  // the context of all buffers
   std::function<void()> before_flush;
   std::set<CUpti_ActivityKind> enabled;
   std::set<CUpti_CallbackId> driver_calls;
@@ -152,7 +152,7 @@ class FakeCupti final : public CuptiApi {
   int plain_flushes_ = 0, forced_flushes_ = 0;
   std::string pending_;
   std::vector<std::size_t> sizes_;
-  std::unordered_map<std::size_t, std::size_t> size_at_;  // of the buffer that is out
+  std::unordered_map<std::size_t, std::size_t> size_at_;  // of the buffer that CUPTI has
 };
 
 }  // namespace ddpprof::record

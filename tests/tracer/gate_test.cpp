@@ -1,4 +1,4 @@
-// What the gate keeps, by a page of the test's making and times of the test's choosing.
+// Tests which events the gate records, with a control page and times set by the test.
 #include "tracer/record/recorder/gate.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class GateTest : public testing::Test {
     gate_->describe(shard_->header().bounds);
   }
   bool admits(std::int64_t time_ns) { return gate_->admits(*log_, time_ns); }
-  // A step's push and its pop; whether the push was kept.
+  // Pushes and pops a step. Returns true if the push was recorded.
   bool step(const std::string& name, std::int64_t from_ns, std::int64_t to_ns) {
     const Gate::Beginning beginning = gate_->range_begins(*log_, name, from_ns);
     if (beginning.loop != nullptr) {
@@ -53,7 +53,7 @@ class GateTest : public testing::Test {
   std::unique_ptr<ShardFile> shard_;
   std::unique_ptr<ThreadLog> log_;
   std::unique_ptr<Gate> gate_;
-  std::vector<std::int64_t> numbers_;  // of the steps that the gate took for such
+  std::vector<std::int64_t> numbers_;  // of the ranges that the gate recognised as steps
 };
 
 TEST_F(GateTest, WithoutAPageEverythingIsKept) {
@@ -126,13 +126,13 @@ TEST_F(GateTest, StepsAreKeptFromTheFirstOnesStartToTheLastOnesEnd) {
   }
   EXPECT_THAT(windows(), ElementsAre(std::pair(3000, 4900)));
   EXPECT_EQ(bounds().left_out_events, 6u + 7u);
-  EXPECT_EQ(bounds().steps_seen, 5u) << "until the last one that was asked for";
+  EXPECT_EQ(bounds().steps_seen, 5u) << "counted until the last requested step";
 }
 
 TEST_F(GateTest, StepsMayBeOpenAtEitherEnd) {
   PageOfBounds(folder_.path()).toggle(0).steps(-1, 1);
   open();
-  EXPECT_TRUE(admits(5)) << "from the process's beginning";
+  EXPECT_TRUE(admits(5)) << "recorded from the start of the process";
   for (std::int64_t i = 0; i < 4; ++i)
     EXPECT_EQ(step("iter " + std::to_string(i), 1000 * i + 10, 1000 * i + 900), i < 2);
   EXPECT_THAT(windows(), ElementsAre(std::pair(0, 1900)));
@@ -147,8 +147,8 @@ TEST_F(GateTest, StepsWithoutANumberAreCounted) {
   EXPECT_THAT(numbers_, ElementsAre(0, 1, 2, 3));
 }
 
-// As the import: "step 0" to "step 2" in each epoch are six steps.
-TEST_F(GateTest, NumbersThatBeginAnewGoOn) {
+// Like the import: "step 0" to "step 2" in each of two epochs are six steps.
+TEST_F(GateTest, RestartedNumbersAreCountedOn) {
   PageOfBounds(folder_.path()).toggle(0).steps(4, 4);
   open();
   std::vector<bool> kept;
@@ -156,7 +156,7 @@ TEST_F(GateTest, NumbersThatBeginAnewGoOn) {
   EXPECT_THAT(kept, ElementsAre(false, false, false, false, true, false));
 }
 
-TEST_F(GateTest, ANumberIsTheBetterAccountOfAStep) {
+TEST_F(GateTest, ARangeWithANumberIsPreferredAsTheStep) {
   PageOfBounds(folder_.path()).toggle(0).steps(1, 1);
   open();
   for (std::int64_t i = 5; i < 8; ++i) {
@@ -169,7 +169,7 @@ TEST_F(GateTest, ANumberIsTheBetterAccountOfAStep) {
   EXPECT_THAT(windows(), IsEmpty());
 }
 
-TEST_F(GateTest, PartsOfAStepAreNoSteps) {
+TEST_F(GateTest, PartsOfAStepAreNotSteps) {
   PageOfBounds(folder_.path()).toggle(0).steps(0, 1);
   open();
   for (std::int64_t i = 0; i < 2; ++i) {
@@ -195,14 +195,14 @@ TEST_F(GateTest, TheUserNamesTheRange) {
   EXPECT_THAT(windows(), ElementsAre(std::pair(500, 600)));
 }
 
-TEST_F(GateTest, StepsAndTimesBothHold) {
+TEST_F(GateTest, LimitsInStepsAndTimeApplyTogether) {
   PageOfBounds(folder_.path()).toggle(1500).toggle(3500).steps(1, 5);
   open();
   for (std::int64_t i = 0; i < 6; ++i) step("step " + std::to_string(i), 1000 * i, 1000 * i + 900);
   EXPECT_THAT(windows(), ElementsAre(std::pair(1500, 3500)));
 }
 
-TEST_F(GateTest, WithStepsTimeCountsFromTheFirstOfThem) {
+TEST_F(GateTest, WithStepsTheTimeLimitStartsAtTheFirstStep) {
   PageOfBounds page(folder_.path());
   page.toggle(0).steps(2, INT64_MAX);
   page->step_limit_ns = 1500;
@@ -211,7 +211,7 @@ TEST_F(GateTest, WithStepsTimeCountsFromTheFirstOfThem) {
   EXPECT_THAT(windows(), ElementsAre(std::pair(2000, 3500)));
 }
 
-TEST_F(GateTest, WhatCameInPlaceOfStepsIsKnown) {
+TEST_F(GateTest, NamesOfOtherRangesAreStored) {
   PageOfBounds(folder_.path()).toggle(0).steps(1, 2);
   open();
   for (const char* name : {"forward", "backward", "forward", "other"}) EXPECT_FALSE(step(name, 10, 20));

@@ -1,7 +1,7 @@
-// Calls a profiler plugin as NCCL does, version by version: its descriptors are bytes laid out by hand.
+// Calls a profiler plugin as each version of NCCL does. Its descriptors are byte layouts written by hand.
 //
 // Written from NCCL's releases (src/plugin/profiler.cc, up to 2.25 src/misc/profiler.cc, and the callers in
-// src/enqueue.cc, src/transport/profiler.cc) and not from the plugin's own header, which it is to judge.
+// src/enqueue.cc, src/transport/profiler.cc), independently of the plugin's header, which it tests.
 #pragma once
 
 #include <dlfcn.h>
@@ -24,12 +24,12 @@ inline constexpr int group_event = 1, collective_event = 2, message_event = 4, p
   std::exit(1);
 }
 
-// A descriptor of exactly the size that NCCL passes: reading beyond it is an error that sanitizers see.
+// A descriptor of exactly the size that NCCL passes, so that sanitizers detect reads beyond it.
 class Bytes {
  public:
   explicit Bytes(std::size_t size) : size_(size), data_(static_cast<char*>(std::calloc(1, size))) {}
   ~Bytes() {
-    std::memset(data_, 0xdd, size_);  // what a plugin kept a pointer to is gone
+    std::memset(data_, 0xdd, size_);  // invalidates data to which a plugin kept a pointer
     std::free(data_);
   }
   Bytes(const Bytes&) = delete;
@@ -46,10 +46,11 @@ class Bytes {
   char* data_;
 };
 
-// A text that is overwritten when the call that got it has returned.
+// A text that is overwritten after the call that received it.
 class Text {
  public:
-  Text(const char* text) : data_(text == nullptr ? nullptr : strdup(text)) {}  // NOLINT: as NCCL's names read
+  Text(const char* text)
+      : data_(text == nullptr ? nullptr : strdup(text)) {}  // NOLINT: implicit, to read like NCCL's names
   ~Text() {
     if (data_ != nullptr) std::memset(data_, '#', std::strlen(data_));
     std::free(data_);
@@ -65,7 +66,7 @@ class Text {
 struct Operation {
   const char* function;
   int function_code;
-  std::uint64_t sequence;  // or, of a message, unused
+  std::uint64_t sequence;  // unused for messages
   std::size_t count;
   int root_or_peer;
   const char* datatype;
@@ -90,7 +91,7 @@ struct Communicator {
 class Plugin {
  public:
   Plugin(const char* path, int version) : version_(version) {
-    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);  // as NCCL opens it
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);  // like NCCL
     if (library == nullptr) fail(dlerror());
     table_ = static_cast<char*>(dlsym(library, ("ncclProfiler_v" + std::to_string(version)).c_str()));
     if (table_ == nullptr) fail("no table of version " + std::to_string(version));
@@ -115,7 +116,7 @@ class Plugin {
   }
   void finalize(void* context) const { check(function<int (*)(void*)>(40)(context)); }
 
-  // What NCCL starts with a bare descriptor: groups, and events that were not asked for.
+  // Starts events with an empty descriptor: groups, and events that the plugin did not request.
   void* start_plain(void* context, int type, void* parent = nullptr) const {
     Bytes descriptor(descriptor_bytes());
     begin(descriptor, type, parent, 0);
@@ -162,7 +163,7 @@ class Plugin {
     descriptor.put(at + 32, operation.root_or_peer);
     version_ == 1 ? descriptor.put(at + 36, static_cast<std::uint8_t>(operation.datatype_code))
                   : descriptor.put(at + 40, datatype.get());
-    at += version_ <= 2 ? 56 : 48;  // versions 1 and 2 tell traffic bytes first
+    at += version_ <= 2 ? 56 : 48;  // versions 1 and 2 first have the traffic bytes
     descriptor.put(at, static_cast<std::uint8_t>(operation.channels));
     descriptor.put(at + 1, static_cast<std::uint8_t>(operation.warps));
     if (version_ == 1) {
@@ -188,7 +189,7 @@ class Plugin {
     stop(handle);
   }
   void* start(void* context, Bytes& descriptor) const {
-    void* handle = &handle;  // what NCCL's own memory holds before
+    void* handle = &handle;  // any value, as NCCL's memory is not initialised
     check(function<int (*)(void*, void**, void*)>(16)(context, &handle, descriptor.data()));
     if (handle == &handle) fail("the handle was not set");
     return handle;

@@ -1,4 +1,4 @@
-// Stands in for NCCL on a machine without a GPU: nccl_driver MODE VERSION LIBRARY
+// Replaces NCCL on a machine without a GPU: nccl_driver MODE VERSION LIBRARY
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,8 +15,8 @@
 namespace ddpprof::test {
 namespace {
 
-// One plan, as hostStreamPlanTask() tells of it: a group, its operations, and their ends, all at once. From version 5
-// on the calls were told before.
+// One plan, as hostStreamPlanTask() reports it: a group, its operations and their ends, all at once. From version 5 on
+// the calls are reported before.
 std::vector<void*> launch(const Plugin& plugin, const Communicator& c, const std::vector<Operation>& operations) {
   std::vector<void*> calls(operations.size(), nullptr), handles;
   if (plugin.version() >= 5) {
@@ -28,7 +28,7 @@ std::vector<void*> launch(const Plugin& plugin, const Communicator& c, const std
     if (call_group != nullptr) plugin.stop(call_group);
   }
   void* group = plugin.start_plain(c.context, group_event);
-  if (plugin.version() < 5 && group == nullptr) return handles;  // NCCL up to 2.27 then tells of no operation
+  if (plugin.version() < 5 && group == nullptr) return handles;  // NCCL up to 2.27 then reports no operation
   for (std::size_t i = 0; i < operations.size(); ++i)
     handles.push_back(plugin.start_operation(c, operations[i], group, calls[i]));
   for (void* handle : handles) plugin.stop(handle);
@@ -36,7 +36,7 @@ std::vector<void*> launch(const Plugin& plugin, const Communicator& c, const std
   return handles;
 }
 
-// NCCL's proxy thread: an operation of the network, which nobody asked for, and a kernel's channels.
+// NCCL's proxy thread: a network operation, which the plugin did not request, and the channels of a kernel.
 void proxy(const Plugin& plugin, const Communicator& c, void* operation, int channels, std::uint64_t from_ns,
            std::uint64_t to_ns) {
   std::thread([&] {
@@ -75,7 +75,7 @@ void everything(const Plugin& plugin) {
   launch(plugin, world, {captured});
   void* open = plugin.start_plain(world.context, group_event);
   plugin.finalize(world.context);
-  plugin.stop(open);  // NCCL's last plans may outlive the communicator
+  plugin.stop(open);  // NCCL's last plans may end after the communicator
   plugin.stop(first.at(0));
   plugin.finalize(tensor.context);
   std::cout << plugin.name() << " mask " << world.mask << "\n";
@@ -93,7 +93,7 @@ void abuse(const Plugin& plugin) {
     plugin.start_operation(c, all_reduce(0, 1), handle, handle);
   }
   for (int type : {0, 3, 128, 255}) plugin.start_plain(c.context, type);
-  // Names and contexts that are not there, codes and names that nobody knows.
+  // Null names and contexts, unknown codes and names.
   Operation odd{nullptr, 200, ~0ull, ~0ull, -5, nullptr, 99, 255, 255, "", 250, "", 251};
   plugin.start_operation(c, odd, nullptr, nullptr);
   odd.algorithm = "A_NAME_OF_TOMORROW";
@@ -105,8 +105,8 @@ void abuse(const Plugin& plugin) {
   plugin.finalize(nullptr);
   plugin.finalize(c.context);
   plugin.finalize(c.context);
-  plugin.start_operation(c, all_reduce(9, 1), nullptr, nullptr);  // after the end
-  // A library that is opened again is the same one: there is one recorder.
+  plugin.start_operation(c, all_reduce(9, 1), nullptr, nullptr);  // after the communicator's end
+  // Opening the library again returns the same library with the same recorder.
   const pid_t child = fork();
   if (child == 0) {
     plugin.start_operation(c, all_reduce(10, 1), plugin.start_plain(c.context, group_event), nullptr);
@@ -128,7 +128,7 @@ void many_threads(const Plugin& plugin) {
   plugin.finalize(c.context);
 }
 
-// NCCL has one mask, which each communicator's init gets while other communicators' threads read it.
+// NCCL has one mask. Each communicator's init receives it while threads of other communicators read it.
 void one_mask(const Plugin& plugin) {
   Communicator first{"x", 1, 1, 2, 0};
   plugin.init(first);
@@ -147,7 +147,8 @@ void one_mask(const Plugin& plugin) {
   std::cout << "without events " << without;
 }
 
-// A training of four steps in a process whose GPU is not traced: three buckets a step, the last one another algorithm.
+// A training of four steps in a process whose GPU is not traced: three buckets per step, the last with another
+// algorithm.
 void train(const Plugin& plugin) {
   const char* rank = std::getenv("RANK");
   Communicator c{"default_pg", 0xcafe, 1, 2, rank == nullptr ? 0 : std::atoi(rank)};
@@ -165,7 +166,7 @@ void train(const Plugin& plugin) {
       if (count == 1'000u) operation.algorithm = "TREE", operation.algorithm_code = 0;
       if (count == 1'000u) operation.protocol = "LL", operation.protocol_code = 0;
       const std::vector<void*> handles = launch(plugin, c, {operation});
-      proxy(plugin, c, handles.at(0), 4, gpu_ns, gpu_ns + count);  // one nanosecond an element
+      proxy(plugin, c, handles.at(0), 4, gpu_ns, gpu_ns + count);  // one nanosecond per element
       gpu_ns += 2'000'000;
       sleep_ms(1);
     }

@@ -1,4 +1,5 @@
-// NCCL's profiler plugin as NCCL meets it: opened by path in a process of its own, each version of its interface.
+// Tests NCCL's profiler plugin as NCCL uses it: opened by path in a separate process, for each version of the
+// interface.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -59,7 +60,8 @@ TEST_P(NcclPlugin, RecordsEveryOperationWithWhatNcclTells) {
     EXPECT_EQ(text(shard, reduce.protocol_id), "LL128");
     EXPECT_EQ(reduce.channels, 24);
     EXPECT_EQ(reduce.warps, 16);
-    EXPECT_EQ(reduce.flags, i == 2 && GetParam() >= 5 ? trace::nccl_captured : 0u);  // calls are told since version 5
+    EXPECT_EQ(reduce.flags,
+              i == 2 && GetParam() >= 5 ? trace::nccl_captured : 0u);  // calls are reported since version 5
   }
   const NcclOperationRecord cast = operations(shard, "Broadcast").at(0).fields;
   EXPECT_EQ(cast.root_or_peer, 5);
@@ -112,7 +114,7 @@ TEST_P(NcclPlugin, DescribesCommunicatorsOnce) {
   }
 }
 
-// No CUPTI times kernels in this process; from version 4 on NCCL passes the GPU's own times.
+// CUPTI does not time kernels in this process. From version 4 on NCCL passes the GPU's own times.
 TEST_P(NcclPlugin, AsksForChannelsOnlyWhereTheyAreNeededAndTimed) {
   const Outcome outcome = run("everything");
   const bool channels = GetParam() >= 4;
@@ -142,7 +144,7 @@ TEST_P(NcclPlugin, DeclinesWhereNothingIsRecorded) {
   EXPECT_EQ(outcome.out, "mask 0 no context");
 }
 
-// NCCL up to 2.30.7 hands each init the address of its only mask (src/plugin/profiler.cc, ncclProfilerEventMask).
+// NCCL up to 2.30.7 passes the address of its only mask to each init (src/plugin/profiler.cc, ncclProfilerEventMask).
 TEST_P(NcclPlugin, ANewCommunicatorSwitchesNoOtherOneOff) {
   const Outcome outcome = run("mask");
   EXPECT_TRUE(outcome.exited_well()) << outcome.err;
@@ -190,11 +192,11 @@ TEST_P(NcclPlugin, AFullShardLosesRecordsAndCountsThem) {
   ASSERT_TRUE(outcome.exited_well()) << outcome.err;
   const Shard shard = walk_all(folder_.path()).at(0);
   const std::size_t kept = operations(shard, "AllReduce").size();
-  EXPECT_GT(kept, 10'000u);  // a MiB holds 13 thousand of 80 bytes
+  EXPECT_GT(kept, 10'000u);  // 1 MiB has room for 13 thousand records of 80 bytes
   EXPECT_EQ(kept + shard.dropped, 20'000u);
 }
 
-// The library of NCCL that is installed here holds the names that it looks up; the newest is what it takes.
+// The installed NCCL library contains the names that it looks up. It uses the newest one.
 TEST(NcclItself, FindsTheNewestTableThatItLooksFor) {
   const std::string nccl = NCCL_LIBRARY;
   if (nccl.empty() || !std::filesystem::exists(nccl)) GTEST_SKIP() << "no libnccl.so.2 is installed";
@@ -207,7 +209,7 @@ TEST(NcclItself, FindsTheNewestTableThatItLooksFor) {
     if (digit > '0' && digit <= '9' && bytes.at(at + stem.size() + 1) == '\0') newest = std::max(newest, digit - '0');
   }
   if (newest == 0) GTEST_SKIP() << nccl << " is older than its profiler plugins (2.23)";
-  void* nccl_itself = dlopen(nccl.c_str(), RTLD_NOW | RTLD_LOCAL);  // the two go together in one process
+  void* nccl_itself = dlopen(nccl.c_str(), RTLD_NOW | RTLD_LOCAL);  // both libraries must work in one process
   if (nccl_itself == nullptr) GTEST_SKIP() << dlerror();
   void* plugin = dlopen(TRACER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(plugin, nullptr) << dlerror();

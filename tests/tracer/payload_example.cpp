@@ -1,9 +1,9 @@
-// The shortest NVTX program with an extended payload: what an application must do for its structs to be captured.
+// The shortest NVTX program with an extended payload. It shows how an application gets its structs recorded.
 //
-// 1. One domain, kept for the process's life.        2. One schema per struct, registered once in that domain:
+// 1. One domain, valid until the process ends.       2. One schema per struct, registered once in that domain:
 //    name, entries with type, name and offset, and the struct's size.
-// 3. On the event: a nvtxPayloadData_t {schema id, size, address} referred to by the attributes. Nothing is kept by
-//    reference: the tracer copies the bytes before the call returns.
+// 3. On the event: a nvtxPayloadData_t {schema id, size, address} referred to by the attributes. The tracer
+//    copies the bytes before the call returns.
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +18,7 @@ int main() {
   nvtxDomainHandle_t domain = nvtxDomainCreateA(vocabulary::domain_name);
   nvtxStringHandle_t step_name = nvtxDomainRegisterStringA(domain, vocabulary::step);
 
-  nvtxPayloadSchemaEntry_t fields[3] = {};  // zeroed: flags 0 is a plain value at `offset`
+  nvtxPayloadSchemaEntry_t fields[3] = {};  // zeroed: flags 0 means a plain value at `offset`
   fields[0].type = NVTX_PAYLOAD_ENTRY_TYPE_INT64, fields[0].name = "step", fields[0].offset = offsetof(StepInfo, step);
   fields[1].type = NVTX_PAYLOAD_ENTRY_TYPE_INT32, fields[1].name = "kind", fields[1].offset = offsetof(StepInfo, kind);
   fields[2].type = NVTX_PAYLOAD_ENTRY_TYPE_INT32, fields[2].name = "samples",
@@ -32,7 +32,7 @@ int main() {
   schema.entries = fields;
   schema.numEntries = 3;
   schema.payloadStaticSize = sizeof(StepInfo);
-  const std::uint64_t schema_id = nvtxPayloadSchemaRegister(domain, &schema);  // 0: no tool listens
+  const std::uint64_t schema_id = nvtxPayloadSchemaRegister(domain, &schema);  // 0: no tool is attached
 
   for (std::int64_t step = 0; step < 10; ++step) {
     const StepInfo info{step, static_cast<std::int32_t>(vocabulary::StepKind::measured), 32};
@@ -43,7 +43,7 @@ int main() {
     event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
     event.message.registered = step_name;
     event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
-    event.reserved0 = 1;  // how many nvtxPayloadData_t
+    event.reserved0 = 1;  // number of nvtxPayloadData_t
     event.payload.ullValue = NVTX_POINTER_AS_PAYLOAD_ULLVALUE(&data);
     nvtxDomainRangePushEx(domain, &event);
     nvtxDomainRangePop(domain);

@@ -1,4 +1,4 @@
-// Extended payloads: what the annotated program registers and attaches is what the shard holds.
+// Tests that the shard has the extended payloads and schemas of the annotated program.
 #include <gmock/gmock.h>
 
 #include <bit>
@@ -50,7 +50,7 @@ class Payloads : public testing::Test {
     return out;
   }
 
-  // The event's payload is `expected`, byte for byte, and refers to the schema of that name.
+  // Checks that the event's payload equals `expected`, byte for byte, and refers to the schema of that name.
   template <typename T>
   void expect_payload(const Record& record, const std::string& schema_name, const T& expected) {
     const auto event = record.as<trace::EventRecord>();
@@ -104,8 +104,8 @@ TEST_F(Payloads, MembersOfAUnionStartTogether) {
   expect_payload(mark("with a union"), "with a union", expected_choice);
 }
 
-// 60 levels of 128 fields each: 128^60 fields if nothing bounded them.
-TEST_F(Payloads, SchemasThatExplodeAreCutAndItIsSaid) {
+// 60 levels of 128 fields each would be 128^60 fields without a limit.
+TEST_F(Payloads, HugeSchemasAreCutAndReported) {
   EXPECT_THAT(fields("level 1"), SizeIs(128));
   EXPECT_EQ(fields("level 1")[127], (Field{"b[63].x", int32, 127 * 4}));
   EXPECT_THAT(fields("level 2"), SizeIs(2048));
@@ -151,7 +151,7 @@ TEST_F(Payloads, APayloadAtARangesEndIsAMarkInsideTheRange) {
   EXPECT_EQ(mark_record.time_ns, pops.back().time_ns);
 }
 
-TEST_F(Payloads, WhatCannotBeRecordedIsSaidAndTheEventStays) {
+TEST_F(Payloads, RefusedPayloadsAreReportedAndTheirEventsRecorded) {
   for (const char* name : {"unknown schema", "short", "long"}) {
     EXPECT_EQ(mark(name).as<trace::EventRecord>().payload_kind, PayloadKind::none) << name;
   }

@@ -1,4 +1,4 @@
-// Runs an annotated program with the tracer injected, and collects what came of it.
+// Runs an annotated program with the injected tracer and collects its results.
 #pragma once
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ class TemporaryFolder {
 };
 
 struct Outcome {
-  int status = 0;  // as waitpid gives it
+  int status = 0;  // from waitpid
   std::string out, err;
   bool exited_well() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 };
@@ -61,7 +61,7 @@ inline Outcome run_program(const std::string& program, const std::vector<std::st
     const int out = open(out_path.c_str(), O_WRONLY | O_CREAT, 0600),
               err = open(err_path.c_str(), O_WRONLY | O_CREAT, 0600);
     dup2(out, 1), dup2(err, 2);
-    alarm(60);  // never a hang: SIGALRM ends the program
+    alarm(60);  // SIGALRM ends a program that hangs
     execv(program.c_str(), const_cast<char* const*>(argv.data()));
     _exit(127);
   }
@@ -78,7 +78,7 @@ inline Outcome run_program(const std::string& program, const std::vector<std::st
   return outcome;
 }
 
-// The annotated program of these tests, in `mode`, with the tracer recording into `directory`.
+// Runs the annotated program of these tests in `mode`; the tracer records into `directory`.
 #ifdef TRACER_LIBRARY
 inline Outcome run_annotated(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
                              Environment environment = {}) {

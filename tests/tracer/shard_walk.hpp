@@ -1,4 +1,4 @@
-// Reads a shard by what shard_format.hpp says and nothing else: the tracer's independent judge.
+// Reads a shard with only the definitions of shard_format.hpp, independent of the code that it checks.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Record {
   std::uint64_t chunk = 0;
   std::uint32_t name_id = 0;
   std::int64_t time_ns = 0;
-  std::string bytes;  // the whole record
+  std::string bytes;  // the complete record
 
   template <typename T>
   T as() const {
@@ -53,7 +53,7 @@ struct Shard {
 
   std::string name(const Record& record) const {
     if (record.name_id == 0) return "";
-    return strings.at(record.name_id);  // throws: an id without its text
+    return strings.at(record.name_id);  // throws for an id without a text
   }
   std::vector<Record> of(trace::RecordType type) const {
     std::vector<Record> out;
@@ -115,7 +115,7 @@ inline Shard walk(const std::filesystem::path& path) {
     const std::uint64_t used = u64(start + 16);
     if (static_cast<std::uint32_t>(u64(start)) != trace::chunk_magic) {
       if (used != 0) throw std::runtime_error("a chunk with records but without its magic");
-      continue;  // claimed by a process that was killed before it could use it
+      continue;  // claimed by a process that was killed before it used the chunk
     }
     if (used > 65536 - 24) throw std::runtime_error("a chunk fuller than it can be");
     for (std::size_t at = 0; at < used;) {

@@ -1,4 +1,4 @@
-// Which ranges are steps, where the user says what they are called.
+// Tests which ranges are steps, with and without a name from the user.
 #include "tracer/format/step_name.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The library as programs meet it: injected by NVTX_INJECTION64_PATH into processes of their own.
+// Tests the library in separate processes, injected by NVTX_INJECTION64_PATH.
 #include <gmock/gmock.h>
 
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ std::string stderr_of(const Outcome& outcome) { return "standard error: " + outc
 
 class Tracer : public testing::Test {
  protected:
-  // Runs a mode that leaves one shard, and returns it.
+  // Runs a mode that leaves one shard and returns the shard.
   Shard record(const std::vector<std::string>& arguments, const Environment& environment = {}) {
     const Outcome outcome = run_annotated(arguments, folder_.path(), environment);
     EXPECT_TRUE(outcome.exited_well()) << stderr_of(outcome);
@@ -163,7 +163,7 @@ TEST_F(Tracer, TwoModulesShareOneShardAndOneDomain) {
   EXPECT_THAT(shard.of(RecordType::domain), SizeIs(1));
 }
 
-TEST_F(Tracer, HeaderSaysWhoseShardItIs) {
+TEST_F(Tracer, HeaderIdentifiesTheProcess) {
   const Shard shard = record({"numbers"}, {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}});
   EXPECT_EQ(shard.rank, 3);
   EXPECT_EQ(shard.world_size, 8);
@@ -180,7 +180,7 @@ TEST_F(Tracer, HeaderSaysWhoseShardItIs) {
   EXPECT_THAT(shard.process, Not(IsEmpty()));
 }
 
-TEST_F(Tracer, WithoutRankTheHeaderSaysSo) {
+TEST_F(Tracer, WithoutARankTheHeaderHasNone) {
   const Shard shard = record({"numbers"}, {{"RANK", ""}, {"WORLD_SIZE", "many"}});
   EXPECT_EQ(shard.rank, -1);
   EXPECT_EQ(shard.world_size, -1);
@@ -191,7 +191,7 @@ TEST_F(Tracer, ChildOfForkHasAShardOfItsOwn) {
   const Outcome outcome = run_annotated({"fork"}, folder_.path());
   ASSERT_TRUE(outcome.exited_well()) << stderr_of(outcome);
   std::vector<Shard> shards = walk_all(folder_.path());
-  ASSERT_THAT(shards, SizeIs(2));  // the grandchild annotated nothing
+  ASSERT_THAT(shards, SizeIs(2));  // the grandchild has no annotations
   if (shards[0].parent_pid != getpid()) std::swap(shards[0], shards[1]);
   const Shard &parent = shards[0], &child = shards[1];
   EXPECT_EQ(child.parent_pid, parent.pid);
@@ -207,7 +207,7 @@ TEST_F(Tracer, ChildOfForkHasAShardOfItsOwn) {
   const auto pushed = child.named(RecordType::push, "in the child");
   ASSERT_THAT(pushed, SizeIs(1));
   EXPECT_EQ(pushed[0].tid, child.pid);
-  EXPECT_THAT(child.of(RecordType::pop), SizeIs(1));  // the parent's range is closed by the parent's shard alone
+  EXPECT_THAT(child.of(RecordType::pop), SizeIs(1));  // the end of the parent's range is only in the parent's shard
   EXPECT_EQ(child.diagnostics(trace::DiagnosticCode::unbalanced_pop), 0u);
   EXPECT_EQ(child.diagnostics(trace::DiagnosticCode::forked), 1u);
   // The domain was created before the fork; the child's shard defines it again.
@@ -228,7 +228,7 @@ TEST_F(Tracer, KilledProcessLeavesEveryEventItMade) {
   EXPECT_FALSE(shards[0].closed);
 }
 
-// Killed by another process, wherever it happens to be: what it had reported as annotated is all there, in order.
+// Another process kills it at any point: all events that it has reported are in the shard, in order.
 TEST_F(Tracer, KilledAnywhereLeavesAReadableShard) {
   for (int attempt = 0; attempt < 10; ++attempt) {
     TemporaryFolder folder;
@@ -255,7 +255,7 @@ TEST_F(Tracer, KilledAnywhereLeavesAReadableShard) {
     ASSERT_THAT(shards, SizeIs(1));
     const std::vector<Record> marks = shards[0].named(RecordType::mark, "counted");
     ASSERT_GE(marks.size(), static_cast<std::size_t>(reported + 1));
-    ASSERT_LE(marks.size(), static_cast<std::size_t>(reported + 2));  // one may not have been reported yet
+    ASSERT_LE(marks.size(), static_cast<std::size_t>(reported + 2));  // the last one may not have been reported yet
     for (std::size_t i = 0; i < marks.size(); ++i) ASSERT_EQ(marks[i].as<trace::EventRecord>().payload, i);
   }
 }
@@ -267,12 +267,12 @@ TEST_F(Tracer, AtTheCapRecordsAreCountedAndThreadsKeepAPrefix) {
   EXPECT_LE(std::filesystem::file_size(shard.path), 1u << 20);
   EXPECT_EQ(shard.chunks_used, shard.chunk_capacity);
   EXPECT_EQ(shard.chunk_capacity, ((1u << 20) - 4096) / 65536);
-  EXPECT_EQ(shard.growth_error, 0);  // the cap is no error
+  EXPECT_EQ(shard.growth_error, 0);  // reaching the cap is not an error
   EXPECT_TRUE(shard.closed);
   const std::uint64_t kept = shard.of(RecordType::push).size() + shard.of(RecordType::pop).size();
   EXPECT_GT(shard.dropped, 0u);
-  EXPECT_GE(kept + shard.dropped, threads * events * 2);                     // nothing went uncounted
-  EXPECT_LE(kept + shard.dropped, threads * events * 2 + threads * events);  // names that found no room count too
+  EXPECT_GE(kept + shard.dropped, threads * events * 2);                     // every record is counted
+  EXPECT_LE(kept + shard.dropped, threads * events * 2 + threads * events);  // dropped names count, too
   std::map<std::int64_t, std::uint64_t> next;
   for (const Record& push : shard.of(RecordType::push))
     ASSERT_EQ(push.as<trace::EventRecord>().payload, next[push.tid]++);
@@ -282,19 +282,19 @@ TEST_F(Tracer, ADiskThatFillsUpCostsRecordsNotTheProgram) {
   constexpr std::uint64_t events = 50'000;
   const Shard shard = record({"disk-full", std::to_string(events)});
   EXPECT_LE(std::filesystem::file_size(shard.path), 1'500'000u);
-  // What did fit was used to the last chunk: 22 chunks of 64 KiB and the header are under 1.5 MB, 23 are not.
+  // All chunks that fit were used: 22 chunks of 64 KiB and the header are below 1.5 MB, 23 are not.
   EXPECT_EQ(shard.chunks_used, 22u);
   const std::uint64_t kept = shard.of(RecordType::push).size() + shard.of(RecordType::pop).size();
   EXPECT_EQ(kept + shard.dropped, 2 * events);
-  EXPECT_EQ(shard.growth_error, EFBIG);  // what posix_fallocate answered; a full disk answers ENOSPC
+  EXPECT_EQ(shard.growth_error, EFBIG);  // returned by posix_fallocate; a full disk returns ENOSPC
   std::uint64_t next = 0;
   for (const Record& push : shard.of(RecordType::push)) ASSERT_EQ(push.as<trace::EventRecord>().payload, next++);
 }
 
-// As batch systems set it (ulimit -v): the mapping of the whole cap is memory that the program would lack.
+// A limit as batch systems set it (ulimit -v). Mapping the whole cap would take this memory from the program.
 TEST_F(Tracer, ALimitOfMemoryLowersTheCap) {
   if (test::under_address_sanitizer() || test::under_thread_sanitizer()) {
-    GTEST_SKIP() << "a sanitizer's shadow takes more";
+    GTEST_SKIP() << "a sanitizer's shadow memory exceeds the limit";
   }
   constexpr std::uint64_t events = 300'000;
   const Shard shard = record({"little-memory", std::to_string(events)});
@@ -305,7 +305,7 @@ TEST_F(Tracer, ALimitOfMemoryLowersTheCap) {
   EXPECT_EQ(shard.growth_error, ENOMEM);
 }
 
-// A limit on file sizes that is there from the start lowers the cap: growing beyond it would raise SIGXFSZ.
+// A limit on file sizes at the start lowers the cap, because growing beyond the limit would raise SIGXFSZ.
 TEST_F(Tracer, AFileSizeLimitLowersTheCap) {
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
@@ -319,7 +319,7 @@ TEST_F(Tracer, AFileSizeLimitLowersTheCap) {
   EXPECT_THAT(shard.of(RecordType::push), Not(IsEmpty()));
 }
 
-TEST_F(Tracer, TheDriversInjectionIsSurvivedAndWhatIsMissingSaid) {
+TEST_F(Tracer, TheDriversInjectionWorksAndMissingPartsAreReported) {
   const Shard shard = record({"cuda", TRACER_LIBRARY});
   EXPECT_THAT(shard.named(RecordType::mark, "on the host"), SizeIs(1));
   const std::uint64_t unavailable = shard.diagnostics(trace::DiagnosticCode::cupti_unavailable);
@@ -327,7 +327,7 @@ TEST_F(Tracer, TheDriversInjectionIsSurvivedAndWhatIsMissingSaid) {
     EXPECT_LE(unavailable, 1u);
     return;
   }
-  ASSERT_EQ(unavailable, 1u);  // said once, though the driver called twice
+  ASSERT_EQ(unavailable, 1u);  // reported once, although the driver calls twice
   const std::string said = shard.name(shard.of(RecordType::diagnostic).at(0));
   EXPECT_THAT(said, testing::AnyOf(HasSubstr("libcupti cannot be loaded"), HasSubstr("CUPTI refused"),
                                    HasSubstr("this build has no CUDA part")));
@@ -339,7 +339,7 @@ TEST_F(Tracer, WithoutAFolderItStaysSilent) {
   EXPECT_THAT(outcome.err, IsEmpty());
 }
 
-TEST_F(Tracer, AnUnwritableFolderIsSaidOnceAndTheProgramGoesOn) {
+TEST_F(Tracer, AnUnwritableFolderIsReportedOnceAndTheProgramRunsOn) {
   const Outcome outcome = run_annotated({"modules", ANNOTATED_MODULE}, "/proc/no-such-folder");
   EXPECT_TRUE(outcome.exited_well()) << stderr_of(outcome);
   const std::string said = "ddpprof tracer: cannot create /proc/no-such-folder/shard-";
@@ -348,7 +348,7 @@ TEST_F(Tracer, AnUnwritableFolderIsSaidOnceAndTheProgramGoesOn) {
   EXPECT_THAT(outcome.err, HasSubstr("Set DDPPROF_TRACE_DIR to a folder that can be written to"));
 }
 
-TEST_F(Tracer, AnImpossibleCapIsSaidAndTheDefaultUsed) {
+TEST_F(Tracer, AnInvalidCapIsReportedAndTheDefaultUsed) {
   const Outcome outcome = run_annotated({"numbers"}, folder_.path(), {{"DDPPROF_TRACE_MAX_MB", "much"}});
   EXPECT_TRUE(outcome.exited_well());
   EXPECT_THAT(outcome.err, HasSubstr("DDPPROF_TRACE_MAX_MB=\"much\": expected MiB, a whole number"));
@@ -358,13 +358,13 @@ TEST_F(Tracer, AnImpossibleCapIsSaidAndTheDefaultUsed) {
 TEST_F(Tracer, ASignalHandlerThatAnnotatesDoesNotTearRecords) {
   const Shard shard = record({"signals"});
   std::int64_t open = 0;
-  for (const Record& record : shard.records) {  // walk() has checked that every record is whole
+  for (const Record& record : shard.records) {  // walk() has checked that every record is complete
     if (record.type == RecordType::push) ++open;
     if (record.type == RecordType::pop) --open;
     ASSERT_TRUE(open == 0 || open == 1);
   }
   EXPECT_THAT(shard.of(RecordType::push), SizeIs(400'000));
-  // The first mark is not the handler's; an interruption of the tracer itself is counted as dropped.
+  // The first mark is not from the handler. An interruption of the tracer itself counts as a dropped record.
   EXPECT_GT(shard.named(RecordType::mark, "in the handler").size() + shard.dropped, 1u);
 }
 

@@ -10,8 +10,8 @@
 #include <map>
 #include <optional>
 
-#include "analysis/fit/predict.hpp"
 #include "analysis/fit/table/step_table.hpp"
+#include "analysis/predict/predict.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tests/validation/data.hpp"
 

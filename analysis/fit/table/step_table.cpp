@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/fit/not_supported.hpp"
 #include "analysis/fit/table/alone.hpp"
 #include "analysis/fit/text.hpp"
 #include "simulator/stats/normal.hpp"

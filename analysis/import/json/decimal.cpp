@@ -7,10 +7,10 @@ namespace {
 
 struct Decimal {
   bool negative = false;
-  std::uint64_t digits = 0;  // its digits without the point
-  int scale = 0;             // … times 10^scale
-  bool tail = false;         // digits beyond `digits` that are not all zero
-  bool tail_half = false;    // … the first of which is 5 or more
+  std::uint64_t digits = 0;  // the digits without the decimal point
+  int scale = 0;             // value = digits × 10^scale
+  bool tail = false;         // true if cut digits behind `digits` are not all zero
+  bool tail_half = false;    // true if the first cut digit is 5 or more
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -63,7 +63,7 @@ std::optional<Decimal> parse(std::string_view text) {
   return number;
 }
 
-// digits * 10^(scale + shift), rounded to the nearest where `rounds`, else none when it is not whole.
+// Returns digits * 10^(scale + shift): rounded to the nearest if `rounds`, otherwise none if it is not whole.
 std::optional<std::int64_t> to_integer(const Decimal& number, int shift, bool rounds) {
   constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   std::uint64_t value = number.digits;
@@ -72,7 +72,7 @@ std::optional<std::int64_t> to_integer(const Decimal& number, int shift, bool ro
   for (; scale > 0 && value != 0; --scale) {
     if (value > (limit + 1) / 10) return std::nullopt;
     value *= 10;
-    half = false;  // digits that were cut away stand below those that remain
+    half = false;  // cut digits stand below the digits that remain
   }
   for (; scale < 0 && (value != 0 || half || rest); ++scale) {
     rest = rest || half || value % 10 != 0;

@@ -16,7 +16,7 @@ using simdjson::ondemand::value;
 
 static_assert(event_padding_bytes >= simdjson::SIMDJSON_PADDING);
 
-// An error of simdjson's that ends the event.
+// Thrown at an error of simdjson that ends the event.
 struct NotJson {};
 
 template <class T>
@@ -53,14 +53,14 @@ class Reader {
     return trimmed(v.raw_json_token());
   }
 
-  // Of a number as it is written; strings that hold one count, too (old exporters quote their ids).
+  // Returns the text of a number. Strings that hold a number are accepted, because old exporters quote their ids.
   static std::string_view number(value v) {
     const std::string_view token = trimmed(v.raw_json_token());
     if (token.size() >= 2 && token.front() == '"') return token.substr(1, token.find('"', 1) - 1);
     return token;
   }
 
-  // Whether it is none.
+  // Returns true if the value is not a time.
   static bool time(value v, std::optional<std::int64_t>& into) {
     into = microseconds_to_ns(number(v));
     return !into;
@@ -96,12 +96,12 @@ class Reader {
     const std::string_view token = number(v);
     into = whole_number(token);
     if (into || token.empty() || token == "null") return;
-    // 64-bit addresses and hashes may exceed int64, and texts stand where numbers are expected: neither is one.
+    // 64-bit addresses and hashes may exceed int64, and texts may stand in place of numbers. Neither is a flaw.
     if (token.front() == '-' || (token.front() >= '0' && token.front() <= '9') || token == "NaN")
       flaw_ = EventFlaw::bad_argument;
   }
 
-  // [x, y, z] or the text of it.
+  // Reads [x, y, z], or the text of it.
   void volume(value v, std::int64_t& into) {
     if (take(v.type()) != json_type::array) return;
     std::int64_t product = 1;
@@ -209,7 +209,7 @@ class Reader {
   bool bad_start_ = false, bad_duration_ = false;
 };
 
-// The length of the character in UTF-8 that begins here (RFC 3629, section 4); 0: none does.
+// Returns the length of the UTF-8 character that begins here (RFC 3629, section 4); 0 if it is invalid.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned lead = byte(0), second = byte(1);
@@ -222,7 +222,7 @@ std::size_t character_bytes(std::string_view text) {
   return overlong || beyond ? 0 : length;
 }
 
-// Names in another encoding keep what of them is sound; U+FFFD stands for the rest.
+// Replaces each invalid part of a text in another encoding by U+FFFD.
 std::string repaired(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -253,7 +253,7 @@ std::string_view to_string(EventFlaw flaw) {
 
 struct EventParser::State {
   simdjson::ondemand::parser parser;
-  std::string repaired;  // the event's text, where it was no UTF-8
+  std::string repaired;  // the event's text with invalid UTF-8 replaced
 };
 
 EventParser::EventParser() : state_(std::make_unique<State>()) {}

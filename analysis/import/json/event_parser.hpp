@@ -10,15 +10,15 @@
 
 namespace ddpprof::import {
 
-// Readable bytes that must follow an event's text (simdjson's padding).
+// This number of readable bytes must follow an event's text (simdjson's padding).
 inline constexpr std::size_t event_padding_bytes = 64;
 
 enum class EventFlaw : std::uint8_t {
   none,
   not_json,
-  bad_time,      // `ts` is no number, or not one that int64 nanoseconds hold
-  bad_duration,  // `dur`
-  bad_argument,  // a number in `args` that is none; the event is left out
+  bad_time,      // `ts` is not a number, or exceeds int64 nanoseconds
+  bad_duration,  // the same for `dur`
+  bad_argument,  // a number in `args` is invalid; the event is left out
 };
 std::string_view to_string(EventFlaw);
 
@@ -29,8 +29,8 @@ class EventParser {
   EventParser(EventParser&&) noexcept;
   EventParser& operator=(EventParser&&) noexcept;
 
-  // `text` is the event from { to }, followed by event_padding_bytes readable ones, the first of them 0. Of keys that
-  // stand twice the last counts. What is no UTF-8 reads as U+FFFD.
+  // Parses one event from { to }. `text` must be followed by event_padding_bytes readable bytes, the first of them 0.
+  // Of duplicate keys the last counts. Invalid UTF-8 is read as U+FFFD.
   EventFlaw parse(std::string_view text, Event& event);
 
  private:

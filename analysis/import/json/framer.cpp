@@ -7,7 +7,7 @@
 namespace ddpprof::import {
 namespace {
 
-// White space between two events beyond this is not looked through when the place was lost.
+// After the position was lost, at most this much white space between two events is searched.
 constexpr std::size_t look_back_bytes = 4096;
 
 }  // namespace
@@ -19,7 +19,7 @@ void Framer::scan(const char* text, std::size_t size, bool last) {
   members_.clear();
   damages_.clear();
   scan_on(text, size, last);
-  // An event that does not end may hold others, where a quote or a bracket of it is missing.
+  // An event without an end may contain other events, if one of its quotes or brackets is missing.
   while (last && place_ == Place::events && !lost_ && unfinished(text, size)) {
     lose_place(text, size, depth_ > 0 ? "the file ends inside of an event" : "text between two events");
     scan_on(text, size, last);
@@ -64,7 +64,7 @@ void Framer::cut_off(std::size_t size) {
   if (place_ == Place::before) {
     damage(size, "the file is empty");
   } else if (place_ == Place::events && lost_) {
-    return;  // said when the place was lost
+    return;  // reported when the position was lost
   } else if (place_ == Place::events && bare_array_) {
     return;  // the format allows a bare array without its last bracket
   } else {
@@ -87,7 +87,7 @@ void Framer::scan_outside(const char* text, std::size_t size) {
 void Framer::outside_byte(const char* text) {
   const char c = text[at_];
   if (place_ == Place::before) {
-    const bool mark = c == '\xEF' || c == '\xBB' || c == '\xBF';  // of UTF-8's byte order
+    const bool mark = c == '\xEF' || c == '\xBB' || c == '\xBF';  // UTF-8 byte order mark
     ++at_;
     if (is_json_space(c) || mark) return;
     if (c == '[') {
@@ -119,7 +119,7 @@ void Framer::outside_byte(const char* text) {
     resume_events();
     return;
   } else if (!is_json_space(c) && c != ',' && !std::exchange(said_no_member_, true)) {
-    damage(at_, "not a member of an object");  // what it is goes on to the next quote
+    damage(at_, "not a member of an object");  // the text is skipped up to the next quote
   }
   ++at_;
 }
@@ -139,7 +139,7 @@ void Framer::behind_byte(const char* text) {
   ++at_;
 }
 
-// An event where none may follow: the bracket before it was one too many.
+// Handles an event after the end of the events: the bracket before it was one too many.
 void Framer::resume_events() {
   damage(at_, "an event behind the end of the events");
   place_ = Place::events;
@@ -170,7 +170,7 @@ void Framer::member_byte(const char* text) {
     enter_events();
     return;
   } else if (depth_ == 0 && (c == ',' || c == '}')) {
-    end_member(text);  // the byte is looked at again
+    end_member(text);  // the byte is processed again
     return;
   } else {
     if (c == '"') string_.inside = true;
@@ -179,7 +179,7 @@ void Framer::member_byte(const char* text) {
     ++at_;
   }
   if (at_ - member_begin_ > largest_member_bytes) {
-    // What was read of it is forgotten; its end is still looked for.
+    // The text read so far is dropped; the search for the member's end continues.
     if (!std::exchange(long_member_, true)) ++long_members_;
     key_is_events_ = false;
     member_begin_ = at_;

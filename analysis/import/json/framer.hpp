@@ -1,7 +1,8 @@
-// Finds where each event of a trace file begins and ends, in text that arrives block by block; reads none of them.
+// Finds where each event of a trace file begins and ends, in text that arrives in blocks. Does not parse the events.
 //
-// Two layouts: an object with an array `traceEvents` among other members, or a bare array of events. A missing quote or
-// bracket costs the events it stands in: framing goes on at the next line, or the next `},{`, that begins an event.
+// Two layouts are read: an object with an array `traceEvents` among other members, or a bare array of events. A missing
+// quote or bracket costs only the events that it is in: framing continues at the next line, or the next `},{`, that
+// begins an event.
 #pragma once
 
 #include <cstddef>
@@ -14,35 +15,35 @@
 namespace ddpprof::import {
 
 struct Frame {
-  std::size_t begin = 0, end = 0;  // of the text given to scan
+  std::size_t begin = 0, end = 0;  // offset in the text given to scan()
 };
 
 struct Damage {
-  std::size_t begin = 0;  // of the text given to scan
+  std::size_t begin = 0;  // offset in the text given to scan()
   std::string what;
 };
 
 class Framer {
  public:
-  // An event longer than this is taken for text with a quote or bracket missing.
+  // A longer event is treated as text with a missing quote or bracket.
   static constexpr std::size_t largest_event_bytes = std::size_t{4} << 20;
-  // A member beside the events that is longer is passed over: it is no description of the job.
+  // A longer member besides the events is skipped, because it cannot describe the job.
   static constexpr std::size_t largest_member_bytes = std::size_t{1} << 20;
 
-  // Scans what is new of `text`, which begins at the byte that the last drop() left first; with `last`, what is
-  // unfinished is damage.
+  // Scans the new part of `text`, which begins at the first byte that the last drop() kept. With `last`, unfinished
+  // text is damage.
   void scan(const char* text, std::size_t size, bool last);
 
-  // Found by the last scan.
+  // Results of the last scan.
   const std::vector<Frame>& events() const { return events_; }
   const std::vector<Frame>& members() const { return members_; }  // `"key": value`
   const std::vector<Damage>& damages() const { return damages_; }
 
-  // The first byte still needed; the caller may forget those before it and says so.
+  // The first byte still needed. The caller may drop the bytes before it and reports this with drop().
   std::size_t needed() const { return needed_; }
   void drop(std::size_t bytes);
 
-  bool saw_events() const { return saw_events_; }  // an array of events, empty or not
+  bool saw_events() const { return saw_events_; }  // an array of events was found, also an empty one
   bool complete() const { return place_ == Place::after; }
   std::int64_t long_members() const { return long_members_; }
 
@@ -72,8 +73,8 @@ class Framer {
   Place place_ = Place::before;
   bool bare_array_ = false, saw_events_ = false;
   std::size_t at_ = 0;      // scanned up to here
-  std::size_t needed_ = 0;  // of the text
-  int depth_ = 0;           // of brackets inside of a member or an event
+  std::size_t needed_ = 0;  // first byte still needed
+  int depth_ = 0;           // of brackets inside a member or an event
   StringState string_;
 
   bool comma_behind_ = false, said_behind_ = false, said_no_member_ = false;
@@ -81,11 +82,11 @@ class Framer {
   std::size_t member_begin_ = 0;
 
   std::size_t event_begin_ = 0;
-  std::uint64_t open_kinds_ = 0;  // of the event's open brackets from the outermost, a bit each: 1 a square one
-  std::size_t between_ = 0;       // the end of the last event
-  bool lost_ = false;             // looking for where an event begins
+  std::uint64_t open_kinds_ = 0;  // kinds of the event's open brackets from the outermost, one bit each; 1: square
+  std::size_t between_ = 0;       // end of the last event
+  bool lost_ = false;             // searching for the next begin of an event
   std::size_t search_from_ = 0;
-  int losses_ = 0;  // of the place, since the last sound event
+  int losses_ = 0;  // lost positions since the last sound event
 
   std::int64_t long_members_ = 0;
   std::vector<Frame> events_, members_;

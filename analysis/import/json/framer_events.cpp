@@ -1,4 +1,4 @@
-// The framer among the events: 64 bytes at a time, and how it finds its place again.
+// The part of Framer that scans events, 64 bytes at a time, and continues after damage.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,7 +14,7 @@ constexpr std::size_t block_bytes = 64;
 }  // namespace
 
 void Framer::enter_events() {
-  if (saw_events_) damage(at_, "a second traceEvents");  // read as well: somebody joined two traces
+  if (saw_events_) damage(at_, "a second traceEvents");  // also read: two traces may have been joined
   place_ = Place::events;
   saw_events_ = true;
   depth_ = 0;
@@ -63,7 +63,7 @@ void Framer::scan_block(const char* block, const char* text) {
 void Framer::bracket(const char* text, std::size_t at) {
   const bool opens = text[at] == '{' || text[at] == '[', square = (text[at] & 0x20) == 0;
   if (depth_ == 1 && text[at] == '{' && text[event_begin_] == '[') {
-    // Not one event of many events: the bracket before them is one too many.
+    // An array of events in place of one event: the bracket before them is one too many.
     damage(event_begin_, "an array where an event is expected");
     depth_ = 0;
     between_ = at;
@@ -103,8 +103,8 @@ void Framer::bracket(const char* text, std::size_t at) {
     damage(event_begin_, "an array where an event is expected");
 }
 
-// Whether a bracket may stand where it does. A missing brace shows at the event that follows: in an object a value is
-// expected behind a colon only. Kinds are known of the outermost 64.
+// Returns true if a bracket may stand at this place. A missing brace shows at the next event, because in an object a
+// value is allowed only after a colon. The kinds of the outermost 64 brackets are stored.
 bool Framer::fits(const char* text, std::size_t at, bool opens, bool square) {
   const int inner = opens ? depth_ : depth_ - 1;
   if (depth_ > 64) return true;
@@ -114,7 +114,7 @@ bool Framer::fits(const char* text, std::size_t at, bool opens, bool square) {
     const std::uint64_t bit = std::uint64_t{1} << inner;
     open_kinds_ = square ? open_kinds_ | bit : open_kinds_ & ~bit;
   }
-  std::size_t before = at - 1;  // the event's first byte is no white space
+  std::size_t before = at - 1;  // the event's first byte is not white space
   while (is_json_space(text[before])) --before;
   return in_array ? text[before] == ',' || text[before] == '[' : text[before] == ':';
 }
@@ -124,7 +124,7 @@ void Framer::pass_gap(const char* text, std::size_t end) {
   between_ = end;
 }
 
-// Between two events stand white space and a comma; `end` where nothing else does.
+// Returns the first byte between two events that is neither white space nor a comma; `end` if there is none.
 std::size_t Framer::first_text(const char* text, std::size_t begin, std::size_t end) {
   while (begin < end && (text[begin] == ',' || is_json_space(text[begin]))) ++begin;
   return begin;
@@ -134,7 +134,8 @@ void Framer::lose_place(const char* text, std::size_t end, std::string what) {
   const std::size_t begin = depth_ > 0 ? event_begin_ : first_text(text, between_, end);
   damage(begin, std::move(what));
   lost_ = true;
-  // Where nothing sound is found for long, the search takes longer strides: its time stays in proportion to the text.
+  // If no sound event is found for long, the search takes longer strides, so that its time stays proportional to the
+  // text.
   constexpr int patience = 16;
   search_from_ = begin + 1;
   if (++losses_ > patience) search_from_ += std::size_t{1} << std::min(losses_ - patience, 22);

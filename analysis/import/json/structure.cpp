@@ -23,7 +23,7 @@ Masks masks_of(const char* block) {
   Masks masks;
   for (int quarter = 0; quarter < 4; ++quarter) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 16 * quarter));
-    // '[' and '{', ']' and '}' differ in one bit.
+    // '[' and '{' differ in one bit, as do ']' and '}'.
     const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
     masks.quotes |= equal(bytes, '"', quarter);
     masks.backslashes |= equal(bytes, '\\', quarter);
@@ -47,7 +47,7 @@ Masks masks_of(const char* block) {
 }
 #endif
 
-// Bytes that a backslash before them makes literal.
+// Returns the bytes that are escaped by a backslash before them.
 std::uint64_t escaped_bytes(std::uint64_t backslashes, bool& escaped) {
   std::uint64_t result = escaped ? 1 : 0;
   if (escaped) backslashes &= ~std::uint64_t{1};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
-// `"key": value`, the key as it is written.
+// Reports `"key": value` to the visitor, with the key as written.
 void tell_member(std::string_view text, std::uint64_t offset, TraceVisitor& visitor) {
   std::size_t quote = 1;
   while (quote < text.size() && text[quote] != '"') quote += text[quote] == '\\' ? 2 : 1;
@@ -34,8 +34,8 @@ TraceTally read_trace(const ReadBytes& read, TraceVisitor& visitor) {
   EventParser parser;
   Event event;
   std::vector<char> buffer(2 * block_bytes + event_padding_bytes);
-  std::size_t held = 0;      // bytes of the buffer that are text
-  std::uint64_t origin = 0;  // of the buffer, in the text
+  std::size_t held = 0;      // text bytes in the buffer
+  std::uint64_t origin = 0;  // offset of the buffer in the text
   for (bool last = false; !last;) {
     if (buffer.size() - event_padding_bytes - held < block_bytes) buffer.resize(2 * buffer.size());
     const std::size_t got = read(std::span(buffer).subspan(held, buffer.size() - event_padding_bytes - held));
@@ -45,7 +45,7 @@ TraceTally read_trace(const ReadBytes& read, TraceVisitor& visitor) {
     for (const Frame& member : framer.members())
       tell_member({buffer.data() + member.begin, member.end - member.begin}, origin + member.begin, visitor);
     for (const Frame& frame : framer.events()) {
-      // simdjson may look at the byte behind a text that breaks off: what it finds must not depend on what follows.
+      // simdjson may read the byte behind a truncated text. The result must not depend on what follows.
       const char behind = std::exchange(buffer[frame.end], '\0');
       const EventFlaw flaw = parser.parse({buffer.data() + frame.begin, frame.end - frame.begin}, event);
       buffer[frame.end] = behind;

@@ -1,4 +1,4 @@
-// What a trace says beside its events, and which of their numbers can be.
+// Facts that a trace holds besides its events, and checks of numbers.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -19,9 +19,9 @@ std::string KinetoReader::lower(std::string_view text) {
   return result;
 }
 
-// Of a GPU's. A CPU's totals begin with the profile, so what was there before is not in them.
+// Of a GPU's allocator only. A CPU allocator's totals begin with the profile and miss earlier allocations.
 bool KinetoReader::allocator_event(const Event& event) {
-  constexpr std::int64_t cuda = 1;  // c10::DeviceType, of AMD's devices as well
+  constexpr std::int64_t cuda = 1;  // c10::DeviceType; AMD's devices have it, too
   const Event::Arguments& arguments = event.arguments;
   if (arguments.device_type != cuda || !event.start_ns || !sound_time(*event.start_ns, *event.start_ns)) return false;
   const std::int64_t bytes = arguments.total_allocated.value_or(-1), device = arguments.device_id.value_or(-1);
@@ -58,7 +58,7 @@ std::uint32_t KinetoReader::group_of(const Event& event) {
   if (arguments.group.empty()) return 0;
   std::string text(arguments.group);
   const std::vector<std::int64_t> ranks = whole_numbers(arguments.group_ranks);
-  // Halves of a world may both be called "1": their ranks tell them apart.
+  // Two halves of a world may both be named "1"; their ranks distinguish them.
   if (!ranks.empty()) text.append(" ").append(arguments.group_ranks);
   const std::uint32_t group = rank_.names.intern(text);
   if (!ranks.empty()) rank_.group_ranks.try_emplace(group, ranks);
@@ -66,7 +66,7 @@ std::uint32_t KinetoReader::group_of(const Event& event) {
 }
 
 void KinetoReader::metadata(const Event& event) {
-  // Devices are processes, too, with numbers as a container's processes have them.
+  // Devices also appear as processes, with small numbers like those in a container.
   if (event.name == "process_name" && !event.arguments.label.empty())
     processes_.try_emplace(number_of(event.pid), event.arguments.label);
 }
@@ -76,11 +76,11 @@ std::int64_t KinetoReader::number_of(std::string_view id) {
   const char* end = id.data() + id.size();
   const auto [stop, error] = std::from_chars(id.data(), end, number);
   if (error == std::errc{} && stop == end) return number;
-  // Numbers that no thread has.
+  // Negative numbers are not used by real threads.
   return odd_ids_.try_emplace(std::string(id), -1 - static_cast<std::int64_t>(odd_ids_.size())).first->second;
 }
 
-// Addresses may stand for streams: each gets a number of its own that fits.
+// A stream may be given as an address. Each gets a number of its own that fits.
 std::int32_t KinetoReader::short_number(std::int64_t number) {
   if (number < INT32_MIN || number > INT32_MAX) number = number_of(std::to_string(number) + " is too long");
   return static_cast<std::int32_t>(std::max<std::int64_t>(number, INT32_MIN));
@@ -135,8 +135,8 @@ std::int64_t KinetoReader::forwards_from_ns() const {
   return from_ns;
 }
 
-// What counts is the first one of the first forward, which a file may hold behind later ones: of those from the first
-// forward seen on one is enough, of those before it the earliest.
+// The batch size comes from the first operation of the first forward, which the file may hold after later operations.
+// So one operation after the start of the first forward is kept, and before it the earliest.
 void KinetoReader::add_batch(std::int64_t start_ns, std::int64_t batch) {
   batches_.try_emplace(start_ns, batch);
   if (batches_.size() <= most_batches) return;
@@ -147,7 +147,7 @@ void KinetoReader::add_batch(std::int64_t start_ns, std::int64_t batch) {
   else
     ++later;
   batches_.erase(later, batches_.end());
-  if (batches_.size() > most_batches / 2 + 1)  // the one kept of the first forward stays
+  if (batches_.size() > most_batches / 2 + 1)  // the operation kept for the first forward stays
     batches_.erase(std::next(batches_.begin(), most_batches / 2), std::prev(batches_.end()));
 }
 

@@ -16,7 +16,7 @@ bool ends_in_backward(std::string_view name) {
   return name.ends_with("Backward") && name.find(':') == std::string_view::npos;
 }
 
-// "ProfilerStep#4": 4; "ProfilerStep*" and the like have no number.
+// Returns the step of an annotation: 4 for "ProfilerStep#4". "ProfilerStep*" and others have no number.
 std::optional<std::int64_t> step_number(std::string_view name) {
   const std::size_t hash = name.find('#');
   if (hash == std::string_view::npos) return std::nullopt;
@@ -127,7 +127,7 @@ void KinetoReader::device_event(const Event& event, Kind kind, Span time) {
   RawSlice raw;
   raw.slice.start_ns = time.start_ns;
   raw.slice.end_ns = time.end_ns;
-  // AMD's traces call a kernel by its launch and name it in `args`.
+  // AMD's traces name a kernel event after its launch; the kernel's name is in `args`.
   const std::string_view name = arguments.kernel.empty() ? event.name : arguments.kernel;
   raw.slice.name = rank_.names.intern(name);
   raw.slice.device = short_number(arguments.device ? *arguments.device : number_of(event.pid));

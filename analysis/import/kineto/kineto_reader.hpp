@@ -1,4 +1,5 @@
-// What a PyTorch profiler's event means, from torch 1.8 to 2.11, on NVIDIA's and AMD's devices or none.
+// Interprets the events of a PyTorch profiler's trace, from torch 1.8 to 2.11, on NVIDIA's and AMD's devices or on CPUs
+// only.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace ddpprof::import {
 
-// Events that were not taken, by reason; none is lost silently.
+// Events that were rejected for one reason. Every rejected event is counted.
 struct Refused {
   std::int64_t count = 0;
   std::uint64_t first_offset = 0;
@@ -28,11 +29,12 @@ class KinetoReader : public TraceVisitor {
   void event(const Event&, std::uint64_t offset) override;
   void member(std::string_view key, std::string_view json, std::uint64_t offset) override;
   void damage(std::uint64_t offset, std::string_view what) override;
-  // After the last event.
+  // Call after the last event.
   void finish();
 
-  const std::map<std::string, Refused>& refused() const { return refused_; }               // events that make no sense
-  const std::map<std::string, std::int64_t>& passed_over() const { return passed_over_; }  // of kinds that are not read
+  const std::map<std::string, Refused>& refused() const { return refused_; }  // invalid events, by reason
+  // events of kinds that are not read
+  const std::map<std::string, std::int64_t>& passed_over() const { return passed_over_; }
   std::int64_t taken() const { return taken_; }
 
  private:
@@ -43,16 +45,16 @@ class KinetoReader : public TraceVisitor {
     set,
     runtime,
     driver,
-    operation,   // of the CPU
+    operation,   // on the CPU
     annotation,  // record_function on the CPU
     python,
-    ignored,  // arrows, instants, annotations repeated on the device
+    ignored,  // arrows, instants, copies of annotations on the device
   };
   static std::string lower(std::string_view);
   static Kind kind_of(std::string_view category);
   Kind kind(std::string_view category);
 
-  bool allocator_event(const Event&);  // whether it was taken
+  bool allocator_event(const Event&);  // returns true if the event was used
   void device_event(const Event&, Kind, Span);
   void call_event(const Event&, Kind, Span);
   void host_event(const Event&, Kind, Span);
@@ -60,7 +62,7 @@ class KinetoReader : public TraceVisitor {
   void host_collective(const Event&, Span, bool by_backend);
   void metadata(const Event&);
   void refuse(std::string_view why, std::uint64_t offset);
-  void doubt_number();  // of the event that is read
+  void doubt_number();  // of the current event
   std::int64_t size_in(std::optional<std::int64_t>);
   std::int64_t message_bytes(const Event::Arguments&);
   std::int64_t group_size(const Event::Arguments&);
@@ -77,14 +79,14 @@ class KinetoReader : public TraceVisitor {
   std::map<std::string, Refused> refused_;
   std::map<std::string, std::int64_t> passed_over_;
   std::map<std::string, Kind, std::less<>> kinds_;
-  std::map<std::int64_t, std::int64_t> batches_;              // leading extent of operations on the input, by start
-  std::map<std::string, std::int64_t, std::less<>> odd_ids_;  // pids and tids that are no numbers
+  std::map<std::int64_t, std::int64_t> batches_;              // leading dimension of operations on the input, by start
+  std::map<std::string, std::int64_t, std::less<>> odd_ids_;  // pids and tids that are not numbers
   std::map<std::int64_t, std::string> processes_;             // names by pid
   std::string last_category_;
   Kind last_kind_ = Kind::unknown;
   std::uint32_t operation_domain_ = 0, annotation_domain_ = 0, python_domain_ = 0;
   std::int64_t taken_ = 0;
-  std::uint64_t offset_ = 0;  // of the event that is read
+  std::uint64_t offset_ = 0;  // of the current event
 };
 
 }  // namespace ddpprof::import

@@ -8,7 +8,7 @@
 namespace ddpprof::import {
 namespace {
 
-// The innermost list that begins first at or after `at`, and where it ends.
+// Returns the innermost list that begins first at or after `at`; sets `at` behind it.
 std::optional<std::string_view> innermost(std::string_view text, std::size_t& at) {
   const std::size_t close = text.find(']', at);
   if (close == std::string_view::npos) return std::nullopt;
@@ -18,7 +18,7 @@ std::optional<std::string_view> innermost(std::string_view text, std::size_t& at
   return text.substr(open, close + 1 - open);
 }
 
-// "[64, 784]" of a list of lists, by place; none where that place holds no shape.
+// Returns the shape at `place` of a list of lists, for example "[64, 784]"; none if that place does not hold a shape.
 std::optional<std::string_view> shape_at(std::string_view shapes, int place) {
   if (shapes.size() < 2 || shapes.front() != '[') return std::nullopt;
   std::size_t at = 1;
@@ -69,7 +69,7 @@ std::optional<FirstInput> first_input(std::string_view shapes, std::string_view 
   std::size_t at = 0;
   const std::optional<std::string_view> shape = innermost(*first, at);
   if (!shape) return std::nullopt;
-  // A list of tensors counts as one message: the sum of its members.
+  // A list of tensors counts as one message: the sum of its tensors.
   FirstInput input;
   input.shape = std::string(*shape);
   std::optional<std::string_view> member = shape;

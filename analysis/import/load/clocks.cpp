@@ -11,7 +11,7 @@ namespace {
 
 struct Evidence {
   std::vector<std::int64_t> end_differences_ns;                      // ascending
-  std::int64_t least_ns = std::numeric_limits<std::int64_t>::min();  // of the offset, for certain
+  std::int64_t least_ns = std::numeric_limits<std::int64_t>::min();  // lower bound of the offset
   std::int64_t most_ns = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t end_difference_ns(double share) const {
@@ -31,7 +31,7 @@ Evidence evidence_of(const ingest::LoadedShard& shard, const ingest::LoadedShard
     if (other == theirs.end()) continue;
     found.end_differences_ns.push_back(*other->second->end_ns - *fact.end_ns);
     found.least_ns = std::max(found.least_ns, *other->second->start_ns - *fact.end_ns);
-    // A broadcast's root does not wait for those that receive.
+    // The root of a broadcast does not wait for the receivers, so it gives no upper bound.
     if (fact.op != static_cast<std::int32_t>(vocabulary::CollectiveOp::broadcast))
       found.most_ns = std::min(found.most_ns, *other->second->end_ns - *fact.start_ns);
   }
@@ -47,7 +47,7 @@ std::int64_t usual_step_ns(const ingest::LoadedShard& shard) {
   return steps_ns[steps_ns.size() / 2];
 }
 
-// A profiler's times are nanoseconds since 1970 where its base says so, or where they are that large themselves.
+// A profiler's times count from 1970 if the file has a base time, or if they are that large themselves.
 std::optional<std::int64_t> wall_offset_ns(const ingest::LoadedShard& shard, const RankClock& clock,
                                            const ingest::LoadedShard& reference, const RankClock& of_reference) {
   constexpr std::int64_t year_2001_ns = 1'000'000'000'000'000'000;
@@ -69,7 +69,8 @@ store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, con
   const std::int64_t ends_ns = found.end_difference_ns(0.5);
   const std::int64_t spread_ns = (found.end_difference_ns(0.95) - found.end_difference_ns(0.05)) / 2;
   alignment.measured_offset_ns = ends_ns;
-  if (found.least_ns > found.most_ns) return alignment;  // the clocks drift apart, or these are no common collectives
+  // the clocks drift apart, or the matched collectives are not the same ones
+  if (found.least_ns > found.most_ns) return alignment;
   const auto within = [&](std::int64_t offset_ns) { return found.least_ns <= offset_ns && offset_ns <= found.most_ns; };
   const auto know = [&](std::int64_t offset_ns, std::int64_t uncertainty_ns) {
     alignment.reference = store::ClockReference::exchange;

@@ -1,4 +1,4 @@
-// Lays ranks' clocks beside each other by the collectives that they took part in.
+// Aligns the clocks of ranks with the help of collectives that several ranks took part in.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,31 @@
 
 namespace ddpprof::import {
 
-// `wall_offset_ns`: what the files' own clocks say, where they say the time of day: how much to add to this shard's
-// times to get the reference's.
+// Returns the offset of `shard`'s clock from `reference`'s clock. `wall_offset_ns` is the offset that the files' own
+// clocks give, if they record the time of day: the time to add to this shard's times to get the reference's times.
 //
-// Nobody's part of a collective ends before everybody has begun it, which bounds the offset from both sides for
-// certain. Inside of these bounds:
-// - a collective ends on all ranks at about the same moment, whoever came late: the median difference of ends, known as
-//   well as nine of ten differences lie, where that is better than a tenth of a step (devices: some microseconds);
-// - else what the files' clocks say, where the bounds admit it, known as well as the bounds.
-// Unknown with fewer than 3 collectives in common, where clocks contradict the bounds or each other, and where the
-// offset is not known better than half a step.
+// No rank's part of a collective ends before every rank has begun it. This bounds the offset from both sides. Inside
+// these bounds the offset is one of:
+// - the median difference of the ends of collectives, because a collective ends on all ranks at about the same time.
+//   Its uncertainty is the range of nine tenths of the differences. It is used if the uncertainty is below a tenth of a
+//   step (devices: some microseconds);
+// - otherwise `wall_offset_ns`, if the bounds admit it. Its uncertainty is that of the bounds.
+// The offset is unknown in these cases:
+// - the two shards have fewer than 3 collectives in common;
+// - the files' clocks contradict the bounds, or the bounds contradict each other;
+// - the uncertainty is above half a step.
 store::ClockAlignment align_by_collectives(const ingest::LoadedShard& shard, const ingest::LoadedShard& reference,
                                            std::optional<std::int64_t> wall_offset_ns);
 
 struct RankClock {
-  std::string name;          // equal names: one clock
-  std::int64_t base_ns = 0;  // of the times' zero since 1970; 0: not known, or it is zero
+  std::string name;          // clocks with equal names are one clock
+  std::int64_t base_ns = 0;  // time of the clock's zero since 1970; 0: unknown, or the zero is 1970
 };
 
-// Gives every shard its alignment with rank 0's clock, `clocks` being theirs in the same order. Ranks of one clock get
-// one offset and one uncertainty, those of the rank among them that is known best (of equals the first); each keeps the
-// offset that its own collectives say. Without a rank 0 there is nothing to align
-// with: times stay as recorded.
+// Sets every shard's alignment with rank 0's clock; `clocks` are the shards' clocks in the same order. Ranks that share
+// a clock get one offset and one uncertainty: those of the rank with the smallest uncertainty (ties go to the first).
+// Each rank keeps the offset measured with its own collectives. Does nothing if no shard has rank 0: times stay as
+// recorded.
 void align_ranks(std::vector<ingest::LoadedShard>& shards, const std::vector<RankClock>& clocks);
 
 }  // namespace ddpprof::import

@@ -69,7 +69,7 @@ class Load {
 
   void read_files() {
     const std::size_t count = options_.files.size();
-    // With raw events always as many lanes, whatever the machine: the rows' order depends on their number.
+    // With raw events the number of lanes is the same on every machine, because the order of rows depends on it.
     const std::size_t wanted = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
                                : options_.keep_raw  ? lanes_with_raw
                                                     : std::max(1U, std::thread::hardware_concurrency());
@@ -106,7 +106,8 @@ class Load {
     keep_sound(results, failures);
   }
 
-  // Of several files those that cannot be used are told and left out; of one, or when none can, that is the answer.
+  // Of several files, unusable files are reported and left out. If there is one file, or all are unusable, this is an
+  // error.
   void keep_sound(std::vector<std::vector<ReadRank>>& results, const std::vector<std::exception_ptr>& failures) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!failures[i]) {
@@ -146,7 +147,7 @@ class Load {
       shard.rank = *cast.ranks[i];
       shard.raw_kept = options_.keep_raw;
       shard.trace = std::move(file.training.shard);
-      // Without the host's events the devices' tell when the recording began and ended.
+      // Without host events, device events give the begin and the end of the recording.
       store::EventSpan& events = shard.trace.events;
       if (events.last_ns < events.first_ns && !file.training.device_times.empty()) {
         const Window& all = file.training.device_times.front().window;
@@ -203,7 +204,7 @@ class Load {
       shard.summary = ingest::summarise(shard.trace);
       ranks.push_back({shard.rank, &shard.summary});
     }
-    // Ranks without a file tell nothing; those that are there tell each other's waiting.
+    // Ranks without a file give no data. The waiting times of the ranks that have a file still follow from each other.
     if (result_.ranks > 1 || cast.world_size == 1) diagnostics_.add_unmatched(ingest::match_collectives(ranks, {}));
     std::vector<RankClock> clocks;
     for (const std::size_t index : of_shard_) {
@@ -217,15 +218,16 @@ class Load {
   const ImportOptions& options_;
   ImportResult result_;
   std::int64_t first_shard_ = 1;
-  std::vector<std::size_t> first_source_;  // of each of the options' files, and one past the last one's
-  std::vector<ReadRank> files_;            // that could be read
-  std::vector<std::size_t> of_shard_;      // which of files_ a shard is of
+  // for each file of the options its first source, and a last element: one past the last source
+  std::vector<std::size_t> first_source_;
+  std::vector<ReadRank> files_;        // files that were read
+  std::vector<std::size_t> of_shard_;  // for each shard, its index in files_
   std::vector<std::string> unusable_;
   std::vector<LoadedShard> shards_;
   ingest::Diagnostics diagnostics_;
 };
 
-// Of what our tracer recorded the shards of ranks stay; says which did not.
+// Of recorded shards, keeps those of ranks. Returns notes about the other shards.
 std::vector<Note> keep_ranks(std::vector<std::filesystem::path>& files) {
   std::vector<std::filesystem::path> shards;
   std::erase_if(files, [&](const std::filesystem::path& file) {
@@ -246,13 +248,13 @@ ImportResult import_traces(store::Database& database, const ImportOptions& asked
   ImportOptions options = asked;
   const std::vector<Note> left_out = keep_ranks(options.files);
   if (options.files.empty()) throw ImportError(fmt::format("{}", left_out.front().message));
-  // An arena a thread would keep what each rank's reading freed, and fits would add to it.
+  // With one malloc arena per thread, each arena would keep the memory freed by reading, and fits would add to it.
   mallopt(M_ARENA_MAX, 1);
   try {
     store::BulkLoad load(database);
     const ImportResult result = Load(database, options, left_out).run();
     load.commit();
-    malloc_trim(0);  // what many threads freed stays in their arenas, and would add to what fits take next
+    malloc_trim(0);  // memory freed by many threads stays in their arenas and would add to what fits allocate next
     return result;
   } catch (const SQLite::Exception& failure) {
     throw store::translate(failure, database.path());

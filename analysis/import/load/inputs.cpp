@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// rank2 before rank10: runs of digits compare as numbers.
+// Compares runs of digits as numbers: rank2 comes before rank10.
 bool natural_less(const fs::path& left, const fs::path& right) {
   const std::string a = left.string(), b = right.string();
   std::size_t i = 0, j = 0;
@@ -67,7 +67,7 @@ std::vector<fs::path> matching(const std::string& pattern) {
 
 FileKind kind_of(const fs::path& path) {
   std::error_code error;
-  // A pipe gives its first bytes once only.
+  // A pipe returns its first bytes only once, so it cannot be read here.
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return FileKind::unreadable;
   std::ifstream file(path, std::ios::binary);
   if (!file) return FileKind::unreadable;
@@ -76,14 +76,14 @@ FileKind kind_of(const fs::path& path) {
   const std::string_view bytes(head.data(), static_cast<std::size_t>(file.gcount()));
   if (bytes.starts_with(std::string_view(trace::shard_magic, sizeof trace::shard_magic))) return FileKind::shard;
   if (bytes.starts_with("SQLite format 3")) {
-    // The application id: four bytes at 68 (SQLite's file format, section 1.3).
+    // The application id is the four bytes at 68 (SQLite's file format, section 1.3).
     return bytes.size() >= 72 && bytes.substr(68, 4) == "DDPF" ? FileKind::ours : FileKind::sqlite;
   }
-  // zstd's own frames and those to be skipped (RFC 8878, section 3.1.2).
+  // zstd frames and skippable frames (RFC 8878, section 3.1.2).
   const bool skippable = bytes.size() >= 4 && bytes.substr(1, 3) == "\x2a\x4d\x18" && (bytes[0] & 0xf0) == 0x50;
   if (bytes.starts_with("\x1f\x8b") || bytes.starts_with("\x28\xb5\x2f\xfd") || skippable) return FileKind::json;
   const std::size_t first = bytes.find_first_not_of(" \t\r\n\xef\xbb\xbf");
-  if (first == std::string_view::npos) return FileKind::json;  // empty: told by the reader
+  if (first == std::string_view::npos) return FileKind::json;  // empty: the reader reports it
   return bytes[first] == '{' || bytes[first] == '[' ? FileKind::json : FileKind::text;
 }
 

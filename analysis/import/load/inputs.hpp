@@ -1,4 +1,4 @@
-// From what the user names (files, folders, patterns) to the files to import, and what each of them is.
+// Expands the names that the user gives (files, folders, patterns) to files, and detects the kind of each file.
 #pragma once
 
 #include <filesystem>
@@ -8,21 +8,23 @@
 namespace ddpprof::import {
 
 enum class FileKind {
-  json,        // a PyTorch profiler's trace, plain or compressed
-  sqlite,      // an SQLite database of somebody else's: Nsight Systems
+  json,        // a trace of the PyTorch profiler, plain or compressed
+  sqlite,      // another program's SQLite database: Nsight Systems
   ours,        // a database of ddpprof
-  shard,       // what the tracer recorded of one process
+  shard,       // a shard: the events that ddpprof's tracer recorded of one process
   text,        // a table or a log
   unreadable,  // missing, a folder, or not permitted
 };
 FileKind kind_of(const std::filesystem::path&);
 
-// A shard whose process was ended, or is still, between making the file and its header: no event comes before that.
+// Returns true if the shard has no header yet: the process ended, or still is, between creating the file and writing
+// its header. Such a shard has no events.
 bool is_shard_not_begun(const std::filesystem::path&);
 
-// Folders give their traces, in the order of their names (*.json, *.json.gz, *.json.zst, *.sqlite, *.ddps but for those
-// not begun); patterns with * ? [ that name no file as they stand give what they match. Numbers in names count as
-// numbers: rank2 comes before rank10. Throws ImportError where a name gives nothing, or a file is given twice.
+// Returns the files that `names` stand for. A folder gives its traces in the order of their names (*.json, *.json.gz,
+// *.json.zst, *.sqlite, *.ddps; without shards that have no header). A pattern with * ? [ that is not itself the name
+// of a file gives the files that match it. Numbers in names compare as numbers: rank2 comes before rank10. Throws
+// ImportError if a name gives no file, or if a file is given twice.
 std::vector<std::filesystem::path> expand_inputs(const std::vector<std::string>& names);
 
 }  // namespace ddpprof::import

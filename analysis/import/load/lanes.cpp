@@ -17,7 +17,7 @@ Lanes::Lanes(std::size_t wanted, Job job, const Start& start) : job_(std::move(j
       threads_.push_back(start ? start(run) : std::thread(run));
     }
   } catch (const std::system_error&) {
-    // Those that were started do the others' work.
+    // The threads that started do the work of the others, too.
   }
 }
 

@@ -1,4 +1,4 @@
-// Threads that begin together once it is known how many of them there are: a machine may start fewer than were wanted.
+// Threads that begin to work together after their number is known: a machine may start fewer threads than wanted.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,26 @@ namespace ddpprof::import {
 
 class Lanes {
  public:
-  using Job = std::function<void(std::size_t lane, std::size_t lanes)>;  // throws nothing
-  // Throws std::system_error where no thread can be started.
+  using Job = std::function<void(std::size_t lane, std::size_t lanes)>;  // must not throw
+  // Throws std::system_error if no thread can be started.
   using Start = std::function<std::thread(std::function<void()>)>;
 
-  // As many as can be started of those that are wanted; they wait for run().
+  // Starts up to `wanted` threads, as many as the system allows. They wait for run().
   Lanes(std::size_t wanted, Job job, const Start& start = {});
-  ~Lanes();  // without run() they end without doing anything
+  ~Lanes();  // without run() the threads end without running the job
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
-  // At least 1: the caller's own thread, where none could be started.
+  // Returns the number of lanes. At least 1: if no thread could be started, the job runs in the caller's thread.
   std::size_t count() const;
-  // Until all are done. Once.
+  // Runs the job in all lanes and waits until all are done. Call it once.
   void run();
 
  private:
   void release(std::size_t lanes);
 
   Job job_;
-  std::promise<std::size_t> go_;  // how many lanes; 0: none is to run
+  std::promise<std::size_t> go_;  // the number of lanes; 0: end without running the job
   std::vector<std::thread> threads_;
   bool released_ = false;
 };

@@ -28,7 +28,8 @@ std::string model_name(const std::filesystem::path& file) {
   return name.empty() ? "imported" : name;
 }
 
-// A file of several devices gives each a rank, those of one process too: DataParallel, unless they reduce gradients.
+// A file of several devices has one rank per device, also if one process used them all: this is DataParallel, unless
+// the devices reduce gradients.
 bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
   std::map<std::pair<std::filesystem::path, std::uint64_t>, std::int64_t> devices;
   for (const ImportedRank& rank : ranks) {
@@ -51,7 +52,7 @@ bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::ve
   return any;
 }
 
-// Of any rank that is not data parallel, so the whole: "sharded" and "other" are reported, not predicted.
+// If any rank is not data parallel, the whole measurement is not. "sharded" and "other" are reported, not predicted.
 std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& notes) {
   const auto any = [&](Parallelism kind) {
     return std::any_of(ranks.begin(), ranks.end(),
@@ -63,7 +64,7 @@ std::string strategy_of(std::span<const ImportedRank> ranks, std::vector<Note>& 
   return "ddp";
 }
 
-// Recorded processes say where they ran; other traces do not.
+// Recorded processes have the identity of their host; other traces do not.
 std::int64_t hosts_of(std::span<const ImportedRank> ranks) {
   std::set<std::string> clocks;
   for (const ImportedRank& rank : ranks)
@@ -114,7 +115,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.kind = "import";
   row.strategy = strategy_of(ranks, notes);
   row.world_size = cast.world_size;
-  const bool on_gpu = training.on_device || training.shard.nccl_channel_times > 0;  // though no kernel was recorded
+  const bool on_gpu = training.on_device || training.shard.nccl_channel_times > 0;  // also if no kernel was recorded
   row.device = on_gpu ? "cuda" : "cpu";
   row.backend = !file.backend.empty() ? file.backend : training.on_device ? "nccl" : "gloo";
   row.model = options.model.empty() ? model_name(file.file) : options.model;
@@ -125,7 +126,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.precision = "recorded";
   row.threads_per_rank = 1;
   row.nodes = options.nodes.value_or(hosts_of(ranks));
-  // How many cores there were is not recorded: enough, so that nothing is put down to crowding.
+  // The number of cores is not recorded. Enough cores are assumed, so that no time is attributed to oversubscription.
   row.cores = options.cores.value_or((cast.world_size - 1) / row.nodes + 1);
   if (row.device == "cpu" && !options.cores)
     notes.push_back({Severity::warning, "cores_unknown", 1,
@@ -138,7 +139,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   nlohmann::json versions = nlohmann::json::object();
   for (const auto& [name, version] : file.versions) versions[name] = version;
   if (!file.devices.empty()) versions["device"] = file.devices.front();
-  // SQLite exports hold texts of any bytes.
+  // SQLite exports may hold texts with invalid UTF-8.
   row.versions = versions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   row.options = "{}";
   row.started_utc_ns = file.base_ns;

@@ -1,4 +1,4 @@
-// What the ranks of an import make a measurement of: its row, and the rows of what their devices did.
+// Describes an import as a measurement: its row, and the rows of device work.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,15 @@ struct ImportedRank {
 };
 
 struct DescribedMeasurement {
-  store::MeasurementRow row;  // but for its number among others of its kind
-  std::vector<Note> notes;    // what had to be assumed
+  store::MeasurementRow row;  // without its repeat number among measurements of the same kind
+  std::vector<Note> notes;    // assumptions that had to be made
 };
 
-// The first rank speaks for what is the same on all; `ranks` hold one at least.
+// Returns the measurement's row. Values that are equal on all ranks are taken from the first rank. `ranks` must not be
+// empty.
 DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const Cast&, const ImportOptions&);
 
-// Tables device_time, kernel_summary and memory.
+// Writes the tables device_time, kernel_summary and memory.
 void write_device_rows(store::Database&, std::int64_t measurement_id, std::span<const ImportedRank> ranks);
 
 }  // namespace ddpprof::import

@@ -19,7 +19,7 @@ using ingest::LoadedShard;
 using ingest::Severity;
 using Kind = std::pair<std::int32_t, std::int64_t>;  // operation, bytes
 
-// Facts of one communicator in the order of their numbers.
+// Returns the facts of one communicator in the order of their numbers.
 std::vector<CollectiveFact*> of_communicator(LoadedShard& shard, std::uint64_t communicator) {
   std::vector<CollectiveFact*> facts;
   for (CollectiveFact& fact : shard.trace.collectives)
@@ -31,7 +31,7 @@ std::int64_t begun_ns(const CollectiveFact& fact) {
   return fact.launch_ns ? *fact.launch_ns : fact.start_ns.value_or(0);
 }
 
-// Which step of the shard a collective began in; none: before the first.
+// Returns the step of the shard in which a collective began; none if it began before the first step.
 std::optional<std::int64_t> step_of(const LoadedShard& shard, const CollectiveFact& fact) {
   const std::vector<ingest::StepFact>& steps = shard.trace.steps;
   const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns(fact),
@@ -44,8 +44,9 @@ struct Member {
   std::vector<CollectiveFact*> facts;
 };
 
-// Whether equal numbers mean the same collective: of one kind, one size and, where numbers were counted rather than
-// recorded, one step. Windows that began a step apart hold the same kinds in the same order.
+// Returns true if equal numbers mean the same collective on all members: the kinds and the sizes agree and, if numbers
+// were counted rather than recorded, the steps agree. The step matters because recordings that began one step apart
+// hold the same kinds in the same order.
 bool agree(const std::vector<Member>& members, bool recorded) {
   using What = std::tuple<Kind, std::optional<std::int64_t>>;
   std::map<std::uint64_t, What> known;
@@ -55,23 +56,24 @@ bool agree(const std::vector<Member>& members, bool recorded) {
       const auto [other, fresh] = known.try_emplace(fact->sequence, what);
       if (!fresh && other->second != what) return false;
     }
-  // Counted numbers also need equally many, or a trace that began later would be taken for one that ended earlier.
+  // Counted numbers also require equal counts. Otherwise a trace that began later could be taken for one that ended
+  // earlier.
   return recorded || std::all_of(members.begin(), members.end(), [&](const Member& member) {
            return member.facts.size() == members.front().facts.size();
          });
 }
 
 void number_by_step(const LoadedShard& shard, std::vector<CollectiveFact*> facts) {
-  // NCCL's own numbers go by function: one rank may have them and another its count by time.
+  // NCCL's own numbers are kept per function: one rank may have them and another rank a count by time.
   std::stable_sort(facts.begin(), facts.end(),
                    [](const CollectiveFact* a, const CollectiveFact* b) { return begun_ns(*a) < begun_ns(*b); });
   const std::vector<ingest::StepFact>& steps = shard.trace.steps;
-  constexpr std::uint64_t places = std::uint64_t{1} << 24;  // collectives of one step
+  constexpr std::uint64_t places = std::uint64_t{1} << 24;  // limit of collectives per step
   std::map<std::uint64_t, std::uint64_t> next;
   for (CollectiveFact* fact : facts) {
     const auto after = std::upper_bound(steps.begin(), steps.end(), begun_ns(*fact),
                                         [](std::int64_t t, const ingest::StepFact& s) { return t < s.time.start_ns; });
-    // Before the first step the numbers count from 0, so that nothing is confused with a step's.
+    // Collectives before the first step are numbered from 0, so that they do not collide with a step's numbers.
     const std::uint64_t step =
         after == steps.begin() ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::prev(after)->step)) + 1;
     fact->sequence = step * places + next[step]++;
@@ -133,7 +135,7 @@ Cast cast_ranks(std::span<const ReadRank> files) {
     by_order.push_back(fmt::format("{} is rank {}", name_of(files[i]), next));
     give(i, next);
   }
-  // The devices of one file are in their order anyway; files are in the order in which they were named.
+  // Devices of one file are ordered anyway. Files are in the order in which the user named them.
   const bool one_file = std::all_of(files.begin(), files.end(), [&](const ReadRank& rank) {
     return !rank.part.empty() && rank.file == files.front().file;
   });

@@ -1,4 +1,4 @@
-// Which file is which rank's, and which of their collectives are the same one.
+// Assigns files to ranks, and matches the collectives of different ranks.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,27 @@
 
 namespace ddpprof::import {
 
-// "trace_8_rank_1.json": 1; "rank0.json.gz": 0; none where the name says nothing.
+// Returns the rank in a file's name: 1 for "trace_8_rank_1.json", 0 for "rank0.json.gz", none without a rank in the
+// name.
 std::optional<std::int64_t> rank_in_name(const std::filesystem::path&);
 
 struct Cast {
-  std::vector<std::optional<std::int64_t>> ranks;  // one a file; none: left out, as another file has its rank
+  // one per file; none: left out, because another file has the same rank
+  std::vector<std::optional<std::int64_t>> ranks;
   std::int64_t world_size = 1;
   std::vector<std::int64_t> missing;
   std::vector<Note> notes;
 };
 
-// By the file's own word, else by its name where it is one rank's, else in the order of the files.
+// Takes the rank from the file's content, else from its name if the file has one rank, else from the order of the
+// files.
 Cast cast_ranks(std::span<const ReadRank>);
 
-// Collectives of one communicator have the numbers that were recorded (`recorded`: on all ranks), else they are counted
-// by launch from the start of each trace. Where traces began at different moments, counted numbers do not fit: then
-// (step, place within the step) numbers them on all ranks. Returns how many were still of another kind or size on
-// another rank and cannot be matched; their communicator becomes their own.
+// Numbers the collectives of each communicator alike on all ranks. Uses recorded numbers (`recorded`: all ranks have
+// them), otherwise counts launches from the start of each trace. If traces began at different times, counted numbers do
+// not agree; then (step, place in the step) is the number on all ranks. Returns the number of collectives whose kind or
+// size still differs from another rank's. These cannot be matched, and each rank gets a communicator of its own for
+// them.
 std::int64_t number_alike(std::span<ingest::LoadedShard>, bool recorded = false);
 
 }  // namespace ddpprof::import

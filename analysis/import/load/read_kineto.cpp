@@ -40,7 +40,7 @@ void tell_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank&
          "arrows are drawn from correlation ids; what a CPU's tensors took is counted from the profile's start only"});
 }
 
-// Of a file without a sound event.
+// For a file without a sound event.
 std::string why_unusable(const KinetoReader& reader, const TraceTally& tally) {
   std::int64_t count = 0;
   std::string first_why;
@@ -56,7 +56,7 @@ std::string why_unusable(const KinetoReader& reader, const TraceTally& tally) {
   return fmt::format("it holds no sound event: {} left out, the first at byte {}: {}", count, first_offset, first_why);
 }
 
-// Read and inflated ahead, where a thread for that can be started.
+// Reads and decompresses in a thread of its own, if one can be started.
 std::unique_ptr<ByteSource> bytes_of(const std::filesystem::path& path) {
   try {
     return std::make_unique<ReadAhead>(open_bytes(path));

@@ -1,4 +1,4 @@
-// One trace file to its ranks' facts of training; what could not be read is told.
+// Reads one trace file into the training facts of its ranks. Reports what could not be read.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ddpprof::import {
 
-// The file holds nothing that can be imported: "FILE: what is wrong; what to do".
+// Thrown if a file holds nothing that can be imported. The message is "FILE: what is wrong; what to do".
 class ImportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,19 +28,19 @@ struct KernelTotals {
 
 struct ReadRank {
   std::filesystem::path file;
-  std::string part;                              // which of the file's ranks, in words; empty: the file is one rank's
-  std::size_t source = 0;                        // of its raw events
-  std::optional<std::int64_t> rank, world_size;  // as the file says
+  std::string part;        // which of the file's ranks this is, in words; empty: the file has one rank
+  std::size_t source = 0;  // source number of its raw events
+  std::optional<std::int64_t> rank, world_size;  // as recorded in the file
   std::string backend;
   std::int64_t base_ns = 0;
-  std::string clock;      // ranks of equal ones share it; empty: of their file
-  bool recorded = false;  // by our tracer: training.shard also holds what the shard says of itself
+  std::string clock;      // ranks with equal names share a clock; empty: the file's own clock
+  bool recorded = false;  // by ddpprof's tracer; training.shard then also holds the shard's header data
   std::vector<std::string> devices;
   std::map<std::string, std::string> versions;
   Training training;
   std::vector<KernelTotals> kernels;
   std::int64_t events = 0;
-  std::vector<Note> notes;  // of reading
+  std::vector<Note> notes;  // about reading the file
 };
 
 struct ReadOptions {
@@ -48,25 +48,26 @@ struct ReadOptions {
   SortOptions sort;
 };
 
-// What was gathered of a rank, into `result`: training, kernels, who it is, devices and versions.
+// Fills `result` from the collected trace: training, kernels, rank, devices and versions.
 void conclude(RankTrace&, const TrainingOptions&, ReadRank& result);
 
-// How many ranks a file may hold at most; so many sources are its own.
+// Returns the largest number of ranks that a file may hold. This many source numbers are reserved for the file.
 std::size_t most_ranks(const std::filesystem::path&);
 
-// Whatever kind of file it is. Throws ImportError when it holds no sound event, OpenError when it cannot be read. Raw
-// events go to `sink`, where there is one, as `source` and the sources after it.
+// Reads a file of any kind. Throws ImportError if it holds no sound event, OpenError if it cannot be read. Raw events
+// go to `sink`, unless it is null, as `source` and the following source numbers.
 std::vector<ReadRank> read_ranks(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
 
-// A PyTorch profiler's file. Throws ImportError when it holds no sound event, OpenError when it cannot be read. Raw
-// events go to `sink`, where there is one, as `source`.
+// Reads a file of the PyTorch profiler. Throws ImportError if it holds no sound event, OpenError if it cannot be read.
+// Raw events go to `sink`, unless it is null, as `source`.
 ReadRank read_kineto_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
 
-// An Nsight Systems SQLite export, a rank for each process and device that ran kernels. Throws as the above.
+// Reads an Nsight Systems SQLite export: one rank for each process and device that ran kernels. Throws like
+// read_kineto_file().
 std::vector<ReadRank> read_nsight_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink,
                                        std::size_t source);
 
-// What our tracer recorded of a process. Throws ImportError when it cannot be read or holds no event.
+// Reads a shard of ddpprof's tracer. Throws ImportError if it cannot be read or holds no event.
 ReadRank read_recorded_file(const std::filesystem::path&, const ReadOptions&, RawSink* sink, std::size_t source);
 
 }  // namespace ddpprof::import

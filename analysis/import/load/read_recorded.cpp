@@ -26,7 +26,7 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
     result.recorded = true;
     result.events = trace.events;
     conclude(trace, options.training, result);
-    // What the shard says of itself, with the training that was made of it.
+    // Joins the shard's header data with the training computed from it.
     ingest::ShardTrace& shard = result.training.shard;
     shard.info = std::move(process.recorded.info);
     result.clock = shard.info.boot_id;

@@ -33,7 +33,7 @@ class Writer {
   void write(const RawBatch& batch) {
     Source& source = sources_[batch.source];
     const std::int64_t shard = first_shard_ + static_cast<std::int64_t>(batch.source);
-    // Names are numbered as they come, so a batch's new ones go on where the last batch's ended.
+    // Names are numbered in order of appearance, so the new names of a batch continue after those of the batch before.
     source.texts.resize(batch.first_new_name);
     source.ids.resize(batch.first_new_name);
     for (const std::string& name : batch.new_names) {
@@ -67,7 +67,7 @@ class Writer {
  private:
   struct Source {
     std::vector<std::string> texts;
-    std::vector<std::int64_t> ids;  // in the database; 0: not yet there
+    std::vector<std::int64_t> ids;  // row id in the database; 0: not written yet
   };
 
   std::int64_t id(Source& source, std::uint32_t name) {

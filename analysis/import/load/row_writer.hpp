@@ -1,4 +1,4 @@
-// Writes raw events into the database in a thread of its own, while files are still being read.
+// Writes raw events into the database in a thread of its own while files are being read.
 #pragma once
 
 #include <condition_variable>
@@ -15,25 +15,27 @@
 
 namespace ddpprof::import {
 
-// Between construction and close() nobody else may use the database. Each thread that reads has a lane of its own, and
-// the lanes take turns, a batch each: so the rows' order depends on the files alone, not on who was faster.
+// Only the writer may use the database between construction and close(). Each reading thread has one lane. Lanes are
+// written in turns of one batch, so the order of rows depends on the files alone, not on the speed of the threads.
 class RowWriter {
  public:
-  // `first_shard`: the shard's id of source 0; source k's is k more.
+  // `first_shard` is the shard id of source 0; source k has first_shard + k.
   RowWriter(store::Database&, std::int64_t first_shard, std::size_t lanes);
   ~RowWriter();
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  // For one thread; take() waits while the writer is far behind, and throws what the writer's thread threw.
+  // The sink for one thread. take() waits while the writer is far behind, and rethrows an exception of the writer's
+  // thread.
   RawSink& lane(std::size_t);
-  // The lane's thread has read its last file, or failed: the others' turns go on without it.
+  // Call when the lane's thread has read its last file or failed. The turns of the other lanes continue without it.
   void end_lane(std::size_t);
-  // After the last end_lane(): throws what the writer's thread threw. The database is the caller's again.
+  // Call after the last end_lane(). Rethrows an exception of the writer's thread. Then the caller may use the database
+  // again.
   void close();
 
  private:
-  static constexpr std::size_t most_waiting = 4;  // batches of a lane
+  static constexpr std::size_t most_waiting = 4;  // batches per lane
   struct Lane : RawSink {
     void take(RawBatch&&) override;
     RowWriter* writer = nullptr;

@@ -14,7 +14,7 @@ std::string number_of(std::int64_t number, const char* unit) {
   return number > 0 ? fmt::format("{}{}", number, unit) : std::string();
 }
 
-// The ranks by what each says; empty: it says nothing.
+// Groups the ranks by the value that `says` returns. An empty value means that the file does not record it.
 template <class Says>
 std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, Says&& says) {
   std::map<std::string, std::vector<const RankOfFile*>> groups;

@@ -1,4 +1,4 @@
-// Whether the ranks of an import can be of one training.
+// Checks that the ranks of an import can belong to one training.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,10 @@ struct RankOfFile {
   const ReadRank* file = nullptr;
 };
 
-// What differs among them and who differs from most: kind of device, backend, size of the gradients, micro-batches and
-// their samples (ranks_unlike, a warning), number of steps (steps_unlike). Of trainings that are no data parallel ones
-// gradients may differ, as ranks hold other parts of the model. What a file does not say differs from nothing.
+// Returns notes about values that differ between ranks, and the ranks that differ from most: kind of device, backend,
+// size of the gradients, micro-batches and their samples (code ranks_unlike, a warning), and number of steps
+// (steps_unlike). Gradients may differ if the training is not data parallel, because ranks then hold different parts of
+// the model. Values that a file does not record are not compared.
 std::vector<Note> notes_on_unlike(std::span<const RankOfFile>);
 
 }  // namespace ddpprof::import

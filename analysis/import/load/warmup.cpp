@@ -15,8 +15,8 @@ namespace {
 
 using ingest::LoadedShard;
 
-// Until DDP's buckets are final: after the first step, with a static graph one or two later. A message that only some
-// later step has (an evaluation's) is no warm-up.
+// Limit of steps until DDP's buckets are final: after the first step, with a static graph one or two steps later. A
+// message that occurs only in a later step (an evaluation) does not mark a warm-up.
 constexpr std::size_t most_by_messages = 4;
 
 struct JobStep {
@@ -24,7 +24,7 @@ struct JobStep {
   double sum_s = 0.0;
 };
 
-// Bytes of the messages that were launched in each of a rank's steps, by the step's number, in their order.
+// Returns for each step number the bytes of the messages launched in the step, in their order.
 std::map<std::int64_t, std::vector<std::int64_t>> messages(const ingest::ShardTrace& trace) {
   std::vector<std::pair<std::int64_t, std::int64_t>> sent;  // launch, bytes
   for (const ingest::CollectiveFact& collective : trace.collectives)
@@ -32,7 +32,7 @@ std::map<std::int64_t, std::vector<std::int64_t>> messages(const ingest::ShardTr
   std::stable_sort(sent.begin(), sent.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::map<std::int64_t, std::vector<std::int64_t>> found;
   auto next = sent.begin();
-  for (const ingest::StepFact& step : trace.steps) {  // by start
+  for (const ingest::StepFact& step : trace.steps) {  // ordered by start
     std::vector<std::int64_t>& own = found[step.step];
     for (; next != sent.end() && next->first <= step.time.end_ns; ++next)
       if (next->first >= step.time.start_ns) own.push_back(next->second);
@@ -57,7 +57,7 @@ std::optional<Note> mark_warmup(std::span<LoadedShard> shards) {
       numbers.push_back(number);
       times_s.push_back(step.sum_s / static_cast<double>(step.ranks));
     }
-  // Whoever had recording begin later chose what counts.
+  // If the recording began later on the user's request, its first steps count.
   const bool bounded =
       std::any_of(shards.begin(), shards.end(), [](const LoadedShard& shard) { return shard.trace.info.bounds.asked; });
   if (bounded && !numbers.empty() && numbers.front() > 0) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<Note> mark_warmup(std::span<LoadedShard> shards) {
   std::size_t cut = end.settled ? end.steps : 0;
   for (const LoadedShard& shard : shards) {
     const std::map<std::int64_t, std::vector<std::int64_t>> sent = messages(shard.trace);
-    std::size_t first = numbers.size();  // from which on all send what the last one sends
+    std::size_t first = numbers.size();  // from this step on all steps send what the last step sends
     while (first > 0 && sent.at(numbers[first - 1]) == sent.at(numbers.back())) --first;
     if (first <= std::min(most, most_by_messages)) cut = std::max(cut, first);
   }

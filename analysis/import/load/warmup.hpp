@@ -1,5 +1,5 @@
-// Which steps at the front of a recorded job are its warm-up: a recording begins with the program, where a profiler's
-// user chose when to begin.
+// Finds the warm-up steps at the front of a recorded job. A recording begins with the program, while the user of a
+// profiler chooses when it begins.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace ddpprof::import {
 
-// Sets the kind of the steps, on every rank alike: until the ranks' mean step time has settled (stats::warmup_end, from
-// ten steps on), and until a step sends the messages that the last one sends (DDP reduces everything at once in its
-// first step, and rebuilds its buckets after it). Never more than half of the steps that all ranks have; when it would
-// be more, none; nor where bounds had the recording begin after the first step. Returns what was found, as a note;
-// nothing when there is no warm-up.
+// Marks warm-up steps, alike on every rank: until the mean step time of the ranks has settled (stats::warmup_end, from
+// ten steps on), and until a step sends the same messages as the last step (DDP reduces everything at once in its first
+// step and rebuilds its buckets after it). At most half of the steps that all ranks have; marks no step if it would be
+// more, or if the recording was asked to begin after the first step. Returns a note about the result, or none if there
+// is no warm-up.
 std::optional<Note> mark_warmup(std::span<ingest::LoadedShard> shards);
 
 }  // namespace ddpprof::import

@@ -15,11 +15,11 @@
 namespace ddpprof::import {
 namespace {
 
-constexpr double shortest_step_s = 1e-6;  // kept to a thousandth
+constexpr double shortest_step_s = 1e-6;  // stored to a thousandth
 
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
-// Everything of such a file is of one process, whose clock is the only one.
+// A table or log has one shard, because all of its times are on one clock.
 std::int64_t only_shard(store::Database& database, std::int64_t measurement, const char* process) {
   store::ShardRow shard;
   shard.measurement_id = measurement;
@@ -41,8 +41,8 @@ void note(store::Database& database, std::int64_t measurement, const char* code,
   store::Inserter<store::DiagnosticRow>(database).insert(row);
 }
 
-// One placement: rows that differ in nothing but their time. Whether the time of waiting is known is part of it, as it
-// is the measurement that says so.
+// One placement: rows that are equal except for their time. Whether the wait time is known is part of it, because this
+// is stored per measurement.
 using Placement = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
 
 Placement placement_of(const fit::StepRow& row) {
@@ -55,7 +55,7 @@ store::MeasurementRow training_of(const fit::StepRow& row, const std::string& mo
   training.strategy = "ddp";
   training.world_size = row.workers;
   training.backend = "unknown";
-  training.device = "cuda";  // a table's workers have a device each: what they share is what it says they share
+  training.device = "cuda";  // Each worker of a table has its own device. What workers share is given by the table.
   training.model = model;
   training.batch_per_worker = row.batch_per_worker;
   training.accumulation = row.accumulation;
@@ -153,7 +153,7 @@ std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog&
     const std::int64_t id = store::Inserter<store::MeasurementRow>(database).insert(sweep);
     const std::int64_t shard = only_shard(database, id, "nccl-tests");
     store::Inserter<store::CommPointRow> points(database);
-    std::map<std::int64_t, std::int64_t> seen;  // by size: lines so far
+    std::map<std::int64_t, std::int64_t> seen;  // lines so far, by size
     for (const fit::NcclTestsRow& row : log.rows) {
       store::CommPointRow point;
       point.shard_id = shard;

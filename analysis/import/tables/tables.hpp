@@ -1,8 +1,9 @@
-// Tables into a trace database: step times of a CSV, and all-reduces as nccl-tests printed them.
+// Imports tables into a trace database: step times from a CSV file, and all-reduces from the output of nccl-tests.
 //
-// A table of steps becomes a training of each placement (workers, nodes, devices of a node, batch, micro-batches),
-// whose measured steps are its rows; fit::stored_steps gives the rows back in their order. A log becomes a sweep of
-// collectives, whose even iterations are out of place and odd ones in place; predictions take its times in the place of
+// A table of steps becomes one training for each placement (workers, nodes, devices of a node, batch, micro-batches).
+// Its measured steps are the table's rows; fit::stored_steps returns the rows in their order. A log becomes a sweep of
+// collectives: even iterations are out of place, odd iterations in place. Predictions use its times instead of fitted
+// links.
 // fitted links.
 #pragma once
 
@@ -19,29 +20,29 @@
 
 namespace ddpprof::import {
 
-// A table that a database cannot hold.
+// Thrown for a table that a database cannot hold.
 class TableError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// `model`: what the trainings are called. One transaction. Returns how many placements there are. Throws TableError for
-// steps below a microsecond, store::DatabaseError.
+// Imports the rows in one transaction. `model` is the name of the trainings. Returns the number of placements. Throws
+// TableError if a step is shorter than a microsecond, store::DatabaseError.
 std::int64_t import_step_table(store::Database&, const std::vector<fit::StepRow>& rows, const std::string& model);
 
-// A log that lacks something: "FILE: what is missing; what to give".
+// Thrown if a log is incomplete. The message is "FILE: what is missing; what to give".
 class LogError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 struct LogPlace {
-  std::optional<std::int64_t> ranks;  // where the log has no "Rank" lines and its bandwidths do not tell
-  std::optional<std::int64_t> nodes;  // where it has none; else 1
+  std::optional<std::int64_t> ranks;  // needed if the log has no "Rank" lines and its bandwidths do not determine them
+  std::optional<std::int64_t> nodes;  // needed if the log has none; default 1
 };
 
-// Returns how many ranks took part. Throws LogError where that cannot be known, or where these are no all-reduces of 2
-// ranks or more; store::DatabaseError.
+// Returns the number of ranks. Throws LogError if it cannot be determined, or if the log does not hold all-reduces of
+// at least 2 ranks; store::DatabaseError.
 std::int64_t import_nccl_log(store::Database&, const fit::NcclTestsLog&, const std::filesystem::path& file,
                              const LogPlace&);
 

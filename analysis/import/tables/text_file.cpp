@@ -9,14 +9,14 @@
 namespace ddpprof::import {
 namespace {
 
-// nccl-tests' heading, or its column heads; both stand behind a launcher's tag, if there is one.
+// Returns true for a heading or column heads of nccl-tests, also behind a launcher's tag.
 bool is_of_nccl_tests(std::string_view line) {
   const auto has = [line](std::string_view part) { return line.find(part) != std::string_view::npos; };
   return has("nThread") || has("nccl-tests") || (has("algbw") && has("busbw")) ||
          (has("size") && has("count") && has("type"));
 }
 
-// A size's line without any heading: "33554432 8388608 float sum 19902 1.69 2.53 …".
+// Returns true for a line of results without a heading: "33554432 8388608 float sum 19902 1.69 2.53 …".
 bool is_size_line(std::string_view line) {
   std::string_view words[3];
   int found = 0;
@@ -25,7 +25,7 @@ bool is_size_line(std::string_view line) {
     if (line.empty()) return false;
     const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
     words[found] = line.substr(0, end);
-    if (found > 0 || !words[0].ends_with(':')) ++found;  // a launcher's tag is none of them
+    if (found > 0 || !words[0].ends_with(':')) ++found;  // a launcher's tag is not one of the words
     line.remove_prefix(end);
   }
   const auto digits = [](std::string_view word) {
@@ -55,7 +55,7 @@ TextKind text_kind(const std::filesystem::path& path) {
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
-  // A .csv that is none is told so by what reads tables.
+  // A .csv file that is not a table is rejected by the table reader.
   return path.extension() == ".csv" ? TextKind::step_table : TextKind::neither;
 }
 

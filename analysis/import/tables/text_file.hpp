@@ -1,4 +1,4 @@
-// Tells a table of step times from what nccl-tests printed, by a text's first lines.
+// Distinguishes a table of step times from the output of nccl-tests by the first lines of a text.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,12 @@
 namespace ddpprof::import {
 
 enum class TextKind {
-  step_table,  // comma-separated, its first line names columns
-  nccl_log,    // what all_reduce_perf printed, with or without a launcher's tags
+  step_table,  // comma-separated; the first line names columns
+  nccl_log,    // output of all_reduce_perf, with or without a launcher's tags
   neither,
 };
 
-// Looks at the first 64 KiB. What cannot be read is `neither`.
+// Reads the first 64 KiB. Returns `neither` if the file cannot be read.
 TextKind text_kind(const std::filesystem::path&);
 
 }  // namespace ddpprof::import

@@ -18,12 +18,12 @@ const HostStep* step_at(const std::vector<HostStep>& steps, std::int64_t time_ns
   return time_ns < step.time.end_ns ? &step : nullptr;
 }
 
-// Functions of autograd without an operation of a layer between them.
+// A run of autograd functions without an operation of a layer between them.
 struct Part {
   Span time;
   const HostStep* step = nullptr;
-  std::size_t forward = 0;     // how many annotated forwards began before it
-  std::int64_t gradients = 0;  // added up within it
+  std::size_t forward = 0;     // number of annotated forwards that began before it
+  std::int64_t gradients = 0;  // gradients accumulated in it
 };
 
 std::vector<Part> parts_of(const RankTrace& rank, const std::vector<Span>& forwards,
@@ -79,7 +79,7 @@ std::vector<Span> find_backwards(const RankTrace& rank, const std::vector<Span>&
       return part.step == parts[begin].step && part.forward == parts[begin].forward;
     };
     while (end < parts.size() && same(parts[end])) ++end;
-    // A part that added up no gradient belongs to the next one that did: a penalty's own gradients.
+    // A part without a gradient belongs to the next part with one: it computes a penalty's own gradients.
     std::vector<Part> whole;
     for (std::size_t i = begin; i < end; ++i) {
       if (whole.empty() || whole.back().gradients > 0)

@@ -1,4 +1,4 @@
-// Each micro-batch's backward, from autograd's functions.
+// Finds each micro-batch's backward from autograd's functions.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@ namespace ddpprof::import {
 
 struct HostStep;
 
-// An operation of a layer's forward ("aten::linear"); within one of autograd's functions it is recomputed there.
+// Returns true for an operation of a layer's forward ("aten::linear"). Inside an autograd function such an operation is
+// recomputation.
 bool is_forward_operation(std::string_view name);
 
-// In order; of moments that lie in a step alone. Between two backwards lies a forward: DistributedDataParallel's, where
-// that was annotated, else an operation of a layer after the last of autograd's functions has ended. The latter counts
-// only if as many gradients were added up before it as after, so that an operation beside a backward (a compressing
-// hook's) does not divide it, or where none was recorded at all. `forwards` in order and not nested, the rank's
-// gradients in order of time, its sorters finished.
+// Returns the backwards in order; only times inside a step count. A forward lies between two backwards. It is
+// DistributedDataParallel's forward if annotated, otherwise an operation of a layer after the last autograd function
+// has ended. Such an operation divides two backwards only if as many gradients were accumulated before it as after it,
+// or if no gradient was recorded. This excludes operations beside a backward, for example those of a compression hook.
+// Requires: `forwards` ordered and not nested, the rank's gradients ordered by time, its sorters finished.
 std::vector<Span> find_backwards(const RankTrace&, const std::vector<Span>& forwards,
                                  const std::vector<HostStep>& steps);
 

@@ -12,13 +12,13 @@
 namespace ddpprof::import {
 namespace {
 
-// FNV-1a, 64 bits: the same on every machine, which std::hash need not be.
+// FNV-1a, 64 bits. std::hash may differ between machines.
 std::uint64_t hash(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325ULL) {
   for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return seed;
 }
 
-// A group's name, and its ranks where they are known: two halves of a world may both be called "1".
+// Hashes a group's name, and its ranks if they are known: two halves of a world may both be named "1".
 std::uint64_t communicator_of(const RankTrace& rank, std::uint32_t group) {
   std::uint64_t result = hash(rank.names.text(group));
   if (const auto ranks = rank.group_ranks.find(group); ranks != rank.group_ranks.end())
@@ -37,19 +37,19 @@ std::int64_t gradient_element_bytes(const RankTrace& rank) {
   return 4;
 }
 
-// Sizes say which call a run is of, as far as both are recorded.
+// Returns true if the run may belong to the call by their sizes, as far as both are recorded.
 bool may_be(const CollectiveCall& call, const CollectiveRun& run) {
   if (run.bytes == 0) return true;
   if (call.bytes != 0) return call.bytes == run.bytes;
   return call.elements == 0 || run.bytes % call.elements == 0;
 }
 
-// Calls whose run has not begun, by operation and size: many may never get one.
+// Calls whose run has not begun, by operation and size. Many calls may never get a run.
 class WaitingCalls {
  public:
   void add(const CollectiveCall& call, std::size_t place) { queues_[{call.op, call.bytes}].push_back(place); }
 
-  // The first that the run may be of; it waits no longer.
+  // Returns the first call that the run may belong to, and removes it from the queues.
   std::optional<std::size_t> take(const CollectiveRun& run, const std::vector<const CollectiveCall*>& calls) {
     std::deque<std::size_t>* queue = nullptr;
     std::deque<std::size_t>::iterator found;
@@ -60,7 +60,8 @@ class WaitingCalls {
       queue = &places;
       found = own;
     };
-    // Of a run without a size any call may be; of one with a size, calls of that size and those without.
+    // A run without a size may belong to any call. A run with a size may belong to calls of that size and calls without
+    // one.
     for (auto at = queues_.lower_bound({run.op, 0}); at != queues_.end() && at->first.first == run.op; ++at)
       if (run.bytes == 0 || at->first.second == 0 || at->first.second == run.bytes) look(at->second);
     if (!queue) return std::nullopt;
@@ -155,7 +156,7 @@ std::vector<Collective> match_calls(const RankTrace& rank) {
         const CollectiveCall& call = *calls[*own];
         collective.launch_ns = call.time.start_ns;
         collective.recorded_sequence = call.sequence;
-        // A run that the profiler did not see to its end has no size; the call names elements, of gradients mostly.
+        // A run whose end was not recorded has no size. The call has the number of elements, mostly of gradients.
         if (collective.bytes == 0) collective.bytes = bytes_of(call.elements, gradient_element_bytes(rank));
         if (group == 0) group = call.group;
       }

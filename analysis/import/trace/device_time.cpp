@@ -44,7 +44,7 @@ void DeviceTimes::add(const Slice& slice) {
   if (window_ < bounds_.size() && bounds_[window_].start_ns <= slice.start_ns) count(of_windows_[window_]);
 }
 
-// No slice begins between now and then, so each kind is busy from now to the latest end seen, then not at all.
+// No slice begins between now and to_ns. So each kind is busy from now to its latest end so far, and idle afterwards.
 void DeviceTimes::advance(std::int64_t to_ns) {
   while (now_ns_ < to_ns) {
     while (window_ < bounds_.size() && bounds_[window_].end_ns <= now_ns_) ++window_;

@@ -1,4 +1,5 @@
-// How long a rank's devices computed, communicated and copied in given windows of time: one pass over slices by start.
+// Computes how long a rank's devices computed, communicated and copied in given time windows, in one pass over the
+// slices ordered by start.
 #pragma once
 
 #include <array>
@@ -14,22 +15,22 @@ struct Window {
   std::int64_t start_ns = 0, end_ns = 0;
 };
 
-// Of one window, by union and intersection of intervals; simultaneous slices of one kind count once.
+// Times in one window, by union and intersection of intervals. Simultaneous slices of one kind count once.
 struct DeviceTime {
-  std::int64_t compute_ns = 0;                                   // kernels that are no collective's
-  std::int64_t communication_ns = 0;                             // collectives' kernels
+  std::int64_t compute_ns = 0;                                   // kernels that do not belong to a collective
+  std::int64_t communication_ns = 0;                             // kernels of collectives
   std::int64_t memory_ns = 0;                                    // copies and sets
-  std::int64_t overlapped_ns = 0;                                // communication beside compute
-  std::int64_t busy_ns = 0;                                      // any of them
+  std::int64_t overlapped_ns = 0;                                // communication at the same time as compute
+  std::int64_t busy_ns = 0;                                      // any of the above
   std::int64_t kernels = 0, collective_kernels = 0, copies = 0;  // that begin in the window
 
   std::int64_t exposed_ns() const { return communication_ns - overlapped_ns; }
 };
 
-// Give it the slices in order of their start, then finish().
+// Call add() for the slices in order of their start, then finish().
 class DeviceTimes {
  public:
-  // Windows in order of their start that do not overlap.
+  // The windows must be ordered by start and must not overlap.
   explicit DeviceTimes(std::vector<Window> windows);
 
   void add(const Slice&);
@@ -55,7 +56,7 @@ class DeviceTimes {
   bool begun_ = false;
   std::int64_t now_ns_ = 0;
   std::array<std::int64_t, kinds> busy_until_ns_{};
-  std::size_t window_ = 0;  // the first that ends after now
+  std::size_t window_ = 0;  // the first window that ends after now
 };
 
 }  // namespace ddpprof::import

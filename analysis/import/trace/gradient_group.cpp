@@ -18,7 +18,8 @@ struct Group {
   bool carries_gradients = false;
 };
 
-// After each gradient of the step's last backward, the bytes up to it; empty where a shape or a type was not recorded.
+// Returns for each gradient of the step's last backward the bytes up to its end; empty if a shape or a type was not
+// recorded.
 std::vector<std::int64_t> gradient_ends(const RankTrace& rank, const HostStep& step) {
   std::vector<std::int64_t> ends;
   std::int64_t bytes = 0;
@@ -37,15 +38,15 @@ std::map<std::uint64_t, Messages> all_reduces_of(const HostStep& step, std::vect
   return groups;
 }
 
-// The fewest of the messages, in their order, that the gradients fill one after the other, each of which travels
-// `shrink` times smaller; empty where none do.
+// Returns the smallest subset of the messages, in their order, that the gradients fill one after the other if each
+// gradient is `shrink` times smaller in a message. Empty if there is no such subset.
 Messages filled(const std::vector<std::int64_t>& ends, const Messages& messages, std::int64_t shrink) {
   struct Way {
-    std::int64_t messages = 0, from = 0;  // how many so far, and where the last one began
+    std::int64_t messages = 0, from = 0;  // messages so far, and the index where the last one began
     Collective* last = nullptr;
   };
   if (ends.empty()) return {};
-  // By bytes filled; each way was reached by messages launched before the one that is looked at.
+  // Keyed by bytes filled. Each way consists of messages launched before the current one.
   std::map<std::int64_t, Way> ways{{0, {}}};
   for (Collective* message : messages) {
     if (message->bytes <= 0 || message->bytes > most_bytes) continue;
@@ -63,7 +64,7 @@ Messages filled(const std::vector<std::int64_t>& ends, const Messages& messages,
   Messages chosen;
   std::int64_t all = 0;
   for (const Collective* message : messages) all = sum_of(all, message->bytes);
-  // What is left over is small beside gradients; else the sizes agree by chance.
+  // The remaining messages must be small beside the gradients; otherwise the sizes agree by chance.
   if (shrink * (all / 2) > ends.back()) return {};
   for (std::int64_t at = ends.back(); at > 0;) {
     const auto way = ways.find(at);
@@ -75,9 +76,9 @@ Messages filled(const std::vector<std::int64_t>& ends, const Messages& messages,
   return chosen;
 }
 
-// Without what gradients' sizes tell.
+// The choice if gradient sizes do not decide it.
 Messages likely(const HostStep& step, const Messages& messages) {
-  constexpr std::int64_t small_bytes = 64 << 10;  // DDP's first bucket, its smallest but for the last, is of 1 MiB
+  constexpr std::int64_t small_bytes = 64 << 10;  // DDP's first bucket, its smallest except for the last, has 1 MiB
   const std::int64_t end_ns = step.passes.back().backward.end_ns;
   std::int64_t bytes = 0;
   const Collective* last_within = nullptr;
@@ -91,13 +92,13 @@ Messages likely(const HostStep& step, const Messages& messages) {
     return message->bytes < small_bytes && message->bytes < bytes / 1000;
   };
   const auto launched_before = [](const Collective* a, const Collective* b) { return a->launch_ns < b->launch_ns; };
-  // DDP's last bucket may be small, but follows all others.
+  // DDP's last bucket may be small, but it follows all others.
   for (const Collective* message : messages)
     if (last_within && !small(message)) last_within = std::max(last_within, message, launched_before);
   Messages chosen;
   for (Collective* message : messages) {
     const bool after = message->launch_ns >= end_ns;
-    // A run's own start, taken for its launch, says nothing.
+    // If the launch is unknown, it was set to the run's start, which is not evidence.
     const bool launch_known = message->run && message->launch_ns < message->run->start_ns;
     const bool left_out =
         sizes ? small(message) && (after || message != last_within) : after && last_within && launch_known;
@@ -109,7 +110,7 @@ Messages likely(const HostStep& step, const Messages& messages) {
 Messages gradients_among(const HostStep& step, const std::vector<std::int64_t>& ends, const Messages& messages) {
   std::int64_t bytes = 0;
   for (const Collective* message : messages) bytes = sum_of(bytes, message->bytes);
-  // All of them, in whatever order.
+  // If the sum of all messages fits, all carry gradients, in any order.
   if (!ends.empty() && (bytes == ends.back() || 2 * bytes == ends.back())) return messages;
   for (const std::int64_t shrink : {1, 2})
     if (Messages chosen = filled(ends, messages, shrink); !chosen.empty()) return chosen;

@@ -1,4 +1,4 @@
-// Which collectives of a trace reduce gradients: those of one process group, in each step's last backward.
+// Finds the collectives of a trace that reduce gradients: those of one process group, in each step's last backward.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,22 @@
 namespace ddpprof::import {
 
 struct MarkedGradients {
-  std::int64_t other_groups = 0;  // all-reduces of other groups in backwards
-  std::int64_t left_out = 0;      // of the gradients' own group, that carry none
+  std::int64_t other_groups = 0;  // all-reduces of other groups in backward
+  std::int64_t left_out = 0;      // of the gradients' group, without gradients
 };
 
-// Sets Collective::gradient, anew at each call. Of several groups that all-reduce in backward (tensor parallel ones, a
-// loss's mean) it is the one whose bytes are those of the gradients that autograd accumulated, or half of them where
-// they travel compressed; else the largest group, of equals the one that carries most.
+// Sets Collective::gradient; each call starts anew. If several groups all-reduce in backward (tensor parallel groups, a
+// loss's mean), the gradients' group is the one whose bytes equal the bytes of the gradients that autograd accumulated,
+// or half of them if they are sent compressed. Otherwise it is the largest group; ties go to the group that sends most
+// bytes.
 //
-// Of that group's all-reduces, gradients are in those whose sizes the gradients fill in the order they were ready, none
-// left over (of messages, less than half the bytes); batch normalisation's sums, norms and losses lie between and after
-// them. Where shapes or sizes do not tell that, these are left out: messages of less than 64 KiB and a thousandth of
-// the step's bytes that another one of the same backward follows, or that were launched after it (DDP's last bucket may
-// be as small, others are as large as their cap); without sizes, what is known to have been launched after a backward
-// that launched others.
+// Of this group's all-reduces, those carry gradients whose sizes the gradients fill completely, in the order in which
+// they became ready. The remaining messages must have less than half of the bytes: sums of batch normalisation, norms
+// and losses lie between and after the gradients. If shapes or sizes do not decide this, these messages are left out:
+// - with sizes: messages below 64 KiB and below a thousandth of the step's bytes, if another message of the same
+//   backward follows or if they were launched after the backward (DDP's last bucket may be as small, other buckets are
+//   as large as their cap);
+// - without sizes: messages known to be launched after a backward that launched others.
 MarkedGradients mark_gradients(const RankTrace&, const std::vector<HostStep>&, std::vector<Collective>&);
 
 }  // namespace ddpprof::import

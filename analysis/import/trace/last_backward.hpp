@@ -1,4 +1,4 @@
-// What belongs to a step's last backward, of what is sorted by time: the collectives launched in it, its gradients.
+// Selects from lists ordered by time the collectives launched in a step's last backward, and its gradients.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace ddpprof::import {
 
-// Sorted by launch, as `all` is; empty for a step without a backward.
+// `all` must be ordered by launch; so is the result. Empty for a step without a backward.
 template <class Collectives>  // a vector of Collective, const or not
 auto in_last_backward(const HostStep& step, Collectives& all) {
   using Part = std::span<std::remove_pointer_t<decltype(all.data())>>;
@@ -27,7 +27,7 @@ auto in_last_backward(const HostStep& step, Collectives& all) {
   return Part(first, std::max(first, at(step.collectives_until_ns())));
 }
 
-// In the order they became ready; to the step's end, as the optimizer reads what came last.
+// In the order in which they became ready, up to the step's end, because the optimizer reads the last ones.
 inline std::span<const GradientMark> gradients_of_last_backward(const HostStep& step,
                                                                 const std::vector<GradientMark>& all) {
   if (!step.has_backward()) return {};

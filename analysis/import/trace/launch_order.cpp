@@ -21,7 +21,7 @@ LaunchOrder::LaunchOrder(std::vector<std::int64_t> moments_ns) : moments_ns_(std
 }
 
 void LaunchOrder::add(const Slice& slice) {
-  // The first moment after the launch.
+  // The first requested time after the launch.
   const auto at = static_cast<std::size_t>(std::upper_bound(moments_ns_.begin(), moments_ns_.end(), slice.launch_ns) -
                                            moments_ns_.begin());
   done_[at] = std::max(done_[at], slice.end_ns);

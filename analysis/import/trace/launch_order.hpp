@@ -1,7 +1,8 @@
-// What a device had done, and was yet to do, of the work that the host had launched by given moments.
+// Computes what a device had finished of the work that the host had launched by given times, and what it began
+// afterwards.
 //
-// A stream runs its work in the order of its launch. So the moment a gradient is ready on the device is the end of the
-// last work launched before the host said so; neither the host's own moment nor a time of its own tells it.
+// A stream runs its work in the order of its launch. So a gradient is ready on the device when the last work ends that
+// was launched before the host's hook. Neither the host's time nor a recorded device time gives this directly.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +15,25 @@ namespace ddpprof::import {
 
 class LaunchOrder {
  public:
-  // The moments that will be asked about, in any order.
+  // The times that will be requested, in any order.
   explicit LaunchOrder(std::vector<std::int64_t> moments_ns);
 
   void add(const Slice&);
   void finish();
 
-  // The latest end of the work launched before the moment: of kernels that are no collective's and copies, or of
-  // everything. None: nothing was launched before it.
+  // The latest end of the work launched before the time. computed_by_ns() counts copies and kernels that do not belong
+  // to a collective; done_by_ns() counts everything. None: no work was launched before it.
   std::optional<std::int64_t> computed_by_ns(std::int64_t moment_ns) const;
   std::optional<std::int64_t> done_by_ns(std::int64_t moment_ns) const;
-  // The earliest start of the compute launched at or after it.
+  // The earliest start of the compute work launched at or after the time.
   std::optional<std::int64_t> begun_from_ns(std::int64_t moment_ns) const;
 
  private:
   std::size_t place(std::int64_t moment_ns) const;
 
-  std::vector<std::int64_t> moments_ns_;       // ascending, each once
-  std::vector<std::int64_t> computed_, done_;  // [i]: of the launches before moment i, back to the one before
-  std::vector<std::int64_t> begun_;            // [i]: of the launches from moment i - 1 to moment i
+  std::vector<std::int64_t> moments_ns_;       // ascending, without duplicates
+  std::vector<std::int64_t> computed_, done_;  // [i]: of the launches before moment i
+  std::vector<std::int64_t> begun_;            // [i]: of the launches from moment i - 1 on
 };
 
 }  // namespace ddpprof::import

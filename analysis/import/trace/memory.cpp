@@ -17,7 +17,7 @@ std::vector<DeviceMemory> memory_of(const RankTrace& rank, const std::vector<Hos
   });
   std::vector<DeviceMemory> result;
   for (const auto& [number, device] : devices) result.push_back(device);
-  // A rank's own device is the fullest; on others it has what it sent there.
+  // The rank's own device is the fullest. Other devices hold only what the rank sent there.
   const auto own = std::max_element(result.begin(), result.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
     return a.peak_bytes < b.peak_bytes;
   });

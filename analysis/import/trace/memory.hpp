@@ -1,4 +1,4 @@
-// What a rank's tensors took of each of its devices during the steps.
+// Computes the memory of a rank's tensors on each of its devices during the steps.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace ddpprof::import {
 
-// Of the whole trace where it has no step. What a device held before the first step's first event counts from its last
-// event before that. The rank's sorter is finished.
+// Covers the whole trace if it has no step. The memory before the first event of the first step is that of the device's
+// last event before it. The rank's sorter must be finished.
 std::vector<DeviceMemory> memory_of(const RankTrace&, const std::vector<HostStep>&);
 
 }  // namespace ddpprof::import

@@ -66,7 +66,7 @@ class Model {
   }
 
   void say_where_buckets_lack() {
-    std::int64_t with = 0, without = 0, between = 0;  // between: followed by one that reduces; the last may be cut off
+    std::int64_t with = 0, without = 0, between = 0;  // between: a later step reduces; the last step may be cut off
     for (const StepView& view : views_) {
       if (!view.buckets.empty()) between = without;
       (view.buckets.empty() ? without : with) += 1;
@@ -93,7 +93,8 @@ class Model {
     return nullptr;
   }
 
-  // Gradients become ready in about the reverse order of registration: that order is taken for theirs.
+  // Gradients become ready in about the reverse order of registration, so the reverse of the ready order is used for
+  // parameters.
   bool parameters_from(const StepView& view) {
     const std::span<const GradientMark> marks = view.gradients;
     std::int64_t bytes = 0, message_bytes = 0, numel = 0;
@@ -102,7 +103,7 @@ class Model {
       numel = sum_of(numel, mark.numel);
     }
     for (const Collective* bucket : view.buckets) message_bytes = sum_of(message_bytes, bucket->bytes);
-    // Compressed gradients travel smaller; anything else is not these gradients.
+    // Compressed gradients have half the size. Any other sum means that the messages do not carry these gradients.
     if (message_bytes > 0 && message_bytes != bytes && 2 * message_bytes != bytes) {
       note(
           Severity::info, "gradients_unlike_messages", 1,
@@ -123,8 +124,8 @@ class Model {
     return true;
   }
 
-  // In ready order DDP fills one bucket after the other, so messages' sizes say where each ends. `shrink`: how much
-  // smaller a gradient travels.
+  // DDP fills one bucket after the other in ready order, so message sizes give the end of each bucket. `shrink` is how
+  // many times smaller a gradient is in a message.
   void fill_buckets(const StepView& view, std::int64_t shrink) {
     std::vector<ingest::MemberFact> members;
     const auto count = static_cast<std::int64_t>(view.gradients.size());
@@ -145,11 +146,11 @@ class Model {
       }
     }
     if (next == view.gradients.size()) facts_.members = std::move(members);
-    // The members hold from the first step of the shard on, on its own clock.
+    // The members are valid from the shard's first step on, on its own clock.
     for (ingest::MemberFact& member : facts_.members) member.time_ns = INT64_MIN;
   }
 
-  // In each step the gradients of one shape are told apart by their order.
+  // In each step, gradients of equal shape are distinguished by their order.
   void gradients_by_shape() {
     std::map<std::uint32_t, std::vector<std::int64_t>> by_shape;
     const StepView& first = *first_with_shapes();
@@ -173,8 +174,8 @@ class Model {
                      [](const ingest::GradFact& a, const ingest::GradFact& b) { return a.time_ns < b.time_ns; });
   }
 
-  // Of one process alone, which sends nothing that would tell sizes: --param-bytes, each gradient an equal part of
-  // them.
+  // For a single process, which sends no message that would give sizes: divides --param-bytes into equal parts, one per
+  // gradient.
   void gradients_by_size() {
     std::size_t most = 0;
     bool any_backward = false;
@@ -212,7 +213,7 @@ class Model {
          "record shapes (record_shapes=True), which tells every gradient's size");
   }
 
-  // Without shapes each bucket stands for one parameter; its gradient is ready when the bucket is launched.
+  // Without shapes, each bucket stands for one parameter, whose gradient is ready when the bucket is launched.
   void buckets_as_parameters() {
     const StepView* most = nullptr;
     for (const StepView& view : views_)
@@ -221,7 +222,7 @@ class Model {
     const std::vector<std::int64_t> bytes = bucket_bytes(*most);
     const auto count = static_cast<std::int64_t>(bytes.size());
     for (std::int64_t i = 0; i < count; ++i) {
-      // Registration runs against ready order, as for parameters.
+      // Registration order is the reverse of ready order, as for parameters.
       const std::int64_t size = bytes[static_cast<std::size_t>(count - 1 - i)];
       facts_.parameters.push_back({i, fmt::format("bucket {}", count - 1 - i), size / 4, size});
       facts_.parameter_bytes = sum_of(facts_.parameter_bytes, size);
@@ -240,7 +241,8 @@ class Model {
            "other bucket caps can only join these buckets; record_shapes=True tells every parameter");
   }
 
-  // As recorded, else of --param-bytes by how long each takes on this rank: at least its bytes, mostly.
+  // Returns recorded sizes, or else parts of --param-bytes in proportion to each bucket's duration on this rank, which
+  // mostly grows with its bytes.
   std::vector<std::int64_t> bucket_bytes(const StepView& view) {
     std::vector<std::int64_t> bytes;
     std::int64_t known = 0;
@@ -255,7 +257,7 @@ class Model {
            "give --param-bytes (4 bytes times the number of parameters), or profile with torch 2.1 or newer");
       return bytes;
     }
-    // What even the smallest took is latency, as far as a library can be that slow: it says nothing of bytes.
+    // The shortest duration is latency, up to the largest plausible latency, so it is not evidence of bytes.
     constexpr double slowest_latency_ns = 20e3;
     std::vector<double> durations_ns;
     for (const Collective* bucket : view.buckets)

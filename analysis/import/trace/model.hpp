@@ -1,4 +1,4 @@
-// The model behind a trace: parameters, DDP's buckets and when each gradient was ready, as far as the trace tells.
+// Derives the model from a trace, as far as possible: parameters, DDP's buckets and when each gradient was ready.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::import {
 
-// From a moment of the host's to the time that counts: the device's where there is one.
+// Converts a host time to the time used for the rank: the device's, if there is a device.
 struct Moments {
   std::function<std::int64_t(std::int64_t moment_ns)> end;
 };
@@ -26,8 +26,8 @@ struct ModelFacts {
   std::vector<Note> notes;
 };
 
-// Parameters by autograd's accumulations where their shapes were recorded; otherwise one stands for each bucket.
-// `steps` are those that were kept.
+// Uses autograd's accumulations as parameters if their shapes were recorded. Otherwise one parameter stands for each
+// bucket. `steps` are the steps that were kept.
 ModelFacts model_of(const RankTrace&, const std::vector<const HostStep*>& steps, const std::vector<Collective>&,
                     const TrainingOptions&, const Moments&);
 

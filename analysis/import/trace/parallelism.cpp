@@ -15,8 +15,9 @@ namespace {
 
 enum class Answer { no, unsure, yes };
 
-// Whether `part` carries at least that share of what `whole` does. Without sizes times tell, the longer ones of `part`
-// counted as its short ones, as those wait for nobody; runs that short that all of them may be latency tell nothing.
+// Returns yes if `part` carries at least the given share of `whole`. If sizes are missing, durations are compared. The
+// long runs of `part` then count like its short ones, because the short ones did not wait for other ranks. Unsure if
+// the runs are so short that all of them may be latency.
 Answer carries(const Exchanges& part, const Exchanges& whole, double share_of_bytes, double share_of_time) {
   if (part.bytes && whole.bytes)
     return static_cast<double>(*part.bytes) >= share_of_bytes * static_cast<double>(*whole.bytes) ? Answer::yes
@@ -27,12 +28,12 @@ Answer carries(const Exchanges& part, const Exchanges& whole, double share_of_by
   return long_enough ? Answer::yes : Answer::unsure;
 }
 
-// The tally and what is compared with it.
+// The tally, and the values that it is compared with.
 struct Evidence {
   PhaseTally tally;
   std::int64_t steps = 0;
-  bool phases = false;  // some step has a backward
-  Exchanges gradients;  // all-reduces of gradients; without any, what backward reduced otherwise (to one rank)
+  bool phases = false;  // true if a step has a backward
+  Exchanges gradients;  // all-reduces of gradients; if there are none, other reductions in backward (to one rank)
 
   std::int64_t once_a_step() const { return std::max<std::int64_t>(1, steps); }
 };
@@ -57,16 +58,16 @@ Exchanges gradients_of(const PhaseTally& tally, const std::vector<HostStep>& ste
   return sum.count > 0 ? sum : tally.of(CallPhase::backward, CollectiveOp::other);
 }
 
-// FSDP and ZeRO gather parameters and scatter gradients in every step; where gradients accumulate over annotated steps,
-// they are scattered in some.
+// FSDP and ZeRO gather parameters and scatter gradients in every step. If gradients accumulate over annotated steps,
+// they are scattered in some steps only.
 bool gathers_and_scatters(const Evidence& e, bool all_reduces_gradients) {
   const std::int64_t scattered = e.tally.count(CollectiveOp::reduce_scatter);
   return e.tally.count(CollectiveOp::all_gather) >= e.once_a_step() &&
          (scattered >= e.once_a_step() || (scattered > 0 && !all_reduces_gradients));
 }
 
-// An optimizer whose state is sharded spreads what it updated: as many parameters as gradients, of half their width
-// where the optimizer alone computes in full; what it takes is half of an all-reduce's or more.
+// An optimizer with sharded state distributes the parameters that it updated: as many bytes as the gradients, or half
+// if only the optimizer computes in full precision. The duration is at least half of an all-reduce's.
 Answer renews_parameters(const Evidence& e) {
   const Exchanges renewed = e.tally.renewing();
   if (e.gradients.count == 0 || renewed.count == 0 || 2 * renewed.steps <= e.gradients.steps) return Answer::no;
@@ -74,7 +75,7 @@ Answer renews_parameters(const Evidence& e) {
   return carries(renewed, e.gradients, 0.4 * steps, 0.25 * steps);
 }
 
-// Stages send within forward or backward. A gather of metrics runs as sends too, after a forward, and carries little.
+// Stages send in forward or backward. A gather of metrics also runs as sends, after a forward, and carries few bytes.
 Answer sends_between_stages(const Evidence& e) {
   const auto sum = [&](CollectiveOp op) { return e.tally.count(op); };
   const std::int64_t all = sum(CollectiveOp::send) + sum(CollectiveOp::receive);
@@ -87,13 +88,13 @@ Answer sends_between_stages(const Evidence& e) {
   if (in_backward >= e.once_a_step()) return Answer::yes;
   if (in_backward + sent.count + received.count < e.once_a_step()) return Answer::no;
   if (e.gradients.count == 0) return Answer::yes;
-  // The kernel that sends and receives is counted as a send; calls tell them apart.
+  // A kernel that sends and receives is counted as a send. The host's calls distinguish both.
   Exchanges most = received.count > sent.count ? received : sent;
   if (sent.bytes && received.bytes) most.bytes = sum_of(*sent.bytes, *received.bytes);
   return carries(most, e.gradients, 0.001, 0.25);
 }
 
-// All-reduces of activations travel in forward as well as in backward; a loss's mean or a barrier is small, or rare.
+// All-reduces of activations occur in forward as well as in backward. A loss's mean or a barrier is small, or rare.
 Answer reduces_activations(const Evidence& e) {
   const Exchanges in_forward = e.tally.of(CallPhase::forward, CollectiveOp::all_reduce);
   const Exchanges in_backward = e.tally.of(CallPhase::backward, CollectiveOp::all_reduce);
@@ -104,11 +105,6 @@ Answer reduces_activations(const Evidence& e) {
 }
 
 }  // namespace
-
-std::string collectives_by_phase(const RankTrace& rank, const std::vector<HostStep>& steps,
-                                 const std::vector<Collective>& collectives) {
-  return PhaseTally(rank, steps, collectives).text();
-}
 
 Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
                      const std::vector<Collective>& collectives, std::int64_t computing_devices) {
@@ -122,7 +118,7 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
   const auto as = [&](Parallelism kind, const std::string& why) {
     return Recognised{kind, fmt::format("{} ({})", why, tally.text()), ""};
   };
-  // What cannot be told leaves it data parallel, and is said.
+  // Without evidence the rank counts as data parallel, and the doubt is reported.
   const auto found = [&](Answer answer, std::string_view what) {
     if (answer == Answer::unsure) unsure += fmt::format("{}{}", unsure.empty() ? "" : "; ", what);
     return answer == Answer::yes;

@@ -22,7 +22,7 @@ struct Place {
   bool first_forward = false;
 };
 
-// None: in no step.
+// Returns none if the time is not inside a step.
 std::optional<Place> place_of(const std::vector<HostStep>& steps, std::int64_t moment_ns) {
   if (steps.empty()) return Place{};
   const auto after = std::upper_bound(steps.begin(), steps.end(), moment_ns,

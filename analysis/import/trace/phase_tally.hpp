@@ -1,4 +1,4 @@
-// What collectives each phase of a rank's steps called: how many, of how many bytes, and for how long they ran.
+// Counts the collectives in each phase of a rank's steps, their bytes and their durations.
 #pragma once
 
 #include <array>
@@ -18,28 +18,29 @@ inline constexpr std::size_t call_phases = 3;
 
 struct Exchanges {
   std::int64_t count = 0;
-  std::optional<std::int64_t> bytes;  // none: not recorded of all of them
-  std::int64_t time_ns = 0;           // of their runs, waiting for other ranks included
-  std::int64_t short_ns = 0;          // of four runs one is shorter: what they take with little waiting
-  std::int64_t steps = 0;             // in which there were any
+  std::optional<std::int64_t> bytes;  // none: not recorded for all of them
+  std::int64_t time_ns = 0;           // sum of the runs' durations, including the wait for other ranks
+  std::int64_t short_ns = 0;          // lower quartile of durations: a run with little waiting
+  std::int64_t steps = 0;             // steps with at least one of them
 };
 
-// Counts are the host's calls where they were recorded, as a backend may carry one operation out as another, else the
-// runs; bytes are the calls' or, where those lack any, the runs'; times are the runs'. What lies in no step is left
-// out; without steps everything lies beside.
+// Counts are the host's calls if they were recorded, because a backend may execute one operation as another; otherwise
+// runs. Bytes are those of the calls or, if a call's size is missing, of the runs. Durations are those of the runs.
+// Collectives outside of steps are left out; without steps all count as `beside`.
 class PhaseTally {
  public:
   PhaseTally(const RankTrace&, const std::vector<HostStep>&, const std::vector<Collective>&);
 
   Exchanges of(CallPhase, CollectiveOp) const;
-  std::int64_t count(CollectiveOp) const;  // of all phases
-  std::int64_t exchanges() const;          // all but barriers
-  // Within the forward of a step's first micro-batch: a later one's begins where a backward ends, if nobody annotated
-  // it, and may hold what that backward launched last.
+  std::int64_t count(CollectiveOp) const;  // in all phases
+  std::int64_t exchanges() const;          // all except barriers
+  // Counts collectives in the forward of a step's first micro-batch. A later micro-batch's forward begins where a
+  // backward ends, unless it is annotated, and may contain the last launches of that backward.
   std::int64_t in_first_forwards(CollectiveOp) const;
-  // All-gathers and broadcasts beside forward and backward, from the first backward on: before it, parameters are made
-  // alike once.
+  // All-gathers and broadcasts outside forward and backward, after the start of the first backward. Before it,
+  // parameters are synchronised once.
   Exchanges renewing() const;
+  // Returns text such as "in 3 steps: forward 24 all-gathers; backward 24 all-gathers, 24 reduce-scatters".
   std::string text() const;
 
  private:
@@ -61,7 +62,7 @@ class PhaseTally {
 
   const std::vector<HostStep>& steps_;
   std::optional<std::int64_t> first_backward_ns_;
-  Book called_, ran_;  // called_: the runs again where no call was recorded
+  Book called_, ran_;  // called_: the runs if no call was recorded
 };
 
 }  // namespace ddpprof::import

@@ -38,7 +38,7 @@ CollectiveOp collective_op(std::string_view text) {
       {"reducescatter", CollectiveOp::reduce_scatter},
       {"barrier", CollectiveOp::barrier},
       {"alltoall", CollectiveOp::all_to_all},
-      {"send", CollectiveOp::send},  // a kernel that both sends and receives, too
+      {"send", CollectiveOp::send},  // includes a kernel that both sends and receives
       {"recv", CollectiveOp::receive},
   }};
   for (const auto& [word, op] : words)

@@ -1,5 +1,5 @@
-// What an importer gathers of one rank, whatever the file's format: device slices, the host's marks of training, and
-// collectives. Nothing is concluded here; training.hpp does.
+// The data that importers collect of one rank, for every file format: device slices, the host's marks of training, and
+// collectives. training.hpp derives the training from it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace ddpprof::import {
 
-// Texts once, by number in the order of their first use.
+// Stores each text once. Texts are numbered in the order of their first use.
 class Names {
  public:
   std::uint32_t intern(std::string_view);
@@ -40,14 +40,14 @@ struct SpanByStart {
   bool operator()(const Span& a, const Span& b) const { return a.start_ns < b.start_ns; }
 };
 
-// A step as the host annotated it.
+// A step annotated by the host.
 struct StepMark {
   std::int64_t number = 0;
   std::string name;  // "ProfilerStep#4"
   Span time;
 };
 
-// What a device's allocator held in tensors after it gave or took some.
+// The memory that a device's allocator held in tensors after an allocation or a release.
 struct MemoryMark {
   std::int64_t at_ns = 0;
   std::int64_t device = 0, allocated_bytes = 0;
@@ -57,12 +57,12 @@ struct MemoryByTime {
   bool operator()(const MemoryMark& a, const MemoryMark& b) const { return a.at_ns < b.at_ns; }
 };
 
-// A gradient that autograd added up.
+// A gradient accumulated by autograd.
 struct GradientMark {
-  std::int64_t ready_ns = 0;  // the host's end of it
+  std::int64_t ready_ns = 0;  // the host's end of the accumulation
   std::int64_t numel = 0;     // 0: shapes were not recorded
   std::int32_t element_bytes = 0;
-  std::uint32_t shape = 0;  // its name
+  std::uint32_t shape = 0;  // number of its name
 };
 
 enum class CollectiveOp : std::uint8_t {
@@ -77,32 +77,33 @@ enum class CollectiveOp : std::uint8_t {
   other
 };
 inline constexpr std::size_t collective_ops = 9;
-// "allreduce", "_allgather_base", "nccl:all_reduce", "ncclDevKernel_AllReduce_…": which one.
+// Returns the operation of names such as "allreduce", "_allgather_base", "nccl:all_reduce",
+// "ncclDevKernel_AllReduce_…".
 CollectiveOp collective_op(std::string_view text);
 
-// Bytes of one element of PyTorch's types ("Float", "float", "c10::BFloat16"); 0: unknown.
+// Returns the bytes of one element of a PyTorch type ("Float", "float", "c10::BFloat16"); 0: unknown.
 std::int32_t element_bytes(std::string_view dtype);
 
-// Of a message; 0, not known, where the product is no size: a file may say anything.
+// Returns the size of a message; 0 (unknown) if the product is not a valid size, because a file may hold any value.
 std::int64_t bytes_of(std::int64_t elements, std::int64_t element_bytes);
 
-// A collective as the host called it.
+// A collective called by the host.
 struct CollectiveCall {
   Span time;
   CollectiveOp op = CollectiveOp::other;
   std::int64_t bytes = 0;     // 0: not recorded
-  std::int64_t elements = 0;  // where their type was not recorded
+  std::int64_t elements = 0;  // set if the element type was not recorded
   std::int64_t tid = 0;
   std::optional<std::int64_t> external_id, sequence;
-  std::uint32_t group = 0;  // its name; 0: the default group
+  std::uint32_t group = 0;  // number of its name; 0: the default group
   std::int64_t group_size = 0;
   bool outer = true;  // not nested in another call's record
 };
 
-// … and as a device's kernel, or a backend's thread, carried it out.
+// A collective's execution by a device's kernel or a backend's thread.
 struct CollectiveRun {
   Span time;
-  std::int64_t launch_ns = 0;  // 0: not known
+  std::int64_t launch_ns = 0;  // 0: unknown
   CollectiveOp op = CollectiveOp::other;
   std::int64_t bytes = 0;
   std::optional<std::int64_t> correlation, external_id, sequence;
@@ -110,44 +111,44 @@ struct CollectiveRun {
   std::int64_t group_size = 0;
   std::int64_t stream = 0;
   bool on_host = false;
-  bool unfinished = false;  // the profiler stopped before it was told of its end
+  bool unfinished = false;  // the profiler stopped before the run's end was recorded
   ingest::NcclChoice choice;
 };
 
 struct RankTrace {
   explicit RankTrace(const SortOptions& sort);
 
-  // Who it is.
+  // Identity of the rank.
   std::optional<std::int64_t> rank, world_size;
-  std::string backend;  // nccl, gloo, …; empty: not said
+  std::string backend;  // nccl, gloo, …; empty: not recorded
   std::int64_t pid = 0;
   std::string process, host;
-  std::int64_t base_ns = 0;  // add to its times to get nanoseconds since 1970; 0: they are that, or unknown
+  std::int64_t base_ns = 0;  // add to its times to get nanoseconds since 1970; 0: times already are, or unknown
   std::map<std::string, std::string> versions;
-  std::vector<std::string> devices;  // their names
+  std::vector<std::string> devices;  // names of the devices
   std::map<std::uint32_t, std::vector<std::int64_t>> group_ranks;
 
-  Names names;  // 0 is the empty text
+  Names names;  // number 0 is the empty text
   SliceStore slices;
 
-  std::vector<Span> kept;  // when recording was on; none: all the time
+  std::vector<Span> kept;  // when recording was on; empty: all the time
 
   std::vector<StepMark> steps;
-  std::vector<Span> forwards;    // DistributedDataParallel's
-  std::vector<Span> backwards;   // where somebody annotated them
+  std::vector<Span> forwards;    // of DistributedDataParallel
+  std::vector<Span> backwards;   // annotated backwards
   std::vector<Span> optimizers;  // Optimizer.step
-  std::vector<Span> data_waits;  // the data loader's next
+  std::vector<Span> data_waits;  // the data loader's next()
   std::vector<GradientMark> gradients;
   std::vector<CollectiveCall> calls;
   std::vector<CollectiveRun> runs;
   ExternalSorter<Span, SpanByStart> backward_ops;  // autograd's functions
-  ExternalSorter<Span, SpanByStart> forward_ops;   // layers' operations
+  ExternalSorter<Span, SpanByStart> forward_ops;   // operations of layers
   ExternalSorter<MemoryMark, MemoryByTime> memory;
-  // What to do for bounds of steps, in the words of whoever recorded the file.
+  // Advice how to get exact bounds of steps, for the program that recorded the file.
   std::string_view steps_advice = "annotate steps (torch.profiler's schedule with prof.step()) for exact bounds";
   std::int64_t sharding_marks = 0;       // annotations of FullyShardedDataParallel
-  std::int64_t replicated_forwards = 0;  // DataParallel's
-  std::optional<std::int64_t> batch;     // the leading extent of the first operation with shapes in forward
+  std::int64_t replicated_forwards = 0;  // annotations of DataParallel
+  std::optional<std::int64_t> batch;     // leading dimension of the first operation with shapes in forward
 
   std::int64_t events = 0;
   std::int64_t first_ns = 0, last_ns = 0;  // of the host's events

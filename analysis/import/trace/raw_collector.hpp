@@ -1,4 +1,4 @@
-// Fills batches of one rank's raw events and hands them on.
+// Collects one rank's raw events into batches and passes these on.
 #pragma once
 
 #include "analysis/import/trace/rank_trace.hpp"
@@ -10,7 +10,7 @@ class RawCollector {
  public:
   static constexpr std::size_t batch_rows = 16384;
 
-  // `sink` may be null: nothing is kept.
+  // If `sink` is null, events are dropped.
   RawCollector(const Names& names, RawSink* sink, std::size_t source) : names_(names), sink_(sink), source_(source) {}
 
   void range(const RawRange& range) {

@@ -1,4 +1,5 @@
-// What an importer hands on for the timeline: every event, names by number, in batches that another thread may write.
+// The raw events that an importer passes on for the timeline: every event, with numbered names, in batches that another
+// thread may write.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ struct RawCall {
 
 struct RawBatch {
   std::size_t source = 0;              // which rank of the import
-  std::size_t first_new_name = 0;      // the number of the first of:
-  std::vector<std::string> new_names;  // not in an earlier batch of the same source
+  std::size_t first_new_name = 0;      // number of new_names[0]
+  std::vector<std::string> new_names;  // names that were not in an earlier batch of the same source
   std::vector<RawRange> ranges;
   std::vector<RawSlice> slices;
   std::vector<RawCall> calls;
@@ -38,7 +39,7 @@ struct RawBatch {
   std::size_t rows() const { return ranges.size() + slices.size() + calls.size(); }
 };
 
-// Takes batches as they fill.
+// Receives batches when they are full.
 class RawSink {
  public:
   virtual ~RawSink() = default;

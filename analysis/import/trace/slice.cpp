@@ -3,7 +3,7 @@
 namespace ddpprof::import {
 
 bool is_collective_kernel(std::string_view kernel_name) {
-  // RCCL kept NCCL's names; Microsoft's MSCCL runs inside of both.
+  // RCCL uses NCCL's names; Microsoft's MSCCL runs inside both.
   for (const std::string_view part : {"nccl", "Nccl", "NCCL", "rccl", "mscclKernel"})
     if (kernel_name.find(part) != std::string_view::npos) return true;
   return false;

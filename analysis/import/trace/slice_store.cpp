@@ -67,8 +67,8 @@ void SliceStore::check() {
   for (const auto& [stream, slice] : last) settle(slice, std::nullopt);
 }
 
-// A stream runs its slices one after the other: one that reaches into the next, or beyond the end of everything, and is
-// far longer than its like did not take that long.
+// A stream runs its slices one after the other. So a slice that overlaps the next one, or ends after the host's last
+// event, and is far longer than similar slices has a wrong duration.
 void SliceStore::settle(Slice slice, std::optional<std::int64_t> following_ns) {
   const std::int64_t duration_ns = slice.end_ns - slice.start_ns;
   const std::optional<std::int64_t> bound_ns = following_ns ? following_ns : host_end_ns_;

@@ -1,5 +1,5 @@
-// All slices of one rank's devices, in bounded memory: joined with the host's calls that launched them, checked against
-// their neighbours, and read by start any number of times.
+// Stores all slices of one rank's devices in bounded memory: joined with the host's calls that launched them, checked
+// against their neighbours, and readable in order of start any number of times.
 #pragma once
 
 #include <array>
@@ -13,44 +13,45 @@
 
 namespace ddpprof::import {
 
-// Of all sound slices with one name and kind.
+// Totals of all sound slices with one name and kind.
 struct NameTotals {
   std::int64_t count = 0, total_ns = 0, minimum_ns = 0, maximum_ns = 0;
 };
 
-// Durations that cannot be: they are cut before anything is added up.
+// Impossible durations. They are cut before sums are computed.
 struct AbsurdSlices {
   std::int64_t count = 0;
-  std::int64_t cut_ns = 0;       // taken away from them
-  std::uint32_t first_name = 0;  // of the one that lost most
+  std::int64_t cut_ns = 0;       // total time removed
+  std::uint32_t first_name = 0;  // of the slice that was cut most
   std::int64_t first_start_ns = 0, first_duration_ns = 0;
 };
 
 class SliceStore {
  public:
-  // A slice is absurd only if it lasts this many times its name's median …
+  // A slice is absurd only if it lasts this many times its name's median duration.
   static constexpr double absurd_factor = 100.0;
-  // … or, of names seen less often than this, of all slices' median.
+  // For names with fewer slices than this, the median of all slices is used.
   static constexpr std::int64_t few = 8;
 
   explicit SliceStore(SortOptions);
 
   void add(const Slice&, std::optional<std::int64_t> correlation);
-  // A call of the host that may have launched slices of this correlation.
+  // Adds a host call that may have launched slices with this correlation.
   void add_call(std::int64_t correlation, std::int64_t start_ns);
-  // The host's last event: a profiler that stops waits for the devices, so none of them ends later.
+  // Sets the time of the host's last event. A profiler waits for the devices when it stops, so no device work ends
+  // later.
   void set_host_end(std::int64_t end_ns) { host_end_ns_ = end_ns; }
-  // Once, after the last add and before reading.
+  // Call once, after the last add() and before reading.
   void finish();
 
   std::int64_t size() const { return static_cast<std::int64_t>(slices_.size()); }
   std::int64_t without_call() const { return without_call_; }
-  // A stream's slices that overlap, as they may where graphs or AMD's queues run them: counted, not changed.
+  // Slices of a stream that overlap, as graphs or AMD's queues may run them. They are counted, not changed.
   std::int64_t overlapping() const { return overlapping_; }
   const AbsurdSlices& absurd() const { return absurd_; }
   const std::map<std::pair<std::uint32_t, Work>, NameTotals>& totals() const { return totals_; }
 
-  // In order of their start.
+  // In order of start.
   template <class Function>
   void for_each(Function&& function) const {
     slices_.for_each(std::forward<Function>(function));
@@ -73,7 +74,7 @@ class SliceStore {
       return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
     }
   };
-  // Durations of one name by powers of sqrt(2).
+  // Histogram of the durations of one name, in powers of sqrt(2).
   class Histogram {
    public:
     void add(std::int64_t duration_ns);
@@ -87,7 +88,7 @@ class SliceStore {
 
   void join();
   void check();
-  // The next one on its stream begins at `following_ns`; none: it is the last.
+  // `following_ns` is the start of the next slice on the same stream; none: it is the last.
   void settle(Slice, std::optional<std::int64_t> following_ns);
   double usual_ns(const Slice&) const;
 

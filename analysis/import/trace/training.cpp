@@ -41,7 +41,7 @@ class Conclusion {
     mark_gradients(rank_, host_.steps, collectives_);
     cut_late_ends();
     read_devices();
-    // Launches of devices' collectives are known only now.
+    // The launch times of device collectives are known only from here on.
     const MarkedGradients marked = mark_gradients(rank_, host_.steps, collectives_);
     if (marked.other_groups > 0)
       note(Severity::info, "other_groups", marked.other_groups,
@@ -67,7 +67,7 @@ class Conclusion {
     say_what_is_missing();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
     if (recognised.kind != Parallelism::data) {
-      // That no bucket was found is no surprise, then.
+      // Missing buckets are then expected.
       std::erase_if(training_.notes, [](const Note& one) { return one.code == "no_gradient_buckets"; });
       ParallelismNote said = note_of(recognised);
       note(Severity::warning, std::move(said.code), 1, std::move(said.message), std::move(said.advice));
@@ -80,8 +80,9 @@ class Conclusion {
     training_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
   }
 
-  // Backward returns when its last bucket is reduced: what a backend's thread records as later, because it was told
-  // late or the profiler stopped first, ended with it. Others that were never seen to end have no run.
+  // Backward returns when its last bucket is reduced. If a backend's thread recorded a later end, because it noticed
+  // the end late or the profiler stopped first, the collective ended with the backward. Other collectives without a
+  // recorded end have no run.
   void cut_late_ends() {
     std::int64_t late = 0, unknown = 0;
     for (const HostStep& step : host_.steps) {
@@ -108,7 +109,7 @@ class Conclusion {
            "their times are unknown");
   }
 
-  // Every moment of the host's that will be asked for.
+  // Returns every host time that read_devices() must look up.
   std::vector<std::int64_t> moments() const {
     std::vector<std::int64_t> moments;
     for (const HostStep& step : host_.steps) {
@@ -123,7 +124,7 @@ class Conclusion {
     return moments;
   }
 
-  // One pass: what annotated windows hold, when collectives ran, and what was done by each moment.
+  // One pass computes device times in annotated windows, when collectives ran, and the work done by each host time.
   void read_devices() {
     if (!training_.on_device) return;
     std::vector<Window> windows;
@@ -192,7 +193,7 @@ class Conclusion {
     if (end_ns > start_ns) training_.shard.phases.push_back({name, {start_ns, end_ns}, {}, 0});
   }
 
-  // Of the collectives launched in the step's last backward: the latest end.
+  // Returns the latest end of the collectives launched in the step's last backward.
   std::int64_t last_gradient_end_ns(const HostStep& step) const {
     std::int64_t end_ns = INT64_MIN;
     for (const Collective& collective : in_last_backward(step, collectives_))
@@ -206,7 +207,7 @@ class Conclusion {
       const HostStep& step = *placed_[i];
       const ingest::Interval& time = training_.shard.steps[i].time;
       for (const Span& wait : step.data_waits) {
-        // What the device still has to do hides the host's waiting.
+        // The host's waiting is hidden while the device still has work.
         const std::int64_t hidden_ns = order_ ? end_at(wait.start_ns) : wait.start_ns;
         phase(PhaseName::data_wait, std::max(wait.start_ns, hidden_ns), std::max(wait.end_ns, hidden_ns), time);
       }
@@ -215,8 +216,8 @@ class Conclusion {
         const std::int64_t backward_ns = begin_at(pass.backward.start_ns);
         std::int64_t end_ns = end_at(pass.backward.end_ns);
         if (k + 1 == step.passes.size()) {
-          // On a device the backward is over with its last gradient's all-reduce; what it still runs then is no copy
-          // of gradients, as it would be taken for on a host.
+          // On a device the backward ends with the last gradient's all-reduce. Later device work of it is not a copy of
+          // gradients, as on a host.
           const std::int64_t reduced_ns = last_gradient_end_ns(step);
           end_ns = order_ && reduced_ns > backward_ns ? reduced_ns : std::max(reduced_ns, end_ns);
         }
@@ -256,7 +257,7 @@ class Conclusion {
     training_.notes.insert(training_.notes.end(), model.notes.begin(), model.notes.end());
   }
 
-  // A second pass over the devices, now that steps are placed on their clock.
+  // The second pass over device slices, after steps have been placed on the devices' clock.
   void add_totals() {
     ingest::ShardTrace& shard = training_.shard;
     shard.info.rank = static_cast<decltype(shard.info.rank)>(rank_.rank.value_or(-1));
@@ -322,10 +323,10 @@ class Conclusion {
   const TrainingOptions& options_;
   Training training_;
   HostSteps host_;
-  std::vector<const HostStep*> placed_;  // one a step of the shard
+  std::vector<const HostStep*> placed_;  // one per step of the shard
   std::vector<Collective> collectives_;
   std::optional<LaunchOrder> order_;
-  std::vector<std::int64_t> busy_ns_;  // of each step's devices
+  std::vector<std::int64_t> busy_ns_;  // per step
   std::int64_t empty_steps_ = 0, computing_devices_ = 0;
 };
 

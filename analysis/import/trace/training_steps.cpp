@@ -15,7 +15,7 @@ void sort(std::vector<Span>& spans) {
   });
 }
 
-// Those that stand in none of the others: optimizers and wrapped modules nest.
+// Returns the spans that are not inside another one. Optimizers and wrapped modules nest.
 std::vector<Span> outermost(std::vector<Span> spans) {
   sort(spans);
   std::vector<Span> result;
@@ -32,7 +32,7 @@ HostStep step_of(std::int64_t number, std::string name, Span time) {
   return step;
 }
 
-// The ends of optimizer steps, or the starts of forwards, bound steps where nobody annotated them.
+// If steps are not annotated, they are bounded by the ends of optimizer steps or the starts of forwards.
 void from_bounds(const std::vector<std::int64_t>& bounds, HostSteps& found) {
   for (std::size_t i = 1; i < bounds.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i) - 1;
@@ -66,7 +66,7 @@ HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const 
   return found;
 }
 
-// A step is whole or none: half of one has too short a time, and one over a pause too long a time.
+// Steps are kept only if recorded completely: half a step is too short, and a step over a pause too long.
 void leave_out_cut(const std::vector<Span>& kept, HostSteps& found) {
   if (kept.empty()) return;
   found.cut = static_cast<std::int64_t>(std::erase_if(found.steps, [&](const HostStep& step) {
@@ -123,7 +123,7 @@ HostSteps find_steps(RankTrace& rank) {
   for (const Span& backward : backwards) {
     HostStep* step = step_at(found.steps, backward.start_ns);
     if (!step) continue;
-    // The forward begins where its annotation does, else after what came before it in the step.
+    // The forward begins at its annotation, otherwise after the work before it in the step.
     std::int64_t begin_ns = step->time.start_ns;
     if (!step->passes.empty()) begin_ns = step->passes.back().backward.end_ns;
     for (const Span& wait : step->data_waits)

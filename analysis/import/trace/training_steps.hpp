@@ -1,4 +1,4 @@
-// Where each step's phases lie by the host's marks.
+// Finds each step's phases from the host's marks.
 #pragma once
 
 #include <cstdint>
@@ -9,39 +9,39 @@
 
 namespace ddpprof::import {
 
-// One micro-batch's.
+// The phases of one micro-batch.
 struct Pass {
   Span forward, backward;
 };
 
-// Host times.
+// All times are host times.
 struct HostStep {
   std::int64_t number = 0;
   std::string name;
   Span time;
-  std::vector<Pass> passes;  // in order; without autograd's marks none
+  std::vector<Pass> passes;  // in order; empty without autograd's marks
   std::vector<Span> optimizers, data_waits;
 
   bool has_backward() const { return !passes.empty(); }
-  // From the last backward's start on, gradients' collectives are launched; until here.
+  // The gradients' collectives are launched between the start of the last backward and this time.
   std::int64_t collectives_until_ns() const;
 };
 
-// How the steps were found.
+// The marks by which steps were found.
 enum class StepSource { none, annotations, optimizers, forwards };
 
 struct HostSteps {
   StepSource source = StepSource::none;
-  std::vector<HostStep> steps;  // in order, none overlapping
-  std::int64_t left_out = 0;    // marks that overlap the one before
-  std::int64_t cut = 0;         // steps, left out as well, through which recording began or stopped
+  std::vector<HostStep> steps;  // in order, not overlapping
+  std::int64_t left_out = 0;    // marks that overlap the mark before
+  std::int64_t cut = 0;         // steps left out because recording began or stopped in them
 };
 
-// Takes the rank's marks; its gradients are in order of time, its sorters finished.
+// Consumes the rank's marks. The gradients must be ordered by time and the sorters finished.
 HostSteps find_steps(RankTrace&);
 
-// The number of backwards that most steps with any have (of equals the larger), 1 without; and how many steps with any
-// have another.
+// The most frequent number of backwards per step, among steps with a backward (ties go to the larger number; 1 if there
+// is none), and the number of steps with another number.
 struct UsualPasses {
   std::int64_t count = 1, other_steps = 0;
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/fit/models.hpp"
 
 namespace ddpprof::gui {
 

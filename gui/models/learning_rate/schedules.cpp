@@ -8,8 +8,8 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/fit/learning_rate.hpp"
 #include "analysis/metrics/loss_curves.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/tables/learning_rate/gradient_noise_table.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "analysis/report/tables/learning_rate/schedule_tables.hpp"
@@ -17,10 +17,10 @@
 #include "analysis/report/tables/learning_rate/time_to_target.hpp"
 #include "analysis/report/tables/learning_rate/trained_rates_table.hpp"
 #include "analysis/report/tables/learning_rate/training_times.hpp"
+#include "simulator/units/units.hpp"
 #include "gui/models/shell_words.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
-#include "simulator/units/units.hpp"
 
 namespace ddpprof::gui {
 namespace {
@@ -254,7 +254,7 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
   const fit::LearningRateOptions asked = inputs.asked();
   std::vector<report::TrainingTime> times;
   if (file.models)
-    times = report::training_times(*file.models, file.predict, asked, inputs.batch, inputs.accumulation,
+    times = report::training_times(file.models, file.predict, asked, inputs.batch, inputs.accumulation,
                                    [&] { return cancelled(); });
   const metrics::LossCurves losses = metrics::loss_curves(file.configurations);
   TimeTables tables;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/report.hpp"
 #include "gui/models/jobs.hpp"
 #include "gui/models/opened_file.hpp"

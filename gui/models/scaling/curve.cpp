@@ -9,7 +9,7 @@ bool is_wide(const Figure& step_s) {
   fit::Prediction row;
   row.step_low_s = step_s.low;
   row.step_high_s = step_s.high;
-  return fit::Predictor::is_wide(row);
+  return fit::is_wide(row);
 }
 
 }  // namespace
@@ -36,33 +36,34 @@ const CurvePoint* Curve::at(std::int64_t workers) const {
   return found != points.end() && found->workers == workers ? &*found : nullptr;
 }
 
-Curve make_curve(const fit::Predictor& predictor, const Outlooks& outlooks, const fit::WhatIf& change,
+Curve make_curve(const fit::Predictor& predictor, const Estimates& estimates, const fit::WhatIf& change,
                  std::int64_t measured_accumulation) {
   // Uses central(), like predictions do, because predict(1) can be refused.
   const double one_step_s = predictor.central(1).step_s();
   Curve curve;
   const double rounds_ratio = static_cast<double>(change.accumulation.value_or(measured_accumulation)) /
                               static_cast<double>(std::max<std::int64_t>(1, measured_accumulation));
-  curve.points.reserve(outlooks.size());
-  const auto known = static_cast<double>(predictor.largest_measured());
-  for (const auto& [workers, outlook] : outlooks) {
-    if (!outlook.why_not.empty()) {
-      if (curve.why_not.empty()) curve.why_not = outlook.why_not;
+  curve.points.reserve(estimates.size());
+  const auto known = static_cast<double>(predictor.job().largest_measured());
+  for (const auto& [workers, estimate] : estimates) {
+    if (estimate.refusal) {
+      if (curve.why_not.empty()) curve.why_not = estimate.refusal->reason;
       continue;
     }
     const auto n = static_cast<double>(workers);
-    const auto throughput = [&](double step_s) { return predictor.throughput(workers, step_s, change); };
+    const auto throughput = [&](double step_s) { return fit::throughput(predictor.job(), workers, step_s, change); };
     CurvePoint point;
     point.workers = workers;
-    point.terms = outlook.terms;
-    const double step_s = outlook.terms.step_s();
-    point.step_s = {step_s, outlook.low_s, outlook.high_s};
-    point.throughput = {throughput(step_s), throughput(outlook.high_s), throughput(outlook.low_s)};
+    point.terms = estimate.terms;
+    const double step_s = estimate.terms.step_s();
+    point.step_s = {step_s, estimate.low_s, estimate.high_s};
+    point.throughput = {throughput(step_s), throughput(estimate.high_s), throughput(estimate.low_s)};
     // How many times more samples a worker's step has with the change; 1 without one.
-    const double samples = predictor.throughput(workers, 1.0);
-    const double samples_ratio = samples > 0.0 ? predictor.throughput(workers, 1.0, change) / samples : rounds_ratio;
+    const double samples = fit::throughput(predictor.job(), workers, 1.0);
+    const double samples_ratio =
+        samples > 0.0 ? fit::throughput(predictor.job(), workers, 1.0, change) / samples : rounds_ratio;
     const auto efficiency = [&](double at_s) { return samples_ratio * (one_step_s / at_s); };
-    point.efficiency = {efficiency(step_s), efficiency(outlook.high_s), efficiency(outlook.low_s)};
+    point.efficiency = {efficiency(step_s), efficiency(estimate.high_s), efficiency(estimate.low_s)};
     point.speedup = {n * point.efficiency.value, n * point.efficiency.low, n * point.efficiency.high};
     point.far = n > far_beyond * known;
     point.wide = is_wide(point.step_s);

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "gui/models/scaling/measured_points.hpp"
 
 namespace ddpprof::gui::whatif {
@@ -24,7 +25,7 @@ struct CurvePoint {
   fit::Terms terms;
   Figure step_s, throughput, speedup, efficiency;
   bool far = false;   // N is more than far_beyond times the largest measured N
-  bool wide = false;  // fit::Predictor::is_wide
+  bool wide = false;  // fit::is_wide
 
   // Communication that runs at the same time as compute. Together with exposed communication, skew and the rest of
   // compute it adds up to the step.
@@ -43,13 +44,13 @@ struct Curve {
 inline constexpr double far_beyond =
     4.0;  // times the largest measured N; the same limit as in the notes of predictions
 
-using Outlooks = std::map<std::int64_t, fit::Outlook>;  // by N
+using Estimates = std::map<std::int64_t, fit::StepEstimate>;  // by N
 
 // `measured_accumulation` is used if the samples of a step are unknown: then the ratio of micro-batches gives the
 // change of a step's samples.
-Curve make_curve(const fit::Predictor&, const Outlooks&, const fit::WhatIf&, std::int64_t measured_accumulation);
+Curve make_curve(const fit::Predictor&, const Estimates&, const fit::WhatIf&, std::int64_t measured_accumulation);
 
-// Returns the knees of these points only, ascending by share. Shown until fit::Predictor::knees has its result.
+// Returns the knees of these points only, ascending by share. Shown until fit::knees has its result.
 std::vector<fit::Knee> drawn_knees(const Curve&);
 
 }  // namespace ddpprof::gui::whatif

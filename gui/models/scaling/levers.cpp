@@ -62,14 +62,15 @@ std::vector<Lever> evaluate(std::vector<Lever> levers, const PredictorOf& predic
       if (lever.knob == KnobId::dedicated) {
         Knobs here = lever.knobs;
         here.dedicated = !here.dedicated;
-        lever.row = predictor_of(here)->on(*predictor_of(lever.knobs), workers);
+        lever.row = fit::machine_effect(*predictor_of(here), *predictor_of(lever.knobs), workers);
         continue;
       }
       const auto predictor = predictor_of(lever.knobs);
       const fit::WhatIf change = what_if(lever.knobs, measured);
-      lever.why_not = predictor->refusal(workers);
-      if (lever.why_not.empty()) lever.why_not = predictor->no_change(change);
-      if (lever.why_not.empty()) lever.row = predictor->what_if(workers, change);
+      if (const auto refused = predictor->refusal(workers, change))
+        lever.why_not = refused->reason;
+      else
+        lever.row = fit::change_effect(*predictor, workers, change);
     } catch (const std::invalid_argument& error) {
       lever.why_not = error.what();
     }

@@ -22,7 +22,7 @@ std::int64_t next_power(std::int64_t n) {
 }  // namespace
 
 PredictTables predict_tables(const OpenedFile& file, const fit::PredictOptions& options) {
-  const fit::PredictResult result = fit::predict_all(*file.models, options);
+  const fit::PredictResult result = fit::predict_all(file.models, options);
   PredictTables tables;
   tables.predictions = report::predictions_table(result.predictions);
   tables.has_what_if = options.what_if.any();

@@ -111,7 +111,7 @@ std::vector<Sentence> sentences(const Snapshot& shot) {
         fmt::format("N = {} is {} the largest measured N ({:.0f}), so the prediction is less certain.", n,
                     times(row.extrapolation), static_cast<double>(n) / row.extrapolation),
         true);
-  if (fit::Predictor::is_wide(row))
+  if (fit::is_wide(row))
     add("Warning",
         fmt::format("The interval is {} to {}: the prediction gives only an order of magnitude.",
                     seconds(row.step_low_s), seconds(row.step_high_s)),

@@ -40,8 +40,8 @@ Simulations::Machine& Simulations::machine(const Knobs& knobs, std::unique_lock<
   // Constructed without the lock, because it takes tens of milliseconds and other threads may read existing entries. If
   // two threads construct the same predictor, both are equal.
   lock.unlock();
-  auto made =
-      std::make_shared<const fit::Predictor>(*file_->models, knobs.base_strategy(), predict_options(*file_, knobs));
+  auto made = std::make_shared<const fit::Predictor>(
+      fit::make_predictor(file_->models, knobs.base_strategy(), predict_options(*file_, knobs)));
   lock.lock();
   if (machines_.size() >= most_machines) machines_.clear();
   Machine& machine = machines_[key];
@@ -65,7 +65,7 @@ std::shared_ptr<const std::vector<MeasuredPoint>> Simulations::measured(const Kn
 }
 
 bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<const std::int64_t> workers,
-                      Clock::time_point deadline, const std::function<bool()>& stop, Outlooks& found) {
+                      Clock::time_point deadline, const std::function<bool()>& stop, Estimates& found) {
   const std::string words = change_text(change);
   std::shared_ptr<const fit::Predictor> simulated;
   std::vector<std::int64_t> missing;
@@ -86,7 +86,7 @@ bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<c
     }
   }
   const fit::WhatIf alone = for_one_worker(change);
-  Outlooks fresh;
+  Estimates fresh;
   std::size_t portion = first_portion;
   for (std::size_t next = 0; next < missing.size();) {
     if (stop()) break;
@@ -95,9 +95,10 @@ bool Simulations::add(const Knobs& knobs, const fit::WhatIf& change, std::span<c
     if (!(left_s > 0.0)) break;
     const std::size_t count = std::min(portion, missing.size() - next);
     const std::span<const std::int64_t> some = std::span(missing).subspan(next, count);
-    const std::vector<fit::Outlook> outlooks = simulated->curve(some, change);
+    const std::vector<fit::StepEstimate> estimates = fit::step_curve(*simulated, some, change);
     for (std::size_t i = 0; i < count; ++i)
-      fresh[some[i]] = some[i] == 1 && change.any() ? simulated->curve(some.subspan(i, 1), alone).front() : outlooks[i];
+      fresh[some[i]] =
+          some[i] == 1 && change.any() ? fit::step_curve(*simulated, some.subspan(i, 1), alone).front() : estimates[i];
     next += count;
     const double took_s = std::chrono::duration<double>(Clock::now() - begin).count();
     const double one_s = std::max(took_s / static_cast<double>(count), 1e-7);
@@ -124,12 +125,12 @@ std::optional<std::vector<fit::Knee>> Simulations::knees(const Knobs& knobs, con
   {
     std::unique_lock lock(mutex_);
     const Machine& here = machine(knobs, lock);
-    key.second = search.furthest = here.predictor->knees_up_to(asked, change);
+    key.second = search.furthest = fit::knees_up_to(*here.predictor, asked, change);
     if (const auto known = here.knees.find(key); known != here.knees.end()) return known->second;
     simulated = here.predictor;
   }
   search.stop = [&] { return stop() || Clock::now() >= deadline; };
-  std::optional<std::vector<fit::Knee>> found = simulated->knees(change, search);
+  std::optional<std::vector<fit::Knee>> found = fit::knees(*simulated, change, search);
   if (!found) return found;
   std::unique_lock lock(mutex_);
   auto& known = machine(knobs, lock).knees;

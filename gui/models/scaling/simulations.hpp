@@ -35,9 +35,9 @@ class Simulations {
   // portions until `deadline` or until `stop` returns true. Returns true if all were added. At N = 1 the change is
   // for_one_worker(change).
   bool add(const Knobs&, const fit::WhatIf&, std::span<const std::int64_t> workers, Clock::time_point deadline,
-           const std::function<bool()>& stop, Outlooks& found);
+           const std::function<bool()>& stop, Estimates& found);
 
-  // Returns fit::Predictor::knees with or without a change. `asked` is the largest N of the question; it sets how far
+  // Returns fit::knees with or without a change. `asked` is the largest N of the question; it sets how far
   // knees are searched. Returns nothing if `deadline` passed or `stop` returned true before the end.
   std::optional<std::vector<fit::Knee>> knees(const Knobs&, const fit::WhatIf&, std::int64_t asked,
                                               Clock::time_point deadline, const std::function<bool()>& stop);
@@ -50,7 +50,7 @@ class Simulations {
   using Key = std::tuple<std::string, std::int64_t, bool>;  // strategy, ranks per host, dedicated
   struct Machine {
     std::shared_ptr<const fit::Predictor> predictor;
-    std::map<std::string, Outlooks> known;                                         // by the change's text
+    std::map<std::string, Estimates> known;                                        // by the change's text
     std::map<std::pair<std::string, std::int64_t>, std::vector<fit::Knee>> knees;  // … and the furthest N
   };
   static Key key_of(const Knobs&);

@@ -9,16 +9,20 @@ namespace {
 
 Answer answer_at(const fit::Predictor& predictor, std::int64_t workers, const fit::WhatIf& change) {
   Answer answer;
-  answer.refusal = predictor.refusal(workers);
-  if (!answer.refusal.empty()) return answer;
-  answer.gains = predictor.gains(workers);
-  answer.prediction = predictor.predict(workers, answer.gains);
+  if (const auto refused = predictor.refusal(workers)) {
+    answer.refusal = refused->reason;
+    return answer;
+  }
+  answer.gains = fit::gains(predictor, workers);
+  answer.prediction = fit::predict(predictor, workers, answer.gains);
   if (!change.any()) return answer;
-  answer.why_no_change = predictor.no_change(change);
-  if (!answer.why_no_change.empty()) return answer;
+  if (const auto refused = fit::change_refusal(predictor.job(), change)) {
+    answer.why_no_change = refused->reason;
+    return answer;
+  }
   try {
-    answer.what_if = predictor.what_if(workers, change);
-    answer.changed_gains = predictor.gains(workers, change);
+    answer.what_if = fit::change_effect(predictor, workers, change);
+    answer.changed_gains = fit::gains(predictor, workers, change);
     answer.what_if->bound = answer.prediction.bound;
     answer.what_if->changed_bound = fit::binding(answer.changed_gains);
   } catch (const std::invalid_argument& error) {
@@ -55,7 +59,7 @@ Snapshot answer(Simulations& simulations, const Question& question, Simulations:
   own.dedicated = question.measured_knobs.dedicated;
   const bool elsewhere = own.gpus_per_node != knobs.gpus_per_node || own.dedicated != knobs.dedicated;
   // The curve that has just changed comes first; the others are mostly cached.
-  Outlooks changed, plain, at_home;
+  Estimates changed, plain, at_home;
   bool all = true;
   if (shot.change.any()) all = simulations.add(knobs, shot.change, order, deadline, stop, changed) && all;
   // Each curve has at least a few points, even after the deadline, so that the unchanged curves stay visible.

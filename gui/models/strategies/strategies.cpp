@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "analysis/fit/lanes.hpp"
 #include "analysis/metrics/step_lanes.hpp"
+#include "analysis/predict/lanes.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
 
@@ -47,12 +47,13 @@ Strategies::Strategies(std::shared_ptr<const OpenedFile> file) : file_(std::move
     fit::PredictOptions measured = file_->predict;
     measured.dedicated = false;
     measured.gpus_per_node = 0;
-    const fit::Predictor& predictor = predicted_.try_emplace(name, *file_->models, name, file_->predict).first->second;
-    as_measured_.try_emplace(name, *file_->models, name, measured);
+    const fit::Predictor& predictor =
+        predicted_.try_emplace(name, fit::make_predictor(file_->models, name, file_->predict)).first->second;
+    as_measured_.try_emplace(name, fit::make_predictor(file_->models, name, measured));
     Curve& curve = curves_[name];
     curve.samples_per_worker = profiles.rbegin()->second.samples_per_worker;
     for (std::int64_t n = 1; n <= most_workers; n *= 2)
-      if (predictor.refusal(n).empty()) curve.step_s[n] = predictor.central(n).step_s();
+      if (!predictor.refusal(n)) curve.step_s[n] = predictor.central(n).step_s();
   }
   std::sort(measured_.begin(), measured_.end());
   measured_.erase(std::unique(measured_.begin(), measured_.end()), measured_.end());
@@ -140,18 +141,18 @@ void Strategies::add_figures(Side& side, std::int64_t workers) const {
     return;
   }
   const fit::Predictor& predictor = found->second;
-  if (const std::string why = predictor.refusal(workers); !why.empty()) {
+  if (const auto refused = predictor.refusal(workers)) {
     side.measured = false;
-    side.why_not = why + ". Measure " + strategy + " at more than one N";
+    side.why_not = refused->reason + ". Measure " + strategy + " at more than one N";
     return;
   }
-  store::PredictionRow row = predictor.predict(workers, predictor.gains(workers));
+  store::PredictionRow row = fit::predict(predictor, workers, fit::gains(predictor, workers));
   try {
     std::optional<TimeParts> parts;
     if (side.measured)
       if (const std::optional<fit::Terms> recorded = predictor.recorded(workers)) parts = recorded_parts(*recorded);
     if (!parts) {
-      const fit::SimulatedStep simulated = predictor.simulated_step(workers);
+      const fit::SimulatedStep simulated = fit::simulated_step(predictor, workers);
       step::StepLanes lanes = fit::simulated_lanes(simulated);
       parts = simulated_parts(lanes);
       side.parts_simulated = true;

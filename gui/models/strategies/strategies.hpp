@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "gui/models/opened_file.hpp"
 #include "gui/models/strategies/time_parts.hpp"
 #include "simulator/step/lanes.hpp"

@@ -2,7 +2,8 @@
 // prints; for a simulated step they are the segments of its first lane.
 #pragma once
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "simulator/step/lanes.hpp"
 
 namespace ddpprof::gui {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "analysis/fit/lanes.hpp"
 #include "analysis/metrics/step_lanes.hpp"
+#include "analysis/predict/lanes.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "tracer/store/database.hpp"
 
@@ -38,7 +38,7 @@ Answer read_step(const OpenedFile& file, std::int64_t measurement, std::int64_t 
     if (!file.models)
       answer.why_not_simulated = file.why_no_models;
     else if (info != nullptr)
-      answer.simulated = fit::simulated_lanes(*file.models, info->strategy, info->workers, file.predict);
+      answer.simulated = fit::simulated_lanes(file.models, info->strategy, info->workers, file.predict);
   } catch (const std::exception& error) {
     answer.why_not_simulated = error.what();
   }

@@ -4,7 +4,8 @@
 
 #include <utility>
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "tests/analysis/fit/synthetic.hpp"
 
 namespace ddpprof::fit {
@@ -171,10 +172,10 @@ TEST(MeasuredCurve, AStepsOwnAllReducesSayWhatTheLogMisses) {
   Truth log = truth;
   log.alpha_s /= 2.0;
   log.beta_s_per_byte /= 2.0;  // beside compute everything takes twice as long
-  const Models models = fit_models(database.get(), {curve_of(log, 16)});
-  EXPECT_NEAR(models.all_reduce.picked().byte_s(models.all_reduce.picked().solution.values, 64) / truth.beta_s_per_byte,
+  const auto models = std::make_shared<const Models>(fit_models(database.get(), {curve_of(log, 16)}));
+  EXPECT_NEAR(models->all_reduce.picked().byte_s(models->all_reduce.picked().solution.values, 64) / truth.beta_s_per_byte,
               1.0, 0.05);
-  EXPECT_THAT(models.all_reduce.warnings, testing::ElementsAre(testing::HasSubstr("other machines")));
+  EXPECT_THAT(models->all_reduce.warnings, testing::ElementsAre(testing::HasSubstr("other machines")));
   const PredictResult result = predict_all(database.get(), options_with({curve_of(log, 16)}));
   EXPECT_NEAR(result.predictions[3].step_s / synthetic::true_step_s(truth, 64), 1.0, 0.03);
 }

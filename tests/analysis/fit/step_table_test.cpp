@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "analysis/fit/batch_fit.hpp"
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "simulator/stats/normal.hpp"
 #include "simulator/stats/random.hpp"
 

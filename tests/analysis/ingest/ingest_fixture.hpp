@@ -1,4 +1,4 @@
-// Loads built shards into a database of its own and reads the rows back as text.
+// Loads built shards into a temporary database and reads the rows as text.
 #pragma once
 
 #include <SQLiteCpp/Statement.h>
@@ -26,7 +26,7 @@ class Ingest : public ::testing::Test {
     info.world_size = world_size;
     return info;
   }
-  // Rows as "a|b|c", NULL as "-".
+  // Returns rows as "a|b|c", NULL as "-".
   std::vector<std::string> rows(const std::string& sql) {
     SQLite::Statement query(database.sql(), sql);
     std::vector<std::string> out;

@@ -17,19 +17,19 @@ using ::testing::IsEmpty;
 using vocabulary::StepKind;
 
 // Two ranks, one step of 1000 ns with two buckets, then one of 600 ns with two micro-batches and rebuilt buckets, then
-// one that never ends. Each rank has its own start: 1,000 and 50,000.
+// one that never ends. The ranks start at 1,000 and 50,000.
 //
 // Rank 0, step 0 (times since its start): forward 50-250, backward 250-850, optimizer 850-1000; gradients of parameter
 // 1 at 400 and 0 at 500; launches 410, 510; in flight 420-600 and 600-800.
 //   waiting = max(last gradient 500, last launch 510) to last end 800; the copy back 800-850 is compute.
 //   compute = 50-510 and 800-1000 = 660; communication = 420-800 = 380; both = 420-510 = 90; exposed = 290.
 // Rank 1, step 0: gradients 480, 550; launches 490, 560; in flight 500-600 and 600-790; backward ends at 840.
-//   compute = 50-560 and 790-1000, less nothing at 840 (optimizer 840-1000) = 510 + 210 = 720;
+//   compute = 50-560 and 790-1000 (backward until 840, then optimizer) = 510 + 210 = 720;
 //   communication = 290; both = 500-560 = 60; exposed = 230.
 // Durations: bucket 0: 180 and 100, bucket 1: 200 and 190; so rank 0's skew is 80 + 10 = 90, rank 1's 0.
 // Step 1 on both: forward 0-100, backward 100-200, forward 200-300, backward 300-500, optimizer 500-600; gradients of
 // the second backward at 350 (1) and 400 (0); one bucket of both, launched 405, in flight 410-450.
-//   compute = 600 less waiting 405-450 = 555; communication 40, none of it overlapped; ready at 400; loss (2 + 1) / 2.
+//   compute = 600 minus waiting 405-450 = 555; communication 40, none of it overlapped; ready at 400; loss (2 + 1) / 2.
 class TwoRanks : public Ingest {
  protected:
   TwoRanks() {
@@ -91,7 +91,7 @@ TEST_F(TwoRanks, StepsAreAsDerived) {
 }
 
 TEST_F(TwoRanks, CollectivesAreMatchedAcrossRanks) {
-  load({&one, &zero}, ddp(2));  // in any order
+  load({&one, &zero}, ddp(2));  // order must not matter
   EXPECT_THAT(
       rows("SELECT rank, sequence, op, bucket, bytes, ready_ns, launch_ns, start_ns, end_ns, transfer_ns, skew_ns, "
            "(SELECT step FROM step WHERE id = step_id) FROM collective c JOIN shard sh ON sh.id = c.shard_id "
@@ -114,15 +114,16 @@ TEST_F(TwoRanks, ModelPhasesAndGradients) {
   EXPECT_THAT(
       rows("SELECT name, lane, start_ns, duration_ns, bytes FROM phase WHERE " + step_of_rank0 + "AND step = 0)"),
       ElementsAre("data_wait|0|0|50|-", "forward|0|50|200|-", "backward|0|250|600|-", "optimizer|0|850|150|-"));
-  // The last micro-batch's.
+  // From the last micro-batch.
   EXPECT_THAT(rows("SELECT parameter, ready_ns FROM grad_ready WHERE " + step_of_rank0 + "AND step = 1)"),
               ElementsAre("0|400", "1|350"));
   EXPECT_THAT(codes(), ElementsAre("warning unbalanced_ranges 1", "warning steps_incomplete 1",
                                    "warning unbalanced_ranges 1", "warning steps_incomplete 1"));
 }
 
-// One step of 1000 ns whose batch comes 300 ns late, and two threads that load over it: one began before the step, one
-// goes on after it. What they do is no compute of the step; each stands with the step it began in, on its own lane.
+// One step of 1000 ns that waits 300 ns for its batch, and two loader threads: one load starts before the step, one
+// ends after it. Loading does not count as compute of the step. Each load belongs to the step in which it started, on
+// its thread's lane.
 TEST_F(Ingest, TheDataLoadersThreadsHaveLanesOfTheirOwn) {
   TrainingShard one(0, 1);
   one.load(0, 0, 900, 1300);
@@ -181,7 +182,7 @@ TEST_F(TwoRanks, RawEventsByPolicy) {
   EXPECT_THAT(rows("SELECT count(DISTINCT shard_id) FROM \"range\""), ElementsAre("3"));
 }
 
-TEST_F(TwoRanks, AMissingRankLeavesSkewUnknown) {
+TEST_F(TwoRanks, AMissingRankMakesSkewUnknown) {
   load({&zero}, ddp(2));
   EXPECT_THAT(rows("SELECT count(*) FROM collective WHERE skew_ns IS NOT NULL OR transfer_ns IS NOT NULL"),
               ElementsAre("0"));
@@ -190,7 +191,7 @@ TEST_F(TwoRanks, AMissingRankLeavesSkewUnknown) {
   EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'missing_shard'"), ElementsAre("no shard of rank 1"));
 }
 
-// Rank 1 is killed inside its first step, with bucket 1 in flight: bucket 0 is whole on both.
+// Rank 1 is killed inside its first step, with bucket 1 in flight: bucket 0 is complete on both ranks.
 TEST_F(TwoRanks, AKilledRankKeepsWhatItHad) {
   TrainingShard killed(1);
   killed.shard.header.closed = false;
@@ -216,7 +217,7 @@ TEST_F(TwoRanks, AKilledRankKeepsWhatItHad) {
 //   10 + 10 + 60 + 140 = 220; replicas 150 + 230 = 380; compute = 600.
 //   communication = 150 + 40 + 120 = 310, of which 640-650 while replica 1 computes; exposed = 300.
 TEST_F(Ingest, DataParallel) {
-  TrainingShard t(-1);  // no launcher: RANK is unset
+  TrainingShard t(-1);  // no launcher, so RANK is unset
   t.begin_step(0, 5000, 16);
   t.shard.push(TrainingShard::main_tid, 5000, "forward", TrainingShard::domain);
   t.copy("scatter", 5000, 5050, 64);
@@ -247,7 +248,7 @@ TEST_F(Ingest, DataParallel) {
   EXPECT_THAT(codes(), ElementsAre("warning oversubscribed 1"));
 }
 
-// With kernels, they alone say who is busy: 100-300 and 250-400 compute, NCCL 350-600: 300, 250, overlapping in 50.
+// With kernels, only they define busy times: compute 100-300 and 250-400, NCCL 350-600: 300, 250, overlap 50.
 TEST_F(Ingest, KernelsTakeOver) {
   TrainingShard t(0, 1);
   t.begin_step(0, 1000);
@@ -266,7 +267,7 @@ TEST_F(Ingest, KernelsTakeOver) {
 
 // Launches at 100 and 200; call 7 at 110 launched the kernel 300-400, calls 9 and 8 at 210 and 220 those at 450-500 and
 // 500-600 (one collective, split); the kernel of call 5 ran before any launch, that of call 99 has no recorded call.
-// The second ends after the host's backward, which on a GPU is no error.
+// The second ends after the host's backward, which is normal on a GPU.
 TEST_F(Ingest, NcclKernelsGiveCollectivesTheirTimes) {
   TrainingShard t(0, 1);
   t.begin_step(0, 1000);
@@ -292,9 +293,9 @@ TEST_F(Ingest, NcclKernelsGiveCollectivesTheirTimes) {
   EXPECT_THAT(codes(), IsEmpty());
 }
 
-// NCCL's plugin tells of operations after each launch: of 10 floats after the first, of other bytes than it has after
-// the second, of an all-gather after the third. Without a kernel of CUPTI's, channels say when the first ran.
-TEST_F(Ingest, NcclsPluginTellsWhatWasChosen) {
+// NCCL's plugin reports an operation after each launch: 10 floats after the first, another size than the launch's after
+// the second, an all-gather after the third. Without a kernel of CUPTI, channels give the time of the first.
+TEST_F(Ingest, NcclsPluginAddsNcclsChoices) {
   TrainingShard t(0, 1);
   test::add_communicator(t.shard, 1, 0xabc, 2);
   t.begin_step(0, 1000);
@@ -317,10 +318,10 @@ TEST_F(Ingest, NcclsPluginTellsWhatWasChosen) {
   EXPECT_THAT(codes(), testing::IsSupersetOf({"warning nccl_disagrees 2", "info nccl_channel_times 1"}));
 }
 
-// In flight 150-900 as recorded, but the backward that waited for it ended at 400 (the backend's thread was preempted
-// before it could say so): communication 150-400, and nothing of it in the optimizer (400-500) or the next step.
-// Compute: forward 0-100, backward until the last launch 100-140, optimizer: 240. A collective that is no gradient
-// bucket may well outlive the backward: 380-420 stays.
+// Recorded in flight 150-900, but the backward that waited for it ended at 400 (the backend's thread was preempted
+// before it recorded the end): communication 150-400, and none in the optimizer (400-500) or the next step. Compute:
+// forward 0-100, backward until the last launch 100-140, optimizer: 240. Other collectives than gradient buckets may
+// outlast the backward: 380-420 stays.
 TEST_F(Ingest, LateEndsAreCutToTheBackwardThatWaited) {
   TrainingShard t(0, 1);
   for (int i = 0; i < 2; ++i) {
@@ -340,7 +341,7 @@ TEST_F(Ingest, LateEndsAreCutToTheBackwardThatWaited) {
   EXPECT_THAT(rows("SELECT end_ns FROM collective ORDER BY sequence"), ElementsAre("1400", "1920"));
   EXPECT_THAT(rows("SELECT max(end_ns) FROM \"range\""), ElementsAre("2000"));
   EXPECT_THAT(rows("SELECT end_ns FROM \"range\" WHERE kind = 1 ORDER BY start_ns LIMIT 1"),
-              ElementsAre("1900"));  // raw: as recorded
+              ElementsAre("1900"));  // raw event: the recorded time
   EXPECT_THAT(codes(), ElementsAre("info collective_end_late 1"));
 }
 
@@ -390,7 +391,7 @@ TEST_F(Ingest, LossesAreReported) {
   t.pop(200);
   t.pop(300);                                            // never pushed
   t.phase("forward", 900, 800);                          // ends before it starts
-  t.shard.push(10, 100, "step", TrainingShard::domain);  // without its payload
+  t.shard.push(10, 100, "step", TrainingShard::domain);  // without a payload
   t.shard.pop(10, 200, TrainingShard::domain);
   t.shard.header.dropped_records = 12;
   t.shard.header.dropped_cupti_records = 5;
@@ -412,14 +413,14 @@ TEST_F(Ingest, LossesAreReported) {
   EXPECT_THAT(rows("SELECT count(*) FROM diagnostic WHERE message = '' OR advice = ''"), ElementsAre("0"));
 }
 
-TEST_F(Ingest, NothingAtAllIsSaid) {
+TEST_F(Ingest, AnEmptyMeasurementIsReported) {
   const IngestResult result = load({}, ddp(1));
   EXPECT_EQ(result.steps, 0);
   EXPECT_THAT(codes(), ElementsAre("error missing_shard 1", "error no_steps 1"));
 }
 
-// One bit of every third byte of the records flipped: the load always ends with a result, and no row refers to one
-// that is not there.
+// Flips one bit of every third byte of the records. The load always ends with a result, and no row refers to a missing
+// row.
 TEST_F(TwoRanks, FlippedBitsNeverStopTheLoad) {
   std::vector<std::byte> bytes = zero.shard.bytes();
   const std::filesystem::path other = one.shard.write(folder / "one");

@@ -9,7 +9,8 @@ namespace ddpprof::ingest {
 namespace {
 
 TEST(Intervals, ClosedForms) {
-  EXPECT_EQ(unite({{5, 9}, {1, 3}, {3, 4}, {2, 2}, {8, 6}}), (IntervalSet{{1, 4}, {5, 9}}));  // touching ones join
+  EXPECT_EQ(unite({{5, 9}, {1, 3}, {3, 4}, {2, 2}, {8, 6}}),
+            (IntervalSet{{1, 4}, {5, 9}}));  // touching intervals are joined
   EXPECT_EQ(unite(IntervalSet{}, IntervalSet{}), IntervalSet{});
   EXPECT_EQ(intersect({{0, 10}, {20, 30}}, {{5, 25}}), (IntervalSet{{5, 10}, {20, 25}}));
   EXPECT_EQ(intersect({{0, 10}}, {{10, 20}}), IntervalSet{});  // half open
@@ -19,7 +20,7 @@ TEST(Intervals, ClosedForms) {
   EXPECT_EQ(total_ns({{0, 10}, {20, 35}}), 25);
 }
 
-// Against bitmaps of 256 unit slots, for random sets: each operation equals the bits' own.
+// Compares each operation on random sets with the same operation on bitmaps of 256 slots.
 TEST(Intervals, AgreeWithBitmaps) {
   constexpr int slots = 256;
   using Bits = std::bitset<slots>;

@@ -1,4 +1,4 @@
-// What was lost, refused or never measured, and what ingestion says about it.
+// Tests the diagnostics for lost, refused or missing data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ void add_diagnostic(TrainingShard& t, trace::DiagnosticCode code, std::uint64_t 
   t.shard.add(TrainingShard::main_tid, trace::RecordType::diagnostic, record);
 }
 
-TEST_F(Ingest, AGpuWithoutOneKernelIsAnError) {
+TEST_F(Ingest, AGpuWithoutAnyKernelIsAnError) {
   TrainingShard blind(0, 1), seeing(0, 1);
   for (TrainingShard* t : {&blind, &seeing}) {
     t->begin_step(0, 100);
@@ -40,19 +40,19 @@ TEST_F(Ingest, AGpuWithoutOneKernelIsAnError) {
   EXPECT_THAT(codes(), ElementsAre("error gpu_not_measured 1"));
   info.device = "cpu";
   load({&blind}, info);
-  EXPECT_THAT(codes(), ElementsAre("error gpu_not_measured 1"));  // the earlier one: a CPU has no kernels
+  EXPECT_THAT(codes(), ElementsAre("error gpu_not_measured 1"));  // only the earlier one: a CPU has no kernels
 }
 
-// Captured once, with a mark, and replayed in two steps: each replay's kernels are communication of their step, and
-// none is the captured collective's, which ran once, before.
-TEST_F(Ingest, CollectivesInReplayedGraphsAreNoneOfTheCapturedOnes) {
+// A graph is captured once, with a mark, and replayed in two steps. The kernels of each replay are communication of
+// their step, but none belongs to the captured collective, which ran once before.
+TEST_F(Ingest, KernelsOfReplayedGraphsBelongToNoCollective) {
   TrainingShard t(0, 1);
   t.begin_step(0, 1000);
   t.launch(0, 0, 40, 1100);
   t.api(7, 1110, 1112);
   t.kernel("ncclDevKernel_AllReduce", 1200, 1300, 7);
   t.pop(2000);
-  t.launch(1, 0, 40, 2100);  // while the graph is captured: nothing runs
+  t.launch(1, 0, 40, 2100);  // while the graph is captured, nothing runs
   for (const std::int64_t start_ns : {3000, 4000}) {
     t.begin_step(start_ns / 1000, start_ns);
     t.api(8, start_ns + 10, start_ns + 20);  // cudaGraphLaunch
@@ -68,8 +68,8 @@ TEST_F(Ingest, CollectivesInReplayedGraphsAreNoneOfTheCapturedOnes) {
   EXPECT_THAT(codes(), testing::Contains("info graph_collectives 2"));
 }
 
-// A killed process: CUPTI still held 0.4 s of work.
-TEST_F(Ingest, AKilledProcesssMissingGpuActivityIsTold) {
+// A killed process: 0.4 s of GPU activity was still in CUPTI's buffers.
+TEST_F(Ingest, MissingGpuActivityOfAKilledProcessIsReported) {
   TrainingShard t(0, 1);
   t.begin_step(0, 1'000'000'000);
   t.kernel("gemm", 1'100'000'000, 1'500'000'000);
@@ -108,7 +108,7 @@ TEST_F(Ingest, AGpuThatFallsSilentWhileStepsGoOnIsAnError) {
   }
 }
 
-// What the tracer tells of CUPTI keeps its reason.
+// The tracer's diagnostics of CUPTI keep their reason.
 TEST_F(Ingest, WhatCuptiLeftOutIsAWarningWithTheReason) {
   TrainingShard t(0, 1);
   t.begin_step(0, 100);
@@ -119,9 +119,9 @@ TEST_F(Ingest, WhatCuptiLeftOutIsAWarningWithTheReason) {
               ElementsAre("warning some GPU activity is missing: CUPTI refused markers (27)"));
 }
 
-// Gloo on a GPU: 300-500 in flight as the backend's thread timed it; NCCL's kernel 450-600; compute 200-400.
-// Communication 300-600 = 300, of it in 300-400 while computing. The backward ended on the host at 480: Gloo's end was
-// late and is cut to it, NCCL's is not.
+// Gloo on a GPU: in flight 300-500, timed by the backend's thread; NCCL's kernel 450-600; compute 200-400.
+// Communication 300-600 = 300, of which 300-400 overlaps compute. The backward ended on the host at 480: Gloo's late
+// end is cut to it, NCCL's is not.
 TEST_F(Ingest, HostTimedCollectivesCountBesidesNcclKernels) {
   TrainingShard t(0, 1);
   t.begin_step(0, 1000);
@@ -140,8 +140,8 @@ TEST_F(Ingest, HostTimedCollectivesCountBesidesNcclKernels) {
               ElementsAre("0|1300|1480", "1|1450|1600"));
 }
 
-// Rank 0 comes early to two collectives that are in flight together: 100-500 and 200-600; rank 1's last 100 each. Its
-// waiting, 100-400 and 200-500, is 400 long, not 300 + 300.
+// Rank 0 is early for two collectives that are in flight together, 100-500 and 200-600; those of rank 1 take 100 each.
+// The waiting of rank 0, 100-400 and 200-500, is 400 in total, not 300 + 300.
 TEST_F(Ingest, SkewOfAStepIsTheUnionOfItsWaiting) {
   TrainingShard zero(0), one(1);
   for (TrainingShard* t : {&zero, &one}) {
@@ -159,8 +159,8 @@ TEST_F(Ingest, SkewOfAStepIsTheUnionOfItsWaiting) {
               ElementsAre("400", "0"));
 }
 
-// The header counts 12 + 3 records; diagnostics tell of 12 in two buffers and of 3. A header that counts more (a
-// diagnostic found no room) adds the rest.
+// The header counts 12 + 3 records; diagnostics report 12 in two buffers, and 3. A header that counts more (a
+// diagnostic was dropped) adds the rest.
 TEST_F(Ingest, CuptiLossesAreCountedOnce) {
   TrainingShard t(0, 1);
   t.begin_step(0, 100);
@@ -177,8 +177,8 @@ TEST_F(Ingest, CuptiLossesAreCountedOnce) {
   EXPECT_THAT(codes(), ElementsAre("warning cupti_dropped 12", "warning cupti_dropped 3", "warning cupti_dropped 5"));
 }
 
-// A cap of 1 MiB as in the tracer: whole chunks of 64 KiB below it, said rounded up. Both chunks are used.
-TEST_F(Ingest, AFullShardSaysWhy) {
+// A cap of 1 MiB: whole chunks of 64 KiB below it; the message rounds up. Both chunks are used.
+TEST_F(Ingest, AFullShardReportsTheReason) {
   TrainingShard t(0, 1);
   t.begin_step(0, 100);
   t.pop(200);
@@ -213,7 +213,7 @@ TEST_F(Ingest, CuptiRecordsThatNoTableKeepsAreCounted) {
               ElementsAre(testing::HasSubstr("2 markers, 3 external correlations, 1 of its own")));
 }
 
-TEST_F(Ingest, ALostLaunchMarkIsSaidAndItsStartTaken) {
+TEST_F(Ingest, ALostLaunchMarkIsReportedAndReplacedByTheStart) {
   TrainingShard t(0, 1);
   t.begin_step(0, 100);
   t.flight(0, -1, 40, 120, 150);
@@ -224,8 +224,8 @@ TEST_F(Ingest, ALostLaunchMarkIsSaidAndItsStartTaken) {
   EXPECT_THAT(codes(), ElementsAre("warning launch_mark_lost 1"));
 }
 
-// A data loader's worker ends by _exit; a rank that was started by fork and killed is no such thing.
-TEST_F(Ingest, AForkedChildThatEndsByExitIsNoCrash) {
+// A data loader's worker ends by _exit. A killed rank that was started by fork must be reported as a crash.
+TEST_F(Ingest, AForkedChildThatEndsByExitIsNotACrash) {
   TrainingShard rank(0, 1), worker(-1, -1), killed(0, 1);
   rank.begin_step(0, 100);
   rank.pop(200);
@@ -243,7 +243,7 @@ TEST_F(Ingest, AForkedChildThatEndsByExitIsNoCrash) {
   EXPECT_THAT(codes(), ElementsAre("warning unclosed_shard 1", "info forked 1"));
 }
 
-TEST_F(Ingest, ALossThatIsNoNumberIsSaid) {
+TEST_F(Ingest, ALossThatIsNotANumberIsReported) {
   TrainingShard t(0, 1);
   const double losses[] = {2.5, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
   for (int i = 0; i < 3; ++i) {
@@ -256,7 +256,7 @@ TEST_F(Ingest, ALossThatIsNoNumberIsSaid) {
   EXPECT_THAT(codes(), ElementsAre("warning loss_not_finite 2"));
 }
 
-// Two marks of a step are averaged, as losses are; a pair of norms of which one is none is no pair.
+// Two marks of a step are averaged, like losses. A pair of norms with one invalid norm is ignored.
 TEST_F(Ingest, RatesAndNormsBelongToTheirStep) {
   TrainingShard t(0, 1);
   const double infinite = std::numeric_limits<double>::infinity();
@@ -268,14 +268,14 @@ TEST_F(Ingest, RatesAndNormsBelongToTheirStep) {
     t.number(vocabulary::gradient_sqr, norms[i][1], 100 * i + 60);
     t.pop(100 * i + 100);
   }
-  t.number(vocabulary::learning_rate, 9.0, 1000);  // in no step
+  t.number(vocabulary::learning_rate, 9.0, 1000);  // outside steps
   load({&t}, ddp(1));
   EXPECT_THAT(rows("SELECT learning_rate, local_gradient_sqr, gradient_sqr FROM step ORDER BY step"),
               ElementsAre("0.1|6.5|3.5", "0.2|-|-", "0.3|2.0|0.0"));
   EXPECT_THAT(codes(), ElementsAre("warning gradient_not_finite 1"));
 }
 
-// One exchange, 10 s before the rank's last event: 100 ppm of 10 s are 1 ms on top of half a trip.
+// One exchange, 10 s before the rank's last event: 100 ppm of 10 s are 1 ms, added to half the round trip.
 TEST_F(Ingest, AClockWithoutDriftGrowsUncertain) {
   TrainingShard zero(0), one(1);
   one.shard.header.boot_id = "22222222-2222-2222-2222-222222222222";
@@ -288,9 +288,9 @@ TEST_F(Ingest, AClockWithoutDriftGrowsUncertain) {
   EXPECT_THAT(rows("SELECT clock_uncertainty_ns FROM shard ORDER BY rank"), ElementsAre("0", "1000025"));
 }
 
-// A machine that has been up for 30 days and rank 0's, up for an hour: 60 s of training after the only exchange make
-// 60 s x 100 ppm = 6 ms, and half the round trip. Neither rank 0's clock nor the round trip is an event of rank 1's.
-TEST_F(Ingest, AnExchangesNumbersAreNoEvents) {
+// One machine is up for 30 days, rank 0's for an hour. 60 s of training after the only exchange give 60 s x 100 ppm = 6
+// ms, plus half the round trip. Rank 0's clock and the round trip are not times of events of rank 1.
+TEST_F(Ingest, TimesOfAnExchangeAreNotEvents) {
   constexpr std::int64_t second_ns = 1'000'000'000;
   constexpr std::int64_t here_ns = 30 * 86'400 * second_ns, there_ns = 3'600 * second_ns;
   TrainingShard zero(0), one(1);
@@ -304,7 +304,7 @@ TEST_F(Ingest, AnExchangesNumbersAreNoEvents) {
   EXPECT_THAT(rows("SELECT clock_uncertainty_ns FROM shard ORDER BY rank"), ElementsAre("0", "6025000"));
 }
 
-// The same where rank 0's clock is ahead: a killed rank's last event is its own, not rank 0's time days later.
+// The same with rank 0's clock ahead: the last event of a killed rank is its own, not rank 0's time days later.
 TEST_F(Ingest, RankZerosClockIsNotTheLastEventOfAKilledGpuRank) {
   constexpr std::int64_t second_ns = 1'000'000'000;
   TrainingShard t(0, 1);
@@ -321,8 +321,8 @@ TEST_F(Ingest, RankZerosClockIsNotTheLastEventOfAKilledGpuRank) {
               ::testing::HasSubstr("of 0.3 s before the last event"));
 }
 
-// The GPU's timers of five operations: sound; beyond any clock at the end, at the begin; two that no clock could have
-// shown together, which would lay the run before the machine's start or centuries long.
+// GPU timers of five operations: valid; an impossible end; an impossible start; two pairs that no clock can show, which
+// would put the run before the machine's start or make it centuries long.
 TEST_F(Ingest, ImpossibleTimersOfAGpuPlaceNothing) {
   TrainingShard t(0, 1);
   test::add_communicator(t.shard, 1, 0xabc, 2);
@@ -348,7 +348,7 @@ TEST_F(Ingest, ImpossibleTimersOfAGpuPlaceNothing) {
   EXPECT_THAT(codes(), testing::Contains("error impossible_times 5"));
 }
 
-// A schema of another width, and numbers that no replica has.
+// A schema with another field width, and impossible replica numbers.
 TEST_F(Ingest, AReplicasImpossibleNumberIsUnreadable) {
   TrainingShard t(0, 1);
   constexpr std::uint64_t wide_id = std::uint64_t{1} << 33;

@@ -24,8 +24,8 @@ ShardSummary rank(std::vector<CollectiveSummary> collectives) {
   return made;
 }
 
-// Rank 2 begins last and waits for nobody; the others' waits of both collectives overlap and count once. The third has
-// no end on rank 5, which says so though it stands first in the list.
+// Rank 2 starts last and does not wait. The other ranks' waits in two collectives overlap and count once. The third
+// collective has no end on rank 5, which is reported although rank 5 is first in the list.
 TEST(Matching, OfSummariesInMemory) {
   ShardSummary two = rank({collective(0, 1300, 1400), collective(1, 1350, 1500), collective(2, 1600, 1700)});
   ShardSummary five = rank({collective(0, 1200, 1400), collective(1, 1250, 1500), collective(2, 1600, std::nullopt)});
@@ -46,7 +46,7 @@ TEST(Matching, OfSummariesInMemory) {
   EXPECT_EQ(unmatched.first_missing, std::vector<std::int64_t>{5});
 }
 
-// A rank that left no shard at all makes every collective of the group unmatched, and is named.
+// A rank without a shard makes every collective of its group unmatched, and is named.
 TEST(Matching, ARankThatIsExpectedAndMissing) {
   ShardSummary zero = rank({collective(0, 1200, 1400)});
   const std::int64_t expected[] = {0, 1};

@@ -1,6 +1,6 @@
-// Makes the shards of a large training, and merges them in a process of its own, whose memory can be measured.
+// Creates the shards of a large training, or merges them in a separate process whose memory can be measured.
 //   merge_shards make FOLDER RANKS STEPS
-//   merge_shards merge FOLDER FILE.db     prints: steps, seconds, the most that was resident [KiB]
+//   merge_shards merge FOLDER FILE.db     prints: steps, seconds, peak resident size [KiB]
 //   merge_shards sweep FILE.db CONFIGURATIONS STEPS     a database of many trainings: N = 1, 2, 4, 8 by batches
 #include <sys/resource.h>
 

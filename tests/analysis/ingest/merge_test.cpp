@@ -1,4 +1,4 @@
-// Many ranks in one database: the memory that it takes, and their clocks.
+// Tests merging many ranks into one database: memory and clocks.
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ Merged merge(const test::TemporaryFolder& folder, int ranks) {
   const std::string program = DDPPROF_MERGE_SHARDS, file = (folder / "merged.db").string();
   const std::string make = program + " make " + shards.string() + " " + std::to_string(ranks) + " 20";
   EXPECT_EQ(std::system(make.c_str()), 0);
-  // Address sanitizer keeps what was freed, so that the peak would be all that was ever used.
+  // The address sanitizer keeps freed memory, so the peak would be the sum of all allocations.
   const std::string command =
       "ASAN_OPTIONS=\"$ASAN_OPTIONS:quarantine_size_mb=4\" " + program + " merge " + shards.string() + " " + file;
   Merged merged;
@@ -43,9 +43,9 @@ Merged merge(const test::TemporaryFolder& folder, int ranks) {
   return merged;
 }
 
-// Four times as many ranks of the same length. What is kept of a rank after its steps are written is a few hundred
-// bytes; the rest of the difference (16 and 25 MB) is what sorting the larger file's indexes may take, which is
-// bounded, too. Kept in memory until the end, the 680 rows of each rank took four times as much.
+// Four times as many ranks of the same length. After a rank's steps are written, a few hundred bytes of it stay in
+// memory. The rest of the difference (16 and 25 MB) is for sorting the larger file's indexes, which is limited, too.
+// With all 680 rows of each rank in memory the peak would be four times as large.
 TEST(Merge, MemoryDoesNotGrowWithTheNumberOfRanks) {
   const test::TemporaryFolder folder;
   const Merged few = merge(folder, 250), many = merge(folder, 1000);
@@ -54,9 +54,9 @@ TEST(Merge, MemoryDoesNotGrowWithTheNumberOfRanks) {
   EXPECT_LT(many.peak_kib, 2 * few.peak_kib + 8192) << "with 250 ranks: " << few.peak_kib << " KiB";
 }
 
-// Hosts' clocks run apart by up to 40 ppm and start 3 s apart; exchanges before and after the training of at least
-// 40 µs tell the offset to half of that, and the drift: every step begins on all ranks at the time that rank 0's clock
-// showed, within the uncertainty that the file gives.
+// The hosts' clocks drift by up to 40 ppm and start 3 s apart. Exchanges of at least 40 µs before and after the
+// training give the offset within half of that, and the drift. So every step starts at the same aligned time on all
+// ranks, within the uncertainty in the file.
 TEST_F(Ingest, StepsOfManyHostsMeetOnRankZerosClock) {
   SimulatedTraining training;
   training.ranks = 12;
@@ -72,13 +72,14 @@ TEST_F(Ingest, StepsOfManyHostsMeetOnRankZerosClock) {
                    "abs(a.aligned_start_ns - (1000000000000 + 100000000 * a.step)) > sh.clock_uncertainty_ns"),
               ElementsAre("0"));
   // Closed form: rank r starts each bucket r µs after rank 0, and all end together. Rank 11's clock is 40 ppm slow,
-  // which takes 0.16 µs off its 4 ms.
+  // which shortens its 4 ms by 0.16 µs.
   EXPECT_THAT(rows("SELECT sh.rank, min(c.skew_ns) / 1000, max(c.skew_ns) / 1000 FROM collective c JOIN shard sh ON "
                    "sh.id = c.shard_id WHERE sh.rank IN (0, 11) GROUP BY 1"),
               ElementsAre("0|11|11", "11|0|0"));
 }
 
-// What one round over all records in memory gives, ranks in any order; a rank's second shard does not count twice.
+// Gives the same result as one round over all records in memory, with ranks in any order. A rank's second shard does
+// not count twice.
 TEST_F(Ingest, RanksThatComeInAnyOrderAreMatched) {
   TrainingShard a(0, 3), b(1, 3), c(2, 3), again(1, 3);
   for (TrainingShard* t : {&a, &b, &c}) {

@@ -1,4 +1,4 @@
-// The shard of any rank of a large DDP training on hosts whose clocks differ, in closed form.
+// Creates the shard of any rank of a large DDP training on hosts with different clocks, in closed form.
 #pragma once
 
 #include <cmath>
@@ -9,13 +9,13 @@
 
 namespace ddpprof::test {
 
-// Rank 0's clock is the reference; host h's shows reference_ns · (1 + 20 ppm · (h mod 5 − 2)) + 3 s · h when rank 0's
-// shows reference_ns. Ranks meet in each bucket: all begin a step at the same reference time.
+// Rank 0's clock is the reference. Host h's clock shows reference_ns · (1 + 20 ppm · (h mod 5 − 2)) + 3 s · h when rank
+// 0's shows reference_ns. Ranks synchronise in each bucket: all start a step at the same reference time.
 struct SimulatedTraining {
   std::int32_t ranks = 16, ranks_per_host = 8;
   std::int64_t steps = 20;
   std::int32_t buckets = 10, gradients_per_bucket = 2, samples = 8;
-  std::int64_t compute_percent = 100;  // of forward and backward; all-reduces take as long whatever it is
+  std::int64_t compute_percent = 100;  // scales forward and backward, not the all-reduces
 
   static constexpr std::int64_t begin_ns = 1'000'000'000'000;
 
@@ -51,7 +51,7 @@ struct SimulatedTraining {
       for (std::int32_t b = 0; b < buckets; ++b) {
         const std::int64_t ready = backward + computed_ns(5'000'000LL * (b + 1));
         for (int g = 0; g < gradients_per_bucket; ++g) made.grad(b * gradients_per_bucket + g, at(ready - 10 + g));
-        // Rank r comes r µs later than rank 0, and all end together.
+        // Rank r starts r µs later than rank 0, and all end together.
         const std::int64_t start = ready + 20'000 + 1000LL * rank;
         made.collective(static_cast<std::uint64_t>(buckets * s + b), b, 25 << 20, at(ready + 10'000), at(start),
                         at(ready + 4'000'000));

@@ -1,4 +1,4 @@
-// A shard as ddpprof's worker writes it, from calls that name what happens and when.
+// Builds a shard like that of ddpprof's worker, from calls for each event.
 #pragma once
 
 #include <bit>
@@ -88,7 +88,7 @@ class TrainingShard {
   void launch(std::uint64_t sequence, std::int32_t bucket, std::int64_t bytes, std::int64_t time_ns) {
     mark_with(time_ns, vocabulary::collective_launch, collective_id, info(sequence, bucket, bytes));
   }
-  // In flight on the backend's thread; the end may be recorded by another one.
+  // A collective in flight on the backend's thread; another thread may record its end.
   void flight(std::uint64_t sequence, std::int32_t bucket, std::int64_t bytes, std::int64_t start_ns,
               std::optional<std::int64_t> end_ns, std::int64_t end_tid = backend_tid) {
     trace::RangeStartRecord start{};
@@ -128,7 +128,7 @@ class TrainingShard {
     shard.add(backend_tid, trace::RecordType::api_call, record);
   }
 
-  static constexpr std::uint64_t communicator = 0xfedcba9876543210ULL;  // its signed form is negative
+  static constexpr std::uint64_t communicator = 0xfedcba9876543210ULL;  // negative as a signed number
   static constexpr std::int64_t main_tid = 10, backend_tid = 20;
 
  private:

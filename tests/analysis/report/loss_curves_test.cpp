@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "analysis/fit/measured.hpp"
+#include "analysis/fit/measured/measured.hpp"
 #include "analysis/metrics/loss_curves.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 

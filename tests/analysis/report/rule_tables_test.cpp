@@ -1,7 +1,7 @@
 // Tables of learning rates by rule, of training times, and of the forms that an all-reduce's fit chose among.
 #include <gtest/gtest.h>
 
-#include "analysis/fit/learning_rate.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/tables/learning_rate/learning_rate_tables.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
 #include "analysis/report/tables/models/fit_tables.hpp"

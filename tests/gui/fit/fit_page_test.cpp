@@ -168,13 +168,13 @@ TEST_F(FitPageTest, EachLetterLeadsToOneControl) {
 TEST_F(FitPageTest, TablesAreSoundModels) {
   TemporaryDatabase database("fit-page-sound");
   fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
-  const fit::Models models = fit::fit_models(database.get());
+  const auto models = std::make_shared<const fit::Models>(fit::fit_models(database.get()));
   ReportTableModel model;
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
-  model.set_table(report::forms_table(models.all_reduce));
-  EXPECT_EQ(model.rowCount(), static_cast<int>(models.all_reduce.forms.size()));
-  model.set_table(report::all_reduce_points_table(models.all_reduce));
-  EXPECT_EQ(model.rowCount(), static_cast<int>(models.all_reduce.points.size()));
+  model.set_table(report::forms_table(models->all_reduce));
+  EXPECT_EQ(model.rowCount(), static_cast<int>(models->all_reduce.forms.size()));
+  model.set_table(report::all_reduce_points_table(models->all_reduce));
+  EXPECT_EQ(model.rowCount(), static_cast<int>(models->all_reduce.points.size()));
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ class Times : public testing::Test {
     file.predict.workers = {4, 8, 32};
   }
   std::vector<report::TrainingTime> times(const RateInputs& inputs) {
-    return report::training_times(*file.models, file.predict, inputs.asked(), inputs.batch, inputs.accumulation);
+    return report::training_times(file.models, file.predict, inputs.asked(), inputs.batch, inputs.accumulation);
   }
 
   fit::synthetic::TemporaryDatabase database{"training-times"};

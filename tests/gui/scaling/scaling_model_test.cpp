@@ -33,8 +33,8 @@ TEST(ScalingModel, AnswersWhatTheKnobsAsk) {
   ASSERT_TRUE(settles(model));
   const Snapshot& shot = model.snapshot();
   ASSERT_TRUE(shot.changed);
-  const fit::Predictor predictor(*opened->models, "ddp", opened->predict);
-  const fit::Outlook there = predictor.outlook(16, what_if(knobs, model.measured()));
+  const fit::Predictor predictor = fit::make_predictor(opened->models, "ddp", opened->predict);
+  const fit::StepEstimate there = predictor.estimate(16, what_if(knobs, model.measured()));
   EXPECT_EQ(shot.changed->at(16)->step_s.value, there.terms.step_s());
   EXPECT_EQ(shot.changed->at(16)->step_s.high, there.high_s);
   EXPECT_EQ(model.levers_workers(), 16);

@@ -67,9 +67,9 @@ TEST_F(ScalingPageTest, ASliderMovesTheCurveToWhatThePredictorSays) {
   const auto opened = file.open();
   open(opened);
   // Within the solid part: four times the largest measured N.
-  const fit::Predictor predictor(*opened->models, "ddp", opened->predict);
+  const fit::Predictor predictor = fit::make_predictor(opened->models, "ddp", opened->predict);
   const double before = drawn(page.plot().predicted(), 16);
-  EXPECT_EQ(before, predictor.throughput(16, predictor.outlook(16).terms.step_s()));
+  EXPECT_EQ(before, fit::throughput(predictor.job(), 16, predictor.estimate(16).terms.step_s()));
   EXPECT_TRUE(page.plot().changed().line()->data()->isEmpty());
 
   QSlider* bandwidth = page.knobs().number(KnobId::bandwidth)->slider();
@@ -78,8 +78,8 @@ TEST_F(ScalingPageTest, ASliderMovesTheCurveToWhatThePredictorSays) {
   EXPECT_EQ(page.model().knobs().bandwidth, 2.0);
   ASSERT_TRUE(settles());
   fit::WhatIf change = fit::parse_what_if(std::vector<std::string>{"bandwidth=2x"});
-  const double step_s = predictor.outlook(16, change).terms.step_s();
-  EXPECT_EQ(drawn(page.plot().changed(), 16), predictor.throughput(16, step_s, change));
+  const double step_s = predictor.estimate(16, change).terms.step_s();
+  EXPECT_EQ(drawn(page.plot().changed(), 16), fit::throughput(predictor.job(), 16, step_s, change));
   // The unchanged curve stays visible.
   EXPECT_EQ(drawn(page.plot().predicted(), 16), before);
   EXPECT_EQ(page.plot().measured().points()->data()->size(), 3);

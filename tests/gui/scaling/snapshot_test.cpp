@@ -53,7 +53,7 @@ void expect_same(const Snapshot& shot, store::Database& database, const OpenedFi
     EXPECT_EQ(point.terms.exposed_s, rows[i].exposed_s);
     EXPECT_EQ(point.terms.skew_s, rows[i].skew_s);
     EXPECT_EQ(point.terms.compute_s, rows[i].compute_s);
-    EXPECT_EQ(point.wide, fit::Predictor::is_wide(rows[i]));
+    EXPECT_EQ(point.wide, fit::is_wide(rows[i]));
     EXPECT_EQ(point.far, rows[i].extrapolation > 4.0);
     if (point.workers != shot.knobs.workers) continue;
     ASSERT_TRUE(shot.answer);

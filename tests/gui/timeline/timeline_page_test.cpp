@@ -9,7 +9,7 @@
 #include <QTest>
 #include <QThreadPool>
 
-#include "analysis/fit/lanes.hpp"
+#include "analysis/predict/lanes.hpp"
 #include "gui/pages/timeline/step_panel.hpp"
 #include "gui/timeline/range_statistics.hpp"
 #include "gui/widgets/lane_view.hpp"
@@ -153,7 +153,7 @@ TEST_F(TimelinePageTest, AMeasuredStepIsShownOverItsSimulation) {
   const LaneView& simulated = page_.step_panel().simulated();
   const auto file = open_file(file_.path);
   ASSERT_TRUE(file->models) << file->why_no_models;
-  const step::StepLanes twin = fit::simulated_lanes(*file->models, "ddp", 2, file->predict);
+  const step::StepLanes twin = fit::simulated_lanes(file->models, "ddp", 2, file->predict);
   ASSERT_TRUE(simulated.lanes()) << simulated.message().toStdString();
   EXPECT_DOUBLE_EQ(simulated.lanes()->step_s, twin.step_s);
   EXPECT_EQ(simulated.lanes()->lanes.size(), twin.lanes.size());

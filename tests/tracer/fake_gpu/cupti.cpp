@@ -1,10 +1,10 @@
-// A libcupti.so of the tests' making: the functions that the tracer opens, with what a CUPTI does of itself. Buffers
-// are asked for when a record needs one, handed over when they are full or flushed; whoever registers callbacks last
-// gets them; a queue counts what no buffer could be had for.
+// A fake libcupti.so with the functions that the tracer uses. It requests a buffer when a record needs one and delivers
+// it when it is full or flushed. The profiler that registered callbacks last gets the buffers. A queue counts the
+// records for which no buffer was available.
 //
-// FAKE_CUPTI_VERSION  what cuptiGetVersion answers
-// FAKE_CUPTI_REFUSES  the code that enabling an activity is answered with
-// FAKE_CUPTI_GROWS    bytes by which each record is longer than this build's header says
+// FAKE_CUPTI_VERSION  result of cuptiGetVersion
+// FAKE_CUPTI_REFUSES  error code of enabling an activity
+// FAKE_CUPTI_GROWS    bytes by which each record is longer than in this build's header
 // FAKE_CUPTI_HANGS    a forced flush does not return
 #include <cupti.h>
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ struct State {
   std::size_t capacity = 0, used = 0, dropped = 0;
 };
 State& state() {
-  static State* const one = new State;  // threads may call while the process ends
+  static State* const one = new State;  // never destroyed: threads may call while the process ends
   return *one;
 }
 
@@ -57,7 +57,7 @@ std::size_t size_of(CUpti_ActivityKind kind) {
          (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? sizeof(CUpti_ActivityKernel8) : sizeof(CUpti_ActivityAPI));
 }
 
-// The buffer that is there goes to who registered last.
+// Delivers the current buffer to the profiler that registered last.
 void hand_over() {
   State& cupti = state();
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
@@ -91,7 +91,7 @@ void append(const Record& record, CUpti_ActivityKind kind) {
     ++cupti.dropped;
     return;
   }
-  std::memset(cupti.buffer + cupti.used, 0x5a, size);  // what a later header has behind: not zeros
+  std::memset(cupti.buffer + cupti.used, 0x5a, size);  // the additional fields of a later header are not zero
   std::memcpy(cupti.buffer + cupti.used, &record, sizeof record);
   cupti.used += size;
 }

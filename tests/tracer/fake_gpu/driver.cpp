@@ -1,4 +1,4 @@
-// A libcuda.so.1 without a GPU: it injects tools as NVIDIA's does, and tells its CUPTI of launches.
+// A fake libcuda.so.1: it injects tools like NVIDIA's driver and reports launches to the fake CUPTI.
 #include "tests/tracer/fake_gpu/driver.hpp"
 
 #include <dlfcn.h>

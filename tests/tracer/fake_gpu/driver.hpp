@@ -1,4 +1,4 @@
-// What the fake driver and the fake CUPTI of these tests say to each other, and what a program asks of them.
+// The interface between the fake driver, the fake CUPTI and the programs of these tests.
 #pragma once
 
 #include <cuda.h>
@@ -7,23 +7,23 @@
 
 namespace ddpprof::test {
 
-struct Launch {  // one kernel, or one of a graph's
+struct Launch {  // one kernel, possibly of a graph
   const char* name;
   std::uint32_t device, context, stream, correlation;
   std::uint64_t graph_node;
-  std::uint32_t cbid;  // of the driver's call; 0: none is recorded beside it
+  std::uint32_t cbid;  // of the driver's call; 0: no call is recorded
 };
 
-// CUPTI's hooks into the driver.
+// The hooks with which CUPTI observes the driver.
 struct Hooks {
   void (*launched)(const Launch&);
-  void (*called)(std::uint32_t cbid);  // a call that launches nothing
+  void (*called)(std::uint32_t cbid);  // a call without a launch
 };
 
 }  // namespace ddpprof::test
 
-// cuInit loads what CUDA_INJECTION64_PATH names, as NVIDIA's does, and calls InitializeInjection; cuDriverGetVersion
-// answers FAKE_DRIVER_VERSION, 13000 if unset.
+// cuInit loads the library in CUDA_INJECTION64_PATH like NVIDIA's driver, and calls InitializeInjection.
+// cuDriverGetVersion returns FAKE_DRIVER_VERSION, or 13000 if that is unset.
 extern "C" {
 void fakeDriverHook(const ddpprof::test::Hooks* hooks);
 void fakeDriverLaunch(const ddpprof::test::Launch* launch);

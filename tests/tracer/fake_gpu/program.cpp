@@ -1,4 +1,4 @@
-// A training that uses a GPU, on the fake driver: steps in NVTX ranges, kernels in each, and an end of one's choice.
+// A training on the fake driver: steps in NVTX ranges with kernels, and a way of ending set by the mode.
 #include <cupti.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ void launch(const char* name, std::uint32_t device = 0, std::uint32_t context = 
   launch_on_driver(&launch);
 }
 
-// Two kernels of one launch, told apart by their nodes only.
+// Two kernels of one launch, distinguished only by their nodes.
 void launch_graph() {
   ++correlation;
   const std::array<ddpprof::test::Launch, 2> nodes = {
@@ -47,7 +47,7 @@ void step(int number, const std::string& mode, useconds_t lasts_us = 2000) {
   nvtxRangePop();
 }
 
-// As torch.profiler does: callbacks of its own, the kinds it wants, and in the end all kinds off.
+// Like torch.profiler: registers its callbacks, enables its kinds, and at the end disables all kinds.
 std::uint8_t profilers_buffer[1 << 20];
 void profiler_request(std::uint8_t** buffer, std::size_t* size, std::size_t*) {
   *buffer = profilers_buffer, *size = sizeof profilers_buffer;
@@ -85,12 +85,12 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; i < 5; ++i) step(i, mode);
   if (mode == "profiler") {
-    usleep(1'300'000);  // a heartbeat of the tracer's comes and goes
+    usleep(1'300'000);  // time for a heartbeat of the tracer
     if (!profile_some_steps()) return 4;
     for (int i = 5; i < 10; ++i) step(i, mode);
   }
   if (mode == "_exit" || mode == "abort" || mode == "kill") {
-    usleep(2'300'000);  // more than CUPTI's records are left with it
+    usleep(2'300'000);  // longer than the period after which the tracer flushes CUPTI
     for (int i = 5; i < 10; ++i) step(i, mode);
   }
   if (mode == "_exit") _exit(0);

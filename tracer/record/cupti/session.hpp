@@ -28,7 +28,7 @@ struct CuptiTimes {
 // Another profiler of the process (for example Kineto of torch.profiler) may register its own buffers at any time.
 // CUPTI then drops our registration without a notification. So once per period the session makes a driver call that
 // CUPTI records, the heartbeat. If earlier heartbeats were recorded but the last one was not, another profiler receives
-// the records now. A diagnostic says so, and CUPTI is left to the other profiler.
+// the records now. This is recorded as a diagnostic, and CUPTI is left to the other profiler.
 class CuptiSession {
  public:
   explicit CuptiSession(std::unique_ptr<CuptiApi> api, CuptiTimes times = {});

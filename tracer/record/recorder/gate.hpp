@@ -26,7 +26,7 @@ struct RecordingWindow {
 };
 bool in_windows(const std::vector<RecordingWindow>&, std::int64_t time_ns);
 
-// The fast path of every event: an event that starts before this time is recorded. INT64_MAX: there are no limits.
+// The fast path of every event: an event that starts before this time is recorded. INT64_MAX: recording has no limits.
 // INT64_MIN: the gate must decide.
 inline constinit std::atomic<std::int64_t> kept_until_ns{INT64_MAX};
 

@@ -16,7 +16,7 @@ enum class ErrorKind {
   exists,         // create() would overwrite it
   not_sqlite,     // not an SQLite database
   foreign,        // an SQLite database, but not ddpprof's
-  older_version,  // there is no migration from its version to this program's
+  older_version,  // no migration leads from its version to this program's
   newer_version,  // written by a newer program
   locked,         // another process holds it
   corrupt,        // truncated or damaged

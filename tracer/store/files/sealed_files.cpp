@@ -56,7 +56,7 @@ std::size_t page_size(std::span<const unsigned char> first_page) {
   return stored == 1 ? 65536 : stored;
 }
 
-// Detects a sealed file whose header says that it has no seals: such damage would turn the checks off.
+// Detects a sealed file whose damaged header reserves no bytes for seals: the checks would otherwise be off.
 bool lost_its_mark(std::span<const unsigned char> first_page) {
   if (first_page[reserved_at] != 0) return false;
   const std::unique_ptr<unsigned char[]> copy(new (std::nothrow) unsigned char[first_page.size()]);

@@ -59,13 +59,14 @@ std::string create_indexes_sql() {
 std::string schema_markdown() {
   std::string text = fmt::format(
       "# The trace database, version {}\n\n"
-      "One SQLite file. Made from `tracer/store/schema/schema_tables.cpp`, as the DDL is; regenerate it with\n"
+      "One SQLite file. This page is generated from `tracer/store/schema/schema_tables.cpp`, like the DDL. Regenerate "
+      "it with\n"
       "`ddpprof-schema-doc docs/reference/schema.md` (CMake target `ddpprof_schema_doc`).\n\n"
       "`PRAGMA user_version` is {} and `PRAGMA application_id` is 0x44445046 (\"DDPF\"). Times are integers in\n"
-      "nanoseconds on the recording process's CLOCK_MONOTONIC unless a column says otherwise; the views put them on\n"
-      "rank 0's clock. Indexes are created after the load.\n\n"
-      "The journal is a rollback journal: the database is one file at rest. Beside it `-journal` exists while a load\n"
-      "runs, and after a load was killed; the next open rolls it back to the last complete measurement.\n",
+      "nanoseconds on the recording process's CLOCK_MONOTONIC unless a column says otherwise; the views convert them\n"
+      "to rank 0's clock. Indexes are created after the load.\n\n"
+      "The journal is a rollback journal: while no program writes, the database is one file. A file `-journal` exists\n"
+      "during a load and after a killed load; the next open then rolls back to the last complete measurement.\n",
       schema_version, schema_version);
   auto out = std::back_inserter(text);
   text += "\n## Tables\n";

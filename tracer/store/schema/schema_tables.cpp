@@ -1,4 +1,4 @@
-// The declarations themselves. Order matters: a table comes after those it refers to.
+// The declarations. A table must come after the tables that it refers to.
 #include <array>
 
 #include "tracer/store/schema/schema.hpp"
@@ -14,7 +14,7 @@ constexpr std::array meta_columns = {
 constexpr std::array scenario_columns = {
     Column{"id", "INTEGER PRIMARY KEY", "", ""},
     Column{"name", "TEXT NOT NULL", "", "the scenario's name"},
-    Column{"path", "TEXT NOT NULL", "", "the file's name as given on the command line, its folder left out"},
+    Column{"path", "TEXT NOT NULL", "", "the file's name from the command line, without its folder"},
     Column{"source", "TEXT NOT NULL", "", "the YAML text as read"},
     Column{"resolved", "TEXT NOT NULL", "",
            "the scenario with every default filled in and every --set applied, as YAML"},
@@ -25,7 +25,7 @@ constexpr std::array measurement_columns = {
     Column{"scenario_id", "INTEGER REFERENCES scenario(id)", "", "NULL for bench-comm and imports"},
     Column{"kind", "TEXT NOT NULL", "", "train, bench-comm or import"},
     Column{"strategy", "TEXT NOT NULL", "",
-           "ddp or dp; of imports that are not predicted sharded or other; none for bench-comm"},
+           "ddp or dp; imports without predictions: sharded or other; none for bench-comm"},
     Column{"world_size", "INTEGER NOT NULL", "workers", "N: ranks of DDP, replicas of DataParallel"},
     Column{"repeat", "INTEGER NOT NULL", "", "0-based repetition of the same configuration"},
     Column{"backend", "TEXT NOT NULL", "", "gloo, mpi, nccl, or threads (DataParallel on a CPU)"},
@@ -33,8 +33,7 @@ constexpr std::array measurement_columns = {
     Column{"model", "TEXT NOT NULL", "", "the model as the scenario names it, e.g. resnet18 or mlp-784-10-10-10"},
     Column{"parameter_count", "INTEGER NOT NULL", "", "trained scalars"},
     Column{"parameter_bytes", "INTEGER NOT NULL", "bytes", "size of all gradients"},
-    Column{"batch_per_worker", "INTEGER NOT NULL", "samples",
-           "one micro-batch on one worker; 0: an import does not say"},
+    Column{"batch_per_worker", "INTEGER NOT NULL", "samples", "one micro-batch on one worker; 0: unknown (import)"},
     Column{"accumulation", "INTEGER NOT NULL", "micro-batches", "micro-batches per optimizer step"},
     Column{"precision", "TEXT NOT NULL", "", "fp32"},
     Column{"threads_per_rank", "INTEGER NOT NULL", "threads", "intra-op threads of one rank or replica"},
@@ -48,13 +47,14 @@ constexpr std::array measurement_columns = {
     Column{
         "options", "TEXT NOT NULL", "",
         "JSON: bucket caps, gradient_as_bucket_view, optimizer, learning rate, seed; started_by and job of ranks that "
-        "somebody else started"},
+        "another launcher started"},
     Column{"started_utc_ns", "INTEGER NOT NULL", "ns", "since 1970, CLOCK_REALTIME"},
     Column{"wall_ns", "INTEGER NOT NULL", "ns", "launch to last exit"},
     Column{"status", "TEXT NOT NULL", "", "ok, failed or partial"},
-    Column{"message", "TEXT NOT NULL", "", "why it is not ok"},
-    Column{"machines", "INTEGER", "",
-           "distinct pools of processors: containers of one machine are several hosts and one pool; NULL: one a host"},
+    Column{"message", "TEXT NOT NULL", "", "the reason if it is not ok"},
+    Column{
+        "machines", "INTEGER", "",
+        "distinct pools of processors: containers of one machine are several hosts and one pool; NULL: one per host"},
 };
 
 constexpr std::array shard_columns = {
@@ -65,16 +65,16 @@ constexpr std::array shard_columns = {
     Column{"boot_id", "TEXT NOT NULL", "", "equal ids share one monotonic clock"},
     Column{"pid", "INTEGER NOT NULL", "", ""},
     Column{"process", "TEXT NOT NULL", "", "the process's name"},
-    Column{"closed", "INTEGER NOT NULL", "", "1 when the process ended in order"},
+    Column{"closed", "INTEGER NOT NULL", "", "1 if the process ended regularly"},
     Column{"clock_reference", "TEXT NOT NULL", "", "same-clock, exchange or unknown: how the offset was found"},
-    Column{"clock_offset_ns", "INTEGER NOT NULL", "ns", "add to this shard's times to get rank 0's, at clock_at_ns"},
+    Column{"clock_offset_ns", "INTEGER NOT NULL", "ns", "rank 0's time minus this shard's time, at clock_at_ns"},
     Column{"clock_drift_ppb", "REAL NOT NULL", "ppb", "change of the offset per second after clock_at_ns"},
     Column{"clock_at_ns", "INTEGER NOT NULL", "ns", "this shard's time at which clock_offset_ns holds"},
     Column{"clock_uncertainty_ns", "INTEGER", "ns",
            "half the smallest round trip, and where no drift is known 100 ppm of the time from there to the shard's "
            "farthest event; 0 on one host; NULL when unknown"},
-    Column{"measured_offset_ns", "INTEGER", "ns", "the exchange's own result, kept even where the clock is shared"},
-    Column{"raw_kept", "INTEGER NOT NULL", "", "1 when the raw events below are in this file"},
+    Column{"measured_offset_ns", "INTEGER", "ns", "the result of the exchange, also if the clock is shared"},
+    Column{"raw_kept", "INTEGER NOT NULL", "", "1 if the shard's raw events are in this file"},
 };
 
 constexpr std::array host_condition_columns = {
@@ -83,21 +83,22 @@ constexpr std::array host_condition_columns = {
     Column{"ranks", "INTEGER NOT NULL", "", "processes of this measurement on the host"},
     Column{"window_ns", "INTEGER NOT NULL", "ns",
            "from before the last three warm-up steps to the last measured step's end"},
-    Column{"cpus", "INTEGER", "", "processors online; all shares below are of these"},
+    Column{"cpus", "INTEGER", "", "processors online; the shares below refer to them"},
     Column{"ranks_share", "REAL", "", "processor time of the ranks"},
     Column{"others_share", "REAL", "",
-           "user and system time of everything else; NULL where the window holds too few ticks to tell"},
-    Column{"interrupt_share", "REAL", "", "interrupts, softirqs included: the network's work, whoever caused it"},
-    Column{"steal_share", "REAL", "", "taken by other virtual machines of the hypervisor"},
-    Column{"frequency_begin_hz", "REAL", "Hz", "the fastest processor's when the window began"},
-    Column{"frequency_end_hz", "REAL", "Hz", "… and when it ended"},
-    Column{"load_begin", "REAL", "", "load average of the minute before the window's begin"},
-    Column{"load_end", "REAL", "", "… and of the minute before its end"},
-    Column{"thermal_throttles", "INTEGER", "", "times a core or package was slowed because it was too hot"},
-    Column{"quota_throttled_ns", "INTEGER", "ns", "time that the cgroup's quota stopped its threads"},
-    Column{"voluntary_switches", "INTEGER", "", "context switches of the ranks' threads that waited for something"},
-    Column{"involuntary_switches", "INTEGER", "", "… whose core was given to another thread"},
-    Column{"major_faults", "INTEGER", "", "pages of the ranks that had to come from a disk"},
+           "user and system time of all other processes; NULL if the window has too few ticks"},
+    Column{"interrupt_share", "REAL", "", "interrupts and softirqs: the work of the network, of all processes"},
+    Column{"steal_share", "REAL", "", "time that the hypervisor gave to other virtual machines"},
+    Column{"frequency_begin_hz", "REAL", "Hz", "of the fastest processor at the start of the window"},
+    Column{"frequency_end_hz", "REAL", "Hz", "of the fastest processor at the end of the window"},
+    Column{"load_begin", "REAL", "", "load average of the minute before the window's start"},
+    Column{"load_end", "REAL", "", "load average of the minute before the window's end"},
+    Column{"thermal_throttles", "INTEGER", "", "how often a core or package was slowed because of its temperature"},
+    Column{"quota_throttled_ns", "INTEGER", "ns", "time for which the cgroup's quota stopped its threads"},
+    Column{"voluntary_switches", "INTEGER", "", "context switches of the ranks' threads because they waited"},
+    Column{"involuntary_switches", "INTEGER", "",
+           "context switches of the ranks' threads because another thread got the core"},
+    Column{"major_faults", "INTEGER", "", "pages of the ranks that were read from a disk"},
 };
 
 constexpr std::array memory_columns = {
@@ -107,10 +108,9 @@ constexpr std::array memory_columns = {
         "device", "INTEGER NOT NULL", "",
         "0: DDP's own device, or DataParallel's root and its first replica; 1 …: its other replicas; -1: the process "
         "as a whole"},
-    Column{"held_bytes", "INTEGER", "bytes", "of tensors, after the last measured step; NULL for the process"},
-    Column{
-        "peak_bytes", "INTEGER NOT NULL", "bytes",
-        "of tensors, the most at one time during the measured steps; of the process, the most that was ever resident"},
+    Column{"held_bytes", "INTEGER", "bytes", "tensors after the last measured step; NULL for the process"},
+    Column{"peak_bytes", "INTEGER NOT NULL", "bytes",
+           "tensors: the maximum during the measured steps; process: the largest resident size"},
 };
 
 constexpr std::array parameter_columns = {
@@ -153,13 +153,13 @@ constexpr std::array step_columns = {
     Column{"exposed_ns", "INTEGER NOT NULL", "ns", "communication minus compute"},
     Column{"skew_ns", "INTEGER NOT NULL", "ns",
            "waiting for slower ranks: union over its collectives of [start, start + skew_ns], inside the step"},
-    Column{"loss", "REAL", "", "NULL when not recorded or not a number (see diagnostic loss_not_finite)"},
-    Column{"learning_rate", "REAL", "", "that the optimizer stepped with; NULL: not recorded"},
+    Column{"loss", "REAL", "", "NULL: not recorded or not a number (see diagnostic loss_not_finite)"},
+    Column{"learning_rate", "REAL", "", "that the optimizer used; NULL: not recorded"},
     Column{
         "local_gradient_sqr", "REAL", "",
-        "squared norm of this rank's own gradient before the all-reduce; on one rank the mean over its micro-batches "
-        "of theirs; NULL: not taken in this step"},
-    Column{"gradient_sqr", "REAL", "", "squared norm of the gradient that the optimizer stepped with; NULL: not taken"},
+        "squared norm of this rank's own gradient before the all-reduce; on one rank the mean over its micro-batches; "
+        "NULL: not measured in this step"},
+    Column{"gradient_sqr", "REAL", "", "squared norm of the gradient that the optimizer used; NULL: not measured"},
 };
 
 constexpr std::array phase_columns = {
@@ -169,55 +169,56 @@ constexpr std::array phase_columns = {
            "0: the step's own thread; 1 + replica for DataParallel's threads, −1 − thread for the data loader's"},
     Column{"start_ns", "INTEGER NOT NULL", "ns", "since the step's start"},
     Column{"duration_ns", "INTEGER NOT NULL", "ns", ""},
-    Column{"bytes", "INTEGER", "bytes", "copied, where it is a copy"},
+    Column{"bytes", "INTEGER", "bytes", "copied bytes; NULL: not a copy"},
 };
 
 constexpr std::array grad_ready_columns = {
     Column{"step_id", "INTEGER NOT NULL REFERENCES step(id)", "", ""},
     Column{"parameter", "INTEGER NOT NULL", "", "registration order"},
-    Column{"ready_ns", "INTEGER NOT NULL", "ns", "since the step's start; the last micro-batch's"},
+    Column{"ready_ns", "INTEGER NOT NULL", "ns", "since the step's start; in the last micro-batch"},
 };
 
 constexpr std::array collective_columns = {
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
-    Column{"step_id", "INTEGER REFERENCES step(id)", "", "NULL outside of a step"},
+    Column{"step_id", "INTEGER REFERENCES step(id)", "", "NULL outside a step"},
     Column{"communicator", "INTEGER NOT NULL", "",
            "hash of the group's name, as a signed 64-bit number; equal on every rank"},
-    Column{
-        "sequence", "INTEGER NOT NULL", "",
-        "0-based per communicator, equal on every rank; NCCL's own numbers count each function, which from bit 48 on "
-        "tells all but all-reduces apart"},
+    Column{"sequence", "INTEGER NOT NULL", "",
+           "0-based per communicator, equal on every rank; numbers from NCCL count each function separately, and bits "
+           "from "
+           "48 on have the function (0: all-reduce)"},
     Column{"op", "TEXT NOT NULL", "", "all_reduce, broadcast, all_gather, reduce_scatter, barrier, other"},
-    Column{"bucket", "INTEGER NOT NULL", "", "DDP's bucket, -1 when it is none"},
+    Column{"bucket", "INTEGER NOT NULL", "", "DDP's bucket; -1: not a bucket"},
     Column{"bytes", "INTEGER NOT NULL", "bytes", ""},
-    Column{"ready_ns", "INTEGER", "ns", "the bucket's last gradient, this shard's clock; NULL where there is none"},
+    Column{"ready_ns", "INTEGER", "ns", "the bucket's last gradient, this shard's clock; NULL without one"},
     Column{"launch_ns", "INTEGER NOT NULL", "ns",
-           "handed to the backend, this shard's clock; start_ns where its mark is lost"},
-    Column{"start_ns", "INTEGER", "ns", "the backend's thread (or the kernel) starts; NULL when it never did"},
-    Column{"end_ns", "INTEGER", "ns", "… and ends; NULL when it never did"},
+           "handed to the backend, this shard's clock; equal to start_ns if its mark is lost"},
+    Column{"start_ns", "INTEGER", "ns", "start of the backend's thread or of the kernel; NULL: never started"},
+    Column{"end_ns", "INTEGER", "ns", "end of the backend's thread or of the kernel; NULL: never ended"},
     Column{"transfer_ns", "INTEGER", "ns", "minimum of end - start over the ranks"},
     Column{"skew_ns", "INTEGER", "ns",
-           "end - start - transfer_ns: waiting for slower ranks, taken to lie at the start"},
-    Column{"datatype", "TEXT", "", "of its elements, as NCCL names it, e.g. float32; NULL: not known"},
-    Column{"algorithm", "TEXT", "", "that NCCL chose, in its words: RING, TREE, NVLS, …; NULL: not known"},
-    Column{"protocol", "TEXT", "", "that NCCL chose: LL, LL128, SIMPLE; NULL: not known"},
-    Column{"channels", "INTEGER", "", "that NCCL used; NULL: not known"},
+           "end - start - transfer_ns: waiting for slower ranks, assumed to be at the start"},
+    Column{"datatype", "TEXT", "", "of its elements, in NCCL's terms, e.g. float32; NULL: unknown"},
+    Column{"algorithm", "TEXT", "", "NCCL's choice: RING, TREE, NVLS, …; NULL: unknown"},
+    Column{"protocol", "TEXT", "", "NCCL's choice: LL, LL128, SIMPLE; NULL: unknown"},
+    Column{"channels", "INTEGER", "", "number that NCCL used; NULL: unknown"},
 };
 
 constexpr std::array device_time_columns = {
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
     Column{"name", "TEXT NOT NULL", "", "the window: an annotation of the host such as ProfilerStep#4, or all"},
     Column{"start_ns", "INTEGER NOT NULL", "ns",
-           "this shard's clock; all: the first device event, else the host's annotation"},
-    Column{"span_ns", "INTEGER NOT NULL", "ns", "the window's length; all: to the last end of a device event"},
-    Column{"compute_ns", "INTEGER NOT NULL", "ns", "union of the kernels that are no collective's"},
-    Column{"communication_ns", "INTEGER NOT NULL", "ns", "union of the collectives' kernels"},
+           "this shard's clock; for all: the first device event, for others the start of the annotation"},
+    Column{"span_ns", "INTEGER NOT NULL", "ns", "the window's length; for all: until the last end of a device event"},
+    Column{"compute_ns", "INTEGER NOT NULL", "ns", "union of the kernels that do not belong to collectives"},
+    Column{"communication_ns", "INTEGER NOT NULL", "ns", "union of the kernels of collectives"},
     Column{"memory_ns", "INTEGER NOT NULL", "ns", "union of copies and memsets"},
     Column{"overlapped_ns", "INTEGER NOT NULL", "ns", "communication that intersects compute"},
-    Column{"busy_ns", "INTEGER NOT NULL", "ns", "union of all of them; the rest of span_ns the device was idle"},
-    Column{"kernels", "INTEGER NOT NULL", "", "that begin in the window, collectives' left out"},
-    Column{"collective_kernels", "INTEGER NOT NULL", "", "that begin in the window"},
-    Column{"copies", "INTEGER NOT NULL", "", "and memsets that begin in the window"},
+    Column{"busy_ns", "INTEGER NOT NULL", "ns",
+           "union of compute, communication and memory; the device was idle for the rest of span_ns"},
+    Column{"kernels", "INTEGER NOT NULL", "", "kernels that start in the window, without those of collectives"},
+    Column{"collective_kernels", "INTEGER NOT NULL", "", "kernels of collectives that start in the window"},
+    Column{"copies", "INTEGER NOT NULL", "", "copies and memsets that start in the window"},
 };
 
 constexpr std::array kernel_summary_columns = {
@@ -225,7 +226,7 @@ constexpr std::array kernel_summary_columns = {
     Column{"name_id", "INTEGER NOT NULL REFERENCES string(id)", "", "as recorded"},
     Column{"kind", "TEXT NOT NULL", "", "compute, communication, copy or set"},
     Column{"count", "INTEGER NOT NULL", "", ""},
-    Column{"total_ns", "INTEGER NOT NULL", "ns", "sum of their durations, simultaneous ones counted each"},
+    Column{"total_ns", "INTEGER NOT NULL", "ns", "sum of the durations; simultaneous ones count separately"},
     Column{"minimum_ns", "INTEGER NOT NULL", "ns", ""},
     Column{"maximum_ns", "INTEGER NOT NULL", "ns", ""},
 };
@@ -236,7 +237,7 @@ constexpr std::array comm_point_columns = {
     Column{"bytes", "INTEGER NOT NULL", "bytes", ""},
     Column{"iteration", "INTEGER NOT NULL", "", ""},
     Column{"duration_ns", "INTEGER NOT NULL", "ns", "call to completion on this rank"},
-    Column{"processor_ns", "INTEGER", "ns", "processor time of all of the rank's threads meanwhile; NULL: not taken"},
+    Column{"processor_ns", "INTEGER", "ns", "processor time of all threads of the rank meanwhile; NULL: not measured"},
 };
 
 constexpr std::array fit_columns = {
@@ -244,18 +245,18 @@ constexpr std::array fit_columns = {
     Column{"name", "TEXT NOT NULL", "", "all_reduce, compute, data_parallel"},
     Column{"strategy", "TEXT NOT NULL", "", "ddp or dp"},
     Column{"form", "TEXT NOT NULL", "", "the model's form, e.g. ring or gloo-segmented-ring"},
-    Column{"usable", "INTEGER NOT NULL", "", "1 when predictions may rest on it"},
-    Column{"status", "TEXT NOT NULL", "", "converged or not, and why it is or is not usable"},
-    Column{"points", "INTEGER NOT NULL", "", "measured points it rests on"},
+    Column{"usable", "INTEGER NOT NULL", "", "1 if predictions may use it"},
+    Column{"status", "TEXT NOT NULL", "", "whether it converged, and why it is usable or not"},
+    Column{"points", "INTEGER NOT NULL", "", "number of measured points"},
     Column{"median_relative_error", "REAL NOT NULL", "", "median |residual| / measured"},
     Column{
         "parameters", "TEXT NOT NULL", "",
         "JSON: name -> {value, unit, standard_error, state, at_bound, identified, fixed}; state: fitted, assumed (the "
         "data did not narrow the prior), fixed or at bound; no standard_error for the last two"},
-    Column{
-        "covariance", "TEXT NOT NULL", "",
-        "JSON: row-major matrix in the parameters' order; of the logarithms of those that are positive by nature, of "
-        "exponents as they are"},
+    Column{"covariance", "TEXT NOT NULL", "",
+           "JSON: row-major matrix in the parameters' order; of logarithms for parameters that are always positive; of "
+           "the "
+           "values for exponents"},
     Column{"residuals", "TEXT NOT NULL", "", "JSON: per point {workers, bytes, measured_s, fitted_s}"},
 };
 
@@ -268,7 +269,7 @@ constexpr std::array prediction_columns = {
     Column{"step_high_s", "REAL NOT NULL", "s", "upper end of the interval"},
     Column{"confidence", "REAL NOT NULL", "", "of the interval, e.g. 0.9"},
     Column{"compute_s", "REAL NOT NULL", "s",
-           "forward + backward + optimizer without waiting; where measured, what was busy computing"},
+           "forward + backward + optimizer without waiting; if measured, the time of busy computing"},
     Column{"communication_s", "REAL NOT NULL", "s", "all-reduce in flight (dp: copies)"},
     Column{"exposed_s", "REAL NOT NULL", "s", "communication not hidden by compute, without skew_s"},
     Column{"latency_s", "REAL NOT NULL", "s", "the part of communication_s that is latency"},
@@ -281,7 +282,7 @@ constexpr std::array prediction_columns = {
            "the binding term: compute, bandwidth, latency, skew, sharing, input, copies; of tables of step times "
            "communication"},
     Column{"extrapolation", "REAL NOT NULL", "", "N / largest measured N"},
-    Column{"note", "TEXT NOT NULL", "", "what the prediction assumes or cannot know"},
+    Column{"note", "TEXT NOT NULL", "", "assumptions and limits of the prediction"},
 };
 
 constexpr std::array learning_rate_columns = {
@@ -291,7 +292,7 @@ constexpr std::array learning_rate_columns = {
     Column{"base_lr", "REAL NOT NULL", "", "tuned for the base batch"},
     Column{"target_lr", "REAL NOT NULL", "", "after the warm-up"},
     Column{"warmup_steps", "INTEGER NOT NULL", "steps", ""},
-    Column{"note", "TEXT NOT NULL", "", "where the rule is doubtful"},
+    Column{"note", "TEXT NOT NULL", "", "when the rule may be wrong"},
 };
 
 constexpr std::array diagnostic_columns = {
@@ -301,7 +302,7 @@ constexpr std::array diagnostic_columns = {
     Column{"code", "TEXT NOT NULL", "", "stable name, e.g. shard_full, oversubscribed, unclosed_shard"},
     Column{"count", "INTEGER NOT NULL", "", "how many times, or how many records"},
     Column{"message", "TEXT NOT NULL", "", "what happened"},
-    Column{"advice", "TEXT NOT NULL", "", "what to do about it"},
+    Column{"advice", "TEXT NOT NULL", "", "what to do"},
 };
 
 constexpr std::array string_columns = {
@@ -321,7 +322,7 @@ constexpr std::array range_columns = {
     Column{"name_id", "INTEGER NOT NULL REFERENCES string(id)", "", ""},
     Column{"domain_id", "INTEGER REFERENCES string(id)", "", "NVTX domain's name, NULL for the default domain"},
     Column{"kind", "INTEGER NOT NULL", "", "0 push/pop, 1 start/end, 2 mark"},
-    Column{"depth", "INTEGER NOT NULL", "", "nesting of push/pop on its thread; -1: as its times nest (imports)"},
+    Column{"depth", "INTEGER NOT NULL", "", "nesting of push/pop on its thread; -1: given by the times (imports)"},
     Column{"start_ns", "INTEGER NOT NULL", "ns", "this shard's clock"},
     Column{"end_ns", "INTEGER", "ns", "NULL: never closed; equal to start_ns for a mark"},
     Column{"payload", "", "", "number, or JSON text of an extended payload, NULL for none"},
@@ -355,45 +356,44 @@ constexpr std::array memcpy_columns = {
 constexpr std::array api_call_columns = {
     Column{"shard_id", "INTEGER NOT NULL REFERENCES shard(id)", "", ""},
     Column{"domain", "TEXT NOT NULL", "", "runtime or driver"},
-    Column{"cbid", "INTEGER NOT NULL", "", "CUPTI callback id: which function; 0 where only its name is known"},
+    Column{"cbid", "INTEGER NOT NULL", "", "CUPTI callback id of the function; 0: only its name is known"},
     Column{"tid", "INTEGER NOT NULL", "", ""},
     Column{"correlation", "INTEGER NOT NULL", "", ""},
     Column{"start_ns", "INTEGER NOT NULL", "ns", ""},
     Column{"end_ns", "INTEGER NOT NULL", "ns", ""},
-    Column{"name_id", "INTEGER REFERENCES string(id)", "", "the function's name, of imports; NULL: cbid says it"},
+    Column{"name_id", "INTEGER REFERENCES string(id)", "", "the function's name (imports); NULL: see cbid"},
 };
 
 constexpr std::array all_tables = {
-    Table{"meta", "What this file is.", meta_columns, ""},
+    Table{"meta", "Format and origin of this file.", meta_columns, ""},
     Table{"scenario", "The scenario that was run.", scenario_columns, ""},
-    Table{"measurement", "One strategy at one world size, once.", measurement_columns, ""},
+    Table{"measurement", "One measured strategy at one world size; one row per repetition.", measurement_columns, ""},
     Table{"shard", "One process's trace, and how its clock relates to rank 0's.", shard_columns, ""},
     Table{"host_condition",
-          "What one host was like while a measurement's measured steps ran. NULL: not readable there.",
+          "The state of one host during a measurement's measured steps. NULL: not readable on that host.",
           host_condition_columns, "PRIMARY KEY (measurement_id, host)"},
-    Table{
-        "memory",
-        "What a training took of each device's memory: tensors as LibTorch's allocator counts them, the data set left "
-        "out where the device is a CPU.",
-        memory_columns, "PRIMARY KEY (measurement_id, rank, device)"},
+    Table{"memory",
+          "Memory use of a training on each device: tensors as LibTorch's allocator counts them; on a CPU without the "
+          "data set.",
+          memory_columns, "PRIMARY KEY (measurement_id, rank, device)"},
     Table{"parameter", "The model's trained parameters.", parameter_columns, "PRIMARY KEY (measurement_id, parameter)"},
-    Table{"bucket", "Which parameters make up each of DDP's gradient buckets.", bucket_columns,
+    Table{"bucket", "The parameters of each gradient bucket of DDP.", bucket_columns,
           "PRIMARY KEY (measurement_id, generation, bucket, position)"},
     Table{"step", "One training step on one rank, summarised at load.", step_columns, ""},
-    Table{"phase", "Where a step's time goes, in order. Kept for measured and unwrapped steps.", phase_columns, ""},
-    Table{"grad_ready", "When each parameter's gradient was ready. Kept for measured steps.", grad_ready_columns, ""},
+    Table{"phase", "The phases of a step, in order. Stored for measured and unwrapped steps.", phase_columns, ""},
+    Table{"grad_ready", "When each parameter's gradient was ready. Stored for measured steps.", grad_ready_columns, ""},
     Table{"collective", "Each collective on each rank.", collective_columns, ""},
-    Table{"device_time", "What one rank's devices did in a window of time, summarised at load. Imports.",
+    Table{"device_time", "Activity of one rank's devices in a window of time, summarised at load. Imports only.",
           device_time_columns, "PRIMARY KEY (shard_id, name, start_ns)"},
-    Table{"kernel_summary", "What one rank's devices ran, by name, summarised at load. Imports.",
+    Table{"kernel_summary", "Kernels and copies of one rank's devices by name, summarised at load. Imports only.",
           kernel_summary_columns, "PRIMARY KEY (shard_id, name_id, kind)"},
     Table{"comm_point", "bench-comm: one timed all-reduce.", comm_point_columns, ""},
     Table{"fit", "Fitted models.", fit_columns, ""},
-    Table{"prediction", "What N workers would do.", prediction_columns,
+    Table{"prediction", "Predictions for N workers.", prediction_columns,
           "PRIMARY KEY (strategy, world_size, gpus_per_node)"},
     Table{"learning_rate", "Learning rate per world size.", learning_rate_columns, "PRIMARY KEY (world_size, rule)"},
-    Table{"diagnostic", "Everything that was lost, refused or doubtful.", diagnostic_columns, ""},
-    Table{"string", "Names, once.", string_columns, ""},
+    Table{"diagnostic", "What was lost or refused, and what may be wrong.", diagnostic_columns, ""},
+    Table{"string", "Each distinct text once.", string_columns, ""},
     Table{"thread", "Names of threads.", thread_columns, ""},
     Table{"range",
           "Raw ranges and marks of the host, of the shards with raw_kept = 1: NVTX, and of imports the profiler's "

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/fit/learning_rate.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
 #include "analysis/report/tables/learning_rate/stored_rates.hpp"
+#include "analysis/report/tables/models/model_tables.hpp"
+#include "simulator/units/units.hpp"
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/learning_rate/square_root_rule.hpp"
-#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {

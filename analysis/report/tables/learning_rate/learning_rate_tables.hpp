@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {

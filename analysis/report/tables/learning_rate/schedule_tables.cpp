@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "analysis/fit/learning_rate.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
-#include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/units/units.hpp"
+#include "simulator/learning_rate/large_batch.hpp"
 
 namespace ddpprof::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/core/table.hpp"
 #include "simulator/learning_rate/rules.hpp"
 #include "simulator/stats/interval.hpp"

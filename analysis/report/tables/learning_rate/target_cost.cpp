@@ -7,11 +7,11 @@
 #include <map>
 #include <vector>
 
-#include "analysis/fit/learning_rate.hpp"
+#include "analysis/predict/learning_rate.hpp"
 #include "analysis/report/core/columns.hpp"
+#include "simulator/units/units.hpp"
 #include "simulator/learning_rate/large_batch.hpp"
 #include "simulator/learning_rate/time_to_target.hpp"
-#include "simulator/units/units.hpp"
 
 namespace ddpprof::report {
 namespace {

@@ -19,19 +19,20 @@ TrainingTime time_at(const fit::Predictor& predictor, const std::string& strateg
   row.strategy = strategy;
   row.workers = workers;
   row.confidence = confidence;
-  row.note = predictor.refusal(workers);
-  if (row.note.empty() && change.any()) row.note = predictor.no_change(change);
-  if (!row.note.empty()) return row;
+  if (const auto refused = predictor.refusal(workers, change)) {
+    row.note = refused->reason;
+    return row;
+  }
   try {
     if (change.any()) {
-      const fit::WhatIfRow changed = predictor.what_if(workers, change);
+      const fit::WhatIfRow changed = fit::change_effect(predictor, workers, change);
       row.throughput = changed.changed_throughput;
       row.step_s = changed.changed_step_s;
       row.step_low_s = changed.changed_low_s;
       row.step_high_s = changed.changed_high_s;
       row.note = batch_note;
     } else {
-      const fit::Prediction predicted = predictor.predict(workers, {});
+      const fit::Prediction predicted = fit::predict(predictor, workers, {});
       row.throughput = predicted.throughput;
       row.step_s = predicted.step_s;
       row.step_low_s = predicted.step_low_s;
@@ -45,16 +46,17 @@ TrainingTime time_at(const fit::Predictor& predictor, const std::string& strateg
 
 }  // namespace
 
-std::vector<TrainingTime> training_times(const fit::Models& models, const fit::PredictOptions& predict,
-                                         const fit::LearningRateOptions& options, std::int64_t batch,
-                                         std::int64_t accumulation, const std::function<bool()>& stop) {
+std::vector<TrainingTime> training_times(const std::shared_ptr<const fit::Models>& models,
+                                         const fit::PredictOptions& predict, const fit::LearningRateOptions& options,
+                                         std::int64_t batch, std::int64_t accumulation,
+                                         const std::function<bool()>& stop) {
   const std::set<std::int64_t> counts(options.workers.begin(), options.workers.end());
   const auto stopped = [&] { return stop && stop(); };
   std::vector<TrainingTime> rows;
   for (const std::string strategy : {"ddp", "dp"}) {
-    const auto& profiles = strategy == "ddp" ? models.measured.ddp : models.measured.dp;
+    const auto& profiles = strategy == "ddp" ? models->measured.ddp : models->measured.dp;
     if (profiles.empty() || stopped()) continue;
-    const fit::Predictor predictor(models, strategy, predict);
+    const fit::Predictor predictor = fit::make_predictor(models, strategy, predict);
     const fit::StepProfile& measured = profiles.rbegin()->second;
     fit::WhatIf change;
     if (batch != measured.batch_per_worker) change.batch_per_worker = batch;

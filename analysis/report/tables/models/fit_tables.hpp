@@ -1,7 +1,8 @@
 // Tables about a fit that the database does not keep: the forms that competed, and each measured all-reduce beside it.
 #pragma once
 
-#include "analysis/fit/predictor.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {

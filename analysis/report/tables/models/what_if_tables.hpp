@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/fit/predict.hpp"
+#include "analysis/predict/predict.hpp"
 #include "analysis/report/core/table.hpp"
 
 namespace ddpprof::report {

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "analysis/fit/predict.hpp"
-#include "analysis/fit/predictor.hpp"
 #include "analysis/import/tables/tables.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/predictor.hpp"
 #include "tests/analysis/import/tables/table_folder.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 

@@ -3,11 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/fit/predict.hpp"
-#include "analysis/fit/table/question.hpp"
 #include "analysis/fit/table/step_csv.hpp"
+#include "analysis/fit/table/stored_steps.hpp"
 #include "analysis/import/tables/tables.hpp"
 #include "analysis/import/tables/text_file.hpp"
+#include "analysis/predict/predict.hpp"
+#include "analysis/predict/step_table_prediction.hpp"
 #include "analysis/report/report.hpp"
 #include "tests/analysis/import/tables/table_folder.hpp"
 

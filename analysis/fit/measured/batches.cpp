@@ -1,0 +1,63 @@
+#include "analysis/fit/measured/batches.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analysis/fit/measured/pool.hpp"
+#include "analysis/fit/measured/workloads.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+BatchPoint batch_point(const StepProfile& profile) {
+  return {profile.machine.workers, profile.batch_per_worker,
+          (profile.forward_s + profile.backward_s) / static_cast<double>(profile.accumulation), profile.compute_noise};
+}
+
+}  // namespace
+
+void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& others, Measured& measured) {
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, Pool> pools;  // strategy, N, batch
+  for (const MeasurementInfo& info : others) {
+    const auto& profiles = info.strategy == "ddp" ? measured.ddp : measured.dp;
+    const auto beside = profiles.find(info.machine.workers);
+    Pool& pool = pools[{info.strategy, info.machine.workers, info.batch_per_worker}];
+    const bool first = pool.profile.step_s.empty();
+    const bool other_backend = beside != profiles.end() && beside->second.machine.backend != info.machine.backend;
+    if (other_backend || (beside != profiles.end() && !same_setting(beside->second, info)) ||
+        (!first && !same_setting(pool.profile, info))) {
+      measured.doubts.push_back(name_of(info) +
+                                " has another batch and differs from the runs beside it in parameters, threads, " +
+                                "cores, hosts or backend, too: left out");
+      continue;
+    }
+    const std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
+    if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
+      measured.doubts.push_back(name_of(info) + " holds no measured step");
+      continue;
+    }
+    if (first) {
+      pool.profile.strategy = info.strategy;
+      pool.profile.machine = info.machine;
+      pool.profile.parameter_bytes = info.parameter_bytes;
+      pool.profile.accumulation = info.accumulation;
+      pool.profile.batch_per_worker = info.batch_per_worker;
+    }
+    add_steps(pool, steps, read_collectives(sql, info.id));
+  }
+  for (auto& [key, pool] : pools)
+    if (!pool.profile.step_s.empty()) measured.batches[std::get<0>(key)].push_back(batch_point(condense(pool)));
+  for (auto& [strategy, points] : measured.batches) {
+    const auto& profiles = strategy == "ddp" ? measured.ddp : measured.dp;
+    for (const auto& [workers, profile] : profiles) points.push_back(batch_point(profile));
+    std::erase_if(points, [](const BatchPoint& point) { return !(point.passes_s > 0.0) || point.batch < 1; });
+    set_levels(points, !profiles.empty() && profiles.begin()->second.machine.device == "cuda");
+    std::ranges::sort(points, {}, [](const BatchPoint& point) { return std::pair{point.workers, point.batch}; });
+  }
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,204 @@
+#include "analysis/fit/measured/pool.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analysis/fit/measured/step_shares.hpp"
+#include "analysis/fit/measured/workloads.hpp"
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+// Where one rank's step goes, in seconds.
+struct Parts {
+  double data, buffers, forward, backward, tail, optimizer;
+};
+
+Parts split(const StepInfo& step, bool ddp, std::optional<std::int64_t> last_collective_end_ns) {
+  Parts parts{};
+  parts.data = seconds(step.data_ns);
+  parts.buffers = seconds(step.buffers_ns);
+  parts.optimizer = seconds(step.optimizer_ns);
+  if (!ddp) {
+    parts.forward = seconds(step.forward_ns);
+    parts.backward = seconds(step.backward_ns);
+    // Copies may be recorded inside the forward and backward phases or between them: inside, when all together exceed
+    // the step. Compute is then what is left of the phases.
+    const double copies = seconds(step.copy_ns);
+    const double both = parts.forward + parts.backward;
+    const double spare = seconds(step.duration_ns) - parts.data - parts.buffers - both - parts.optimizer;
+    if (both > copies && spare < 0.5 * copies) {
+      parts.forward *= (both - copies) / both;
+      parts.backward *= (both - copies) / both;
+    }
+    return parts;
+  }
+  if (!step.backward_start_ns) {
+    // No phases: backward's compute is what compute time is left beside forward and optimizer.
+    parts.forward = seconds(step.forward_ns);
+    const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
+    parts.backward = std::clamp(left > 0.0 ? left : seconds(step.backward_ns), 0.0, seconds(step.backward_ns));
+    return parts;
+  }
+  parts.forward = std::max(0.0, seconds(*step.backward_start_ns) - parts.data - parts.buffers);
+  const std::int64_t end_ns = *step.backward_start_ns + step.last_backward_ns;
+  std::int64_t computed_ns = step.last_ready_ns.value_or(end_ns);
+  if (!step.last_ready_ns && last_collective_end_ns) {
+    // No gradient times, but communication: backward's compute is the phase without the exposed part.
+    const double left = seconds(step.compute_ns) - parts.forward - parts.optimizer;
+    computed_ns = *step.backward_start_ns + static_cast<std::int64_t>(std::max(0.0, left) * 1e9);
+  }
+  computed_ns = std::clamp(computed_ns, *step.backward_start_ns, end_ns);
+  parts.backward = seconds(computed_ns - *step.backward_start_ns);
+  const std::int64_t last_ns = std::max(computed_ns, last_collective_end_ns.value_or(computed_ns));
+  parts.tail = std::max(0.0, seconds(end_ns - last_ns));
+  return parts;
+}
+
+}  // namespace
+
+double median_or(const std::vector<double>& values, double otherwise) {
+  return values.empty() ? otherwise : stats::median(values);
+}
+
+void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives) {
+  const bool ddp = pool.profile.strategy == "ddp";
+  std::map<std::int64_t, std::int64_t> collective_end_ns;  // by step
+  for (const CollectiveInfo& collective : collectives) {
+    if (!collective.end_ns) continue;
+    auto& end_ns = collective_end_ns.try_emplace(collective.step_id, *collective.end_ns).first->second;
+    end_ns = std::max(end_ns, *collective.end_ns);
+  }
+  pool.compute_repeats.emplace_back();
+  pool.profile.step_repeats.emplace_back();
+  std::map<std::int64_t, std::vector<double>> step_s;   // by step index: each rank's
+  std::map<std::int64_t, std::vector<double>> reach_s;  // by step index: each rank's forward + backward
+  std::map<std::int64_t, std::vector<double>> compute_by_rank;
+  for (const StepInfo& step : steps) {
+    if (step.unwrapped) {
+      pool.unwrapped.push_back(seconds(step.duration_ns - step.data_ns));
+      continue;
+    }
+    std::optional<std::int64_t> last_end_ns;
+    if (const auto end = collective_end_ns.find(step.id); end != collective_end_ns.end()) {
+      last_end_ns = end->second - step.start_ns;
+    }
+    const Parts parts = split(step, ddp, last_end_ns);
+    pool.data.push_back(parts.data);
+    pool.buffers.push_back(parts.buffers);
+    pool.forward.push_back(parts.forward);
+    pool.backward.push_back(parts.backward);
+    pool.tail.push_back(parts.tail);
+    pool.optimizer.push_back(parts.optimizer);
+    const double rest = ddp ? seconds(step.last_backward_ns) : parts.backward + seconds(step.copy_ns);
+    pool.gap.push_back(seconds(step.duration_ns) - parts.data - parts.buffers - parts.forward - rest - parts.optimizer);
+    const double compute = parts.forward + parts.backward + parts.optimizer;
+    pool.compute_repeats.back().push_back(compute);
+    pool.communication.push_back(seconds(ddp ? step.communication_ns : step.copy_ns));
+    pool.exposed.push_back(seconds(ddp ? step.exposed_ns : step.copy_ns));
+    pool.waited.push_back(seconds(step.skew_ns));
+    pool.overlapped.push_back(seconds(step.overlapped_ns));
+    pool.samples.push_back(static_cast<double>(step.samples));
+    if (step.duration_ns > 0) pool.shares.push_back(shares_of(step, ddp, pool.profile.machine.workers > 1));
+    compute_by_rank[step.rank].push_back(compute);
+    reach_s[step.step].push_back(parts.forward + parts.backward);
+    step_s[step.step].push_back(seconds(step.duration_ns));
+  }
+  for (const auto& [index, of_ranks] : step_s) pool.profile.step_repeats.back().push_back(stats::mean(of_ranks));
+  const std::vector<double>& of_repeat = pool.profile.step_repeats.back();
+  pool.profile.step_s.insert(pool.profile.step_s.end(), of_repeat.begin(), of_repeat.end());
+  std::map<std::int64_t, const StepInfo*> by_id;
+  for (const StepInfo& step : steps) by_id[step.id] = &step;
+  // What a rank waits for inside of collectives, by step index and bucket. Ranks that compute equally long may still
+  // arrive apart: they started apart, or took turns on a core.
+  std::map<std::int64_t, std::map<std::int64_t, std::vector<double>>> waited_s;
+  for (const CollectiveInfo& collective : collectives) {
+    const auto step = by_id.find(collective.step_id);
+    if (step != by_id.end()) waited_s[step->second->step][collective.bucket].push_back(seconds(collective.skew_ns));
+  }
+  for (const auto& [index, reached] : reach_s) {
+    if (reached.size() < 2 && !waited_s.contains(index)) continue;
+    double late_s = *std::max_element(reached.begin(), reached.end()) - stats::median(reached);
+    if (const auto buckets = waited_s.find(index); buckets != waited_s.end()) {
+      for (const auto& [bucket, waits] : buckets->second) late_s = std::max(late_s, stats::median(waits));
+    }
+    pool.straggler.push_back(late_s);
+  }
+  for (const auto& [rank, computes] : compute_by_rank) {
+    const double center = stats::median(computes);
+    if (center <= 0.0) continue;
+    for (const double compute : computes) pool.jitter.push_back(compute / center - 1.0);
+  }
+  for (const CollectiveInfo& collective : collectives) {
+    const auto step = by_id.find(collective.step_id);
+    if (step == by_id.end() || !step->second->backward_start_ns) continue;
+    const std::int64_t ready_ns = collective.ready_ns.value_or(collective.launch_ns);
+    pool.bucket_ready[collective.bucket].push_back(
+        seconds(ready_ns - step->second->start_ns - *step->second->backward_start_ns));
+    pool.bucket_bytes[collective.bucket] = collective.bytes;
+  }
+}
+
+StepProfile condense(Pool& pool) {
+  StepProfile profile = std::move(pool.profile);
+  profile.samples_per_worker = median_or(pool.samples, 0.0);
+  if (profile.strategy == "dp") profile.samples_per_worker /= static_cast<double>(profile.machine.workers);
+  profile.shares = mean_of(pool.shares);
+  profile.data_s = median_or(pool.data, 0.0);
+  profile.buffers_s = median_or(pool.buffers, 0.0);
+  profile.forward_s = median_or(pool.forward, 0.0);
+  profile.backward_s = median_or(pool.backward, 0.0);
+  profile.tail_s = median_or(pool.tail, 0.0);
+  profile.optimizer_s = median_or(pool.optimizer, 0.0);
+  profile.gap_s = median_or(pool.gap, 0.0);
+  profile.step_noise = summarise(profile.step_repeats).relative_error;
+  profile.compute_noise = summarise(pool.compute_repeats).relative_error;
+  profile.step_jitter = pool.jitter.size() > 1 ? stats::mad_sigma(pool.jitter) : 0.0;
+  profile.straggler_s = median_or(pool.straggler, 0.0);
+  profile.unwrapped_s = median_or(pool.unwrapped, 0.0);
+  profile.overlapped_s = median_or(pool.overlapped, 0.0);
+  profile.communication_s = median_or(pool.communication, 0.0);
+  profile.exposed_s = median_or(pool.exposed, 0.0);
+  profile.waited_s = median_or(pool.waited, 0.0);
+  for (const auto& [bucket, ready] : pool.bucket_ready) {
+    const double ready_s = std::max(0.0, stats::median(ready));
+    profile.buckets.push_back({pool.bucket_bytes[bucket], ready_s});
+  }
+  if (profile.buckets.empty()) profile.buckets = std::move(pool.buckets_from_parameters);
+  return profile;
+}
+
+std::size_t ranks_of_import(const std::vector<StepInfo>& steps, const MeasurementInfo& info) {
+  if (info.kind != "import") return 0;
+  std::set<std::int64_t> ranks;
+  for (const StepInfo& step : steps) ranks.insert(step.rank);
+  return ranks.size();
+}
+
+std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info,
+                                     Measured& measured) {
+  std::map<std::pair<bool, std::int64_t>, std::set<std::int64_t>> ranks;
+  for (const StepInfo& step : all) ranks[{step.unwrapped, step.step}].insert(step.rank);
+  auto expected = static_cast<std::size_t>(info.strategy == "ddp" ? info.machine.workers : 1);
+  // Of an import the ranks that are there stand for all (unseen_waits.hpp).
+  if (const std::size_t imported = ranks_of_import(all, info); imported > 0) expected = std::min(expected, imported);
+  std::vector<StepInfo> complete;
+  for (const StepInfo& step : all)
+    if (ranks.at({step.unwrapped, step.step}).size() >= expected) complete.push_back(step);
+  const auto short_of =
+      std::count_if(ranks.begin(), ranks.end(), [&](const auto& one) { return one.second.size() < expected; });
+  if (short_of > 0)
+    measured.doubts.push_back(name_of(info) + ": " + std::to_string(short_of) + " steps lack a rank and are left out");
+  return complete;
+}
+
+bool same_setting(const StepProfile& profile, const MeasurementInfo& info) {
+  const Machine& a = profile.machine;
+  const Machine& b = info.machine;
+  return a.threads_per_rank == b.threads_per_rank && a.cores == b.cores && a.nodes == b.nodes &&
+         a.machines == b.machines && profile.parameter_bytes == info.parameter_bytes;
+}
+
+}  // namespace ddpprof::fit

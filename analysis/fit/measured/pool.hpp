@@ -1,0 +1,43 @@
+// Samples of one strategy at one N and batch, pooled over its repeats, and what of them a profile keeps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/fit/measured/measured.hpp"
+#include "analysis/fit/measured/rows.hpp"
+
+namespace ddpprof::fit {
+
+struct Pool {
+  StepProfile profile;
+  std::vector<double> data, buffers, forward, backward, tail, optimizer, gap, jitter, straggler, unwrapped, overlapped,
+      samples, communication, exposed, waited;
+  std::vector<std::vector<double>> compute_repeats;
+  std::map<std::int64_t, std::vector<double>> bucket_ready;
+  std::map<std::int64_t, std::int64_t> bucket_bytes;
+  std::vector<Bucket> buckets_from_parameters;
+  std::vector<StepShares> shares;
+};
+
+// One repeat's steps. Those of the step without the DDP wrapper are kept apart.
+void add_steps(Pool& pool, const std::vector<StepInfo>& steps, const std::vector<CollectiveInfo>& collectives);
+
+// The profile of medians; leaves the pool empty.
+StepProfile condense(Pool& pool);
+
+// How many ranks' traces an import has steps of; 0: it is none.
+std::size_t ranks_of_import(const std::vector<StepInfo>&, const MeasurementInfo&);
+
+// The mean of fewer ranks would be another step: one counts when every rank recorded it. A doubt says how many do not.
+std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info, Measured& measured);
+
+// Whether times of a measurement may be pooled with a profile's, or held against them.
+bool same_setting(const StepProfile& profile, const MeasurementInfo& info);
+
+inline double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+double median_or(const std::vector<double>& values, double otherwise);
+
+}  // namespace ddpprof::fit

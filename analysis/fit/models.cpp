@@ -1,0 +1,33 @@
+#include "analysis/fit/models.hpp"
+
+#include "analysis/fit/not_supported.hpp"
+#include "analysis/fit/table/stored_steps.hpp"
+
+namespace ddpprof::fit {
+
+Models fit_models(store::Database& database, const std::vector<collective::Curve>& curves) {
+  if (!stored_steps(database).empty())
+    throw NotSupported("the file holds a table of step times, which does not say what a step is made of",
+                       "ask ddpprof predict FILE --workers N, which answers from such tables");
+  Models models;
+  models.measured = load(database);
+  if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
+    if (!models.measured.not_predicted.empty())
+      throw NotSupported(models.measured.not_predicted, models.measured.not_predicted_advice);
+    if (models.measured.imported)
+      throw NotSupported("the imported files hold no step of a training",
+                         "profile several steps with their bounds annotated (prof.step(), or an NVTX range a step)");
+    throw NotSupported("the database holds no measured training step and no benchmark of collectives",
+                       "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
+  }
+  models.all_reduce = fit_all_reduce(models.measured.collectives, curves.empty() ? models.measured.curves : curves);
+  models.ddp_compute = fit_compute("ddp", models.measured.ddp, models.measured.batches["ddp"]);
+  models.dp_compute = fit_compute("dp", models.measured.dp, models.measured.batches["dp"]);
+  const auto& dp = models.measured.dp;
+  const double parameter_bytes = dp.empty() ? 0.0 : static_cast<double>(dp.rbegin()->second.parameter_bytes);
+  const bool own_devices = !dp.empty() && dp.rbegin()->second.machine.device == "cuda";
+  models.copies = fit_copies(models.measured.copies, parameter_bytes, own_devices);
+  return models;
+}
+
+}  // namespace ddpprof::fit

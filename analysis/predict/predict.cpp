@@ -1,0 +1,180 @@
+#include "analysis/predict/predict.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "analysis/fit/table/stored_steps.hpp"
+#include "analysis/predict/prediction_notes.hpp"
+#include "analysis/predict/predictor.hpp"
+#include "analysis/predict/step_table_prediction.hpp"
+#include "simulator/scaling/efficiency.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double largest_trusted_correction = 1.5;  // of waiting or step at the largest measured N
+
+void validate(const PredictOptions& options) {
+  if (options.workers.empty()) throw std::invalid_argument("predict: no worker counts, expected at least one");
+  for (const std::int64_t workers : options.workers) {
+    if (workers < 1 || workers > 1000000) {
+      throw std::invalid_argument("predict: " + std::to_string(workers) + " workers, expected 1 to 1000000");
+    }
+  }
+  if (options.gpus_per_node < 0) throw std::invalid_argument("predict: gpus_per_node below 0");
+  if (!(options.confidence > 0.0 && options.confidence < 1.0)) {
+    throw std::invalid_argument("predict: confidence " + std::to_string(options.confidence) +
+                                ", expected between 0 and 1");
+  }
+  if (options.draws < 20) throw std::invalid_argument("predict: fewer than 20 draws give no interval");
+}
+
+void add_knees(PredictResult& result, const Predictor& predictor, const PredictOptions& options, const WhatIf& change) {
+  KneeSearch search;
+  search.furthest = knees_up_to(predictor, *std::ranges::max_element(options.workers), change);
+  const std::optional<std::vector<Knee>> found = knees(predictor, change, search);
+  for (const Knee& knee : *found) {
+    if (!change.any() && knee.workers && knee.share == scaling::communication_bound_share)
+      result.notes.push_back(communication_bound_note(knee));
+    result.knees.push_back(knee);
+  }
+}
+
+void add_next_measurement(PredictResult& result, const Predictor& predictor, std::int64_t workers) {
+  const std::string& strategy = predictor.job().strategy();
+  const auto next = next_measurement(predictor, workers);
+  if (!next) return;
+  result.next[strategy] = *next;
+  result.notes.push_back(next_measurement_note(*next, strategy, workers, predictor.job().options().confidence));
+}
+
+void add_next_batch(PredictResult& result, const Predictor& predictor, std::int64_t workers) {
+  const MeasuredJob& job = predictor.job();
+  const WhatIf& change = job.options().what_if;
+  const std::string assumed = batch_assumption(job, change);
+  if (!assumed.empty()) result.notes.push_back(batch_assumed_note(job.strategy(), assumed));
+  try {
+    const auto next = next_batch(predictor, workers, change);
+    if (!next) return;
+    result.next_batch[job.strategy()] = *next;
+    result.notes.push_back(next_batch_note(*next, job.strategy(), workers, job.options().confidence));
+  } catch (const std::invalid_argument&) {
+    // The change cannot be applied at this N: add_change has added a note.
+  }
+}
+
+// Adds the effect of the options' change at this N, and its gains. `bound`: of the step without the change.
+void add_change(PredictResult& result, const Predictor& predictor, std::int64_t workers, const std::string& bound) {
+  const std::string& strategy = predictor.job().strategy();
+  const WhatIf& change = predictor.job().options().what_if;
+  try {
+    WhatIfRow row = change_effect(predictor, workers, change);
+    std::vector<TermGain> changed_gains = gains(predictor, workers, change);
+    row.bound = bound;
+    row.changed_bound = binding(changed_gains);
+    result.why.push_back({strategy, workers, true, row.changed_step_s, row.changed_bound, std::move(changed_gains)});
+    result.what_ifs.push_back(std::move(row));
+  } catch (const std::invalid_argument& error) {
+    result.notes.push_back(what_if_none_note(strategy, workers, error.what()));
+  }
+}
+
+void add_strategy(PredictResult& result, const Predictor& predictor, const std::set<std::int64_t>& counts) {
+  const MeasuredJob& job = predictor.job();
+  const PredictOptions& options = job.options();
+  const std::string& strategy = job.strategy();
+  bool with_change = options.what_if.any();
+  if (with_change)
+    if (const auto refused = change_refusal(job, options.what_if)) {
+      with_change = false;
+      result.notes.push_back(what_if_none_note(strategy, refused->reason));
+    }
+  std::optional<std::int64_t> furthest;        // the largest N that was predicted
+  std::map<std::string, std::string> refused;  // the worker counts, by reason
+  for (const std::int64_t workers : counts) {
+    if (const auto refusal = predictor.refusal(workers)) {
+      std::string& listed = refused[refusal->reason];
+      listed += (listed.empty() ? "" : ", ") + std::to_string(workers);
+      continue;
+    }
+    std::vector<TermGain> why = gains(predictor, workers);
+    const Prediction row = predict(predictor, workers, why);
+    result.predictions.push_back(row);
+    result.why.push_back({strategy, workers, false, row.step_s, row.bound, std::move(why)});
+    if (with_change) add_change(result, predictor, workers, row.bound);
+    furthest = workers;
+    if (is_wide(row)) result.notes.push_back(uncertain_note(row));
+    if (row.efficiency > 1.05 && workers > 1) result.notes.push_back(too_good_note(row));
+  }
+  for (const auto& [reason, listed] : refused)
+    result.notes.push_back(not_predicted_note(job.models(), strategy, listed, reason));
+  if (furthest) add_next_measurement(result, predictor, *furthest);
+  if (furthest && with_change) add_next_batch(result, predictor, *furthest);
+  const double correction = largest_correction(predictor.prepared().calibrations, job.largest_measured());
+  if (furthest && *furthest > 1 && correction > largest_trusted_correction)
+    result.notes.push_back(corrected_note(strategy, job.largest_measured(), correction));
+  add_knees(result, predictor, options, {});
+  if (with_change) add_knees(result, predictor, options, options.what_if);
+}
+
+// Returns an empty list of predictions if the data do not support any.
+PredictResult predict_measured(const std::shared_ptr<const Models>& models, const PredictOptions& options) {
+  validate(options);
+  const std::set<std::int64_t> counts(options.workers.begin(), options.workers.end());
+  PredictResult result;
+  if (!options.all_reduce.empty() || !models->measured.curves.empty()) result.notes = log_notes(*models);
+  if (!models->measured.ddp.empty()) add_strategy(result, make_predictor(models, "ddp", options), counts);
+  if (!models->measured.dp.empty()) add_strategy(result, make_predictor(models, "dp", options), counts);
+  return result;
+}
+
+[[noreturn]] void nothing_predicted(const Models& models, const PredictResult& result) {
+  if (!models.measured.not_predicted.empty())
+    throw NotSupported(models.measured.not_predicted, models.measured.not_predicted_advice);
+  auto why = std::ranges::find(result.notes, "prediction_none", &store::DiagnosticRow::code);
+  if (why == result.notes.end()) why = result.notes.begin();
+  throw NotSupported(
+      why == result.notes.end() ? "no training step was measured" : why->message,
+      advice_on_links(models,
+                      "measure ddp or dp at 2 workers and more (ddpprof run --workers 1,2,4), or run ddpprof "
+                      "bench-comm"));
+}
+
+}  // namespace
+
+PredictResult predict_all(store::Database& database, const PredictOptions& options) {
+  validate(options);
+  if (const std::vector<StepRow> steps = stored_steps(database); !steps.empty()) return predict_steps(steps, options);
+  return predict_all(std::make_shared<const Models>(fit_models(database, options.all_reduce)), options);
+}
+
+PredictResult predict_all(const std::shared_ptr<const Models>& models, const PredictOptions& options) {
+  PredictResult result = predict_measured(models, options);
+  if (result.predictions.empty()) nothing_predicted(*models, result);
+  return result;
+}
+
+std::vector<Prediction> predict(store::Database& database, const PredictOptions& options) {
+  return predict_all(database, options).predictions;
+}
+
+Results fit_and_predict(store::Database& database, const PredictOptions& options,
+                        const LearningRateOptions& learning_rate_options) {
+  Results results;
+  results.learning_rates = learning_rates(learning_rate_options);
+  write_learning_rates(database, learning_rate_options);
+  const auto models = std::make_shared<const Models>(fit_models(database, options.all_reduce));
+  results.fit = summarise_fits(*models);
+  write_fits(database, results.fit);
+  results.predicted = predict_measured(models, options);
+  write_predictions(database, results.predicted);
+  if (results.predicted.predictions.empty()) nothing_predicted(*models, results.predicted);
+  return results;
+}
+
+}  // namespace ddpprof::fit

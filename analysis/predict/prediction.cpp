@@ -1,0 +1,45 @@
+#include "analysis/predict/prediction.hpp"
+
+#include "analysis/predict/change_effect.hpp"
+#include "analysis/predict/prediction_notes.hpp"
+#include "analysis/predict/predictor.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr double wide_interval = 10.0;  // high over low
+
+}  // namespace
+
+Prediction predict(const Predictor& predictor, std::int64_t workers, const std::vector<TermGain>& why) {
+  const MeasuredJob& job = predictor.job();
+  const StepEstimate estimate = predictor.estimate(workers);
+  const Terms& terms = estimate.terms;
+  Prediction row;
+  row.strategy = job.strategy();
+  row.world_size = workers;
+  row.gpus_per_node = job.options().gpus_per_node;
+  row.step_s = terms.step_s();
+  row.confidence = estimate.confidence;
+  row.step_low_s = estimate.low_s;
+  row.step_high_s = estimate.high_s;
+  row.compute_s = terms.compute_s;
+  row.communication_s = terms.communication_s;
+  row.exposed_s = terms.exposed_s;
+  row.latency_s = terms.latency_s;
+  row.bandwidth_s = terms.bandwidth_s;
+  row.skew_s = terms.skew_s;
+  row.other_s = terms.other_s;
+  row.throughput = throughput(job, workers, row.step_s, {});
+  // Weak scaling: the batch per worker is the same at every N.
+  row.efficiency = predictor.central(1).step_s() / row.step_s;
+  row.bound = binding(why);
+  row.extrapolation = static_cast<double>(workers) / static_cast<double>(job.largest_measured());
+  row.note = prediction_note(predictor, workers);
+  if (is_wide(row)) row.note += "; " + wide_interval_text(row);
+  return row;
+}
+
+bool is_wide(const Prediction& row) { return row.step_high_s > wide_interval * row.step_low_s; }
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,195 @@
+#include "analysis/predict/prediction_notes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "analysis/fit/text.hpp"
+#include "analysis/predict/predictor.hpp"
+#include "analysis/predict/step_model/batch_change.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+std::string at_workers(const std::string& strategy, std::int64_t workers) {
+  return strategy + " at N = " + std::to_string(workers);
+}
+
+// Returns the regime of each size of the model's buckets at N.
+std::string regimes_text(const Predictor& predictor, const Regimes& regimes, std::int64_t workers) {
+  std::map<std::string, std::set<std::int64_t>> sizes;
+  for (const Bucket& bucket : predictor.prepared().model.case_at(workers).buckets)
+    sizes[regimes.at(workers, bucket.bytes).name].insert(bucket.bytes);
+  std::string text = "NCCL: ";
+  for (const auto& [name, of] : sizes) {
+    if (text.size() > 6) text += ", ";
+    text += name + " for buckets of " + bytes_text(*of.begin());
+    if (of.size() > 1) text += " to " + bytes_text(*of.rbegin());
+  }
+  return sizes.empty() ? "NCCL: " + regimes.ladder_text(workers) : text;
+}
+
+}  // namespace
+
+std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
+  const MeasuredJob& job = predictor.job();
+  const auto& profiles = job.profiles();
+  const AllReduceFit& all_reduce = job.models().all_reduce;
+  const Calibrations& calibrations = predictor.prepared().calibrations;
+  std::string text;
+  const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
+  const std::string batch =
+      job.compute().batch.usable
+          ? "for " + std::to_string(profiles.begin()->second.batch_per_worker) + " samples a worker and micro-batch"
+          : "";
+  const Machine machine = job.machine_for(workers);
+  const Calibration used = calibration_for(calibrations, machine);
+  if (job.measured_on(machine)) {
+    add("measured; the model alone is off by " + percent(std::exp(-used.raw) - 1.0));
+    if (!batch.empty()) add(batch);
+    return text;
+  }
+  if (!batch.empty()) add(batch);
+  if (job.options().dedicated) {
+    add("every rank has the cores of one rank at N = " + std::to_string(profiles.begin()->first));
+  } else if (machine.device != "cuda" && machine.crowding() > 1.0) {
+    add(std::to_string(machine.ranks_per_machine()) + " ranks share " + std::to_string(machine.cores) + " cores");
+  }
+  const Machine& last = profiles.rbegin()->second.machine;
+  // Containers on one machine are hosts whose links are the machine's memory.
+  const bool first_hosts = last.nodes == 1 ? machine.nodes > 1 : last.machines == 1 && machine.machines > 1;
+  const bool curves = !all_reduce.forms.empty() && all_reduce.picked().form.curves;
+  if (job.is_ddp() && first_hosts && workers > 1 && !curves) {
+    add("links between hosts were not measured: they are taken to be as fast as this host's own");
+  }
+  if (job.is_ddp() && workers > 1 && !all_reduce.forms.empty())
+    if (const auto& regimes = all_reduce.picked().form.regimes) add(regimes_text(predictor, *regimes, workers));
+  if (calibrations.empty()) {
+    add("no measured step is on such a machine: not calibrated");
+  } else if (std::abs(used.waiting) >= 0.005 || std::abs(used.step) >= 0.005) {
+    char scaled[96];
+    std::snprintf(scaled, sizeof scaled, "calibrated: waiting × %.3f, step × %.3f", std::exp(used.waiting),
+                  std::exp(used.step));
+    add(scaled);
+  }
+  const std::int64_t per_node = job.options().gpus_per_node;
+  if (!job.is_ddp() && (job.asked_dedicated() || (per_node > 0 && workers > per_node)))
+    add("DataParallel is one process: all its replicas are on one host" +
+        std::string(job.asked_dedicated() ? ", as measured" : ""));
+  if (job.models().measured.mixed) add("other workloads of the database are left out");
+  if (workers > 4 * job.largest_measured())
+    add("far beyond the largest measured N = " + std::to_string(job.largest_measured()));
+  return text;
+}
+
+std::string wide_interval_text(const Prediction& row) {
+  return "the interval spans a factor of " + number_text(row.step_high_s / row.step_low_s) +
+         ": an order of magnitude, not a time";
+}
+
+std::string batch_assumption(const MeasuredJob& job, const WhatIf& change) {
+  const StepProfile& last = job.profiles().rbegin()->second;
+  const double samples = batch_ratio(last, change);
+  const BatchFit& fit = job.compute().batch;
+  if (samples == 1.0) return "";
+  if (!fit.usable)
+    return "that compute follows the batch in proportion is assumed (to the power of 1 ± " +
+           number_text(batch_exponent_sd) + "): " +
+           (fit.status.empty() ? "all of it was measured with a batch of " + std::to_string(last.batch_per_worker)
+                               : "the batches that were measured are " + fit.status);
+  const double beyond = fit.beyond(samples * static_cast<double>(last.batch_per_worker));
+  if (beyond == 0.0) return "";
+  return "that compute goes on with the batch as between " + std::to_string(fit.batches.front()) + " and " +
+         std::to_string(fit.batches.back()) + " samples is assumed (within " +
+         percent(std::expm1(batch_exponent_sd * beyond)) + ")";
+}
+
+Note communication_bound_note(const Knee& knee) {
+  const std::string what = knee.strategy == "dp" ? "copies" : "exposed communication";
+  return make_note("info", "communication_bound",
+                   knee.strategy + ": first at N = " + std::to_string(*knee.workers) + ", " + what +
+                       " takes more than " + percent(knee.share) + " of the step",
+                   "a larger batch a worker or gradient accumulation moves it to larger N");
+}
+
+Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
+                           double confidence) {
+  const std::string at = "N = " + std::to_string(next.workers);
+  return make_note("info", "measure_next",
+                   at_workers(strategy, workers) + ": of what could be measured in addition, " +
+                       (next.bench_comm ? "all-reduces alone at " + at : strategy + " at " + at) +
+                       " would narrow the " + percent(confidence) + " interval most, from about ±" + percent(next.now) +
+                       " to ±" + percent(next.then),
+                   next.bench_comm ? "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts"
+                                   : "add " + std::to_string(next.workers) + " to the workers that are measured");
+}
+
+Note next_batch_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
+                     double confidence) {
+  const std::string batch = std::to_string(next.batch_per_worker), at = std::to_string(next.workers);
+  return make_note("info", "measure_next",
+                   at_workers(strategy, workers) + " with " + batch + " samples a worker: " + strategy +
+                       " at N = " + at + " with that batch would take the " + percent(confidence) +
+                       " interval from about ±" + percent(next.now) + " to ±" + percent(next.then),
+                   "workload.batch_per_worker: " + batch + ", workers: [" + at + "]");
+}
+
+Note batch_assumed_note(const std::string& strategy, const std::string& assumption) {
+  return make_note("info", "batch_assumed", strategy + ": " + assumption,
+                   "measure the same with a second batch a worker, best one no smaller than asked about");
+}
+
+Note what_if_none_note(const std::string& strategy, const std::string& reason) {
+  return make_note("warning", "what_if_none", strategy + ": " + reason, "ask about another change for this strategy");
+}
+
+Note what_if_none_note(const std::string& strategy, std::int64_t workers, const std::string& reason) {
+  return make_note("warning", "what_if_none", at_workers(strategy, workers) + ": " + reason,
+                   "ask about another change, or other worker counts");
+}
+
+Note uncertain_note(const Prediction& row) {
+  return make_note("warning", "prediction_uncertain",
+                   at_workers(row.strategy, row.world_size) + ": the interval from " + time_text(row.step_low_s) +
+                       " to " + time_text(row.step_high_s) + " spans more than a factor of ten",
+                   "measure at more worker counts, and at some nearer to this one");
+}
+
+Note too_good_note(const Prediction& row) {
+  return make_note("warning", "prediction_too_good",
+                   at_workers(row.strategy, row.world_size) + ": efficiency " + percent(row.efficiency) +
+                       ", more than N times one worker's throughput",
+                   "N = 1 was measured too slow (a cold start, another load): measure it again");
+}
+
+Note not_predicted_note(const Models& models, const std::string& strategy, const std::string& listed,
+                        const std::string& reason) {
+  return make_note("warning", "prediction_none", strategy + " at N = " + listed + " is not predicted: " + reason,
+                   advice_on_links(models, "measure this strategy at 2 workers and more, or run ddpprof bench-comm"));
+}
+
+Note corrected_note(const std::string& strategy, std::int64_t workers, double correction) {
+  return make_note(
+      "warning", "prediction_corrected",
+      at_workers(strategy, workers) + ": the models are corrected by a factor of " + number_text(correction) +
+          " to give what was measured, and predictions beyond rest on that factor",
+      "the fits do not describe this machine: trust the intervals, or measure nearer to the N asked about");
+}
+
+std::vector<Note> log_notes(const Models& models) {
+  std::vector<Note> notes;
+  for (const std::string& text : models.all_reduce.notes)
+    notes.push_back(
+        make_note("info", "fit_assumption", "ddp all_reduce: " + text, "measure on the machines asked about"));
+  for (const std::string& text : models.all_reduce.warnings)
+    notes.push_back(make_note("warning", "fit_doubtful", "ddp all_reduce: " + text,
+                              "give a log of the machines that the database was measured on"));
+  if (!models.measured.dp.empty())
+    notes.push_back(make_note("info", "fit_assumption",
+                              "dp: a log of all-reduces says nothing of DataParallel's copies",
+                              "its predictions are as without"));
+  return notes;
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,41 @@
+// The sentences that accompany predictions. They are here and not in analysis/report because predictions are stored in
+// the database together with their notes, before a report is made.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "analysis/fit/fit_summary.hpp"
+#include "analysis/predict/knees.hpp"
+#include "analysis/predict/next_measurement.hpp"
+#include "analysis/predict/prediction.hpp"
+
+namespace ddpprof::fit {
+
+class MeasuredJob;
+
+// What a prediction at N assumes: sentences separated by "; ".
+std::string prediction_note(const Predictor&, std::int64_t workers);
+std::string wide_interval_text(const Prediction&);
+
+// Returns what a change of the batch assumes; empty if the measured batches show it.
+std::string batch_assumption(const MeasuredJob&, const WhatIf&);
+
+Note communication_bound_note(const Knee&);
+Note next_measurement_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers,
+                           double confidence);
+Note next_batch_note(const NextMeasurement&, const std::string& strategy, std::int64_t workers, double confidence);
+Note batch_assumed_note(const std::string& strategy, const std::string& assumption);
+Note what_if_none_note(const std::string& strategy, const std::string& reason);
+Note what_if_none_note(const std::string& strategy, std::int64_t workers, const std::string& reason);
+Note uncertain_note(const Prediction&);
+Note too_good_note(const Prediction&);
+// `listed`: the worker counts, separated by ", ".
+Note not_predicted_note(const Models&, const std::string& strategy, const std::string& listed,
+                        const std::string& reason);
+Note corrected_note(const std::string& strategy, std::int64_t workers, double correction);
+// What the nccl-tests logs that replace the fitted links assume.
+std::vector<Note> log_notes(const Models&);
+
+}  // namespace ddpprof::fit

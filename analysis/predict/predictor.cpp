@@ -1,0 +1,134 @@
+#include "analysis/predict/predictor.hpp"
+
+#include <algorithm>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "simulator/stats/summary.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr std::size_t most_threads = 16;
+
+std::optional<Terms> recorded_terms(const StepProfile& profile, const Terms& modelled) {
+  const bool ddp = profile.strategy == "ddp";
+  const bool several = profile.machine.workers > 1;
+  if (ddp && several && !(profile.communication_s > 0.0)) return std::nullopt;
+  Terms terms;
+  const double step_s = stats::median(profile.step_s);
+  terms.compute_s = step_s * profile.shares.compute;
+  if (several || !ddp) {
+    terms.skew_s = step_s * profile.shares.skew;
+    terms.exposed_s = step_s * profile.shares.exposed;
+    terms.communication_s = std::max(terms.exposed_s, profile.communication_s - profile.waited_s);
+    const double carried_s = modelled.latency_s + modelled.bandwidth_s;
+    const double latency_share = carried_s > 0.0 ? modelled.latency_s / carried_s : 0.0;
+    terms.latency_s = terms.communication_s * latency_share;
+    terms.bandwidth_s = terms.communication_s - terms.latency_s;
+  }
+  terms.input_s = step_s * profile.shares.input;
+  // Not below 0: the shares add up to 1 but for rounding.
+  terms.other_s = std::max(0.0, step_s - terms.compute_s - terms.exposed_s - terms.skew_s);
+  return terms;
+}
+
+// Returns the low end of the measured steps of fewer ranks on machines that are loaded equally or less.
+double least_s(const PreparedModel& prepared, const Machine& machine) {
+  double least_s = 0.0;
+  for (const auto& [workers, profile] : prepared.model.job().profiles()) {
+    const Machine& other = profile.machine;
+    const bool easier = workers <= machine.workers && other.nodes <= machine.nodes &&
+                        other.ranks_per_machine() <= machine.ranks_per_machine() &&
+                        other.threads_per_rank >= machine.threads_per_rank;
+    if (easier) least_s = std::max(least_s, prepared.measured_intervals.at(workers).low);
+  }
+  return least_s;
+}
+
+}  // namespace
+
+Predictor make_predictor(std::shared_ptr<const Models> models, std::string strategy, const PredictOptions& options) {
+  StepModel model(MeasuredJob(std::move(models), std::move(strategy), options));
+  std::map<std::int64_t, stats::Interval> measured_intervals;
+  for (const auto& [workers, profile] : model.job().profiles())
+    measured_intervals.emplace(workers, stats::clustered_median_interval(profile.step_repeats, options.confidence));
+  StepParameters best_fit = model.best_fit();
+  Calibrations calibrations = calibrate(model, best_fit);
+  MonteCarlo samples = draw_samples(model);
+  return Predictor({std::move(model), std::move(best_fit), std::move(calibrations), std::move(samples),
+                    std::move(measured_intervals)});
+}
+
+std::optional<Refusal> Predictor::refusal(std::int64_t workers, const WhatIf& change) const {
+  if (auto refusal = prediction_refusal(job(), workers)) return refusal;
+  if (!change.any()) return std::nullopt;
+  if (auto refusal = change_refusal(job(), change)) return refusal;
+  return change_refusal_at(job(), workers, change);
+}
+
+Terms Predictor::modelled(const StepCase& at, double drift) const {
+  const Calibration calibration = calibration_for(prepared_.calibrations, at.machine);
+  return with_all_work(calibrated(prepared_.model.terms(at, prepared_.best_fit), calibration, drift), at);
+}
+
+Terms Predictor::central(std::int64_t workers) const {
+  const Terms terms = modelled(prepared_.model.case_at(workers));
+  const StepProfile* measured = job().measured_on(job().machine_for(workers));
+  return measured ? recorded_terms(*measured, terms).value_or(terms) : terms;
+}
+
+std::optional<Terms> Predictor::recorded(std::int64_t workers) const {
+  const StepProfile* measured = job().measured_on(job().machine_for(workers));
+  return measured ? recorded_terms(*measured, modelled(prepared_.model.case_at(workers))) : std::nullopt;
+}
+
+StepEstimate Predictor::estimate(std::int64_t workers, const WhatIf& change) const {
+  if (const auto refused = refusal(workers, change)) throw std::invalid_argument(refused->reason);
+  StepEstimate out;
+  const StepCase at = prepared_.model.case_at(workers, change);
+  stats::Interval range;
+  if (at.measured && !change.any()) {
+    out.terms = central(workers);
+    range = prepared_.measured_intervals.at(workers);
+  } else {
+    out.terms = modelled(at);
+    const MonteCarlo& samples = prepared_.samples;
+    range = interval_of(samples.steps_s(at, drift_sd(*this, at.machine), samples.count_for(change)),
+                        job().options().confidence, change.any() ? 0.0 : least_s(prepared_, at.machine));
+  }
+  out.low_s = std::min(range.low, out.terms.step_s());
+  out.high_s = std::max(range.high, out.terms.step_s());
+  out.confidence = std::min(job().options().confidence, range.achieved_confidence);
+  return out;
+}
+
+std::vector<StepEstimate> step_curve(const Predictor& predictor, std::span<const std::int64_t> workers,
+                                     const WhatIf& change) {
+  std::vector<StepEstimate> all(workers.size());
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads);
+  // A large N takes as long as a small one: thread t computes those at t, t + threads, …
+  const auto run = [&](std::size_t first) {
+    for (std::size_t i = first; i < workers.size(); i += threads) {
+      try {
+        all[i] = predictor.estimate(workers[i], change);
+      } catch (const std::invalid_argument& error) {
+        all[i].refusal = Refusal{error.what()};
+      }
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t first = 1; first < std::min(threads, workers.size()); ++first)
+    others.push_back(std::async(std::launch::async, run, first));
+  run(0);
+  for (std::future<void>& other : others) other.get();
+  return all;
+}
+
+double drift_sd(const Predictor& predictor, const Machine& machine) {
+  return drift_of(predictor.job(), predictor.prepared().calibrations, machine).sd();
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,71 @@
+// One strategy's prediction at any N: the step model, corrected with the measured steps, with intervals.
+//
+// A row that was measured shows the measured values: its median step, its interval and its parts. A prediction is never
+// below the measured step time of fewer ranks on an equally or less loaded machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/predict/calibration.hpp"
+#include "analysis/predict/monte_carlo.hpp"
+#include "analysis/predict/step_model/refusals.hpp"
+#include "simulator/stats/interval.hpp"
+
+namespace ddpprof::fit {
+
+struct StepEstimate {
+  Terms terms;
+  double low_s = 0.0, high_s = 0.0;  // interval of the step
+  double confidence = 0.0;           // of the interval
+  std::optional<Refusal> refusal;    // set by step_curve if there is no estimate
+};
+
+// Everything that is computed once for all predictions.
+struct PreparedModel {
+  StepModel model;
+  StepParameters best_fit;
+  Calibrations calibrations;  // of the best fit
+  MonteCarlo samples;
+  std::map<std::int64_t, stats::Interval> measured_intervals;  // by measured N: of its median step
+};
+
+// A value type, constant after construction: threads may share one.
+class Predictor {
+ public:
+  explicit Predictor(PreparedModel prepared) : prepared_(std::move(prepared)) {}
+
+  const PreparedModel& prepared() const { return prepared_; }
+  const MeasuredJob& job() const { return prepared_.model.job(); }
+  // Returns why N cannot be predicted, or why the change cannot be applied there; empty if it can.
+  std::optional<Refusal> refusal(std::int64_t workers, const WhatIf& = {}) const;
+  // Returns the step and its interval, under a change or none. Throws std::invalid_argument with the refusal.
+  StepEstimate estimate(std::int64_t workers, const WhatIf& = {}) const;
+  // Returns the measured terms if N was measured on this machine, else the model's terms.
+  Terms central(std::int64_t workers) const;
+  // Returns the model's terms with the best-fit parameters, calibrated.
+  Terms modelled(const StepCase&, double drift = 0.0) const;
+  // Returns the median measured step, split by the mean shares of its steps. Empty if N was not measured on this
+  // machine, or if the communication in flight was not recorded.
+  std::optional<Terms> recorded(std::int64_t workers) const;
+
+ private:
+  PreparedModel prepared_;
+};
+
+// Calibrates the model with the best fit and with every draw. Takes tens of milliseconds.
+Predictor make_predictor(std::shared_ptr<const Models>, std::string strategy, const PredictOptions&);
+
+// Returns an estimate for each N, computed on as many threads as there are processors. Where there is none, `refusal`
+// is set.
+std::vector<StepEstimate> step_curve(const Predictor&, std::span<const std::int64_t> workers, const WhatIf& = {});
+
+// Returns the drift of the waiting at this machine: its standard deviation.
+double drift_sd(const Predictor&, const Machine&);
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,213 @@
+#include "analysis/predict/step_model/ddp_terms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/predict/step_model/other_strategy.hpp"
+#include "analysis/predict/step_model/step_link.hpp"
+#include "analysis/predict/step_model/step_parts.hpp"
+#include "simulator/step/ddp_draws.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+// Forward of one micro-batch. The time before the last backward includes the earlier micro-batches.
+double micro_forward_s(const StepProfile& profile) {
+  const auto rounds = static_cast<double>(profile.accumulation);
+  return std::max(0.0, (profile.forward_s - (rounds - 1.0) * profile.backward_s) / rounds);
+}
+
+// Everything before the last backward, earlier micro-batches included, so that lateness grows over them too.
+double forward_s(const WhatIf& change, const StepProfile& profile) {
+  if (!change.accumulation) return profile.forward_s;
+  const auto rounds = static_cast<double>(*change.accumulation);
+  return rounds * micro_forward_s(profile) + (rounds - 1.0) * profile.backward_s;
+}
+
+std::int64_t wire_bytes(const Bucket& bucket, const WhatIf& change) {
+  return std::llround(static_cast<double>(bucket.bytes) * change.gradient_bytes);
+}
+
+// Returns how much longer the broadcast of buffers takes when latency changes: along a tree, as much as its hops
+// explain.
+double slower_broadcast_s(const StepCase& at, const StepParameters& parameters) {
+  if (!at.change.latency.changes()) return 0.0;
+  const double hop_s = parameters.form->hop_s(parameters.link, at.machine.workers);
+  const double hops = std::ceil(std::log2(static_cast<double>(at.machine.workers)));
+  return std::min(at.buffers_s, hops * hop_s) * (at.change.latency.ratio(hop_s) - 1.0);
+}
+
+}  // namespace
+
+step::DdpStep ddp_step(const StepCase& at, const StepParameters& parameters, double scale) {
+  const StepProfile& profile = *at.profile;
+  const WhatIf& change = at.change;
+  const Machine& machine = at.machine;
+  const double own = passes_factor(at, parameters);
+  step::DdpStep work;
+  work.forward_s = forward_s(at.change, profile) * scale * own;
+  work.backward_s = profile.backward_s * scale * own;
+  work.optimizer_s = profile.optimizer_s * scale * outside_passes(change);
+  work.data_s = input_s(profile, change);
+  work.lanes = lanes_of(profile);
+  work.slowdown = at.slowdown;
+  const bool reduces = machine.workers > 1 && parameters.form;
+  collective::Link link, beside;
+  if (reduces) {
+    link = beside = step_link(*parameters.form, machine, parameters.link, change);
+    beside.latency_s += fit::turn_s(*parameters.form, parameters.link, change);
+  }
+  work.buckets.reserve(at.buckets.size());
+  for (const Bucket& bucket : at.buckets) {
+    step::BucketWork item;
+    item.ready_s = change.overlap ? std::min(bucket.ready_s, profile.backward_s) * scale * own : work.backward_s;
+    item.copy_back_s = at.copy_back_s_per_byte * scale * static_cast<double>(bucket.bytes) * outside_passes(change);
+    if (reduces) {
+      const std::int64_t bytes = wire_bytes(bucket, change);
+      item.cost = parameters.form->form.over(machine.workers, bytes, link);
+      item.beside_compute_s =
+          parameters.form->form.over(machine.workers, bytes, beside).latency_s - item.cost.latency_s;
+    }
+    work.buckets.push_back(item);
+  }
+  work.buffers_s = at.buffers_s;
+  if (parameters.form && machine.workers > 1) work.buffers_s += slower_broadcast_s(at, parameters);
+  return work;
+}
+
+Terms ddp_terms(const StepCase& at, const StepParameters& parameters) {
+  const StepProfile& profile = *at.profile;
+  const WhatIf& change = at.change;
+  const Machine& machine = at.machine;
+  const double scaled = compute_scale(at, parameters);
+  step::DdpStep work = ddp_step(at, parameters, scaled);
+  const step::DdpResult even = step::simulate(work);
+  work.straggler_s = at.lateness * (work.forward_s + work.backward_s) * parameters.straggler;
+  const step::DdpResult late = work.straggler_s > 0.0 ? step::simulate(work) : even;
+
+  Terms terms;
+  terms.compute_s = work.forward_s + even.backward_s + work.optimizer_s + even.exposed_copy_s;
+  terms.exposed_s = even.exposed_s - even.exposed_copy_s;
+  terms.skew_s = late.step_s - even.step_s;
+  terms.input_s = work.data_s;
+  terms.other_s = terms.input_s + gap_s(profile, terms.compute_s);
+  if (machine.workers == 1) {
+    terms.compute_s += terms.exposed_s;  // one rank: what follows the last gradient is no communication
+    terms.exposed_s = 0.0;
+    return terms;
+  }
+  terms.communication_s = even.communication_s;
+  const double alone_s = even.cost.total_s();
+  if (alone_s > 0.0) {
+    terms.latency_s = even.communication_s * even.cost.latency_s / alone_s;
+    terms.bandwidth_s = even.communication_s - terms.latency_s;
+  }
+  if (!change.strategy.empty()) {
+    const OtherStrategy other{change.strategy,
+                              machine.workers,
+                              change.servers,
+                              change.accumulation.value_or(profile.accumulation),
+                              micro_forward_s(profile) * scaled * passes_factor(at, parameters),
+                              work.straggler_s,
+                              change.gradient_bytes};
+    const double bytes = static_cast<double>(total_bytes(at.buckets)) * change.gradient_bytes;
+    const OtherOutcome outcome =
+        simulate_other(other, work, at.buckets, equivalent_link(machine.workers, bytes, at.buckets.size(), even.cost));
+    // ZeRO beside DDP in one simulation: what that simulation leaves out is in the measured step.
+    terms.exposed_s = std::max(0.0, (outcome.beside_ddp ? terms.exposed_s : 0.0) + outcome.exposed_s);
+    terms.compute_s = std::max(0.0, (outcome.beside_ddp ? terms.compute_s : 0.0) + outcome.compute_s);
+    terms.communication_s = std::max(terms.communication_s, terms.exposed_s);
+    if (change.strategy.ends_with("ps")) terms.skew_s = 0.0;  // its workers differ in the simulation itself
+  }
+  return terms;
+}
+
+namespace {
+
+// The parameter sets must share one all-reduce algorithm: its hops are then the same for all of them.
+std::vector<Terms> ddp_terms_of_algorithm(const StepCase& at, std::span<const StepParameters* const> all_parameters) {
+  const std::size_t count = all_parameters.size();
+  const StepProfile& profile = *at.profile;
+  const WhatIf& change = at.change;
+  const bool several = at.machine.workers > 1 && all_parameters.front()->form != nullptr;
+  std::vector<step::DrawnBucket> buckets;
+  for (const Bucket& bucket : at.buckets) {
+    const double ready_s = change.overlap ? std::min(bucket.ready_s, profile.backward_s) : profile.backward_s;
+    collective::Hops hops;
+    if (several) hops = all_parameters.front()->form->form.hops(at.machine.workers, wire_bytes(bucket, change));
+    buckets.push_back({ready_s, hops.count, hops.bytes, static_cast<double>(bucket.bytes)});
+  }
+  step::DrawnTimes times;
+  std::vector<double> scales(count), buffers_s(count, at.buffers_s);
+  for (std::vector<double>* values :
+       {&times.pace, &times.forward_s, &times.backward_s, &times.straggler_s, &times.hop_s, &times.hop_s_per_byte,
+        &times.reduction_s_per_byte, &times.turn_s, &times.copy_s_per_byte}) {
+    values->resize(count);
+  }
+  const double usual_forward_s = forward_s(change, profile);
+  const double copy_s_per_byte = at.copy_back_s_per_byte * outside_passes(change);
+  for (std::size_t i = 0; i < count; ++i) {
+    const StepParameters& parameters = *all_parameters[i];
+    scales[i] = compute_scale(at, parameters);
+    times.pace[i] = scales[i] * passes_factor(at, parameters);
+    times.forward_s[i] = usual_forward_s * times.pace[i];
+    times.backward_s[i] = profile.backward_s * times.pace[i];
+    times.straggler_s[i] = at.lateness * (times.forward_s[i] + times.backward_s[i]) * parameters.straggler;
+    times.copy_s_per_byte[i] = copy_s_per_byte * scales[i];
+    if (!several) continue;
+    const collective::Link link = step_link(*parameters.form, at.machine, parameters.link, change);
+    times.hop_s[i] = link.latency_s;
+    times.hop_s_per_byte[i] = link.bandwidth_s_per_byte;
+    times.reduction_s_per_byte[i] = link.reduction_s_per_byte;
+    times.turn_s[i] = fit::turn_s(*parameters.form, parameters.link, change);
+    buffers_s[i] += slower_broadcast_s(at, parameters);
+  }
+  const step::DrawnLink kind{lanes_of(profile), several && all_parameters.front()->form->form.segmented};
+  const step::DrawnResults drawn = step::simulate_draws(buckets, kind, times);
+  const double optimizer_s = profile.optimizer_s * outside_passes(change), waited_s = input_s(profile, change);
+  std::vector<Terms> all(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Terms& terms = all[i];
+    terms.compute_s = times.forward_s[i] + drawn.even_backward_s[i] + optimizer_s * scales[i] + drawn.even_copy_s[i];
+    terms.exposed_s = buffers_s[i] + (drawn.even_finish_s[i] - drawn.even_backward_s[i]) - drawn.even_copy_s[i];
+    terms.skew_s = drawn.late_finish_s[i] - drawn.even_finish_s[i];
+    terms.input_s = waited_s;
+    terms.other_s = waited_s + gap_s(profile, terms.compute_s);
+    if (at.machine.workers == 1) {
+      terms.compute_s += terms.exposed_s;
+      terms.exposed_s = 0.0;
+      continue;
+    }
+    terms.communication_s = drawn.communication_s[i];
+    if (drawn.alone_s[i] > 0.0) terms.latency_s = terms.communication_s * drawn.latency_s[i] / drawn.alone_s[i];
+    terms.bandwidth_s = terms.communication_s - terms.latency_s;
+  }
+  return all;
+}
+
+}  // namespace
+
+bool runs_at_once(const StepCase& at) { return at.ddp && at.change.strategy.empty() && at.slowdown == 1.0; }
+
+std::vector<Terms> ddp_terms_at_once(const StepCase& at, std::span<const StepParameters* const> all_parameters) {
+  constexpr std::size_t kinds = 3;
+  const auto kind_of = [](const StepParameters* parameters) -> std::size_t {
+    if (parameters->form == nullptr) return 0;
+    return parameters->form->form.regimes ? 2 : parameters->form->form.segmented ? 1 : 0;
+  };
+  std::array<std::vector<const StepParameters*>, kinds> some;
+  for (const StepParameters* parameters : all_parameters) some[kind_of(parameters)].push_back(parameters);
+  std::array<std::vector<Terms>, kinds> found;
+  for (std::size_t kind = 0; kind < kinds; ++kind)
+    if (!some[kind].empty()) found[kind] = ddp_terms_of_algorithm(at, some[kind]);
+  std::array<std::size_t, kinds> next{};
+  std::vector<Terms> all;
+  for (const StepParameters* parameters : all_parameters) {
+    const std::size_t kind = kind_of(parameters);
+    all.push_back(found[kind][next[kind]++]);
+  }
+  return all;
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,43 @@
+// The job that a prediction starts from: one strategy's measured profiles, the models fitted to them, and the machine
+// that the options ask about.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "analysis/fit/models.hpp"
+#include "analysis/predict/options.hpp"
+
+namespace ddpprof::fit {
+
+// A value type; copies share the models.
+class MeasuredJob {
+ public:
+  MeasuredJob(std::shared_ptr<const Models>, std::string strategy, const PredictOptions&);
+
+  const Models& models() const { return *models_; }
+  const std::string& strategy() const { return strategy_; }
+  bool is_ddp() const { return strategy_ == "ddp"; }
+  const PredictOptions& options() const { return options_; }
+  // Returns options.dedicated as the caller set it. options().dedicated is always false for DataParallel.
+  bool asked_dedicated() const { return asked_dedicated_; }
+
+  const std::map<std::int64_t, StepProfile>& profiles() const;  // by N
+  const ComputeFit& compute() const;
+  std::int64_t largest_measured() const;  // N; needs a profile
+  Machine machine_for(std::int64_t workers) const;
+  // Returns the profile measured on this machine, or nullptr.
+  const StepProfile* measured_on(const Machine&) const;
+  // Returns the profile with the nearest number of ranks per host, and of these the one with the nearest N.
+  const StepProfile& nearest(const Machine&) const;
+
+ private:
+  std::shared_ptr<const Models> models_;
+  std::string strategy_;
+  PredictOptions options_;
+  bool asked_dedicated_ = false;
+};
+
+}  // namespace ddpprof::fit

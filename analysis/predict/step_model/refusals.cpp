@@ -1,0 +1,72 @@
+#include "analysis/predict/step_model/refusals.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace ddpprof::fit {
+namespace {
+
+constexpr std::int64_t most_server_workers = 1024;
+
+// Returns why what the ranks exchange was not fitted.
+std::optional<Refusal> communication_refusal(const MeasuredJob& job) {
+  const Models& models = job.models();
+  if (job.is_ddp() && !models.all_reduce.usable) return Refusal{"all-reduce: " + models.all_reduce.status};
+  if (!job.is_ddp() && !models.copies.usable) return Refusal{"copies: " + models.copies.status};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t workers) {
+  const auto& profiles = job.profiles();
+  if (profiles.empty()) return Refusal{"no step of " + job.strategy() + " was measured"};
+  const bool same = !job.options().dedicated && (job.options().gpus_per_node == 0 || !job.is_ddp());
+  if (profiles.contains(workers) && (same || job.measured_on(job.machine_for(workers)) != nullptr)) return std::nullopt;
+  if (!job.compute().usable) return Refusal{"compute: " + job.compute().status};
+  if (workers == 1) return std::nullopt;
+  const bool sized = std::ranges::any_of(profiles, [](const auto& one) { return one.second.parameter_bytes > 0; });
+  if (job.is_ddp() && job.models().measured.imported && !sized)
+    return Refusal{"how large the gradients are is not recorded (import --param-bytes says it)"};
+  return communication_refusal(job);
+}
+
+std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& change) {
+  const StepProfile& last = job.profiles().rbegin()->second;
+  if (!(last.compute_s() > 0.0)) return Refusal{"the steps were not traced: nothing says what they are made of"};
+  if (job.is_ddp()) {
+    if (change.gradient_bytes != 1.0 && last.compressed)
+      return Refusal{"gradients already travel compressed in what was measured"};
+    return std::nullopt;
+  }
+  if (change.bucket_cap_mb) return Refusal{"DataParallel has no buckets"};
+  if (change.gradient_bytes != 1.0)
+    return Refusal{"DataParallel sends no gradients through a hook that could compress them"};
+  if (!change.overlap) return Refusal{"DataParallel overlaps nothing as it is"};
+  if (!change.strategy.empty()) return Refusal{"another strategy is simulated from DDP's steps"};
+  return std::nullopt;
+}
+
+std::optional<Refusal> change_refusal_at(const MeasuredJob& job, std::int64_t workers, const WhatIf& change) {
+  const bool servers = change.strategy.ends_with("ps");
+  if (servers && workers > most_server_workers)
+    return Refusal{"parameter servers are simulated with up to " + std::to_string(most_server_workers) + " workers"};
+  if (servers && change.servers > workers)
+    return Refusal{std::to_string(change.servers) + " servers are more than the workers"};
+  if (workers == 1 && change.changes_links()) return Refusal{"one rank sends nothing"};
+  const bool bytes = change.gradient_bytes != 1.0 || change.model_bytes != 1.0;
+  if (workers == 1 || !(change.changes_links() || bytes)) return std::nullopt;
+  if (auto refusal = communication_refusal(job)) return refusal;
+  if (job.is_ddp()) {
+    const FormFit& picked = job.models().all_reduce.picked();
+    const std::vector<double>& values = picked.solution.values;
+    if (change.latency.value && !(picked.hop_s(values, workers) > 0.0))
+      return Refusal{"the log's sizes do not tell a latency that another could replace: say a factor"};
+    if (change.bandwidth.value && !(picked.byte_s(values, workers) > 0.0))
+      return Refusal{"the log's sizes do not tell a bandwidth that another could replace: say a factor"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ddpprof::fit

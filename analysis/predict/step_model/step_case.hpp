@@ -1,0 +1,44 @@
+// One machine under one change: everything of a step that does not depend on the fitted parameters' values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/predict/step_model/measured_job.hpp"
+#include "analysis/predict/step_model/terms.hpp"
+
+namespace ddpprof::fit {
+
+// The pointers point into the job's models.
+struct StepCase {
+  bool ddp = true;  // else DataParallel
+  Machine machine;
+  WhatIf change;
+  const StepProfile* profile = nullptr;
+  const BatchFit* batch_fit = nullptr;
+  const CopyFit* copy_fit = nullptr;
+  bool measured = false;              // the profile was taken on this very machine
+  ComputeFit::LogCompute log_scale;   // compute on this machine over compute in the profile
+  double lateness = 0.0;              // expected, of the slowest rank, as a share of the measured forward and backward
+  std::vector<Bucket> buckets;        // ddp: under the change
+  double copy_back_s_per_byte = 0.0;  // at the profile's compute
+  double slowdown = 1.0;              // of compute beside communication
+  double buffers_s = 0.0;             // at the links as fitted
+  double least_step_s = 0.0;          // time of all ranks' work on the cores that they share
+};
+
+// Throws std::invalid_argument if the change asks for a bucket size and the gradients' ready times are unknown.
+StepCase step_case(const MeasuredJob&, const Machine&, const WhatIf&);
+// The case at N on the machine that the options ask about. Each rank has its own cores if the change frees sharing.
+StepCase step_case_at(const MeasuredJob&, std::int64_t workers, const WhatIf& = {});
+
+// Raises compute so that the step is not shorter than the work of all ranks on the cores they share. DDP's ranks can
+// compute while others wait, so their whole step is the limit. DataParallel's replicas all compute between the same two
+// copies, so their compute is the limit.
+Terms with_all_work(Terms, const StepCase&);
+
+// Collectives in flight at once.
+int lanes_of(const StepProfile&);
+std::int64_t total_bytes(const std::vector<Bucket>&);
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,19 @@
+// Parts of a step that DDP and DataParallel have in common.
+#pragma once
+
+#include "analysis/predict/step_model/step_case.hpp"
+#include "analysis/predict/step_model/step_parameters.hpp"
+
+namespace ddpprof::fit {
+
+// Compute time over the profile's, without the change of a batch or of compute speed.
+double compute_scale(const StepCase&, const StepParameters&);
+// Time of one forward and backward under the change over the profile's, without compute_scale.
+double passes_factor(const StepCase&, const StepParameters&);
+// Time of compute that runs once a step (optimizer, copies back) under the change over the profile's.
+double outside_passes(const WhatIf&);
+double input_s(const StepProfile&, const WhatIf&);
+// Time outside of every phase. A median of differences can be slightly negative; it is limited to half of compute.
+double gap_s(const StepProfile&, double compute_s);
+
+}  // namespace ddpprof::fit

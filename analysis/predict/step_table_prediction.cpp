@@ -1,0 +1,139 @@
+#include "analysis/predict/step_table_prediction.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/fit/text.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+Prediction row_of(const StepTable& table, const StepRow& asked, const PredictOptions& options, std::int64_t per_node,
+                  std::int64_t largest) {
+  const TablePrediction predicted = table.predict(asked);
+  StepRow one = asked;
+  one.workers = one.nodes = one.devices_per_node = 1;
+  Prediction row;
+  row.strategy = "ddp";
+  row.world_size = asked.workers;
+  row.gpus_per_node = per_node;
+  row.step_s = predicted.step_s;
+  row.step_low_s = predicted.low_s;
+  row.step_high_s = predicted.high_s;
+  row.confidence = options.confidence;
+  row.compute_s = predicted.compute_s;
+  row.communication_s = predicted.communication_s;
+  row.exposed_s = predicted.exposed_s;
+  row.skew_s = predicted.skew_s;
+  row.other_s = predicted.sharing_s;
+  row.throughput = static_cast<double>(asked.workers) * static_cast<double>(asked.batch_per_worker) *
+                   static_cast<double>(asked.accumulation) / predicted.step_s;
+  row.efficiency = table.predict(one).step_s / predicted.step_s;
+  row.bound = predicted.bound;
+  row.extrapolation = static_cast<double>(asked.workers) / static_cast<double>(largest);
+  row.note = "from step times alone" + (predicted.note.empty() ? "" : "; " + predicted.note);
+  return row;
+}
+
+}  // namespace
+
+StepRow TableQuestion::of(std::int64_t workers) const {
+  const std::int64_t devices = per_node > 0 ? per_node : workers;
+  StepRow row;
+  row.workers = workers;
+  row.nodes = (workers + devices - 1) / devices;
+  row.batch_per_worker = batch_per_worker;
+  row.accumulation = accumulation;
+  row.devices_per_node = std::min(workers, devices);
+  return row;
+}
+
+TableQuestion usual_question(const std::vector<StepRow>& rows) {
+  TableQuestion question;
+  std::map<std::int64_t, std::int64_t> batches;
+  for (const StepRow& row : rows) {
+    question.per_node = std::max(question.per_node, row.devices());
+    ++batches[row.batch_per_worker];
+  }
+  question.batch_per_worker =
+      std::ranges::max_element(batches, {}, [](const auto& entry) { return entry.second; })->first;
+  // Where the global batch is kept they halve as N doubles: the largest N is nearest to what is asked about.
+  question.accumulation = std::ranges::max_element(rows, {}, [](const StepRow& row) {
+                            return std::pair{row.workers, -row.accumulation};
+                          })->accumulation;
+  return question;
+}
+
+std::int64_t largest_workers(const std::vector<StepRow>& rows) {
+  std::int64_t largest = 1;
+  for (const StepRow& row : rows) largest = std::max(largest, row.workers);
+  return largest;
+}
+
+TableOptions table_options(double confidence) {
+  TableOptions options;
+  options.confidence = confidence;
+  // Twenty draws beyond each end of the interval.
+  options.draws = static_cast<int>(std::clamp(40.0 / (1.0 - confidence), 400.0, 40000.0));
+  return options;
+}
+
+std::vector<scaling::ScalingPoint> scaling_points(const StepTable& table, const TableQuestion& question,
+                                                  std::int64_t largest) {
+  std::vector<scaling::ScalingPoint> points;
+  for (std::int64_t workers = 2; workers <= largest; workers = workers < 64 ? workers + 1 : workers + workers / 16) {
+    try {
+      const TablePrediction prediction = table.predict(question.of(workers));
+      points.push_back({workers, prediction.step_s, prediction.exposed_s});
+    } catch (const NotSupported&) {
+      break;  // nodes that nothing measured speaks of
+    }
+  }
+  return points;
+}
+
+PredictResult predict_steps(const std::vector<StepRow>& rows, const PredictOptions& options) {
+  if (options.what_if.any())
+    throw NotSupported("a table of step times does not say what a step is made of",
+                       "import a trace of the job to ask what a change would make of it");
+  if (!options.all_reduce.empty())
+    throw NotSupported("a table of step times does not say what a step sends",
+                       "import a trace of the job to use all-reduces measured elsewhere");
+  TableQuestion question = usual_question(rows);
+  if (options.gpus_per_node > 0) question.per_node = options.gpus_per_node;
+  const std::int64_t largest = largest_workers(rows);
+  const StepTable table(rows, table_options(options.confidence));
+  PredictResult result;
+  std::vector<std::int64_t> workers = options.workers;
+  std::ranges::sort(workers);
+  workers.erase(std::ranges::unique(workers).begin(), workers.end());
+  for (const std::int64_t asked : workers) {
+    try {
+      result.predictions.push_back(row_of(table, question.of(asked), options, question.per_node, largest));
+    } catch (const NotSupported& error) {
+      Note note;
+      note.code = "prediction_none";
+      note.message = "ddp at N = " + std::to_string(asked) + " is not predicted: " + error.reason();
+      note.advice = error.advice();
+      result.notes.push_back(note);
+    }
+  }
+  if (result.predictions.empty()) throw NotSupported(result.notes.front().message, result.notes.front().advice);
+  const std::vector<scaling::ScalingPoint> points =
+      scaling_points(table, question, std::min(std::max(workers.back(), largest), knee_search_limit));
+  for (const double share : scaling::knee_shares) {
+    Knee knee;
+    knee.strategy = "ddp";
+    knee.gpus_per_node = question.per_node;
+    knee.share = share;
+    knee.workers = scaling::knee(points, share);
+    for (const scaling::ScalingPoint& point : points)
+      if (point.workers == knee.workers) knee.exposed_share = point.exposed_s / point.step_s;
+    knee.furthest = points.empty() ? 1 : points.back().workers;
+    result.knees.push_back(knee);
+  }
+  return result;
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,58 @@
+// Writes what fits and predictions gave in the place of what an earlier call wrote.
+#include <SQLiteCpp/Transaction.h>
+
+#include <initializer_list>
+
+#include "analysis/predict/predict.hpp"
+#include "tracer/store/rows/inserter.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+void forget(SQLite::Database& sql, std::initializer_list<const char*> codes) {
+  SQLite::Statement remove(sql, "DELETE FROM diagnostic WHERE code = ?");
+  for (const char* code : codes) {
+    remove.reset();
+    remove.bind(1, code);
+    remove.exec();
+  }
+}
+
+template <class Row>
+void insert_all(store::Database& database, const std::vector<Row>& rows) {
+  store::Inserter<Row> inserter(database);
+  for (const Row& row : rows) inserter.insert(row);
+}
+
+}  // namespace
+
+void write_fits(store::Database& database, const FitSummary& summary) {
+  SQLite::Transaction transaction(database.sql());
+  database.sql().exec("DELETE FROM fit");
+  forget(database.sql(), {"fit_not_usable", "fit_doubtful", "fit_assumption", "fit_data_doubtful"});
+  insert_all(database, summary.fits);
+  insert_all(database, summary.notes);
+  transaction.commit();
+}
+
+void write_predictions(store::Database& database, const PredictResult& result) {
+  SQLite::Transaction transaction(database.sql());
+  database.sql().exec("DELETE FROM prediction");
+  forget(database.sql(), {"prediction_none", "prediction_too_good", "prediction_uncertain", "prediction_corrected",
+                          "communication_bound", "measure_next", "what_if_none", "batch_assumed"});
+  insert_all(database, result.predictions);
+  std::vector<Note> notes = result.notes;
+  std::erase_if(notes, [](const Note& note) { return note.code.starts_with("fit_"); });  // write_fits' own
+  insert_all(database, notes);
+  transaction.commit();
+}
+
+void write_learning_rates(store::Database& database, const LearningRateOptions& options) {
+  const std::vector<LearningRate> rows = learning_rates(options);
+  SQLite::Transaction transaction(database.sql());
+  database.sql().exec("DELETE FROM learning_rate");
+  insert_all(database, rows);
+  transaction.commit();
+}
+
+}  // namespace ddpprof::fit

@@ -1,0 +1,57 @@
+// Parts of a recorded step do not overlap and add up to it.
+#include "analysis/fit/measured/step_shares.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ddpprof::fit {
+namespace {
+
+TEST(StepShares, OfOneStepDoNotOverlap) {
+  struct Case {
+    const char* what;
+    bool ddp;
+    bool several;
+    std::int64_t compute, communication, exposed, skew, copy;  // tenths of the step
+    StepShares expected;
+  };
+  for (const Case& c : {
+           Case{"intervals", true, true, 6, 5, 2, 1, 0, {0.6, 0.1, 0.1, 0.2, 0.1}},
+           Case{"waiting is part of what is exposed", true, true, 6, 5, 1, 3, 0, {0.6, 0.0, 0.1, 0.3, 0.1}},
+           Case{"one rank exchanges nothing", true, false, 6, 1, 1, 0, 0, {0.6, 0.0, 0.0, 0.4, 0.1}},
+           Case{"DataParallel's copies", false, true, 6, 3, 3, 0, 3, {0.6, 0.3, 0.0, 0.1, 0.1}},
+           Case{"copies beside kernels count as compute", false, true, 6, 5, 3, 0, 5, {0.6, 0.3, 0.0, 0.1, 0.1}},
+           Case{
+               "phases alone: copies inside of the passes are copies", false, true, 0, 0, 0, 0, 4, {0.6, 0.4, 0, 0, 0}},
+           Case{"more was exposed than the step took", true, true, 6, 12, 12, 2, 0, {0.0, 0.8, 0.2, 0.0, 0.0}},
+       }) {
+    StepInfo step;
+    step.duration_ns = 10'000'000;
+    step.forward_ns = step.backward_ns = 4'000'000;
+    step.optimizer_ns = step.data_ns = 1'000'000;
+    step.compute_ns = c.compute * 1'000'000;
+    step.communication_ns = c.communication * 1'000'000;
+    step.exposed_ns = c.exposed * 1'000'000;
+    step.skew_ns = c.skew * 1'000'000;
+    step.copy_ns = c.copy * 1'000'000;
+    const StepShares shares = shares_of(step, c.ddp, c.several);
+    EXPECT_DOUBLE_EQ(shares.compute, c.expected.compute) << c.what;
+    EXPECT_DOUBLE_EQ(shares.exposed, c.expected.exposed) << c.what;
+    EXPECT_DOUBLE_EQ(shares.skew, c.expected.skew) << c.what;
+    EXPECT_DOUBLE_EQ(shares.other, c.expected.other) << c.what;
+    EXPECT_DOUBLE_EQ(shares.input, c.expected.input) << c.what;
+    EXPECT_DOUBLE_EQ(shares.compute + shares.exposed + shares.skew + shares.other, 1.0) << c.what;
+  }
+}
+
+TEST(StepShares, TheirMeanIsAPartition) {
+  const StepShares mean = mean_of({{0.5, 0.25, 0.25, 0.0, 0.0}, {0.25, 0.25, 0.0, 0.5, 0.25}});
+  EXPECT_DOUBLE_EQ(mean.compute, 0.375);
+  EXPECT_DOUBLE_EQ(mean.exposed, 0.25);
+  EXPECT_DOUBLE_EQ(mean.skew, 0.125);
+  EXPECT_DOUBLE_EQ(mean.other, 0.25);
+  EXPECT_DOUBLE_EQ(mean.input, 0.125);
+  EXPECT_DOUBLE_EQ(mean_of({}).compute, 0.0);
+}
+
+}  // namespace
+}  // namespace ddpprof::fit

@@ -1,0 +1,132 @@
+// Predictions where ranks slow each other on one host: dedicated machines, several hosts, contention before crowding.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/predict/lanes.hpp"
+#include "analysis/predict/predict.hpp"
+#include "simulator/step/ddp_ranks.hpp"
+#include "tests/analysis/fit/synthetic.hpp"
+
+namespace ddpprof::fit {
+namespace {
+
+using synthetic::TemporaryDatabase;
+using synthetic::Truth;
+
+// Two cores whose memory is the bottleneck: a second rank nearly triples the compute before any core is shared.
+Truth contended() {
+  Truth truth;
+  truth.cores = 2;
+  truth.contention_exponent = 1.5;
+  return truth;
+}
+
+Truth alone(Truth truth) {
+  truth.own_hosts = true;
+  return truth;
+}
+
+TEST(PredictSharing, TwoRanksOnTwoCoresAreNotDedicated) {
+  TemporaryDatabase database("dedicated");
+  synthetic::add_ddp(database.get(), contended(), {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {1, 2, 3, 8};
+  options.dedicated = true;
+  for (const Prediction& row : predict(database.get(), options)) {
+    // Each rank alone on a machine: only the all-reduce comes on top of N = 1.
+    const double expected_s = synthetic::true_step_s(alone(contended()), row.world_size);
+    EXPECT_NEAR(row.step_s / expected_s, 1.0, 0.1) << row.world_size << " " << row.note;
+    EXPECT_EQ(row.note.find("measured;") == 0, row.world_size == 1) << row.note;
+  }
+}
+
+TEST(PredictSharing, ReplicasOfOneProcessCannotHaveMachinesOfTheirOwn) {
+  TemporaryDatabase database("dp-dedicated");
+  synthetic::add_dp(database.get(), contended(), {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {2, 8};
+  const auto machine = predict(database.get(), options);
+  options.dedicated = true;
+  const auto dedicated = predict(database.get(), options);
+  ASSERT_EQ(dedicated.size(), machine.size());
+  for (std::size_t i = 0; i < machine.size(); ++i) {
+    EXPECT_EQ(dedicated[i].step_s, machine[i].step_s);
+    EXPECT_EQ(dedicated[i].step_high_s, machine[i].step_high_s);
+  }
+  EXPECT_NE(dedicated[1].note.find("DataParallel is one process"), std::string::npos) << dedicated[1].note;
+  EXPECT_EQ(machine[1].note.find("DataParallel is one process"), std::string::npos) << machine[1].note;
+}
+
+TEST(PredictSharing, OneRankAHostComputesAsOneRankDoes) {
+  TemporaryDatabase database("hosts");
+  synthetic::add_ddp(database.get(), contended(), {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {2, 4, 8, 16};
+  options.gpus_per_node = 1;
+  const double own_s = contended().forward_s + contended().ready_s.back() + contended().optimizer_s;
+  for (const Prediction& row : predict(database.get(), options)) {
+    EXPECT_NEAR(row.compute_s / own_s, 1.0, 0.1) << row.world_size << " " << row.note;
+    EXPECT_NEAR(row.step_s / synthetic::true_step_s(alone(contended()), row.world_size), 1.0, 0.1) << row.world_size;
+  }
+  // Two ranks a host are the machine of N = 2, compute and calibration alike.
+  options.gpus_per_node = 2;
+  options.workers = {2, 8};
+  const auto rows = predict(database.get(), options);
+  EXPECT_NEAR(rows[1].compute_s / rows[0].compute_s, 1.0, 0.05) << rows[1].note;
+}
+
+// From 1 to 4 ranks on two cores compute hardly grows (ranks that wait lend their core); carried on, 64 of them would
+// do 64 ranks' work in less than the two cores' time.
+TEST(PredictSharing, NoPredictionIsFasterThanAllRanksWork) {
+  Truth truth;
+  truth.cores = 2;
+  truth.sharing_exponent = 0.3;
+  TemporaryDatabase database("work");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  synthetic::add_dp(database.get(), truth, {1, 2, 4}, 1);
+  PredictOptions options;
+  options.workers = {8, 64};
+  const double own_s = truth.forward_s + truth.ready_s.back() + truth.optimizer_s;
+  for (const Prediction& row : predict(database.get(), options)) {
+    const double least_s = 0.99 * static_cast<double>(row.world_size) * own_s / 2.0;
+    EXPECT_GE(row.step_s, least_s) << row.strategy << " " << row.world_size;
+    EXPECT_GE(row.step_low_s, least_s) << row.strategy << " " << row.world_size;
+    if (row.strategy == "dp") {
+      EXPECT_GE(row.compute_s, least_s) << row.world_size;  // copies come on top: nothing overlaps them
+    }
+  }
+}
+
+// A step fitted on a CPU, whose hops wait for cores that compute, with ranks that differ.
+TEST(PredictSharing, AFittedStepTakesRanksThatDiffer) {
+  Truth truth;
+  truth.cores = 2;
+  TemporaryDatabase database("ranks-differ");
+  synthetic::add_ddp(database.get(), truth, {1, 2, 4}, 1);
+  const auto models = std::make_shared<const Models>(fit_models(database.get()));
+  PredictOptions options;
+  options.workers = {8};
+  const SimulatedStep fitted = simulated_step(make_predictor(models, "ddp", options), 8);
+  const step::DdpStep& work = fitted.work;
+  ASSERT_TRUE(std::ranges::any_of(work.buckets, [](const auto& bucket) { return bucket.beside_compute_s > 0.0; }));
+  const auto step_s = [&](const step::DdpStep& one, std::vector<double> pace) {
+    return step::simulate(one, {std::move(pace), {}}).step_s;
+  };
+  const std::vector<double> equal(8, 1.0);
+  std::vector<double> late = equal;
+  late[5] = 1.5;
+  EXPECT_NEAR(step_s(work, equal), step::simulate(work).step_s, 1e-9 * step_s(work, equal));
+  step::DdpStep unhindered = work;
+  for (step::BucketWork& bucket : unhindered.buckets) bucket.beside_compute_s = 0.0;
+  // Half as much compute again on one rank is waited for by all; beside its backward hops are held up as well.
+  const double compute_s = 0.5 * (work.forward_s + work.backward_s);
+  EXPECT_GT(step_s(work, late), step_s(work, equal) + 0.5 * compute_s);
+  EXPECT_GT(step::simulate(work, {late, {}}).buckets.front().end_s,
+            step::simulate(unhindered, {late, {}}).buckets.front().end_s);
+}
+
+}  // namespace
+}  // namespace ddpprof::fit
