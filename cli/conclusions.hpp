@@ -1,4 +1,4 @@
-// The way from a filled database to its report.
+// Fits, predictions and the report of a filled database.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace ddpprof::cli {
 
-// What follows once the measurements are in the database: fits, predictions, the report on standard output, and the
-// exports that the scenario asks for. `data` when the measurements cannot support a prediction: the report is printed
-// all the same. Throws Failure when something cannot be written.
-ExitCode conclude(store::Database& database, const scenario::Scenario& scenario, report::Format format,
-                  const std::string& subcommand, Context& context);
+// Fits and predicts, prints the report to standard output, and writes the exports that the scenario asks for. Returns
+// `data` if the measurements cannot support a prediction; the report is printed anyway. Throws Failure if an export
+// cannot be written.
+ExitCode write_results(store::Database& database, const scenario::Scenario& scenario, report::Format format,
+                       const std::string& subcommand, Context& context);
 
 }  // namespace ddpprof::cli

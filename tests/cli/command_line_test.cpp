@@ -64,7 +64,7 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"report", "DB", "--frmat", "csv"}, "ddpprof report: unknown option '--frmat'; did you mean '--format'?" + hint},
       {{"report", "DB", "--frmat=csv"}, "ddpprof report: unknown option '--frmat'; did you mean '--format'?" + hint},
       {{"report", "DB", "--qqqqqqq"}, "ddpprof report: unknown option '--qqqqqqq';" + hint},
-      {{"report", "DB", "other.db"}, "ddpprof report: argument 'other.db' is one too many;" + hint},
+      {{"report", "DB", "other.db"}, "ddpprof report: argument 'other.db' is unexpected;" + hint},
       {{"report", "DB", "--report", "sumary"}, "…ddpprof report: --report: unknown value 'sumary' (expected one of "},
       {{"report", "DB", "--report", "sumary"}, "…; did you mean 'summary'?"},
       {{"report", "DB", "--format", "tabel"},
@@ -95,7 +95,7 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
        "…--what-if bandwidth=2: expected so many times of today, or a figure with its unit, e.g. bandwidth=2x"},
       {{"predict", "DB", "--workers", "8", "--what-if", "compute=2x", "--what-if", "compute=3x"},
        "…expected each key once"},
-      {{"lr", "DB", "--workers", "8", "--base", "0"}, "…ddpprof lr: --base: a learning rate is above 0"},
+      {{"lr", "DB", "--workers", "8", "--base", "0"}, "…ddpprof lr: --base: the learning rate is not above 0"},
       {{"validate", "/nowhere/x.yaml"}, "…/nowhere/x.yaml"},
       {{"worker", "x.yaml"}, "ddpprof worker: --out is required; see ddpprof worker --help"},
       {{"worker", "x.yaml", "--out", "x", "--strategy", "dpp"}, "…did you mean 'ddp'?"},
@@ -152,7 +152,7 @@ TEST_F(CommandLine, AnImportOfNothingEndsWithFiveAndLeavesNoDatabase) {
     EXPECT_EQ(entry.path().string().find(".importing"), std::string::npos) << entry.path();
   const Outcome ours = run_ddpprof({"import", database_, "--out", out});
   EXPECT_EQ(ours.code, 2);
-  EXPECT_THAT(ours.messages, HasSubstr("is a database of ddpprof already"));
+  EXPECT_THAT(ours.messages, HasSubstr("is already a database of ddpprof"));
 }
 
 TEST_F(CommandLine, AnImportedTraceIsReportedAndPredicted) {
@@ -347,7 +347,7 @@ TEST_F(CommandLine, ANameThatCannotBeLookedUpIsSaidInTheUsualForm) {
   EXPECT_EQ(file.code, 2);
   EXPECT_EQ(file.messages, "ddpprof gui: " + name +
                                ": File name too long (expected a trace database, as written by ddpprof run); correct "
-                               "the name, or leave it out and open one in the window\n");
+                               "the name, or omit it and open a file in the window\n");
   const Variable gui("DDPPROF_GUI_PROGRAM", name.c_str());
   const Outcome program = run_ddpprof({"gui", database_});
   EXPECT_EQ(program.code, 3);
@@ -370,7 +370,8 @@ TEST_F(CommandLine, GuiWithoutAProgramOrADisplayEndsWithThree) {
       display("DISPLAY", nullptr), wayland("WAYLAND_DISPLAY", nullptr);
   const Outcome none = run_ddpprof({"gui", database_});
   EXPECT_EQ(none.code, 3);
-  EXPECT_THAT(none.messages, StartsWith("ddpprof gui: there is no display to open a window on (expected DISPLAY or "));
+  EXPECT_THAT(none.messages,
+              StartsWith("ddpprof gui: cannot open a window: this session has no display (expected DISPLAY or "));
   EXPECT_THAT(none.messages, HasSubstr("ddpprof report"));
 }
 
@@ -396,7 +397,7 @@ TEST_F(CommandLine, ValidateSaysThatAScenarioIsSound) {
   const std::string good = file("good.yaml", test::scenario);
   const Outcome outcome = run_ddpprof({"validate", good});
   EXPECT_EQ(outcome.code, 0) << outcome.messages;
-  EXPECT_EQ(outcome.out, good + ": scenario 'mnist-mlp' is sound\n");
+  EXPECT_EQ(outcome.out, good + ": scenario 'mnist-mlp' is valid\n");
   const Outcome overridden = run_ddpprof({"validate", good, "--set", "measure.steps=oops"});
   EXPECT_EQ(overridden.code, 2);
   EXPECT_THAT(overridden.messages, HasSubstr("--set measure.steps=oops"));

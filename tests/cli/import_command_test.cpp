@@ -170,7 +170,7 @@ TEST_F(ImportCommand, WhatDoesNotGoTogetherIsRefused) {
   refused({table, file("more.csv", steps)}, 2, "are both tables of step times");
   refused({table, log}, 2, "is none");
   refused({table, "--nodes", "2"}, 2, "--nodes is for traces");
-  refused({table, "--log-ranks", "2"}, 2, "--log-ranks is for logs");
+  refused({table, "--log-ranks", "2"}, 2, "--log-ranks needs a log");
   refused({file("bad.csv", "workers,gpus\n1,2\n")}, 5, "unknown column 'gpus'");
   refused({file("empty.csv", "workers,nodes,batch_per_worker,step_time_s\n")}, 5, "has no row");
   refused({file("cut.log", "# nThread 1 nGpus 2 minBytes 8\n")}, 5, "holds no size");

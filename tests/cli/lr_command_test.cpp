@@ -145,7 +145,7 @@ TEST_F(CommandLine, TheDryRunSaysWhichRateIsTrained) {
   const Outcome applied = run_ddpprof({"run", sound, "--dry-run", "--set", "learning_rate.apply=true", "--set",
                                        "learning_rate.base_batch=256", "--set", "learning_rate.decay=cosine"});
   EXPECT_EQ(applied.code, 0) << applied.messages;
-  EXPECT_THAT(applied.out, HasSubstr("learning rate as it is trained: rule linear, decay cosine"));
+  EXPECT_THAT(applied.out, HasSubstr("learning rate of the training: rule linear, decay cosine"));
   EXPECT_THAT(applied.out, HasSubstr("learning rate from 0.01 at a global batch of 256"));
 }
 
@@ -212,7 +212,7 @@ TEST_F(CommandLine, LrSaysWhatANoiseScaleMakesOfALargerBatch) {
 TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
   const std::pair<std::vector<std::string>, const char*> all[] = {
       {{"--optimizer", "adaptiv"}, "did you mean 'adaptive'?"},
-      {{"--warmup-epochs", "-1"}, "--warmup-epochs: a warm-up takes 0 epochs or more"},
+      {{"--warmup-epochs", "-1"}, "--warmup-epochs: the value is below 0"},
       {{"--target-loss", "inf"}, "--target-loss: the value is not finite"},
       {{"--epochs", "0"}, "--epochs"},
       {{"--batch-per-worker", "0"}, "--batch-per-worker"},

@@ -195,7 +195,7 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_THAT(small.out, HasSubstr("How communication grows with N"));
 
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
-              HasSubstr("a table of step times knows no cores"));
+              HasSubstr("a table of step times has no cores"));
   EXPECT_EQ(run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"}).code, 2);
   const Outcome wrong = run_ddpprof({"predict", file("wrong.csv", "workers,gpus\n"), "--workers", "4"});
   EXPECT_EQ(wrong.code, 2);

@@ -36,9 +36,9 @@ class RecordBounds : public CommandLine {
   Outcome record_with_signals(const std::string& options, const std::string& job, const std::string& script) const {
     const std::string out = (folder_ / "out").string(), messages = (folder_ / "messages").string();
     const std::string all =
-        "timeout 60 bash -c " +
-        test::shell_quoted(test::shell_quoted(test::built_program()) + " record --out " + out_ + " " + options + " -- " +
-                           job + " > " + out + " 2> " + messages + " & job=$!; sleep 0.4; " + script + "; wait $job");
+        "timeout 60 bash -c " + test::shell_quoted(test::shell_quoted(test::built_program()) + " record --out " + out_ +
+                                                   " " + options + " -- " + job + " > " + out + " 2> " + messages +
+                                                   " & job=$!; sleep 0.4; " + script + "; wait $job");
     const int status = std::system(all.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, test::read_all(out), test::read_all(messages)};
   }

@@ -127,8 +127,9 @@ TEST_F(RecordCommand, ABatchScriptsVariablesAreNoRank) {
 }
 
 TEST_F(RecordCommand, ItsReadersEndIsNotTheJobs) {
-  const std::string script = "exec 2> >(exit 0); sleep 0.2; exec timeout 60 " + test::shell_quoted(test::built_program()) +
-                             " record --out " + out_ + " -- sh -c '" + job_ + " 3 0; sleep 0.2; exit 3'";
+  const std::string script = "exec 2> >(exit 0); sleep 0.2; exec timeout 60 " +
+                             test::shell_quoted(test::built_program()) + " record --out " + out_ + " -- sh -c '" +
+                             job_ + " 3 0; sleep 0.2; exit 3'";
   const int status = std::system(("bash -c " + test::shell_quoted(script) + " > /dev/null").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 3);
   EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"}));
@@ -153,11 +154,11 @@ TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
   file("job.db", test::read_all(database_));
   refused({}, "exists");
   file("job.db", "somebody's text");
-  refused({"--overwrite"}, "is no database of ddpprof");
+  refused({"--overwrite"}, "is not a database of ddpprof");
   fs::remove(out_);
   fs::create_directory(out_ + ".recording");
   std::ofstream(out_ + ".recording/of-somebody") << "text";
-  refused({}, "what another ddpprof record left");
+  refused({}, "it has shards of another ddpprof record");
   fs::remove_all(out_ + ".recording");
   refused({"--max-mb", "2000000"}, "--max-mb");
   refused({"--format", "nonsense"}, "--format");
@@ -177,7 +178,7 @@ TEST_F(RecordCommand, TwoAtOnceDoNotShareAFolder) {
   for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--overwrite"}}) {
     const Outcome second = record({job_, "2"}, options);
     EXPECT_EQ(second.code, 2) << second.messages;
-    EXPECT_THAT(second.messages, HasSubstr("is in use: another ddpprof record is at work"));
+    EXPECT_THAT(second.messages, HasSubstr("is in use by another ddpprof record"));
     EXPECT_EQ(second.out, "");
   }
   std::ofstream{go};

@@ -160,7 +160,7 @@ TEST_F(ResumeCommand, GoesOnOnAnotherHostOfTheSameKindAndSaysSo) {
   }
   const Outcome outcome = run();
   EXPECT_THAT(outcome.messages, HasSubstr("1 of 2 configurations are measured and kept"));
-  EXPECT_THAT(outcome.messages, HasSubstr("Measured on gpu03, and from now on on " + host::host_name() + "."));
+  EXPECT_THAT(outcome.messages, HasSubstr("Measured on gpu03 so far, from now on on " + host::host_name() + "."));
 }
 
 // What a run leaves is what its --resume looks at.
