@@ -184,7 +184,7 @@ def self_test():
         ({"simulator/a.hpp": [("<", "fmt/core.h")]}, "is pure"),
         ({"simulator/a.hpp": [('"', "simulator/b.hpp")], "simulator/b.hpp": [('"', "simulator/a.hpp")]}, "include circle"),
         ({"runner/odd.cpp": []}, "belongs to no room"),
-        ({"cli/c.cpp": [('"', "missing.hpp")]}, "no file of the project"),
+        ({"cli/c.cpp": [('"', "missing.hpp")]}, "not a file of the project"),
     ]
     for files, expected in bad:
         problems = check(files)[0]
