@@ -7,11 +7,11 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/conclusions.hpp"
 #include "cli/failure.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan_text.hpp"
+#include "cli/results.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"

@@ -222,8 +222,8 @@ TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
       {{"--decay", "cosin"}, "did you mean 'cosine'?"},
       {{"--decay-power", "2"}, "--decay-power belongs to --decay polynomial"},
       {{"--decay", "step", "--decay-epochs", "60,30"}, "no less than the one before it"},
-      {{"--noise-scale", "3,2,1"}, "three that ascend"},
-      {{"--noise-scale", "1,inf,inf"}, "three that ascend"},
+      {{"--noise-scale", "3,2,1"}, "three ascending"},
+      {{"--noise-scale", "1,inf,inf"}, "three ascending"},
   };
   for (const auto& [wrong, said] : all) {
     std::vector<std::string> arguments = {"lr", database_, "--workers", "8"};

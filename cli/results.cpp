@@ -1,4 +1,4 @@
-#include "cli/conclusions.hpp"
+#include "cli/results.hpp"
 
 #include <ostream>
 
