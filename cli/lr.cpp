@@ -130,9 +130,9 @@ class LearningRateSubcommand final : public Subcommand {
       if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
       if (!optimizer_.empty()) options.adaptive_optimizer = optimizer_ == "adaptive";
       if (noise_scale)
-        question.know(*noise_scale);
+        question.set_noise_scale(*noise_scale);
       else
-        question.conclude(measured);
+        question.set_measured_noise_scale(measured);
       if (own_decay) options.decay = *own_decay;
       if (!rules_.empty() || noise_scale || own_decay) question.rules = rules;
       question.target_loss = target_loss_;
