@@ -15,6 +15,8 @@
 namespace ddpprof::doctor {
 namespace {
 
+using measure::CommandOutcome;
+using measure::run_command;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
