@@ -1,4 +1,4 @@
-// ddpprof bench-comm: times all-reduces over message sizes and worker counts, and prints nccl-tests' columns.
+// ddpprof bench-comm: times all-reduces over message sizes and worker counts. Prints the columns of nccl-tests.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -22,9 +22,10 @@ class BenchComm : public Subcommand {
   void declare(CLI::App& app) override {
     app.add_option("--workers", workers_, "Worker counts, e.g. 2,4 (default 2,4)");
     app.add_option("--out", out_, "Database to write (default bench-comm.db here)");
-    app.add_option("--device", device_, "cpu or cuda (default: a GPU when there is one)");
+    app.add_option("--device", device_, "cpu or cuda (default: cuda if a GPU is visible)");
     app.add_option("--format", format_, format_help);
-    app.add_option("--timeout", timeout_s_, "Seconds without progress after which a rank hangs (default 120)");
+    app.add_option("--timeout", timeout_s_,
+                   "Seconds without progress after which a rank counts as hanging (default 120)");
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
   }
 
@@ -32,18 +33,18 @@ class BenchComm : public Subcommand {
     const report::Format format = checked_format(format_);
     scenario::Scenario scenario;
     scenario.name = "bench-comm";
-    // Nothing is trained, but a scenario is always whole.
+    // Nothing is trained, but a scenario needs a model and a loss.
     scenario.workload.model = {.kind = scenario::Model::Kind::linear, .widths = {1, 1}};
     scenario.workload.loss = scenario::LossKind::mse;
     scenario.workers.clear();
     for (const long long workers : parse_worker_list(workers_, "--workers")) scenario.workers.push_back(workers);
     if (scenario.workers.front() < 2) {
-      throw Failure(ExitCode::usage, "one worker has nobody to reduce with", "--workers of 2 or more");
+      throw Failure(ExitCode::usage, "an all-reduce needs two workers", "--workers of 2 or more");
     }
     if (scenario.workers.back() > 1024) throw Failure(ExitCode::usage, "--workers is too large", "at most 1024");
     if (!(timeout_s_ > 0)) throw Failure(ExitCode::usage, "--timeout is not positive", "seconds, e.g. 120");
     scenario.measure.timeout_s = timeout_s_;
-    scenario.measure.trace = false;  // the sweep's figures are the worker's own; thousands of ranges would add nothing
+    scenario.measure.trace = false;  // the worker measures the times itself
     if (device_ == "cpu")
       scenario.device = scenario::DeviceChoice::cpu;
     else if (device_ == "cuda")

@@ -1,4 +1,4 @@
-// From arguments to an exit code: options through CLI11, one form for every error.
+// Parses the arguments with CLI11, runs the subcommand, and prints every error in one form.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -16,7 +16,7 @@ namespace ddpprof::cli {
 namespace {
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 done, 2 the command line or the scenario is wrong, 3 this machine lacks something,\n"
+    "Exit codes: 0 done, 2 the command line or the scenario is wrong, 3 something is missing on this machine,\n"
     "            4 the run failed, 5 the data cannot support the answer.";
 
 std::string prefix(const CLI::App* app) { return app == nullptr ? "ddpprof: " : "ddpprof " + app->get_name() + ": "; }
@@ -52,7 +52,7 @@ Failure unknown_argument(const CLI::App& root, const CLI::App* app) {
     return Failure(ExitCode::usage, "unknown option '" + name + "'", "",
                    with_guess(nearest(name, option_names(app != nullptr ? *app : root)), app));
   }
-  return Failure(ExitCode::usage, "argument '" + argument + "' is one too many", "", help_hint(app));
+  return Failure(ExitCode::usage, "argument '" + argument + "' is unexpected", "", help_hint(app));
 }
 
 Failure unknown_subcommand(const std::string& word, const std::vector<std::unique_ptr<Subcommand>>& all) {
@@ -76,16 +76,16 @@ int report_failure(Context& context, const CLI::App* app, const std::string& tex
 
 int run_command_line(const std::vector<std::string>& arguments, Context& context) {
   const std::vector<std::unique_ptr<Subcommand>> subcommands = all_subcommands();
-  CLI::App root("Measures distributed training on the workers at hand and says what N workers would do.", "ddpprof");
+  CLI::App root("Measures distributed training on the available workers and predicts N workers.", "ddpprof");
   root.set_help_flag("-h,--help", "Print this help and exit");
   root.set_version_flag("--version", "ddpprof " DDPPROF_VERSION, "Print the version and exit");
-  root.footer("ddpprof SUBCOMMAND --help says what a subcommand takes.\n" + std::string(exit_codes));
+  root.footer("ddpprof SUBCOMMAND --help shows the options of a subcommand.\n" + std::string(exit_codes));
   root.get_formatter()->column_width(38);
   std::vector<CLI::App*> apps;
   for (const auto& subcommand : subcommands) {
     CLI::App* app = root.add_subcommand(std::string(subcommand->name()), std::string(subcommand->summary()));
     app->set_help_flag("-h,--help", "Print this help and exit");
-    app->add_flag("-q,--quiet", context.quiet, "No progress and no notes; errors are always said");
+    app->add_flag("-q,--quiet", context.quiet, "Print neither progress nor notes; errors are always printed");
     app->footer(exit_codes);
     subcommand->declare(*app);
     apps.push_back(app);
@@ -105,9 +105,10 @@ int run_command_line(const std::vector<std::string>& arguments, Context& context
     if (arguments.end() - dashes > 1)
       for (const auto& subcommand : subcommands)
         if (subcommand->name() == arguments.front()) verbatim = subcommand->verbatim();
-    // The first of them stands for all.
+    // CLI11 parses only the first word after "--"; `verbatim` receives all of them.
     const auto end = verbatim == nullptr ? arguments.end() : dashes + 2;
-    std::vector<std::string> reversed(std::make_reverse_iterator(end), arguments.rend());  // as CLI11 takes them
+    std::vector<std::string> reversed(std::make_reverse_iterator(end),
+                                      arguments.rend());  // the order that CLI11 expects
     try {
       root.parse(std::move(reversed));
       if (verbatim != nullptr) verbatim->assign(dashes + 1, arguments.end());
@@ -131,11 +132,11 @@ int run_command_line(const std::vector<std::string>& arguments, Context& context
       chosen = apps[i];
       const ExitCode code = subcommands[i]->run(context);
       if (!context.out.flush()) {
-        throw Failure(ExitCode::failed, "standard output cannot be written", "", "is the disk full?");
+        throw Failure(ExitCode::failed, "standard output cannot be written", "", "check whether the disk is full");
       }
       return static_cast<int>(code);
     }
-    return static_cast<int>(ExitCode::usage);  // not reached: parse() demands one above
+    return static_cast<int>(ExitCode::usage);  // not reached: a subcommand is required above
   } catch (const UserError& error) {
     return report_failure(context, chosen, error.text(), exit_code_of(error));
   } catch (const store::DatabaseError& error) {

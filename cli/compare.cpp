@@ -1,4 +1,4 @@
-// ddpprof compare: two trace databases beside each other, differences first.
+// ddpprof compare: compares two trace databases, differences first.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -18,7 +18,7 @@ class CompareSubcommand final : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("A.db", a_, "The trace database to compare with")->required();
-    app.add_option("B.db", b_, "The one compared: ratios are B / A")->required();
+    app.add_option("B.db", b_, "The trace database that is compared: ratios are B / A")->required();
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 

@@ -1,4 +1,4 @@
-// ddpprof doctor: what this machine can run and measure, and what to do about what it cannot.
+// ddpprof doctor: what this machine can run and measure, and how to make the rest possible.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -21,8 +21,8 @@ using report::text;
 
 Cell cell(const std::string& words) { return words.empty() ? Cell() : Cell(words); }
 
-// A table with a fact and an advice in each row: two columns for programs, one after the other for people, whom a
-// folded table would send back and forth.
+// The columns of a table with a fact and an advice in each row: two columns for programs, one combined column for
+// people, because a folded table with two long columns is hard to read.
 struct Layout {
   bool together = false;
 
@@ -59,10 +59,11 @@ report::Table ability_table(const doctor::Facts& facts, const Layout& layout) {
 report::Table check_table(const doctor::Facts& facts, bool brief, const Layout& layout) {
   report::Table table;
   table.name = "checks";
-  table.title = brief ? "What to look at" : "What was found";
+  table.title = brief ? "What to check" : "What was found";
   table.note =
-      "good: as it should be. note: it can change a measurement, or cannot be seen. bad: it spoils or prevents one.";
-  table.empty = "Everything is as it should be.";
+      "good: no effect on a measurement. note: it can change a measurement, or is unknown. bad: it spoils or prevents "
+      "one.";
+  table.empty = "All checks are good.";
   table.columns = {text("verdict", "verdict"), text("area", "area"), text("what", "what")};
   layout.add_columns(table, "found", layout.together ? "found → what to do" : "found");
   table.key_columns = 3;
@@ -79,13 +80,13 @@ class Doctor final : public Subcommand {
  public:
   std::string_view name() const override { return "doctor"; }
   std::string_view summary() const override {
-    return "Say what this machine can run and measure, and what to do about what it cannot";
+    return "Show what this machine can run and measure, and how to make the rest possible";
   }
 
   void declare(CLI::App& app) override {
     app.add_option("--format", format_, format_help);
-    app.add_option("--folder", options_.folder, "Folder that databases would be written to (default: this one)");
-    app.add_flag("--brief", brief_, "Leave out what is good");
+    app.add_option("--folder", options_.folder, "Folder for databases (default: the current folder)");
+    app.add_flag("--brief", brief_, "Leave out checks that are good");
   }
 
   ExitCode run(Context& context) override {

@@ -29,12 +29,12 @@ class ExportSubcommand final : public Subcommand {
     app.add_option("FILE.db", file_, "Trace database, as written by ddpprof run")->required();
     app.add_option(
            "--format", format_,
-           "chrome: one JSON file for Perfetto and chrome://tracing\ncsv: a folder with one file a table\n"
-           "nsys: an SQLite file as Nsight Systems exports them; of several measurements a folder with one each")
+           "chrome: one JSON file for Perfetto and chrome://tracing\ncsv: a folder with one file per table\n"
+           "nsys: an SQLite file in Nsight Systems' format; for several measurements a folder with one file each")
         ->type_name("FORMAT")
         ->required();
     app.add_option("--out", out_,
-                   "Where to: a file for chrome, a folder for csv, for nsys a file, or a folder where "
+                   "What to write: a file for chrome, a folder for csv, a file for nsys, or a folder if "
                    "FILE.db has several measurements")
         ->type_name("PATH")
         ->required();
@@ -71,8 +71,8 @@ class ExportSubcommand final : public Subcommand {
       const export_::NsysSummary summary = export_::export_nsys(database, out_);
       if (!context.quiet) {
         context.messages << "ddpprof export: " << summary.events << " events in " << out_;
-        if (summary.files > 1) context.messages << ", a file for each of " << summary.files << " measurements";
-        if (summary.kernels == 0) context.messages << "; no kernels were recorded, so ranges only";
+        if (summary.files > 1) context.messages << ", one file for each of " << summary.files << " measurements";
+        if (summary.kernels == 0) context.messages << "; kernels were not recorded, so the file has ranges only";
         context.messages << '\n';
       }
     } catch (const SQLite::Exception& error) {

@@ -1,4 +1,4 @@
-// ddpprof gui: becomes the desktop program ddpprof-gui.
+// ddpprof gui: replaces this process by the desktop program ddpprof-gui.
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -22,11 +22,12 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-// Qt's own choice of a platform counts as a display: with QT_QPA_PLATFORM=offscreen or vnc none is needed.
+// A display is not needed if QT_QPA_PLATFORM selects a platform such as offscreen or vnc.
 void require_display() {
   if (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") || is_set("QT_QPA_PLATFORM")) return;
-  throw Failure(ExitCode::machine, "there is no display to open a window on", "DISPLAY or WAYLAND_DISPLAY to be set",
-                "log in with a desktop or ssh -X, or read the file with ddpprof report");
+  throw Failure(ExitCode::machine, "cannot open a window: this session has no display",
+                "DISPLAY or WAYLAND_DISPLAY to be set",
+                "log in to a desktop or use ssh -X, or read the file with ddpprof report");
 }
 
 class GuiSubcommand final : public Subcommand {
@@ -44,7 +45,7 @@ class GuiSubcommand final : public Subcommand {
     if (!file_.empty() && !std::filesystem::exists(file_, error)) {
       throw Failure(ExitCode::usage, file_ + ": " + (error ? error.message() : "no such file"),
                     "a trace database, as written by ddpprof run",
-                    "correct the name, or leave it out and open one in the window");
+                    "correct the name, or omit it and open a file in the window");
     }
     const std::filesystem::path program = measure::find_gui();
     require_display();

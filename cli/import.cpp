@@ -1,5 +1,5 @@
-// ddpprof import: makes a database of what somebody else started: folders that ddpprof worker's ranks left, or other
-// profilers' traces.
+// ddpprof import: makes a database from the folders of ddpprof worker's ranks, or from other programs' traces, tables
+// and logs.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -23,9 +23,9 @@
 #include "analysis/import/ranks/rank_folder.hpp"
 #include "analysis/import/ranks/rank_runs.hpp"
 #include "analysis/report/report.hpp"
-#include "cli/conclusions.hpp"
 #include "cli/import_traces.hpp"
 #include "cli/option_values.hpp"
+#include "cli/results.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/measure/sweep.hpp"
 #include "tracer/store/database.hpp"
@@ -54,32 +54,34 @@ class Import : public Subcommand {
  public:
   std::string_view name() const override { return "import"; }
   std::string_view summary() const override {
-    return "Make a database of other programs' traces, tables and logs, or of what ddpprof worker's ranks left";
+    return "Make a database from other programs' traces, tables and logs, or from folders of ddpprof worker";
   }
 
   void declare(CLI::App& app) override {
     app.add_option("inputs", folders_,
-                   "PyTorch profiler traces (JSON, plain, gzip or zstd; a file a rank, a folder, a pattern),\n"
-                   "Nsight Systems' SQLite exports, what nccl-tests' all_reduce_perf printed, one CSV table of\n"
+                   "PyTorch profiler traces (JSON, plain, gzip or zstd; one file per rank, a folder, a pattern),\n"
+                   "Nsight Systems' SQLite exports, output of nccl-tests' all_reduce_perf, one CSV table of\n"
                    "step times, or folders that ddpprof worker wrote")
         ->required();
     app.add_option("--out", out_, "Database to write")->required();
     app.add_option("--format", format_, format_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
-    app.add_flag("--partial", partial_, "Import runs of which ranks are missing, marked as such (worker's folders)");
+    app.add_flag("--partial", partial_,
+                 "Import runs with missing ranks, marked as partial (folders of ddpprof worker)");
     app.add_option("--batch-per-worker", batch_per_worker_,
-                   "Samples that a rank trains on at a time, where traces do not say")
+                   "Samples per rank and micro-batch, if the traces do not contain it")
         ->check(CLI::PositiveNumber);
-    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, where traces do not say")
+    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, if the traces do not contain it")
         ->check(CLI::PositiveNumber);
-    app.add_option("--nodes", nodes_, "Hosts that the ranks ran on (traces do not say; default 1)")
+    app.add_option("--nodes", nodes_, "Number of hosts (traces do not contain it; default 1)")
         ->check(CLI::PositiveNumber);
-    app.add_option("--cores", cores_, "Cores of a host, of traces of CPUs (they do not say; default: as many as ranks)")
+    app.add_option("--cores", cores_, "Cores of a host, for traces of CPUs (default: the number of ranks)")
         ->check(CLI::PositiveNumber);
-    app.add_option("--log-ranks", log_ranks_, "Ranks of an nccl-tests log that does not say it")
+    app.add_option("--log-ranks", log_ranks_, "Number of ranks of an nccl-tests log, if the log does not contain it")
         ->check(CLI::PositiveNumber);
     app.add_option("--model", model_, "Name of the model (default: from the first trace's name)");
-    app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
+    app.add_flag("--no-raw", no_raw_,
+                 "Leave out single events: the database is smaller, and its timeline does not show them");
   }
 
   ExitCode run(Context& context) override {
@@ -111,25 +113,25 @@ class Import : public Subcommand {
       setup.configuration.repeat = repeats[{setup.mode, setup.configuration.strategy, setup.configuration.workers}]++;
       setup.scenario_id = scenario_id;
       ranks::record_measurement(database, setup, ranks::recorded_of(run));
-      keep_words(run, measure::side_folder(out_) / folder_name(setup));
+      keep_texts(run, measure::side_folder(out_) / folder_name(setup));
     }
     database.finish_load();
-    if (std::ranges::all_of(runs, &ranks::RankRun::bench_comm)) {  // nothing was trained: the sweep is the answer
+    if (std::ranges::all_of(runs, &ranks::RankRun::bench_comm)) {  // no training: the report shows the sweep
       render(report::build_report(database, "comm"), format, context.out, context.width);
       if (!context.quiet) context.messages << "database: " << options.database.string() << '\n';
       return ExitCode::done;
     }
-    return conclude(database, scenario, format, "import", context);
+    return write_results(database, scenario, format, "import", context);
   }
 
  private:
-  // The folders may come from another host: nothing is written where their scenario says, only to --out.
+  // Clears the output paths of the ranks' scenario: the folders may come from another host, so only --out is written.
   static void leave_paths_out(scenario::Scenario& scenario, std::vector<std::string>& notes) {
     const auto leave_out = [&](const char* key, std::string& path, const char* format) {
       if (path.empty()) return;
       notes.push_back(
-          fmt::format("{}: {} of the ranks' scenario is not written to; ddpprof export FILE.db --format {} "
-                      "--out PATH does it",
+          fmt::format("{}: {} of the ranks' scenario is not written; use ddpprof export FILE.db --format {} "
+                      "--out PATH",
                       key, path, format));
       path.clear();
     };
@@ -153,14 +155,14 @@ class Import : public Subcommand {
       std::vector<ranks::RankRecord> found = ranks::read_rank_records(folder, older);
       if (older > 0)
         notes.push_back(
-            fmt::format("{}: attempt {} counts; {} earlier attempt{} that torchrun started anew {} left out", folder,
+            fmt::format("{}: attempt {} is imported; {} earlier attempt{} that torchrun restarted {} left out", folder,
                         found.front().attempt, older, older == 1 ? "" : "s", older == 1 ? "is" : "are"));
       records.insert(records.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
     }
     return records;
   }
 
-  // With --overwrite the database's folder is emptied before anything is read from the others.
+  // With --overwrite the database's folder is emptied before the inputs are read, so it must not contain them.
   void check_apart(const fs::path& database) const {
     std::error_code error;
     const fs::path target = fs::weakly_canonical(fs::absolute(measure::side_folder(database)), error);
@@ -171,7 +173,7 @@ class Import : public Subcommand {
       const fs::path source = fs::weakly_canonical(fs::absolute(folder), error);
       if (below(source, target) || below(target, source))
         throw Failure(ExitCode::usage,
-                      fmt::format("--out: {} would stand in the way of {}, which is imported", target.string(), folder),
+                      fmt::format("--out: {} and the imported folder {} contain each other", target.string(), folder),
                       "a database beside the folders", "give another file");
     }
   }
@@ -181,9 +183,9 @@ class Import : public Subcommand {
     return fmt::format("bench-comm-n{}-r{}", setup.configuration.workers, setup.configuration.repeat);
   }
 
-  // Beside the database, as `ddpprof run` has them: what each rank was started as and what it found. The texts that
-  // were read, and not the files once more: what lies in a foreign folder may be another file by now, or a link.
-  static void keep_words(const ranks::RankRun& run, const fs::path& folder) {
+  // Writes each rank's start, result and scenario to the folder beside the database, as `ddpprof run` does. Uses the
+  // texts that were read: in a folder from another host the files may have changed meanwhile.
+  static void keep_texts(const ranks::RankRun& run, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw Failure(ExitCode::failed, "cannot make the folder " + folder.string() + ": " + error.message());
@@ -192,7 +194,8 @@ class Import : public Subcommand {
       std::ofstream file(folder / name, std::ios::binary);
       file << text;
       if (!file.flush())
-        throw Failure(ExitCode::failed, "cannot write " + (folder / name).string(), "", "is the disk full?");
+        throw Failure(ExitCode::failed, "cannot write " + (folder / name).string(), "",
+                      "check whether the disk is full");
     };
     for (const ranks::RankRecord& rank : run.ranks) {
       const ranks::RankFiles files = ranks::rank_files(rank.folder, rank.attempt, rank.rank);

@@ -33,19 +33,20 @@
 namespace ddpprof::cli {
 namespace {
 
-// What the named files are, in the order given.
+// The input files by kind, in the order given.
 struct InputFiles {
   std::vector<std::filesystem::path> traces, logs, tables;
 };
 
-// A launcher's tag ("[1,0]<stdout>:") begins as a JSON array does, whose elements are objects.
+// Returns true if the file may be a log with a launcher's tags ("[1,0]<stdout>:"), which look like the start of a JSON
+// array. In a trace the array's elements are objects.
 bool may_be_tagged_log(const std::filesystem::path& file) {
   std::ifstream text(file, std::ios::binary);
   char first = 0, second = 0;
   return text >> first >> second && first == '[' && second >= '0' && second <= '9';
 }
 
-// Throws Failure where the file is none that can be imported.
+// Throws Failure if the file cannot be imported.
 void add_input(const std::filesystem::path& file, InputFiles& files) {
   const std::string name = file.string();
   switch (import::kind_of(file)) {
@@ -58,8 +59,8 @@ void add_input(const std::filesystem::path& file, InputFiles& files) {
       files.traces.push_back(file);
       break;
     case import::FileKind::ours:
-      throw Failure(ExitCode::usage, name + " is a database of ddpprof already", "another profiler's file",
-                    "give it to 'ddpprof report' as it is");
+      throw Failure(ExitCode::usage, name + " is already a database of ddpprof", "another profiler's file",
+                    "open it with 'ddpprof report'");
     case import::FileKind::text:
       switch (import::text_kind(file)) {
         case import::TextKind::step_table:
@@ -69,22 +70,22 @@ void add_input(const std::filesystem::path& file, InputFiles& files) {
           files.logs.push_back(file);
           break;
         case import::TextKind::neither:
-          throw Failure(ExitCode::data, name + ": neither a trace, a database, a table nor a log that is known",
+          throw Failure(ExitCode::data, name + ": the format is unknown",
                         "a PyTorch profiler's JSON, plain, gzip or zstd, Nsight Systems' SQLite export, a CSV table of "
-                        "step times, or what nccl-tests' all_reduce_perf printed");
+                        "step times, or the output of nccl-tests' all_reduce_perf");
       }
       break;
     case import::FileKind::unreadable:
       if (!std::filesystem::exists(file))
         throw Failure(ExitCode::usage, name + ": no such file or folder",
                       "traces, or folders that ddpprof worker wrote", "correct the name");
-      throw Failure(ExitCode::usage, name + " cannot be read", "a file, not a pipe, that may be read",
+      throw Failure(ExitCode::usage, name + " cannot be read", "a readable file, not a pipe",
                     "write a pipe's output to a file first");
   }
 }
 
-// What came with a folder or a pattern and is none is said and left out, unless nothing is left; what was named must be
-// one.
+// Files of a folder or pattern that cannot be imported are named and left out, unless none remains. A file that the
+// user named must be importable.
 InputFiles input_files(const TraceImport& request, Context& context) {
   InputFiles files;
   std::optional<Failure> first;
@@ -94,14 +95,14 @@ InputFiles input_files(const TraceImport& request, Context& context) {
     } catch (const Failure& failure) {
       if (std::ranges::find(request.inputs, file.string()) != request.inputs.end()) throw;
       context.messages << "ddpprof import: left out: " << failure.what() << '\n';
-      if (!first) first = Failure(ExitCode::data, failure.what(), "a trace, a table or a log", "name others");
+      if (!first) first = Failure(ExitCode::data, failure.what(), "a trace, a table or a log", "name other files");
     }
   }
   if (first && files.traces.empty() && files.tables.empty() && files.logs.empty()) throw Failure(*first);
   return files;
 }
 
-// A table of step times says what steps take and nothing of their parts, so it stands alone.
+// A table of step times cannot be combined with other inputs: it has no parts of steps. Throws Failure.
 void check_table(const TraceImport& request, const InputFiles& files) {
   if (files.tables.size() > 1)
     throw Failure(ExitCode::usage,
@@ -111,22 +112,22 @@ void check_table(const TraceImport& request, const InputFiles& files) {
   if (!files.traces.empty() || !files.logs.empty())
     throw Failure(ExitCode::usage,
                   files.tables[0].string() + " is a table of step times, and " +
-                      (files.traces.empty() ? files.logs : files.traces)[0].string() + " is none",
+                      (files.traces.empty() ? files.logs : files.traces)[0].string() + " is not",
                   "a table alone, or traces and logs", "import them into two databases");
   for (const auto& [given, option] : {std::pair{request.batch_per_worker, "--batch-per-worker"},
                                       {request.parameter_bytes, "--param-bytes"},
                                       {request.nodes, "--nodes"},
                                       {request.cores, "--cores"}})
-    if (given) throw Failure(ExitCode::usage, std::string(option) + " is for traces; a table says it row by row");
+    if (given) throw Failure(ExitCode::usage, std::string(option) + " is for traces; a table has it in its rows");
 }
 
-// As a run ends with fits and predictions, so does an import; where it cannot carry them, its measurements still count.
+// Fits and predicts, as a run does. If the data cannot support a prediction, the measurements stay in the database.
 ExitCode fit_imported(const TraceImport& request, store::Database& database, std::int64_t world_size,
                       Context& context) {
   try {
     fit::PredictOptions options;
     options.workers.clear();
-    constexpr std::int64_t most_workers = 1'000'000;  // that predictions are made for
+    constexpr std::int64_t most_workers = 1'000'000;  // largest N of predictions
     for (std::int64_t factor = 1; factor <= 32; factor *= 2)
       if (world_size <= most_workers / factor) options.workers.push_back(world_size * factor);
     if (options.workers.empty()) return ExitCode::done;
@@ -139,13 +140,13 @@ ExitCode fit_imported(const TraceImport& request, store::Database& database, std
 }
 
 struct ImportedDatabase {
-  measure::SideFolder folder;  // held for as long as the import works, and then gone: it has no shards and logs
+  measure::SideFolder folder;  // locked during the import, then removed: an import has neither shards nor logs
   store::Database database;
 };
 
-// Makes the database `file` and has it filled by `fill(store::Database&)`. Where nothing could be imported no empty
-// database stays behind, and one that was to be replaced stays, with the folder beside it. Throws Failure, also where
-// another run or import holds it, store::DatabaseError where another process writes to it, and what `fill` throws.
+// Makes the database `file` and calls `fill(store::Database&)`. If `fill` throws, a new database is removed, and a
+// database that would have been replaced stays with its folder. Throws Failure, measure::InvalidRequest if another run
+// or import uses the database, store::DatabaseError if another process writes to it, and what `fill` throws.
 template <class Fill>
 ImportedDatabase imported_database(const std::string& file, bool overwrite, const Fill& fill) {
   const std::filesystem::path target = file;
@@ -158,7 +159,7 @@ ImportedDatabase imported_database(const std::string& file, bool overwrite, cons
         store::Database database = store::Database::create(replacement.path());
         fill(database);
         database.finish_load();
-      }  // closed before it takes the other's place
+      }  // closed before it replaces the old database
       store::Database::replace(target, [&] { replacement.take_place(); });
       folder.remove_at_end();
       return {std::move(folder), store::Database::open_write(target)};
@@ -184,7 +185,7 @@ ImportedDatabase imported_database(const std::string& file, bool overwrite, cons
 
 ExitCode import_table(const TraceImport& request, const std::filesystem::path& file, Context& context) {
   const std::vector<fit::StepRow> rows = fit::read_step_csv(file);
-  if (rows.empty()) throw Failure(ExitCode::data, file.string() + " has no row", "one row a measurement");
+  if (rows.empty()) throw Failure(ExitCode::data, file.string() + " has no rows", "one row per measurement");
   const std::string model = request.model.empty() ? file.stem().string() : request.model;
   std::int64_t placements = 0;
   ImportedDatabase made = imported_database(request.database, request.overwrite, [&](store::Database& into) {
@@ -232,7 +233,7 @@ ExitCode import_trace_files(const TraceImport& request, Context& context) {
     const InputFiles files = input_files(request, context);
     check_table(request, files);
     if (request.log_ranks && files.logs.empty())
-      throw Failure(ExitCode::usage, "--log-ranks is for logs of nccl-tests, and none is given");
+      throw Failure(ExitCode::usage, "--log-ranks needs a log of nccl-tests among the inputs");
     const ExitCode code = files.tables.empty() ? import_traces_and_logs(request, files, context)
                                                : import_table(request, files.tables.front(), context);
     store::Database database = store::Database::open_read(request.database);

@@ -12,18 +12,18 @@
 namespace ddpprof::cli {
 
 struct TraceImport {
-  std::string subcommand = "import";  // who speaks
+  std::string subcommand = "import";  // name in messages
   std::vector<std::string> inputs;
   std::string database;
   bool overwrite = false;
   bool keep_raw = true;
   std::optional<std::int64_t> batch_per_worker, parameter_bytes, nodes, cores;
-  std::optional<std::int64_t> log_ranks;  // of logs that do not say it
+  std::optional<std::int64_t> log_ranks;  // for logs that do not contain it
   std::string model;
   report::Format format{};
 };
 
-// Reads, fits and reports. Throws Failure.
+// Imports, fits and prints the report. Throws UserError and store::DatabaseError.
 ExitCode import_trace_files(const TraceImport& request, Context& context);
 
 }  // namespace ddpprof::cli

@@ -1,4 +1,4 @@
-// ddpprof lr: the learning rate and its warm-up for each worker count, and how long the training takes with it.
+// ddpprof lr: learning rate, warm-up and training time for each worker count.
 #include <SQLiteCpp/Exception.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -32,7 +32,8 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--base-workers", base_workers_, "Workers at which that rate was tuned (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, most));
-    app.add_option("--base-batch", base_batch_, "… or the global batch, in samples (default: the scenario's)")
+    app.add_option("--base-batch", base_batch_,
+                   "Global batch at which that rate was tuned, in samples (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, most))
         ->excludes("--base-workers");
@@ -42,15 +43,16 @@ class LearningRateSubcommand final : public Subcommand {
     app.add_option("--accumulation", accumulation_, "Micro-batches of one optimizer step (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
-    app.add_option("--epochs", epochs_, "Of the training (default: the scenario's)")
+    app.add_option("--epochs", epochs_, "Epochs of the training (default: the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, most));
     app.add_option("--warmup-epochs", warmup_epochs_, "Epochs of the rate's warm-up (default: the scenario's)")
         ->type_name("X");
-    app.add_option("--optimizer", optimizer_, "sgd or adaptive, as Adam is (default: the scenario's)")
+    app.add_option("--optimizer", optimizer_, "sgd, or adaptive such as Adam (default: the scenario's)")
         ->type_name("KIND");
-    app.add_option("--target-loss", target_loss_,
-                   "Loss that the training is to reach (default: the lowest that every measured configuration reached)")
+    app.add_option(
+           "--target-loss", target_loss_,
+           "Loss that the training must reach (default: the lowest loss that every measured configuration reached)")
         ->type_name("LOSS");
     app.add_option("--rule", rules_,
                    "Show the schedules of these rules: none, linear, sqrt, lars, lamb, adascale or all")
@@ -58,26 +60,29 @@ class LearningRateSubcommand final : public Subcommand {
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--decay", decay_,
-                   "How the rate falls after the warm-up: constant, step, cosine or polynomial (default: the "
+                   "Decay of the rate after the warm-up: constant, step, cosine or polynomial (default: the "
                    "scenario's)")
         ->type_name("KIND");
-    app.add_option("--decay-epochs", decay_epochs_, "Of --decay step, ascending (default: 30,60,80)")
+    app.add_option("--decay-epochs", decay_epochs_,
+                   "With --decay step: epochs at which the rate falls, ascending (default: 30,60,80)")
         ->type_name("X,…")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option("--decay-factor", decay_factor_, "Of --decay step: of the rate at each of them (default: 0.1)")
+    app.add_option("--decay-factor", decay_factor_,
+                   "With --decay step: factor of the rate at each of them (default: 0.1)")
         ->type_name("X");
-    app.add_option("--decay-power", decay_power_, "Of --decay polynomial: (1 - p)^power (default: 1)")->type_name("X");
+    app.add_option("--decay-power", decay_power_, "With --decay polynomial: power in (1 - p)^power (default: 1)")
+        ->type_name("X");
     app.add_option("--noise-scale", noise_scale_,
-                   "The gradient's noise scale, or its low, middle and high estimate (default: what was measured)")
+                   "Gradient noise scale in samples, or its low, middle and high estimate (default: measured)")
         ->type_name("SAMPLES[,…]")
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--target-steps", target_steps_,
-                   "Steps that the target takes at the base batch (default: those of the training's epochs)")
+                   "Steps to the target at the base batch (default: the steps of the training's epochs)")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
-    app.add_option("--price", price_, "Of a GPU-hour, in any currency")->type_name("X");
+    app.add_option("--price", price_, "Price of a GPU-hour, in any currency")->type_name("X");
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
   }
 
@@ -85,31 +90,31 @@ class LearningRateSubcommand final : public Subcommand {
     const report::Format format = checked_format(format_);
     const std::vector<long long> workers = parse_worker_list(workers_, "--workers");
     if (base_ && !(*base_ > 0.0)) {
-      throw Failure(ExitCode::usage, "--base: a learning rate is above 0", "e.g. 0.1");
+      throw Failure(ExitCode::usage, "--base: the learning rate is not above 0", "e.g. 0.1");
     }
     if (warmup_epochs_ && !(*warmup_epochs_ >= 0.0))
-      throw Failure(ExitCode::usage, "--warmup-epochs: a warm-up takes 0 epochs or more", "e.g. 5");
+      throw Failure(ExitCode::usage, "--warmup-epochs: the value is below 0", "e.g. 5");
     if (!(price_ >= 0.0) || !std::isfinite(price_))
-      throw Failure(ExitCode::usage, "--price: a GPU-hour costs 0 or more", "e.g. 2.5");
+      throw Failure(ExitCode::usage, "--price: the value is below 0", "e.g. 2.5");
     if (target_loss_ && !std::isfinite(*target_loss_))
       throw Failure(ExitCode::usage, "--target-loss: the value is not finite", "e.g. 0.5");
     if (!optimizer_.empty()) check_word("--optimizer", optimizer_, {"sgd", "adaptive"});
     const std::optional<stats::Interval> noise_scale = asked_noise_scale();
-    // What is wrong with the words is said before the file is read.
+    // Errors of the options are reported before the file is read.
     const std::vector<learning_rate::Rule> rules = asked_rules();
     const std::optional<learning_rate::Decay> own_decay = asked_decay();
     store::Database database = store::Database::open_read(file_);
     try {
       const auto scenario = scenario_queries::stored_scenario(database);
       if (!scenario) {
-        throw Failure(ExitCode::data, file_ + " holds no scenario, and so no batch, samples or base learning rate", "",
-                      "measure one with ddpprof run SCENARIO.yaml");
+        throw Failure(ExitCode::data, file_ + " has no scenario, so batch, samples and base learning rate are unknown",
+                      "", "measure one with ddpprof run SCENARIO.yaml");
       }
       const std::vector<metrics::MeasuredNoise> measured = metrics::measured_noise(database);
       scenario_queries::RateQuestion question = scenario_queries::stored_question(*scenario, database, measured);
       fit::LearningRateOptions& options = question.options;
       options.workers.assign(workers.begin(), workers.end());
-      // The rate was tuned with the scenario's batch, whatever batch is asked about.
+      // The rate was tuned with the scenario's batch, also if the question has another batch.
       if ((batch_ || accumulation_) && !base_workers_) options.tuned_batch = options.base_batch();
       if (batch_) question.batch = *batch_;
       if (accumulation_) question.accumulation = *accumulation_;
@@ -120,14 +125,14 @@ class LearningRateSubcommand final : public Subcommand {
         options.tuned_batch.reset();
       }
       if (base_batch_) options.tuned_batch = base_batch_;
-      options.base_batch();  // throws where it is too large
+      options.base_batch();  // throws if it is too large
       if (epochs_) options.epochs = *epochs_;
       if (warmup_epochs_) options.warmup_epochs = *warmup_epochs_;
       if (!optimizer_.empty()) options.adaptive_optimizer = optimizer_ == "adaptive";
       if (noise_scale)
-        question.know(*noise_scale);
+        question.set_noise_scale(*noise_scale);
       else
-        question.conclude(measured);
+        question.set_measured_noise_scale(measured);
       if (own_decay) options.decay = *own_decay;
       if (!rules_.empty() || noise_scale || own_decay) question.rules = rules;
       question.target_loss = target_loss_;
@@ -151,7 +156,7 @@ class LearningRateSubcommand final : public Subcommand {
  private:
   static constexpr std::int64_t most = 100'000'000;
 
-  // Those of --rule; without it all.
+  // The rules of --rule; without it all rules.
   std::vector<learning_rate::Rule> asked_rules() const {
     using learning_rate::Rule;
     std::vector<std::string> known;
@@ -168,7 +173,7 @@ class LearningRateSubcommand final : public Subcommand {
     return rules;
   }
 
-  // Of --decay; nothing without one: then it is the scenario's.
+  // The decay of --decay; nullopt without the option: the scenario's decay applies.
   std::optional<learning_rate::Decay> asked_decay() const {
     using learning_rate::DecayKind;
     learning_rate::Decay decay;
@@ -205,7 +210,7 @@ class LearningRateSubcommand final : public Subcommand {
         !std::ranges::all_of(noise_scale_, [](double samples) { return samples >= 0.0 && std::isfinite(samples); }))
       throw Failure(
           ExitCode::usage,
-          "--noise-scale: expected one number of samples, or three that ascend: low, middle, high; none below 0",
+          "--noise-scale: expected one number of samples, or three ascending numbers: low, middle, high; at least 0",
           "e.g. 800 or 500,800,2000");
     return stats::Interval{noise_scale_.front(), noise_scale_[three ? 1 : 0], noise_scale_.back()};
   }

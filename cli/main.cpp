@@ -1,4 +1,4 @@
-// The program `ddpprof`: wires the standard streams to the command line.
+// The program `ddpprof`: connects the standard streams to the command line.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-// 0 when standard output is no terminal: tables are then as wide as they need to be.
+// Returns 0 if standard output is not a terminal. Tables then have no limit of width.
 int terminal_width() {
   if (isatty(STDOUT_FILENO) == 0) return 0;
   winsize size{};

@@ -35,7 +35,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   const std::string_view near = scenario::nearest(word, views);
   if (!near.empty()) return std::string(near);
-  for (const std::string& candidate : candidates) {  // an unfinished word: "--rep" for "--report"
+  for (const std::string& candidate : candidates) {  // a prefix: "--rep" for "--report"
     if (word.size() >= 3 && candidate.starts_with(word)) return candidate;
   }
   return "";

@@ -1,4 +1,4 @@
-// Values of options that several subcommands have.
+// Parsers for values of options that several subcommands have.
 #pragma once
 
 #include <string>
@@ -24,11 +24,11 @@ void check_word(const std::string& option, const std::string& word, const std::v
 // word.
 measure::ProgressForm checked_progress(const std::string& word, bool terminal, bool quiet);
 
-// The candidate nearest to `word` when it is near enough to be a slip of the fingers, else "".
+// Returns the candidate that `word` may be a misspelling of, otherwise "".
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// "--workers 8,64" → {8, 64}. Throws Failure (usage) naming `option` on anything but whole numbers ≥ 1; sorts and
-// removes doubles.
+// Parses "8,64" to {8, 64}, sorted, without duplicates. Throws Failure (usage) that names `option` unless all are whole
+// numbers from 1 to 1000000.
 std::vector<long long> parse_worker_list(const std::string& text, const std::string& option);
 
 }  // namespace ddpprof::cli

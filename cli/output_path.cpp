@@ -39,12 +39,12 @@ void check_output_path(const std::string& option, const fs::path& path, OutputKi
   }
   if (!folder && is_database(path)) {
     if (kind != OutputKind::nsys || !import::is_own_nsys_export(path))
-      throw Failure(ExitCode::usage, wrong + " is a database and is left alone", "", "give another path");
-    // SQLite would read it into the file that takes this one's place.
+      throw Failure(ExitCode::usage, wrong + " is a database and is not replaced", "", "give another path");
+    // SQLite would apply the journal to the new file.
     for (const char* part : {"-journal", "-wal"})
       if (fs::exists(path.string() + part))
-        throw Failure(ExitCode::usage, wrong + " is being written by another program, or was left so", "",
-                      "close it there, or give another path");
+        throw Failure(ExitCode::usage, wrong + " has a journal: another program writes it, or was ended while writing",
+                      "", "close the other program, or give another path");
   }
   if (const fs::path parent = path.parent_path(); !parent.empty() && !fs::is_directory(parent)) {
     throw Failure(ExitCode::usage, option + ": " + parent.string() + " is not a folder", "an existing folder",

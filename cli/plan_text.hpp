@@ -8,7 +8,7 @@
 
 namespace ddpprof::cli {
 
-// Two lines: what is trained on what, and how often. plan_text adds a line for each configuration.
+// Two lines: the workload with its device, and the number of measurements. plan_text() adds a line per configuration.
 std::string plan_heading(const scenario::Scenario& scenario, const measure::Plan& plan);
 std::string plan_text(const scenario::Scenario& scenario, const measure::Plan& plan);
 

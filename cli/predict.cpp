@@ -1,4 +1,4 @@
-// ddpprof predict: what N workers would do, from the measurements of a trace database.
+// ddpprof predict: predicts N workers from the measurements of a trace database.
 #include "analysis/predict/predict.hpp"
 
 #include <SQLiteCpp/Exception.h>
@@ -27,7 +27,7 @@ namespace {
 class PredictSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "predict"; }
-  std::string_view summary() const override { return "Say what N workers would do, from what was measured"; }
+  std::string_view summary() const override { return "Predict N workers from measurements"; }
 
   void declare(CLI::App& app) override {
     app.add_option(
@@ -40,26 +40,28 @@ class PredictSubcommand final : public Subcommand {
     app.add_option("--gpus-per-node", gpus_per_node_, "Ranks per host; 0: all on one host (default: the scenario's)")
         ->type_name("N");
     app.add_option("--batch-per-worker", batch_,
-                   "Of a table of step times: the batch to ask about (default: the commonest)")
+                   "For a table of step times: the batch to predict (default: the most frequent one)")
         ->type_name("N");
     app.add_option("--accumulation", accumulation_,
-                   "Of a table of step times: the micro-batches a step to ask about (default: the largest N's)")
+                   "For a table of step times: micro-batches per step to predict (default: those of the largest N)")
         ->type_name("N");
-    app.add_option("--confidence", confidence_, "Of the intervals, between 0 and 1 (default: the scenario's)")
+    app.add_option("--confidence", confidence_,
+                   "Confidence of the intervals, between 0 and 1 (default: the scenario's)")
         ->type_name("P");
     app.add_option("--sharing", sharing_,
-                   "machine: more ranks crowd this machine's cores as measured\n"
-                   "dedicated: every rank has the cores one rank has at N = 1 (default: the scenario's)")
+                   "machine: more ranks share this machine's cores, as measured\n"
+                   "dedicated: every rank has as many cores as one rank at N = 1 (default: the scenario's)")
         ->type_name("WHAT");
     app.add_option("--what-if", what_if_,
-                   "Predict a change beside what was measured (repeatable): bucket_cap_mb=50, compression=fp16,\n"
+                   "Predict also with a change (repeatable): bucket_cap_mb=50, compression=fp16,\n"
                    "precision=bf16, accumulation=4, batch_per_worker=128, compute=2x, bandwidth=2x or 25Gbit/s,\n"
                    "latency=0.5x or 20us, overlap=off, strategy=zero1|zero2|zero3|ps|async-ps, servers=4")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    app.add_option("--all-reduce", logs_,
-                   "What nccl-tests' all_reduce_perf printed on the machines asked about (repeatable): its times take\n"
-                   "the place of the links fitted here")
+    app.add_option(
+           "--all-reduce", logs_,
+           "Output of nccl-tests' all_reduce_perf on the predicted machines (repeatable): its times replace the\n"
+           "links that were fitted here")
         ->type_name("LOG")
         ->allow_extra_args(false);
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
@@ -89,7 +91,7 @@ class PredictSubcommand final : public Subcommand {
       }
       if (batch_)
         throw Failure(ExitCode::usage,
-                      "--batch-per-worker is for tables of step times; here the database holds one batch",
+                      "--batch-per-worker is for tables of step times; this database has traces with one batch",
                       "for a trace --what-if batch_per_worker=" + std::to_string(*batch_));
       if (accumulation_)
         throw Failure(ExitCode::usage, "--accumulation is for tables of step times",
@@ -129,9 +131,9 @@ class PredictSubcommand final : public Subcommand {
         const std::optional<std::int64_t> ranks = fit::ranks_of(log);
         if (!ranks || *ranks < 2)
           throw Failure(ExitCode::data,
-                        path + ": how many ranks took part is not said: its lines \"Rank … on HOST\" name " +
+                        path + ": the number of ranks is unknown: its lines \"Rank … on HOST\" name " +
                             std::to_string(log.ranks) + ", expected 2 or more",
-                        "", "give the whole output of all_reduce_perf, its heading included");
+                        "", "give the complete output of all_reduce_perf, with its heading");
         if (const std::string why = fit::not_all_reduces(log, *ranks); !why.empty())
           throw Failure(ExitCode::data, path + ": " + why, "", "give the output of all_reduce_perf");
         std::vector<collective::SizeTime> times;
@@ -149,7 +151,7 @@ class PredictSubcommand final : public Subcommand {
     try {
       return fit::parse_what_if(what_if_);
     } catch (const std::invalid_argument& error) {
-      throw Failure(ExitCode::usage, error.what(), "", "docs/guide/what-if.md says what each key does");
+      throw Failure(ExitCode::usage, error.what(), "", "docs/guide/what-if.md describes each key");
     }
   }
 
@@ -162,28 +164,27 @@ class PredictSubcommand final : public Subcommand {
   }
 
   report::Report from_table(const std::vector<fit::StepRow>& rows, const std::vector<long long>& workers) const {
-    if (rows.empty()) throw Failure(ExitCode::data, file_ + " has no row", "one row a measurement");
+    if (rows.empty()) throw Failure(ExitCode::data, file_ + " has no rows", "one row per measurement");
     if (!what_if_.empty())
-      throw Failure(ExitCode::usage,
-                    "--what-if is for traces; a table of step times does not say what a step is made of");
+      throw Failure(ExitCode::usage, "--what-if is for traces; a table of step times has no parts of a step");
     if (!logs_.empty())
-      throw Failure(ExitCode::usage,
-                    "--all-reduce is for traces; a table of step times does not say what a step sends");
+      throw Failure(ExitCode::usage, "--all-reduce is for traces; a table of step times has no message sizes");
     if (!sharing_.empty())
-      throw Failure(ExitCode::usage, "--sharing is for traces; a table of step times knows no cores");
+      throw Failure(ExitCode::usage, "--sharing is for traces; a table of step times has no cores");
     constexpr std::int64_t most_batch = 1'000'000'000'000, most_ranks = 1'000'000;
     if (batch_ && (*batch_ < 1 || *batch_ > most_batch))
-      throw Failure(ExitCode::usage, "--batch-per-worker: " + std::to_string(*batch_) + " is no batch",
+      throw Failure(ExitCode::usage, "--batch-per-worker: " + std::to_string(*batch_) + " is not a valid batch",
                     "1 to " + std::to_string(most_batch));
     if (accumulation_ && (*accumulation_ < 1 || *accumulation_ > most_ranks))
       throw Failure(ExitCode::usage,
-                    "--accumulation: " + std::to_string(*accumulation_) + " is no number of micro-batches",
+                    "--accumulation: " + std::to_string(*accumulation_) + " is not a valid number of micro-batches",
                     "1 to " + std::to_string(most_ranks));
     if (gpus_per_node_ && *gpus_per_node_ > most_ranks)
       throw Failure(ExitCode::usage, "--gpus-per-node: " + std::to_string(*gpus_per_node_) + " is too many",
                     "at most " + std::to_string(most_ranks));
     if (confidence_.value_or(0.9) > 0.999)
-      throw Failure(ExitCode::usage, "--confidence: above 0.999 a table of measurements cannot tell", "e.g. 0.9");
+      throw Failure(ExitCode::usage, "--confidence: a table of measurements cannot support more than 0.999",
+                    "e.g. 0.9");
     return predict_from_table(
         rows, {{workers.begin(), workers.end()}, gpus_per_node_, batch_, accumulation_, confidence_.value_or(0.9)});
   }

@@ -31,10 +31,9 @@ report::Table predictions(const fit::StepTable& table, const std::vector<fit::St
   made.name = "predictions";
   made.title = "Predictions";
   made.note =
-      "From step times alone. The " + level +
-      " interval is where one further measurement would fall. Compute: of one rank alone; skew: the slowest of N "
-      "ranks; sharing: devices that share a node; exposed: communication that the backward does not hide. Beyond: "
-      "N / largest measured N.";
+      "From step times only. One further measurement falls into the " + level +
+      " interval. compute: one rank alone. skew: wait for the slowest of N ranks. sharing: cost of devices that share "
+      "a node. exposed: communication that the backward does not hide. beyond: N / largest measured N.";
   made.columns = {count("workers", "N", "workers"),
                   count("nodes", "nodes"),
                   count("batch_per_worker", "batch", "samples"),
@@ -73,8 +72,7 @@ report::Table forms(const fit::StepTable& table) {
   report::Table made;
   made.name = "forms";
   made.title = "How communication grows with N";
-  made.note =
-      "Each form was fitted to the smaller N and judged on the larger ones; a prediction is their weighted mean.";
+  made.note = "Each form is fitted to the smaller N and tested on the larger N. A prediction is their weighted mean.";
   made.columns = {prose("form", "form"), share("held_out_error", "held-out error"), share("weight", "weight")};
   made.key_columns = 1;
   for (const fit::TableForm& form : table.forms())
@@ -86,8 +84,8 @@ report::Table forms(const fit::StepTable& table) {
 report::Table knees(const std::vector<scaling::ScalingPoint>& points) {
   report::Table made;
   made.name = "knees";
-  made.title = "Where communication begins to bind";
-  made.note = "Every N up to 64 was looked at, beyond it steps of a sixteenth.";
+  made.title = "From which N the job is communication-bound";
+  made.note = "Checked: every N up to 64, then N in steps of 1/16.";
   made.columns = {share("share", "exposed share of the step above"), count("workers", "from N", "workers")};
   for (const double above : scaling::knee_shares) {
     const auto found = scaling::knee(points, above);

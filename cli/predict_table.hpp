@@ -1,4 +1,4 @@
-// ddpprof predict on a table of step times: a CSV file, or one that was imported into a database.
+// ddpprof predict for a table of step times: a CSV file, or a table that was imported into a database.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace ddpprof::cli {
 
 struct TableRequest {
   std::vector<std::int64_t> workers;
-  std::optional<std::int64_t> gpus_per_node;     // none: as many as the table's fullest node has
-  std::optional<std::int64_t> batch_per_worker;  // none: the one that most rows have, of equals the smallest
-  std::optional<std::int64_t> accumulation;      // none: the largest N's, of several the smallest
+  std::optional<std::int64_t> gpus_per_node;     // nullopt: the largest number in the table
+  std::optional<std::int64_t> batch_per_worker;  // nullopt: the most frequent one; ties go to the smallest
+  std::optional<std::int64_t> accumulation;      // nullopt: that of the largest N; ties go to the smallest
   double confidence = 0.9;
 };
 
-// `rows` hold one at least. Throws Failure: usage for a request that cannot be, data where they cannot carry the
-// answer.
+// `rows` must not be empty. Throws Failure: usage if the request is invalid, data if the rows cannot support a
+// prediction.
 report::Report predict_from_table(const std::vector<fit::StepRow>& rows, const TableRequest& request);
 
 }  // namespace ddpprof::cli

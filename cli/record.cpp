@@ -1,5 +1,5 @@
-// ddpprof record: runs somebody's own job, unmodified, with the tracer in every process of it, and makes a database of
-// what they recorded.
+// ddpprof record: runs the user's own job, unmodified, with the tracer in each of its processes. Makes a database from
+// the recorded shards.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -58,7 +58,7 @@ std::vector<std::string> shards_in(const fs::path& folder) {
   return shards;
 }
 
-// Whether recording never came on in this process: the bounds let nothing through.
+// Returns true if recording was never on in the process of this shard.
 bool kept_nothing(const fs::path& shard) {
   try {
     const store::BoundsInfo bounds = store::ShardReader(shard).info().bounds;
@@ -68,7 +68,7 @@ bool kept_nothing(const fs::path& shard) {
   }
 }
 
-// But perhaps the page of bounds, and shards that they kept empty.
+// Returns true if the folder has nothing but the shared page of the bounds and empty shards.
 bool holds_nothing(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
@@ -78,8 +78,8 @@ bool holds_nothing(const fs::path& folder) {
   return true;
 }
 
-// Holds a folder for this ddpprof record alone, for as long as it lives: no other one takes it for left behind while
-// the job has not written into it yet. Where the file system has no locks of folders, nothing is held.
+// Locks the folder while this object exists, so that another ddpprof record does not take it for an abandoned one
+// before the job has written into it. A file system without locks is used without.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
@@ -91,7 +91,7 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  // Another one has it, or has replaced it between its making and our lock.
+  // Returns true if another process has the lock, or replaced the folder before this process locked it.
   bool taken(const fs::path& folder) const {
     struct stat held {
     }, now{};
@@ -105,24 +105,24 @@ class FolderLock {
   bool others_;
 };
 
-// Not one that has ended and that nobody has waited for, as in containers whose first process does not.
+// Returns false for a zombie too: in some containers the first process does not wait for ended ones.
 bool runs(std::int64_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
   std::getline(file, line);
-  const std::size_t name_end = line.rfind(") ");  // the name before it may hold anything
+  const std::size_t name_end = line.rfind(") ");  // the process name before it may contain any character
   return name_end != std::string::npos && name_end + 2 < line.size() && line[name_end + 2] != 'Z' &&
          line[name_end + 2] != 'X';
 }
 
-// Of the processes that recorded into the folder: how many live here and have not closed their shard.
+// Returns the number of processes of this host that run and have not closed their shard in the folder.
 std::size_t writing(const fs::path& folder) {
   std::size_t running = 0;
   for (const std::string& path : shards_in(folder)) try {
       const store::ShardInfo info = store::ShardReader(path).info();
       running += !info.closed && info.boot_id == own_boot_id() && runs(info.pid) ? 1 : 0;
     } catch (const store::ShardError&) {
-      continue;  // the import tells of it
+      continue;  // the import reports it
     }
   return running;
 }
@@ -134,43 +134,44 @@ std::int64_t now_ns() {
 }
 
 void declare_bounds(CLI::App& app, measure::RecordingOptions& given) {
-  app.add_option("--delay", given.delay_s, "Record from so many seconds after the command's start on");
-  app.add_option("--duration", given.duration_s, "Record for so many seconds; the job goes on to its own end");
-  app.add_option("--steps", given.steps, "Record steps A to B of each process only: A-B, A-, -B or A");
+  app.add_option("--delay", given.delay_s, "Start recording this many seconds after the command's start");
+  app.add_option("--duration", given.duration_s, "Record for this many seconds; the job continues to its end");
+  app.add_option("--steps", given.steps, "Record only steps A to B of each process: A-B, A-, -B or A");
   app.add_option("--step-range", given.step_range,
-                 "With --steps: what the NVTX ranges of steps are called, before a number");
+                 "With --steps: name of the NVTX ranges of steps, before their number");
   app.add_option("--toggle-signal", given.toggle_signal,
-                 "A signal to ddpprof record that starts and stops recording: USR1, USR2, RTMIN+N");
-  app.add_flag("--paused", given.paused, "With --toggle-signal: record nothing until the first one");
+                 "Signal to ddpprof record that starts and stops recording: USR1, USR2, RTMIN+N");
+  app.add_flag("--paused", given.paused, "With --toggle-signal: record nothing until the first signal");
 }
 
 class Record : public Subcommand {
  public:
   std::string_view name() const override { return "record"; }
-  std::string_view summary() const override { return "Run somebody's own job, unmodified, and record its processes"; }
+  std::string_view summary() const override { return "Run your own job, unmodified, and record its processes"; }
 
   void declare(CLI::App& app) override {
     app.add_option("command", command_,
-                   "What to run, behind --: ddpprof record -- torchrun --nproc-per-node 4 train.py")
+                   "Command to run, after --: ddpprof record -- torchrun --nproc-per-node 4 train.py")
         ->required();
     app.add_option("--out", out_, "Database to write (default: the command's name)");
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
     app.add_option("--format", format_, format_help)->capture_default_str();
-    app.add_option("--batch-per-worker", batch_per_worker_, "Samples that a rank trains on at a time")
+    app.add_option("--batch-per-worker", batch_per_worker_, "Samples per rank and micro-batch")
         ->check(CLI::PositiveNumber);
-    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, where messages do not say it")
+    app.add_option("--param-bytes", parameter_bytes_, "Bytes of all gradients, if the messages do not contain it")
         ->check(CLI::PositiveNumber);
     app.add_option("--model", model_, "Name of the model (default: the database's)");
-    app.add_option("--max-mb", max_mb_, "MiB that a process may record (1024)")
+    app.add_option("--max-mb", max_mb_, "Limit of recorded MiB per process (default 1024)")
         ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(trace::largest_cap_mib)));
     declare_bounds(app, given_);
-    app.add_flag("--keep-shards", keep_shards_, "Keep what each process recorded, in FILE.db.recording");
-    app.add_flag("--no-raw", no_raw_, "Leave out the single events: a smaller database, without a timeline of them");
+    app.add_flag("--keep-shards", keep_shards_, "Keep the recorded shards in FILE.db.recording");
+    app.add_flag("--no-raw", no_raw_,
+                 "Leave out single events: the database is smaller, and its timeline does not show them");
   }
 
   std::vector<std::string>* verbatim() override { return &command_; }
 
-  // Once the job has run, its exit code is this program's, whatever becomes of the database.
+  // After the job has run, returns its exit code, even if no database can be made.
   ExitCode run(Context& context) override {
     const report::Format format = checked_format(format_);
     const measure::RecordingBounds bounds = measure::checked_bounds(given_);
@@ -181,14 +182,16 @@ class Record : public Subcommand {
     for (const char* name : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"})
       if (const char* other = std::getenv(name); other != nullptr && *other != '\0' && !context.quiet)
         context.messages << "ddpprof record: " << name << " is " << other
-                         << " here: for the job our tracer takes its place\n";
+                         << ": ddpprof's tracer replaces it for the job\n";
     if (const auto plugin = launcher::other_nccl_plugin(tracer); plugin && !context.quiet)
       context.messages
           << "ddpprof record: NCCL_PROFILER_PLUGIN is " << *plugin
-          << " here and stays: NCCL's algorithms and protocols are not recorded; unset it to record them\n";
-    context.messages.flush();  // before the job says anything
+          << " and is not replaced: NCCL's algorithms and protocols are not recorded; unset it to record them\n";
+    context.messages.flush();  // before the job prints anything
     const launcher::ForegroundEnd end = run_job(bounds, tracer, shards, context);
-    std::signal(SIGPIPE, SIG_IGN);  // who read our words may be gone with the job: its exit code is still ours
+    std::signal(
+        SIGPIPE,
+        SIG_IGN);  // the reader of a pipe may have ended with the job; the job's exit code must still be returned
     if (end.start_error != 0) {
       std::error_code ignored;
       fs::remove_all(shards, ignored);
@@ -210,46 +213,47 @@ class Record : public Subcommand {
     const std::size_t running = writing(shards);
     if (running > 0)
       context.messages << fmt::format(
-          "ddpprof record: {} process{} of the job still run{}: what they record from now on "
-          "is not in the database\n",
+          "ddpprof record: {} process{} of the job still run{}: their events from now on are "
+          "not in the database\n",
           running, running == 1 ? "" : "es", running == 1 ? "s" : "");
     if (running == 0 && ((made && !keep_shards_) || holds_nothing(shards)))
       fs::remove_all(shards, ignored);
     else if (!made || !context.quiet)
-      context.messages << "ddpprof record: what the processes recorded lies in " << shards.string()
-                       << (made ? "" : "; 'ddpprof import' reads it") << '\n';
+      context.messages << "ddpprof record: the recorded shards are in " << shards.string()
+                       << (made ? "" : "; 'ddpprof import' reads them") << '\n';
     return static_cast<ExitCode>(end.shell_code());
   }
 
  private:
-  // The folder of the shards, made before the job so that nothing is found wrong after it.
+  // Makes the folder of the shards. Problems with --out are found before the job runs.
   fs::path prepare(std::optional<FolderLock>& held) const {
     std::error_code error;
     if (!overwrite_ && fs::exists(out_, error))
       throw Failure(ExitCode::usage, out_ + " exists", "a new file", "give --overwrite, or another file with --out");
     if (fs::exists(out_, error) && import::kind_of(out_) != import::FileKind::ours)
-      throw Failure(ExitCode::usage, out_ + " is no database of ddpprof and is left alone", "", "give another --out");
+      throw Failure(ExitCode::usage, out_ + " is not a database of ddpprof and is not replaced", "",
+                    "give another --out");
     const fs::path out = fs::absolute(out_);
     if (!fs::is_directory(out.parent_path(), error))
       throw Failure(ExitCode::usage, out.parent_path().string() + " is not a folder", "an existing folder for --out",
                     "make it first");
-    measure::SideFolder{measure::side_folder(out)};  // looks whether it may be replaced, and whether somebody holds it
+    measure::SideFolder{measure::side_folder(out)};  // throws if it may not be replaced or is in use
     const fs::path shards = shard_folder();
     const auto refuse_taken = [&] {
       if (held.emplace(shards).taken(shards))
-        throw Failure(ExitCode::usage, shards.string() + " is in use: another ddpprof record is at work", "",
-                      "give another --out, or wait for its end");
+        throw Failure(ExitCode::usage, shards.string() + " is in use by another ddpprof record", "",
+                      "give another --out, or wait until it ends");
     };
     if (fs::is_directory(shards, error)) refuse_taken();
-    // What an ended one left goes where the user asked for it, or where there is nothing in it.
+    // The folder of an ended ddpprof record is removed with --overwrite, or if it has no events.
     if (fs::is_directory(shards, error) && (overwrite_ || holds_nothing(shards)) && writing(shards) == 0)
       fs::remove_all(shards, error);
     if (!fs::create_directory(shards, error))
-      throw Failure(error ? ExitCode::failed : ExitCode::usage,
-                    error ? "cannot make the folder " + shards.string() + ": " + error.message()
-                          : shards.string() + " exists: what another ddpprof record left, or its job still writes",
-                    "",
-                    error ? "" : "'ddpprof import' reads the shards in it; --overwrite removes it if nobody writes");
+      throw Failure(
+          error ? ExitCode::failed : ExitCode::usage,
+          error ? "cannot make the folder " + shards.string() + ": " + error.message()
+                : shards.string() + " exists: it has shards of another ddpprof record, whose job may still write",
+          "", error ? "" : "'ddpprof import' reads its shards; --overwrite removes it if no process writes");
     refuse_taken();
     return shards;
   }
@@ -264,7 +268,7 @@ class Record : public Subcommand {
 
   launcher::ForegroundEnd run_job(const measure::RecordingBounds& bounds, const fs::path& tracer,
                                   const fs::path& shards, Context& context) const {
-    // What comes for the job after its end is nobody's, and must not cost the database.
+    // A signal that arrives after the end of the job must not end this process before the database is made.
     const auto ended = [&] {
       for (const int late : {SIGUSR1, SIGUSR2, bounds.toggle_signal})
         if (late != 0) std::signal(late, SIG_IGN);
@@ -281,7 +285,7 @@ class Record : public Subcommand {
     const auto toggle = [&] {
       const std::optional<bool> on = page->toggle(now_ns());
       if (!on)
-        context.messages << "ddpprof record: recording was started and stopped too often: it stays as it is\n";
+        context.messages << "ddpprof record: recording was started and stopped too often: the signal is ignored\n";
       else if (!context.quiet)
         context.messages << (*on ? "ddpprof record: recording is on\n" : "ddpprof record: recording is off\n");
       context.messages.flush();
@@ -290,7 +294,7 @@ class Record : public Subcommand {
     return launcher::run_foreground(command_, environment(tracer, shards), {bounds.toggle_signal, toggle, ended});
   }
 
-  // Whether there is a database now.
+  // Returns true if a database was made.
   bool keep(const fs::path& shards, report::Format format, Context& context) const {
     TraceImport request;
     request.inputs = shards_in(shards);
@@ -306,7 +310,7 @@ class Record : public Subcommand {
     request.cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
     request.model = model_.empty() ? fs::path(out_).stem().string() : model_;
     request.format = format;
-    // The job's own output is standard output's; what is said of it goes beside.
+    // Standard output belongs to the job, so the report goes to standard error.
     Context beside{.out = context.messages, .messages = context.messages, .quiet = context.quiet};
     beside.program = context.program;
     import_trace_files(request, beside);

@@ -1,7 +1,7 @@
 // The list of subcommands.
 #include "cli/subcommand.hpp"
 
-// One line a subcommand, in the order of the help; each is made by make_<word>() in its own file.
+// One line per subcommand, in the order of the help. make_<name>() is in the subcommand's own file.
 #define DDPPROF_SUBCOMMANDS(one)                                                                             \
   one(run) one(record) one(worker) one(import) one(bench_comm) one(report) one(compare) one(predict) one(lr) \
       one(export) one(validate) one(doctor) one(gui)

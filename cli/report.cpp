@@ -31,7 +31,7 @@ class ReportSubcommand final : public Subcommand {
         ->default_str("summary, or all with --format html");
     app.add_option(
            "--rule", rule_,
-           "Of the report overlap, where tools differ: intersection, hta (Holistic Trace Analysis) or tensorboard")
+           "For the report overlap, where tools differ: intersection, hta (Holistic Trace Analysis) or tensorboard")
         ->type_name("RULE")
         ->capture_default_str();
     app.add_option("--format", format_, format_help)->type_name("FORMAT")->capture_default_str();
@@ -48,7 +48,7 @@ class ReportSubcommand final : public Subcommand {
     check_word("--rule", rule_, rules);
     if (rule_ != "intersection" && report_ != "overlap")
       throw Failure(ExitCode::usage, "--rule " + rule_ + " with --report " + report_, "--report overlap",
-                    "only there tools differ");
+                    "--rule applies to this report only");
     const metrics::OverlapRule rule =
         metrics::all_overlap_rules()[static_cast<std::size_t>(std::ranges::find(rules, rule_) - rules.begin())];
     store::Database database = store::Database::open_read(file_);

@@ -1,4 +1,4 @@
-// ddpprof run: measures what a scenario asks for, fits, predicts, and prints the report.
+// ddpprof run: measures the configurations of a scenario, fits, predicts, and prints the report.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -7,11 +7,11 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/conclusions.hpp"
 #include "cli/failure.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output_path.hpp"
 #include "cli/plan_text.hpp"
+#include "cli/results.hpp"
 #include "cli/scenario_file.hpp"
 #include "cli/subcommand.hpp"
 #include "runner/host/network.hpp"
@@ -34,8 +34,8 @@ void check_inputs(const scenario::Scenario& scenario) {
   }
 }
 
-// Whether there is a database. A run that was killed while it made one leaves a file of which nothing remains once
-// SQLite has undone what was under way: that file is removed, unless a run that lives is making it.
+// Returns true if there is a database. A run that was killed while it made the database may leave a file that is empty
+// after SQLite's recovery; that file is removed.
 bool was_begun(const std::filesystem::path& database) {
   std::error_code error;
   if (!std::filesystem::exists(database, error)) return false;
@@ -43,7 +43,7 @@ bool was_begun(const std::filesystem::path& database) {
   held.make();
   try {
     store::Database::open_write(database);
-  } catch (const store::DatabaseError&) {  // said when it is opened to be continued
+  } catch (const store::DatabaseError&) {  // reported when the database is opened to be continued
   }
   if (!std::filesystem::is_regular_file(database, error) || std::filesystem::file_size(database, error) > 0)
     return true;
@@ -63,9 +63,9 @@ class Run : public Subcommand {
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     app.add_option("--format", format_, format_help);
     app.add_flag("--overwrite", overwrite_, "Replace the database if it exists");
-    app.add_flag("--resume", resume_, "Go on with the database of an earlier run that did not get to its end");
+    app.add_flag("--resume", resume_, "Continue the database of an earlier run that did not reach its end");
     app.add_option("--progress", progress_,
-                   "auto: one line on a terminal; json-lines: a line of JSON each on standard error; none")
+                   "auto: one line on a terminal; json-lines: lines of JSON on standard error; none")
         ->type_name("FORM")
         ->capture_default_str();
     app.add_flag("--dry-run", dry_run_, "Print the plan and measure nothing");
@@ -74,7 +74,7 @@ class Run : public Subcommand {
   ExitCode run(Context& context) override {
     if (resume_ && overwrite_) {
       throw Failure(ExitCode::usage, "--resume and --overwrite contradict each other", "one of them",
-                    "--resume keeps what was measured, --overwrite throws it away");
+                    "--resume keeps the measurements, --overwrite removes them");
     }
     if (!workers_.empty()) {
       std::string list;
@@ -99,7 +99,7 @@ class Run : public Subcommand {
     options.overwrite = overwrite_;
     options.source = read.source;
     options.scenario_path = scenario_file_;
-    // Before anything is measured: a mistyped path must not cost a sweep.
+    // Checked before anything is measured, so that a wrong path does not waste a sweep.
     check_output_path("output.csv", read.scenario.output.csv, OutputKind::folder, options.database);
     check_output_path("output.chrome", read.scenario.output.chrome, OutputKind::file, options.database);
     check_inputs(read.scenario);
@@ -121,11 +121,11 @@ class Run : public Subcommand {
     }
     try {
       measure::sweep(database, read.scenario, plan, options, context.messages);
-      return conclude(database, read.scenario, format, "run", context);
+      return write_results(database, read.scenario, format, "run", context);
     } catch (const store::DatabaseError& error) {
       const bool sound = error.kind() == store::ErrorKind::io || error.kind() == store::ErrorKind::locked;
       throw Failure(exit_code_of(error), error.what(), "",
-                    sound ? "configurations that were measured are kept: --resume goes on with them" : "");
+                    sound ? "the measured configurations are kept: --resume continues with them" : "");
     }
   }
 
@@ -134,7 +134,8 @@ class Run : public Subcommand {
                                       const measure::Plan& plan, const Context& context) {
     const std::string name = options.database.string();
     if (!was_begun(options.database)) {
-      if (!context.quiet) context.messages << "There is no " << name << " to resume: measuring from the start.\n";
+      if (!context.quiet)
+        context.messages << "There is no " << name << " to resume: all configurations are measured.\n";
       return measure::create_database(options);
     }
     measure::Resumption resumption = measure::resume_database(options, scenario, plan);
@@ -144,8 +145,8 @@ class Run : public Subcommand {
       context.messages << "Resuming " << name << ": " << options.measured.size() << " of " << plan.configurations.size()
                        << " configurations are measured and kept.\n";
       for (const std::string& host : resumption.other_hosts)
-        context.messages << "Measured on " << host << ", and from now on on " << host::host_name() << ".\n";
-      for (const std::string& removed : resumption.removed) context.messages << "Measured anew: " << removed << '\n';
+        context.messages << "Measured on " << host << " so far, from now on on " << host::host_name() << ".\n";
+      for (const std::string& removed : resumption.removed) context.messages << "Measured again: " << removed << '\n';
     }
     return std::move(resumption.target);
   }

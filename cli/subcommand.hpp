@@ -1,4 +1,4 @@
-// What a subcommand is to `ddpprof`: a name, its options, and a run that ends in an exit code or a Failure.
+// A subcommand of `ddpprof`: its name, its options, and a run that returns an exit code or throws an error.
 //
 // To add one: write cli/<name>.cpp with a class and `std::unique_ptr<Subcommand> make_<name>()`, then add one line to
 // the list in cli/registry.cpp and the file to cli/CMakeLists.txt.
@@ -19,11 +19,11 @@ class App;
 namespace ddpprof::cli {
 
 struct Context {
-  std::ostream& out;       // tables: standard output
-  std::ostream& messages;  // everything else: standard error
-  bool quiet = false;      // -q: no progress and no notes; errors are always said
+  std::ostream& out;       // standard output: tables
+  std::ostream& messages;  // standard error: everything else
+  bool quiet = false;      // -q: neither progress nor notes; errors are always printed
   bool out_is_terminal = false;
-  int width = 0;  // columns of the terminal behind `out`, 0 when it is none
+  int width = 0;  // columns of the terminal of `out`; 0 if `out` is not a terminal
   bool messages_is_terminal = false;
   std::string program = "ddpprof";  // argv[0], to find the programs installed beside it
 };
@@ -33,17 +33,18 @@ class Subcommand {
   virtual ~Subcommand() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view summary() const = 0;  // its line in `ddpprof --help`
-  virtual void declare(CLI::App& app) = 0;       // adds its options, bound to its members; -q and --help are there
-  virtual ExitCode run(Context& context) = 0;    // options are parsed; may throw Failure
-  // Where the words behind "--" go as they are; nullptr: they are arguments like others. CLI11 would take "[1,2]" for
-  // two of them and "[]" for none.
+  virtual void declare(CLI::App& app) = 0;       // adds its options, bound to its members; -q and --help exist already
+  virtual ExitCode run(
+      Context& context) = 0;  // called after the options are parsed; throws UserError or store::DatabaseError
+  // The list that receives the words after "--" unchanged; nullptr: they are arguments like others. CLI11 would parse
+  // "[1,2]" as two arguments and "[]" as none.
   virtual std::vector<std::string>* verbatim() { return nullptr; }
 };
 
-// Every subcommand that works, in the order of the help.
+// All subcommands, in the order of the help.
 std::vector<std::unique_ptr<Subcommand>> all_subcommands();
 
-// Parses the arguments, runs the subcommand, prints its failure. Returns the process's exit code.
+// Parses the arguments, runs the subcommand, prints its error. Returns the exit code of the process.
 int run_command_line(const std::vector<std::string>& arguments, Context& context);
 
 }  // namespace ddpprof::cli

@@ -1,4 +1,4 @@
-// ddpprof validate: checks a scenario file and says everything that is wrong with it.
+// ddpprof validate: checks a scenario file and prints every problem.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -13,7 +13,7 @@ namespace {
 class ValidateSubcommand final : public Subcommand {
  public:
   std::string_view name() const override { return "validate"; }
-  std::string_view summary() const override { return "Check a scenario file and say everything that is wrong with it"; }
+  std::string_view summary() const override { return "Check a scenario file and print every problem"; }
 
   void declare(CLI::App& app) override {
     app.add_option("SCENARIO.yaml", file_, "Scenario file (docs/reference/scenario.md describes every key)")
@@ -30,7 +30,7 @@ class ValidateSubcommand final : public Subcommand {
     if (print_) {
       context.out << scenario::to_yaml(result.scenario);
     } else if (!context.quiet) {
-      context.out << file_ << ": scenario '" << result.scenario.name << "' is sound\n";
+      context.out << file_ << ": scenario '" << result.scenario.name << "' is valid\n";
     }
     return ExitCode::done;
   }

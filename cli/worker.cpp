@@ -1,4 +1,4 @@
-// ddpprof worker: one rank of a training that somebody else starts: torchrun, srun, mpirun, a shell, or nobody.
+// ddpprof worker: one rank of a training that torchrun, srun, mpirun or a shell starts, or a process of its own.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 using launcher::Start;
 using launcher::Starter;
 
-// Written to a neighbour first, so that whoever reads the folder meanwhile sees the file whole or not at all.
+// Writes a temporary file and renames it, so that a concurrent reader sees the complete file or none.
 void write_whole(const fs::path& path, const std::string& text) {
   fs::path partial = path;
   partial += fmt::format(".{}.partial", getpid());
@@ -45,17 +45,20 @@ void write_whole(const fs::path& path, const std::string& text) {
   file.close();
   std::error_code error;
   if (file) fs::rename(partial, path, error);
-  if (!file || error) throw Failure(ExitCode::failed, "cannot write " + path.string(), "", "is the disk full?");
+  if (!file || error)
+    throw Failure(ExitCode::failed, "cannot write " + path.string(), "", "check whether the disk is full");
 }
 
 class Worker : public Subcommand {
  public:
   std::string_view name() const override { return "worker"; }
-  std::string_view summary() const override { return "Be one rank of a training started by torchrun, srun, mpirun"; }
+  std::string_view summary() const override {
+    return "Run one rank of a training that torchrun, srun or mpirun starts";
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("scenario", scenario_file_,
-                   "Scenario file (docs/reference/scenario.md); docs/guide/starting.md has the ways to start")
+                   "Scenario file (docs/reference/scenario.md); docs/guide/starting.md shows the ways to start")
         ->required();
     app.add_option("--out", out_, "Folder for this rank's results; ranks may share it, also between hosts")->required();
     app.add_option("--strategy", strategy_, "ddp (default), or dp: one process with --replicas");
@@ -65,17 +68,17 @@ class Worker : public Subcommand {
                  "Time all-reduces of 1 KiB to 256 MiB among the ranks instead of training");
     app.add_option("--set", overrides_, "Override a key: --set measure.steps=20 (repeatable)")->allow_extra_args(false);
     app.add_option("--rendezvous-timeout", timeout_s_,
-                   "Seconds to reach rank 0, and again for every rank to come (default 120)")
+                   "Seconds to reach rank 0, and again until every rank has joined (default 120)")
         ->check(CLI::Range(0.1, 86400.0));
     app.add_option("--listen", listen_,
-                   "Rank 0: this host's address to listen on, where MASTER_ADDR is not one (address translation,\n"
-                   "a service's name); 0.0.0.0 or :: for all of them. The other ranks do without");
-    app.add_option(
-        "--token-file", token_file_,
-        "File (mode 0600) or pipe with the run's token, which every rank must know; else DDPPROF_TOKEN_FILE\n"
-        "names it (docs/guide/network.md)");
-    app.add_flag("--gather", gather_, "At the end every rank's files go to rank 0's folder, for hosts that share none");
-    app.add_flag("--overwrite", overwrite_, "Remove what an earlier run of this rank left in the folder");
+                   "Rank 0: address of this host to listen on, if MASTER_ADDR is not one (address translation, name\n"
+                   "of a service); 0.0.0.0 or :: for all addresses. The other ranks do not need it");
+    app.add_option("--token-file", token_file_,
+                   "File (mode 0600) or pipe with the run's token, the same on every rank; default: the file in\n"
+                   "DDPPROF_TOKEN_FILE (docs/guide/network.md)");
+    app.add_flag("--gather", gather_,
+                 "Send every rank's files to rank 0's folder at the end, for hosts without a shared folder");
+    app.add_flag("--overwrite", overwrite_, "Remove the files of an earlier run of this rank from the folder");
   }
 
   ExitCode run(Context& context) override {
@@ -86,13 +89,14 @@ class Worker : public Subcommand {
       throw Failure(ExitCode::usage,
                     fmt::format("--strategy dp is one process with replicas, but WORLD_SIZE={}", start.world_size),
                     "--strategy ddp, or one process", "start one process and give --replicas");
-    if (!dp && replicas_ > 0) throw Failure(ExitCode::usage, "--replicas is DataParallel's", "--strategy dp with it");
+    if (!dp && replicas_ > 0) throw Failure(ExitCode::usage, "--replicas needs --strategy dp", "both, or neither");
     if (bench_comm_ && (dp || start.world_size < 2))
-      throw Failure(ExitCode::usage, "--bench-comm times what ranks send each other, and there is one process",
-                    "two ranks or more", "docs/guide/starting.md has a command for each way to start them");
+      throw Failure(ExitCode::usage, "--bench-comm times messages between ranks, and this is a single process",
+                    "two ranks or more", "docs/guide/starting.md shows a command for each way to start them");
     if (!listen_.empty() && start.rank == 0 && start.store_elsewhere)
-      throw Failure(ExitCode::usage, "--listen is for rank 0's socket, but torchrun's agent serves the ranks' store",
-                    "no --listen under torchrun", "docs/guide/network.md says where torchrun listens");
+      throw Failure(ExitCode::usage,
+                    "--listen sets rank 0's socket, but under torchrun its agent serves the ranks' store",
+                    "no --listen under torchrun", "docs/guide/network.md describes where torchrun listens");
     const std::int64_t workers = dp ? replicas() : start.world_size;
     const scenario::ReadResult read = read_for(context, workers);
     const std::optional<launcher::Token> token = read_token();
@@ -110,7 +114,7 @@ class Worker : public Subcommand {
     try {
       return launcher::read_start();
     } catch (const launcher::StartError& error) {
-      throw Failure(ExitCode::failed, error.what(), "", "docs/guide/starting.md has a command for each way to start");
+      throw Failure(ExitCode::failed, error.what(), "", "docs/guide/starting.md shows a command for each way to start");
     }
   }
 
@@ -128,11 +132,11 @@ class Worker : public Subcommand {
   std::int64_t replicas() const {
     if (replicas_ > 0) return replicas_;
     if (const std::int64_t gpus = measure::visible_gpus(); gpus > 0) return gpus;
-    throw Failure(ExitCode::usage, "--strategy dp on a machine without a GPU does not say how many replicas",
+    throw Failure(ExitCode::usage, "--strategy dp on a machine without a GPU needs the number of replicas",
                   "--replicas N", "give --replicas");
   }
 
-  // The scenario at this world size: its own `workers` and `strategies` are `ddpprof run`'s.
+  // The scenario at this world size. Its own `workers` and `strategies` apply to `ddpprof run` only.
   scenario::ReadResult read_for(Context& context, std::int64_t workers) const {
     scenario::ReadResult result = read_scenario(context, scenario_file_, overrides_);
     std::vector<std::string> overrides = overrides_;
@@ -144,7 +148,7 @@ class Worker : public Subcommand {
     for (const scenario::Problem& problem : result.problems) context.messages << problem.text() << '\n';
     if (!result.problems.empty())
       throw Failure(ExitCode::usage, fmt::format("{} does not fit {} workers", scenario_file_, workers), "",
-                    "docs/reference/scenario.md says what must fit together");
+                    "docs/reference/scenario.md describes the conditions");
     return result;
   }
 
@@ -185,7 +189,7 @@ class Worker : public Subcommand {
     }
     text += fmt::format("; {} -> {}\n", bench_comm_ ? "all-reduces" : scenario.name, out_);
     if (start.rank == 0) text += fmt::format("ddpprof worker: afterwards: ddpprof import {} --out FILE.db\n", out_);
-    context.messages << text;  // at once: ranks share the stream
+    context.messages << text;  // in one write: ranks share the stream
   }
 
   [[noreturn]] void become_worker(Context& context, const Start& start, std::int64_t workers,
@@ -213,7 +217,8 @@ class Worker : public Subcommand {
     if (gather_ && start.world_size > 1)
       arguments.insert(arguments.end(), {"--gather", fs::absolute(files.folder).string()});
     if (gather_ && overwrite_) arguments.emplace_back("--overwrite");
-    if (start.several_hosts) arguments.emplace_back("--several-hosts");  // by Slurm's word, which the names below lose
+    if (start.several_hosts)
+      arguments.emplace_back("--several-hosts");  // from Slurm's variables, which the variables below replace
     if (!listen_.empty()) arguments.insert(arguments.end(), {"--listen", listen_});
     if (token) arguments.insert(arguments.end(), {"--token-pipe", std::to_string(token->to_pipe())});
 
@@ -222,19 +227,19 @@ class Worker : public Subcommand {
                                                       {"LOCAL_RANK", std::to_string(start.local_rank)},
                                                       {"MASTER_ADDR", start.master_address}};
     if (start.local_world_size > 0) environment["LOCAL_WORLD_SIZE"] = std::to_string(start.local_world_size);
-    // The names above make the worker think that it was started by hand; its job's name would be lost.
+    // The variables above look like a start by hand, so the job's name is passed on separately.
     if (!start.run_id.empty()) environment[launcher::run_id_variable] = start.run_id;
     if (start.master_port > 0) environment["MASTER_PORT"] = std::to_string(start.master_port);
-    // Absolute: a rank may be started in a folder of its own, and the tracer opens its shard when it likes.
-    // A sweep's figures are the worker's own: thousands of ranges would add nothing.
+    // Absolute: a rank may be started in its own folder, and the tracer opens its shard later.
+    // Not with --bench-comm: the worker measures the times itself.
     if (scenario.measure.trace && !bench_comm_)
       environment.merge(launcher::tracer_environment(installation.tracer, fs::absolute(files.trace)));
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     for (const char* name : {launcher::status_file_variable, launcher::master_fd_variable}) unsetenv(name);
-    // torchrun's agent is our parent: without it nobody would end this rank. A shell that stands between would be it.
+    // The parent is torchrun's agent, or a shell between. If it ends, this rank must end too.
     if (start.starter == Starter::torchrun) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != parent_)  // it ended before the kernel was asked
+      if (getppid() != parent_)  // it ended before prctl
         throw Failure(ExitCode::failed, "torchrun's agent, which started this rank, has ended");
     }
 

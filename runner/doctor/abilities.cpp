@@ -16,9 +16,9 @@ bool has_backend(const Worker& worker, const std::string& name) {
 // Returns why no training can run; "" if one can.
 std::string hindrance(const Facts& facts) {
   if (!facts.worker.problem.empty()) return "ddpprof-worker " + facts.worker.problem;
-  if (facts.memory.usable_bytes() < bare_rank_bytes)
+  if (facts.memory.usable_bytes() < measure::bare_rank_bytes)
     return fmt::format("{} of memory are available and a rank needs {}", gibibytes(facts.memory.usable_bytes()),
-                       gibibytes(bare_rank_bytes));
+                       gibibytes(measure::bare_rank_bytes));
   if (!facts.folder_writable) return "databases cannot be written to " + facts.database_folder;
   return "";
 }
@@ -48,7 +48,7 @@ Ability cpu_ability(const Facts& facts, const std::string& what, const char* uni
   if (!ability.detail.empty()) return ability;
   ability.can = true;
   ability.detail = fmt::format("up to {} {} with one core each", facts.usable_cores, unit);
-  const std::int64_t fit = facts.memory.usable_bytes() / bare_rank_bytes;
+  const std::int64_t fit = facts.memory.usable_bytes() / measure::bare_rank_bytes;
   if (processes)
     ability.detail +=
         fmt::format("; memory is sufficient for about {} ranks of a small model", std::min<std::int64_t>(fit, 1024));

@@ -24,10 +24,10 @@ void memory(const Facts& facts, Checks& checks) {
   } else {
     check.found += ", no cgroup limit";
   }
-  if ((found.available_bytes || found.limit_free_bytes) && found.usable_bytes() < 2 * bare_rank_bytes) {
+  if ((found.available_bytes || found.limit_free_bytes) && found.usable_bytes() < 2 * measure::bare_rank_bytes) {
     check.verdict = Verdict::bad;
     check.advice = fmt::format("a rank needs {} without its model: end other programs, or raise the limit",
-                               gibibytes(bare_rank_bytes));
+                               gibibytes(measure::bare_rank_bytes));
   }
   checks.push_back(check);
 

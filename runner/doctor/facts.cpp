@@ -143,7 +143,7 @@ Facts look(const LookOptions& options) {
   facts.folder_writable = facts.disk && access(options.folder.c_str(), W_OK | X_OK) == 0;
   facts.limits = host::read_limits();
   // ddpprof's libraries are loaded before the driver's: while the loading of a library hangs, no other can be loaded.
-  limited(facts.tracer, library_limit, look_at_tracer);
+  limited(facts.tracer, library_limit, measure::look_at_tracer);
   limited(facts.cuda, library_limit, [] { return host::cuda_loads(); });
   limited(facts.nvml, driver_limit, [] { return host::read_nvml(); });
   facts.interfaces = host::read_interfaces(host, true);
@@ -154,7 +154,7 @@ Facts look(const LookOptions& options) {
   facts.environment = relevant_variables(variables);
   // The running worker has its own limit. This limit covers finding and starting it.
   limited(facts.worker, options.worker_limit + library_limit,
-          [limit = options.worker_limit] { return look_at_worker(limit); });
+          [limit = options.worker_limit] { return measure::look_at_worker(limit); });
   if (facts.worker.problem.empty())
     limited(facts.libraries, 2 * library_limit,
             [worker = facts.worker.path] { return look_at_libraries(worker, library_limit); });

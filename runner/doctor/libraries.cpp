@@ -62,7 +62,8 @@ Libraries look_at_libraries(const std::filesystem::path& worker, std::chrono::mi
     libraries.problem = "ddpprof-worker was not found";
     return libraries;
   }
-  const CommandOutcome outcome = run_command({"/usr/bin/env", "LD_TRACE_LOADED_OBJECTS=1", worker.string()}, limit);
+  const measure::CommandOutcome outcome =
+      measure::run_command({"/usr/bin/env", "LD_TRACE_LOADED_OBJECTS=1", worker.string()}, limit);
   if (!outcome.started || outcome.timed_out || outcome.exit_code != 0) {
     libraries.problem = !outcome.started ? outcome.error
                         : outcome.timed_out

@@ -89,7 +89,7 @@ void ProgressLine::skip() {
   ++finished_;
 }
 
-void ProgressLine::conclude() {
+void ProgressLine::show_fitting() {
   if (form_ != ProgressForm::json_lines) return;
   const nlohmann::ordered_json line = {
       {"progress", "concluding"}, {"configuration", finished_}, {"configurations", configurations_}};

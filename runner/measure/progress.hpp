@@ -27,10 +27,10 @@ class ProgressLine {
 
   void begin(const Configuration& configuration);
   void update(const std::string& activity, std::int64_t step, std::int64_t steps_planned);
-  void end();       // the configuration was measured
-  void skip();      // the configuration was measured by an earlier run
-  void clear();     // call before another message is printed
-  void conclude();  // all configurations are measured; fitting and reporting follow
+  void end();           // the configuration was measured
+  void skip();          // the configuration was measured by an earlier run
+  void clear();         // call before another message is printed
+  void show_fitting();  // all configurations are measured; fitting and reporting follow
 
  private:
   using Clock = std::chrono::steady_clock;

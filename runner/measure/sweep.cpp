@@ -116,7 +116,7 @@ void sweep(store::Database& database, const scenario::Scenario& scenario, const 
       if (failure) break;
       ++measured;
     }
-    if (!failure && !InterruptionGuard::interrupted()) progress.conclude();
+    if (!failure && !InterruptionGuard::interrupted()) progress.show_fitting();
   }
   if (!failure && InterruptionGuard::interrupted()) failure = {MeasurementFailure::Cause::run, "Interrupted."};
   database.finish_load();

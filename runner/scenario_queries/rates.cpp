@@ -30,13 +30,14 @@ Times training_times(const RateQuestion& question, const scenario::Scenario& sce
 
 }  // namespace
 
-void RateQuestion::know(const stats::Interval& noise_scale) {
+void RateQuestion::set_noise_scale(const stats::Interval& noise_scale) {
   noise_scale_samples = noise_scale;
   options.noise_scale_samples = noise_scale.mid;
 }
 
-void RateQuestion::conclude(std::span<const metrics::MeasuredNoise> measured) {
-  if (const auto band = metrics::concluding_band(measured, options.base_batch())) know(band->noise_scale_samples);
+void RateQuestion::set_measured_noise_scale(std::span<const metrics::MeasuredNoise> measured) {
+  if (const auto band = metrics::concluding_band(measured, options.base_batch()))
+    set_noise_scale(band->noise_scale_samples);
 }
 
 bool RateQuestion::has_schedules() const {
@@ -49,7 +50,7 @@ RateQuestion stored_question(const scenario::Scenario& scenario, store::Database
   question.options = learning_rate_options(scenario, database);
   question.batch = scenario.workload.batch_per_worker;
   question.accumulation = scenario.workload.accumulation;
-  question.conclude(measured);
+  question.set_measured_noise_scale(measured);
   if (question.has_schedules())
     question.rules.assign(learning_rate::every_rule.begin(), learning_rate::every_rule.end());
   return question;

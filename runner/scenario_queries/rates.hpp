@@ -24,9 +24,9 @@ struct RateQuestion {
   std::optional<std::int64_t> target_steps;            // at the base batch; nullopt: the steps of the options' epochs
   double price_per_gpu_hour = 0.0;                     // 0: unknown
 
-  void know(const stats::Interval& noise_scale);
+  void set_noise_scale(const stats::Interval& noise_scale);
   // Sets it from the training whose batch is nearest to the options' base batch, if one measured it.
-  void conclude(std::span<const metrics::MeasuredNoise>);
+  void set_measured_noise_scale(std::span<const metrics::MeasuredNoise>);
   // Returns true if there is a decay or a noise scale. Then every rule's schedule is shown by default.
   bool has_schedules() const;
 };

@@ -1,4 +1,4 @@
-// The real program beside a small database whose figures can be worked out by hand.
+// Fixture: the real program and a small database whose numbers can be calculated by hand.
 #pragma once
 
 #include <gtest/gtest.h>

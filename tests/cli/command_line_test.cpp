@@ -1,4 +1,4 @@
-// The command line as users meet it: the real program's exit codes, where it writes, and what its errors say.
+// The real program: exit codes, standard output and error, and error messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <filesystem>
@@ -48,8 +48,8 @@ TEST_F(CommandLine, VersionIsTheProjects) {
 }
 
 struct Wrong {
-  std::vector<std::string> arguments;  // DB stands for the database's path
-  std::string message;                 // all of standard error but the line's end; a leading … means "contains"
+  std::vector<std::string> arguments;  // DB is replaced by the path of the database
+  std::string message;                 // standard error without its line end; a leading … means "contains"
 };
 
 TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
@@ -64,7 +64,7 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
       {{"report", "DB", "--frmat", "csv"}, "ddpprof report: unknown option '--frmat'; did you mean '--format'?" + hint},
       {{"report", "DB", "--frmat=csv"}, "ddpprof report: unknown option '--frmat'; did you mean '--format'?" + hint},
       {{"report", "DB", "--qqqqqqq"}, "ddpprof report: unknown option '--qqqqqqq';" + hint},
-      {{"report", "DB", "other.db"}, "ddpprof report: argument 'other.db' is one too many;" + hint},
+      {{"report", "DB", "other.db"}, "ddpprof report: argument 'other.db' is unexpected;" + hint},
       {{"report", "DB", "--report", "sumary"}, "…ddpprof report: --report: unknown value 'sumary' (expected one of "},
       {{"report", "DB", "--report", "sumary"}, "…; did you mean 'summary'?"},
       {{"report", "DB", "--format", "tabel"},
@@ -95,7 +95,7 @@ TEST_F(CommandLine, WhatIsWrongIsSaidInOneFormAndEndsWithTwo) {
        "…--what-if bandwidth=2: expected so many times of today, or a figure with its unit, e.g. bandwidth=2x"},
       {{"predict", "DB", "--workers", "8", "--what-if", "compute=2x", "--what-if", "compute=3x"},
        "…expected each key once"},
-      {{"lr", "DB", "--workers", "8", "--base", "0"}, "…ddpprof lr: --base: a learning rate is above 0"},
+      {{"lr", "DB", "--workers", "8", "--base", "0"}, "…ddpprof lr: --base: the learning rate is not above 0"},
       {{"validate", "/nowhere/x.yaml"}, "…/nowhere/x.yaml"},
       {{"worker", "x.yaml"}, "ddpprof worker: --out is required; see ddpprof worker --help"},
       {{"worker", "x.yaml", "--out", "x", "--strategy", "dpp"}, "…did you mean 'ddp'?"},
@@ -144,7 +144,7 @@ TEST_F(CommandLine, AnImportOfNothingEndsWithFiveAndLeavesNoDatabase) {
   const Outcome table = run_ddpprof({"import", file("notes.txt", "these are notes\n"), "--out", out});
   EXPECT_EQ(table.code, 5);
   EXPECT_FALSE(std::filesystem::exists(out));
-  // What was to be replaced stays when nothing takes its place.
+  // A database that an import fails to replace stays.
   const std::string kept = file("kept.db", test::read_all(database_));
   EXPECT_EQ(run_ddpprof({"import", file("trace.json", "[]"), "--out", kept, "--overwrite"}).code, 5);
   EXPECT_EQ(test::read_all(kept), test::read_all(database_));
@@ -152,7 +152,7 @@ TEST_F(CommandLine, AnImportOfNothingEndsWithFiveAndLeavesNoDatabase) {
     EXPECT_EQ(entry.path().string().find(".importing"), std::string::npos) << entry.path();
   const Outcome ours = run_ddpprof({"import", database_, "--out", out});
   EXPECT_EQ(ours.code, 2);
-  EXPECT_THAT(ours.messages, HasSubstr("is a database of ddpprof already"));
+  EXPECT_THAT(ours.messages, HasSubstr("is already a database of ddpprof"));
 }
 
 TEST_F(CommandLine, AnImportedTraceIsReportedAndPredicted) {
@@ -269,7 +269,7 @@ TEST_F(CommandLine, CompareSaysWhatDiffersAndInWhichKeys) {
   EXPECT_TRUE(keys);
   EXPECT_TRUE(steps);
   EXPECT_EQ(run_ddpprof({"compare", database_, (folder_ / "empty.db").string()}).code, 0)
-      << "nothing in common is an answer";
+      << "a comparison without common configurations is a result";
   EXPECT_EQ(run_ddpprof({"compare", file("no.db", "text"), other}).code, 5);
 }
 
@@ -299,10 +299,10 @@ TEST_F(CommandLine, ScenariosThatAreNotUnderstoodDifferOnlyInTheirText) {
   ASSERT_EQ(keys(one, other).size(), 1U);
   EXPECT_EQ(keys(one, other)[0]["name"], "(whole)");
   EXPECT_THAT(keys(one, other)[0]["a"].get<std::string>(), StartsWith("not understood: "));
-  EXPECT_EQ(keys(one, database_).size(), 1U) << "one of them is understood";
+  EXPECT_EQ(keys(one, database_).size(), 1U) << "this version can read one of the scenarios";
 }
 
-// Sets a variable for the programs that a test starts.
+// Sets an environment variable for the programs that a test starts.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -323,15 +323,15 @@ TEST_F(CommandLine, GuiBecomesTheDesktopProgramWithTheFile) {
   fs::permissions(program, fs::perms::owner_all);
   const Variable gui("DDPPROF_GUI_PROGRAM", program.c_str()), display("QT_QPA_PLATFORM", "offscreen");
   const Outcome started = run_ddpprof({"gui", database_, "--page", "Timeline"});
-  EXPECT_EQ(started.code, 7) << "its exit code is the command's";
+  EXPECT_EQ(started.code, 7) << "the command returns its exit code";
   EXPECT_THAT(started.out, testing::EndsWith(": --page Timeline -- " + database_ + "\n"));
   EXPECT_THAT(run_ddpprof({"gui"}).out, testing::EndsWith(": \n")) << "without a file";
-  // The shell says its process's number, becomes ddpprof, and that becomes the program: still the same process.
+  // The shell prints its process number, then exec replaces it by ddpprof and the program: the process stays the same.
   const std::string said = (folder_ / "number").string();
   const std::string inner =
       "echo \"$$: \"; exec " + test::shell_quoted(test::built_program()) + " gui >>" + test::shell_quoted(said);
   const std::string outer = "sh -c " + test::shell_quoted(inner) + " >" + test::shell_quoted(said);
-  EXPECT_NE(std::system(outer.c_str()), 0) << "it ends with 7";
+  EXPECT_NE(std::system(outer.c_str()), 0) << "it ends with exit code 7";
   std::istringstream lines(test::read_all(said));
   std::string before, after;
   std::getline(lines, before);
@@ -341,13 +341,13 @@ TEST_F(CommandLine, GuiBecomesTheDesktopProgramWithTheFile) {
 }
 
 TEST_F(CommandLine, ANameThatCannotBeLookedUpIsSaidInTheUsualForm) {
-  const std::string name(300, 'x');  // longer than any file system takes
+  const std::string name(300, 'x');  // longer than any file system supports
   const Variable display("QT_QPA_PLATFORM", "offscreen");
   const Outcome file = run_ddpprof({"gui", name});
   EXPECT_EQ(file.code, 2);
   EXPECT_EQ(file.messages, "ddpprof gui: " + name +
                                ": File name too long (expected a trace database, as written by ddpprof run); correct "
-                               "the name, or leave it out and open one in the window\n");
+                               "the name, or omit it and open a file in the window\n");
   const Variable gui("DDPPROF_GUI_PROGRAM", name.c_str());
   const Outcome program = run_ddpprof({"gui", database_});
   EXPECT_EQ(program.code, 3);
@@ -370,7 +370,8 @@ TEST_F(CommandLine, GuiWithoutAProgramOrADisplayEndsWithThree) {
       display("DISPLAY", nullptr), wayland("WAYLAND_DISPLAY", nullptr);
   const Outcome none = run_ddpprof({"gui", database_});
   EXPECT_EQ(none.code, 3);
-  EXPECT_THAT(none.messages, StartsWith("ddpprof gui: there is no display to open a window on (expected DISPLAY or "));
+  EXPECT_THAT(none.messages,
+              StartsWith("ddpprof gui: cannot open a window: this session has no display (expected DISPLAY or "));
   EXPECT_THAT(none.messages, HasSubstr("ddpprof report"));
 }
 
@@ -396,11 +397,11 @@ TEST_F(CommandLine, ValidateSaysThatAScenarioIsSound) {
   const std::string good = file("good.yaml", test::scenario);
   const Outcome outcome = run_ddpprof({"validate", good});
   EXPECT_EQ(outcome.code, 0) << outcome.messages;
-  EXPECT_EQ(outcome.out, good + ": scenario 'mnist-mlp' is sound\n");
+  EXPECT_EQ(outcome.out, good + ": scenario 'mnist-mlp' is valid\n");
   const Outcome overridden = run_ddpprof({"validate", good, "--set", "measure.steps=oops"});
   EXPECT_EQ(overridden.code, 2);
   EXPECT_THAT(overridden.messages, HasSubstr("--set measure.steps=oops"));
-  // What --print writes is a scenario itself.
+  // The output of --print is a valid scenario.
   const std::string printed = run_ddpprof({"validate", good, "--print"}).out;
   EXPECT_EQ(run_ddpprof({"validate", file("printed.yaml", printed), "--print"}).out, printed);
 }

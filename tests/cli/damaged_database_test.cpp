@@ -1,5 +1,5 @@
-// Databases that are damaged, cut off or locked: every command refuses them in words, or says what it says of the
-// undamaged one, byte for byte. A crash ends this process.
+// Damaged, truncated and locked databases: every command rejects them with a message, or prints the same bytes as for
+// the undamaged database. A crash ends this process.
 #include <SQLiteCpp/Database.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ class DamagedDatabase : public testing::Test {
     }
   }
 
-  // What the command says, and what it wrote.
+  // The output of the command, and the files that it wrote.
   Answer run(const std::vector<std::string>& command) {
     std::ostringstream out, messages;
     cli::Context context{.out = out, .messages = messages};
@@ -68,7 +68,7 @@ class DamagedDatabase : public testing::Test {
     return answer;
   }
 
-  // With the database as it lies there now. True: it was refused.
+  // Runs the commands on the current file. Returns true if the file was rejected.
   bool refused(std::size_t command) {
     const Answer answer = run(commands_[command]);
     if (answer.code == 0) {
@@ -80,7 +80,7 @@ class DamagedDatabase : public testing::Test {
     EXPECT_THAT(answer.messages,
                 AnyOf(HasSubstr("damaged"), HasSubstr("truncated"), HasSubstr("cut off"), HasSubstr("is empty"),
                       HasSubstr("not an SQLite database"), HasSubstr("but not ddpprof's")));
-    EXPECT_TRUE(answer.out.empty()) << "nothing is said of a file that is refused";
+    EXPECT_TRUE(answer.out.empty()) << "no output for a rejected file";
     return true;
   }
 
@@ -107,7 +107,7 @@ TEST_F(DamagedDatabase, AFlippedBitIsRefusedOrChangesNothing) {
     refusals += refused(i % commands_.size());
     if (HasFailure()) return;
   }
-  EXPECT_GT(refusals, 20) << "a command reads a good part of the file";
+  EXPECT_GT(refusals, 20) << "a command reads a large part of the file";
 }
 
 TEST_F(DamagedDatabase, AZeroedPageIsRefusedOrChangesNothing) {
@@ -133,7 +133,7 @@ TEST_F(DamagedDatabase, ACutFileIsRefused) {
   }
 }
 
-// Each waits for the other process, and not for ever.
+// Each command waits for the other process, with a time limit.
 TEST_F(DamagedDatabase, ALockedFileIsNamed) {
   int ready[2];
   ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
@@ -144,7 +144,7 @@ TEST_F(DamagedDatabase, ALockedFileIsNamed) {
       SQLite::Database other(database_.string(), SQLite::OPEN_READWRITE);
       other.exec("BEGIN EXCLUSIVE");
       [[maybe_unused]] const auto told = ::write(ready[1], "x", 1);
-      ::alarm(300);  // should the parent be ended
+      ::alarm(300);  // ends this process if the parent has ended
       for (;;) ::pause();
     } catch (...) {
     }

@@ -1,5 +1,5 @@
-// A program that annotates five steps and then ends in the way it is told: `ending_job WAY`. What it does is the same
-// whether somebody records it or not.
+// A program that annotates five steps and then ends in the given way: `ending_job WAY`. It does the same with and
+// without a recording.
 #include <fcntl.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/resource.h>
@@ -49,7 +49,7 @@ void say(const char* text) {
   std::abort();
 }
 
-// Deep enough for any stack; that it never ends is not the compiler's to know.
+// Overflows any stack. The compiler cannot detect that the recursion never ends.
 volatile std::size_t deepest = SIZE_MAX;
 
 __attribute__((noinline)) int deeper(std::size_t depth) {
@@ -77,13 +77,13 @@ int while_threads_annotate(const std::function<int()>& end) {
 }
 
 int child_goes_on(bool daemon_like) {
-  if (fork() != 0) return 6;  // the one that is waited for ends first
+  if (fork() != 0) return 6;  // the parent ends before its child
   if (daemon_like) {
     setsid();
     if (fork() != 0) _exit(0);
     for (int file = 0; file < 64; ++file) close(file);
   }
-  usleep(20'000);  // so that its parent has ended before it annotates for the first time
+  usleep(20'000);  // its parent has ended before the first annotation
   for (int i = 0; i < 20; ++i) range("afterwards", 1'000);
   _exit(0);
 }
@@ -106,12 +106,12 @@ int out_of_memory() {
 int no_more_disk() {
   const rlimit limit{4096, 4096};
   setrlimit(RLIMIT_FSIZE, &limit);
-  const std::string name(30'000, 'n');  // large enough for new chunks
+  const std::string name(30'000, 'n');  // large enough to need new chunks
   for (int i = 0; i < 400; ++i) range((name + std::to_string(i)).c_str(), 1);
   return 12;
 }
 
-// As daemons do; what is opened next has the numbers of what was closed.
+// Closes all descriptors, as daemons do. Files that are opened next reuse their numbers.
 int every_file_closed() {
   for (int file = 3; file < 256; ++file) close(file);
   char name[] = "/tmp/ddpprof-ending-XXXXXX";
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
          return 1;
        }},
       {"at-exit", [] { return std::atexit(annotate_at_exit) + 3; }},
-      {"exception", []() -> int { throw std::runtime_error("nobody catches it"); }},
+      {"exception", []() -> int { throw std::runtime_error("uncaught"); }},
       {"abort", []() -> int { std::abort(); }},
       {"segfault", []() -> int { die_by(SIGSEGV); }},
       {"stack-overflow", [] { return deeper(0); }},

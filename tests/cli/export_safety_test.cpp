@@ -1,4 +1,4 @@
-// Neither `ddpprof export` nor `ddpprof import --overwrite` touches a file that it was not told to replace.
+// `ddpprof export` and `ddpprof import --overwrite` change no file except the one to be replaced.
 #include <gmock/gmock.h>
 
 #include "tests/cli/command_line.hpp"
@@ -36,7 +36,7 @@ TEST_F(ExportSafety, AnExportLeavesDatabasesBesideItAlone) {
     const std::vector<std::string> bystanders = {exported, other, at("q/dp-n2-r0.sqlite.partial")};
     for (const std::string& file : bystanders) fs::copy_file(database_, file);
     const std::string out = format == "chrome" ? at("q/q") : at("q");
-    // Of a file `q` the name is exactly that of the exported one.
+    // For a file `q` this is exactly the name of the exported database.
     if (format == "chrome") fs::copy_file(database_, at("q/q.partial"));
     const std::string from = format == "chrome" ? at("q/q.partial") : exported;
     const Outcome outcome = run_ddpprof({"export", from, "--format", format, "--out", out});
@@ -71,11 +71,11 @@ TEST_F(ExportSafety, AFolderBesideAReplacedDatabaseThatIsNotOursStays) {
   const std::string steps = file("safety.csv", step_times), target = at("t.db");
   fs::copy_file(database_, target);
   fs::create_directory(target + ".d");
-  file("safety/t.db.d/notes", "somebody's");
+  file("safety/t.db.d/notes", "notes of the user");
   const Outcome refused = run_ddpprof({"import", steps, "--out", target, "--overwrite"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.messages, HasSubstr("t.db.d was not made by ddpprof and is left alone"));
-  EXPECT_EQ(read_all(target + ".d/notes"), "somebody's");
+  EXPECT_EQ(read_all(target + ".d/notes"), "notes of the user");
   EXPECT_TRUE(read_all(target) == read_all(database_));
 }
 

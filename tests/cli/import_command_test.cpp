@@ -1,4 +1,4 @@
-// ddpprof import of tables and logs as users meet it.
+// ddpprof import of tables and logs, as a user calls it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST_F(ImportCommand, ATableOfStepTimesAnswersAsTheTableItself) {
               HasSubstr("--what-if is for traces"));
 }
 
-// A load that was killed leaves its journal, which SQLite plays back into the file that has the name then.
+// A killed load leaves its journal. SQLite would apply the journal to a new file of the same name.
 TEST_F(ImportCommand, AJournalThatWasLeftIsNotPlayedIntoTheNewFile) {
   const std::string out = missing("left.db"), loading = missing("loading.db");
   ASSERT_EQ(run_ddpprof({"import", file("first.csv", steps), "--out", loading}).code, 0);
@@ -92,7 +92,7 @@ TEST_F(ImportCommand, LogsStandAloneOrBesideTraces) {
     return text;
   }();
   EXPECT_EQ(run_ddpprof({"import", file("tagged.txt", tagged), "--out", out, "--overwrite"}).code, 0)
-      << "a launcher's tag begins as a JSON array does";
+      << "a launcher's tag begins like a JSON array";
   const Outcome both = run_ddpprof({"import", file("rank0.json", trace_text), log, "--out", out, "--overwrite"});
   EXPECT_EQ(both.code, 0) << both.messages;
   EXPECT_THAT(both.messages, HasSubstr("events of 1 rank"));
@@ -119,11 +119,11 @@ TEST_F(ImportCommand, WhatAFolderHoldsBesideTracesIsSaidAndLeftOut) {
   const Outcome pattern = run_ddpprof({"import", (traces / "*.json").string(), "--out", out, "--overwrite"});
   EXPECT_EQ(pattern.code, 0) << pattern.messages;
   const Outcome named = run_ddpprof({"import", page, (traces / "rank0.json").string(), "--out", out, "--overwrite"});
-  EXPECT_EQ(named.code, 5) << "what is named must be one";
+  EXPECT_EQ(named.code, 5) << "a named file must be importable";
   EXPECT_THAT(named.messages, HasSubstr("index.json"));
 }
 
-// All members on one line, among them the words of a log's heading.
+// All members on one line, with the words of a log's heading among them.
 TEST_F(ImportCommand, ATraceOfOneLineIsNoLog) {
   const std::string trace =
       file("rank0.json", R"({"size": 1, "count": 2, "type": 3, "traceEvents": )" + std::string(trace_text) + "}");
@@ -132,7 +132,7 @@ TEST_F(ImportCommand, ATraceOfOneLineIsNoLog) {
   EXPECT_THAT(outcome.messages, HasSubstr("1 events of 1 rank"));
 }
 
-// A folder of one rank, as ddpprof worker leaves it.
+// A folder of one rank, as ddpprof worker writes it.
 TEST_F(ImportCommand, KeepsWhatARankSaidAsItWasRead) {
   const std::filesystem::path rank = folder_ / "rank/attempt-0", out = missing("rank.db");
   std::filesystem::create_directories(rank);
@@ -168,9 +168,9 @@ TEST_F(ImportCommand, WhatDoesNotGoTogetherIsRefused) {
     EXPECT_FALSE(std::filesystem::exists(out)) << why;
   };
   refused({table, file("more.csv", steps)}, 2, "are both tables of step times");
-  refused({table, log}, 2, "is none");
+  refused({table, log}, 2, "is a table of step times, and ");
   refused({table, "--nodes", "2"}, 2, "--nodes is for traces");
-  refused({table, "--log-ranks", "2"}, 2, "--log-ranks is for logs");
+  refused({table, "--log-ranks", "2"}, 2, "--log-ranks needs a log");
   refused({file("bad.csv", "workers,gpus\n1,2\n")}, 5, "unknown column 'gpus'");
   refused({file("empty.csv", "workers,nodes,batch_per_worker,step_time_s\n")}, 5, "has no row");
   refused({file("cut.log", "# nThread 1 nGpus 2 minBytes 8\n")}, 5, "holds no size");

@@ -1,4 +1,4 @@
-// ddpprof lr as users meet it: its rates, and its options, each in place of the scenario's value.
+// ddpprof lr, as a user calls it: its rates, and its options, which replace the scenario's values.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -44,7 +44,7 @@ TEST_F(CommandLine, WithoutMeasurementsLrEndsWithFive) {
   EXPECT_TRUE(outcome.messages.starts_with("ddpprof lr: ")) << outcome.messages;
 }
 
-// 10^6 workers with 10^13 samples each once were -8446744073709551616 samples, and their rate no number.
+// Regression: 10^6 workers with 10^13 samples each overflowed to -8446744073709551616 samples, with a rate of NaN.
 TEST_F(CommandLine, LrRefusesAGlobalBatchThatCannotBeCounted) {
   const std::vector<std::string> all[] = {
       {"--workers", "1000000", "--batch-per-worker", "100000000", "--accumulation", "100000"},
@@ -88,7 +88,7 @@ TEST_F(CommandLine, LrTakesWhatDiffersFromTheScenario) {
                                              "json"}));
   const auto& row = tables.at("learning_rate_rules")["rows"].at(0);
   EXPECT_EQ(row["global_batch_samples"], 512);
-  EXPECT_DOUBLE_EQ(row["linear_lr"], 0.2) << "twice the batch of two workers";
+  EXPECT_DOUBLE_EQ(row["linear_lr"], 0.2) << "twice the batch that two workers have";
   EXPECT_EQ(row["steps_per_epoch"], 20);
   EXPECT_EQ(row["total_steps"], 60);
   EXPECT_EQ(row["warmup_steps"], 10);
@@ -145,7 +145,7 @@ TEST_F(CommandLine, TheDryRunSaysWhichRateIsTrained) {
   const Outcome applied = run_ddpprof({"run", sound, "--dry-run", "--set", "learning_rate.apply=true", "--set",
                                        "learning_rate.base_batch=256", "--set", "learning_rate.decay=cosine"});
   EXPECT_EQ(applied.code, 0) << applied.messages;
-  EXPECT_THAT(applied.out, HasSubstr("learning rate as it is trained: rule linear, decay cosine"));
+  EXPECT_THAT(applied.out, HasSubstr("learning rate of the training: rule linear, decay cosine"));
   EXPECT_THAT(applied.out, HasSubstr("learning rate from 0.01 at a global batch of 256"));
 }
 
@@ -176,7 +176,7 @@ TEST_F(CommandLine, LrSaysWhatTheSameResultCosts) {
     EXPECT_EQ(run_ddpprof({"lr", database_, "--workers", "1", "--price", price}).code, 2) << price;
 }
 
-// The scenario leaves learning_rate.apply out: every step was to take 0.01.
+// The scenario has no learning_rate.apply: every step should use 0.01.
 TEST_F(CommandLine, LrSetsTrainedRatesBesideThePlanAndSaysWhereNormsAreTooFew) {
   {
     store::Database database = store::Database::open_write(database_);
@@ -194,7 +194,7 @@ TEST_F(CommandLine, LrSetsTrainedRatesBesideThePlanAndSaysWhereNormsAreTooFew) {
   ASSERT_FALSE(noise.empty());
   EXPECT_TRUE(noise[0]["noise_scale_samples"].is_null());
   EXPECT_THAT(noise[0]["note"].get<std::string>(), HasSubstr("too few"));
-  EXPECT_EQ(tables.count("large_batches"), 0U) << "no band, no conclusion";
+  EXPECT_EQ(tables.count("large_batches"), 0U) << "without a noise scale the table is left out";
 }
 
 // B = 256, B0 = 32; critical batch sqrt(3) 1000: kappa 8 times (1732.05 + 32) / (1732.05 + 256) is 7.0986.
@@ -212,7 +212,7 @@ TEST_F(CommandLine, LrSaysWhatANoiseScaleMakesOfALargerBatch) {
 TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
   const std::pair<std::vector<std::string>, const char*> all[] = {
       {{"--optimizer", "adaptiv"}, "did you mean 'adaptive'?"},
-      {{"--warmup-epochs", "-1"}, "--warmup-epochs: a warm-up takes 0 epochs or more"},
+      {{"--warmup-epochs", "-1"}, "--warmup-epochs: the value is below 0"},
       {{"--target-loss", "inf"}, "--target-loss: the value is not finite"},
       {{"--epochs", "0"}, "--epochs"},
       {{"--batch-per-worker", "0"}, "--batch-per-worker"},
@@ -222,8 +222,8 @@ TEST_F(CommandLine, LrSaysWhatIsWrongWithAnOption) {
       {{"--decay", "cosin"}, "did you mean 'cosine'?"},
       {{"--decay-power", "2"}, "--decay-power belongs to --decay polynomial"},
       {{"--decay", "step", "--decay-epochs", "60,30"}, "no less than the one before it"},
-      {{"--noise-scale", "3,2,1"}, "three that ascend"},
-      {{"--noise-scale", "1,inf,inf"}, "three that ascend"},
+      {{"--noise-scale", "3,2,1"}, "three ascending"},
+      {{"--noise-scale", "1,inf,inf"}, "three ascending"},
   };
   for (const auto& [wrong, said] : all) {
     std::vector<std::string> arguments = {"lr", database_, "--workers", "8"};
@@ -251,7 +251,7 @@ TEST_F(CommandLine, TheReportHasTheTablesOfLr) {
   EXPECT_EQ(all.at("training_time")["rows"], lr.at("training_time")["rows"]);
 }
 
-// The same file with another scenario: what was stored when it was measured is of the one before.
+// The same file with another scenario. The stored rates belong to the earlier scenario.
 class OtherScenarios : public CommandLine {
  protected:
   std::string with(const std::string& name, const std::string& workload, const std::string& rate,
@@ -271,7 +271,7 @@ class OtherScenarios : public CommandLine {
     database.sql().exec(change);
     return path.string();
   }
-  // Both answers to the scenario's own question; they have these tables alike.
+  // lr and report answer the scenario's question. These tables are equal in both.
   static std::map<std::string, nlohmann::json> of_both(const std::string& file) {
     const auto lr = tables_of(run_ddpprof({"lr", file, "--workers", "1,2,4,32", "--format", "json"}));
     const auto report = tables_of(run_ddpprof({"report", file, "--report", "learning-rate", "--format", "json"}));
@@ -291,10 +291,6 @@ TEST_F(OtherScenarios, ARefusedSquareRootIsNobodysRate) {
   EXPECT_THAT(rows[3]["note"].get<std::string>(), HasSubstr("κ (1 − β₁) below 1"));
   for (const auto& row : tables.at("warmup")["rows"]) EXPECT_LE(row["workers"], 4);
   EXPECT_THAT(run_ddpprof({"report", file}).out, HasSubstr("0.1 at N = 4 (square root rule)"));
-  // What was stored, of another scenario, is in the export, and what is restored from it answers as the file does.
-  const std::string folder = (folder_ / "adam.csv").string(), restored = (folder_ / "restored.db").string();
-  ASSERT_EQ(run_ddpprof({"export", file, "--format", "csv", "--out", folder}).code, 0);
-  EXPECT_THAT(run_ddpprof({"import", folder, "--out", restored}).out, HasSubstr("0.1 at N = 4 (square root rule)"));
 }
 
 TEST_F(OtherScenarios, AdaScaleWithoutANoiseScaleSaysWhatItLacks) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""64 ranks on this machine: they start, train, end and are merged; nothing of them is left.
+"""64 ranks on this machine: they start, train, end and are merged. No process or file of them remains.
 
     many_ranks_test.py --program DDPPROF --scenarios FOLDER [--ranks 64]
 
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 STEPS = 5
-LIMIT_S = 1500  # two cores that others use load LibTorch 64 times
+LIMIT_S = 1500  # two shared cores load LibTorch 64 times
 
 
 def available_gib():
@@ -65,7 +65,7 @@ def main():
             command += ["--set", setting]
         begin = time.monotonic()
         with log.open("wb") as output:
-            # A group of its own, so that a run that is too slow leaves nothing either.
+            # A process group of its own, so that a run that is too slow is ended completely.
             run = subprocess.Popen(list(map(str, command)), stdout=output, stderr=output, start_new_session=True)
             try:
                 status = run.wait(timeout=LIMIT_S)

@@ -1,4 +1,4 @@
-// `ddpprof import` refuses what `ddpprof export` wrote, and says what to open instead.
+// `ddpprof import` rejects what `ddpprof export` wrote, and its message names what to open instead.
 #include <gmock/gmock.h>
 
 #include "tests/cli/command_line.hpp"

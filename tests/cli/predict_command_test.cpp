@@ -1,4 +1,4 @@
-// ddpprof predict as users meet it.
+// ddpprof predict, as a user calls it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ TEST_F(CommandLine, PredictAnswersForTheWorkersAskedFor) {
   EXPECT_EQ(ddp, (std::vector<std::int64_t>{4, 8}));
 }
 
-// It is looked for among all N: which of them the table of predictions lists plays no part.
+// The knee is searched among all N, independent of the N in the table of predictions.
 TEST_F(CommandLine, PredictNamesOneKneeWhicheverNAreListed) {
   const auto knee = [&](const std::string& listed) {
     const Outcome outcome =
@@ -50,7 +50,7 @@ TEST_F(CommandLine, PredictNamesOneKneeWhicheverNAreListed) {
   EXPECT_EQ(changed, 6U) << "three shares for each strategy";
 }
 
-// Larger N than were asked about play no part, and what cannot be simulated leaves the rest as it is.
+// Larger N than requested have no effect. A strategy that cannot be simulated does not affect the others.
 TEST_F(CommandLine, PredictAnswersWhereSomeNCannotBeSimulated) {
   const auto ask = [&](const std::string& workers, const std::vector<std::string>& changes) {
     std::vector<std::string> command = {"predict", database_, "--workers", workers, "--format", "json"};
@@ -172,8 +172,8 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   const auto document = nlohmann::json::parse(outcome.out);
   const auto& rows = document["tables"][0]["rows"];
   ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[1]["nodes"], 16);             // one device a node, as in the table
-  EXPECT_EQ(rows[1]["batch_per_worker"], 64);  // the commonest
+  EXPECT_EQ(rows[1]["nodes"], 16);             // one device per node, as in the table
+  EXPECT_EQ(rows[1]["batch_per_worker"], 64);  // the most frequent batch
   EXPECT_EQ(rows[1]["extrapolation"], 4.0);
   EXPECT_NEAR(rows[0]["step_s"].get<double>(), 0.209, 0.01);
   EXPECT_GT(rows[1]["step_s"], 0.19);
@@ -182,7 +182,7 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   const auto twice = run_ddpprof({"predict", table, "--workers", "16", "--accumulation", "2", "--format", "json"});
   ASSERT_EQ(twice.code, 0) << twice.messages;
   const auto twice_row = nlohmann::json::parse(twice.out)["tables"][0]["rows"][0];
-  // The second micro-batch exchanges nothing: it costs compute, with what skew and sharing make of it.
+  // The second micro-batch does not communicate: it costs compute, with its skew and sharing.
   EXPECT_GT(twice_row["step_s"].get<double>() - rows[1]["step_s"].get<double>(),
             0.8 * rows[1]["compute_s"].get<double>());
   EXPECT_LT(twice_row["step_s"].get<double>(), 2.0 * rows[1]["step_s"].get<double>());
@@ -195,7 +195,7 @@ TEST_F(CommandLine, PredictTakesATableOfStepTimes) {
   EXPECT_THAT(small.out, HasSubstr("How communication grows with N"));
 
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--sharing", "machine"}).messages,
-              HasSubstr("a table of step times knows no cores"));
+              HasSubstr("a table of step times has no cores"));
   EXPECT_EQ(run_ddpprof({"predict", database_, "--workers", "4", "--batch-per-worker", "8"}).code, 2);
   const Outcome wrong = run_ddpprof({"predict", file("wrong.csv", "workers,gpus\n"), "--workers", "4"});
   EXPECT_EQ(wrong.code, 2);

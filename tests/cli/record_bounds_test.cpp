@@ -1,4 +1,4 @@
-// ddpprof record with bounds: what is kept of a job is what was asked for, and the job is what it would be without.
+// ddpprof record with bounds: only the requested part of the job is recorded, and the job itself does not change.
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,13 +32,14 @@ class RecordBounds : public CommandLine {
     arguments.insert(arguments.end(), command.begin(), command.end());
     return run_ddpprof(arguments);
   }
-  // The job, sent `script`'s signals: "$job" is ddpprof record, "ready" waits until the job has annotated.
+  // Runs the job and sends the signals of `script`: "$job" is ddpprof record, "ready" waits until the job has
+  // annotated.
   Outcome record_with_signals(const std::string& options, const std::string& job, const std::string& script) const {
     const std::string out = (folder_ / "out").string(), messages = (folder_ / "messages").string();
     const std::string all =
-        "timeout 60 bash -c " +
-        test::shell_quoted(test::shell_quoted(test::built_program()) + " record --out " + out_ + " " + options + " -- " +
-                           job + " > " + out + " 2> " + messages + " & job=$!; sleep 0.4; " + script + "; wait $job");
+        "timeout 60 bash -c " + test::shell_quoted(test::shell_quoted(test::built_program()) + " record --out " + out_ +
+                                                   " " + options + " -- " + job + " > " + out + " 2> " + messages +
+                                                   " & job=$!; sleep 0.4; " + script + "; wait $job");
     const int status = std::system(all.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, test::read_all(out), test::read_all(messages)};
   }
@@ -53,7 +54,7 @@ class RecordBounds : public CommandLine {
     const std::vector<std::string> values = rows(sql);
     return values.empty() ? "none" : values.front();
   }
-  // How many ranges of that name there are, of all ranks.
+  // Returns the number of ranges with this name, of all ranks.
   std::int64_t ranges(const std::string& name) const {
     return std::stoll(
         value("SELECT count(*) FROM range JOIN string ON name_id = string.id WHERE value = '" + name + "'"));
@@ -64,7 +65,7 @@ class RecordBounds : public CommandLine {
   std::string job_ = DDPPROF_RECORDED_JOB;
 };
 
-// Whose numbers were wrong corrects them and goes on: nothing of the first time is in the way.
+// After a run with wrong numbers a corrected run succeeds: no files are left in its way.
 TEST_F(RecordBounds, WhatKeptNothingLeavesNothing) {
   const Outcome none = record({"--steps", "50-60"}, {job_, "3"});
   EXPECT_EQ(none.code, 0) << none.messages;
@@ -87,11 +88,12 @@ TEST_F(RecordBounds, StepsAreThoseAskedForOnEveryRank) {
                      ") ORDER BY step"),
                 ElementsAre("5", "6", "7", "8"));
   EXPECT_EQ(value("SELECT count(*) FROM step WHERE forward_ns >= 1000000 AND backward_ns >= 2000000"), "8")
-      << "each is whole";
+      << "each step is complete";
   EXPECT_EQ(ranges("forward"), 8);
-  EXPECT_EQ(ranges("between"), 6) << "what is between two kept steps is kept, what is after the last is not";
-  EXPECT_GT(ranges("beside"), 8) << "of other threads, too";
-  // Nothing begins before the first step's start, or after the last one's end.
+  EXPECT_EQ(ranges("between"), 6)
+      << "ranges between two recorded steps are recorded, ranges after the last one are not";
+  EXPECT_GT(ranges("beside"), 8) << "ranges of other threads too";
+  // No range begins before the start of the first step or after the end of the last one.
   EXPECT_EQ(value("SELECT count(*) FROM range AS r WHERE start_ns < (SELECT min(start_ns) FROM step WHERE shard_id = "
                   "r.shard_id)"),
             "0");
@@ -114,13 +116,13 @@ TEST_F(RecordBounds, StepsWithoutANumberHaveThatOfTheWholeJob) {
   SetUp();
   ASSERT_EQ(record({"--steps", "3", "--step-range", "forward"}, {job_, "8"}).code, 0);
   EXPECT_THAT(rows("SELECT step FROM step"), ElementsAre("3"));
-  EXPECT_EQ(ranges("backward"), 0) << "the step is over with its range";
+  EXPECT_EQ(ranges("backward"), 0) << "the step ends with its range";
 }
 
 TEST_F(RecordBounds, OpenEndsAreTheJobs) {
   ASSERT_EQ(record({"--steps", "17-"}, {job_, "20"}).code, 0);
   EXPECT_THAT(rows("SELECT step FROM step ORDER BY step"), ElementsAre("17", "18", "19"));
-  EXPECT_EQ(ranges("between"), 3) << "after the last one, too";
+  EXPECT_EQ(ranges("between"), 3) << "after the last one too";
   SetUp();
   ASSERT_EQ(record({"--steps=-2"}, {job_, "20"}).code, 0);
   EXPECT_THAT(rows("SELECT step FROM step ORDER BY step"), ElementsAre("0", "1", "2"));
@@ -130,14 +132,14 @@ TEST_F(RecordBounds, NothingIsKeptBeforeTheDelayOrAfterTheDuration) {
   const Outcome outcome = record({"--delay", "0.15", "--duration", "0.1"}, {job_, "120", "6", "thread"});
   EXPECT_EQ(outcome.code, 6) << outcome.messages;
   EXPECT_EQ(outcome.out, "the job's own words\n");
-  // The job lasts more than 120 x 3.7 ms; of 100 ms at most 27 steps are whole.
+  // The job lasts more than 120 x 3.7 ms. At most 27 complete steps fit into 100 ms.
   const std::int64_t steps = std::stoll(value("SELECT count(*) FROM step"));
   EXPECT_GE(steps, 1);
   EXPECT_LE(steps, 27);
   EXPECT_GT(std::stoll(value("SELECT min(step) FROM step")), 0);
   EXPECT_LT(std::stoll(value("SELECT max(step) FROM step")), 119);
   EXPECT_LE(std::stoll(value("SELECT max(start_ns) - min(start_ns) FROM range")), 100'000'000);
-  EXPECT_EQ(value("SELECT count(*) FROM step WHERE backward_ns < 2000000"), "0") << "no half of a step";
+  EXPECT_EQ(value("SELECT count(*) FROM step WHERE backward_ns < 2000000"), "0") << "no incomplete step";
   EXPECT_THAT(value("SELECT message FROM diagnostic WHERE code = 'recording_bounded'"), HasSubstr("1 spell of 0.1"));
 }
 
@@ -156,12 +158,12 @@ TEST_F(RecordBounds, ASignalStartsAndStopsInEveryProcess) {
   for (int i = 0; i < 6; ++i) signals += "kill -USR1 $job; sleep 0.1; ";  // on, off, three times
   const Outcome outcome = record_with_signals("--paused --toggle-signal USR1", script, signals + ":");
   ASSERT_EQ(outcome.code, 0) << outcome.messages;
-  EXPECT_EQ(outcome.out, "the job's own words\nthe job's own words\n") << "the job got none of them";
+  EXPECT_EQ(outcome.out, "the job's own words\nthe job's own words\n") << "the job received none of the signals";
   EXPECT_THAT(outcome.messages, HasSubstr("recording is on"));
   EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'recording_bounded' ORDER BY rank"),
               ElementsAre(HasSubstr("3 spells"), HasSubstr("3 spells")));
   for (const char* rank : {"0", "1"}) {
-    // Numbers of whole steps: three runs of them, with gaps of steps in between, neither the first nor the last one.
+    // The numbers of complete steps form three runs with gaps, without the first and the last step of the job.
     const std::string of_rank =
         std::string(" FROM step WHERE shard_id = (SELECT id FROM shard WHERE rank = ") + rank + ")";
     EXPECT_EQ(value("SELECT sum(gap > 1) FROM (SELECT step - lag(step) OVER (ORDER BY step) AS gap" + of_rank + ")"),
@@ -172,7 +174,7 @@ TEST_F(RecordBounds, ASignalStartsAndStopsInEveryProcess) {
     EXPECT_EQ(value("SELECT count(*)" + of_rank +
                     " AND (forward_ns < 1000000 OR backward_ns < 2000000 OR duration_ns > 50000000)"),
               "0")
-        << "none is cut, or reaches over a pause";
+        << "no step is truncated or spans a pause";
   }
   EXPECT_THAT(rows("SELECT code FROM diagnostic WHERE code IN ('unbalanced_ranges', 'unbalanced_pop')"), IsEmpty());
 }

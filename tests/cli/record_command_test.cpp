@@ -1,4 +1,4 @@
-// ddpprof record as users meet it: the job is what it would be without, and a database of it is left.
+// ddpprof record, as a user calls it: the job does not change, and a database is made.
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST_F(RecordCommand, AScriptsRanksAreOneMeasurement) {
   const std::string script = "RANK=0 WORLD_SIZE=2 " + job_ + " 5 & RANK=1 WORLD_SIZE=2 " + job_ + " 5 & wait";
   const Outcome outcome = record({"sh", "-c", script});
   ASSERT_EQ(outcome.code, 0) << outcome.messages;
-  EXPECT_EQ(outcome.out, "the job's own words\nthe job's own words\n") << "nothing of ours is among the job's output";
+  EXPECT_EQ(outcome.out, "the job's own words\nthe job's own words\n") << "ddpprof adds nothing to the job's output";
   EXPECT_THAT(outcome.messages, HasSubstr("of 2 ranks of 2, 10 steps"));
   EXPECT_THAT(outcome.messages, HasSubstr("Where a step goes"));
   EXPECT_EQ(rows("SELECT rank FROM shard ORDER BY rank"), (std::vector<std::string>{"0", "1"}));
@@ -65,7 +65,7 @@ TEST_F(RecordCommand, AScriptsRanksAreOneMeasurement) {
 
 TEST_F(RecordCommand, TheJobsEndIsOurs) {
   EXPECT_EQ(record({job_, "3", "7"}).code, 7);
-  EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"})) << "of a job that failed, too";
+  EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"})) << "also for a job that failed";
   SetUp();
   const Outcome killed = record({"sh", "-c", job_ + " 3; kill -SEGV $$"});
   EXPECT_EQ(killed.code, 128 + 11);
@@ -115,7 +115,8 @@ TEST_F(RecordCommand, OtherLaunchersNumberTheirRanksToo) {
   }
 }
 
-// In a batch script Slurm's variables are the script's own, and torchrun's never mix with another launcher's.
+// In a batch script Slurm's variables describe the script. torchrun's variables are never combined with those of
+// another launcher.
 TEST_F(RecordCommand, ABatchScriptsVariablesAreNoRank) {
   Outcome outcome = record({"env", "-u", "RANK", "-u", "WORLD_SIZE", "SLURM_PROCID=0", "SLURM_NTASKS=8", job_, "3"});
   ASSERT_EQ(outcome.code, 0) << outcome.messages;
@@ -127,8 +128,9 @@ TEST_F(RecordCommand, ABatchScriptsVariablesAreNoRank) {
 }
 
 TEST_F(RecordCommand, ItsReadersEndIsNotTheJobs) {
-  const std::string script = "exec 2> >(exit 0); sleep 0.2; exec timeout 60 " + test::shell_quoted(test::built_program()) +
-                             " record --out " + out_ + " -- sh -c '" + job_ + " 3 0; sleep 0.2; exit 3'";
+  const std::string script = "exec 2> >(exit 0); sleep 0.2; exec timeout 60 " +
+                             test::shell_quoted(test::built_program()) + " record --out " + out_ + " -- sh -c '" +
+                             job_ + " 3 0; sleep 0.2; exit 3'";
   const int status = std::system(("bash -c " + test::shell_quoted(script) + " > /dev/null").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 3);
   EXPECT_EQ(rows("SELECT count(*) FROM step"), (std::vector<std::string>{"3"}));
@@ -152,12 +154,12 @@ TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
   };
   file("job.db", test::read_all(database_));
   refused({}, "exists");
-  file("job.db", "somebody's text");
-  refused({"--overwrite"}, "is no database of ddpprof");
+  file("job.db", "text of the user");
+  refused({"--overwrite"}, "is not a database of ddpprof");
   fs::remove(out_);
   fs::create_directory(out_ + ".recording");
-  std::ofstream(out_ + ".recording/of-somebody") << "text";
-  refused({}, "what another ddpprof record left");
+  std::ofstream(out_ + ".recording/of-the-user") << "text";
+  refused({}, "it has shards of another ddpprof record");
   fs::remove_all(out_ + ".recording");
   refused({"--max-mb", "2000000"}, "--max-mb");
   refused({"--format", "nonsense"}, "--format");
@@ -166,7 +168,7 @@ TEST_F(RecordCommand, WhatIsInTheWayIsSaidBeforeTheJobRuns) {
   EXPECT_EQ(run_ddpprof({"record"}).code, 2);
 }
 
-// A job that has not annotated yet has nothing in its folder, which must not pass for one that was left behind.
+// The folder of a job that has not annotated yet is empty. It must not count as abandoned.
 TEST_F(RecordCommand, TwoAtOnceDoNotShareAFolder) {
   const std::string go = (folder_ / "go").string();
   fs::remove(go);
@@ -177,7 +179,7 @@ TEST_F(RecordCommand, TwoAtOnceDoNotShareAFolder) {
   for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--overwrite"}}) {
     const Outcome second = record({job_, "2"}, options);
     EXPECT_EQ(second.code, 2) << second.messages;
-    EXPECT_THAT(second.messages, HasSubstr("is in use: another ddpprof record is at work"));
+    EXPECT_THAT(second.messages, HasSubstr("is in use by another ddpprof record"));
     EXPECT_EQ(second.out, "");
   }
   std::ofstream{go};
@@ -194,7 +196,8 @@ TEST_F(RecordCommand, ASignalThatComesAfterTheJobCostsNothing) {
   EXPECT_TRUE(left(""));
 }
 
-// As it lies there when its process is killed before the header is written, or has come that far as the job ends.
+// A shard without a header: its process was killed before it wrote the header, or had not written it when the job
+// ended.
 TEST_F(RecordCommand, AShardThatWasNotBegunCostsNothing) {
   const Outcome outcome =
       record({"sh", "-c", "truncate -s 1048576 \"$DDPPROF_TRACE_DIR/shard-0-1.ddps\"; " + job_ + " 3"});
@@ -203,7 +206,7 @@ TEST_F(RecordCommand, AShardThatWasNotBegunCostsNothing) {
   EXPECT_FALSE(left(".recording"));
 }
 
-// Its parent lives on and never waits for it: a zombie.
+// The parent keeps running and never waits for the child, which becomes a zombie.
 TEST_F(RecordCommand, AProcessThatHasEndedDoesNotStillRun) {
   const std::string killed = (folder_ / "killed").string();
   fs::remove(killed);
@@ -223,7 +226,7 @@ TEST_F(RecordCommand, AProcessThatHasEndedDoesNotStillRun) {
 TEST_F(RecordCommand, WhatWasThereIsReplacedWhenThereIsSomethingNew) {
   file("job.db", test::read_all(database_));
   EXPECT_EQ(record({"true"}, {"--overwrite"}).code, 0);
-  EXPECT_EQ(test::read_all(out_), test::read_all(database_)) << "nothing was recorded that could take its place";
+  EXPECT_EQ(test::read_all(out_), test::read_all(database_)) << "without recorded events the database is not replaced";
   EXPECT_EQ(record({job_, "3"}, {"--overwrite", "--keep-shards", "--no-raw", "--model", "mine"}).code, 0);
   EXPECT_EQ(rows("SELECT model FROM measurement"), (std::vector<std::string>{"mine"}));
   EXPECT_EQ(rows("SELECT count(*) FROM range"), (std::vector<std::string>{"0"}));
@@ -233,7 +236,7 @@ TEST_F(RecordCommand, WhatWasThereIsReplacedWhenThereIsSomethingNew) {
   EXPECT_THAT(again.messages, HasSubstr("3 steps"));
 }
 
-// The lowest free number is what open() gives: without care the shard would be the job's standard error.
+// open() returns the lowest free number, which would make the shard the job's standard error.
 TEST_F(RecordCommand, AClosedStreamStaysClosed) {
   const Outcome outcome = record({"sh", "-c", job_ + " 3 0 streams <&- 2>&-"});
   EXPECT_EQ(outcome.code, 0) << outcome.messages;
@@ -242,7 +245,7 @@ TEST_F(RecordCommand, AClosedStreamStaysClosed) {
 }
 
 TEST_F(RecordCommand, TheJobNeverFailsBecauseOfUs) {
-  // The job removes the folder that its processes would have recorded into.
+  // The job removes the folder into which its processes record.
   const Outcome outcome =
       record({"sh", "-c", "rm -rf " + out_ + ".recording; mkdir -p /dev/null/x 2>/dev/null; " + job_ + " 2"});
   EXPECT_EQ(outcome.code, 0) << outcome.messages;

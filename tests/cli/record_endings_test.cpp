@@ -1,5 +1,5 @@
-// However a job ends: its exit code and its words are those it has unrecorded, and what it had recorded is a sound
-// database.
+// For every way in which a job can end: its exit code and output are the same as without a recording, and the recorded
+// part is a valid database.
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using test::Outcome;
 
 struct Ending {
   const char* way;
-  bool in_order;  // the process that counts closed its shard
+  bool in_order;  // the rank's process closed its shard
   int steps = 5;
 };
 
@@ -32,8 +32,8 @@ class RecordEndings : public testing::TestWithParam<Ending> {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // As a rank of one, so that helpers and attempts are told apart; without core files. LeakSanitizer's own end differs
-  // with threads that still run.
+  // Runs as the only rank, so that helpers and attempts are distinguished, without core files. LeakSanitizer ends
+  // differently while threads run.
   std::vector<std::string> job() const {
     return {"sh", "-c",
             "ulimit -c 0; exec env RANK=0 WORLD_SIZE=1 ASAN_OPTIONS=detect_leaks=0 "
@@ -69,7 +69,7 @@ TEST_P(RecordEndings, CodeWordsAndWhatWasRecordedStay) {
   EXPECT_EQ(report.code, 0) << report.messages;
 }
 
-// A child that annotates for the first time once its parent has ended did not take its rank's place.
+// A child that first annotates after its parent has ended does not replace the rank.
 TEST(RecordEndingsOfParents, AChildThatGoesOnIsAHelper) {
   for (const std::string way : {"child-goes-on", "daemon"}) {
     const fs::path database = fs::temp_directory_path() / ("ddpprof_child_" + std::to_string(getpid()) + way + ".db");

@@ -1,7 +1,6 @@
-// Somebody's own program, annotated with NVTX, as `ddpprof record` finds it: `recorded_job STEPS [EXIT_CODE] [WORD…]`,
-// WORD: fork (a child that annotates, too), thread (another one that annotates all the time), plain (steps without a
-// number), signals (each SIGUSR2 it gets is said), streams (writes to standard error, reads standard input, and says
-// which of them is closed).
+// A user's program with NVTX annotations, for `ddpprof record`: `recorded_job STEPS [EXIT_CODE] [WORD…]`. WORD: fork (a
+// child annotates too), thread (another thread annotates all the time), plain (steps without a number), signals (prints
+// each SIGUSR2), streams (writes to standard error, reads standard input, and prints which of them is closed).
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,7 +60,7 @@ int main(int argc, char** argv) {
   if (asked("streams")) use_streams();
   ended = true;
   if (beside.joinable()) beside.join();
-  if (asked("fork")) {  // as a data loader's worker: it inherits RANK
+  if (asked("fork")) {  // like a worker of a data loader: it inherits RANK
     const pid_t child = fork();
     if (child == 0) {
       for (int i = 0; i < 50; ++i) range("load", 100);

@@ -1,5 +1,5 @@
-// ddpprof run --resume: what it refuses, and that it then changes nothing. tests/faults/test_resume.py measures for
-// real.
+// ddpprof run --resume: what it rejects, and that a rejection changes nothing. tests/faults/test_resume.py runs real
+// measurements.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Threads and device are said, so that the plan is the same on every machine; the cores are this machine's.
+// Threads and device are set, so that the plan is equal on every machine. The cores are this machine's.
 constexpr const char* text =
     "name: resumed\n"
     "workload:\n"
@@ -34,7 +34,7 @@ constexpr const char* text =
 class ResumeCommand : public testing::Test {
  protected:
   void SetUp() override {
-    // Refusals come before any rank is started: a worker that only answers what it is will do.
+    // Rejections come before any rank starts, so a worker that only answers --about is sufficient.
     write("worker",
           "#!/bin/sh\n"
           "echo '{\"program_version\": \"" DDPPROF_VERSION
@@ -68,7 +68,7 @@ class ResumeCommand : public testing::Test {
     return at == std::string::npos ? 0 : std::stoll(heading.substr(heading.rfind('(', at) + 1));
   }
 
-  // As an earlier run of `text` would have left it, with N = 1 measured.
+  // The database of an earlier run of `text` that measured N = 1.
   store::MeasurementRow measured() const {
     store::MeasurementRow row;
     row.scenario_id = 1;
@@ -131,7 +131,7 @@ TEST_F(ResumeCommand, RefusesWhatWasMeasuredOtherwise) {
   expect_refused({}, "ddp-n8-r0 (train) is not a measurement of this scenario");
 }
 
-// As when a cluster's queue gives a node of another kind with as many cores.
+// A batch system may assign a node of another kind with the same number of cores.
 TEST_F(ResumeCommand, RefusesAnotherModelOfProcessor) {
   const auto here = host::read_cpu(host::Host()).model;
   if (!here) GTEST_SKIP() << here.why;
@@ -148,7 +148,7 @@ TEST_F(ResumeCommand, RefusesWhatWasImported) {
   expect_refused({}, "ddp-n1-r0 was imported: its ranks were started by torchrun");
 }
 
-// The worker is none, so nothing is measured: what is said before is what counts.
+// The worker is a stub, so nothing is measured. The test checks the messages before that.
 TEST_F(ResumeCommand, GoesOnOnAnotherHostOfTheSameKindAndSaysSo) {
   make_database(measured());
   {
@@ -160,14 +160,14 @@ TEST_F(ResumeCommand, GoesOnOnAnotherHostOfTheSameKindAndSaysSo) {
   }
   const Outcome outcome = run();
   EXPECT_THAT(outcome.messages, HasSubstr("1 of 2 configurations are measured and kept"));
-  EXPECT_THAT(outcome.messages, HasSubstr("Measured on gpu03, and from now on on " + host::host_name() + "."));
+  EXPECT_THAT(outcome.messages, HasSubstr("Measured on gpu03 so far, from now on on " + host::host_name() + "."));
 }
 
-// What a run leaves is what its --resume looks at.
+// --resume accepts the database that a run leaves.
 TEST_F(ResumeCommand, ARunKeepsTheModelOfItsProcessor) {
   const auto here = host::read_cpu(host::Host()).model;
   if (!here) GTEST_SKIP() << here.why;
-  EXPECT_NE(run().code, 0) << "the worker is none";
+  EXPECT_NE(run().code, 0) << "the worker is a stub";
   store::Database database = store::Database::open_read(folder_ / "run.db");
   const std::string versions = database.sql().execAndGet("SELECT versions FROM measurement").getString();
   EXPECT_EQ(nlohmann::json::parse(versions).value("processor", ""), *here) << versions;
@@ -179,11 +179,11 @@ TEST_F(ResumeCommand, RefusesWhatIsNoRunsDatabase) {
     store::Inserter<store::MetaRow>(database).insert({"program_version", DDPPROF_VERSION});
   }
   expect_refused({}, "it has no scenario");
-  write("run.db", "somebody's notes");
+  write("run.db", "notes of the user");
   expect_refused({}, "not an SQLite database", 5);
 }
 
-// A run's hold on its folder, by this process.
+// This process holds the lock of the folder, as a run does.
 class Measuring {
  public:
   explicit Measuring(const std::filesystem::path& database) {
@@ -227,13 +227,13 @@ TEST_F(ResumeCommand, RefusesWhileAnotherRunMeasures) {
 }
 
 TEST_F(ResumeCommand, LeavesADatabaseAloneThatAnotherRunIsMaking) {
-  write("run.db", "");  // as it is until its tables are committed
+  write("run.db", "");  // an empty file: the tables are not committed yet
   {
     const Measuring other(folder_ / "run.db");
     expect_refused({}, other.message());
     EXPECT_TRUE(std::filesystem::exists(folder_ / "run.db"));
   }
-  // Killed at that moment: nothing of it is worth --overwrite.
+  // Killed at that moment: the file is replaced without --overwrite.
   EXPECT_THAT(run().messages, HasSubstr("There is no " + (folder_ / "run.db").string() + " to resume"));
   EXPECT_GT(std::filesystem::file_size(folder_ / "run.db"), 0u);
 }
@@ -252,7 +252,7 @@ TEST_F(ResumeCommand, AnImportKeepsNoFolderBesideItsDatabase) {
   }
 }
 
-// The folder is what says that nobody else is at work: without it nothing is replaced.
+// Only the folder's lock shows that no other run uses the database. Without the folder nothing is replaced.
 TEST_F(ResumeCommand, ADatabaseIsReplacedOnlyOnceItsFolderIsTaken) {
   make_database(measured());
   const std::string before = read_all(folder_ / "run.db");
@@ -265,13 +265,13 @@ TEST_F(ResumeCommand, ADatabaseIsReplacedOnlyOnceItsFolderIsTaken) {
 }
 
 TEST_F(ResumeCommand, AFileThatIsRefusedGetsNoFolder) {
-  write("run.db", "somebody's notes");
+  write("run.db", "notes of the user");
   for (const std::string option : {"--resume", "--overwrite"}) {
     const Outcome refused =
         run_ddpprof({"run", (folder_ / "scenario.yaml").string(), "--out", (folder_ / "run.db").string(), option});
     EXPECT_NE(refused.code, 0);
     EXPECT_FALSE(std::filesystem::exists(folder_ / "run.db.d")) << option;
-    EXPECT_EQ(read_all(folder_ / "run.db"), "somebody's notes");
+    EXPECT_EQ(read_all(folder_ / "run.db"), "notes of the user");
   }
 }
 

@@ -1,4 +1,4 @@
-// Runs real programs, ddpprof first of all, and keeps what they said.
+// Runs real programs, such as ddpprof, and returns their output.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace ddpprof::test {
 
 struct Outcome {
-  int code = -1;  // exit code, 128 + the signal that ended it; 124 when it had to be stopped
+  int code = -1;  // exit code; 128 + the signal that ended it; 124 after a timeout
   std::string out, messages;
 };
 

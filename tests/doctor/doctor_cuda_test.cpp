@@ -1,4 +1,4 @@
-// What `ddpprof doctor` says of GPUs, CUDA's versions, NCCL, fabrics and other profilers, on recorded machines.
+// Checks of `ddpprof doctor` for GPUs, CUDA versions, NCCL, fabrics and other profilers, on recorded machines.
 #include <gmock/gmock.h>
 
 #include "tests/doctor/doctor_facts.hpp"
@@ -15,7 +15,7 @@ Library library(const std::string& path, std::int64_t number) {
   return {path, host::Reading<std::int64_t>::of(number)};
 }
 
-// Eight H100, one of which has lost its NVLinks; InfiniBand with one dead port.
+// Eight H100, one without NVLinks; InfiniBand with one dead port.
 Facts h100x8() {
   Facts facts = facts_of("h100x8");
   facts.nvml = host::read_nvml(DDPPROF_NVML_H100X8);
@@ -63,7 +63,8 @@ TEST(Cuda, VersionsAreHeldAgainstTheDriver) {
   Facts facts = h100x8();
   EXPECT_EQ(check_of(facts, "CUDA versions").found, "driver up to 12.8, LibTorch built for 12.6, runtime 12.6");
   EXPECT_EQ(check_of(facts, "CUDA versions").verdict, Verdict::good);
-  EXPECT_EQ(check_of(facts, "CUPTI").found, "/opt/torch/libcupti.so.12: CUDA 12.6 (API 24), compatible with the driver");
+  EXPECT_EQ(check_of(facts, "CUPTI").found,
+            "/opt/torch/libcupti.so.12: CUDA 12.6 (API 24), compatible with the driver");
   facts.worker.cuda = "13.0";
   facts.libraries.cupti = library("/opt/torch/libcupti.so.13", 130001);
   EXPECT_EQ(check_of(facts, "CUDA versions").verdict, Verdict::bad);
@@ -107,10 +108,10 @@ TEST(Profilers, WhatIsSetUpOrAttachedIsNamed) {
     EXPECT_THAT(others.found, HasSubstr(name));
   facts.environment =
       relevant_variables({"CUDA_INJECTION64_PATH=/usr/lib/libddpprof-tracer.so", "LD_PRELOAD=/lib/a.so"});
-  EXPECT_EQ(check_of(facts, "other profilers").verdict, Verdict::good) << "our own is no other";
+  EXPECT_EQ(check_of(facts, "other profilers").verdict, Verdict::good) << "ddpprof's tracer does not count";
 }
 
-// Without CAP_SYS_ADMIN, traced by a debugger, 64 MiB of shared memory, 64 KiB to lock.
+// Without CAP_SYS_ADMIN, traced by a debugger, 64 MiB of shared memory, 64 KiB of lockable memory.
 TEST(Container, WithoutPrivilegesKernelsCanStillBeRecorded) {
   Facts facts = facts_of("container-gpu");
   facts.cuda = host::Reading<bool>::of(true);
@@ -161,7 +162,7 @@ TEST(Libraries, AreReadFromTheLoadersList) {
   EXPECT_EQ(loaded.at("libc.so.6"), "/lib/libc.so.6");
 }
 
-// A program of this machine: the loader lists what it loads, and it is not run.
+// A program of this machine: the loader lists its libraries without running it.
 TEST(Libraries, OfAProgramThatHasNone) {
   const Libraries found = look_at_libraries("/bin/sh", std::chrono::seconds(30));
   EXPECT_EQ(found.problem, "");

@@ -1,4 +1,4 @@
-// Facts of recorded machines (tests/host/machines), and the checks and abilities that come of them.
+// Facts of recorded machines (tests/host/machines), and their checks and abilities.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::doctor {
 
-// A sound installation on a recorded machine.
+// A correct installation on a recorded machine.
 inline Facts facts_of(const std::string& machine) {
   Facts facts = recorded_facts(host::Host(std::filesystem::path(DDPPROF_MACHINES) / machine));
   facts.worker.path = "/usr/bin/ddpprof-worker";

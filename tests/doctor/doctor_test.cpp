@@ -1,4 +1,4 @@
-// What `ddpprof doctor` makes of recorded machines (tests/host/machines), of programs that misbehave, and of this one.
+// `ddpprof doctor` on recorded machines (tests/host/machines), with faulty programs, and on this machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,6 +15,8 @@
 namespace ddpprof::doctor {
 namespace {
 
+using measure::CommandOutcome;
+using measure::run_command;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -68,7 +70,7 @@ TEST(Checks, BusyNeighboursAndStealAreJudgedByTheirShare) {
   EXPECT_EQ(steal.verdict, Verdict::note);
   facts.window.busy.clear();
   EXPECT_EQ(check_of(facts, "other processes").verdict, Verdict::good);
-  // 0.9 s of processor time in half a second, of which /proc shows a tenth of a core: another container's.
+  // 0.9 s of processor time in half a second; /proc shows a tenth of a core. The rest is in another container.
   facts.window.visible_cores = 0.1;
   EXPECT_EQ(check_of(facts, "other processes").found,
             "none above 0.05 cores over 0.5 s; 1.70 cores by processes that are not visible here");
@@ -97,7 +99,8 @@ TEST(Checks, AGpuNodeWithReservedProfiling) {
   facts.worker.cuda_devices = 2;
   EXPECT_THAT(check_of(facts, "driver").found, HasSubstr("550.54.15"));
   EXPECT_THAT(check_of(facts, "profiling permission").found, HasSubstr("administrators only"));
-  EXPECT_EQ(check_of(facts, "profiling permission").verdict, Verdict::good);  // for counters, which are not read
+  EXPECT_EQ(check_of(facts, "profiling permission").verdict,
+            Verdict::good);  // applies to counters only, which ddpprof does not read
   EXPECT_TRUE(ability_of(facts, "GPU kernels").can);
   EXPECT_EQ(check_of(facts, "fabric mlx5_0/1").verdict, Verdict::good);
   EXPECT_EQ(check_of(facts, "fabric mlx5_1/1").verdict, Verdict::note);
@@ -112,14 +115,15 @@ TEST(Abilities, WhatCanAndWhatCannotBeMeasured) {
   Facts facts = facts_of("container-v2");
   EXPECT_TRUE(can_measure(facts));
   EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("up to 2 ranks with one core each"));
-  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail, HasSubstr("memory is sufficient for about 7"));  // 1.5 GiB of 209 MiB
+  EXPECT_THAT(ability_of(facts, "DDP over Gloo").detail,
+              HasSubstr("memory is sufficient for about 7"));  // 1.5 GiB of 209 MiB
   EXPECT_TRUE(ability_of(facts, "DataParallel on the CPU").can);
   EXPECT_FALSE(ability_of(facts, "DDP over NCCL").can);
   EXPECT_EQ(ability_of(facts, "DDP over NCCL").detail, "no GPU: no NVIDIA driver is loaded");
   EXPECT_FALSE(ability_of(facts, "several hosts").can);
   facts.tracer.problem = "has version 9, this ddpprof has version 1";
   EXPECT_FALSE(ability_of(facts, "phases").can);
-  EXPECT_TRUE(can_measure(facts));  // step times alone can
+  EXPECT_TRUE(can_measure(facts));  // step times need no tracer
   EXPECT_EQ(ability_of(facts, "a job of your own").detail, "the tracer has version 9, this ddpprof has version 1");
   facts.worker.problem = "did not answer within 20 s";
   EXPECT_FALSE(can_measure(facts));
@@ -163,7 +167,7 @@ TEST(Command, OutputExitCodeAndWhatDoesNotStart) {
 
 TEST(Command, CtrlCEndsItAtOnce) {
   const auto file = std::filesystem::temp_directory_path() / ("ddpprof_doctor_interrupted_" + std::to_string(getpid()));
-  // The program asks for it itself, so that it is certainly running.
+  // The program sends the signal itself, so it certainly runs.
   const CommandOutcome outcome = run_command(
       {"/bin/sh", "-c", "echo $$ > " + file.string() + "; kill -INT $PPID; exec sleep 60"}, std::chrono::seconds(60));
   EXPECT_TRUE(outcome.interrupted);
@@ -182,7 +186,7 @@ TEST(Command, WhatHangsIsEndedWithItsChildren) {
   EXPECT_LT(hung.seconds, 30.0);
   const int child = std::stoi(test::read_all(file));
   std::filesystem::remove(file);
-  // It is gone, or a zombie that init has yet to reap.
+  // It has ended, or is a zombie that init has not reaped yet.
   for (int tries = 0; tries < 500 && kill(child, 0) == 0; ++tries) {
     const std::string stat = test::read_all("/proc/" + std::to_string(child) + "/stat");
     if (stat.find(") Z") != std::string::npos || stat.empty()) break;
@@ -200,7 +204,7 @@ TEST(Doctor, WithoutAWorkerNothingCanBeMeasuredHere) {
   const auto document = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(document["report"], "doctor");
   EXPECT_EQ(document["tables"][0]["title"], "No training of ddpprof's own can be measured here yet");
-  for (const auto& row : document["tables"][0]["rows"])  // somebody's own job needs no worker
+  for (const auto& row : document["tables"][0]["rows"])  // a job of the user needs no worker
     EXPECT_EQ(row["can"], row["what"] == "a job of your own (ddpprof record)") << row;
   bool said = false;
   for (const auto& row : document["tables"][1]["rows"])
@@ -222,7 +226,7 @@ TEST(Doctor, AProgramThatIsNoWorkerIsRefused) {
   }
 }
 
-// LibTorch warns of a driver that is too old before the answer; training on the CPU goes on.
+// LibTorch prints a warning about an old driver before the answer. Training on the CPU is still possible.
 TEST(Doctor, AWorkerThatWarnsStillAnswers) {
   const auto file = std::filesystem::temp_directory_path() / ("ddpprof_warner_" + std::to_string(getpid()));
   const nlohmann::json answer = {{"program", "ddpprof-worker"}, {"program_version", DDPPROF_VERSION},

@@ -98,7 +98,7 @@ class Launcher(FaultTest):
                 result = self.ddpprof(*self.run_arguments("--resume"))
                 self.assertIn(result.returncode, (0, 5), result.stderr)
                 self.assertRegex(result.stderr, r"Resuming .*: [0-4] of 4 configurations are measured and kept|"
-                                                "There is no .* to resume: measuring from the start")
+                                                "There is no .* to resume: all configurations are measured")
                 self.assertEqual(self.facts(), expected)
                 self.assertEqual(self.query("PRAGMA integrity_check"), [("ok",)])
 
@@ -116,7 +116,7 @@ class Launcher(FaultTest):
         self.assertIn(result.returncode, (0, 5), result.stderr)
         self.assertIn("Resuming", result.stderr)
         self.assertIn("1 of 4 configurations are measured and kept", result.stderr)
-        self.assertRegex(result.stderr, r"Measured anew: ddp-n2-r0 \((partial|failed)\)")
+        self.assertRegex(result.stderr, r"Measured again: ddp-n2-r0 \((partial|failed)\)")
         self.assertEqual(self.query("SELECT id, started_utc_ns FROM measurement WHERE world_size = 1 AND repeat = 0"), before)
         self.assertEqual(self.query("SELECT DISTINCT status FROM measurement"), [("ok",)])
         again = self.ddpprof(*self.run_arguments("--resume"))  # nothing is left to do

@@ -1,4 +1,4 @@
-// Who holds the folder beside a database, and what becomes of it.
+// The lock of the folder beside a database, and what its end leaves on the disk.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class SideFolderTest : public testing::Test {
 TEST_F(SideFolderTest, WhatWasMadeIsUndoneUnlessItIsKept) {
   { SideFolder(path_).make(); }
   EXPECT_FALSE(fs::exists(path_));
-  fs::create_directory(path_);  // as a run leaves it that was killed while it made the folder
+  fs::create_directory(path_);  // left by a run that was killed while it made the folder
   { SideFolder(path_).make(); }
   EXPECT_TRUE(fs::exists(path_));
   EXPECT_TRUE(fs::is_empty(path_));
@@ -46,7 +46,7 @@ TEST_F(SideFolderTest, WhatWasMadeIsUndoneUnlessItIsKept) {
     folder.make();
     EXPECT_TRUE(folder.empty());
     folder.keep();
-    std::ofstream(path_ / "log") << "a rank's";
+    std::ofstream(path_ / "log") << "a rank's log";
     EXPECT_FALSE(folder.empty());
   }
   { SideFolder(path_).make(); }
@@ -82,16 +82,16 @@ TEST_F(SideFolderTest, WhoeverHoldsItIsNamed) {
     SideFolder folder(path_);
     ADD_FAILURE() << "was taken twice";
   } catch (const InvalidRequest& failure) {
-    EXPECT_THAT(failure.text(), testing::HasSubstr("another run or import uses " + path_.string() +
-                                                   " (process " + std::to_string(holder) + ")"));
+    EXPECT_THAT(failure.text(), testing::HasSubstr("another run or import uses " + path_.string() + " (process " +
+                                                   std::to_string(holder) + ")"));
   }
   EXPECT_TRUE(fs::exists(path_ / "made-by-ddpprof"));
   for (const int one : {ready[0], end[0], end[1]}) close(one);
   ASSERT_EQ(waitpid(holder, nullptr, 0), holder);
-  EXPECT_NO_THROW(SideFolder(path_).make()) << "the lock went with the process";
+  EXPECT_NO_THROW(SideFolder(path_).make()) << "the lock ended with the process";
 }
 
-// Who has opened the marker of a folder that is being removed must not take its lock for that of the folder.
+// A process that has opened the marker of a folder that is being removed must not mistake its lock for the folder's.
 TEST_F(SideFolderTest, NeverHasTwoHoldersWhileItComesAndGoes) {
   std::vector<pid_t> children;
   for (int child = 0; child < 4; ++child) {

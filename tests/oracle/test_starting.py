@@ -63,7 +63,7 @@ class Ways(StartedRanks):
                 self.assertTrue((self.out / "attempt-0" / f"rank-{1 - fails}.json").exists())
                 self.assertFalse((self.out / "attempt-0" / f"result-{1 - fails}.json").exists())
                 database, result = self.imported(more=("--overwrite",))
-                self.assertIn("attempt 1 counts; 1 earlier attempt that torchrun started anew is left out", result.stderr)
+                self.assertIn("attempt 1 is imported; 1 earlier attempt that torchrun restarted is left out", result.stderr)
                 self.check_database(database, 2)
 
     def test_torchruns_rank_0_never_comes(self):
@@ -197,7 +197,7 @@ class Ways(StartedRanks):
 
         refused(2, "is given twice", self.out, self.out)
         refused(2, "no such file or folder", self.path / "nowhere")
-        refused(5, "neither a trace, a database, a table nor a log", self.scenario)
+        refused(5, "the format is unknown", self.scenario)
         refused(5, "no trace in this folder", self.path)
         copy = self.path / "copy"
         shutil.copytree(self.out, copy)

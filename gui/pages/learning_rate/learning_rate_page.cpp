@@ -102,7 +102,7 @@ RateInputs LearningRatePage::stored() const {
   inputs.workers = inputs.options.workers.empty()
                        ? 1
                        : *std::max_element(inputs.options.workers.begin(), inputs.options.workers.end());
-  inputs.conclude(file_->noise);
+  inputs.set_measured_noise_scale(file_->noise);
   return inputs;
 }
 
@@ -127,7 +127,7 @@ void LearningRatePage::read_list() {
 
 void LearningRatePage::show_answer() {
   if (!file_ || !file_->learning_rate) return;
-  inputs_.conclude(file_->noise);
+  inputs_.set_measured_noise_scale(file_->noise);
   const ScheduleAxis axis = axis_->currentIndex() == 0 ? ScheduleAxis::steps : ScheduleAxis::epochs;
   plot_->show_curves(schedule_curves(inputs_, axis), axis);
   answer_->setText(QString::fromStdString(answer_text(inputs_)));

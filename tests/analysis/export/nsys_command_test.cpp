@@ -22,7 +22,7 @@ TEST_F(NsysCommand, OneMeasurementGivesAFileAndSeveralAFolder) {
   const std::string several = (folder_ / "several").string();
   const Outcome many = run_ddpprof({"export", database_, "--format", "nsys", "--out", several});
   EXPECT_EQ(many.code, 0) << many.messages;
-  EXPECT_THAT(many.messages, HasSubstr("a file for each of 5 measurements; no kernels were recorded, so ranges only"));
+  EXPECT_THAT(many.messages, HasSubstr("one file for each of 5 measurements; kernels were not recorded, so the file has ranges only"));
   EXPECT_TRUE(fs::is_regular_file(fs::path(several) / "dp-n2-r0.sqlite"));
 }
 
@@ -40,7 +40,7 @@ TEST_F(NsysCommand, AnExportIsReplacedInPlaceAndIsWholeAgain) {
   std::ofstream(damaged + "-wal") << "x";
   again = run_ddpprof({"export", database_, "--format", "nsys", "--out", folder});
   EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.messages, HasSubstr("dp-n2-r0.sqlite is being written by another program"));
+  EXPECT_THAT(again.messages, HasSubstr("dp-n2-r0.sqlite has a journal: another program writes it"));
   EXPECT_TRUE(read_all(damaged) == whole);
 }
 
@@ -64,7 +64,7 @@ TEST_F(NsysCommand, NoDatabaseAndNoFolderIsReplaced) {
   fs::copy_file(one, taken / "dp-n2-r0.sqlite");
   const Outcome refused = run_ddpprof({"export", database_, "--format", "nsys", "--out", taken.string()});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.messages, HasSubstr("dp-n2-r0.sqlite is a database and is left alone"));
+  EXPECT_THAT(refused.messages, HasSubstr("dp-n2-r0.sqlite is a database and is not replaced"));
   EXPECT_FALSE(fs::exists(taken / "ddp-n1-r0.sqlite")) << "nothing is written before all is checked";
   EXPECT_NE(run_ddpprof({"export", (folder_ / "empty.db").string(), "--format", "nsys", "--out",
                          (folder_ / "empty.sqlite").string()})

@@ -72,7 +72,7 @@ TEST(ScheduleCurves, HaveTheScenariosRuleAndNoneThatHasNoAnswer) {
   RateInputs inputs = inputs_at(32);
   inputs.options.rule = learning_rate::Rule::adascale;
   EXPECT_EQ(schedule_curves(inputs, ScheduleAxis::steps).size(), 3U) << "the noise scale is unknown";
-  inputs.know({1000.0, 1792.0, 3000.0, 0.9});
+  inputs.set_noise_scale({1000.0, 1792.0, 3000.0, 0.9});
   const auto curves = schedule_curves(inputs, ScheduleAxis::epochs);
   ASSERT_EQ(curves.size(), 4U);
   EXPECT_EQ(curves[3].rule, learning_rate::Rule::adascale);

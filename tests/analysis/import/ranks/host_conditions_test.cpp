@@ -1,4 +1,4 @@
-// What the ranks' results say about their hosts, put together.
+// host_conditions(): the ranks' readings of their hosts, combined.
 #include "analysis/import/ranks/host_conditions.hpp"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ nlohmann::json conditions(std::int64_t cpu_ms, bool speaks) {
   return found;
 }
 
-// Two ranks used 1.1 of the 1.4 s that /proc/stat counts as user and system time; 2 s are there to use.
+// Two ranks used 1.1 of the 1.4 s that /proc/stat counts as user and system time. 2 s were available.
 TEST(HostConditions, OthersAreWhatTheRanksDidNotUse) {
   RankResults results;
   results.by_rank[0] = {{"host", "a"}, {"conditions", conditions(600, true)}};
@@ -47,7 +47,7 @@ TEST(HostConditions, OthersAreWhatTheRanksDidNotUse) {
   EXPECT_DOUBLE_EQ(*rows[0].load_end, 1.5);
   EXPECT_FALSE(rows[0].frequency_begin_hz.has_value());
   EXPECT_EQ(*rows[0].involuntary_switches, 4);
-  // Nobody spoke for host b: what its ranks saw of themselves is all there is.
+  // No rank reported host b, so only the ranks' own readings are known.
   EXPECT_EQ(*rows[1].voluntary_switches, 10);
   EXPECT_FALSE(rows[1].others_share.has_value());
 }

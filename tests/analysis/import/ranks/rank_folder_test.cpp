@@ -1,4 +1,4 @@
-// Which attempt a rank's files are of, and which run of a folder counts, where torchrun started ranks anew.
+// To which attempt a rank's files belong, and which run of a folder counts, after restarts by torchrun.
 #include "analysis/import/ranks/rank_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -39,13 +39,13 @@ class RankFolder : public testing::Test {
     return start;
   }
 
-  // As `ddpprof worker` leaves it, of a process that has ended; `run`: "" when the ranks did not meet.
+  // Writes the files of a process that has ended, like `ddpprof worker`. `run`: "" if the ranks did not meet.
   int leave(const std::string& agent, const Start& start, const std::string& run, std::int64_t started) {
     const RankFiles files = claim_rank_files(folder_, start, agent, false);
     const nlohmann::json text = {{"rank", start.rank},
                                  {"world_size", start.world_size},
                                  {"workers", start.world_size},
-                                 {"pid", 1},  // never one of ours
+                                 {"pid", 1},  // never a process of ddpprof
                                  {"host", host::host_name()},
                                  {"started_utc_ns", started},
                                  {"strategy", "ddp"},
@@ -72,7 +72,7 @@ class RankFolder : public testing::Test {
 TEST_F(RankFolder, AnAgentThatCountsNoRestartGivesItsRankAFolderOfItsOwn) {
   EXPECT_EQ(leave("a", start(0), "first", 1), 0);
   EXPECT_EQ(leave("b", start(1), "first", 1), 0);
-  EXPECT_EQ(leave("a", start(0, 0), "second", 2), 1);  // started anew for b's sake
+  EXPECT_EQ(leave("a", start(0, 0), "second", 2), 1);  // restarted because b failed
   EXPECT_EQ(leave("b", start(1, 1), "second", 2), 1);
   int older = -1;
   EXPECT_THAT(read(older), ElementsAre("0@1", "1@1"));
@@ -88,15 +88,15 @@ TEST_F(RankFolder, AnotherAgentsFilesAreAnEarlierRuns) {
 TEST_F(RankFolder, OneRunsRanksMayBeOfDifferentAttempts) {
   leave("a", start(0), "", 1);
   leave("b", start(1), "", 1);
-  leave("b", start(1, 1), "", 2);  // twice before the other was started anew
+  leave("b", start(1, 1), "", 2);  // restarted twice before the other rank was restarted
   EXPECT_EQ(leave("b", start(1, 2), "met", 3), 2);
   EXPECT_EQ(leave("a", start(0, 0), "met", 4), 1);
   int older = -1;
-  EXPECT_THAT(read(older), ElementsAre("0@1", "1@2"));  // and not rank 1 of attempt 1, which never met
+  EXPECT_THAT(read(older), ElementsAre("0@1", "1@2"));  // without rank 1 of attempt 1, which never met the others
   EXPECT_EQ(older, 1);
 }
 
-// Where the others' files are to come, theirs of an earlier run are in the way as well.
+// If the other ranks' files are gathered into the folder, their results of an earlier run are rejected too.
 TEST_F(RankFolder, Rank0ThatGathersFindsAnEarlierRunsOtherRanks) {
   leave("a", start(1), "first", 1);
   const RankFiles earlier = rank_files(folder_, 0, 1);
@@ -104,11 +104,11 @@ TEST_F(RankFolder, Rank0ThatGathersFindsAnEarlierRunsOtherRanks) {
   EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", false));
   EXPECT_THROW(claim_rank_files(folder_, start(0), "c", false, true), UnusableFolder);
   EXPECT_NO_THROW(claim_rank_files(folder_, start(0), "c", true, true));
-  EXPECT_TRUE(fs::exists(earlier.start)) << "it goes when the new one has come";
+  EXPECT_TRUE(fs::exists(earlier.start)) << "removed when the new file arrives";
 }
 
-// It may be of this run, and the folder a shared one: from a container with process numbers of its own rank 0 does not
-// see it, and it may have spelled MASTER_ADDR otherwise.
+// The rank may belong to this run if the folder is shared: rank 0 does not see its process if they are in different
+// containers, and it may have another spelling of MASTER_ADDR.
 TEST_F(RankFolder, Rank0ThatGathersLetsARankBeThatHasNotEnded) {
   leave("a", start(1), "", 1);
   for (const std::string& host : {std::string("elsewhere"), host::host_name()}) {
@@ -132,10 +132,10 @@ TEST_F(RankFolder, ARankThatIsStartedAnewAndNeverMeetsIsNotPassedOver) {
   leave("b", start(1), "first", 1);
   leave("b", start(1, 1), "", 2);
   int older = -1;
-  EXPECT_THAT(read(older), ElementsAre("1@1"));  // the last attempt did not come together
+  EXPECT_THAT(read(older), ElementsAre("1@1"));  // the ranks of the last attempt did not meet
 }
 
-// CLOCK_REALTIME may be set between two attempts: the agent's own numbers are not.
+// CLOCK_REALTIME may be changed between two attempts; the agent's numbers are not.
 TEST_F(RankFolder, OfOneAgentTheLastAttemptCountsWhateverTheClockSaid) {
   leave("a", start(0), "first", 1000);
   leave("b", start(1), "first", 1000);
@@ -151,20 +151,21 @@ TEST_F(RankFolder, ARankOfTheSameAgentThatIsStartedAnewIsKnownByItsAttempt) {
   leave("a", start(1), "first", 1000);
   leave("a", start(0, 1), "", 400);
   int older = -1;
-  EXPECT_THAT(read(older), ElementsAre("0@1"));  // the last attempt did not come together
+  EXPECT_THAT(read(older), ElementsAre("0@1"));  // the ranks of the last attempt did not meet
 }
 
 TEST_F(RankFolder, ARunOfWhichAnAgentStartedARankAnewIsNotTheLast) {
   leave("a", start(0), "first", 1000);
   leave("b", start(1), "first", 1000);
-  EXPECT_EQ(leave("a", start(0, 1), "", 400), 1);  // by a clock that was set back
+  EXPECT_EQ(leave("a", start(0, 1), "", 400), 1);  // with a clock that was set back
   int older = -1;
   EXPECT_THAT(read(older), ElementsAre("0@1"));
-  leave("b", start(1, 1), "first", 2000);  // what contradicts itself, as a stranger's folder may: no matter which
+  leave("b", start(1, 1), "first",
+        2000);  // contradictory records, possible in a folder of another host: any choice is correct
   EXPECT_NO_THROW(read(older));
 }
 
-// A whole result as ddpprof-worker writes it, without what nothing reads.
+// A complete result as ddpprof-worker writes it, without unused values.
 nlohmann::json sound_result() {
   return nlohmann::json::parse(R"({
     "program_version": "0.1.0", "torch_version": "2.11.0", "cuda_version": "none", "host": "gpu00", "pool": "gpu00",
@@ -239,7 +240,7 @@ TEST_F(RankFolder, AResultIsLookedAtBeforeItIsRead) {
   }
 }
 
-// Also where nothing asks for it: a value is copied level by level, and the stack has an end.
+// Also for unused values: copying a value recurses per level, and the stack is limited.
 TEST_F(RankFolder, AFileThatNestsDeeplyIsRefused) {
   leave("a", start(0), "first", 1);
   const RankFiles files = rank_files(folder_, 0, 0);
@@ -255,7 +256,7 @@ TEST_F(RankFolder, AFileThatNestsDeeplyIsRefused) {
     std::ofstream(files.result) << nested(sound_result(), depth);
     try {
       read_rank_records(folder_, older);
-      ADD_FAILURE() << depth << " was taken";
+      ADD_FAILURE() << depth << " was accepted";
     } catch (const InvalidRecords& failure) {
       EXPECT_THAT(failure.text(), testing::HasSubstr(files.result.string() + " nests deeper than 64 levels"));
     }
@@ -270,7 +271,7 @@ TEST_F(RankFolder, ARankThatWasNotTracedSaysHowLongItsStepsTook) {
   int older = 0;
   try {
     read_rank_records(folder_, older);
-    ADD_FAILURE() << "was taken";
+    ADD_FAILURE() << "was accepted";
   } catch (const UserError& failure) {
     EXPECT_THAT(failure.text(), testing::HasSubstr("'step_ns' is missing (expected the duration of each step"));
   }
@@ -297,7 +298,7 @@ TEST_F(RankFolder, OfAMillionRanksThatAreMissingEightAreNamed) {
   std::vector<std::string> notes;
   try {
     group_runs(read_rank_records(folder_, older), false, notes);
-    ADD_FAILURE() << "was taken";
+    ADD_FAILURE() << "was accepted";
   } catch (const UserError& failure) {
     EXPECT_THAT(failure.text(), testing::HasSubstr("ranks 1, 2, 3, 4, 5, 6, 7, 8 and 1048567 more of 1048576"));
     EXPECT_LT(failure.text().size(), 1000u);

@@ -1,4 +1,4 @@
-#include "cli/conclusions.hpp"
+#include "cli/results.hpp"
 
 #include <ostream>
 
@@ -11,13 +11,13 @@
 
 namespace ddpprof::cli {
 
-ExitCode conclude(store::Database& database, const scenario::Scenario& scenario, report::Format format,
-                  const std::string& subcommand, Context& context) {
+ExitCode write_results(store::Database& database, const scenario::Scenario& scenario, report::Format format,
+                       const std::string& subcommand, Context& context) {
   ExitCode code = ExitCode::done;
   try {
     fit::fit_and_predict(database, scenario_queries::predict_options(scenario),
                          scenario_queries::learning_rate_options(scenario, database));
-  } catch (const fit::NotSupported& error) {  // the measurements are still worth their report
+  } catch (const fit::NotSupported& error) {  // the report shows the measurements
     context.messages << "ddpprof " << subcommand << ": no prediction: " << error.what() << '\n';
     code = ExitCode::data;
   }
