@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/fit/lanes.hpp"
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "analysis/fit/lanes.hpp"
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "tracer/store/database.hpp"
 
