@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 #include "analysis/predict/lanes.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 #include "analysis/predict/lanes.hpp"
 #include "gui/widgets/lane_view.hpp"
 #include "tracer/store/database.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "analysis/report/report.hpp"
 #include "analysis/report/tables/ranks/rank_tables.hpp"
 #include "tests/analysis/report/synthetic_run.hpp"
 

@@ -1,5 +1,5 @@
 // A measured step as lanes: what the tables keep of it, where it belongs, and nothing twice.
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 
 #include <gtest/gtest.h>
 

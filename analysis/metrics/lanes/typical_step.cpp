@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/store/database.hpp"
 

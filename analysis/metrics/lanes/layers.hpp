@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/metrics/recorded_step.hpp"
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/recorded_step.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 
 namespace ddpprof::metrics {
 
-// What a thread does, as a coat of paint: where two lie over each other the higher one shows, of equals the later.
-struct Coat {
+// What a thread does, as a layer of paint: where two lie over each other the higher one shows, of equals the later.
+struct Layer {
   Span time;
   std::string name;
   step::SegmentKind kind = step::SegmentKind::other;
@@ -26,10 +26,10 @@ struct Slice {
   std::string name;
   step::SegmentKind kind = step::SegmentKind::other;
   std::optional<std::int64_t> bytes;
-  std::size_t coat = 0;
+  std::size_t layer = 0;
 };
 
-// What shows of the window, in order of time; neighbours of one coat are one slice.
-std::vector<Slice> paint(const std::vector<Coat>& coats, Span window);
+// What shows of the window, in order of time; neighbours of one layer are one slice.
+std::vector<Slice> paint(const std::vector<Layer>& layers, Span window);
 
 }  // namespace ddpprof::metrics

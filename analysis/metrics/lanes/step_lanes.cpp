@@ -1,4 +1,4 @@
-#include "analysis/metrics/step_lanes.hpp"
+#include "analysis/metrics/lanes/step_lanes.hpp"
 
 #include <SQLiteCpp/Statement.h>
 
@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "analysis/metrics/layers.hpp"
-#include "analysis/metrics/recorded_step.hpp"
+#include "analysis/metrics/lanes/layers.hpp"
+#include "analysis/metrics/lanes/recorded_step.hpp"
 #include "simulator/stats/summary.hpp"
 #include "tracer/format/phase.hpp"
 #include "tracer/format/vocabulary.hpp"
@@ -38,7 +38,7 @@ bool host_only_launches(const Recorded& step) { return step.device == "cuda"; }
 bool inside(const Span& phase, std::int64_t at_ns) { return at_ns >= phase.begin_ns && at_ns <= phase.end_ns; }
 
 // The part of a backward in which its thread only waits, and what it copies back afterwards.
-void add_waits(const Recorded& step, const Phase& backward, std::vector<Coat>& coats) {
+void add_waits(const Recorded& step, const Phase& backward, std::vector<Layer>& layers) {
   std::int64_t from_ns = backward.time.begin_ns, to_ns = backward.time.begin_ns;
   bool launched = false;
   for (const Gradient& gradient : step.gradients)
@@ -52,12 +52,12 @@ void add_waits(const Recorded& step, const Phase& backward, std::vector<Coat>& c
   }
   if (!launched) return;  // an earlier micro-batch: nothing is reduced
   to_ns = std::clamp(to_ns, from_ns, backward.time.end_ns);
-  coats.push_back({{from_ns, to_ns}, "waiting to communicate", SegmentKind::other, 2, {}});
-  coats.push_back({{to_ns, backward.time.end_ns}, "copies back", SegmentKind::own_copy, 2, {}});
+  layers.push_back({{from_ns, to_ns}, "waiting to communicate", SegmentKind::other, 2, {}});
+  layers.push_back({{to_ns, backward.time.end_ns}, "copies back", SegmentKind::own_copy, 2, {}});
 }
 
 // While replicas run, DataParallel's thread hands out the work and waits: only what runs on them is compute.
-void add_replicas(const Recorded& step, const Phase& pass, std::vector<Coat>& coats) {
+void add_replicas(const Recorded& step, const Phase& pass, std::vector<Layer>& layers) {
   std::optional<Span> window;
   const SegmentKind kind = pass.name == vocabulary::forward ? SegmentKind::forward : SegmentKind::backward;
   for (const Phase& part : step.phases) {
@@ -65,9 +65,9 @@ void add_replicas(const Recorded& step, const Phase& pass, std::vector<Coat>& co
     if (!window) window = part.time;
     window->begin_ns = std::min(window->begin_ns, part.time.begin_ns);
     window->end_ns = std::max(window->end_ns, part.time.end_ns);
-    coats.push_back({part.time, pass.name + " of the replicas", kind, 4, {}});
+    layers.push_back({part.time, pass.name + " of the replicas", kind, 4, {}});
   }
-  if (window) coats.push_back({*window, "between replicas", SegmentKind::other, 2, {}});
+  if (window) layers.push_back({*window, "between replicas", SegmentKind::other, 2, {}});
 }
 
 std::vector<Slice> thread_of(const Recorded& step) {
@@ -78,17 +78,17 @@ std::vector<Slice> thread_of(const Recorded& step) {
       {vocabulary::forward, {"forward", SegmentKind::forward}},
       {vocabulary::backward, {"backward", SegmentKind::backward}},
       {vocabulary::optimizer, {"optimizer", SegmentKind::optimizer}}};
-  std::vector<Coat> coats = {{step.time(), "other", SegmentKind::other, 0, {}}};
+  std::vector<Layer> layers = {{step.time(), "other", SegmentKind::other, 0, {}}};
   for (const Phase& phase : step.phases) {
     if (phase.lane != 0) continue;
     if (const auto found = kinds.find(phase.name); found != kinds.end())
-      coats.push_back({phase.time, found->second.first, found->second.second, 1, phase.bytes});
+      layers.push_back({phase.time, found->second.first, found->second.second, 1, phase.bytes});
     if (is_copy(trace::phase_named(phase.name)))
-      coats.push_back({phase.time, phase.name, SegmentKind::copies, 3, phase.bytes});
-    if (phase.name == vocabulary::backward && !host_only_launches(step)) add_waits(step, phase, coats);
-    if (phase.name == vocabulary::forward || phase.name == vocabulary::backward) add_replicas(step, phase, coats);
+      layers.push_back({phase.time, phase.name, SegmentKind::copies, 3, phase.bytes});
+    if (phase.name == vocabulary::backward && !host_only_launches(step)) add_waits(step, phase, layers);
+    if (phase.name == vocabulary::forward || phase.name == vocabulary::backward) add_replicas(step, phase, layers);
   }
-  return paint(coats, step.time());
+  return paint(layers, step.time());
 }
 
 using ForPart = std::function<void(SegmentKind kind, Span part)>;
@@ -130,8 +130,8 @@ std::optional<std::vector<Span>> computes_of(const Recorded& step, const std::ve
 
 // What the thread waits for where it does not compute.
 std::vector<Slice> with_waiting(std::vector<Slice> thread, const Recorded& step) {
-  std::vector<Coat> coats;
-  for (const Slice& slice : thread) coats.push_back({slice.time, slice.name, slice.kind, 0, slice.bytes});
+  std::vector<Layer> layers;
+  for (const Slice& slice : thread) layers.push_back({slice.time, slice.name, slice.kind, 0, slice.bytes});
   for (const Slice& slice : thread) {
     if (is_compute(slice.kind) || slice.kind == SegmentKind::copies) continue;
     for (const Collective& collective : step.collectives) {
@@ -140,15 +140,15 @@ std::vector<Slice> with_waiting(std::vector<Slice> thread, const Recorded& step)
       const Span flight = clip(*collective.time, slice.time);
       const Span late = clip({collective.time->begin_ns, collective.time->begin_ns + collective.skew_ns}, flight);
       if (flight.end_ns > flight.begin_ns)
-        coats.push_back({flight,
-                         gradients ? "waiting for all-reduces" : "waiting for " + name_of(collective, 2),
-                         SegmentKind::exposed,
-                         1,
-                         {}});
-      if (late.end_ns > late.begin_ns) coats.push_back({late, "waiting for slower ranks", SegmentKind::skew, 2, {}});
+        layers.push_back({flight,
+                          gradients ? "waiting for all-reduces" : "waiting for " + name_of(collective, 2),
+                          SegmentKind::exposed,
+                          1,
+                          {}});
+      if (late.end_ns > late.begin_ns) layers.push_back({late, "waiting for slower ranks", SegmentKind::skew, 2, {}});
     }
   }
-  return paint(coats, step.time());
+  return paint(layers, step.time());
 }
 
 Segment segment(std::string name, SegmentKind kind, Span span, std::optional<std::int64_t> bytes) {

@@ -1,4 +1,4 @@
-#include "analysis/metrics/recorded_step.hpp"
+#include "analysis/metrics/lanes/recorded_step.hpp"
 
 #include <SQLiteCpp/Statement.h>
 
