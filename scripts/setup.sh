@@ -55,7 +55,8 @@ install_debian_packages() {
   install_without_starting "${missing[@]}"
 }
 
-# install_without_starting PACKAGE…: no service among them runs afterwards, or is enabled; those that were there stay so.
+# install_without_starting PACKAGE…: new services among the packages are neither started nor enabled. Services that were
+# installed before are not changed.
 install_without_starting() {
   local service new=() status=0
   for service in "${services[@]}"; do
@@ -65,7 +66,7 @@ install_without_starting() {
     policy=/usr/sbin/policy-rc.d
     if [ ${#new[@]} -gt 0 ] && [ ! -e "$policy" ]; then
       trap '"${as_root[@]}" rm -f "$policy"' EXIT
-      # Debian's way to forbid it: 101 stands for what a package's installation may not start.
+      # Debian's policy: with exit code 101 the installation of a package does not start its service.
       printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
     fi
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
