@@ -35,13 +35,15 @@ if in_setup engines; then debian_packages+=(munge slurm-client slurmctld slurmd)
 # Packages with a service that apt would start, now and at every boot. The tests start their own.
 services=(munge slurmctld slurmd)
 
+# install_debian_packages [PACKAGE…]: installs those that are missing; default: debian_packages.
 install_debian_packages() {
+  [ $# -gt 0 ] || set -- "${debian_packages[@]}"
   command -v dpkg-query >/dev/null || {
-    say "this is not Debian: expecting these packages' counterparts to be installed: ${debian_packages[*]}"
+    say "this is not Debian: expecting these packages' counterparts to be installed: $*"
     return 0
   }
   local package missing=()
-  for package in "${debian_packages[@]}"; do
+  for package in "$@"; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
@@ -149,6 +151,11 @@ install_digits() {
   touch "$DDPPROF_DIGITS/complete"
 }
 
+# The torch wheel takes minutes to download and unpack, so this runs while apt installs the other packages.
+if command -v dpkg-query >/dev/null; then install_debian_packages python3 python3-venv ca-certificates; fi
+(install_python_packages) &
+python_packages=$!
 install_debian_packages
-install_python_packages
+wait "$python_packages" || die "the Python packages could not be installed"
+install_python_packages  # sets DDPPROF_TORCH_PYTHON
 if in_setup tests; then install_digits; fi
