@@ -4,6 +4,7 @@ set(DDPPROF_TEST_SELECTION ALL CACHE STRING
     "ALL tests, or WORKER: only those that need the training worker or measure times (docs/internals/testing.md)")
 set_property(CACHE DDPPROF_TEST_SELECTION PROPERTY STRINGS ALL WORKER)
 option(DDPPROF_TESTS_BY_SUITE "One ctest entry per GoogleTest suite instead of one per test" OFF)
+option(DDPPROF_TESTS_PRECOMPILED "Compile the tests with one precompiled header (standard library, GoogleTest)" OFF)
 option(DDPPROF_BENCHMARKS "Build the benchmarks" ON)
 option(DDPPROF_WORKER "Build the training worker (needs LibTorch)" ON)
 option(DDPPROF_GUI "Build the desktop program (needs Qt 6 and QCustomPlot)" ON)

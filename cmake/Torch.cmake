@@ -1,13 +1,13 @@
-# LibTorch and NVIDIA's headers as plain imported targets.
+# LibTorch and NVIDIA's headers as imported targets.
 #
-# Two layouts are understood: the PyPI wheel (DDPPROF_TORCH_PYTHON names its interpreter, or DDPPROF_SITE_PACKAGES its
+# Two layouts are supported: the PyPI wheel (DDPPROF_TORCH_PYTHON names its interpreter, or DDPPROF_SITE_PACKAGES its
 # folder), where CUDA, NCCL, CUPTI and NVTX come as packages beside it; and an unpacked LibTorch in CMAKE_PREFIX_PATH
-# with a CUDA Toolkit. find_package(Torch) is avoided: on a CUDA wheel it insists on nvcc, which nothing here needs.
+# with a CUDA Toolkit. find_package(Torch) is avoided: with a CUDA wheel it requires nvcc, which this build does not need.
 
 set(DDPPROF_TORCH_PYTHON "" CACHE FILEPATH "Python interpreter whose environment holds the torch wheel")
 set(DDPPROF_SITE_PACKAGES "" CACHE PATH "site-packages folder that holds the torch wheel")
 
-# Another interpreter: what was found in the last one's environment is forgotten.
+# With another interpreter, the paths from the previous environment are removed.
 if(DEFINED DDPPROF_TORCH_PYTHON_SEARCHED AND NOT DDPPROF_TORCH_PYTHON STREQUAL DDPPROF_TORCH_PYTHON_SEARCHED)
   foreach(found DDPPROF_SITE_PACKAGES DDPPROF_TORCH_INCLUDE DDPPROF_TORCH_CPU DDPPROF_TORCH_CUDA DDPPROF_C10
                 DDPPROF_C10_CUDA DDPPROF_NVTX_INCLUDE DDPPROF_CUPTI_INCLUDE DDPPROF_CUDART_INCLUDE
@@ -37,7 +37,7 @@ if(DDPPROF_SITE_PACKAGES)
   file(GLOB nvidia_include_hints ${DDPPROF_SITE_PACKAGES}/nvidia/*/include)
   file(GLOB nvidia_library_hints ${DDPPROF_SITE_PACKAGES}/nvidia/*/lib)
 endif()
-find_package(CUDAToolkit QUIET)  # only for its paths, when a toolkit is installed
+find_package(CUDAToolkit QUIET)  # only for its paths, if a toolkit is installed
 list(APPEND nvidia_include_hints ${CUDAToolkit_INCLUDE_DIRS})
 
 find_path(DDPPROF_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
@@ -46,7 +46,7 @@ find_path(DDPPROF_CUPTI_INCLUDE cupti.h HINTS ${nvidia_include_hints} NO_DEFAULT
 find_path(DDPPROF_CUPTI_INCLUDE cupti.h HINTS ${CUDAToolkit_TARGET_DIR} PATH_SUFFIXES extras/CUPTI/include)
 find_path(DDPPROF_CUDART_INCLUDE cuda_runtime_api.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
 find_path(DDPPROF_CUDART_INCLUDE cuda_runtime_api.h)
-# cuda_runtime_api.h includes crt/, torch's CUDA headers include cuda_fp16.h and so nv/target: NVIDIA packages both apart.
+# cuda_runtime_api.h includes crt/, torch's CUDA headers include cuda_fp16.h and so nv/target: NVIDIA has separate packages for both.
 find_path(DDPPROF_CRT_INCLUDE crt/host_defines.h HINTS ${nvidia_include_hints} NO_DEFAULT_PATH)
 find_path(DDPPROF_CRT_INCLUDE crt/host_defines.h)
 find_path(DDPPROF_CCCL_INCLUDE nv/target HINTS ${nvidia_include_hints} PATH_SUFFIXES cccl NO_DEFAULT_PATH)
@@ -117,7 +117,7 @@ if(DDPPROF_WORKER)
   target_link_options(ddpprof_torch INTERFACE -Wl,-rpath,${torch_library_dir})
   if(DDPPROF_WITH_CUDA)
     target_compile_definitions(ddpprof_torch INTERFACE USE_C10D_NCCL USE_CUDA)
-    # --no-as-needed: libtorch_cuda registers its kernels when it is loaded; nothing refers to it by symbol.
+    # --no-as-needed: libtorch_cuda registers its kernels when it is loaded; no symbol refers to it.
     target_link_libraries(ddpprof_torch INTERFACE ddpprof::cuda_headers
                           -Wl,--no-as-needed ${DDPPROF_TORCH_CUDA} ${DDPPROF_C10_CUDA} -Wl,--as-needed)
     foreach(dir IN LISTS nvidia_library_hints)

@@ -51,14 +51,19 @@ function(ddpprof_discover target timeout labels)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
 endfunction()
 
-# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [THREADS] [WORKER]): a GoogleTest program. THREADS: the tested code has threads of its own, so the thread sanitizer's build has this test too.
+# ddpprof_test(<name> SOURCES … LIBRARIES … [LABELS …] [TIMEOUT s] [THREADS] [WORKER] [ISOLATED]): a GoogleTest
+# program. THREADS: the tested code has threads of its own, so the thread sanitizer's build has this test too.
 # WORKER: the tests need the training worker or measure times, so scripts/test runs them in the build without sanitizers.
+# ISOLATED: every test needs a process of its own, since it changes signals, descriptors or state of the process.
 # A path of the build or the source tree is defined for the one file that needs it, never for the target: a compiler
 # cache serves the other files in a clone of any name.
 function(ddpprof_test name)
-  cmake_parse_arguments(arg "THREADS;WORKER" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS;WORKER;ISOLATED" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   ddpprof_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main GTest::gmock)
+  if(TARGET ddpprof_tests_precompiled)
+    target_precompile_headers(${name} REUSE_FROM ddpprof_tests_precompiled)
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -75,6 +80,9 @@ function(ddpprof_test name)
       add_custom_target(tests_of_threads)
     endif()
     add_dependencies(tests_of_threads ${name})
+  endif()
+  if(arg_ISOLATED)
+    set(DDPPROF_TESTS_BY_SUITE OFF)
   endif()
   ddpprof_discover(${name} ${arg_TIMEOUT} "${arg_LABELS}")
 endfunction()

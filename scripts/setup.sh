@@ -35,13 +35,15 @@ if in_setup engines; then debian_packages+=(munge slurm-client slurmctld slurmd)
 # Packages with a service that apt would start, now and at every boot. The tests start their own.
 services=(munge slurmctld slurmd)
 
+# install_debian_packages [PACKAGE…]: installs those that are missing; default: debian_packages.
 install_debian_packages() {
+  [ $# -gt 0 ] || set -- "${debian_packages[@]}"
   command -v dpkg-query >/dev/null || {
-    say "this is not Debian: expecting these packages' counterparts to be installed: ${debian_packages[*]}"
+    say "this is not Debian: expecting these packages' counterparts to be installed: $*"
     return 0
   }
   local package missing=()
-  for package in "${debian_packages[@]}"; do
+  for package in "$@"; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
@@ -55,7 +57,8 @@ install_debian_packages() {
   install_without_starting "${missing[@]}"
 }
 
-# install_without_starting PACKAGE…: no service among them runs afterwards, or is enabled; those that were there stay so.
+# install_without_starting PACKAGE…: new services among the packages are neither started nor enabled. Services that were
+# installed before are not changed.
 install_without_starting() {
   local service new=() status=0
   for service in "${services[@]}"; do
@@ -65,7 +68,7 @@ install_without_starting() {
     policy=/usr/sbin/policy-rc.d
     if [ ${#new[@]} -gt 0 ] && [ ! -e "$policy" ]; then
       trap '"${as_root[@]}" rm -f "$policy"' EXIT
-      # Debian's way to forbid it: 101 stands for what a package's installation may not start.
+      # Debian's policy: with exit code 101 the installation of a package does not start its service.
       printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
     fi
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
@@ -148,6 +151,11 @@ install_digits() {
   touch "$DDPPROF_DIGITS/complete"
 }
 
+# The torch wheel takes minutes to download and unpack, so this runs while apt installs the other packages.
+if command -v dpkg-query >/dev/null; then install_debian_packages python3 python3-venv ca-certificates; fi
+(install_python_packages) &
+python_packages=$!
 install_debian_packages
-install_python_packages
+wait "$python_packages" || die "the Python packages could not be installed"
+install_python_packages  # sets DDPPROF_TORCH_PYTHON
 if in_setup tests; then install_digits; fi

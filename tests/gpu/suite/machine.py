@@ -21,7 +21,7 @@ def _programs():
     if named:
         yield pathlib.Path(named).resolve().parents[1]
     yield ROOT
-    for preset in ("dev", "release"):
+    for preset in ("dev", "check", "quickstart", "release"):
         yield ROOT / "build" / preset
 
 
