@@ -74,7 +74,7 @@ TEST(Job, AnAnswerAlreadyOnItsWayIsDroppedByCancel) {
   EXPECT_FALSE(job.running());
 }
 
-TEST(Job, SaysWhatAnExceptionSaid) {
+TEST(Job, ReportsTheTextOfAnException) {
   QObject owner;
   Job job(&owner);
   std::string said;
@@ -84,7 +84,7 @@ TEST(Job, SaysWhatAnExceptionSaid) {
   EXPECT_EQ(said, "no such file");
 }
 
-TEST(Job, AnOwnerThatIsGoneHearsNothing) {
+TEST(Job, DeliversNothingToADestroyedOwner) {
   QThreadPool pool;
   QSemaphore release;
   int answers = 0;

@@ -42,7 +42,7 @@ TEST(ReportTableModel, ShowsWhatTheReportPrints) {
   EXPECT_EQ(model.index(2, 2).data().toString(), "–") << "not known";
 }
 
-TEST(ReportTableModel, KeepsBaseUnitsBeneathForSorting) {
+TEST(ReportTableModel, SortsByValuesInBaseUnits) {
   ReportTableModel model;
   model.set_table(steps());
   EXPECT_EQ(model.index(1, 1).data(ReportTableModel::value_role).toLongLong(), 16);
@@ -50,7 +50,7 @@ TEST(ReportTableModel, KeepsBaseUnitsBeneathForSorting) {
   EXPECT_FALSE(model.index(2, 2).data(ReportTableModel::value_role).isValid());
 }
 
-TEST(ReportTableModel, ATableReplacedTellsItsViews) {
+TEST(ReportTableModel, AReplacedTableResetsItsViews) {
   ReportTableModel model;
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   model.set_table(steps());

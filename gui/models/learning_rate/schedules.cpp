@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "analysis/metrics/loss_curves.hpp"
 #include "analysis/predict/learning_rate.hpp"
@@ -210,35 +211,30 @@ RecordedTables recorded_tables(const OpenedFile& file) {
 
 namespace {
 
-std::string target_text(const report::Table& target, std::int64_t workers) {
-  if (target.rows.empty()) return target.empty;
-  const auto cell = [&](const report::Row& row, std::string_view name) -> const report::Cell& {
-    return report::cell_of(target, row, name);
-  };
+// `title` is the table's; `times` has its rows.
+std::string target_text(const std::string& title, std::span<const report::TargetTime> times, std::int64_t workers) {
   const auto range = [](const std::string& low, const std::string& high) {
     return low == high ? low : low + " to " + high;
   };
   std::string text;
   bool bounds = false;
-  for (const report::Row& row : target.rows) {
-    if (cell(row, "workers") != report::Cell(workers)) continue;
-    const std::string basis = std::get<std::string>(cell(row, "basis")),
-                      note = std::get<std::string>(cell(row, "note"));
-    text += (text.empty() ? " " : "; ") + std::get<std::string>(cell(row, "strategy")) + " ";
-    const auto* low = std::get_if<std::int64_t>(&cell(row, "steps_low"));
-    if (low == nullptr) {
-      text += note.starts_with("not reached") ? note : basis + ": " + note;
+  for (const report::TargetTime& time : times) {
+    if (time.workers != workers) continue;
+    text += (text.empty() ? " " : "; ") + time.strategy + " ";
+    if (!time.steps) {
+      text += basis_text(time) + ": " + time.note;
       continue;
     }
-    text += range(std::to_string(*low), std::to_string(std::get<std::int64_t>(cell(row, "steps_high")))) + " steps";
-    if (const auto* low_s = std::get_if<double>(&cell(row, "time_low_s")))
-      text += ", " +
-              range(report::duration_text(*low_s), report::duration_text(std::get<double>(cell(row, "time_high_s"))));
-    text += " (" + basis + (note.empty() ? "" : "; " + note) + ")";
-    bounds = bounds || basis.starts_with("bounds");
+    const auto low = static_cast<double>(time.steps->low), high = static_cast<double>(time.steps->high);
+    text += range(std::to_string(time.steps->low), std::to_string(time.steps->high)) + " steps";
+    if (time.step_low_s > 0.0)
+      text +=
+          ", " + range(report::duration_text(low * time.step_low_s), report::duration_text(high * time.step_high_s));
+    text += " (" + basis_text(time) + (time.note.empty() ? "" : "; " + time.note) + ")";
+    bounds = bounds || time.basis == report::TargetTime::Basis::bounds;
   }
-  if (text.empty()) return target.title + " at N = " + std::to_string(workers) + ": no prediction.";
-  text = target.title + " at N = " + std::to_string(workers) + ":" + text + ".";
+  if (text.empty()) return title + " at N = " + std::to_string(workers) + ": no prediction.";
+  text = title + " at N = " + std::to_string(workers) + ":" + text + ".";
   if (bounds)
     text +=
         " Lower and upper bound: the same number of samples as measured (the best case for a larger batch, below the "
@@ -266,7 +262,11 @@ TimeTables time_tables(const OpenedFile& file, const RateInputs& inputs, const C
         report::target_cost_table(asked, times, {*inputs.noise_scale_samples, {}, 0.0, file.predict.gpus_per_node});
   else
     tables.cost.empty = no_noise;
-  tables.target_text = target_text(tables.target, inputs.workers);
+  const std::optional<double> target = inputs.target_loss ? inputs.target_loss : metrics::default_target(losses.curves);
+  std::vector<report::TargetTime> target_times;
+  if (target) target_times = report::target_times(asked, losses, times, *target);
+  tables.target_text =
+      target_times.empty() ? tables.target.empty : target_text(tables.target.title, target_times, inputs.workers);
   tables.default_target = metrics::default_target(losses.curves);
   return tables;
 }

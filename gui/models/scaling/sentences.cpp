@@ -21,12 +21,6 @@ std::string and_throughput(double value) {
 std::string times(double value) { return units::format_significant(value, 3) + " ×"; }
 std::string interval_name(double confidence) { return fmt::format("{:.3g} % interval", 100.0 * confidence); }
 
-std::string meaning(std::string_view term) {
-  const std::string text = report::terms_text([&](std::string_view word) { return word == term; });
-  const std::size_t colon = text.find(": ");
-  return colon == std::string::npos ? text : text.substr(colon + 2);
-}
-
 double largest(const std::vector<fit::TermGain>& gains) {
   double most = 0.0;
   for (const fit::TermGain& gain : gains) most = std::max(most, gain.share);
@@ -34,7 +28,7 @@ double largest(const std::vector<fit::TermGain>& gains) {
 }
 
 std::string bound_sentence(const std::string& bound, const std::vector<fit::TermGain>& gains) {
-  return fmt::format("{} ({}). Without it, the step would be {} shorter.", bound, meaning(bound),
+  return fmt::format("{} ({}). Without it, the step would be {} shorter.", bound, report::term_meaning(bound),
                      percent(largest(gains)));
 }
 

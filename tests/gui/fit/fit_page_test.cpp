@@ -45,7 +45,7 @@ class FitPageTest : public testing::Test {
   FitPage page_{selection_};
 };
 
-TEST_F(FitPageTest, SaysWhatToDoWithoutAFileOrAFit) {
+TEST_F(FitPageTest, ShowsWhatToDoWithoutAFileOrAFit) {
   page_.show();
   EXPECT_TRUE(label("message").contains("Ctrl+O"));
   TemporaryDatabase empty("fit-page-empty");
@@ -97,7 +97,7 @@ TEST_F(FitPageTest, WithoutStoredFitsShowsThoseOfTheModels) {
   EXPECT_TRUE(label("stored").contains("no stored fits"));
 }
 
-TEST_F(FitPageTest, AFitOfAnotherVersionIsSaid) {
+TEST_F(FitPageTest, AFitOfAnotherVersionIsReported) {
   TemporaryDatabase database("fit-page-other");
   fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
   fit::FitSummary fits = fit::fit_database(database.get());
@@ -136,7 +136,7 @@ TEST_F(FitPageTest, OneNAlone) {
   ASSERT_EQ(workers().count(), 3);
 }
 
-TEST_F(FitPageTest, NothingOfTheFileBeforeStaysBesideAnotherOnesPlots) {
+TEST_F(FitPageTest, DataOfThePreviousFileIsCleared) {
   TemporaryDatabase database("fit-page-before"), next("fit-page-next");
   for (TemporaryDatabase* one : {&database, &next}) {
     fit::synthetic::add_ddp(one->get(), Truth{}, {1, 2, 4}, 1);
@@ -165,7 +165,7 @@ TEST_F(FitPageTest, EachLetterLeadsToOneControl) {
   EXPECT_TRUE(clashing_letters(page_).isEmpty()) << clashing_letters(page_).join("; ").toStdString();
 }
 
-TEST_F(FitPageTest, TablesAreSoundModels) {
+TEST_F(FitPageTest, TablesPassTheModelTester) {
   TemporaryDatabase database("fit-page-sound");
   fit::synthetic::add_ddp(database.get(), Truth{}, {1, 2, 4}, 1);
   const auto models = std::make_shared<const fit::Models>(fit::fit_models(database.get()));

@@ -27,7 +27,7 @@ TEST(FitView, ListsTheModelsThatWereMeasured) {
   EXPECT_TRUE(fits_of({}).empty());
 }
 
-TEST(FitView, HasEveryMeasuredAllReduceWithWhatWasFitted) {
+TEST(FitView, HasEveryMeasuredAllReduceWithItsFit) {
   const fit::Models models = models_of("fit-view-points", false);
   const FitView view = view_fit(models, FitKind::all_reduce, 0);
   EXPECT_TRUE(view.usable);
@@ -47,7 +47,7 @@ TEST(FitView, HasEveryMeasuredAllReduceWithWhatWasFitted) {
 }
 
 // The all-reduces of bench-comm run alone on the link, so the curve equals the fit, except for rounded sizes.
-TEST(FitView, TheCurveOfBenchCommPassesThroughWhatWasFitted) {
+TEST(FitView, TheCurveOfBenchCommPassesThroughTheFit) {
   const fit::Models models = models_of("fit-view-curve", false);
   const auto& picked = models.all_reduce.picked();
   for (const FitSeries& series : view_fit(models, FitKind::all_reduce, 0).series) {
@@ -67,7 +67,7 @@ TEST(FitView, TheCurveOfBenchCommPassesThroughWhatWasFitted) {
   }
 }
 
-TEST(FitView, ComputesCurveMeetsWhatWasMeasured) {
+TEST(FitView, TheComputeCurvePassesThroughTheMeasurements) {
   const fit::Models models = models_of("fit-view-compute", false);
   const FitView view = view_fit(models, FitKind::ddp_compute, 0);
   ASSERT_EQ(view.series.size(), 1U);
@@ -80,7 +80,7 @@ TEST(FitView, ComputesCurveMeetsWhatWasMeasured) {
   }
 }
 
-TEST(FitView, CopiesHaveASeriesAPhaseAndN) {
+TEST(FitView, CopiesHaveASeriesPerPhaseAndN) {
   const fit::Models models = models_of("fit-view-copies", true);
   const FitView view = view_fit(models, FitKind::copies, 0);
   EXPECT_TRUE(view.usable) << view.status;
@@ -97,7 +97,7 @@ TEST(FitView, CopiesHaveASeriesAPhaseAndN) {
   EXPECT_EQ(points, models.copies.points.size());
 }
 
-TEST(FitView, WhatWasNotMeasuredIsNotUsableAndSaysWhy) {
+TEST(FitView, AnUnmeasuredModelIsNotUsableAndHasAReason) {
   const FitView view = view_fit({}, FitKind::all_reduce, 0);
   EXPECT_FALSE(view.usable);
   EXPECT_TRUE(view.series.empty());

@@ -108,7 +108,7 @@ TEST_F(LearningRatePageTest, EveryEditIsInTheNextAnswerAndResetTakesItBack) {
 }
 
 // A box does not show a difference of 1e-9.
-TEST_F(LearningRatePageTest, AnEditWritesItsOwnValueAlone) {
+TEST_F(LearningRatePageTest, AnEditWritesOnlyItsOwnValue) {
   ddpprof::test::SyntheticRun run(path("run.db"));
   run.fill();
   auto file = std::make_shared<OpenedFile>(*open_file(path("run.db")));
@@ -130,7 +130,7 @@ TEST_F(LearningRatePageTest, AnEditWritesItsOwnValueAlone) {
 }
 
 // 10^8 · 10^5 samples on 10^6 workers exceed the integer limit, so the limit of one factor depends on the other.
-TEST_F(LearningRatePageTest, TheBatchStaysOneThatCanBeCounted) {
+TEST_F(LearningRatePageTest, TheGlobalBatchStaysWithinTheIntegerLimit) {
   open();
   box("batch").setValue(100'000'000);
   box("accumulation").setValue(100'000);
@@ -144,7 +144,7 @@ TEST_F(LearningRatePageTest, TheBatchStaysOneThatCanBeCounted) {
   wait();
 }
 
-TEST_F(LearningRatePageTest, TimesOfTheFileBeforeAreGoneAtOnce) {
+TEST_F(LearningRatePageTest, TimesOfThePreviousFileAreClearedAtOnce) {
   open();
   ASSERT_FALSE(table(3).rows.empty());
   page_.show_file(open_file(path("run.db")));
@@ -177,7 +177,7 @@ TEST_F(LearningRatePageTest, TheLegendNamesTheTargetOfACurveThatFalls) {
 
 // Squared norms 20 and 12 in each of 40 steps: |G|² (64 · 12 − 32 · 20) / 32 = 4, tr(Σ) 8 · 64 = 512, φ 128 without
 // spread.
-TEST_F(LearningRatePageTest, WhatTheFileMeasuredIsInItsTables) {
+TEST_F(LearningRatePageTest, TablesContainTheMeasuredData) {
   {
     ddpprof::test::SyntheticRun run(path("run.db"));
     run.fill();
@@ -202,7 +202,7 @@ TEST_F(LearningRatePageTest, WhatTheFileMeasuredIsInItsTables) {
       << label("limits").toStdString();
 }
 
-TEST_F(LearningRatePageTest, AListThatIsNoneIsSaidAndTheTablesStay) {
+TEST_F(LearningRatePageTest, AWrongListIsReportedAndTheTablesStay) {
   open();
   auto* list = page_.findChild<QLineEdit*>("list");
   auto* problem = page_.findChild<QLabel*>("list_problem");
@@ -276,7 +276,7 @@ TEST_F(LearningRatePageTest, TheChosenNIsInEveryTableAndTheCommandAsksForIt) {
 }
 
 // The synthetic run has four steps per measurement, too few for a mean of ten.
-TEST_F(LearningRatePageTest, WithoutLossesNoTargetCanBeChosenAndThePageSaysWhatIsNeeded) {
+TEST_F(LearningRatePageTest, WithoutLossesNoTargetCanBeSetAndThePageSaysWhatIsMissing) {
   open();
   const auto* target = page_.findChild<QDoubleSpinBox*>("target_loss");
   EXPECT_FALSE(target->isEnabled());

@@ -44,7 +44,7 @@ TEST(ScheduleCurves, ClimbToEachRulesTarget) {
 }
 
 // The schedule of Goyal et al.: a tenth at epochs 30, 60 and 80 of 90, with 157 steps each.
-TEST(ScheduleCurves, FallAsTheScenarioSays) {
+TEST(ScheduleCurves, DecayAsInTheScenario) {
   RateInputs inputs = inputs_at(32);
   inputs.options.decay.kind = learning_rate::DecayKind::step;
   const auto steps = schedule_curves(inputs, ScheduleAxis::steps);
@@ -68,7 +68,7 @@ TEST(ScheduleCurves, StopWithTheTrainingWhereTheWarmUpIsLonger) {
   EXPECT_DOUBLE_EQ(curves[0].rate.back(), 0.1 + 3.1 * 2.0 / 5.0);
 }
 
-TEST(ScheduleCurves, HaveTheScenariosRuleAndNoneThatHasNoAnswer) {
+TEST(ScheduleCurves, IncludeTheScenariosRuleAndOnlyRulesWithARate) {
   RateInputs inputs = inputs_at(32);
   inputs.options.rule = learning_rate::Rule::adascale;
   EXPECT_EQ(schedule_curves(inputs, ScheduleAxis::steps).size(), 3U) << "the noise scale is unknown";
@@ -87,7 +87,7 @@ TEST(ScheduleCurves, HaveTheScenariosRuleAndNoneThatHasNoAnswer) {
   EXPECT_NE(answer_text(inputs).find("Square root: no rate"), std::string::npos);
 }
 
-TEST(RateTables, AreThoseOfTheCommandLineForTheListAndTheChosenN) {
+TEST(RateTables, EqualTheCommandLineForTheListAndTheChosenN) {
   for (const std::int64_t chosen : {32, 24}) {
     const RateInputs inputs = inputs_at(chosen);
     fit::LearningRateOptions asked = inputs.options;
@@ -109,7 +109,7 @@ TEST(RateTables, AreThoseOfTheCommandLineForTheListAndTheChosenN) {
   EXPECT_EQ(model.rowCount(), 2);
 }
 
-TEST(RateCommand, SaysWhatDiffersFromTheScenario) {
+TEST(RateCommand, HasOnlyDifferencesFromTheScenario) {
   const RateInputs stored = inputs_at(32);
   EXPECT_EQ(command_line("/a b/run.db", stored, stored), "ddpprof lr '/a b/run.db' --workers 8,32 --rule all");
   RateInputs decaying = stored;
@@ -128,7 +128,7 @@ TEST(RateCommand, SaysWhatDiffersFromTheScenario) {
             "--accumulation 2 --epochs 30 --warmup-epochs 0.5 --optimizer adaptive --target-loss 1.25 --rule all");
 }
 
-TEST(RateWords, SayWhereTheRuleEnds) {
+TEST(RateWords, GiveTheLimitOfTheRule) {
   EXPECT_EQ(largest_validated_workers(inputs_at(32)), 32);
   EXPECT_TRUE(
       answer_text(inputs_at(32))
@@ -149,7 +149,7 @@ TEST(RateWords, SayWhereTheRuleEnds) {
   EXPECT_NE(limits_text(adam).find("ends here too"), std::string::npos) << "32 (1 - 0.9) is above 1";
 }
 
-TEST(RateWords, SayWhereTheMeasuredNoiseEndsTheRule) {
+TEST(RateWords, GiveTheLimitByTheMeasuredNoise) {
   RateInputs inputs = inputs_at(32);
   EXPECT_NE(limits_text(inputs).find("was not measured in this file"), std::string::npos);
   EXPECT_TRUE(rate_tables(inputs).batches.rows.empty());
@@ -222,7 +222,7 @@ TEST_F(Times, AreTheTablesOfTheSameN) {
   EXPECT_EQ(time_tables(unfitted, inputs, {}).training.empty, "Cannot predict the training time: nothing measured");
 }
 
-TEST(ParseWorkers, TakesAListAndSaysWhatIsWrong) {
+TEST(ParseWorkers, ReadsAListOrReportsTheError) {
   std::string why;
   EXPECT_EQ(parse_workers(" 64, 8,8 16", why), (std::vector<std::int64_t>{8, 16, 64}));
   EXPECT_EQ(workers_text({8, 16}), "8, 16");

@@ -106,7 +106,7 @@ TEST(RankSteps, OfOneRankAreItsRowsOfTheWholeTable) {
   EXPECT_TRUE(steps_of(times, 9).steps.empty());
 }
 
-TEST(RankTables, AreSoundModels) {
+TEST(RankTables, PassTheModelTester) {
   const test::StragglerFile file;
   const metrics::RankTimes times = read(file);
   const metrics::RankFindings findings = metrics::find_stragglers(times);

@@ -47,7 +47,7 @@ class RanksPageTest : public testing::Test {
   RanksPage page_{selection_};
 };
 
-TEST_F(RanksPageTest, SaysWhatToDoWithoutAFile) {
+TEST_F(RanksPageTest, ShowsWhatToDoWithoutAFile) {
   page_.show();
   EXPECT_TRUE(message().contains("Ctrl+O")) << message().toStdString();
 }
@@ -66,7 +66,7 @@ TEST_F(RanksPageTest, NamesTheStragglerOfTheMeasurementWithMostRanks) {
 
 // The bars are means, because means add up; the line is a median. The bar “exposed” excludes waiting, which the tables
 // include.
-TEST_F(RanksPageTest, ThePlotSaysWhichIsAMeanAndWhichAMedian) {
+TEST_F(RanksPageTest, ThePlotLabelsMeansAndMedians) {
   open();
   auto& bars = *page_.findChild<BarsPlot*>();
   EXPECT_TRUE(bars.yAxis->label().startsWith("mean over steps [")) << bars.yAxis->label().toStdString();
@@ -102,7 +102,7 @@ TEST_F(RanksPageTest, OnlyTheSelectedTimeCounts) {
   EXPECT_EQ(strip().strip().steps.size(), 12U);
 }
 
-TEST_F(RanksPageTest, ARangeOfAnotherMeasurementIsNotThisOnes) {
+TEST_F(RanksPageTest, ARangeOfAnotherMeasurementIsIgnored) {
   open();
   const std::int64_t dp = page_.findChild<QComboBox*>()->itemData(1).toLongLong();
   selection_.set_range(TimeRange{dp, 0, 250 * test::ms});
@@ -133,7 +133,7 @@ TEST_F(RanksPageTest, OneRanksOnlyStepIsACellOfTheUsualSize) {
     for (const double y : {-0.4, 0.4}) EXPECT_EQ(at(x, y), at(0.0, 0.0)) << x << ", " << y;
 }
 
-TEST_F(RanksPageTest, AnotherColourAndWarmUpStepsAreMadeOffThisThread) {
+TEST_F(RanksPageTest, AnotherColourAndWarmUpStepsAreComputedOnAnotherThread) {
   open();
   auto* quantity = page_.findChildren<QComboBox*>()[1];
   quantity->setCurrentIndex(1);
@@ -151,7 +151,7 @@ TEST_F(RanksPageTest, AnotherColourAndWarmUpStepsAreMadeOffThisThread) {
   EXPECT_EQ(strip().strip().steps, (std::vector<std::int64_t>{2, 3, 4}));
 }
 
-TEST_F(RanksPageTest, AFileThatWasReplacedIsNotReadAsThisOne) {
+TEST_F(RanksPageTest, AReplacedFileIsNotRead) {
   const auto file = open_file(file_.path);
   const test::StragglerFile other;
   std::filesystem::rename(other.path, file_.path);
@@ -226,7 +226,7 @@ TEST_F(RanksPageTest, AClickMovesTheCursorAndADoubleClickChoosesTheStep) {
   wait();
 }
 
-TEST_F(RanksPageTest, TheLegendsWordsAreWholeInAnyWidth) {
+TEST_F(RanksPageTest, TheLegendIsNotCutOffAtAnyWidth) {
   open();
   auto* bars = page_.findChild<BarsPlot*>();
   for (const int width : {280, 420, 900, 280}) {
@@ -251,7 +251,7 @@ TEST_F(RanksPageTest, FollowsThePalette) {
   EXPECT_NE(colour(Colour::compute, light_palette()), colour(Colour::compute, dark_palette()));
 }
 
-TEST_F(RanksPageTest, ReadsWhenItIsLookedAt) {
+TEST_F(RanksPageTest, ReadsWhenItIsShown) {
   page_.show_file(open_file(file_.path));
   EXPECT_FALSE(page_.reading()) << "hidden";
   page_.show();
@@ -259,7 +259,7 @@ TEST_F(RanksPageTest, ReadsWhenItIsLookedAt) {
   EXPECT_TRUE(summary().startsWith("Rank 3"));
 }
 
-TEST_F(RanksPageTest, AFileThatIsGoneIsSaid) {
+TEST_F(RanksPageTest, AMissingFileIsReported) {
   page_.show();
   const auto file = open_file(file_.path);
   std::filesystem::remove(file_.path);

@@ -86,7 +86,7 @@ TEST_F(RunProcessTest, ADryRunPrintsThePlanAndWritesNothing) {
   EXPECT_FALSE(QFileInfo::exists(options_.out));
 }
 
-TEST_F(RunProcessTest, AWrongScenarioEndsWithTwoAndItsOwnWords) {
+TEST_F(RunProcessTest, AWrongScenarioEndsWithExitCodeTwoAndItsProblems) {
   scenario(QString(small).arg(20).replace("batch_per_worker", "batch_per_wrker"));
   ASSERT_TRUE(run_to_end());
   EXPECT_FALSE(result_.ok);
@@ -97,7 +97,7 @@ TEST_F(RunProcessTest, AWrongScenarioEndsWithTwoAndItsOwnWords) {
   EXPECT_TRUE(result_.database.isEmpty());
 }
 
-TEST_F(RunProcessTest, AFolderThatIsNotThereIsSaidBeforeAnythingIsMeasured) {
+TEST_F(RunProcessTest, AMissingFolderIsReportedBeforeMeasuring) {
   scenario(QString(small).arg(20));
   options_.out = folder_.filePath("nowhere/run.db");
   ASSERT_TRUE(run_to_end());
@@ -106,7 +106,7 @@ TEST_F(RunProcessTest, AFolderThatIsNotThereIsSaidBeforeAnythingIsMeasured) {
   EXPECT_TRUE(!with_worker || result_.message.contains("is not a folder")) << result_.message.toStdString();
 }
 
-TEST_F(RunProcessTest, WithoutTheWorkerItSaysWhatThisMachineLacks) {
+TEST_F(RunProcessTest, WithoutTheWorkerItReportsWhatIsMissing) {
   const QByteArray before = qgetenv("DDPPROF_WORKER_PROGRAM");
   if (with_worker) qputenv("DDPPROF_WORKER_PROGRAM", "/nowhere/ddpprof-worker");
   scenario(QString(small).arg(20));
@@ -164,7 +164,7 @@ TEST_F(RunProcessTest, CtrlCIsTriedFirst) {
   EXPECT_FALSE(log_.contains("SIGTERM"));
 }
 
-TEST_F(RunProcessTest, WhatDoesNotHeedItIsEndedAtLast) {
+TEST_F(RunProcessTest, AProcessThatIgnoresSignalsIsKilled) {
   stand_in("trap '' INT TERM\necho ready >&2\nwhile true; do sleep 0.05; done\n");
   process_.set_grace(50, 50);
   ASSERT_TRUE(process_.start(options_));
@@ -176,7 +176,7 @@ TEST_F(RunProcessTest, WhatDoesNotHeedItIsEndedAtLast) {
   EXPECT_EQ(result_.code, -1);
 }
 
-TEST_F(RunProcessTest, EveryExitCodeIsSaidInWords) {
+TEST_F(RunProcessTest, EveryExitCodeHasAText) {
   for (const int code : {0, 2, 3, 4, 5, 77}) {
     ended_ = false;
     stand_in(QStringLiteral("echo 'ddpprof run: the reason' >&2\nexit %1\n").arg(code));
@@ -188,7 +188,7 @@ TEST_F(RunProcessTest, EveryExitCodeIsSaidInWords) {
   }
 }
 
-TEST_F(RunProcessTest, ACrashIsNoExitCode) {
+TEST_F(RunProcessTest, ACrashIsNotAnExitCode) {
   stand_in("kill -SEGV $$\n");
   ASSERT_TRUE(run_to_end());
   EXPECT_EQ(result_.code, -1);
@@ -196,7 +196,7 @@ TEST_F(RunProcessTest, ACrashIsNoExitCode) {
   EXPECT_TRUE(result_.message.contains("ended by a signal")) << result_.message.toStdString();
 }
 
-TEST_F(RunProcessTest, NoProgramIsSaidWithWhatToDo) {
+TEST_F(RunProcessTest, AMissingProgramIsReportedWithWhatToDo) {
   qputenv("DDPPROF_PROGRAM", "/nowhere/ddpprof");
   EXPECT_FALSE(process_.start(options_));
   EXPECT_TRUE(ended_);
@@ -251,7 +251,7 @@ TEST_F(RunProcessTest, TheReportArrivesInWholeLinesAndCharacters) {
   for (qsizetype i = 0; i + 1 < pieces_.size(); ++i) EXPECT_TRUE(pieces_[i].endsWith('\n')) << pieces_[i].toStdString();
 }
 
-TEST_F(RunProcessTest, TheDatabaseOfARunBeforeIsNotThisOnes) {
+TEST_F(RunProcessTest, TheDatabaseOfAnEarlierRunIsNotThisRuns) {
   write("run.db", "before");
   stand_in("trap 'exit 4' INT\necho ready >&2\nwhile true; do sleep 0.05; done\n");
   options_.overwrite = true;
@@ -268,7 +268,7 @@ TEST_F(RunProcessTest, TheDatabaseOfARunBeforeIsNotThisOnes) {
   EXPECT_EQ(result_.database, options_.out) << "replaced";
 }
 
-TEST(ParseProgress, WhatIsNoProgressIsNone) {
+TEST(ParseProgress, OtherLinesAreNotProgress) {
   EXPECT_FALSE(parse_progress("Measuring 4 configurations").has_value());
   EXPECT_FALSE(parse_progress("{\"progress\":").has_value()) << "cut off";
   const auto starting = parse_progress(

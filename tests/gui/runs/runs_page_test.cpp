@@ -95,7 +95,7 @@ class RunsPageTest : public testing::Test {
   std::unique_ptr<RunsPage> page_;
 };
 
-TEST_F(RunsPageTest, AMistakeIsListedAtItsLineWhileItIsTypedAndGoesWithIt) {
+TEST_F(RunsPageTest, AnErrorIsListedAtItsLineUntilItIsCorrected) {
   type_sound();
   EXPECT_TRUE(page_->scenario().status().contains("sound"));
   editor().go_to(6, 24);  // after "  batch_per_worker: 8"
@@ -171,7 +171,7 @@ TEST_F(RunsPageTest, UnsavedTextIsNeverLostWithoutAsking) {
   EXPECT_TRUE(saved.readAll().contains("# kept"));
 }
 
-TEST_F(RunsPageTest, AFileThatIsNoTextIsRefusedAndTheTextKept) {
+TEST_F(RunsPageTest, ABinaryFileIsRefusedAndTheTextKept) {
   type_sound();
   editor().document()->setModified(false);
   QFile binary(folder_.filePath("binary.yaml"));
@@ -257,7 +257,7 @@ TEST_F(RunsPageTest, ComparesWithTheCommandLinesTables) {
   }
 }
 
-TEST_F(RunsPageTest, TablesOfAComparisonSayWhatTheyCopied) {
+TEST_F(RunsPageTest, TablesOfAComparisonConfirmACopy) {
   ComparePanel& panel = page_->comparison();
   panel.set_a(database("a.db"));
   panel.set_b(database("b.db"));

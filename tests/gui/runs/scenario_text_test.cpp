@@ -26,9 +26,9 @@ const QString sound =
     "measure:\n"
     "  steps: 20\n";
 
-TEST(CheckScenario, ASoundOneHasNoProblem) { EXPECT_TRUE(check_scenario(sound).empty()); }
+TEST(CheckScenario, AValidScenarioHasNoProblem) { EXPECT_TRUE(check_scenario(sound).empty()); }
 
-TEST(CheckScenario, SaysWhatTheCommandLineSaysAndWhere) {
+TEST(CheckScenario, ReportsTheCommandLinesProblemsWithTheirPlaces) {
   QString text = sound;
   text.replace("steps: 20", "stepz: 20");
   const auto found = check_scenario(text);
@@ -134,7 +134,7 @@ TEST(DescribeKey, EveryKeyOfTheTableIsFoundWhereItStandsAndDescribed) {
   EXPECT_EQ(describe_key("no.such.key"), "");
 }
 
-TEST(ExampleScenarios, AllOfThemAreThereAndSound) {
+TEST(ExampleScenarios, AllExistAndAreValid) {
   const QStringList all = example_scenarios();
   ASSERT_FALSE(all.isEmpty());
   for (const QString& path : all) {
@@ -144,7 +144,7 @@ TEST(ExampleScenarios, AllOfThemAreThereAndSound) {
   }
 }
 
-TEST(ScenarioName, IsTheNameWhereThereIsOne) {
+TEST(ScenarioName, IsTheNameIfThereIsOne) {
   EXPECT_EQ(scenario_name(sound), "small");
   EXPECT_EQ(scenario_name("name: {\n"), "");
   EXPECT_EQ(scenario_name("workers: [1]\n"), "");

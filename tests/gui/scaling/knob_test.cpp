@@ -17,7 +17,7 @@ namespace {
 
 const ValueRange factor{0.05, 20.0, true, false}, count{1.0, 4096.0, true, true};
 
-TEST(SliderStops, AreAscendingAndHoldTheEnds) {
+TEST(SliderStops, AreAscendingAndIncludeTheEnds) {
   for (const ValueRange& range : {factor, count, ValueRange{0.0, 64.0, false, true}, ValueRange{0.0, 1.0}}) {
     const std::vector<double> stops = slider_stops(range);
     EXPECT_EQ(stops.front(), range.low);
@@ -37,7 +37,7 @@ TEST(SliderStops, AreAscendingAndHoldTheEnds) {
   for (double n = 1.0; n <= 4096.0; n *= 2.0) EXPECT_NE(std::find(workers.begin(), workers.end(), n), workers.end());
 }
 
-TEST(SliderStops, TheNearestIsInTheScale) {
+TEST(SliderStops, TheNearestFollowsTheScale) {
   const std::vector<double> stops = {1.0, 2.0, 4.0, 8.0};
   EXPECT_EQ(nearest_stop(stops, 0.1, true), 0U);
   EXPECT_EQ(nearest_stop(stops, 2.7, true), 1U);
@@ -65,7 +65,7 @@ TEST(Knob, SliderAndBoxMoveEachOther) {
   EXPECT_EQ(knob.slider()->value(), at_half);
 }
 
-TEST(Knob, MarksWhatDiffersAndGoesBack) {
+TEST(Knob, MarksADifferenceAndResets) {
   Knob knob("Bucket &cap", "help", {0.25, 1024.0, true, false}, " MiB", 2);
   knob.set_measured(25.0);
   knob.set_value(25.0);
@@ -85,7 +85,7 @@ TEST(Knob, MarksWhatDiffersAndGoesBack) {
   EXPECT_FALSE(knob.reset_button()->isEnabled());
 }
 
-TEST(Knob, TheKeyboardTurnsIt) {
+TEST(Knob, TheKeyboardChangesIt) {
   Knob knob("&Workers", "help", count, {}, 0);
   knob.set_measured(64.0);
   knob.set_value(64.0);
@@ -104,7 +104,7 @@ TEST(Knob, TheKeyboardTurnsIt) {
   EXPECT_EQ(knob.reset_button()->accessibleName(), "Reset Workers");
 }
 
-TEST(Knob, AMeasuredValueBetweenTheStopsIsOne) {
+TEST(Knob, AMeasuredValueBetweenTheStopsIsAStop) {
   Knob knob("&Batch", "help", {1.0, 65536.0, true, true}, {}, 0);
   knob.set_measured(100.0);
   knob.set_value(100.0);
@@ -148,7 +148,7 @@ TEST(SliderStops, TheRangeIsWidenedOnlyWhereItCanBe) {
   EXPECT_EQ(slider_stops(widened(count, 5000.0)).back(), 5000.0);
 }
 
-TEST(Choice, GoesBackAndSaysWhatIsOutOfReach) {
+TEST(Choice, ResetsAndExplainsDisabledOptions) {
   Choice choice("&Strategy", "help", {{"ddp", "DDP", {}}, {"dp", "DataParallel", {}}});
   choice.set_measured("ddp");
   QSignalSpy changed(&choice, &Choice::changed);

@@ -10,7 +10,7 @@ namespace {
 
 using Items = std::vector<std::string>;
 
-TEST(Knobs, AsMeasuredAskForNoChange) {
+TEST(Knobs, AsMeasuredAreNotAChange) {
   const TestFile file;
   const auto opened = file.open();
   const Knobs measured = measured_knobs(*opened, "ddp");

@@ -18,7 +18,7 @@ bool settles(ScalingModel& model) {
   return QTest::qWaitFor([&] { return !model.busy() && model.snapshot().complete; }, patience_ms);
 }
 
-TEST(ScalingModel, AnswersWhatTheKnobsAsk) {
+TEST(ScalingModel, AnswersTheKnobsQuestion) {
   const TestFile file;
   const auto opened = file.open();
   ScalingModel model;
@@ -117,7 +117,7 @@ TEST(ScalingModel, AnotherMachineKeepsTheMeasuredOneBesideIt) {
 }
 
 // Even if the knobs changed meanwhile, all tables belong to one state, that of the snapshot.
-TEST(ScalingModel, TheTablesAskWhatTheirSnapshotAsked) {
+TEST(ScalingModel, TheTablesUseTheQuestionOfTheirSnapshot) {
   const TestFile file;
   const auto opened = file.open();
   Snapshot shot;
@@ -135,7 +135,7 @@ TEST(ScalingModel, TheTablesAskWhatTheirSnapshotAsked) {
   EXPECT_EQ(asked.what_if.said, std::vector<std::string>{"bandwidth=2x"});
 }
 
-TEST(ScalingModel, WithoutAFileNothingIsSaid) {
+TEST(ScalingModel, WithoutAFileThereIsNoAnswer) {
   const TestFile file;
   ScalingModel model;
   model.set_file(file.open());

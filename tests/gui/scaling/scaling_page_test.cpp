@@ -222,7 +222,7 @@ TEST_F(ScalingPageTest, LabelsFitTheSizeThatIsDrawn) {
   EXPECT_EQ(drawn, plot.grab().toImage());
 }
 
-TEST_F(ScalingPageTest, AnotherFilesWordsDoNotStay) {
+TEST_F(ScalingPageTest, SentencesOfThePreviousFileAreCleared) {
   const TestFile first;
   open(first.open());
   EXPECT_TRUE(page.summary().contains("At N = 64"));
@@ -233,7 +233,7 @@ TEST_F(ScalingPageTest, AnotherFilesWordsDoNotStay) {
   EXPECT_TRUE(page.summary().contains("At N = 64"));
 }
 
-TEST_F(ScalingPageTest, ABatchThatTheFileDoesNotTellIsNoChange) {
+TEST_F(ScalingPageTest, AnUnknownBatchIsNotAChange) {
   KnobPanel panel;
   Knobs unknown;
   unknown.batch = 0;
@@ -242,7 +242,7 @@ TEST_F(ScalingPageTest, ABatchThatTheFileDoesNotTellIsNoChange) {
   EXPECT_FALSE(panel.number(KnobId::batch)->isEnabled());
 }
 
-TEST_F(ScalingPageTest, WhatWasMeasuredBeyondAKnobsRangeIsNoChange) {
+TEST_F(ScalingPageTest, AMeasuredValueBeyondAKnobsRangeIsNotAChange) {
   KnobPanel panel;
   Knobs measured;
   measured.accumulation = 512;
@@ -319,7 +319,7 @@ TEST_F(ScalingPageTest, TheMouseReadsAndPicksN) {
   EXPECT_EQ(page.model().knobs().workers, 64);
 }
 
-TEST_F(ScalingPageTest, ShadesTheWayToCommunicationBound) {
+TEST_F(ScalingPageTest, ShadesTheSharesUpToCommunicationBound) {
   const TestFile file;
   open(file.open());
   const std::vector<fit::Knee>& knees = page.model().snapshot().predicted_knees;
@@ -338,7 +338,7 @@ TEST_F(ScalingPageTest, ShadesTheWayToCommunicationBound) {
   EXPECT_TRUE(page.summary().contains("Communication-bound first at N = " + QString::number(*knees.back().workers)));
 }
 
-TEST_F(ScalingPageTest, SaysWhichKnobHelpsMost) {
+TEST_F(ScalingPageTest, ShowsWhichKnobHelpsMost) {
   const TestFile file;
   open(file.open());
   const report::Table& table = page.levers().model_of_table().table();
@@ -353,7 +353,7 @@ TEST_F(ScalingPageTest, SaysWhichKnobHelpsMost) {
 }
 
 // Sets the knobs of the row and no others; earlier changes stay.
-TEST_F(ScalingPageTest, ARowOfTheKnobsTurnsItsKnob) {
+TEST_F(ScalingPageTest, ARowOfTheTableSetsItsKnob) {
   const TestFile file;
   open(file.open());
   page.knobs().number(KnobId::latency)->box()->setValue(0.75);
@@ -472,7 +472,7 @@ TEST_F(ScalingPageTest, ATableOfStepTimesShowsWhatWasPredictedFromIt) {
   EXPECT_EQ(page.stored_predictions(), nullptr);
 }
 
-TEST_F(ScalingPageTest, AFileWithoutModelsSaysWhy) {
+TEST_F(ScalingPageTest, AFileWithoutModelsShowsTheReason) {
   EXPECT_TRUE(page.message().contains("No file is open"));
   const QTemporaryDir folder;
   const std::filesystem::path path = folder.filePath("empty.db").toStdString();
@@ -489,7 +489,7 @@ TEST_F(ScalingPageTest, AFileWithoutModelsSaysWhy) {
   EXPECT_TRUE(page.message().contains("No file is open"));
 }
 
-TEST_F(ScalingPageTest, StrategiesThatWereNotMeasuredAreOutOfReach) {
+TEST_F(ScalingPageTest, UnmeasuredStrategiesAreDisabled) {
   const TestFile file;
   open(file.open());
   QComboBox* combo = page.knobs().choice(KnobId::strategy)->combo();
@@ -504,7 +504,7 @@ TEST_F(ScalingPageTest, StrategiesThatWereNotMeasuredAreOutOfReach) {
   EXPECT_TRUE(page.summary().contains("strategy=ps"));
 }
 
-TEST_F(ScalingPageTest, WithoutSamplesTheStepsAreShownAndNoThroughputIsMadeUp) {
+TEST_F(ScalingPageTest, WithoutSamplesStepsAreShownAndNoThroughput) {
   const TestFile file;
   file.forget_samples();
   open(file.open());

@@ -95,7 +95,7 @@ void expect_same(const Snapshot& shot, store::Database& database, const OpenedFi
   EXPECT_EQ(compared > 0, shot.change.any());
 }
 
-TEST(Snapshot, IsWhatPredictPrints) {
+TEST(Snapshot, EqualsWhatPredictPrints) {
   const TestFile file;
   const auto opened = file.open();
   store::Database database = file.database();
@@ -110,7 +110,7 @@ TEST(Snapshot, IsWhatPredictPrints) {
   expect_same(whole_answer(opened, knobs, 16), database, *opened);
 }
 
-TEST(Snapshot, IsWhatPredictPrintsOfDataParallel) {
+TEST(Snapshot, EqualsWhatPredictPrintsForDataParallel) {
   fit::synthetic::Truth truth;
   truth.noise = 0.01;
   truth.cores = 4;
@@ -246,7 +246,7 @@ TEST(Knees, AreThoseThatPredictPrints) {
 }
 
 // A first look is marked as such.
-TEST(Knees, OfAFirstLookAreOfTheDrawnN) {
+TEST(Knees, OfAFirstLookUseTheDrawnN) {
   const TestFile file;
   const auto opened = file.open();
   Simulations simulations(opened);
@@ -269,7 +269,7 @@ TEST(Knees, OfAFirstLookAreOfTheDrawnN) {
   EXPECT_TRUE(fine.complete);
 }
 
-TEST(Snapshot, OfAPassedDeadlineIsCoarseButWhole) {
+TEST(Snapshot, AfterTheDeadlineIsCoarseButComplete) {
   const TestFile file;
   const auto opened = file.open();
   Simulations simulations(opened);
@@ -292,7 +292,7 @@ TEST(Snapshot, OfAPassedDeadlineIsCoarseButWhole) {
     EXPECT_EQ(fine.changed->at(point.workers)->step_s.value, point.step_s.value);
 }
 
-TEST(Snapshot, SaysWhyThereIsNoChange) {
+TEST(Snapshot, GivesTheReasonIfAChangeIsNotPossible) {
   const TestFile file;
   const auto opened = file.open();
   Knobs knobs = measured_knobs(*opened, "ddp");
@@ -310,7 +310,7 @@ TEST(Snapshot, SaysWhyThereIsNoChange) {
   EXPECT_THAT(whole_answer(opened, dp, 8).refusal, testing::HasSubstr("no step of dp was measured"));
 }
 
-TEST(Sentences, AnswerWhatIsAsked) {
+TEST(Sentences, AnswerTheQuestion) {
   const TestFile file;
   const auto opened = file.open();
   Knobs knobs = measured_knobs(*opened, "ddp");
@@ -332,7 +332,7 @@ TEST(Sentences, AnswerWhatIsAsked) {
   EXPECT_THAT(said.front().text, testing::HasSubstr("N = 64 is 16"));
 }
 
-TEST(Levers, AreWhatEachChangeAloneBringsInPredict) {
+TEST(Levers, EqualEachChangeAloneInPredict) {
   const TestFile file;
   const auto opened = file.open();
   store::Database database = file.database();
@@ -377,7 +377,7 @@ TEST(Levers, AreWhatEachChangeAloneBringsInPredict) {
   EXPECT_EQ(table.rows.front()[1], report::Cell(levers.front().row->speedup));
 }
 
-TEST(PredictTables, AreTheCommandLinesOwn) {
+TEST(PredictTables, EqualTheCommandLine) {
   const TestFile file;
   const auto opened = file.open();
   store::Database database = file.database();

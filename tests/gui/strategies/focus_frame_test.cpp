@@ -61,7 +61,7 @@ TEST(FocusFrame, IsAroundLanes) {
   });
 }
 
-TEST(FocusFrame, IsAroundLanesThatOnlySayWhyTheyAreNotThere) {
+TEST(FocusFrame, IsAroundAMessageInsteadOfLanes) {
   expect_marked_with_the_keyboard_alone<LaneView>(false,
                                                   [](LaneView& view) { view.set_message("DDP", "not measured"); });
 }

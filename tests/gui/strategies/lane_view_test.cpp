@@ -72,7 +72,7 @@ TEST_F(LaneViewTest, GoesFromSegmentToSegmentByKeyboard) {
   EXPECT_FALSE(view_.focused());
 }
 
-TEST_F(LaneViewTest, ZoomsByKeyboardAndSaysSo) {
+TEST_F(LaneViewTest, ZoomsByKeyboardAndEmitsASignal) {
   QSignalSpy changed(&view_, &LaneView::window_changed);
   press(Qt::Key_Plus);
   ASSERT_EQ(changed.size(), 1);
@@ -96,7 +96,7 @@ TEST_F(LaneViewTest, ShowsAFocusedSegmentThatWasOutside) {
   EXPECT_NEAR(view_.window().begin_s, 0.04, 1e-12);
 }
 
-TEST_F(LaneViewTest, RoomThatIsLeftMakesRowsHigher) {
+TEST_F(LaneViewTest, FreeHeightMakesRowsHigher) {
   const double before = view_.current_layout().lanes[0].row.height();
   view_.resize(600, view_.height() + 30);
   EXPECT_EQ(view_.current_layout().lanes[0].row.height(), before + 10.0);
@@ -154,7 +154,7 @@ TEST_F(LaneViewTest, IsSavedAndCopied) {
   EXPECT_FALSE(QApplication::clipboard()->pixmap().isNull());
 }
 
-TEST_F(LaneViewTest, WithoutLanesSaysWhy) {
+TEST_F(LaneViewTest, WithoutLanesShowsTheReason) {
   view_.set_message("DataParallel, N = 4", "no step of dp was measured");
   EXPECT_EQ(view_.accessibleDescription(), "no step of dp was measured");
   press(Qt::Key_Right);

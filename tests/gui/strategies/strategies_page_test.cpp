@@ -104,7 +104,7 @@ TEST_F(StrategiesPageTest, AMeasuredNIsSimulatedWhenAskedFor) {
   EXPECT_EQ(page_.shown()->ddp.row->step_s, page_.shown()->ddp.lanes->step_s);
 }
 
-TEST_F(StrategiesPageTest, TheButtonsSayWhatIsDrawnAndTheUsersChoiceComesBack) {
+TEST_F(StrategiesPageTest, TheButtonsShowWhatIsDrawnAndTheUsersChoiceIsRestored) {
   const test::MeasuredFile file("page-radio", {1, 2, 4}, {1, 2});
   open(file.path());
   QSpinBox& n = named<QSpinBox>("Number of workers N");
@@ -154,7 +154,7 @@ TEST_F(StrategiesPageTest, BothLanesZoomTogether) {
               testing::HasSubstr("% of the step"));
 }
 
-TEST_F(StrategiesPageTest, BarsAreTheTablesFigures) {
+TEST_F(StrategiesPageTest, BarsEqualTheTables) {
   const test::MeasuredFile file("page-bars", {1, 2}, {1, 2}, true);
   open(file.path());
   const auto& bars = named<SideBars>("Parts of the step time, as bars");
@@ -175,7 +175,7 @@ TEST_F(StrategiesPageTest, EachLetterLeadsToOneControl) {
   EXPECT_TRUE(clashing_letters(page_).isEmpty()) << clashing_letters(page_).join("; ").toStdString();
 }
 
-TEST_F(StrategiesPageTest, WithoutDataSaysWhatToDo) {
+TEST_F(StrategiesPageTest, WithoutDataShowsWhatToDo) {
   const auto text = [&] {
     QString all;
     for (const QLabel* label : page_.findChildren<QLabel*>())
@@ -195,7 +195,7 @@ TEST_F(StrategiesPageTest, WithoutDataSaysWhatToDo) {
   EXPECT_FALSE(page_.shown());
 }
 
-TEST_F(StrategiesPageTest, AFileThatIsGoneGivesAMessage) {
+TEST_F(StrategiesPageTest, AMissingFileShowsAMessage) {
   std::shared_ptr<const OpenedFile> opened;
   {
     const test::MeasuredFile file("page-gone", {1, 2}, {1, 2});

@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 Strategies strategies_of(const std::filesystem::path& path) { return Strategies(open_file(path)); }
 
-TEST(Strategies, HaveTheFiguresOfTheCommandLine) {
+TEST(Strategies, EqualTheFiguresOfTheCommandLine) {
   const test::MeasuredFile file("figures", {1, 2, 4}, {1, 2, 4});
   const Strategies strategies = strategies_of(file.path());
   EXPECT_EQ(strategies.measured_workers(), (std::vector<std::int64_t>{1, 2, 4}));
@@ -93,7 +93,7 @@ TEST(Strategies, CountTheBytesOfTheBusiestDevice) {
 }
 
 // Imported data can be incomplete: a missing value must not be shown as zero.
-TEST(Strategies, SayWhatWasNotRecorded) {
+TEST(Strategies, NameWhatWasNotRecorded) {
   const test::MeasuredFile file("unrecorded", {1, 2}, {});
   {
     store::Database database = store::Database::open_write(file.path());
@@ -119,7 +119,7 @@ TEST(Strategies, SayWhatWasNotRecorded) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(times.rows[0].back()));
 }
 
-TEST(Strategies, SayWhereTheMemoryIsFrom) {
+TEST(Strategies, GiveTheSourceOfTheMemory) {
   const test::MeasuredFile file("memory", {1, 2}, {1, 2}, true);
   const Strategies strategies = strategies_of(file.path());
   const Comparison two = strategies.compare(2, Source::measured);
@@ -144,7 +144,7 @@ TEST(Strategies, SayWhereTheMemoryIsFrom) {
   EXPECT_THAT(without.dp.memory.source, HasSubstr("lower bound"));
 }
 
-TEST(Strategies, WithOneStrategyAloneSayWhatToMeasure) {
+TEST(Strategies, WithOnlyOneStrategyAdviseWhatToMeasure) {
   const test::MeasuredFile file("ddp-alone", {1, 2, 4}, {});
   const Comparison all = strategies_of(file.path()).compare(4, Source::measured);
   EXPECT_TRUE(all.ddp.row);
@@ -164,7 +164,7 @@ TEST(Strategies, WithOneStrategyAloneSayWhatToMeasure) {
   EXPECT_EQ(comparison_table(dp).rows.size(), 9U);
 }
 
-TEST(Strategies, MeasuredAtOneNAloneAreNotSimulatedElsewhere) {
+TEST(Strategies, MeasuredAtOnlyOneNAreNotSimulatedElsewhere) {
   const test::MeasuredFile file("one-n", {1}, {1});
   const Strategies strategies = strategies_of(file.path());
   EXPECT_TRUE(strategies.compare(1, Source::measured).ddp.lanes);
@@ -248,7 +248,7 @@ TEST(ComparisonTable, HasThisRunsFigures) {
   for (const report::Row& row : table.rows) EXPECT_FALSE(std::get<std::string>(row[source]).empty());
 }
 
-TEST(ComparisonTable, IsASoundModelWithTheSameWords) {
+TEST(ComparisonTable, PassesTheModelTesterWithTheSameTexts) {
   ReportTableModel model;
   const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   model.set_table(comparison_table(by_hand()));

@@ -52,7 +52,7 @@ TEST(TimeParts, AddUpWhereTheMediansExceedTheStep) {
 }
 
 // Simulated parts of a measured step must not be labelled measured.
-TEST(TimeParts, SaySoWhereNothingInFlightWasRecorded) {
+TEST(TimeParts, AreLabelledSimulatedIfNoCommunicationWasRecorded) {
   const test::MeasuredFile file("parts-unrecorded", {1, 2, 4}, {});
   {
     store::Database database = store::Database::open_write(file.path());

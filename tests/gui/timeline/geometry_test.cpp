@@ -66,7 +66,7 @@ TEST(Geometry, LabelsHaveTheirUnit) {
     EXPECT_EQ(time_label(c.ns, c.step_ns), c.label) << c.ns << " by " << c.step_ns;
 }
 
-TEST(Geometry, PixelsFarOutsideStayNumbersToReckonWith) {
+TEST(Geometry, PixelsFarOutsideDoNotOverflow) {
   EXPECT_EQ(pixel(3.9), 3);
   EXPECT_EQ(pixel(-0.1), -1);
   // Ten seconds at 20 px per ns.
@@ -146,7 +146,7 @@ TEST(TimelineLayout, ACollapsedRankKeepsItsStepsInItsHeader) {
   EXPECT_EQ(Layout(all, options).of_row(5), nullptr);
 }
 
-TEST(TimelineLayout, HitsAreEventsOrSaidToBeFolded) {
+TEST(TimelineLayout, HitsAreEventsOrFoldedEvents) {
   const timeline::Timeline all = two_ranks();
   const Axis fine{0.0, 1.0}, coarse{0.0, 10.0};
   struct Case {
@@ -165,7 +165,7 @@ TEST(TimelineLayout, HitsAreEventsOrSaidToBeFolded) {
   EXPECT_FALSE(hit(all, 0, fine, 5000.0));
 }
 
-TEST(TimelineLayout, AFocusedEventKnowsHowManyAreFoldedWithIt) {
+TEST(TimelineLayout, AFocusedEventHasTheNumberOfEventsFoldedWithIt) {
   const timeline::Timeline all = two_ranks();  // [1000, 1050), [1100, 1101), [1101, 1102), [1500, 1900)
   EXPECT_EQ(folded_with(all, {0, 1}, {0.0, 10.0}), 2U);
   EXPECT_EQ(folded_with(all, {0, 2}, {0.0, 100.0}), 3U) << "within 200 ns";

@@ -211,7 +211,7 @@ TEST_F(TimelinePageTest, ReadingCanBeStoppedAndTakenUpAgain) {
   EXPECT_EQ(page_.message(), "");
 }
 
-TEST_F(TimelinePageTest, AFileThatVanishesIsSaid) {
+TEST_F(TimelinePageTest, AFileThatVanishesIsReported) {
   std::filesystem::remove(file_.path);
   selection_.set_measurement(3);
   ASSERT_TRUE(QTest::qWaitFor([&] { return !page_.source().error().isEmpty(); }, patience_ms));

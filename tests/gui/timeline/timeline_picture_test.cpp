@@ -111,12 +111,12 @@ std::vector<std::pair<std::int64_t, std::int64_t>> crowded() {
   return events;
 }
 
-TEST_F(TimelinePicture, ABlockSaysAllThatIsFoldedInItWalkingTheEvents) {
+TEST_F(TimelinePicture, ABlockCountsAllFoldedEventsFromTheEvents) {
   show(one_row(crowded()));
   EXPECT_TRUE(svg().contains(QStringLiteral("%L1 events").arg(40'000)));
 }
 
-TEST_F(TimelinePicture, ABlockSaysAllThatIsFoldedInItWalkingALevel) {
+TEST_F(TimelinePicture, ABlockCountsAllFoldedEventsFromALevel) {
   const auto all = one_row(crowded());
   timeline::make_levels(all->rows[0]);
   ASSERT_FALSE(all->rows[0].levels.empty());
@@ -169,7 +169,7 @@ TEST_F(TimelinePicture, ALongCollectiveDoesNotHideTheFlowLinesOfOthers) {
   EXPECT_TRUE(flows_differ());
 }
 
-TEST_F(TimelinePicture, AFoldedEventUnderFocusSaysHowManyShareItsPlace) {
+TEST_F(TimelinePicture, AFocusedFoldedEventShowsHowManyShareItsPlace) {
   show(one_row(crowded()));
   view_.activateWindow();
   view_.setFocus();
@@ -201,7 +201,7 @@ TEST_F(TimelinePicture, AHitsOutlineLeavesItsNameFree) {
   EXPECT_EQ(letters_from(), plain + 3);
 }
 
-TEST_F(TimelinePicture, TheKeyboardsMarkIsOnTheScreenAlone) {
+TEST_F(TimelinePicture, TheFocusFrameIsOnlyOnTheScreen) {
   show(one_row(crowded()));
   const auto corner = [&] { return view_.viewport()->grab().toImage().pixelColor(0, view_.viewport()->height() / 2); };
   const auto saved = [&] {

@@ -4,7 +4,7 @@
 namespace ddpprof::gui {
 namespace {
 
-TEST_F(TimelinePageTest, SearchStepsThroughItsHitsAndComesRound) {
+TEST_F(TimelinePageTest, SearchStepsThroughItsHitsAndWrapsAround) {
   find("outer");
   EXPECT_EQ(page_.finder().state(), "3 hits");
   QTest::keyClick(&page_.finder().box(), Qt::Key_Return);

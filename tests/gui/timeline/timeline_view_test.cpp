@@ -114,7 +114,7 @@ TEST_F(TimelineViewTest, AFocusedRowFarBelowIsShownWithTheNextOne) {
   EXPECT_GE(rect.top(), view_.area_origin().y());
 }
 
-TEST_F(TimelineViewTest, TheTooltipSaysWhatIsThere) {
+TEST_F(TimelineViewTest, TheTooltipDescribesTheEvent) {
   const timeline::EventRef collective{row_of(0, timeline::TrackKind::collectives), 0};
   const QString text = view_.text_at(view_.rect_of(collective).center());
   EXPECT_TRUE(text.contains("all_reduce bucket 0")) << text.toStdString();

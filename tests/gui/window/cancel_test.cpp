@@ -85,7 +85,7 @@ TEST_F(CancelOpening, EarlyByTheButton) {
   expect_as_it_was();
 }
 
-TEST_F(CancelOpening, LateByEscapeWhenAllIsReadButNotShown) {
+TEST_F(CancelOpening, LateByEscapeWhenTheFileIsReadButNotShown) {
   window.open(path("next.db"));
   QThreadPool::globalInstance()->waitForDone();  // read; its result waits for this thread
   ASSERT_TRUE(window.opening());
@@ -94,7 +94,7 @@ TEST_F(CancelOpening, LateByEscapeWhenAllIsReadButNotShown) {
   expect_as_it_was();
 }
 
-TEST_F(CancelOpening, AReloadThatIsCancelledIsNotCalledUnopened) {
+TEST_F(CancelOpening, ACancelledReloadHasItsOwnMessage) {
   window.open(path("shown.db"));
   ASSERT_TRUE(window.opening());
   QTest::keyClick(&window, Qt::Key_Escape);

@@ -19,7 +19,7 @@ namespace ddpprof::gui {
 namespace {
 
 // The examples of WCAG 2.1: black on white is 21, #777777 on white 4.48.
-TEST(ContrastRatio, IsWcags) {
+TEST(ContrastRatio, EqualsTheExamplesOfWcag) {
   EXPECT_NEAR(contrast_ratio(Qt::black, Qt::white), 21.0, 1e-9);
   EXPECT_NEAR(contrast_ratio(Qt::white, QColor(0x77, 0x77, 0x77)), 4.48, 0.005);
   EXPECT_DOUBLE_EQ(contrast_ratio(Qt::red, Qt::red), 1.0);
@@ -60,7 +60,7 @@ TEST_P(Contrast, TextIsReadable) {
           << "colour " << static_cast<int>(meaning) << " on role " << ground;
 }
 
-TEST_P(Contrast, ShapesAreSeen) {
+TEST_P(Contrast, ShapesAreVisible) {
   const QPalette all = palette();
   for (const QPalette::ColorRole ground : {QPalette::Window, QPalette::Base, QPalette::Button}) {
     EXPECT_GE(contrast_ratio(edge_colour(all), all.color(ground)), shape_contrast_least) << ground;
@@ -124,7 +124,7 @@ class DrawnContrast : public Contrast {
   QToolButton* tool = new QToolButton(&host);
 };
 
-TEST_P(DrawnContrast, AnUntickedBoxIsSeen) {
+TEST_P(DrawnContrast, AnUntickedBoxIsVisible) {
   EXPECT_GE(worst_side(grabbed(box), indicator(box, QStyle::SE_CheckBoxIndicator)), shape_contrast_least);
   EXPECT_GE(worst_side(grabbed(radio), indicator(radio, QStyle::SE_RadioButtonIndicator)), shape_contrast_least);
 }
@@ -135,7 +135,7 @@ TEST_P(DrawnContrast, ATickStandsOutFromItsBox) {
   EXPECT_GE(best_contrast(grabbed(box), inside, palette().color(QPalette::Base)), shape_contrast_least);
 }
 
-TEST_P(DrawnContrast, APressedButtonIsTold) {
+TEST_P(DrawnContrast, APressedButtonIsVisible) {
   for (QAbstractButton* button : std::initializer_list<QAbstractButton*>{push, tool}) {
     SCOPED_TRACE(button->metaObject()->className());
     const QImage up = grabbed(button);

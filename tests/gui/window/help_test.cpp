@@ -32,7 +32,7 @@ std::map<std::string, std::string> meanings() {
   return all;
 }
 
-TEST(Glossary, HasEveryWordOnceWithASentence) {
+TEST(Glossary, HasEveryTermOnceWithASentence) {
   const auto all = meanings();
   EXPECT_EQ(all.size(), glossary_table().rows.size()) << "a term occurs twice";
   for (const auto& [word, meaning] : all) {
@@ -95,7 +95,7 @@ TEST_F(Help, F1ShowsEveryKeyOfEveryPage) {
   EXPECT_GE(actions, 3);
 }
 
-TEST_F(Help, TheGlossaryIsBesideTheKeysAndShowsEachWordInFull) {
+TEST_F(Help, TheGlossaryIsATabAndShowsEachTermInFull) {
   QTest::keyClick(&shown(), Qt::Key_Tab, Qt::ControlModifier);
   EXPECT_EQ(tabs->currentIndex(), 1) << "Ctrl+Tab goes to the glossary";
   const report::Table words = glossary_table();
@@ -114,7 +114,7 @@ TEST_F(Help, TheGlossaryIsBesideTheKeysAndShowsEachWordInFull) {
   }
 }
 
-TEST_F(Help, TheKeyboardScrollsItAndFindsAWord) {
+TEST_F(Help, TheKeyboardScrollsItAndFindsATerm) {
   dialog->show_glossary();
   QCoreApplication::processEvents();
   QScrollBar* bar = shown().verticalScrollBar();
@@ -132,7 +132,7 @@ TEST_F(Help, TheKeyboardScrollsItAndFindsAWord) {
   EXPECT_FALSE(dialog->isVisible());
 }
 
-TEST_F(Help, F1AgainShowsTheSameOne) {
+TEST_F(Help, F1AgainShowsTheSameDialog) {
   QTest::keyClick(dialog, Qt::Key_Escape);
   EXPECT_FALSE(dialog->isVisible());
   window.show_glossary();
@@ -143,7 +143,7 @@ TEST_F(Help, F1AgainShowsTheSameOne) {
   EXPECT_EQ(window.findChildren<HelpDialog*>().size(), 1);
 }
 
-TEST_F(Help, CopyingItIsSaidInIt) {
+TEST_F(Help, CopyingIsConfirmedInTheDialog) {
   dialog->show_glossary();
   shown().copy_as_markdown();
   QStringList said;

@@ -20,7 +20,7 @@ std::size_t bytes_in_use() {
   return all.uordblks + all.hblkhd;
 }
 
-TEST(Soak, TwoHundredFilesLeaveNothingBehind) {
+TEST(Soak, TwoHundredFilesLeakNoMemory) {
   const test::Folder folder;
   test::write_sound(folder / "a.db");
   test::write_sound(folder / "b.db");

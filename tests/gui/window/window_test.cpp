@@ -86,7 +86,7 @@ TEST(MainWindow, ShowsAFileOnEveryPage) {
   EXPECT_EQ(window.file(), nullptr);
 }
 
-TEST(MainWindow, SaysWhyAFileCannotBeOpenedAndKeepsWhatItShows) {
+TEST(MainWindow, ReportsWhyAFileCannotBeOpenedAndKeepsThePresentFile) {
   const Folder folder;
   test::write_sound(folder / "run.db");
   test::write_text(folder / "empty.db", "");
@@ -110,7 +110,7 @@ TEST(MainWindow, SaysWhyAFileCannotBeOpenedAndKeepsWhatItShows) {
   }
 }
 
-TEST(MainWindow, ALockedFileIsNamedAndTheWindowAnswersMeanwhile) {
+TEST(MainWindow, ALockedFileIsReportedAndTheWindowStaysResponsive) {
   const Folder folder;
   test::write_sound(folder / "run.db");
   SQLite::Database other((folder / "run.db").string(), SQLite::OPEN_READWRITE);
@@ -129,7 +129,7 @@ TEST(MainWindow, ALockedFileIsNamedAndTheWindowAnswersMeanwhile) {
 }
 
 // A file of version 1, as tests/store makes it, is migrated and shown.
-TEST(MainWindow, AnOlderFileIsBroughtUpToDate) {
+TEST(MainWindow, AnOlderFileIsMigrated) {
   const Folder folder;
   test::write_sound(folder / "old.db");
   store::Database::open_write(folder / "old.db")
@@ -157,7 +157,7 @@ TEST(MainWindow, AFileWithoutMeasurementsSaysWhatToDo) {
   EXPECT_THAT(window.diagnostics().text().toStdString(), HasSubstr("No prediction"));
 }
 
-TEST(OpenedFile, SaysWhenThePathNamesAnotherFile) {
+TEST(OpenedFile, ThrowsIfThePathNamesAnotherFile) {
   const Folder folder;
   test::write_sound(folder / "run.db");
   const auto file = open_file(folder / "run.db");
@@ -172,7 +172,7 @@ TEST(OpenedFile, SaysWhenThePathNamesAnotherFile) {
   }
 }
 
-TEST(OpenedFile, AStoredScenarioThatIsDamagedIsNamedNotThrown) {
+TEST(OpenedFile, ADamagedStoredScenarioIsReportedNotThrown) {
   const Folder folder;
   test::write_sound(folder / "run.db");
   store::Database::open_write(folder / "run.db")
@@ -276,7 +276,7 @@ TEST_F(OpenWindow, TabReachesEveryControlOfAPage) {
 }
 
 // A letter used by two controls would only move the focus between them.
-TEST_F(OpenWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
+TEST_F(OpenWindow, NoAltLetterIsUsedTwiceOnAPage) {
   auto* tabs = window.findChild<QTabWidget*>();
   for (int page = 0; page < tabs->count(); ++page) {
     tabs->setCurrentIndex(page);
@@ -302,7 +302,7 @@ TEST_F(OpenWindow, NoLetterOfAltIsTakenTwiceOnAPage) {
 }
 
 // On every page, in the bar above them and beside them, the status bar confirms a copy.
-TEST_F(OpenWindow, EveryTableSaysWhatItCopied) {
+TEST_F(OpenWindow, EveryTableConfirmsACopy) {
   ASSERT_TRUE(QTest::qWaitFor([] { return Job::running_now() == 0; }, 30'000));
   const auto said = [&](TableView* table, Qt::Key key, Qt::KeyboardModifiers modifiers) {
     window.statusBar()->clearMessage();
@@ -348,7 +348,7 @@ TEST_F(OpenWindow, FollowsThePaletteLightAndDark) {
   apply_appearance(Appearance::system);
 }
 
-TEST(MainWindow, SavesAPictureWhenItIsQuiet) {
+TEST(MainWindow, SavesAPictureWhenNoJobRuns) {
   const Folder folder;
   test::write_sound(folder / "run.db");
   MainWindow window;

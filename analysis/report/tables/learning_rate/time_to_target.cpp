@@ -28,42 +28,33 @@ struct Reached {
 // The first mean is of 10 steps: what is reached there may have been reached at any step before, or from the beginning.
 bool from_the_first(const metrics::StepRange& steps) { return steps.low <= metrics::loss_window_steps; }
 
-// Steps, epochs and seconds of a range; `low_s`, `high_s`: of one step.
-void append(Row& row, const metrics::StepRange& steps, double an_epoch, double low_s, double high_s) {
-  row.insert(row.end(), {steps.low, steps.high, static_cast<double>(steps.low) / an_epoch,
-                         static_cast<double>(steps.high) / an_epoch});
-  if (low_s > 0.0) {
-    row.insert(row.end(), {static_cast<double>(steps.low) * low_s, static_cast<double>(steps.high) * high_s});
-  } else {
-    row.insert(row.end(), {Cell(), Cell()});
-  }
-}
-
 // Steps that take as many samples as an epoch has: the worker's batches go on from one epoch into the next.
 double epoch_steps(const fit::LearningRateOptions& options, std::int64_t workers, std::int64_t samples_per_worker) {
   const std::int64_t own = learning_rate::samples_of_worker(options.samples, workers, options.drop_last);
   return static_cast<double>(std::max<std::int64_t>(1, own)) / static_cast<double>(samples_per_worker);
 }
 
-Row measured_row(const fit::LearningRateOptions& options, const metrics::LossCurve& curve, double target) {
-  Row row{curve.strategy, curve.workers, target, std::string("measured"), curve.global_batch()};
-  const double an_epoch = epoch_steps(options, curve.workers, curve.samples_per_worker);
-  const auto steps = metrics::steps_to(curve, target);
-  if (!steps) {
-    row.resize(row.size() + 6);
+TargetTime measured_time(const fit::LearningRateOptions& options, const metrics::LossCurve& curve, double target) {
+  TargetTime time;
+  time.strategy = curve.strategy;
+  time.workers = curve.workers;
+  time.global_batch = curve.global_batch();
+  time.basis = TargetTime::Basis::measured;
+  time.epoch_steps = epoch_steps(options, curve.workers, curve.samples_per_worker);
+  time.steps = metrics::steps_to(curve, target);
+  if (!time.steps) {
     const auto at = [&](const metrics::Losses& one) { return metrics::steps_to(one, target).has_value(); };
     const auto did = std::count_if(curve.repeats.begin(), curve.repeats.end(), at);
     const std::optional<double> lowest = curve.lowest();
-    std::string why = lowest ? fmt::format("not reached: {} of {} repeats did; all of them came to {}", did,
-                                           curve.repeats.size(), text_of(*lowest))
-                             : std::string("a repeat has no loss of 10 steps on end");
-    row.emplace_back(std::move(why));
-    return row;
+    time.note = lowest ? fmt::format("not reached: {} of {} repeats did; all of them came to {}", did,
+                                     curve.repeats.size(), text_of(*lowest))
+                       : std::string("a repeat has no loss of 10 steps on end");
+    return time;
   }
-  append(row, *steps, an_epoch, curve.step_s, curve.step_s);
-  row.emplace_back(
-      from_the_first(*steps) ? "reached by the first 10 steps: the target is not below where the loss began" : "");
-  return row;
+  time.step_low_s = time.step_high_s = curve.step_s;
+  if (from_the_first(*time.steps))
+    time.note = "reached by the first 10 steps: the target is not below where the loss began";
+  return time;
 }
 
 // Of several at the same distance the larger batch: less is left to chance there.
@@ -78,40 +69,86 @@ const Reached* nearest(std::span<const Reached> reached, const std::string& stra
   return found;
 }
 
-Row asked_row(const fit::LearningRateOptions& options, const TrainingTime& asked, std::span<const Reached> reached,
-              double target) {
-  const std::int64_t batch = learning_rate::global_batch(asked.workers, options.samples_per_worker);
-  const Reached* from = nearest(reached, asked.strategy, batch);
+TargetTime asked_time(const fit::LearningRateOptions& options, const TrainingTime& asked,
+                      std::span<const Reached> reached) {
+  TargetTime time;
+  time.strategy = asked.strategy;
+  time.workers = asked.workers;
+  time.global_batch = learning_rate::global_batch(asked.workers, options.samples_per_worker);
+  const Reached* from = nearest(reached, asked.strategy, time.global_batch);
   if (from == nullptr) {
     const bool trivial = std::any_of(reached.begin(), reached.end(),
                                      [&](const Reached& one) { return one.curve->strategy == asked.strategy; });
-    return {asked.strategy,
-            asked.workers,
-            target,
-            std::string("not known"),
-            batch,
-            Cell(),
-            Cell(),
-            Cell(),
-            Cell(),
-            Cell(),
-            Cell(),
-            trivial ? fmt::format("no bounds from a target that is reached by the first {} steps: ask for a lower loss",
+    time.note = trivial
+                    ? fmt::format("no bounds from a target that is reached by the first {} steps: ask for a lower loss",
                                   metrics::loss_window_steps)
-                    : fmt::format("needs a measured configuration of {} that reached the target: measure more steps "
-                                  "(measure.steps), or ask for a higher loss",
-                                  asked.strategy)};
+                    : fmt::format(
+                          "needs a measured configuration of {} that reached the target: measure more steps "
+                          "(measure.steps), or ask for a higher loss",
+                          asked.strategy);
+    return time;
   }
-  Row row{asked.strategy, asked.workers, target, fmt::format("bounds from N = {}", from->curve->workers), batch};
-  const double an_epoch = epoch_steps(options, asked.workers, options.samples_per_worker);
-  const bool timed = asked.step_s > 0.0;
-  append(row, metrics::steps_at(from->steps, from->curve->global_batch(), batch), an_epoch,
-         timed ? asked.step_low_s : 0.0, asked.step_high_s);
-  row.emplace_back(timed ? "" : "no predicted step, and so no seconds: " + asked.note);
+  time.basis = TargetTime::Basis::bounds;
+  time.from_workers = from->curve->workers;
+  time.epoch_steps = epoch_steps(options, asked.workers, options.samples_per_worker);
+  time.steps = metrics::steps_at(from->steps, from->curve->global_batch(), time.global_batch);
+  if (asked.step_s > 0.0) {
+    time.step_low_s = asked.step_low_s;
+    time.step_high_s = asked.step_high_s;
+  } else {
+    time.note = "no predicted step, and so no seconds: " + asked.note;
+  }
+  return time;
+}
+
+Row row_of(const TargetTime& time, double target) {
+  Row row{time.strategy, time.workers, target, basis_text(time), time.global_batch};
+  if (!time.steps) {
+    row.resize(row.size() + 6);
+  } else {
+    const auto low = static_cast<double>(time.steps->low), high = static_cast<double>(time.steps->high);
+    row.insert(row.end(), {time.steps->low, time.steps->high, low / time.epoch_steps, high / time.epoch_steps});
+    if (time.step_low_s > 0.0)
+      row.insert(row.end(), {low * time.step_low_s, high * time.step_high_s});
+    else
+      row.insert(row.end(), {Cell(), Cell()});
+  }
+  row.emplace_back(time.note);
   return row;
 }
 
 }  // namespace
+
+std::string basis_text(const TargetTime& time) {
+  switch (time.basis) {
+    case TargetTime::Basis::measured:
+      return "measured";
+    case TargetTime::Basis::bounds:
+      return fmt::format("bounds from N = {}", time.from_workers);
+    case TargetTime::Basis::unknown:
+      break;
+  }
+  return "not known";
+}
+
+std::vector<TargetTime> target_times(const fit::LearningRateOptions& options, const metrics::LossCurves& losses,
+                                     std::span<const TrainingTime> asked, double target) {
+  const std::vector<metrics::LossCurve>& curves = losses.curves;
+  std::vector<TargetTime> times;
+  std::vector<Reached> reached;
+  for (const metrics::LossCurve& curve : curves) {
+    times.push_back(measured_time(options, curve, target));
+    if (times.back().steps) reached.push_back({&curve, *times.back().steps});
+  }
+  for (const TrainingTime& one : asked) {
+    const auto measured = [&](const metrics::LossCurve& curve) {
+      return curve.strategy == one.strategy && curve.workers == one.workers &&
+             curve.samples_per_worker == options.samples_per_worker;
+    };
+    if (std::none_of(curves.begin(), curves.end(), measured)) times.push_back(asked_time(options, one, reached));
+  }
+  return times;
+}
 
 Table time_to_target_table(const fit::LearningRateOptions& options, const metrics::LossCurves& losses,
                            std::span<const TrainingTime> asked, std::optional<double> target) {
@@ -155,19 +192,8 @@ Table time_to_target_table(const fit::LearningRateOptions& options, const metric
     table.note += fmt::format(
         " Left out: {} measured configuration{} of another model, precision or device than what predictions rest on.",
         losses.left_out, losses.left_out == 1 ? "" : "s");
-  std::vector<Reached> reached;
-  for (const metrics::LossCurve& curve : curves) {
-    table.rows.push_back(measured_row(options, curve, *target));
-    if (const auto steps = metrics::steps_to(curve, *target)) reached.push_back({&curve, *steps});
-  }
-  for (const TrainingTime& one : asked) {
-    const auto measured = [&](const metrics::LossCurve& curve) {
-      return curve.strategy == one.strategy && curve.workers == one.workers &&
-             curve.samples_per_worker == options.samples_per_worker;
-    };
-    if (std::none_of(curves.begin(), curves.end(), measured))
-      table.rows.push_back(asked_row(options, one, reached, *target));
-  }
+  for (const TargetTime& time : target_times(options, losses, asked, *target))
+    table.rows.push_back(row_of(time, *target));
   return table;
 }
 

@@ -42,6 +42,11 @@ std::string terms_text(const std::function<bool(std::string_view)>& occurs) {
   return text;
 }
 
+std::string_view term_meaning(std::string_view term) {
+  const auto found = std::ranges::find(terms, term, [](const TermColumn& one) { return to_string(one.term); });
+  return found == std::end(terms) ? std::string_view() : std::string_view(found->meaning);
+}
+
 Table why_table(std::span<const fit::WhyRow> rows, const fit::WhatIf& change) {
   Table table;
   table.name = "why";
