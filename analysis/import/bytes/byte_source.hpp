@@ -1,7 +1,9 @@
-// The bytes of a file that somebody else wrote, inflated on the way: plain, gzip or zstd, told by the first bytes.
+// Reads the bytes of another program's file and decompresses them: plain, gzip or zstd, detected by the first bytes.
 //
-// A damaged file is no exception: every byte before the damage comes first, then the end, then problem() says what is
-// wrong and where. What the formats can promise differs. gzip checks a whole member by the CRC in its tail, so bytes
+// A damaged file does not throw: every byte before the damage is returned first, then the end, then problem() returns
+// what is wrong and where. The formats differ: gzip checks a whole member by the CRC in its tail, so bytes between the
+// damage and the place where it is detected may be wrong; the text of problem() distinguishes this case. zstd returns
+// whole blocks of at most 128 KiB.
 // between a damaged place and the place where it shows may be wrong; problem() tells that case apart. zstd gives whole
 // blocks of at most 128 KiB.
 #pragma once
@@ -17,7 +19,7 @@
 
 namespace ddpprof::import {
 
-// The file cannot be read at all; the message is a sentence that names it and says what to do.
+// Thrown if the file cannot be read at all. The message names the file and what to do.
 struct OpenError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -31,24 +33,25 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
 
-  // Fills `into` from its front; fewer bytes than it has room for only before the end, 0 at the end.
+  // Fills `into` from its front. Returns fewer bytes than fit only before the end, and 0 at the end.
   virtual std::size_t read(std::span<std::byte> into) = 0;
 
-  // Why the bytes ended before the content did; known once read() has returned 0, none when all was sound.
+  // Why the bytes ended before the content; set once read() has returned 0, none if all was sound.
   virtual std::optional<std::string> problem() const = 0;
-  // What was passed over without loss of content, such as padding behind the last gzip member; known as problem() is.
+  // What was skipped without loss of content, such as padding behind the last gzip member; set at the same time as
+  // problem().
   virtual std::optional<std::string> remark() const = 0;
 
-  // For progress: bytes of the file that were used so far, and its size when it was opened (0 for a pipe).
+  // For progress: the bytes of the file that were used so far, and its size when it was opened (0 for a pipe).
   virtual std::uint64_t consumed() const = 0;
   virtual std::uint64_t file_bytes() const = 0;
   virtual Encoding encoding() const = 0;
 };
 
-// A zstd frame that asks for a larger window is refused through problem(), as `zstd -d` refuses it.
+// A zstd frame that needs a larger window is rejected through problem(), as `zstd -d` rejects it.
 inline constexpr int largest_zstd_window_log = 27;  // 128 MiB
 
-// Throws OpenError where the file is missing, may not be read, or is a folder.
+// Throws OpenError if the file is missing, is not readable, or is a folder.
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path);
 
 }  // namespace ddpprof::import

@@ -1,4 +1,4 @@
-// What gzip's and zstd's sources share: the file, whether the end came and why.
+// The common part of the gzip and zstd sources: the file, and the end with its reason.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,10 @@ class FileSource : public ByteSource {
   std::uint64_t file_bytes() const override { return file_->bytes(); }
 
  protected:
-  // The end, with what is wrong at the file's byte `at`; an error of the kernel's goes first, as it explains the rest.
+  // Ends the stream with an error at the file's byte `at`. A read error of the kernel has priority, because it is the
+  // cause.
   void fail(std::uint64_t at, const std::string& what);
-  // The end, passing over the rest of the file, which is no further `unit` ("gzip member"), with a remark.
+  // Ends the stream with a remark and skips the rest of the file, which is not another `unit` ("gzip member").
   void pass_over_rest(const std::string& unit);
 
   std::unique_ptr<InputFile> file_;
@@ -32,7 +33,7 @@ class FileSource : public ByteSource {
 std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<InputFile> file);
 std::unique_ptr<ByteSource> zstd_source(std::unique_ptr<InputFile> file);
 
-bool starts_gzip_member(std::span<const std::byte> bytes);  // two bytes are enough
-bool starts_zstd_frame(std::span<const std::byte> bytes);   // four bytes are enough; skippable frames are frames
+bool starts_gzip_member(std::span<const std::byte> bytes);  // needs two bytes
+bool starts_zstd_frame(std::span<const std::byte> bytes);   // needs four bytes; skippable frames are frames
 
 }  // namespace ddpprof::import

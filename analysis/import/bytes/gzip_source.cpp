@@ -10,7 +10,7 @@
 namespace ddpprof::import {
 namespace {
 
-constexpr int gzip_only_window_bits = 15 + 16;  // zlib: 16 more than the window's bits asks for gzip's header and tail
+constexpr int gzip_only_window_bits = 15 + 16;  // zlib: the window's bits plus 16 select gzip's header and tail
 
 class GzipSource final : public FileSource {
  public:
@@ -52,7 +52,7 @@ std::size_t GzipSource::read(std::span<std::byte> into) {
   while (done < into.size() && !ended_ && (inside_ || begin_member())) {
     const std::span<const std::byte> input = file_->look(1);
     const std::size_t room = std::min<std::size_t>(into.size() - done, std::numeric_limits<uInt>::max());
-    // zlib never writes to its input, but only says so where ZLIB_CONST is defined for every includer.
+    // zlib does not write to its input, but declares this only if ZLIB_CONST is defined for every includer.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input.data()));
     stream_.avail_in = static_cast<uInt>(input.size());
     stream_.next_out = reinterpret_cast<Bytef*>(into.data() + done);

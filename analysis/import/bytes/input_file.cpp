@@ -39,7 +39,7 @@ InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
     throw;
   }
 #ifdef POSIX_FADV_SEQUENTIAL
-  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);  // only a hint: a pipe refuses it
+  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);  // only a hint: a pipe rejects it
 #endif
 }
 

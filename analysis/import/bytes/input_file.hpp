@@ -1,4 +1,4 @@
-// A file read front to back through one fixed buffer, with its position and its errors kept.
+// A file read front to back through one fixed buffer, with its position and its errors.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
 
-  // What is buffered, at least `wanted` bytes of it (at most buffer_bytes) unless the file ends; valid until the next
-  // look() or read().
+  // Returns the buffered bytes, at least `wanted` of them (at most buffer_bytes) unless the file ends. Valid until the
+  // next look() or read().
   std::span<const std::byte> look(std::size_t wanted);
-  void skip(std::size_t bytes);  // of what look() gave
+  void skip(std::size_t bytes);  // skips bytes that look() returned
 
-  // What is buffered, then straight from the file into the caller's memory; fewer bytes only before the end.
+  // Reads buffered bytes first, then directly from the file into the caller's memory. Fewer bytes only before the end.
   std::size_t read(std::span<std::byte> into);
 
-  std::uint64_t position() const { return position_; }  // of the next byte that look() gives
+  std::uint64_t position() const { return position_; }  // of the next byte that look() returns
   std::uint64_t bytes() const { return bytes_; }        // when it was opened; 0 for a pipe
   const std::string& name() const { return name_; }
-  // The kernel could not read on: the file seems to end there.
+  // The kernel's read error. The file then seems to end there.
   const std::optional<std::string>& error() const { return error_; }
 
  private:
@@ -41,7 +41,7 @@ class InputFile {
   int descriptor_ = -1;
   std::uint64_t bytes_ = 0, position_ = 0;
   std::unique_ptr<std::byte[]> buffer_;
-  std::size_t begin_ = 0, end_ = 0;  // what of the buffer is filled
+  std::size_t begin_ = 0, end_ = 0;  // the filled part of the buffer
   bool ended_ = false;
   std::optional<std::string> error_;
 };

@@ -101,8 +101,8 @@ std::span<const std::byte> ReadAhead::advance(std::size_t keep_bytes) {
   Block* block = at_end_ ? nullptr : next_filled();
   if (block == nullptr) {  // the kept bytes stay where they are
     at_end_ = true;
-    consumed_ = source_->consumed();                                        // the thread has let go of the source
-    if (given_.data() == nullptr) given_ = {begin_of(blocks_.front()), 0};  // an empty source: padding, too
+    consumed_ = source_->consumed();                                        // the thread no longer uses the source
+    if (given_.data() == nullptr) given_ = {begin_of(blocks_.front()), 0};  // an empty source also needs padding
     return given_ = given_.last(keep_bytes);
   }
   consumed_ = block->consumed;
@@ -139,7 +139,7 @@ std::size_t ReadAhead::read(std::span<std::byte> into) {
       if (unread_.empty() && (unread_ = advance(0)).empty()) break;
     } catch (...) {
       if (done == 0) throw;
-      break;  // the bytes before it first; the next call throws
+      break;  // return the bytes before it first; the next call throws
     }
     const std::size_t bytes = std::min(unread_.size(), into.size() - done);
     std::memcpy(into.data() + done, unread_.data(), bytes);
@@ -149,7 +149,7 @@ std::size_t ReadAhead::read(std::span<std::byte> into) {
   return done;
 }
 
-// The thread has let go of the source when the end was given.
+// The thread no longer uses the source when the end was returned.
 std::optional<std::string> ReadAhead::problem() const { return at_end_ ? source_->problem() : std::nullopt; }
 std::optional<std::string> ReadAhead::remark() const { return at_end_ ? source_->remark() : std::nullopt; }
 

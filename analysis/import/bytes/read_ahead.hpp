@@ -1,7 +1,7 @@
-// Reads and inflates in a thread of its own, a few blocks ahead of whoever parses them.
+// Reads and decompresses in a thread of its own, a few blocks ahead of the parser.
 //
-// The blocks are made once and go round: memory is bounded by Options::blocks of them, plus twice the rest that the
-// caller keeps where that is larger than a block's room in front.
+// The blocks are allocated once and reused. Memory is bounded by Options::blocks blocks, plus twice the rest that the
+// caller keeps if this is larger than the room in front of a block.
 #pragma once
 
 #include <condition_variable>
@@ -19,47 +19,47 @@ namespace ddpprof::import {
 
 class ReadAhead final : public ByteSource {
  public:
-  static constexpr std::size_t padding_bytes = 64;  // readable and zero behind every span of next_block()
+  static constexpr std::size_t padding_bytes = 64;  // readable and zero after every span of next_block()
 
   struct Options {
     std::size_t block_bytes = std::size_t{4} << 20;
-    std::size_t blocks = 4;                          // at least 2: one is with the caller
+    std::size_t blocks = 4;                          // at least 2: one is used by the caller
     std::size_t rest_bytes = std::size_t{64} << 10;  // room in front of each block
   };
 
   explicit ReadAhead(std::unique_ptr<ByteSource> source);
   ReadAhead(std::unique_ptr<ByteSource> source, Options options);
-  ~ReadAhead() override;  // waits for the thread, which ends after the read it is in
+  ~ReadAhead() override;  // waits for the thread, which ends after its current read
 
-  // The last `keep_bytes` of the span that was given last, and behind them the next bytes of the source, one span with
-  // padding_bytes of zeros behind it. At the end the span holds the kept bytes only.
+  // Returns one span: the last `keep_bytes` of the previous span, followed by the next bytes of the source.
+  // padding_bytes of zeros follow the span. At the end the span holds the kept bytes only.
   //
-  // The memory belongs to this object; the span holds until the next call, which may overwrite it. Only the kept bytes
-  // are copied, to in front of the next block; where they are more than rest_bytes, the block is copied behind them
-  // instead, into memory that doubles, so that a rest that grows for long costs time in proportion to its length.
+  // The memory belongs to this object. The span is valid until the next call, which may overwrite it. Only the kept
+  // bytes are copied, to the room in front of the next block. If there are more than rest_bytes, the block is copied
+  // behind them instead, into memory that doubles, so that a growing rest costs time in proportion to its length.
   //
-  // Throws what the source threw in its thread, once the bytes before that have been given; std::invalid_argument where
-  // more is to be kept than was given.
+  // Rethrows an exception of the source after the bytes before it have been returned. Throws std::invalid_argument if
+  // more bytes are to be kept than the previous span has.
   std::span<const std::byte> next_block(std::size_t keep_bytes = 0);
 
-  // The same bytes, copied. One object is read either by next_block() or by read(): std::logic_error otherwise.
+  // Copies the same bytes. One object is read either by next_block() or by read(); otherwise throws std::logic_error.
   std::size_t read(std::span<std::byte> into) override;
 
-  std::optional<std::string> problem() const override;  // known once the end was given, as remark() is
+  std::optional<std::string> problem() const override;  // set once the end was returned, like remark()
   std::optional<std::string> remark() const override;
-  std::uint64_t consumed() const override { return consumed_; }  // of the file, for what was given so far
+  std::uint64_t consumed() const override { return consumed_; }  // bytes of the file for the bytes returned so far
   std::uint64_t file_bytes() const override { return source_->file_bytes(); }
   Encoding encoding() const override { return source_->encoding(); }
 
  private:
   struct Block {
     std::unique_ptr<std::byte[]> memory;  // room for the rest, the block, the padding
-    std::size_t bytes = 0;                // of the block that are filled
-    std::uint64_t consumed = 0;           // of the file, once it was filled
+    std::size_t bytes = 0;                // filled bytes of the block
+    std::uint64_t consumed = 0;           // bytes of the file when the block was filled
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  void fill_blocks(const std::stop_token& stop);  // the thread
+  void fill_blocks(const std::stop_token& stop);  // runs in the thread
   Block* next_filled();                           // null: the end
   std::span<const std::byte> behind_rest(Block& block, std::size_t keep_bytes);
   std::span<const std::byte> joined(const Block& block, std::size_t keep_bytes);
@@ -70,9 +70,9 @@ class ReadAhead final : public ByteSource {
   Options options_;
   std::vector<Block> blocks_;
 
-  // The caller's.
-  Block* held_ = nullptr;                // whose memory `given_` lies in
-  std::unique_ptr<std::byte[]> joined_;  // where `given_` lies when the rest did not fit in front of a block
+  // Used by the caller's thread.
+  Block* held_ = nullptr;                // contains `given_`
+  std::unique_ptr<std::byte[]> joined_;  // contains `given_` if the rest does not fit in front of a block
   std::size_t joined_room_bytes_ = 0;
   std::span<const std::byte> given_, unread_;
   std::uint64_t consumed_ = 0;
@@ -82,9 +82,9 @@ class ReadAhead final : public ByteSource {
   mutable std::mutex mutex_;
   std::condition_variable_any free_came_, filled_came_;
   std::deque<Block*> free_, filled_;
-  bool finished_ = false;         // the thread fills no more
-  std::exception_ptr exception_;  // what it died of
-  std::jthread thread_;           // the last member: it ends before what it uses
+  bool finished_ = false;         // the thread fills no more blocks
+  std::exception_ptr exception_;  // exception of the thread
+  std::jthread thread_;           // the last member: it ends before the members that it uses
 };
 
 }  // namespace ddpprof::import

@@ -10,7 +10,8 @@ namespace ddpprof::import {
 namespace {
 
 constexpr std::size_t block_header_bytes = 3;
-constexpr std::size_t largest_feed_bytes = std::size_t{1} << 18;  // above any block; a skippable frame may ask for more
+// larger than any block; a skippable frame may ask for more
+constexpr std::size_t largest_feed_bytes = std::size_t{1} << 18;
 static_assert(largest_feed_bytes <= InputFile::buffer_bytes);
 
 class ZstdSource final : public FileSource {
@@ -34,8 +35,8 @@ class ZstdSource final : public FileSource {
 
   std::unique_ptr<ZSTD_DCtx, Free> context_;
   bool inside_ = false;         // of a frame
-  bool output_waits_ = false;   // the last call filled what it was given: there may be more without further input
-  std::size_t hint_bytes_ = 0;  // what zstd would like to be fed next: the rest of a block and the next block's header
+  bool output_waits_ = false;   // the last call filled its output: there may be more without further input
+  std::size_t hint_bytes_ = 0;  // bytes that zstd asks for next: the rest of a block and the next block's header
   std::uint64_t frames_ = 0;
 };
 
@@ -55,8 +56,8 @@ bool ZstdSource::begin_frame() {
   return inside_;
 }
 
-// One block's body or one header at a time: a call that fails does not tell what it has written before, so it must not
-// reach beyond the block that it writes.
+// Returns the size of one block's body or one header. A failing call does not report the bytes that it has written
+// before, so one call must not reach beyond one block.
 std::size_t ZstdSource::feed_bytes() const {
   if (output_waits_) return 0;
   const std::size_t bytes = hint_bytes_ > block_header_bytes ? hint_bytes_ - block_header_bytes : hint_bytes_;

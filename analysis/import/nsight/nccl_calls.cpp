@@ -45,7 +45,7 @@ void NcclCalls::add_range(std::int64_t tid, std::string_view name, Span time,
   else if (name.starts_with("ncclGroupEnd"))
     range.kind = Kind::group_end;
   else if (range.op == CollectiveOp::other && !range.point_to_point && range.bytes == 0)
-    return;  // ncclCommCount and the like launch nothing
+    return;  // ncclCommCount and similar calls launch no kernel
   threads_[tid].ranges.push_back(range);
 }
 
@@ -53,7 +53,8 @@ void NcclCalls::add_launch(std::int64_t tid, Span time, std::int64_t correlation
   threads_[tid].launches.push_back({time, correlation});
 }
 
-// NCCL tells the size of one rank's message; what all ranks gather or scatter is that many times as much.
+// NCCL reports the size of one rank's message. A gather or scatter over all ranks has this size times the number of
+// ranks.
 Message NcclCalls::sum(const std::vector<const Range*>& calls) const {
   Message message;
   std::int64_t sent = 0, received = 0;
@@ -70,7 +71,7 @@ Message NcclCalls::sum(const std::vector<const Range*>& calls) const {
     side = sum_of(side, bytes);
   }
   message.bytes = std::max(sent, received);
-  if (message.bytes > most_bytes) message.bytes = 0;  // no message is that large
+  if (message.bytes > most_bytes) message.bytes = 0;  // larger than any possible message
   return message;
 }
 
@@ -82,7 +83,7 @@ void NcclCalls::match_group(const std::vector<const Range*>& calls, const std::v
     for (std::size_t i = 0; i < calls.size(); ++i) messages[launches[i]->correlation] = sum({calls[i]});
     return;
   }
-  // Calls on one communicator travel in one kernel.
+  // Calls on one communicator are executed by one kernel.
   std::vector<std::pair<std::optional<std::uint64_t>, std::vector<const Range*>>> kernels;
   for (const Range* call : calls) {
     const auto found = std::find_if(kernels.begin(), kernels.end(),
@@ -118,7 +119,7 @@ Message message_of(const std::vector<const ingest::NcclOperationFact*>& operatio
     side = sum_of(side, bytes);
   }
   message.bytes = std::max(sent, received);
-  if (message.bytes > most_bytes) message.bytes = 0;  // no message is that large
+  if (message.bytes > most_bytes) message.bytes = 0;  // larger than any possible message
   return message;
 }
 
@@ -132,7 +133,7 @@ std::int64_t prefer(std::unordered_map<std::int64_t, Message>& told_by_ranges,
     const auto differ = [](const auto& a, const auto& b) { return a && b && *a != *b; };
     const auto known = [](std::int64_t bytes) { return bytes > 0 ? std::optional(bytes) : std::nullopt; };
     const bool scaled = message.op == CollectiveOp::all_gather || message.op == CollectiveOp::reduce_scatter;
-    // Where the number of ranks is not known to both, neither is how much all of them gather.
+    // If the number of ranks is not known to both, their sizes cannot be compared for these operations.
     if ((range.op != message.op && range.op != CollectiveOp::other && message.op != CollectiveOp::other) ||
         differ(range.communicator, message.communicator) ||
         ((!scaled || range.ranks == message.ranks) && differ(known(range.bytes), known(message.bytes))))
@@ -149,7 +150,7 @@ std::unordered_map<std::int64_t, Message> NcclCalls::match(
   std::map<std::int64_t, std::vector<std::vector<const ingest::NcclOperationFact*>>> groups;  // by thread, by time
   std::map<std::pair<std::int64_t, std::uint64_t>, std::size_t> place;
   for (const ingest::NcclOperationFact& operation : operations) {
-    if (operation.captured) continue;  // its kernel runs later, and perhaps often
+    if (operation.captured) continue;  // its kernel runs later, and possibly several times
     auto& of_thread = groups[operation.tid];
     const auto [found, fresh] = place.try_emplace({operation.tid, operation.group}, of_thread.size());
     if (fresh || operation.group == 0) {
@@ -181,7 +182,8 @@ std::unordered_map<std::int64_t, Message> NcclCalls::match() {
     std::stable_sort(thread.ranges.begin(), thread.ranges.end(), by_start);
     std::stable_sort(thread.launches.begin(), thread.launches.end(), by_start);
     std::size_t next = 0, depth = 0;
-    // One thread's ranges nest, so launches inside of a range come before the next range begins or lie inside of that.
+    // One thread's ranges nest. So launches inside a range come before the next range begins, or lie inside the next
+    // range.
     const auto launches_in = [&](const Span& time) {
       std::vector<const Launch*> found;
       while (next < thread.launches.size() && thread.launches[next].time.start_ns < time.start_ns) ++next;

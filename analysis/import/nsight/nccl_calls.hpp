@@ -1,7 +1,7 @@
-// NCCL's calls on one process's threads brought together with the launches of its kernels: what each kernel carried.
+// Matches NCCL's calls on one process's threads with the launches of its kernels, and so finds each kernel's message.
 //
-// A call launches its kernel inside of its own NVTX range. Within a group the calls only collect; the kernels are
-// launched inside of the range of the outermost ncclGroupEnd.
+// A call launches its kernel inside its own NVTX range. In a group the calls only collect work; the kernels are
+// launched inside the range of the outermost ncclGroupEnd.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +17,43 @@
 
 namespace ddpprof::import {
 
-// What a kernel of NCCL carried.
+// The message of an NCCL kernel.
 struct Message {
   CollectiveOp op = CollectiveOp::other;
-  std::int64_t bytes = 0;  // 0: not known
+  std::int64_t bytes = 0;  // 0: unknown
   std::optional<std::uint64_t> communicator;
-  std::int64_t ranks = 0;  // of the communicator; 0: not known
+  std::int64_t ranks = 0;  // of the communicator; 0: unknown
   std::optional<std::int64_t> sequence;
   ingest::NcclChoice choice;
 };
 
-// NCCL's own ranges ("ncclAllReduce"); PyTorch's around them are called "nccl:all_reduce".
+// Returns true for NCCL's own ranges ("ncclAllReduce"). PyTorch's ranges around them are named "nccl:all_reduce".
 bool is_nccl_call(std::string_view name);
 
-// What operations of one kernel carry together.
+// Returns the message of one kernel's operations together.
 Message message_of(const std::vector<const ingest::NcclOperationFact*>&);
 
-// Puts what the plugin told in the place of what ranges told; how many kernels the two tell different things of.
+// Replaces messages from NVTX ranges by messages from NCCL's profiler plugin. Returns the number of kernels for which
+// both differ.
 std::int64_t prefer(std::unordered_map<std::int64_t, Message>& told_by_ranges,
                     const std::unordered_map<std::int64_t, Message>& told_by_plugin);
 
-// A communicator as a group's name.
+// Returns a communicator's hash as a group name.
 std::string communicator_name(std::uint64_t hash);
 
-// Gives the runs of a rank what `messages` say that they carried.
+// Sets operation, size and communicator of a rank's runs from `messages`.
 void set_messages(RankTrace&, const std::unordered_map<std::int64_t, Message>& messages);
 
 class NcclCalls {
  public:
   void add_range(std::int64_t tid, std::string_view name, Span time, const std::optional<NcclPayload>& payload);
-  // A call of CUDA's that launched a kernel of NCCL.
+  // A CUDA call that launched an NCCL kernel.
   void add_launch(std::int64_t tid, Span time, std::int64_t correlation);
 
-  // By the launches' correlation; launches whose call is not known are missing. Once.
+  // Returns the messages by correlation of the launch; launches without a known call are missing. Call it once.
   std::unordered_map<std::int64_t, Message> match();
-  // The same by what NCCL's profiler plugin recorded, by time: NCCL tells of the operations of a kernel on the thread
-  // that launched it, directly after that. After match().
+  // Returns the same from the records of NCCL's profiler plugin, matched by time: NCCL reports a kernel's operations on
+  // the thread that launched it, directly after the launch. Call it after match().
   std::unordered_map<std::int64_t, Message> match(const std::vector<ingest::NcclOperationFact>&) const;
 
  private:
@@ -78,7 +79,7 @@ class NcclCalls {
                    std::unordered_map<std::int64_t, Message>& messages) const;
 
   std::map<std::int64_t, Thread> threads_;
-  std::map<std::uint64_t, std::int64_t> ranks_;  // of communicators
+  std::map<std::uint64_t, std::int64_t> ranks_;  // by communicator
 };
 
 }  // namespace ddpprof::import

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file of SQLite's as a URI (https://www.sqlite.org/uri.html): what might be its syntax is escaped.
+// Returns the file as an SQLite URI (https://www.sqlite.org/uri.html), with special characters escaped.
 std::string uri_of(const fs::path& path, std::string_view options) {
   std::string uri = "file:";
   for (const char c : fs::absolute(path).string()) {
@@ -35,8 +35,8 @@ bool has_content(const fs::path& path) {
   return !error && bytes > 0;
 }
 
-// By its header (https://www.sqlite.org/fileformat.html, section 1.3): the page size at 16, the pages at 28, which
-// count where the change counter at 24 equals the number at 92.
+// Checks the file's size against its header (https://www.sqlite.org/fileformat.html, section 1.3): the page size is at
+// 16, the number of pages at 28. The number is valid if the change counter at 24 equals the number at 92.
 bool is_truncated(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw NotAnExport(std::string("it cannot be opened: ") + std::strerror(errno));
@@ -59,14 +59,14 @@ bool is_truncated(const fs::path& path) {
 }  // namespace
 
 NsightFile::NsightFile(const fs::path& path) : truncated_(is_truncated(path)) {
-  // Immutable: no lock and no journal beside the file, which may be on a medium that is only read. With a log beside it
-  // the file alone is not the whole database, so SQLite has to read both.
+  // "immutable" avoids locks and a journal beside the file, which may be on a read-only medium. If a log lies beside
+  // the file, the file alone is not the whole database, and SQLite has to read both.
   const bool with_log = has_content(path.string() + "-wal") || has_content(path.string() + "-journal");
   try {
-    // One thread reads it: SQLite need not lock itself for every column.
+    // Only one thread reads, so SQLite need not lock for every column.
     sql_ = std::make_unique<SQLite::Database>(uri_of(path, with_log ? "mode=ro" : "immutable=1"),
                                               SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX, 5000);
-    // Otherwise SQLite refuses every page of a file that is too short.
+    // Otherwise SQLite rejects every page of a file that is too short.
     if (truncated_) sql_->exec("PRAGMA writable_schema = ON");
     try {
       read_schema();
@@ -104,16 +104,15 @@ void NsightFile::read_schema() {
     columns.bind(1, name);
     while (columns.executeStep()) {
       const std::string column = columns.getColumn(0).getString();
-      // Only this type makes the key the row's own number (https://www.sqlite.org/rowidtable.html).
+      // Only this type makes the key the rowid (https://www.sqlite.org/rowidtable.html).
       if (columns.getColumn(1).getInt() == 1 && columns.getColumn(2).getString() == "INTEGER") table.key = column;
       table.columns.insert(column);
     }
   }
 }
 
-// With this setting SQLite keeps what it knew of the tables before it met the damage: the statement that meets it
-// fails, the next ones go by what is known (https://www.sqlite.org/pragma.html#pragma_writable_schema). Nothing is
-// written.
+// With this setting SQLite keeps the tables that it read before the damage: the statement that meets the damage fails,
+// the next statements use these tables (https://www.sqlite.org/pragma.html#pragma_writable_schema). Nothing is written.
 void NsightFile::read_what_is_left(std::string_view why) {
   schema_damage_ = std::string(why);
   tables_.clear();

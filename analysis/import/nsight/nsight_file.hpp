@@ -1,7 +1,7 @@
-// An Nsight Systems SQLite export opened for reading without touching it: its tables, their columns, and scans of rows.
+// Opens an Nsight Systems SQLite export for reading without changing it: its tables, their columns, and scans of rows.
 //
-// Tables and columns come and go with the versions, so nothing is taken for granted: a column that is not there reads
-// as NULL. The file and its folder need not be writable.
+// Tables and columns differ between versions. A missing column is read as NULL. The file and its folder need not be
+// writable.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -23,7 +23,8 @@ struct sqlite3_stmt;
 
 namespace ddpprof::import {
 
-// The file cannot be read, is no export, or is too damaged to say what it is; the message does not name the file.
+// Thrown if the file cannot be read, is not an export, or is too damaged to be recognised. The message does not contain
+// the file's name.
 class NotAnExport : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -36,11 +37,11 @@ class NsightFile {
 
   bool has(std::string_view table) const { return tables_.contains(table); }
   bool has(std::string_view table, std::string_view column) const;
-  // The column is the table's key, so that SQLite finds a row by it.
+  // Returns true if the column is the table's key, so that SQLite finds a row by it.
   bool is_key(std::string_view table, std::string_view column) const;
-  // The file is shorter than its header says.
+  // The file is shorter than its header states.
   bool truncated() const { return truncated_; }
-  // Why the list of tables is not whole; none: it is.
+  // The reason why the list of tables is incomplete; none: it is complete.
   const std::optional<std::string>& schema_damage() const { return schema_damage_; }
   SQLite::Database& sql() { return *sql_; }
 
@@ -58,18 +59,18 @@ class NsightFile {
   std::optional<std::string> schema_damage_;
 };
 
-// All rows of a table in the order in which they lie in the file, one at a time.
+// Reads all rows of a table in the order of the file, one at a time.
 class Scan {
  public:
   Scan(NsightFile&, std::string_view table, std::span<const std::string_view> columns);
 
-  // False after the last row, and where the file is damaged: then problem() says how.
+  // Returns false after the last row, or if the file is damaged; problem() then returns the reason.
   bool next();
   std::int64_t rowid() const;
   bool is_null(int column) const;
-  // None: NULL, no such column, or no whole number.
+  // None: NULL, no such column, or not a whole number.
   std::optional<std::int64_t> integer(int column) const;
-  // Until the next row; empty where it is NULL.
+  // Valid until the next row; empty for NULL.
   std::string_view text(int column) const;
   std::span<const std::byte> bytes(int column) const;
   std::int64_t rows() const { return rows_; }

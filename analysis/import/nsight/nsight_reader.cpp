@@ -13,9 +13,9 @@ namespace {
 using ingest::Severity;
 
 constexpr std::string_view kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
-constexpr std::size_t usual_ranks = 8;  // of a machine
+constexpr std::size_t usual_ranks = 8;  // per machine
 
-// "[CUDA memcpy HtoD]", as CUPTI's copies are called elsewhere; the numbers are CUpti_ActivityMemcpyKind's.
+// Returns the name of a copy as in CUPTI's other output, "[CUDA memcpy HtoD]"; the index is CUpti_ActivityMemcpyKind.
 std::string_view copy_name(std::int64_t kind) {
   static constexpr std::array<std::string_view, 14> names{
       "Memcpy unknown", "Memcpy HtoD",      "Memcpy DtoH",      "Memcpy HtoA",     "Memcpy AtoH",
@@ -153,7 +153,7 @@ std::uint32_t NsightReader::name_of(NsightRank& rank, std::optional<std::int64_t
     const std::string* text = strings_.find(*candidate);
     if (!text || text->empty()) continue;
     std::string_view name = *text;
-    // "cudaLaunchKernel_v7000": the version of the interface says nothing here.
+    // "cudaLaunchKernel_v7000": the version of the interface is removed.
     if (name.starts_with("cu"))
       if (const std::size_t version = name.rfind("_v");
           version != std::string_view::npos && version + 2 < name.size() &&
@@ -300,7 +300,7 @@ void NsightReader::read_calls(std::string_view table, bool driver) {
     raw.start_ns = time->start_ns;
     raw.end_ns = time->end_ns;
     raw.name = name_of(first, scan.integer(4), std::nullopt, table, scan.rowid());
-    // The class of the driver's calls (ENUM_NSYS_EVENT_CLASS).
+    // The class of driver calls (ENUM_NSYS_EVENT_CLASS).
     raw.driver = driver || scan.integer(5) == 1;
     first.raw.call(raw);
     ++first.trace.events;

@@ -1,4 +1,4 @@
-// Reads an Nsight Systems export into ranks: one for each (process, device) that ran kernels.
+// Reads an Nsight Systems export as ranks: one for each (process, device) that ran kernels.
 #pragma once
 
 #include <cstdint>
@@ -35,23 +35,23 @@ struct NsightRank {
   std::size_t source = 0;
   RankTrace trace;
   RawCollector raw;
-  std::unordered_map<std::int64_t, std::uint32_t> names;  // of the trace, by the file's number of the text
+  std::unordered_map<std::int64_t, std::uint32_t> names;  // number in the trace, by the file's number of the text
 };
 
 class NsightReader {
  public:
-  // So many ranks at most; further ones are told and left out.
+  // Limit of ranks. Further ranks are reported and left out.
   static constexpr std::size_t most_ranks = 1024;
 
-  // `sort` is shared among the ranks of a usual machine; more ranks take more.
+  // The memory of `sort` is shared among the usual number of ranks of a machine; more ranks use more memory.
   NsightReader(NsightFile&, const SortOptions& sort, RawSink* sink, std::size_t first_source);
 
-  // Once.
+  // Call once.
   void read();
 
-  // In order of device, then of process; none where no kernel is sound. Numbers are set where the file says them.
+  // Ordered by device, then by process; empty if no kernel is sound. Rank numbers are set if the file has them.
   std::vector<std::unique_ptr<NsightRank>>& ranks() { return ranks_; }
-  const std::vector<Note>& notes() const { return notes_; }  // of the file as a whole
+  const std::vector<Note>& notes() const { return notes_; }  // about the whole file
   std::int64_t refused_events() const;
   const SessionFacts& session() const { return session_; }
 
@@ -59,13 +59,13 @@ class NsightReader {
   struct Refused {
     std::int64_t count = 0, first_row = 0;
   };
-  // What the host did: for each of the process's ranks.
+  // The host's events of a process, for each of its ranks.
   struct Process {
     std::vector<NsightRank*> ranks;
     std::unordered_set<std::int64_t> collectives;  // correlations of NCCL's kernels
     NcclCalls nccl;
     NvtxMarks marks;
-    std::vector<RankTrace*> traces;  // the ranks'
+    std::vector<RankTrace*> traces;  // of the ranks
     std::map<std::int64_t, std::string> domains;
   };
 
@@ -100,7 +100,7 @@ class NsightReader {
   SessionFacts session_;
   Strings strings_;
   PayloadSchemas schemas_;
-  bool one_process_ = false;  // kernels do not say whose they are
+  bool one_process_ = false;  // kernels have no process
   std::vector<std::unique_ptr<NsightRank>> ranks_;
   std::map<std::pair<std::int64_t, std::int64_t>, NsightRank*> places_;
   std::map<std::int64_t, Process> processes_;

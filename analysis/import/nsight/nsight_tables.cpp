@@ -10,7 +10,7 @@
 namespace ddpprof::import {
 namespace {
 
-// Calls `row` with each row of a small table; nothing where there is no such table.
+// Calls `row` with each row of a small table. Does nothing if the table is missing.
 template <class Function>
 void each(NsightFile& file, std::string_view table, std::initializer_list<std::string_view> columns, Function&& row) {
   if (!file.has(table)) return;
@@ -19,7 +19,7 @@ void each(NsightFile& file, std::string_view table, std::initializer_list<std::s
   while (scan.next()) row(scan);
 }
 
-// "NAME=value;NAME=value": only what says who a process was.
+// Parses "NAME=value;NAME=value", and keeps only the variables that give the rank of a process.
 void read_environment(std::string_view text, std::map<std::string, std::string, std::less<>>& environment) {
   static constexpr std::array<std::string_view, 6> names{
       "RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS"};
@@ -78,7 +78,7 @@ SessionFacts read_session(NsightFile& file) {
   each(file, "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [&](const Scan& scan) {
     if (!epoch_ns) epoch_ns = scan.integer(0);
   });
-  // When the session began on the clock of the events.
+  // The begin of the session on the clock of the events.
   bool first = true;
   each(file, "ANALYSIS_DETAILS", {"startTime"}, [&](const Scan& scan) {
     if (first) begin_ns = scan.integer(0).value_or(0);
@@ -95,7 +95,7 @@ SessionFacts read_session(NsightFile& file) {
     if (const auto id = scan.integer(0)) names[*id] = std::string(scan.text(1));
   });
   for (const auto& [id, name] : names) facts.devices[{-1, id}] = name;
-  // A process may see only some of the devices, and numbers those from 0.
+  // A process may see only some of the devices. It numbers these from 0.
   each(file, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, [&](const Scan& scan) {
     const auto gpu = scan.integer(0), number = scan.integer(1);
     if (gpu && number && names.contains(*gpu)) facts.devices[{scan.integer(2).value_or(-1), *number}] = names[*gpu];

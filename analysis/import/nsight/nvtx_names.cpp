@@ -16,7 +16,7 @@ bool one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// What is left of a name once words that any phase may carry are gone.
+// Removes words that can occur with any phase.
 std::string core_of(std::string_view name) {
   static constexpr std::array<std::string_view, 15> fillers{"pass",  "step", "compute", "model", "train",
                                                             "phase", "the",  "ddp",     "run",   "training",
@@ -47,7 +47,7 @@ NvtxMeaning by_core(std::string_view core) {
   return NvtxMeaning::none;
 }
 
-// AddmmBackward0, NllLossBackward: autograd's nodes.
+// Returns true for autograd's nodes: AddmmBackward0, NllLossBackward.
 bool is_autograd_node(std::string_view name) {
   while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
   return name.size() > std::string_view("Backward").size() && name.ends_with("Backward") &&
@@ -72,7 +72,7 @@ NvtxMeaning meaning_of(std::string_view name) {
   if (name.starts_with("autograd::engine::evaluate_function")) return NvtxMeaning::backward_op;
   if (name.starts_with("Optimizer.step")) return NvtxMeaning::optimizer;
   if (name.starts_with("enumerate(DataLoader)")) return NvtxMeaning::data;
-  // Operations are most of a trace: none of them is a phase.
+  // Most ranges of a trace are operations, and an operation is not a phase.
   if (name.find("::") != std::string_view::npos || name.size() > 128) return NvtxMeaning::none;
   if (is_autograd_node(name)) return NvtxMeaning::backward_op;
   if (vocabulary::is_plain_step(name)) return NvtxMeaning::step;

@@ -1,4 +1,4 @@
-// What the name of an NVTX range says of training, in the spellings that frameworks and people use.
+// Interprets the names of NVTX ranges, in the spellings used by frameworks and users.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace ddpprof::import {
 
-// "aten::addmm, seq = 7, op_id = 12, sizes = [[64, 784], …]", as torch.autograd.profiler.emit_nvtx writes it.
+// A name as written by torch.autograd.profiler.emit_nvtx: "aten::addmm, seq = 7, op_id = 12, sizes = [[64, 784], …]".
 struct NvtxName {
-  std::string_view name;   // without what differs from call to call
+  std::string_view name;   // without the parts that differ between calls
   std::string_view sizes;  // of the inputs; empty: not recorded
 };
 NvtxName parse_emitted(std::string_view text);
@@ -22,8 +22,8 @@ enum class NvtxMeaning {
   step,  // "train_step", "iteration", without a number
   forward,
   backward,
-  backward_op,  // one of autograd's functions
-  gradient,     // one was added up
+  backward_op,  // a function of autograd
+  gradient,     // a gradient was accumulated
   optimizer,
   data,
 };

@@ -20,7 +20,7 @@ void NsightReader::read_nvtx() {
   if (!file_.has(nvtx)) return;
   static constexpr std::array<std::string_view, 10> columns{
       "start", "end", "eventType", "text", "textId", "globalTid", "domainId", "jsonText", "jsonTextId", "binaryData"};
-  // What lacks types is of an age that knew ranges and marks only.
+  // A table without types is from an old version, which recorded only ranges and marks.
   const bool typed = file_.has(nvtx, "eventType");
   Scan scan(file_, nvtx, columns);
   std::string copy;
@@ -29,7 +29,7 @@ void NsightReader::read_nvtx() {
                               : scan.is_null(end) ? session_.types.mark
                                                   : session_.types.push_pop;
     const bool mark = session_.types.is_mark(kind), create = kind == session_.types.domain;
-    if (!mark && !create && !session_.types.is_range(kind)) continue;  // names of categories, threads and the like
+    if (!mark && !create && !session_.types.is_range(kind)) continue;  // names of categories, threads and similar
     const std::optional<std::int64_t> id = scan.integer(thread);
     if (!id && !one_process_) {
       refuse(nvtx, "an event without its thread", scan.rowid());
@@ -52,7 +52,7 @@ void NsightReader::read_nvtx() {
       process->domains[scan.integer(domain).value_or(0)] = std::string(name);
       continue;
     }
-    // Where columns may not be NULL, -1 stands for it.
+    // If a column may not be NULL, -1 stands for NULL.
     if (!mark && (scan.is_null(end) || scan.integer(end) == -1) && !scan.is_null(start)) {
       ++unended_;
       continue;

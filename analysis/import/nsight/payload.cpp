@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t header_bytes = 32;
 
-// NVTX's predefined entry types (nvToolsExtPayload.h) that are whole numbers; 0: any other.
+// Returns the size of NVTX's predefined entry types (nvToolsExtPayload.h) that are whole numbers; 0: any other type.
 std::size_t bytes_of(std::int64_t type) {
   static constexpr std::array<std::uint8_t, 19> plain{0, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 1, 1, 2, 2, 4, 4, 8, 8};
   if (type == 22 || type == 23) return 8;  // size_t, an address
@@ -47,7 +47,7 @@ std::vector<std::byte> from_hexadecimal(std::span<const std::byte> digits) {
   return bytes;
 }
 
-// 12, "12", "1,234" and "0x1f" are numbers; texts are how some viewers write large ones.
+// Accepts 12, "12", "1,234" and "0x1f", because some viewers write large numbers as text.
 std::optional<std::uint64_t> number_of(const nlohmann::json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   if (value.is_number_integer()) return static_cast<std::uint64_t>(value.get<std::int64_t>());
@@ -65,7 +65,7 @@ std::optional<std::uint64_t> number_of(const nlohmann::json& value) {
 
 }  // namespace
 
-// By the labels in NCCL's sources (nvtx_payload_schemas.h); 2.18 and older say "Bytes" of a broadcast.
+// Uses the labels in NCCL's sources (nvtx_payload_schemas.h). NCCL up to 2.18 has "Bytes" for a broadcast.
 std::optional<PayloadSchemas::Field> PayloadSchemas::field_of(std::string_view name) {
   std::string label;
   for (const char c : name) label += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -112,7 +112,7 @@ PayloadSchemas::PayloadSchemas(NsightFile& file) {
     std::int64_t type = 0;
     std::optional<std::int64_t> offset;
   };
-  // Each process registers its schemas again: an entry's place in its schema tells them apart.
+  // Each process registers its schemas again, so entries are identified by their place in the schema.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::map<std::int64_t, Row>> rows;
   static constexpr std::array<std::string_view, 6> columns{"domainId", "schemaId", "idx", "type", "name", "offset"};
   Scan scan(file, "NVTX_PAYLOAD_SCHEMA_ENTRIES", columns);
@@ -125,7 +125,7 @@ PayloadSchemas::PayloadSchemas(NsightFile& file) {
   for (const auto& [key, entries] : rows) {
     std::uint64_t next = 0;
     for (const auto& [index, row] : entries) {
-      // What is none of the whole numbers is an enumeration, which NCCL keeps in four bytes.
+      // Any other type is an enumeration, which NCCL stores in four bytes.
       const std::size_t bytes = bytes_of(row.type) > 0 ? bytes_of(row.type) : 4;
       std::uint64_t offset = (next + bytes - 1) / bytes * bytes;
       if (row.offset && *row.offset > 0) offset = static_cast<std::uint64_t>(*row.offset);
@@ -166,7 +166,7 @@ std::optional<NcclPayload> PayloadSchemas::from_json(std::string_view text) {
   if (value.is_discarded()) return std::nullopt;
   NcclPayload payload;
   bool any = false;
-  // Several payloads of one range are a list; a named schema's fields are one object deeper.
+  // Several payloads of one range form a list. The fields of a named schema are one level deeper.
   const auto take = [&](const auto& self, const nlohmann::json& node, int depth) -> void {
     if (depth > 3) return;
     if (node.is_array())

@@ -1,7 +1,7 @@
-// What NCCL attaches to its NVTX ranges: communicator, message size, number of ranks.
+// Decodes the payload of NCCL's NVTX ranges: communicator, message size, number of ranks.
 //
-// An export holds it as JSON (nsys export --include-json=true) or as bytes (--include-blobs=true), which the tables
-// NVTX_PAYLOAD_SCHEMAS and NVTX_PAYLOAD_SCHEMA_ENTRIES describe; without either option it is left out.
+// An export has it as JSON (nsys export --include-json=true) or as bytes (--include-blobs=true), which are described by
+// the tables NVTX_PAYLOAD_SCHEMAS and NVTX_PAYLOAD_SCHEMA_ENTRIES. Without either option it is left out.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ struct NcclPayload {
   std::optional<std::uint64_t> communicator;  // equal on all its ranks
   std::optional<std::int64_t> bytes;          // of one message
   std::optional<std::int64_t> ranks, rank, device;
-  bool absurd = false;  // a number was none that can be, and is left out
+  bool absurd = false;  // an impossible number was left out
 };
 
 class PayloadSchemas {
  public:
   explicit PayloadSchemas(NsightFile&);
 
-  // A header of four 64-bit words (domain, schema, size, where the next one lies), then the fields, little endian. Also
-  // when the bytes are written as hexadecimal digits. None: too short, or no field that is known.
+  // Decodes a header of four 64-bit words (domain, schema, size, offset of the next one) and the fields behind it,
+  // little endian. The bytes may also be hexadecimal digits. None: too short, or no known field.
   std::optional<NcclPayload> decode(std::span<const std::byte>) const;
   static std::optional<NcclPayload> from_json(std::string_view);
 

@@ -33,7 +33,7 @@ std::vector<RankNumber> rank_numbers(const std::vector<RankPlace>& places, const
     const NcclMember* best = nullptr;
     for (const NcclMember& member : members) {
       if (member.process != place.process || member.rank < 0 || member.rank >= member.ranks) continue;
-      // A process with one device is that device's, whatever number NCCL saw it under.
+      // If a process has one device, its communicator belongs to this device, whatever number the device has in NCCL.
       if (!alone_in_process(places, place) && member.device != place.device) continue;
       if (!best || member.ranks > best->ranks) best = &member;
     }

@@ -1,4 +1,4 @@
-// Which rank each of a file's (process, device) pairs was, where the file says so.
+// Finds the rank of each (process, device) pair of a file, if the file contains it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::import {
 
-// A communicator as a process made it: ncclCommInitRank and the like.
+// A communicator created by a process, with ncclCommInitRank or similar.
 struct NcclMember {
   std::int64_t process = 0;
   std::uint64_t communicator = 0;
@@ -25,9 +25,9 @@ struct RankPlace {
   std::int64_t process = 0, device = 0;
 };
 
-// One a place, in the places' order: by the largest communicator, which must be one for all of them and give each
-// another rank; else, of a file with one place, by the environment of the profiler that was started with it. Empty:
-// neither says it.
+// Returns one element per place, in the same order. Uses the largest communicator, which must be the same for all
+// places and give each a different rank. Otherwise, for a file with one place, uses the environment of the profiler.
+// Empty: neither gives the ranks.
 std::vector<RankNumber> rank_numbers(const std::vector<RankPlace>&, const std::vector<NcclMember>&,
                                      const SessionFacts&);
 

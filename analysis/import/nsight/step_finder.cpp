@@ -8,7 +8,7 @@
 namespace ddpprof::import {
 namespace {
 
-// Ranges around the whole of training, or around what is not training.
+// Returns true for ranges around the whole training, or around other work than training.
 bool encloses_steps(std::string_view name) {
   std::string letters;
   for (const char c : name) letters += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -71,7 +71,7 @@ StepFinder::Found StepFinder::find(Span traced) const {
     found.name = known_.front().name;
     found.steps = known_;
     follow_each_other(found.steps);
-    // A name that does not tell steps apart is no name.
+    // Equal names are extended by the step's number, so that they are distinct.
     for (StepMark& step : found.steps)
       if (step.name == found.name && found.steps.size() > 1) step.name += " " + std::to_string(step.number);
     return found;
@@ -96,7 +96,7 @@ StepFinder::Found StepFinder::find(Span traced) const {
     found.steps = best->second.steps;
     follow_each_other(found.steps);
   }
-  // Numbers that start again, as in each epoch, would make two steps one.
+  // If numbers start again, as in each epoch, two steps would have one number.
   bool ascending = numbers;
   for (std::size_t i = 1; i < found.steps.size(); ++i)
     if (found.steps[i].number <= found.steps[i - 1].number) ascending = false;

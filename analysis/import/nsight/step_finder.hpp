@@ -1,4 +1,4 @@
-// Which of a process's NVTX ranges are the steps of training.
+// Finds the steps of training among a process's NVTX ranges.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@
 
 namespace ddpprof::import {
 
-// In this order: ranges that carry a step's number; else ranges called a step; else a name that comes again and again,
-// never inside of itself, and covers most of the time. Of several candidates the one that covers most.
+// Candidates, in this order: ranges with a step's number; ranges named like a step; a name that repeats, never inside
+// itself, and covers most of the time. Among several candidates the one with the longest total time is chosen.
 class StepFinder {
  public:
-  // A name without a number that says nothing of steps is a candidate only so often …
+  // Limit of ranges of one candidate name that is neither numbered nor named like a step.
   static constexpr std::size_t most_spans = 1 << 16;
-  // … and only so many names are.
+  // Limit of such names.
   static constexpr std::size_t most_names = 4096;
 
-  // A range that is known to be a step, and which: then nothing else is.
+  // A range known to be a step, with its number. If there is one, other ranges are not considered.
   void add_known(std::string_view name, std::int64_t number, Span time) {
     known_.push_back({number, std::string(name), time});
   }
 
-  // Ranges in any order, of the default domain or a user's.
+  // Ranges in any order, of the default domain or a user's domain.
   void add(std::int64_t tid, std::string_view name, NvtxMeaning, Span time);
 
   struct Found {
-    std::vector<StepMark> steps;  // in order; none: nothing looks like a step
-    std::string name;             // what they are called, "iteration" or "profilerstep"
-    bool by_repetition = false;   // their name says nothing: it was the covering
+    std::vector<StepMark> steps;  // in order; empty: no range looks like a step
+    std::string name;             // their name, "iteration" or "profilerstep"
+    bool by_repetition = false;   // found by repetition and coverage, not by name
   };
-  // `traced`: what "most of the time" is of.
+  // `traced` is the recorded time, of which the steps must cover most.
   Found find(Span traced) const;
 
  private:

@@ -40,7 +40,7 @@ const std::string* Strings::find(std::int64_t id) {
       statement.bind(1, id);
       if (statement.executeStep() && !statement.getColumn(0).isNull()) text = statement.getColumn(0).getString();
     } catch (const SQLite::Exception&) {
-      // A damaged page: the text is not known, as if it were not there.
+      // A damaged page: the text counts as missing.
     }
     found = kept_.emplace(id, std::move(text)).first;
   }

@@ -1,4 +1,4 @@
-// What of a process was asked to be recorded, and what became of that.
+// The recording bounds that the user set for a process, and what was recorded.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class RecordedBounds final : public store::ShardVisitor {
   void on_window_begin(const trace::RecordHeader& header) override { begins_.push_back(header.time_ns); }
   void on_window_end(const trace::RecordHeader& header) override { ends_.push_back(header.time_ns); }
   void on_step(const trace::StepRecord& record) override { steps_[{tid_, record.header.time_ns}] = record.number; }
-  void finish();  // after the pass
+  void finish();  // call after the pass
 
-  // In order; one that did not end lasts to INT64_MAX.
+  // Ordered. A window without an end lasts to INT64_MAX.
   const std::vector<Span>& spells() const { return spells_; }
   bool kept(std::int64_t time_ns) const;
   std::optional<std::int64_t> step_number(std::int64_t tid, std::int64_t start_ns) const;
@@ -35,10 +35,10 @@ class RecordedBounds final : public store::ShardVisitor {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> steps_;
 };
 
-// What the bounds left out, for the database. `until_ns`: of the last event.
+// Returns a note about the events that the bounds left out. `until_ns` is the time of the last event.
 Note note_of_bounds(const store::BoundsInfo&, const std::vector<Span>& spells, std::int64_t until_ns);
 
-// Why a process of which nothing was kept has nothing: what was asked for, and what was seen.
+// Returns the reason why nothing was kept of a process: the bounds that were set, and the events that occurred.
 std::string why_nothing_was_kept(const store::BoundsInfo&);
 
 }  // namespace ddpprof::import

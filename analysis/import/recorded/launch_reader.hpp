@@ -1,4 +1,4 @@
-// Who launched what on the device, read from a process's shard.
+// Reads which thread launched which device work from a process's shard.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace ddpprof::import {
 
-// Calls that launched kernels or copies to the device, in the shard's order; of the first million kernels and copies
-// recorded, so that memory stays bounded. Throws store::ShardError.
+// Returns the calls that launched kernels or copies to the device, in the shard's order. Covers the first million
+// recorded kernels and copies, so that memory stays bounded. Throws store::ShardError.
 std::vector<Launch> launches_in(const store::ShardReader&);
 
 }  // namespace ddpprof::import

@@ -13,8 +13,8 @@ namespace {
 using Work = Launch::Work;
 
 constexpr std::size_t least_backwards = 3;
-constexpr std::int64_t least_share = 10;  // autograd's thread launches at least a tenth of what the main one does
-constexpr std::size_t least_launches_a_run = 3;  // threads that take turns at every launch are no phases
+constexpr std::int64_t least_share = 10;  // autograd's thread launches at least a tenth of the main thread's launches
+constexpr std::size_t least_launches_a_run = 3;  // threads that alternate at every launch do not mark phases
 
 struct Threads {
   std::int64_t main = 0, autograd = 0;
@@ -31,7 +31,7 @@ std::optional<Threads> find_threads(const std::vector<Launch>& launches, std::in
       ++own.all;
       own.collectives += launch.work == Work::collective ? 1 : 0;
     }
-  // Of the threads but `other` the one with most; -1 where none has any.
+  // Returns the thread with the largest count, except `other`; -1 if all counts are 0.
   const auto most = [&](std::int64_t other, auto count_of) {
     std::pair<std::int64_t, std::int64_t> best{0, -1};  // count, thread
     for (const auto& [thread, count] : counts)
@@ -49,12 +49,12 @@ std::optional<Threads> find_threads(const std::vector<Launch>& launches, std::in
   if (threads.autograd < 0 || threads.main < 0) return std::nullopt;
   const std::int64_t backward = counts[threads.autograd].all;
   if (backward * least_share < counts[threads.main].all) return std::nullopt;
-  for (const auto& [thread, count] : counts)  // replicas side by side
+  for (const auto& [thread, count] : counts)  // replicas run in parallel
     if (thread != threads.main && thread != threads.autograd && count.all * 2 > backward) return std::nullopt;
   return threads;
 }
 
-// One backward, and what the main thread launched from its end to the next one's start.
+// One backward, and the number of launches of the main thread from its end to the next one's start.
 struct Turn {
   Span backward;
   std::size_t launches = 0;

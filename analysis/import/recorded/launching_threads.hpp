@@ -1,7 +1,7 @@
-// Backward and optimizer of a training that nobody annotated, from which thread launched what on the device.
+// Finds backward and optimizer of a training without annotations from the threads that launched device work.
 //
-// PyTorch runs a GPU's backward on a thread of its own while the thread that called backward() waits (torch/csrc/
-// autograd/engine.cpp): whoever launches tells the phase.
+// PyTorch runs a GPU's backward on a separate thread while the thread that called backward() waits
+// (torch/csrc/autograd/engine.cpp). So the launching thread gives the phase.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ddpprof::import {
 
-// A call of CUDA's that put work on the device.
+// A CUDA call that launched device work.
 struct Launch {
   enum class Work : std::uint8_t { compute, optimizer, collective, upload };
   Span time;
@@ -19,20 +19,22 @@ struct Launch {
   Work work = Work::compute;
 };
 
-// "multi_tensor_apply", "…adam…": kernels that optimizers launch, and few others.
+// Returns true for kernels launched by optimizers and little else: "multi_tensor_apply", "…adam…".
 bool is_optimizer_kernel(std::string_view name);
 
 struct LaunchedPhases {
   std::vector<Span> backwards;   // in order, on the host's clock
-  std::vector<Span> optimizers;  // one behind each backward that ends a step; empty spans where its end is not known
+  std::vector<Span> optimizers;  // one after each backward that ends a step; empty spans if the end is unknown
 };
 
-// The main thread is `process` (a process's first thread has its number), and autograd's the one of the others that
-// launches most. Where the first thread launches nothing, autograd's is the one that launches most collectives. A step
-// ends with a backward that launched collectives where any does (no_sync's do not), else with one that optimizer's
-// kernels follow, else with each. The optimizer lasts until its last kernel's launch, else until the next batch is
-// copied to the device. Nothing is concluded where threads launch side by side (DataParallel's replicas) or fewer than
-// three backwards are seen.
+// Finds the phases. The main thread is `process` (a process's first thread has the same number). Autograd's thread is
+// the other thread with the most launches. If the first thread launches nothing, autograd's thread is the one that
+// launches most collectives. A step ends with:
+// - a backward that launched collectives, if any backward did (those under no_sync do not);
+// - otherwise a backward that is followed by kernels of an optimizer, if there is one;
+// - otherwise each backward.
+// The optimizer lasts until its last kernel's launch, or else until the next batch is copied to the device. Returns
+// nothing if threads launch in parallel (DataParallel's replicas) or if there are fewer than three backwards.
 LaunchedPhases phases_of(std::vector<Launch> launches, std::int64_t process);
 
 }  // namespace ddpprof::import

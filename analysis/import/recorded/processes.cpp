@@ -29,7 +29,7 @@ std::string named(const Process& process) {
 
 std::string several(std::size_t count) { return fmt::format("{} process{}", count, count == 1 ? "" : "es"); }
 
-// When it recorded last, by its own monotonic clock.
+// Finds the last event's time on the process's monotonic clock.
 struct LastEvent final : store::ShardVisitor {
   void see(const trace::RecordHeader& header) { last_ns = std::max(last_ns, header.time_ns); }
   void on_push(const trace::EventRecord& record, const store::ExtendedPayload&) override { see(record.header); }
@@ -47,7 +47,7 @@ struct LastEvent final : store::ShardVisitor {
   std::int64_t last_ns = 0;
 };
 
-// When each ended: as it said itself, else its last event, which costs a pass over the shard.
+// Sets each process's end: the recorded end, or else its last event, which requires a pass over the shard.
 void find_ends(std::vector<Process>& processes) {
   for (Process& process : processes) {
     LastEvent last;
@@ -58,8 +58,9 @@ void find_ends(std::vector<Process>& processes) {
   }
 }
 
-// A child that was forked while its parent ran and annotated only after the parent's end is none that started anew: it
-// counts as one that began in time. The parent's shard is named by the child's, whoever is the child's parent by then.
+// A child that was forked while its parent ran, but annotated only after the parent's end, is not a restart: it counts
+// as begun in time. The parent is found by the parent shard named in the child's shard, because the child's parent pid
+// may have changed.
 void place_children(std::vector<Process>& processes) {
   for (Process& child : processes)
     for (const Process& parent : processes)
@@ -68,9 +69,10 @@ void place_children(std::vector<Process>& processes) {
         child.opened_ns = std::min(child.opened_ns, parent.ended_ns);
 }
 
-using Processes = std::vector<const Process*>;  // in the order in which they began
+using Processes = std::vector<const Process*>;  // ordered by begin
 
-// Attempts of the whole job: one has ended before the next one's first process begins.
+// Groups processes into attempts of the whole job: an attempt has ended before the first process of the next one
+// begins.
 std::vector<Processes> attempts_of(const Processes& all) {
   std::vector<Processes> attempts;
   std::int64_t until_ns = INT64_MIN;
@@ -82,7 +84,7 @@ std::vector<Processes> attempts_of(const Processes& all) {
   return attempts;
 }
 
-// Definitions are recorded whatever was asked for: without a spell there is nothing else.
+// Definitions are always recorded. A process without a recording window has nothing else.
 std::uint64_t recorded_chunks(const Process& process) {
   const store::BoundsInfo& bounds = process.info.bounds;
   return bounds.asked && !bounds.opened ? 0 : process.info.chunks_used;
@@ -99,8 +101,8 @@ struct OfRank {
   std::size_t helpers = 0, earlier = 0;
 };
 
-// Of one rank's processes: who began while another one ran is its helper, however it was started; who began after it,
-// the rank started anew.
+// Of one rank's processes, a process that began while another one ran is its helper, however it was started. A process
+// that began after it is a restart of the rank.
 OfRank training_process(const Processes& of_rank) {
   OfRank result;
   for (const Process* process : of_rank) {
@@ -138,7 +140,7 @@ void note_ranks(const Processes& attempt, RecordedJob& job) {
   }
 }
 
-// One attempt of the job: all of its processes, unless ranks are there twice or disagree on how many there are.
+// Returns one attempt of the job: all of its processes, unless ranks occur twice or disagree on their number.
 Processes one_attempt(std::vector<Process>& processes, RecordedJob& job) {
   std::set<std::int64_t> ranks, world_sizes;
   for (const Process& process : processes) {
@@ -195,7 +197,7 @@ RecordedJob ranks_of_job(const std::vector<fs::path>& shards) {
     return job;
   }
   if (unranked.empty()) return job;
-  // Without ranks the process that recorded most is the job.
+  // Without ranks, the process with the most records is the job.
   const auto most = std::max_element(unranked.begin(), unranked.end(), [](const Process& a, const Process& b) {
     return std::pair(recorded_chunks(a), b.opened_ns) < std::pair(recorded_chunks(b), a.opened_ns);
   });

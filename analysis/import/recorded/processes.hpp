@@ -1,7 +1,7 @@
-// Which of the processes that a recorded job left shards of are its ranks.
+// Finds the ranks among the processes of a recorded job that left shards.
 //
-// Every process that annotates leaves one: a rank, a data loader's worker that inherited its RANK, an earlier attempt
-// of a launcher that starts ranks anew, a helper without a rank.
+// Every process that annotates leaves a shard: a rank, a data loader's worker that inherited its RANK, an earlier
+// attempt of a launcher that restarts ranks, a helper without a rank.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,13 @@
 namespace ddpprof::import {
 
 struct RecordedJob {
-  std::vector<std::filesystem::path> ranks;  // in the order of their numbers; of a job without ranks its one process
-  std::vector<Note> notes;                   // which were left out, and why
+  std::vector<std::filesystem::path> ranks;  // ordered by rank; for a job without ranks its single process
+  std::vector<Note> notes;                   // which processes were left out, and why
 };
 
-// Reads the shards' headers, and where ranks are there twice or in two numbers also when each recorded last: attempts
-// of a job do not overlap in time, helpers of a rank do. A shard that is none becomes a note. Throws store::ShardError
-// when one cannot be read to its end.
+// Reads the shards' headers. If a rank occurs twice, or world sizes differ, also reads the last event of each shard:
+// attempts of a job do not overlap in time, helpers of a rank do. A file that is not a shard becomes a note. Throws
+// store::ShardError if a shard cannot be read to its end.
 RecordedJob ranks_of_job(const std::vector<std::filesystem::path>& shards);
 
 }  // namespace ddpprof::import

@@ -21,7 +21,7 @@
 namespace ddpprof::import {
 namespace {
 
-constexpr std::uint32_t memset_kind = 1000;  // in CopyRecord, whose other kinds are CUpti_ActivityMemcpyKind's
+constexpr std::uint32_t memset_kind = 1000;  // a further kind in CopyRecord, besides CUpti_ActivityMemcpyKind's
 
 std::string_view copy_name(std::uint32_t kind) {
   switch (kind) {
@@ -73,7 +73,7 @@ class Filler final : public ingest::RawSink {
 
   void range(const Range& range) override {
     if (!range.end_ns) return;  // counted by the shard's reader
-    // A thread may notice a moment late that recording began or stopped.
+    // A thread may notice slightly late that recording began or stopped.
     if (bounded_ && !ahead_.bounds.kept(range.start_ns)) return;
     RawRange raw;
     raw.tid = range.tid;
@@ -189,7 +189,7 @@ class Filler final : public ingest::RawSink {
     return product;
   }
 
-  // Where CUPTI recorded no kernel: those that NCCL timed itself, a group for a kernel.
+  // If CUPTI recorded no kernel, adds the operations that NCCL timed itself: one kernel per group.
   void add_timed_operations(ingest::ShardTrace& recorded) {
     std::map<std::uint64_t, std::vector<const ingest::NcclOperationFact*>> groups;
     for (const ingest::NcclOperationFact& operation : recorded.nccl_operations)
@@ -222,7 +222,7 @@ class Filler final : public ingest::RawSink {
   NvtxMarks marks_;
   NcclCalls nccl_;
   bool saw_kernels_ = false;
-  std::string_view host_backend_;  // of the messages that the job itself tells of
+  std::string_view host_backend_;  // the backend of the messages that the job itself marks
   const Ahead& ahead_;
   bool bounded_;
 };

@@ -1,5 +1,5 @@
-// Reads what the tracer recorded of somebody's own program, a shard, into a rank's trace: its NVTX ranges mean what
-// they mean in other profilers' files, CUPTI's records are its device's.
+// Reads a shard that the tracer recorded of a user's program into a rank's trace. Its NVTX ranges are interpreted as in
+// other profilers' files; CUPTI's records become device work.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ struct RecordedProcess {
   explicit RecordedProcess(const SortOptions& sort) : trace(sort) {}
 
   RankTrace trace;
-  ingest::ShardTrace recorded;  // what the shard says of itself: who it was, what was lost
+  ingest::ShardTrace recorded;  // header data of the shard: the process, lost records
   bool steps_by_repetition = false;
-  std::string step_name;               // what the ranges are called that were taken for steps
-  std::optional<Note> bounds;          // what was left out, where not everything was asked for
-  std::int64_t phases_by_threads = 0;  // backwards that only the launching threads told
+  std::string step_name;               // name of the ranges used as steps
+  std::optional<Note> bounds;          // what was left out, if recording was bounded
+  std::int64_t phases_by_threads = 0;  // backwards found only from the launching threads
 };
 
-// Raw events go to `sink`, where there is one, as `source`. Throws store::ShardError.
+// Reads one shard. Raw events go to `sink`, unless it is null, as `source`. Throws store::ShardError.
 RecordedProcess read_recorded(const std::filesystem::path&, const SortOptions&, RawSink* sink, std::size_t source);
 
 }  // namespace ddpprof::import

@@ -1,8 +1,8 @@
-// A stable sort that costs little where records are nearly in order already, as traces are.
+// A stable sort that is fast for records that are almost sorted, as those of traces are.
 //
-// Neighbouring ascending runs are merged in pairs, and a merge touches only the part where two runs overlap: runs that
-// follow each other cost one comparison. In random order it is an ordinary merge sort. Scratch memory: at most half of
-// the records, in one piece, and 8 bytes for each run.
+// Adjacent ascending runs are merged in pairs. A merge only touches the part where two runs overlap: runs that follow
+// each other cost one comparison. For random order it is an ordinary merge sort. Scratch memory: at most half of the
+// records in one block, and 8 bytes per run.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace ddpprof::import {
 
-inline constexpr std::size_t shortest_run = 32;  // shorter runs are brought to this length by insertion
+inline constexpr std::size_t shortest_run = 32;  // shorter runs are extended to this length by insertion
 
 template <class T, class Less>
 class AdaptiveSort {
@@ -40,14 +40,14 @@ class AdaptiveSort {
     }
   }
 
-  // The record at `end` into the ascending ones before it.
+  // Inserts the record at `end` into the sorted records before it.
   void insert(T* begin, T* end) {
     const T record = *end;
     for (; end > begin && less_(record, end[-1]); --end) *end = end[-1];
     *end = record;
   }
 
-  // Depth first, so that what is merged last is still in the caches.
+  // Depth first, so that the records merged last are still in the caches.
   void merge_runs(std::size_t first, std::size_t last) {
     if (last - first < 2) return;
     const std::size_t middle = first + (last - first) / 2;
@@ -69,8 +69,8 @@ class AdaptiveSort {
     }
   }
 
-  // With the left run in the scratch. Which run gives the next record is no branch: in random order it would be
-  // mispredicted every other time.
+  // Merges with the left run in the scratch memory. The choice of the run is not a branch, because in random order
+  // every second branch would be mispredicted.
   void merge_forwards(T* out, const T* right, const T* const right_end) {
     const T* left = scratch_.get();
     const T* const left_end = std::copy(out, out + (right - out), scratch_.get());
@@ -80,12 +80,12 @@ class AdaptiveSort {
       right += take_right;
       left += !take_right;
     }
-    std::copy(left, left_end, out);  // what remains of the right run is in its place
+    std::copy(left, left_end, out);  // the rest of the right run is already in its place
   }
 
-  // With the right run in the scratch, from the greatest record down.
+  // Merges with the right run in the scratch memory, from the greatest record down.
   void merge_backwards(const T* const left_begin, T* const middle, T* out) {
-    const T* left = middle;  // one behind the next, as `right` is
+    const T* left = middle;  // one past the next record, like `right`
     const T* const right_begin = scratch_.get();
     const T* right = std::copy(middle, out, scratch_.get());
     while (left != left_begin && right != right_begin) {

@@ -1,9 +1,9 @@
-// Sorts more records than memory should hold: sorted runs in a temporary file, merged whenever they are read.
+// Sorts more records than fit in memory: sorted runs are written to a temporary file and merged whenever they are read.
 //
-// Stable: records that compare equal come in the order in which they were pushed. While everything fits into the bound,
-// no file is made. Memory within the bound: while records are pushed, two thirds for records and one for the scratch of
-// sorting; while they are read, half for each of two cursors' buffers (a run's holds one record at least, whatever the
-// bound).
+// Stable: records that compare equal keep the order in which they were pushed. No file is created while all records fit
+// into the memory bound. Use of the bound: while records are pushed, two thirds for records and one third for the
+// scratch memory of sorting. While they are read, half for each of two cursors' buffers; a run's buffer holds at least
+// one record, whatever the bound.
 #pragma once
 
 #include <algorithm>
@@ -35,21 +35,21 @@ class ExternalSorter {
  public:
   explicit ExternalSorter(SortOptions options = {}, Less less = {});
 
-  // Throws TemporaryFileError where a run cannot be written, std::logic_error after finish().
+  // Throws TemporaryFileError if a run cannot be written, std::logic_error after finish().
   void push(const T& record);
-  // To be called once, after the last push() and before reading; throws TemporaryFileError.
+  // Call once, after the last push() and before reading. Throws TemporaryFileError.
   void finish();
 
   std::uint64_t size() const { return count_; }
   std::uint64_t spilled_bytes() const { return file_ ? file_->bytes() : 0; }
   std::size_t runs() const { return runs_.size(); }  // in the file
 
-  // One pass in order. The sorter must outlive it and stay where it is; any number of them, in any threads, may be
-  // under way.
+  // One pass in order. The sorter must outlive the cursor and must not move. Any number of cursors, in any threads, may
+  // exist at the same time.
   class Cursor {
    public:
-    // The next record, null at the end; holds until the next call. Throws TemporaryFileError, after which the cursor
-    // must not be used again.
+    // Returns the next record, or null at the end. The record is valid until the next call. Throws TemporaryFileError,
+    // after which the cursor must not be used again.
     const T* next();
 
    private:
@@ -70,10 +70,10 @@ class ExternalSorter {
 
     const ExternalSorter* sorter_;
     std::size_t in_memory_ = 0;
-    std::size_t buffer_records_ = 0;  // of each run
+    std::size_t buffer_records_ = 0;  // per run
     std::unique_ptr<T[]> buffers_;
     std::vector<Run> runs_;
-    std::vector<Head> heap_;  // the smallest first; of equal ones the earlier run's
+    std::vector<Head> heap_;  // the smallest first; ties go to the earlier run
     bool begun_ = false;
   };
   Cursor cursor() const;
@@ -96,7 +96,7 @@ class ExternalSorter {
   Less less_;
   std::size_t most_records_;  // in memory
   std::vector<T> buffer_;
-  bool ordered_ = true;  // the buffer is
+  bool ordered_ = true;  // the buffer is ordered
   bool finished_ = false;
   std::uint64_t count_ = 0;
   std::unique_ptr<RunFile> file_;
@@ -119,7 +119,7 @@ void ExternalSorter<T, Less>::push(const T& record) {
   ++count_;
 }
 
-// All at once: pages that are not written to cost nothing, and growing would leave the outgrown memory in the heap.
+// Reserves all memory at once: unwritten pages cost nothing, and growth would leave the smaller buffers in the heap.
 template <class T, class Less>
 void ExternalSorter<T, Less>::make_room() {
   if (buffer_.size() == most_records_) return spill();
@@ -142,7 +142,7 @@ void ExternalSorter<T, Less>::spill() {
   const std::uint64_t begin = file_->bytes() / sizeof(T);
   file_->append(std::as_bytes(std::span<const T>(buffer_)));
   const std::uint64_t end = begin + buffer_.size();
-  // A run that goes on where the last one ended is one with it: input in order ends up as a single run.
+  // A run that continues the order of the last run is joined with it, so sorted input becomes a single run.
   if (last_spilled_ && !less_(buffer_.front(), *last_spilled_)) {
     runs_.back().end = end;
   } else {
@@ -173,7 +173,7 @@ auto ExternalSorter<T, Less>::cursor() const -> Cursor {
 template <class T, class Less>
 ExternalSorter<T, Less>::Cursor::Cursor(const ExternalSorter& sorter) : sorter_(&sorter) {
   if (sorter.runs_.empty()) return;
-  constexpr std::size_t largest_buffer_bytes = std::size_t{1} << 20;  // beyond it a longer read gains nothing
+  constexpr std::size_t largest_buffer_bytes = std::size_t{1} << 20;  // longer reads are not faster
   const std::size_t share_bytes = sorter.options_.bound_bytes / 2 / sorter.runs_.size();
   buffer_records_ = std::max<std::size_t>(1, std::min(share_bytes, largest_buffer_bytes) / sizeof(T));
   buffers_ = std::make_unique_for_overwrite<T[]>(buffer_records_ * sorter.runs_.size());
@@ -181,7 +181,7 @@ ExternalSorter<T, Less>::Cursor::Cursor(const ExternalSorter& sorter) : sorter_(
     T* const buffer = buffers_.get() + runs_.size() * buffer_records_;
     runs_.push_back({run.begin, run.end, buffer, buffer});
     Head head{buffer, runs_.size() - 1};
-    refill(head);  // no run is empty
+    refill(head);  // runs are not empty
     heap_.push_back(head);
   }
   std::ranges::make_heap(heap_, [this](const Head& a, const Head& b) { return before(b, a); });
@@ -206,7 +206,7 @@ const T* ExternalSorter<T, Less>::Cursor::next() {
   return heap_.empty() ? nullptr : heap_.front().at;
 }
 
-// The next records of the head's run, false where there are none.
+// Reads the next records of the head's run. Returns false if there are none.
 template <class T, class Less>
 bool ExternalSorter<T, Less>::Cursor::refill(Head& head) {
   Run& run = runs_[head.run];
@@ -225,7 +225,7 @@ bool ExternalSorter<T, Less>::Cursor::before(const Head& a, const Head& b) const
   return a.run < b.run && !sorter_->less_(*b.at, *a.at);
 }
 
-// The first of the heap to where it belongs. It mostly stays: runs of a trace hardly overlap.
+// Moves the first element of the heap to its place. It mostly stays first, because runs of a trace hardly overlap.
 template <class T, class Less>
 void ExternalSorter<T, Less>::Cursor::sink_first() {
   if (heap_.size() < 2) return;

@@ -18,7 +18,7 @@ int open_nameless(const std::filesystem::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
   if (descriptor >= 0) return descriptor;
 #endif
-  // Not every file system knows files without a name: one with a name, which is taken away at once.
+  // Some file systems do not support nameless files; there, a named file is created and unlinked at once.
   std::string name = (folder / "ddpprof-sort-XXXXXX").string();
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) ::unlink(name.c_str());

@@ -1,4 +1,4 @@
-// One temporary file without a name, which sorted runs are appended to and read back from.
+// A temporary file without a name, to which sorted runs are appended and from which they are read.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace ddpprof::import {
 
-// A temporary file cannot be made, written or read; the message names the folder and says what to do.
+// Thrown if a temporary file cannot be created, written or read. The message names the folder and what to do.
 struct TemporaryFileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class RunFile {
  public:
-  // The file has no name once this returns: it is gone with the process, however that ends.
+  // The file has no name when the constructor returns, so it disappears with the process in any case.
   explicit RunFile(const std::filesystem::path& folder);
   RunFile(const RunFile&) = delete;
   RunFile& operator=(const RunFile&) = delete;
   ~RunFile();
 
   void append(std::span<const std::byte> bytes);
-  // All of `into`, from `offset_bytes` on, which must have been appended. Threads may read at the same time.
+  // Fills `into` from `offset_bytes` on; these bytes must have been appended. Threads may read at the same time.
   void read(std::uint64_t offset_bytes, std::span<std::byte> into) const;
   std::uint64_t bytes() const { return bytes_; }
 
