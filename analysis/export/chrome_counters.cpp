@@ -1,4 +1,5 @@
-// The counter "overlap" of a rank: whether it computes, communicates, or does both at once, as far as the database
+// Writes the counter "overlap" of a rank: whether it computes, communicates, or does both at once, as far as the
+// database has the data.
 // says.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
@@ -21,11 +22,12 @@ namespace {
 
 enum Kind : std::uint8_t { compute, communication };
 
-// Between kernels lie gaps of microseconds, by the ten thousand: without communication nobody looks for them here, and
-// the streams' tracks show each. Where communication is in flight nothing is passed over.
+// Kernels are separated by tens of thousands of gaps of microseconds. Without communication such gaps are not of
+// interest here, and the streams' tracks show each of them. During communication every gap is kept.
 constexpr std::int64_t filled_gap_ns = 100'000;
 
-// One pass over intervals in the order of their starts; an event where the level changes, none for what lasts 0 ns.
+// Makes one pass over intervals in the order of their starts. Writes an event when the level changes; levels that last
+// 0 ns are left out.
 class Levels {
  public:
   // Gaps in computing that are shorter than `filled_ns`, with no communication on either side, count as computing.
@@ -62,7 +64,7 @@ class Levels {
     now_ns_ = std::max(now_ns_, to_ns);
   }
 
-  // Of several changes at one moment the last counts.
+  // Of several changes at the same time, the last one counts.
   void level_at(std::int64_t at_ns) {
     now_ns_ = at_ns;
     if (at_ns_ && *at_ns_ != at_ns) say();
@@ -97,13 +99,13 @@ class Levels {
   std::int64_t filled_ns_;
   std::array<std::int64_t, 2> busy_until_ns_{never, never};
   std::int64_t now_ns_ = never;
-  std::optional<std::int64_t> at_ns_;  // of level_, not yet said
+  std::optional<std::int64_t> at_ns_;  // time of level_ if it is not written yet
   Level level_, said_;
-  std::optional<std::int64_t> idle_from_ns_;  // not yet said: the gap may turn out short
+  std::optional<std::int64_t> idle_from_ns_;  // not written yet: the gap may turn out to be short
 };
 
-// As ingestion and imports tell them apart: what the device ran. DataParallel communicates by copies between devices,
-// Gloo on the host.
+// Takes the kinds of device work as ingestion and imports do. DataParallel communicates by copies between devices, Gloo
+// on the host.
 void write_device_levels(SQLite::Database& db, Levels& levels, const ShardClock& shard) {
   SQLite::Statement row(
       db,
@@ -121,7 +123,7 @@ void write_device_levels(SQLite::Database& db, Levels& levels, const ShardClock&
                row.getColumn(2).getInt() != 0 ? communication : compute);
 }
 
-// Where the host's times are those of the work: phases and collectives of the steps that have phases.
+// Used if the host's times are those of the work: phases and collectives of the steps that have phases.
 void write_host_levels(SQLite::Database& db, Levels& levels, const ShardClock& shard) {
   timeline::Rank rank;
   rank.shard = shard.id;

@@ -1,4 +1,5 @@
-// The Chrome/Perfetto export: steps, phases, gradients and collectives of every rank, and raw events where kept.
+// Writes the Chrome/Perfetto export: steps, phases, gradients and collectives of every rank, and raw events if they
+// were kept.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
@@ -69,7 +70,7 @@ std::int64_t track_of(std::int64_t lane) {
   return lane == 0 ? step_track : replica_track + lane - 1;
 }
 
-// Steps with their phases and gradient-ready marks, in the order of time.
+// Writes steps with their phases and gradient-ready marks, in the order of time.
 void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& shard) {
   store::StepReader rows(db);
   std::map<std::int64_t, store::ParameterRow> parameters;
@@ -108,8 +109,9 @@ void write_steps(SQLite::Database& db, ChromeWriter& writer, const ShardClock& s
   }
 }
 
-// Members of one collective, numbered in the order in which its ranks start: the arrows follow time. Ranks' records
-// are matched by (communicator, sequence) within a measurement; one whose clock is unknown has no place in the order.
+// Members of one collective, numbered in the order in which its ranks start, so that arrows follow time. Records of
+// different ranks are matched by (communicator, sequence) within a measurement. A member whose clock is unknown has no
+// place in this order.
 constexpr const char* collectives_query =
     "SELECT shard_id, op, bucket, bytes, communicator, sequence, launch_ns, start_ns, end_ns, ready_ns, transfer_ns, "
     "skew_ns, "
@@ -146,7 +148,7 @@ Json collective_arguments(SQLite::Statement& row) {
 std::int64_t write_collectives(SQLite::Database& db, ChromeWriter& writer, const ShardClocks& shards) {
   std::int64_t unfinished = 0;
   std::int64_t current = -1;
-  std::vector<std::int64_t> lane_free_at;  // collectives in flight at once go to different tracks
+  std::vector<std::int64_t> lane_free_at;  // collectives that are in flight at the same time go to different tracks
   SQLite::Statement row(db, collectives_query);
   while (row.executeStep()) {
     const ShardClock& shard = shards.at(row.getColumn(0).getInt64());

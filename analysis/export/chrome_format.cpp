@@ -91,7 +91,7 @@ Json payload_arguments(const Payload& payload) {
   if (!text) return nullptr;
   Json parsed = nests_deeper(*text) ? Json(*text) : Json::parse(*text, nullptr, false);
   if (parsed.is_discarded()) parsed = *text;
-  // The member of our own would hide theirs.
+  // The export's own member would hide the payload's member of this name.
   if (parsed.is_object() && !parsed.contains(own_key)) return parsed;
   return {{"payload", std::move(parsed)}};
 }
@@ -108,7 +108,7 @@ Payload implied_payload(const Json& arguments) {
 
 std::int64_t local_guess_ns(const store::ClockAlignment& alignment, std::int64_t aligned_ns) {
   const auto shifted_ns = static_cast<std::uint64_t>(aligned_ns) - static_cast<std::uint64_t>(alignment.offset_ns);
-  std::uint64_t local_ns = shifted_ns;  // wraps rather than overflows, whatever stands in a file
+  std::uint64_t local_ns = shifted_ns;  // wraps instead of overflowing, for any value in a file
   if (alignment.drift_ppb == 0.0) return static_cast<std::int64_t>(local_ns);
   for (int i = 0; i < 3; ++i) {
     const auto since_ns = static_cast<std::int64_t>(local_ns - static_cast<std::uint64_t>(alignment.at_ns));

@@ -19,16 +19,16 @@ namespace ddpprof::export_ {
 
 using Json = nlohmann::ordered_json;
 
-inline constexpr const char* own_key = "ddpprof";  // of the marker, of `args`, and with a number of the rows
+inline constexpr const char* own_key = "ddpprof";  // of the marker, of `args`, and, with a number, of the rows
 inline constexpr const char* end_key = "ddpprof end";
 inline constexpr int chrome_format = 1;
 
-// Tables whose rows are events, in the order of their counts; all others are rows before the events.
+// Tables whose rows are events, in the order of their counts. All other tables are written as rows before the events.
 enum class EventTable : std::uint8_t { step, phase, grad_ready, collective, range, kernel, memcpy, api_call };
 inline constexpr std::array<std::string_view, 8> event_tables = {"step",  "phase",  "grad_ready", "collective",
                                                                  "range", "kernel", "memcpy",     "api_call"};
 
-// Numbers of a step that may be missing: an event's arguments as the table's columns.
+// Numbers of a step that may be missing: arguments of an event, named like the table's columns.
 inline constexpr std::array<const char*, 4> step_numbers = {"loss", "learning_rate", "local_gradient_sqr",
                                                             "gradient_sqr"};
 
@@ -42,31 +42,35 @@ inline constexpr std::int64_t loader_track = 50000;     // + thread of the data 
 inline constexpr std::int64_t stream_track = 100000;    // + index of (device, stream)
 inline constexpr std::int64_t thread_track = 200000;    // + index of the operating system's thread: raw ranges
 inline constexpr std::int64_t cuda_api_track = 300000;  // + index of the thread: CUDA calls
-inline constexpr std::int64_t first_crossing = 50000;   // + one of the three above, + index: what would cross there
+// + one of the three above, + index: slices that would cross others on those tracks
+inline constexpr std::int64_t first_crossing = 50000;
 
-// Whether JSON carries these bytes as a text: UTF-8 without NUL.
+// Returns true if JSON can hold these bytes as text: UTF-8 without NUL.
 bool is_text(std::string_view bytes);
 
-// A value of a table: null, a number, a text, {"bytes": "ff00"} for what is no text, {"real": "inf"} for an infinity.
+// Returns a table's value as JSON: null, a number, a text, {"bytes": "ff00"} for bytes that are not text, {"real":
+// "inf"} for an infinity.
 Json cell(std::string_view text);
 Json cell(double number);
 std::optional<std::string> text_of(const Json& cell);  // none: no text
 std::optional<double> real_of(const Json& cell);       // none: no number
 
-// What imports call a range's domain, as the categories that readers of profilers' traces know, and back. No domain is
+// Converts a range's domain to the category that trace readers expect, and back. The category without a domain is
 // "nvtx".
 std::string category_of(const std::optional<std::string>& domain);
 std::optional<std::string> domain_of(std::string_view category);
 
-// A range's payload: none, a number, or text, JSON mostly.
+// A range's payload: none, a number, or a text (mostly JSON).
 using Payload = std::variant<std::monostate, std::int64_t, double, std::string>;
-// `args` as a viewer shows the payload; null for none. JSON that nests beyond json_depth.hpp's limit is a plain text.
+// Returns `args` in the form in which a viewer shows the payload; null for none. JSON that is nested beyond the limit
+// of json_depth.hpp is written as plain text.
 Json payload_arguments(const Payload&);
-// The payload that such `args` (without their member "ddpprof") stand for when nothing else is said.
+// Returns the payload that such `args` (without their member "ddpprof") stand for, unless the member says otherwise.
 Payload implied_payload(const Json& arguments);
 
-// This shard's time from rank 0's, as near as a short reckoning comes; without drift exact. Where it misses, the export
-// says the time itself. The same numbers give the same result on every machine.
+// Converts rank 0's time to this shard's time with a short computation, which is exact without drift. If the result
+// differs from the recorded time, the export also writes the recorded time. The same numbers give the same result on
+// every machine.
 std::int64_t local_guess_ns(const store::ClockAlignment&, std::int64_t aligned_ns);
 
 }  // namespace ddpprof::export_

@@ -1,4 +1,5 @@
-// Tracks on which every slice nests, as viewers expect: what would cross a slice goes to a further track.
+// Assigns slices to tracks on which all slices nest, as viewers require: a slice that would cross another goes to a
+// further track.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,16 @@
 
 namespace ddpprof::export_ {
 
-// One thread's or stream's slices, in the order of their starts, longer first where they start together.
+// The slices of one thread or stream, in the order of their starts; at equal starts the longer slice first.
 class NestedTracks {
  public:
-  // `crossing`: the number of the next further track of this process and kind; shared by all tracks of that kind.
-  // `facts`: what the tracks' names say in numbers, for an import.
+  // `crossing` is the number of the next further track of this process and kind; all tracks of this kind share it.
+  // `facts` holds the numbers in the tracks' names as arguments.
   NestedTracks(Track first, std::string name, std::int64_t& crossing, Json facts = nullptr)
       : name_(std::move(name)), facts_(std::move(facts)), crossing_(&crossing), lanes_{{first, {}}} {}
 
-  // Where [start_ns, end_ns) goes: into the innermost slice that holds it, else to the first track on which nothing is
-  // open. Names a further track when it is first used.
+  // Returns the track of [start_ns, end_ns): the track of the innermost open slice that contains it, otherwise the
+  // first track without an open slice. Names a further track when it is first used.
   Track track_of(ChromeWriter& writer, std::int64_t start_ns, std::int64_t end_ns);
   Track first() const { return lanes_.front().track; }
 
@@ -29,7 +30,7 @@ class NestedTracks {
   };
   struct Lane {
     Track track;
-    std::vector<Slice> open;  // each within the one before
+    std::vector<Slice> open;  // each is inside the one before
   };
   std::string name_;
   Json facts_;

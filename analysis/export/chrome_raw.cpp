@@ -1,4 +1,4 @@
-// Raw events of the shards that kept theirs.
+// Writes the raw events of the shards that kept them.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
@@ -14,8 +14,8 @@
 namespace ddpprof::export_ {
 namespace {
 
-// Numbers the operating system's threads of `query` (tid, what they are called before it, name or NULL, the depth that
-// is not said of each range) and names their tracks.
+// Numbers the operating system's threads of `query` and names their tracks. The query's columns: tid, text before the
+// tid in the track's name, thread name or NULL, and the depth that ranges have unless they state another one.
 struct Thread {
   NestedTracks tracks;
   std::int64_t depth = 0;
@@ -126,7 +126,7 @@ void write_streams(SQLite::Database& db, ChromeWriter& writer, const ShardClock&
     tracks.emplace(key, NestedTracks({shard.id, track}, name, crossing));
     writer.track({shard.id, track}, name);
   }
-  // Copies have no launch and kernels no size.
+  // Copies have no launch, and kernels have no size.
   SQLite::Statement row(
       db,
       "SELECT device, stream, start_ns, end_ns, n.value, correlation, NULL AS bytes, grid, block, "
@@ -176,12 +176,12 @@ void write_api_calls(SQLite::Database& db, ChromeWriter& writer, const ShardCloc
     const std::int64_t start = shard.aligned(start_local), end = shard.aligned(end_local);
     const std::int64_t function = row.getColumn(2).getInt64();
     Json arguments = {{"correlation", row.getColumn(5).getInt64()}, {"cbid", function}}, own;
-    // A call without a name has the category cuda_api, so a named one's cannot say an interface of that name.
+    // A call without a name has the category cuda_api, so a named call cannot have the interface "api" in its category.
     if (named && (interface == "api" || !is_text(interface))) own["domain"] = cell(interface);
     shard.keep_start(own, start_local);
     shard.keep_end(own, end_local);
     add_own_arguments(arguments, std::move(own));
-    // Readers of profilers' traces look for a call's own name in its interface's category; a number would mislead them.
+    // Trace readers expect a call's name in its interface's category; a name made from a number would mislead them.
     writer.complete(tracks.at(row.getColumn(0).getInt64()).tracks.track_of(writer, start, end),
                     named ? row.getColumn(6).getString() : fmt::format("{} call {}", interface, function),
                     named ? "cuda_" + interface : "cuda_api", start, end, arguments);

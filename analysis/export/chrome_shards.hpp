@@ -1,4 +1,4 @@
-// The ranks of a trace database as the Chrome export sees them: names, clocks, track numbers, raw events.
+// The ranks of a trace database for the Chrome export: names, clocks, track numbers, raw events.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct ShardClock {
   std::string host, reference;
   std::string strategy, backend, device;  // of the measurement
   std::optional<std::int64_t> uncertainty_ns;
-  bool raw_kept = false;  // or raw events are there all the same
+  bool raw_kept = false;  // true also if raw events are stored without being marked as kept
   store::ClockAlignment alignment;
 
-  // On rank 0's clock, to the ns as the views aligned_step and aligned_collective compute it.
+  // Converts to rank 0's clock, to the ns as the views aligned_step and aligned_collective compute it.
   std::int64_t aligned(std::int64_t local_ns) const { return store::to_reference_ns(alignment, local_ns); }
 
-  // Adds to `args.ddpprof` those of an event's times that an import could not reckon from the aligned ones.
+  // Adds to `args.ddpprof` an event's recorded time if it cannot be computed from the aligned time.
   void keep_start(Json& own, std::int64_t local_ns) const { keep(own, "start_ns", local_ns); }
   void keep_end(Json& own, std::int64_t local_ns) const { keep(own, "end_ns", local_ns); }
 
@@ -45,7 +45,7 @@ class ShardClocks {
   explicit ShardClocks(SQLite::Database&);
   const ShardClock& at(std::int64_t id) const { return shards_.at(id); }
   const std::vector<std::int64_t>& in_display_order() const { return order_; }  // kind, strategy, N, repeat, rank
-  std::int64_t first_event_ns() const { return first_event_ns_; }               // aligned; 0 when there is none
+  std::int64_t first_event_ns() const { return first_event_ns_; }               // aligned; 0 if there is no event
 
  private:
   std::map<std::int64_t, ShardClock> shards_;
@@ -53,14 +53,15 @@ class ShardClocks {
   std::int64_t first_event_ns_ = 0;
 };
 
-// Rows of the tables that are no events, before the first event.
+// Writes the rows of tables that are not events, before the first event.
 void write_tables(SQLite::Database&, ChromeWriter&);
 
-// When the rank computes, communicates and does both, as a counter; nothing where the database does not say it: of a
-// device whose kernels were not kept.
+// Writes a counter of the times when the rank computes, communicates and does both. Writes nothing if the database does
+// not have the data: for a device whose kernels were not kept.
 void write_counters(SQLite::Database&, ChromeWriter&, const ShardClock&);
 
-// Raw ranges of the host, kernels, copies and CUDA calls of one shard. Returns how many ranges never ended.
+// Writes the host's raw ranges, kernels, copies and CUDA calls of one shard. Returns the number of ranges that never
+// ended.
 std::int64_t write_raw(SQLite::Database&, ChromeWriter&, const ShardClock&);
 
 }  // namespace ddpprof::export_

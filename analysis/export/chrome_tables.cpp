@@ -1,4 +1,4 @@
-// Rows of the tables that are no events, in members of the JSON that are small enough for a reader's buffer.
+// Writes the rows of tables that are not events, in JSON members that fit into a reader's buffer.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
@@ -13,7 +13,7 @@
 namespace ddpprof::export_ {
 namespace {
 
-constexpr std::size_t part_bytes = std::size_t{128} << 10;  // of rows, after which the next member begins
+constexpr std::size_t part_bytes = std::size_t{128} << 10;  // of rows; then the next member begins
 constexpr std::size_t longest_cell_bytes = std::size_t{16} << 10;
 constexpr std::size_t text_part_bytes = std::size_t{64} << 10;
 
@@ -56,7 +56,7 @@ class Members {
     return row.dump();
   }
 
-  // A long text goes before the row, in parts; the row says so with an empty array.
+  // A long text is written in parts before its row. The row has an empty array in its place.
   Json text(const std::string& value) {
     if (value.size() <= longest_cell_bytes) return cell(value);
     flush();

@@ -9,7 +9,7 @@
 namespace ddpprof::export_ {
 namespace {
 
-// Names come from anywhere (kernels, foreign NVTX ranges): bytes that are no UTF-8 are replaced.
+// Names have many sources (kernels, foreign NVTX ranges). Invalid UTF-8 is replaced.
 std::string json(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string quoted(std::string_view text) { return json(Json(text)); }

@@ -1,4 +1,4 @@
-// Streams Chrome trace events to a file, one at a time; what they mean is chrome_export.cpp's business.
+// Writes Chrome trace events to a file, one at a time. chrome_export.cpp gives them their meaning.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,31 @@ class ChromeWriter {
  public:
   using Arguments = Json;
 
-  // Times are written from `base_ns` on.
+  // Times are written relative to `base_ns`.
   ChromeWriter(const std::filesystem::path& file, std::int64_t base_ns);
 
-  void member(const std::string& key, std::string_view json);  // beside the events, before them
+  void member(const std::string& key, std::string_view json);  // a member besides the events, written before them
   void begin_events();
 
   void process(std::int64_t pid, const std::string& name, const std::string& labels, std::int64_t sort_index);
-  // `facts`: further arguments, numbers that the name says in words.
+  // `facts`: further arguments, the numbers in the name.
   void track(Track, const std::string& name, const Arguments& facts = nullptr);
 
   void complete(Track, std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t end_ns,
                 const Arguments& = nullptr);
   void instant(Track, std::string_view name, std::string_view category, std::int64_t at_ns, const Arguments& = nullptr);
-  // An interval that may overlap others of its track.
+  // An interval that may overlap other intervals of its track.
   void async(Track, std::string_view name, std::string_view category, std::int64_t start_ns, std::int64_t end_ns,
              const Arguments& = nullptr);
-  // The values of a process's counter from `at_ns` on. Not one of events().
+  // Writes the values of a process's counter from `at_ns` on. Not counted in events().
   void counter(Track, std::string_view name, std::int64_t at_ns, const Arguments& values);
-  // One end of an arrow: phase 's' starts it, 't' continues, 'f' ends it; binds to the slice that starts at `at_ns`.
+  // Writes one point of an arrow: phase 's' starts it, 't' continues it, 'f' ends it. The point binds to the slice that
+  // starts at `at_ns`.
   void flow(Track, std::string_view name, std::int64_t id, char phase, std::int64_t at_ns);
 
-  // The event that was just written is a row of this table.
+  // Counts the event written last as a row of this table.
   void count(EventTable table) { ++rows_[static_cast<std::size_t>(table)]; }
-  // Rows of a table before the events.
+  // Counts rows of a table written before the events.
   void count(std::string_view table, std::int64_t rows) { other_rows_[std::string(table)] = rows; }
 
   std::int64_t events() const { return events_; }
@@ -62,9 +63,9 @@ class ChromeWriter {
   std::int64_t async_id_ = 0;
   bool first_ = true;
   std::string line_;
-  Json odd_name_;  // of the event in work, where JSON cannot carry it
+  Json odd_name_;  // name of the current event, if JSON cannot hold it
 };
 
-std::string microseconds(std::int64_t ns);  // "12.345", exact: the three decimals are the ns
+std::string microseconds(std::int64_t ns);  // "12.345": exact, the three decimals are ns
 
 }  // namespace ddpprof::export_

@@ -1,4 +1,4 @@
-// The CSV export: one file a table.
+// Writes the CSV export: one file per table.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
@@ -16,8 +16,8 @@
 namespace ddpprof::export_ {
 namespace {
 
-// A column that may hold anything (range.payload) says by its fields what they hold: a text is always quoted, a whole
-// real number has its point.
+// In a column of any type (range.payload) the field shows the type: a text is always quoted, and a real number that is
+// whole has a decimal point.
 std::string field(const SQLite::Column& value, bool any_type) {
   if (value.isNull()) return "";
   if (value.isInteger()) return std::to_string(value.getInt64());

@@ -8,7 +8,8 @@
 
 namespace ddpprof::export_ {
 
-// A column's name with its unit: "duration_ns" says it already; throughput in samples/s is "throughput_samples_per_s".
+// Returns a column's name with its unit. "duration_ns" already has it; throughput in samples/s becomes
+// "throughput_samples_per_s".
 inline std::string csv_heading(const store::Column& column) {
   std::string unit;
   for (const char c : column.unit) {

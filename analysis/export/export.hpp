@@ -1,5 +1,5 @@
-// Writes a trace database out for other tools: Chrome/Perfetto JSON, one CSV file a table, or the SQLite files of
-// Nsight Systems' shape.
+// Exports a trace database for other tools: as Chrome/Perfetto JSON, as one CSV file per table, or as SQLite files in
+// the format of Nsight Systems.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class Database;
 
 namespace ddpprof::export_ {
 
-// The output cannot be written; the message names the file and the system's reason. Nothing half-written is left under
-// the final name.
+// Thrown if the output cannot be written. The message names the file and the system's reason. No incomplete file is
+// left under the final name.
 class ExportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,7 +23,7 @@ class ExportError : public std::runtime_error {
 
 struct ChromeSummary {
   std::int64_t events = 0;      // without metadata, counters and flow arrows
-  std::int64_t unfinished = 0;  // ranges and collectives that never ended: shown as instants that say so
+  std::int64_t unfinished = 0;  // ranges and collectives that never ended: written as instants marked so
 };
 
 // A process a rank (pid = shard.id), its name "ddp N=4 rank 2"; tracks as docs/reference/export.md lists them. Times
@@ -38,7 +38,7 @@ std::int64_t export_csv(store::Database&, const std::filesystem::path& folder);
 
 struct NsysPart {
   std::int64_t measurement = 0;
-  std::string file;  // "ddp-n4-r0.sqlite", as a database of several measurements names it
+  std::string file;  // "ddp-n4-r0.sqlite", as used for a database of several measurements
 };
 std::vector<NsysPart> nsys_parts(store::Database&);  // in the order of the measurements
 

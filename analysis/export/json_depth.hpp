@@ -1,5 +1,5 @@
-// How deep JSON may nest that comes from a program's payloads or from a file: what walks through a value calls itself
-// for each level, and the stack has an end.
+// Limits the nesting of JSON from payloads or files. Code that walks through a value recurses for each level, and the
+// stack is limited.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@ namespace ddpprof::export_ {
 
 inline constexpr int max_json_depth = 64;
 
-// Whether arrays and objects lie within each other more than `limit` times. Of a text that is no JSON: maybe.
+// Returns true if arrays and objects are nested more than `limit` deep. For text that is not JSON either result is
+// possible.
 inline bool nests_deeper(std::string_view json, int limit = max_json_depth) {
   int depth = 0;
   bool quoted = false;

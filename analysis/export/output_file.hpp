@@ -1,4 +1,4 @@
-// A file that appears under its name only once it is whole.
+// A file that appears under its name only when it is complete.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
-  void finish();  // closes and renames; throws ExportError when anything could not be written
+  void finish();  // closes and renames; throws ExportError if a part could not be written
 
  private:
   PartialFile file_;

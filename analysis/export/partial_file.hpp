@@ -1,4 +1,4 @@
-// What an export writes to until it is whole.
+// The file to which an export is written until it is complete.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace ddpprof::export_ {
 
 class PartialFile {
  public:
-  // A new file "<target>.partial.<number>", which is removed unless it is finished. Throws ExportError.
+  // Creates a new file "<target>.partial.<number>", which is removed unless it is finished. Throws ExportError.
   explicit PartialFile(const std::filesystem::path& target) {
     try {
       file_.emplace(target, ".partial");

@@ -1,4 +1,4 @@
-// A new file beside another, under a name that nobody has, until it takes the other's place.
+// A new file beside another file, under an unused name, which can replace the other file.
 #pragma once
 
 #include <fcntl.h>
@@ -15,8 +15,8 @@ namespace ddpprof::export_ {
 
 class TemporaryFile {
  public:
-  // Makes an empty file "<target><what>.<number>", with the number of the process, or the next that is free: whatever
-  // lies there already is somebody's, and so is what SQLite would take for the file's journal. Throws
+  // Creates an empty file "<target><what>.<number>". The number is the process's, or the next one that is free: an
+  // existing file is not overwritten, nor a file that SQLite would take for the new file's journal. Throws
   // std::filesystem::filesystem_error.
   TemporaryFile(std::filesystem::path target, const char* what) : target_(std::move(target)) {
     for (std::int64_t number = getpid();; ++number) {
@@ -33,7 +33,7 @@ class TemporaryFile {
                                                 std::error_code(errno, std::generic_category()));
     }
   }
-  ~TemporaryFile() {  // what did not take its place is removed
+  ~TemporaryFile() {  // removes the file unless it was placed
     std::error_code ignored;
     if (!placed_) std::filesystem::remove(path_, ignored);
   }

@@ -54,7 +54,7 @@ const Parameter* parameter_of(const Timeline& timeline, std::uint32_t number) {
   return found != timeline.parameters.end() && found->number == number ? &*found : nullptr;
 }
 
-// A row of a raw table as details; the columns' names are the query's.
+// Appends a row of a raw table as details. The query's column names are the details' names.
 void add_row(std::vector<Detail>& out, SQLite::Database& db, const std::string& query, std::uint32_t id) {
   SQLite::Statement row(db, query);
   row.bind(1, static_cast<std::int64_t>(id));

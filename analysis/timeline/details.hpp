@@ -1,4 +1,4 @@
-// All that is known of one event, in base units: from memory at once, and what only the file has.
+// The details of one event, in base units: those in memory, and those that are only in the file.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +14,16 @@ namespace ddpprof::timeline {
 struct Detail {
   std::string name;
   std::variant<std::string, std::int64_t, double> value;
-  std::string unit;  // s, bytes, …; "" for none
+  std::string unit;  // s, bytes, …; "": no unit
 };
 
-// Its rank, track, start (since the timeline's begin), duration, and what its step or collective says.
+// Returns its rank, track, start (since the timeline's begin), duration, and the data of its step or collective.
 std::vector<Detail> details(const Timeline&, EventRef);
 
-// The bytes it moves, where they are known without the file.
+// Returns the bytes that the event moves, if they are known without the file.
 std::optional<std::int64_t> bytes_of(const Timeline&, EventRef);
 
-// Of a raw event: payload, domain, grid, bytes …; nothing for others. Throws store::DatabaseError.
+// Returns for a raw event its payload, domain, grid, bytes …; nothing for other events. Throws store::DatabaseError.
 std::vector<Detail> raw_details(const std::filesystem::path&, const Timeline&, EventRef);
 
 }  // namespace ddpprof::timeline

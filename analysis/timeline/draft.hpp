@@ -1,4 +1,4 @@
-// A timeline in the making: tracks by rank, not yet numbered.
+// A timeline under construction: tracks by rank, not yet numbered.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ struct TrackDraft {
 };
 
 struct Draft {
-  Timeline timeline;                            // all but tracks and rows
-  std::vector<std::vector<TrackDraft>> tracks;  // by rank, in the order of the picture
+  Timeline timeline;                            // without tracks and rows
+  std::vector<std::vector<TrackDraft>> tracks;  // by rank, in display order
 };
 
-// Steps, phases, gradients, collectives, and when each rank computes and communicates.
-// Throws std::invalid_argument when there is no such measurement.
+// Reads steps, phases, gradients, collectives, and when each rank computes and communicates. Throws
+// std::invalid_argument if there is no such measurement.
 Draft read_summaries(SQLite::Database&, std::int64_t measurement);
 
-// Numbers tracks and rows, finds where each collective is drawn, and the first and last time of all.
+// Numbers tracks and rows, finds where each collective is drawn, and the first and last time.
 Timeline assembled(Draft);
 
-// When `rank` computes, communicates and waits, from its steps and their phases as ingestion does it; only on a CPU,
-// where the host's times are those of the work. `local` times are the shard's own.
+// Returns when `rank` computes, communicates and waits, from its steps and their phases in the same way as ingestion.
+// Only for a CPU, where the host's times are those of the work. `local` times are on the shard's own clock.
 RankTime read_rank_time(SQLite::Database&, const Rank& rank);
 
 }  // namespace ddpprof::timeline

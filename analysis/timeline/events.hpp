@@ -1,4 +1,4 @@
-// From events as they are read to rows: kept in chunks meanwhile, put in order, and given lanes where they overlap.
+// Converts events to rows: collects them in chunks, sorts them, and assigns lanes to events that overlap.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace ddpprof::timeline {
 
-// Grows without copying, and leaves at most one chunk unused: the load's memory stays near 24 bytes an event.
+// Grows without copying and leaves at most one chunk unused, so loading needs about 24 bytes per event.
 class EventChunks {
  public:
   void add(const Event& event) {
@@ -36,12 +36,12 @@ class EventChunks {
   std::size_t used_ = 0, capacity_ = 0, size_ = 0;
 };
 
-// The parts one after the other, in order of start (longer first where they start together). One row where nothing
-// overlaps; else each event goes to the first row that is free, so that what nests lies below what it is in.
-// The parts are emptied.
+// Joins the parts in order of start (at equal starts the longer event first). One row if no events overlap. Otherwise
+// each event goes to the first free row, so a nested event lies below the event that contains it. The parts are
+// emptied.
 std::vector<Row> make_rows(std::vector<EventChunks> parts);
-// The same for one thread's calls: each event also lies below every event that holds it, even where an event that was
-// only partly overlapped has left a higher row free.
+// The same for one thread's calls. Each event also lies below every event that contains it, even if a partly
+// overlapping event has left a higher row free.
 std::vector<Row> make_nested_rows(std::vector<EventChunks> parts);
 
 }  // namespace ddpprof::timeline

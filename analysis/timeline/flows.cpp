@@ -38,7 +38,7 @@ std::pair<std::size_t, std::size_t> groups_between(const Timeline& timeline, std
 
 std::optional<std::vector<std::uint32_t>> groups_touching(const Timeline& timeline, std::int64_t begin_ns,
                                                           std::int64_t end_ns, std::size_t most) {
-  // One long group makes the range of candidates long for all.
+  // One long group makes the candidate range long for every query.
   const auto [first, last] = groups_between(timeline, begin_ns, end_ns);
   std::vector<std::uint32_t> out;
   for (std::size_t g = first; g < last; ++g) {

@@ -7,16 +7,17 @@
 namespace ddpprof::timeline {
 namespace {
 
-constexpr std::size_t shrink = 4;        // what a level must gain
+constexpr std::size_t shrink = 4;        // a level must be smaller by this factor
 constexpr std::size_t few_enough = 256;  // no coarser level is needed
 constexpr std::int64_t resolution_step = 4;
 
-// `at(i)` gives the i-th block of the level below. Empty when more than `most` blocks would come of it.
+// `at(i)` returns the i-th block of the level below. Returns an empty vector if the result would have more than `most`
+// blocks.
 template <class At>
 std::vector<Block> folded(std::size_t count, At at, std::int64_t resolution_ns, std::size_t most) {
   std::vector<Block> blocks;
   std::int64_t cell = 0;
-  bool open = false;  // the last block may take more
+  bool open = false;  // the last block may take more events
   std::int64_t longest_ns = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto [block, block_longest_ns] = at(i);

@@ -1,8 +1,10 @@
-// Coarser levels of one row of events, made once after the load: a frame walks a level whose blocks are about a pixel.
+// Coarser levels of one row of events, computed once after loading. A frame uses a level whose blocks are about one
+// pixel wide.
 //
-// A level of resolution r holds every event of r or longer by itself, and shorter ones folded: at most one block for
-// each r of time between them. So a view of W ns walks at most 2 W / r blocks, however many events there are. A level
-// is kept only where it is a quarter of the one below, which bounds all of them to a third of the events' number.
+// A level of resolution r holds every event of r or longer as its own block, and shorter events joined: at most one
+// block for each r of time between them. So a view of W ns needs at most 2 W / r blocks for any number of events. A
+// level is kept only if it has a quarter of the blocks below, which bounds all levels to a third of the number of
+// events.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +15,10 @@ namespace ddpprof::timeline {
 struct Row;
 
 struct Block {
-  std::int64_t start_ns = 0, end_ns = 0;  // of the first and the last event within
+  std::int64_t start_ns = 0, end_ns = 0;  // from the first to the last event in the block
   std::int64_t busy_ns = 0;               // sum of their durations
-  std::uint32_t first = 0;                // index of its first event; the next block's tells how many it holds
-  std::uint32_t longest = 0;              // index of its longest event, the earliest of them
+  std::uint32_t first = 0;                // index of its first event; it holds the events up to the next block's first
+  std::uint32_t longest = 0;              // index of its longest event; ties go to the earliest
 };
 
 struct Level {
@@ -26,16 +28,17 @@ struct Level {
 
 inline constexpr std::int64_t finest_resolution_ns = 256;
 
-// Replaces row.levels; its events must be in place.
+// Replaces row.levels. The row's events must be complete.
 void make_levels(Row& row);
 
-// The coarsest level whose blocks are no wider than `ns_per_pixel`, or null where the events themselves are walked.
+// Returns the coarsest level whose blocks are no wider than `ns_per_pixel`, or null if the events themselves must be
+// used.
 const Level* level_for(const Row& row, double ns_per_pixel);
 
-// Events of block `i`.
+// Returns the number of events in block `i`.
 std::uint32_t count_of(const Row& row, const Level& level, std::size_t i);
 
-// The first block that ends after `time_ns`, or starts at it or later.
+// Returns the first block that ends after `time_ns`, or starts at `time_ns` or later.
 std::size_t first_touching(const Level& level, std::int64_t time_ns);
 
 }  // namespace ddpprof::timeline

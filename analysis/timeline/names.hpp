@@ -1,4 +1,4 @@
-// What events are called and what kind of thing they are: each (text, category) once, events hold its number.
+// Names and categories of events: each (text, category) is stored once, and events hold its number.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Category : std::uint8_t {
   copy,            // DataParallel's replicate, scatter, gather, reduce; DDP's buffers
   collective,      // in flight
   gradient_ready,  // an instant
-  launch,          // an instant: a collective is handed to the backend
+  launch,          // an instant: a collective is passed to the backend
   kernel,
   communication_kernel,
   memory_copy,
@@ -27,8 +27,8 @@ enum class Category : std::uint8_t {
 };
 inline constexpr std::size_t category_count = 13;
 std::string_view to_string(Category);
-// Of the vocabulary's phases; `range` for any other name. Never `step`: an event of that category has a row of
-// Timeline::steps, whatever a foreign file calls its phases.
+// Returns the category of a phase of the vocabulary; `range` for any other name. Never returns `step`, even if a
+// foreign file names a phase so, because an event of that category has a row of Timeline::steps.
 Category category_of_phase(std::string_view name);
 
 class Names {

@@ -21,7 +21,7 @@
 namespace ddpprof::timeline {
 namespace {
 
-// Runs work(0) here and work(1) on a thread of its own; the first exception of either is thrown when both are done.
+// Runs work(0) here and work(1) in a second thread. When both are done, rethrows the first exception.
 template <class Work>
 void on_two_threads(RawShared& shared, Work work) {
   std::exception_ptr failed[2];
@@ -57,7 +57,7 @@ std::string track_name(const RawKey& key, const std::map<std::pair<std::int64_t,
       return fmt::format("CUDA calls {}{}", key.group, name);
     case TrackKind::nvtx_lanes:
       return fmt::format("NVTX {}{}, overlapping", key.group, name);
-    default:  // ranges without a depth are an import's: operations, annotations, Python, or NVTX
+    default:  // imported ranges have no depth: operations, annotations, Python, or NVTX
       return fmt::format("{} {}{}", key.within < 0 ? "host" : "NVTX", key.group, name);
   }
 }
@@ -82,8 +82,8 @@ void add_tracks(Draft& draft, std::vector<Job> jobs, SQLite::Database& db) {
   }
 }
 
-// Where to cut so that both threads get about as many rows of this measurement: between the first and the last of its
-// ranges, which are near its first and last row. A bad guess costs time alone.
+// Returns the row at which to split the table so that both threads get about equally many rows of this measurement:
+// between its first and last range, which are near its first and last row. A bad split costs only time.
 std::int64_t middle_of_ranges(SQLite::Database& db, const RawShared& shared, std::int64_t last) {
   std::int64_t low = last, high = 0;
   for (const char* order : {"ASC", "DESC"}) {

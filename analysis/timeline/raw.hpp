@@ -1,4 +1,4 @@
-// Raw ranges of the host, kernels, copies and CUDA calls of a measurement, read on two threads.
+// Reads the host's raw ranges, kernels, copies and CUDA calls of a measurement with two threads.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace ddpprof::timeline {
 
-// Adds tracks to the draft's ranks that kept theirs. False when cancelled.
+// Adds tracks to the ranks of the draft that kept raw events. Returns false if cancelled.
 bool add_raw(const std::filesystem::path&, Draft&, const LoadHooks&);
 
 }  // namespace ddpprof::timeline

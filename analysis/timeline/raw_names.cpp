@@ -7,7 +7,7 @@ namespace ddpprof::timeline {
 namespace {
 
 constexpr std::uint32_t unknown = 0xffffffff;
-constexpr std::int64_t most_known = 1 << 22;  // ids count from 1; a damaged one must not fill the memory
+constexpr std::int64_t most_known = 1 << 22;  // ids count from 1; a damaged id must not fill the memory
 
 }  // namespace
 

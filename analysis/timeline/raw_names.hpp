@@ -1,4 +1,4 @@
-// Names as the raw tables refer to them, for both of the threads that read those tables.
+// Names for the references of raw tables, shared by the two threads that read those tables.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class Database;
 
 namespace ddpprof::timeline {
 
-// What is in the string table is looked up without a lock; anything else is added under one.
+// Strings of the string table are looked up without a lock. Other strings are added under a lock.
 class SharedNames {
  public:
   SharedNames(SQLite::Database&, Names& names);
 
   std::uint32_t range(std::int64_t string_id) const;
   std::uint32_t unfinished(std::int64_t string_id) const;  // "… never ended"
-  std::uint32_t kernel(std::int64_t string_id) const;      // demangled where it is mangled
+  std::uint32_t kernel(std::int64_t string_id) const;      // demangled if it is mangled
   std::uint32_t call(std::int64_t string_id) const;        // of the CUDA interface
   std::uint32_t intern(const std::string& text, Category) const;
 

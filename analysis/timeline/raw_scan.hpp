@@ -1,4 +1,4 @@
-// One thread's share of the raw tables: rows to events by track.
+// Reads one thread's share of the raw tables into events by track.
 #pragma once
 
 #include <sqlite3.h>
@@ -21,7 +21,7 @@ namespace ddpprof::timeline {
 struct RawKey {
   std::uint32_t rank = 0;
   TrackKind kind = TrackKind::nvtx;
-  std::int64_t group = 0, within = 0;  // thread and depth (-1: as times nest), or device and stream
+  std::int64_t group = 0, within = 0;  // thread and depth (-1: by nesting of times), or device and stream
   auto operator<=>(const RawKey&) const = default;
 };
 using RawRows = std::map<RawKey, EventChunks>;
@@ -30,7 +30,7 @@ struct RawShared {
   const LoadHooks& hooks;
   const Timeline& timeline;
   const SharedNames& names;
-  std::unordered_map<std::int64_t, std::uint32_t> rank_of_shard;  // of those that kept raw events
+  std::unordered_map<std::int64_t, std::uint32_t> rank_of_shard;  // of shards that kept raw events
   std::int64_t rows_in_all = 0;
   std::atomic<std::int64_t> rows_read{0};
   std::atomic<bool> stopped{false};
@@ -44,7 +44,7 @@ struct RawShared {
   }
 };
 
-// One thread's share: rows of each raw table with a rowid in [first, last].
+// One thread's share: the rows of each raw table with a rowid in [first, last].
 class RawScan {
  public:
   RawScan(const std::filesystem::path& path, RawShared& shared);
@@ -56,7 +56,7 @@ class RawScan {
   void calls(std::int64_t first, std::int64_t last);
 
  private:
-  // visit(statement, rank) for each row of a rank that is shown; column 0 is the rowid, 1 the shard.
+  // Calls visit(statement, rank) for each row of a displayed rank; column 0 is the rowid, 1 the shard.
   template <class Visit>
   void each(const char* sql, std::int64_t first, std::int64_t last, Visit visit);
   void check(int code) const;

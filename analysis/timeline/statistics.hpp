@@ -1,4 +1,4 @@
-// What a range of time holds: per name, and per rank when it computes and communicates.
+// Statistics of a time range: per name, and per rank the times of computing and communicating.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace ddpprof::timeline {
 
-// Events that touch the range; their times are cut to it. An instant counts and takes no time.
+// Counts events that touch the range; their times are cut to the range. An instant counts with no time.
 struct NameStatistics {
   std::uint32_t name = 0;
   std::int64_t count = 0, total_ns = 0, longest_ns = 0;
   double mean_ns() const { return count > 0 ? static_cast<double>(total_ns) / static_cast<double>(count) : 0.0; }
 };
 
-// Steps that lie wholly in the range count as the file has them, those that are cut as their intervals say; the figures
-// are unknown where a step is cut whose intervals are not (warm-up steps, and GPUs).
+// Steps that lie completely in the range count with the file's values; cut steps count by their intervals. The values
+// are unknown if a cut step has no intervals (warm-up steps, and GPUs).
 struct RankStatistics {
   struct Time {
     std::int64_t compute_ns = 0, communication_ns = 0, overlapped_ns = 0, exposed_ns = 0, skew_ns = 0;
@@ -30,11 +30,11 @@ struct RankStatistics {
 
 struct RangeStatistics {
   std::int64_t begin_ns = 0, end_ns = 0, events = 0;
-  std::vector<NameStatistics> names;  // most time first, then most events, then by text
+  std::vector<NameStatistics> names;  // longest time first, then most events, then by text
   std::vector<RankStatistics> ranks;
 };
 
-// Of [begin_ns, end_ns). None when cancelled.
+// For [begin_ns, end_ns). None if cancelled.
 std::optional<RangeStatistics> range_statistics(const Timeline&, std::int64_t begin_ns, std::int64_t end_ns,
                                                 const std::function<bool()>& cancelled = {});
 

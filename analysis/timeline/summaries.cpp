@@ -73,7 +73,7 @@ class Reader {
   }
 
   void groups() {
-    // Communicator, sequence, and the rank (index) where it cannot be laid beside the others; else -1.
+    // Communicator, sequence, and the rank's index if its clock is not aligned with the others; otherwise -1.
     std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<std::uint32_t>> members;
     for (std::uint32_t i = 0; i < all_.collectives.size(); ++i) {
       const Collective& c = all_.collectives[i];

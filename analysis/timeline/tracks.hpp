@@ -1,7 +1,7 @@
-// A measurement's events in columns, by rank, track and row, all on rank 0's clock; read-only once it is loaded.
+// A measurement's events in columns, by rank, track and row, all on rank 0's clock. Read-only after loading.
 //
-// A row is one line of the picture: its events are in order of time and do not overlap, so that a range of time is a
-// range of indices. A track is a group of rows (nesting depths, or lanes of what is in flight together).
+// A row is one line of the display: its events are ordered by time and do not overlap, so a range of time is a range of
+// indices. A track is a group of rows (nesting depths, or lanes of events that are in flight together).
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace ddpprof::timeline {
 inline constexpr std::uint32_t no_argument = 0xffffffff;
 
 struct Event {
-  std::int64_t start_ns = 0, duration_ns = 0;  // a duration of 0 is an instant
+  std::int64_t start_ns = 0, duration_ns = 0;  // duration 0: an instant
   std::uint32_t name = 0;
-  // Where the rest is: of steps an index into Timeline::steps, of collectives and launches into ::collectives, of
-  // copies into ::bytes, of gradients the parameter's number, of raw events the row's id in its table.
+  // Refers to further data: for steps an index into Timeline::steps, for collectives and launches into ::collectives,
+  // for copies into ::bytes, for gradients the parameter's number, for raw events the row's id in its table.
   std::uint32_t argument = no_argument;
   std::int64_t end_ns() const { return start_ns + duration_ns; }
   bool operator==(const Event&) const = default;
@@ -38,8 +38,8 @@ struct Row {
   std::size_t size() const { return start_ns.size(); }
   std::int64_t end_ns(std::size_t i) const { return start_ns[i] + duration_ns[i]; }
   Event at(std::size_t i) const { return {start_ns[i], duration_ns[i], name[i], argument[i]}; }
-  std::size_t first_touching(std::int64_t time_ns) const;  // ends after it, or starts at it or later
-  std::size_t first_from(std::int64_t time_ns) const;      // starts at it or later
+  std::size_t first_touching(std::int64_t time_ns) const;  // ends after the time, or starts at it or later
+  std::size_t first_from(std::int64_t time_ns) const;      // starts at the time or later
 };
 
 enum class TrackKind : std::uint8_t {
@@ -79,21 +79,22 @@ struct Collective {
   bool finished() const { return start_ns && end_ns; }
 };
 
-// One collective over its ranks; of a rank whose clock is unknown, over that rank alone.
+// One collective over its ranks, or over a single rank if that rank's clock is unknown.
 struct Group {
-  std::vector<std::uint32_t> members;      // into Timeline::collectives, by start; those that never started last
+  // indices into Timeline::collectives, by start; members that never started come last
+  std::vector<std::uint32_t> members;
   std::int64_t first_ns = 0, last_ns = 0;  // from the first start (or launch) to the last end
 };
 
-// When a rank computes, communicates and waits for slower ones: known inside the intervals of `known`.
+// When a rank computes, communicates and waits for slower ranks. Known inside the intervals of `known`.
 struct RankTime {
   ingest::IntervalSet known, compute, communication, skew;
 };
 
 struct Rank {
   std::int64_t shard = 0, rank = 0, pid = 0;
-  std::string host, clock;  // clock: what is doubtful about it; "" for nothing
-  bool clock_known = true;  // false: its times say nothing about when other ranks did something
+  std::string host, clock;  // clock: a warning about it; "": none
+  bool clock_known = true;  // false: its times cannot be compared with other ranks' times
   bool raw_kept = false;
   store::ClockAlignment alignment;
   std::uint32_t first_track = 0, tracks = 0;
@@ -109,7 +110,7 @@ struct Timeline {
   std::int64_t measurement = 0;
   std::string title;                      // "ddp N=4"
   std::int64_t begin_ns = 0, end_ns = 0;  // of all events
-  bool complete = false;                  // raw events are in, as far as they were kept
+  bool complete = false;                  // all kept raw events are included
   bool raw_kept = false;                  // by any rank
   Names names;
   std::vector<Rank> ranks;
@@ -127,7 +128,7 @@ struct Timeline {
   bool empty() const { return rows.empty(); }
 };
 
-// What an event's row says about it; one event of a timeline.
+// Identifies one event of a timeline.
 struct EventRef {
   std::uint32_t row = 0, event = 0;
   bool operator==(const EventRef&) const = default;

@@ -66,7 +66,7 @@ TEST_F(DataFolder, TheSplitDecidesWhichFiles) {
   test.split = DataSplit::test;
   EXPECT_THAT(error_of(test),
               HasSubstr("has no MNIST files; expected t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, "
-                        "plain or with .gz, there, in raw/ or in MNIST/raw/"));
+                        "plain or with .gz, in this folder, in raw/ or in MNIST/raw/"));
 }
 
 TEST_F(DataFolder, HalfOfMnistIsSaid) {

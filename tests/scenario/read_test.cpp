@@ -266,7 +266,7 @@ TEST_P(Committed, IsSoundNamedAsItsFileAndSaysWhatItShows) {
   const ReadResult result = read_file(test::source_path("scenarios/" + GetParam() + ".yaml"));
   EXPECT_EQ(problems_of(result), "");
   EXPECT_EQ(result.scenario.name, GetParam());
-  EXPECT_THAT(result.source, HasSubstr("# What it shows: "));
+  EXPECT_THAT(result.source, HasSubstr("\n# Shows: "));
   EXPECT_EQ(sound(to_yaml(result.scenario)), result.scenario);
 }
 

@@ -27,7 +27,7 @@ void insert(SQLite::Database& sql, const std::string& table, const std::string& 
 constexpr const char* utc = "strftime('%Y-%m-%dT%H:%M:%S', {0} / 1000000000, 'unixepoch')";
 
 void write_session(SQLite::Database& sql, std::int64_t measurement) {
-  // When the run was started; which of its clock's moments that was is known to some milliseconds only.
+  // The time of the run's start. The matching time on the run's clock is known only to some milliseconds.
   sql.exec(
       fmt::format("INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs, utcTime, localTime, systemClockNs) "
                   "SELECT started_utc_ns, {0}, {0}, (SELECT MIN(base_ns) FROM place) FROM source.measurement "
@@ -52,7 +52,7 @@ void environment(SQLite::Database& sql, const char* name, int number, const std:
   statement.exec();
 }
 
-// The numbers of names are those of Nsight Systems' device properties.
+// The numbers of the names are those of Nsight Systems' device properties.
 void write_hosts(SQLite::Database& sql, std::int64_t measurement, const nlohmann::json& versions) {
   sql.exec(
       "INSERT INTO TARGET_INFO_SYSTEM_ENV SELECT DISTINCT global_pid >> 48 << 48, 'ddpprof', 'Hostname', 619, "
@@ -60,7 +60,7 @@ void write_hosts(SQLite::Database& sql, std::int64_t measurement, const nlohmann
   SQLite::Statement one(sql, "SELECT cores, world_size, kind FROM source.measurement WHERE id = ?");
   one.bind(1, measurement);
   one.executeStep();
-  // What is imported does not say its cores: the measurement's figure is a guess.
+  // Imported files do not have the number of cores: the measurement's value is a guess.
   if (one.getColumn(2).getString() != "import") environment(sql, "CpuCores", 1, one.getColumn(0).getString());
   const auto version = [&](const char* key) {
     return versions.is_object() ? versions.value(key, nlohmann::json()) : nlohmann::json();
@@ -68,14 +68,14 @@ void write_hosts(SQLite::Database& sql, std::int64_t measurement, const nlohmann
   if (const auto driver = version("driver"); driver.is_string()) environment(sql, "NvDriverVersion", 205, driver);
   if (const auto cuda = version("cuda_driver_version"); cuda.is_string())
     environment(sql, "CudaDriverVersion", 611, cuda);
-  // As launchers name it: of one rank's file, who it was.
+  // Uses the names of launchers. For a file of one rank, writes its rank.
   SQLite::Statement rank(sql, "SELECT rank, COUNT(*) FROM place");
   if (rank.executeStep() && rank.getColumn(1).getInt() == 1)
     environment(sql, "DeviceEnvironment", 610,
                 fmt::format("RANK={};WORLD_SIZE={}", rank.getColumn(0).getInt64(), one.getColumn(1).getInt64()));
 }
 
-// The name is one a measurement: the database has no other.
+// Each measurement has one device name, because the database has no other.
 void write_devices(SQLite::Database& sql, const nlohmann::json& versions) {
   std::string name;
   for (const char* key : {"device", "gpu"})
@@ -87,7 +87,7 @@ void write_devices(SQLite::Database& sql, const nlohmann::json& versions) {
       "CUPTI_ACTIVITY_KIND_KERNEL) d JOIN place p ON p.shard_id = d.ddpprof_shard;"
       "CREATE TEMP TABLE gpu_user AS SELECT DISTINCT p.host, d.deviceId AS device, p.pid FROM (SELECT DISTINCT "
       "ddpprof_shard, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL) d JOIN place p ON p.shard_id = d.ddpprof_shard");
-  // The first host's devices keep their numbers.
+  // The devices of the first host keep their numbers.
   sql.exec(
       "UPDATE gpu SET id = CASE host WHEN 0 THEN device ELSE (SELECT MAX(device) + 1 FROM gpu) * host + device END");
   SQLite::Statement devices(sql,

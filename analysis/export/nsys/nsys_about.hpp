@@ -1,4 +1,4 @@
-// What an Nsight-shaped export says of itself: processes, devices, hosts, the session, diagnostics, the program.
+// Writes the metadata of an Nsight-format export: processes, devices, hosts, the session, diagnostics, the program.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace ddpprof::export_ {
 
 void write_about(NsysFile&, std::int64_t measurement);  // after keep_rows()
 
-// Tables DDPPROF_…: what Nsight's tables cannot hold, so that the measurement's rows of every table of the database can
-// be had back. `sole`: the database holds no other measurement; then rows of none are kept too.
-// docs/reference/export-nsys.md has the rules.
+// Writes tables DDPPROF_… with the data that Nsight's tables cannot hold, so that the measurement's rows of every table
+// of the database are in the file. `sole`: the database holds no other measurement; rows without a measurement are then
+// written too. See docs/reference/export-nsys.md.
 inline constexpr int nsys_format = 2;
-// The key in `meta` of a database that was restored of some of its measurements: "<identity> <measurements>" of the
-// whole, which its exports say again.
+// Key in `meta` of a database that was restored from some of its measurements. The value is "<identity> <measurements>"
+// of the complete database, and exports repeat it.
 inline constexpr const char* part_key = "nsys_part_of";
 void keep_rows(NsysFile&, std::int64_t measurement, bool sole, std::int64_t base_ns, std::int64_t last_string);
 

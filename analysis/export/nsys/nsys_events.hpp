@@ -1,4 +1,4 @@
-// Fills the tables of events of an Nsight-shaped export.
+// Writes the event tables of an Nsight-format export.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 namespace ddpprof::export_ {
 
 struct NsysCounts {
-  std::int64_t kernels = 0, copies = 0, calls = 0, ranges = 0;  // ranges: and marks
+  std::int64_t kernels = 0, copies = 0, calls = 0, ranges = 0;  // ranges: includes marks
 };
 
-// Raw events as they were recorded, each table in the order of its rows.
+// Writes raw events as recorded, each table in the order of its rows.
 void write_raw_events(NsysFile&, NsysCounts&);
 
-// Of processes without raw ranges: steps, phases, gradients and collectives as ranges and marks of the domain
-// "ddpprof", what is known of each as jsonText.
+// For processes without raw ranges: writes steps, phases, gradients and collectives as ranges and marks of the domain
+// "ddpprof", with their details as jsonText.
 void write_made_ranges(NsysFile&, NsysNames&, NsysCounts&);
 
-// NvtxDomainCreate events, ThreadNames. After the two above.
+// Writes NvtxDomainCreate events and ThreadNames. Call it after the two functions above.
 void write_domains_and_threads(NsysFile&, NsysNames&);
 
 }  // namespace ddpprof::export_

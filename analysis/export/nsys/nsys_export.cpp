@@ -1,4 +1,4 @@
-// The export in the shape of Nsight Systems' SQLite files: one file a measurement.
+// Exports in the format of Nsight Systems' SQLite files: one file per measurement.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
@@ -37,7 +37,7 @@ NsysCounts write_file(const std::filesystem::path& path, const std::filesystem::
   return counts;
 }
 
-// The trace database is only read.
+// Returns true for errors of the written file. The trace database is only read.
 bool is_of_writing(int code) {
   return (code & 0xff) == SQLITE_FULL || code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_TRUNCATE ||
          code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_CLOSE;
@@ -59,7 +59,7 @@ std::vector<NsysPart> nsys_parts(store::Database& database) {
   }
   for (NsysPart& part : parts) {
     if (uses[part.file] > 1) part.file += fmt::format("-m{}", part.measurement);
-    // A strategy is a word; from a database of somebody else's making it may be a path.
+    // A strategy is one word, but in a foreign database it may be a path.
     for (char& c : part.file)
       if (c == '/' || c == '\0') c = '_';
     part.file += ".sqlite";

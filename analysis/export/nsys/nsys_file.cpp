@@ -25,7 +25,7 @@ void give_text(sqlite3_context* context, const std::string& text) {
   sqlite3_result_text64(context, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-// SQLite is C: no exception may pass it. What is thrown here is a lack of memory.
+// SQLite is written in C, so exceptions must not pass through it. The only exception here is a lack of memory.
 template <class Function>
 void guarded(sqlite3_context* context, sqlite3_value* value, Function&& function) {
   if (sqlite3_value_type(value) != SQLITE_TEXT) return sqlite3_result_value(context, value);
@@ -65,7 +65,8 @@ void define(SQLite::Database& sql, const char* name, void (*function)(sqlite3_co
 NsysFile::NsysFile(const fs::path& path, const fs::path& source) : file_(path) {
   sql_ = std::make_unique<SQLite::Database>(file_.path().string(), SQLite::OPEN_READWRITE, 5000,
                                             store::sealed_files());  // for the source, which is attached
-  // Nobody reads the file before it has its name, and what fails is thrown away: no journal, no waiting for the disk.
+  // The file is not read before it has its final name, and is deleted after an error. So no journal and no
+  // synchronisation are needed.
   sql_->exec(
       "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
       "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384");

@@ -1,4 +1,4 @@
-// The SQLite file of an Nsight-shaped export while it is made, with the trace database beside it to select from.
+// The SQLite file of an Nsight-format export while it is written, with the trace database attached for queries.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -11,9 +11,12 @@
 
 namespace ddpprof::export_ {
 
-// One connection: the new file is `main`, the trace database `source`, which is only read. SQL functions of ours:
-// valid_utf8(x): a text with what is no UTF-8 replaced, anything else as it is; kept(x): a text that holds such bytes
-// as a blob of them, anything else as it is; demangled(x): kernel_name.hpp; base_name(x): nsys_names.hpp.
+// Has one connection: the new file is `main`, the trace database is `source` and only read. It defines these SQL
+// functions:
+// - valid_utf8(x): a text with invalid UTF-8 replaced; any other value unchanged;
+// - kept(x): a text with invalid UTF-8 as a blob; any other value unchanged;
+// - demangled(x): see kernel_name.hpp;
+// - base_name(x): see nsys_names.hpp.
 class NsysFile {
  public:
   // Writes to a file beside `path`, which is removed without finish(). Throws ExportError, SQLite::Exception.
@@ -22,11 +25,11 @@ class NsysFile {
   NsysFile& operator=(const NsysFile&) = delete;
 
   SQLite::Database& sql() { return *sql_; }
-  std::int64_t rows(const std::string& insert);  // runs a statement; how many rows it changed
+  std::int64_t rows(const std::string& insert);  // runs a statement; returns the number of changed rows
   void finish();                                 // commits, closes and renames
 
  private:
-  PartialFile file_;  // outlives the connection
+  PartialFile file_;  // must outlive the connection
   std::unique_ptr<SQLite::Database> sql_;
 };
 

@@ -1,4 +1,4 @@
-// The tables DDPPROF_… of an Nsight-shaped export.
+// Writes the tables DDPPROF_… of an Nsight-format export.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
@@ -15,14 +15,14 @@
 namespace ddpprof::export_ {
 namespace {
 
-// Rows of these are in Nsight's tables.
+// Rows of these tables are in Nsight's tables.
 constexpr std::array<std::string_view, 5> in_nsight_tables{"string", "range", "kernel", "memcpy", "api_call"};
 
 bool has(const store::Table& table, std::string_view column) {
   return std::ranges::find(table.columns, column, &store::Column::name) != table.columns.end();
 }
 
-// Which rows are the measurement's.
+// Returns the SQL condition for the measurement's rows.
 std::string condition(const store::Table& table, std::int64_t measurement, bool sole) {
   if (table.name == "measurement") return fmt::format("id = {}", measurement);
   if (has(table, "measurement_id")) return fmt::format("(measurement_id = {} OR measurement_id IS NULL)", measurement);
@@ -36,7 +36,7 @@ std::string condition(const store::Table& table, std::int64_t measurement, bool 
   return "0";  // fits, predictions and learning rates rest on all measurements
 }
 
-// Rows of no measurement stand before those of this one, as they do when they come back from several files.
+// Rows without a measurement come before the rows of this one, as after an import of several files.
 std::string order(const store::Table& table, bool sole) {
   return !sole && table.name == "diagnostic" ? "t.measurement_id IS NOT NULL, t.rowid" : "t.rowid";
 }
@@ -53,7 +53,7 @@ void keep(NsysFile& file, const store::Table& table, const std::string& where, c
                               table.name, selected, where, by));
 }
 
-// FNV-1a, 64 bits, of a row's values with their types: the same on every machine.
+// FNV-1a, 64 bits, of a row's values with their types: equal on every machine.
 void hash_row(SQLite::Statement& row, std::uint64_t& hash) {
   const auto add = [&](const void* bytes, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i)
@@ -69,12 +69,12 @@ void hash_row(SQLite::Statement& row, std::uint64_t& hash) {
     else if (!value.isNull())
       text = "t" + value.getString();
     add(text.data(), text.size());
-    add("", 1);  // its end
+    add("", 1);  // the end of the text
   }
 }
 
-// What tells databases apart: who made them, what was measured, and who took part. It is of the database that the
-// measurement was exported from first, and says how many that has.
+// Identifies the database by its program, its measurements and its ranks. The identity is that of the database from
+// which the measurement was first exported, and includes its number of measurements.
 void write_identity(SQLite::Database& sql) {
   SQLite::Statement insert(sql, "INSERT INTO DDPPROF_EXPORT VALUES ('database', ?), ('measurements', ?)");
   SQLite::Statement part(sql,
@@ -97,7 +97,7 @@ void write_identity(SQLite::Database& sql) {
   insert.exec();
 }
 
-// How many rows of each table come back, and stand in the two tables that help with it.
+// Counts the rows of each table in this file, and the rows of the two helper tables.
 void count_rows(SQLite::Database& sql, std::int64_t last_string) {
   const auto count = [&](std::string_view name, const std::string& of) {
     sql.exec(fmt::format("INSERT INTO DDPPROF_EXPORT SELECT 'rows {}', COUNT(*) FROM {}", name, of));

@@ -1,5 +1,5 @@
-// Ranges and marks made from the tables of steps, for processes whose raw ranges are not in the database; the domains
-// and threads that events lie in.
+// Creates ranges and marks from the tables of steps, for processes whose raw ranges are not in the database; also the
+// domains and threads of events.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace ddpprof::export_ {
 namespace {
 
-constexpr int made_domain = 1;  // such processes have no other
+constexpr int made_domain = 1;  // such processes have no other domain
 
 std::string insert_into(const std::string& select) {
   return "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId, int64Value, jsonText) " + select;
@@ -56,7 +56,7 @@ std::int64_t write_gradients(NsysFile& file, std::int64_t measurement) {
       measurement)));
 }
 
-// What never started is a mark where it was launched, what never ended a range without an end.
+// A collective that never started becomes a mark at its launch; one that never ended becomes a range without an end.
 std::int64_t write_collectives(NsysFile& file) {
   return file.rows(insert_into(fmt::format(
       "SELECT {}, {}, CASE WHEN c.start_ns IS NULL THEN {} ELSE {} END, valid_utf8(c.op) || "

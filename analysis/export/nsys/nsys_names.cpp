@@ -16,7 +16,7 @@ struct Call {
 };
 
 // CUpti_runtime_api_trace_cbid and CUpti_driver_api_trace_cbid (cupti_runtime_cbid.h, cupti_driver_cbid.h), without the
-// version of the interface; of the driver the tracer records launches only.
+// version of the interface. Of the driver's calls the tracer records only launches.
 constexpr std::array runtime_calls = {
     Call{20, "cudaMalloc"},
     Call{22, "cudaFree"},

@@ -1,4 +1,4 @@
-// Names in an Nsight-shaped export: the table StringIds, and kernels' names as Nsight Systems shows them.
+// Names in an Nsight-format export: the table StringIds, and kernel names as Nsight Systems shows them.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,21 @@
 
 namespace ddpprof::export_ {
 
-// The function's own name: "reduce_kernel" of "void at::native::reduce_kernel<512, …>(…)"; the whole where there is
-// none.
+// Returns the function's own name: "reduce_kernel" for "void at::native::reduce_kernel<512, …>(…)"; the whole text if
+// there is none.
 std::string_view kernel_base_name(std::string_view demangled);
 
-// A call's name by CUPTI's callback id, as far as calls of training are concerned, else "runtime call 165".
+// Returns a call's name for CUPTI's callback id, for calls that training uses; otherwise "runtime call 165".
 std::string cuda_call_name(std::string_view domain, std::int64_t callback_id);
 
-// Fills StringIds: the database's strings that a measurement needs under the numbers they have there, what else is
-// needed under numbers above. Temporary tables: used_string(id), kernel_name(id, demangled, short, mangled),
-// call_name(domain, cbid, id).
+// Fills StringIds: the database's strings that a measurement needs keep their numbers, and further strings get higher
+// numbers. Temporary tables: used_string(id), kernel_name(id, demangled, short, mangled), call_name(domain, cbid, id).
 class NsysNames {
  public:
-  // `all`: also strings that nothing refers to. After nsys_places.hpp's tables.
+  // `all`: also strings without a reference. Requires the tables of nsys_places.hpp.
   NsysNames(NsysFile&, bool all);
   std::int64_t id_of(const std::string& text);
-  std::int64_t last_of_database() const { return last_; }  // numbers above are not the database's
+  std::int64_t last_of_database() const { return last_; }  // higher numbers are not the database's
 
  private:
   void use_strings(bool all);

@@ -38,7 +38,7 @@ std::vector<Shard> shards_of(SQLite::Database& sql, std::int64_t measurement) {
   return shards;
 }
 
-// Threads of each shard, and whether they have raw ranges.
+// Finds the threads of each shard, and whether they have raw ranges.
 void find_threads(SQLite::Database& sql, std::int64_t measurement) {
   sql.exec(
       "CREATE TEMP TABLE thread_of (shard_id INTEGER, tid INTEGER, ranges INTEGER, host INTEGER, global_tid INTEGER, "
@@ -63,7 +63,7 @@ std::set<std::int64_t> shards_where(SQLite::Database& sql, const char* condition
 void number_processes(std::vector<Shard>& shards, const std::set<std::int64_t>& with_host_events) {
   std::map<std::pair<std::string, std::string>, std::int64_t> hosts;
   std::map<std::tuple<std::int64_t, std::int64_t>, std::int64_t> first;  // (host, pid): the process's number
-  std::map<std::int64_t, bool> taken;                                    // whether its host events are somebody's
+  std::map<std::int64_t, bool> taken;  // whether its host events already belong to a shard
   for (Shard& shard : shards) {
     shard.host_number =
         hosts.emplace(std::pair(shard.host, shard.boot), static_cast<std::int64_t>(hosts.size())).first->second;
@@ -75,7 +75,7 @@ void number_processes(std::vector<Shard>& shards, const std::set<std::int64_t>& 
         taken[shard.process] = taken[shard.process] || own_events;
         continue;
       }
-    // Queries often look at the 24 bits of the process alone: they differ between hosts too.
+    // Queries often use only the 24 bits of the process, so these differ between hosts, too.
     shard.process = shard.pid > 0 && shard.pid < made_thread ? shard.pid : strange_process + shard.id % made_thread;
     while (taken.contains(shard.process)) shard.process = (shard.process + 1) % id_limit;
     taken[shard.process] = own_events;
@@ -116,7 +116,7 @@ void number_threads(SQLite::Database& sql) {
 }  // namespace
 
 std::int64_t global_process(std::int64_t host, std::int64_t pid) {
-  constexpr std::int64_t machines = 128;  // the sign stays clear
+  constexpr std::int64_t machines = 128;  // the sign bit stays clear
   return (host % machines) << 56 | (1 + host / machines) << 48 | pid << 24;
 }
 
@@ -156,7 +156,7 @@ std::int64_t set_base(NsysFile& file) {
                          times.empty() ? "" : " UNION ALL ", on_clock(time), of, where);
   };
   for (const char* table : {"range e", "kernel e", "memcpy e", "api_call e"}) first(table, "e.start_ns", "");
-  // What lies beside raw ranges is not made into ranges.
+  // Processes with raw ranges get no made ranges.
   const char* made = " WHERE p.ranges = 0";
   first("step e", "e.start_ns", made);
   first("collective e", "e.launch_ns", made);
@@ -172,7 +172,7 @@ std::string on_clock(const std::string& column) {
 }
 
 std::string as_recorded(const std::string& column) {
-  // SQLite gives a real number where whole ones do not hold the sum.
+  // SQLite returns a real number if the sum exceeds whole numbers.
   return fmt::format("CASE WHEN p.drift_ppb = 0 AND TYPEOF({}) <> 'real' THEN NULL ELSE {} END", on_clock(column),
                      column);
 }

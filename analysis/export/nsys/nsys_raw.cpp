@@ -1,4 +1,4 @@
-// Raw events: kernels, copies, CUDA calls, NVTX ranges.
+// Writes raw events: kernels, copies, CUDA calls, NVTX ranges.
 #include <fmt/format.h>
 
 #include <string>
@@ -46,7 +46,7 @@ std::int64_t write_copies(NsysFile& file) {
     numbers += fmt::format(" WHEN '{}' THEN {}", kind.name, kind.number);
     known += fmt::format(" WHEN '{}' THEN NULL", kind.name);
   }
-  // Which end is a device's is known by the kind; whether a host's is pinned is not.
+  // The kind shows which end is a device. Whether the host's memory is pinned is not recorded.
   return file.rows(fmt::format(
       "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamId, correlationId, globalPid, "
       "bytes, copyKind, srcKind, dstKind, copyCount, ddpprof_shard, ddpprof_start_ns, ddpprof_end_ns, ddpprof_row, "
@@ -81,7 +81,7 @@ std::int64_t write_calls(NsysFile& file) {
       times("a"), correlation("a"), recorded_times("a")));
 }
 
-// Numbers the domains of each process from 1; the default one, which imports call nvtx, is 0.
+// Numbers the domains of each process from 1. The default domain, which imports name nvtx, is 0.
 void number_domains(SQLite::Database& sql) {
   sql.exec(
       "CREATE TEMP TABLE domain_of (shard_id INTEGER, string_id INTEGER, number INTEGER, "

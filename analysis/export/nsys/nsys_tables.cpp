@@ -71,7 +71,7 @@ struct Enum {
   const char* rows;
 };
 
-// The numbers and names of the values that an export of ours can hold, and of their nearest kin.
+// The numbers and names of the values that ddpprof can export, and of closely related values.
 constexpr Enum enums[] = {
     {"ENUM_NSYS_EVENT_TYPE",
      "(32,'NvtxEvents','NvtxEvents'),(33,'NvtxCategory','NvtxCategory'),(34,'NvtxMark','NvtxMark'),"

@@ -1,14 +1,15 @@
-// The tables and columns of Nsight Systems' SQLite exports, as far as there is something to put into them.
+// The tables and columns of Nsight Systems' SQLite exports, as far as ddpprof has data for them.
 #pragma once
 
 #include "analysis/export/nsys/nsys_file.hpp"
 
 namespace ddpprof::export_ {
 
-// Of the export's schema whose tables these are: columns in its order, then ours, whose names begin with ddpprof_.
+// Version of the export's schema. Columns are in its order, followed by ddpprof's own columns, whose names begin with
+// ddpprof_.
 inline constexpr const char* nsight_schema_version = "3.25.0";
 
-// CUpti_ActivityMemcpyKind, as the trace database names them.
+// CUpti_ActivityMemcpyKind, with the trace database's names.
 struct CopyKind {
   int number;
   const char* name;
@@ -21,7 +22,7 @@ inline constexpr CopyKind copy_kinds[] = {
 
 enum NvtxType { nvtx_mark = 34, nvtx_push_pop = 59, nvtx_start_end = 60, nvtx_domain_create = 75 };
 
-// All tables are made, those without rows too (as nsys export --lazy=false does), so that no query lacks its table.
+// Creates all tables, also those without rows (as nsys export --lazy=false does), so that every query finds its table.
 void create_nsight_tables(NsysFile&);
 void fill_enums(NsysFile&);
 
