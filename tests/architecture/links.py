@@ -4,7 +4,7 @@
     links.py ROOT        exit code 1 and a line per broken link
 
 A link `[text](path#heading)` must lead to a tracked file or folder, and to a heading of it. A path `docs/….md` in any
-tracked text file must exist.
+tracked text file must exist, and so must each path of the sources that ARCHITECTURE.md and CONTRIBUTING.md name.
 """
 import posixpath
 import re
@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE_PATH = re.compile(r"`([\w.+-]+/[\w./+-]*)`")
+NAMES_CODE = ("ARCHITECTURE.md", "CONTRIBUTING.md")
 DOCUMENT_PATH = re.compile(r"(?<![\w./-])docs/[\w./-]+\.(?:md|yaml|sbatch)\b")
 
 
@@ -50,13 +52,23 @@ def broken_links(root, name, text):
             yield f"{name}: the link {target} leads to no heading of {full}"
 
 
+def missing_paths(root, text, tracked):
+    """The paths in a text, below a folder of the sources, that lead to nothing. A path may lack its extension."""
+    folders = {name.split("/")[0] for name in tracked if "/" in name}
+    for path in CODE_PATH.findall(text):
+        known = (root / path).exists() or any(name.startswith(path + ".") for name in tracked)
+        if path.split("/")[0] in folders and not known:
+            yield path
+
+
 def main(arguments):
     if len(arguments) != 1:
         print("usage: links.py ROOT", file=sys.stderr)
         return 2
     root = Path(arguments[0])
     problems, links = [], 0
-    for name in tracked_files(root):
+    tracked = tracked_files(root)
+    for name in tracked:
         try:
             text = (root / name).read_text()
         except UnicodeDecodeError:
@@ -64,6 +76,8 @@ def main(arguments):
         if name.endswith(".md"):
             links += len(LINK.findall(text))
             problems += broken_links(root, name, text)
+        if name in NAMES_CODE:
+            problems += [f"{name}: {path} does not exist" for path in missing_paths(root, text, tracked)]
         for path in DOCUMENT_PATH.findall(text):
             if not (root / path).exists():
                 problems.append(f"{name}: {path} does not exist")
