@@ -37,8 +37,9 @@ bool reports_lost_connection(const Observation&);
 // for the longest time.
 int hung_rank(std::span<const Observation>, double limit_s);
 
-// Returns the rank that failed first, or -1 if none failed. Ranks whose last lines report a lost connection come last,
-// because another rank's end causes such a message. Then a signal comes before an exit code, then the earliest step.
+// Returns the rank that caused the failure, or -1 if no rank failed. Order of preference: ranks whose last lines do not
+// report a lost connection (another rank's end causes such a message), then a signal before an exit code, then the
+// earliest step.
 int failed_rank(std::span<const Observation>);
 
 std::string place(const Status&);     // "step 17 of 55 (forward)", "its time before the first step (starting)"

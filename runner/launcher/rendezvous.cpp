@@ -144,7 +144,7 @@ std::optional<Registration> registration_from_text(std::string_view text) {
     registration.strategy = name_in(member(*parsed, "strategy"));
     registration.devices = name_in(member(*parsed, "devices"));
     registration.scenario = text_in(member(*parsed, "scenario"), most_scenario_bytes);
-    // Another version's registration may lack them, and is to be told of its version.
+    // A registration of another version may not have these. Its version is then reported as the difference.
     if (parsed->contains("address")) registration.address = name_in(member(*parsed, "address"));
     if (parsed->contains("network")) registration.network = name_in(member(*parsed, "network"));
     return registration;

@@ -1,7 +1,7 @@
-// The roll-call before training: what each rank says of itself, and what is wrong when the ranks do not fit together.
+// The rendezvous before training: each rank registers with rank 0, which compares the registrations and decides whether
+// the run can start.
 //
-// Pure: the registrations travel through a store that runner/worker knows. Rank 0 keeps the list; its decision goes to
-// all.
+// Pure: runner/worker transports registrations and the decision through a c10d store.
 #pragma once
 
 #include <cstdint>
