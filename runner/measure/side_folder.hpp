@@ -27,7 +27,7 @@ class SideFolder {
   void make();   // makes the folder if missing, takes the lock; throws CannotWrite, or InvalidRequest if another has it
   void clear();  // removes the files of an earlier run; throws CannotWrite
 
-  // What the destructor does. Without a call of either it undoes make(), because the database was refused.
+  // Select what the destructor does. Without a call of either it undoes make(), because the database was rejected.
   void keep() { end_ = End::kept; }
   void remove_at_end() { end_ = End::removed; }  // with all its files
 

@@ -156,7 +156,7 @@ class Foreign(StartedRanks):
         self.assertEqual(self.query(self.database, count), once)
         # Under another rank's name it would count there.
         shutil.copy(shard, attempt / "trace" / "shard-0-7.ddps")
-        self.imported(code=5, expected=("shard-0-7.ddps is of rank 1, its name says 0",))
+        self.imported(code=5, expected=("shard-0-7.ddps belongs to rank 1, but its name has rank 0",))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ struct MeasurementSetup {
   std::filesystem::path tracer;  // the library that was injected; empty for an import
 };
 
-// What the ranks of a measurement left, however they were started.
+// The results and shards of a measurement, independent of how its ranks were started.
 struct Recorded {
   std::optional<std::string> failure;  // why the measurement is incomplete; nullopt: every rank reached its end
   RankResults results;

@@ -40,7 +40,7 @@ bool runs(const std::string& host, std::int64_t pid) {
 // Returns true if torchrun's agent on this host has started ranks in this folder before and they have ended: this rank
 // is then a restart. The agent's restart count does not show it: it leaves out restarts that another agent's rank
 // caused.
-bool started_anew(const fs::path& folder, const std::string& agent) {
+bool restarted(const fs::path& folder, const std::string& agent) {
   if (agent.empty()) return false;
   for (const int attempt : attempts_in(folder)) {
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
@@ -121,7 +121,7 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
                            bool overwrite, bool gathers) {
   make_folder(folder);
   RankFiles files = rank_files(folder, start.attempt, start.rank);
-  std::optional<bool> anew;  // computed once: it reads every rank's start file
+  std::optional<bool> restart;  // computed once: it reads every rank's start file
   for (const int attempt : attempts_in(folder)) {
     if (attempt < start.attempt) continue;  // an attempt that this one restarts; its files stay
     for (const int rank : ranks_in(folder / fmt::format("attempt-{}", attempt))) {
@@ -132,8 +132,8 @@ RankFiles claim_rank_files(const fs::path& folder, const launcher::Start& start,
             gathers && !overwrite && attempt == start.attempt && fs::exists(rank_files(folder, attempt, rank).result);
         if (!in_the_way) continue;
       }
-      if (!anew) anew = started_anew(folder, agent);
-      if (*anew) return made(rank_files(folder, free_attempt(folder, start), start.rank));
+      if (!restart) restart = restarted(folder, agent);
+      if (*restart) return made(rank_files(folder, free_attempt(folder, start), start.rank));
       const Owner owner = owner_of(rank_files(folder, attempt, rank), start);
       if (owner.alive && owner.meets && rank == start.rank && attempt == start.attempt) {
         files = launcher::rank_files_in(files.folder / fmt::format("twice-{}", getpid()), start.rank);

@@ -68,8 +68,9 @@ std::vector<fs::path> read_shards(const fs::path& trace, int rank) {
     try {
       const std::int32_t inside = store::ShardReader(shard).info().rank;
       if (inside != rank && inside >= 0)
-        throw InvalidRecords(fmt::format("{} is of rank {}, its name says {}", shard.string(), inside, rank),
-                             "what ddpprof worker wrote", "remove it, or give it its own name");
+        throw InvalidRecords(
+            fmt::format("{} belongs to rank {}, but its name has rank {}", shard.string(), inside, rank),
+            "what ddpprof worker wrote", "remove it, or give it its own name");
     } catch (const store::ShardError&) {  // reported as a diagnostic when the shard is loaded
     }
   }
@@ -91,7 +92,8 @@ void check_start(const nlohmann::json& start, const fs::path& path, int rank) {
   if (world_size < 1 || world_size > most_ranks || workers < 1 || workers > most_ranks)
     refuse(fmt::format("expected a world_size and workers from 1 to {}", most_ranks));
   if (start["rank"].get<std::int64_t>() != rank || rank >= world_size)
-    refuse(fmt::format("is of rank {} of {}, its name says {}", start["rank"].get<std::int64_t>(), world_size, rank));
+    refuse(fmt::format("belongs to rank {} of {}, but its name has rank {}", start["rank"].get<std::int64_t>(),
+                       world_size, rank));
 }
 
 void check_result(const nlohmann::json& result, const fs::path& path, bool trained) {

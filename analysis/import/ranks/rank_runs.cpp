@@ -247,7 +247,7 @@ Recorded recorded_of(const RankRun& run) {
   if (!run.missing.empty()) recorded.failure = fmt::format("{}", fmt::join(run.missing, "; "));
   for (const std::string& sentence : run.missing)
     recorded.notes.push_back(
-        note("error", "missing_rank", sentence, "do not compare this measurement with whole ones"));
+        note("error", "missing_rank", sentence, "do not compare this measurement with complete ones"));
   for (const std::string& sentence : run.differences)
     recorded.notes.push_back(
         note("warning", "versions_differ", sentence,
