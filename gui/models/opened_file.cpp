@@ -84,7 +84,7 @@ void read_scenario(OpenedFile& file, store::Database& database) {
     file.trained_plan = scenario_queries::rate_plan_text(*file.scenario);
     try {
       file.trained = scenario_queries::trained_rates(database, *file.scenario, file.learning_rate->samples);
-    } catch (const std::invalid_argument& error) {  // the trainings do not match the question's workers or samples
+    } catch (const std::invalid_argument& error) {  // workers or samples that a training cannot have
       file.trained_plan = error.what();
     }
   } catch (const fit::NotSupported& error) {

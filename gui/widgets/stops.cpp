@@ -12,8 +12,8 @@ constexpr double most_even_stops = 200.0;
 
 double rounded(double value) {
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - 2.0);
-  // Divides by the inverse of a fractional unit, because 168 / 100 is exactly the double 1.68 but 168 * 0.01 may not
-  // be.
+  // Divides by the inverse of a fractional unit, because 168 / 100 is the double nearest to 1.68, but 168 * 0.01 may
+  // not be.
   return unit < 1.0 ? std::round(value / unit) / std::round(1.0 / unit) : std::round(value / unit) * unit;
 }
 
