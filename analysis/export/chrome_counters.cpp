@@ -1,6 +1,5 @@
 // Writes the counter "overlap" of a rank: whether it computes, communicates, or does both at once, as far as the
 // database has the data.
-// says.
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
@@ -64,7 +63,7 @@ class Levels {
     now_ns_ = std::max(now_ns_, to_ns);
   }
 
-  // Of several changes at the same time, the last one counts.
+  // If the level changes several times at one time, the last change counts.
   void level_at(std::int64_t at_ns) {
     now_ns_ = at_ns;
     if (at_ns_ && *at_ns_ != at_ns) say();

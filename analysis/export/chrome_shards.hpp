@@ -45,7 +45,7 @@ class ShardClocks {
   explicit ShardClocks(SQLite::Database&);
   const ShardClock& at(std::int64_t id) const { return shards_.at(id); }
   const std::vector<std::int64_t>& in_display_order() const { return order_; }  // kind, strategy, N, repeat, rank
-  std::int64_t first_event_ns() const { return first_event_ns_; }               // aligned; 0 if there is no event
+  std::int64_t first_event_ns() const { return first_event_ns_; }               // aligned; 0 without events
 
  private:
   std::map<std::int64_t, ShardClock> shards_;

@@ -24,7 +24,7 @@ struct Draft {
 };
 
 // Reads steps, phases, gradients, collectives, and when each rank computes and communicates. Throws
-// std::invalid_argument if there is no such measurement.
+// std::invalid_argument if the measurement is missing.
 Draft read_summaries(SQLite::Database&, std::int64_t measurement);
 
 // Numbers tracks and rows, finds where each collective is drawn, and the first and last time.

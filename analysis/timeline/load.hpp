@@ -19,7 +19,7 @@ struct LoadHooks {
 // Returns null if cancelled. Opens the file once, and three times more if raw events were kept. Raw tables are read
 // completely, in the order of their rows, which is several times faster than with an index; rows of other measurements
 // are skipped. Memory: up to 35 bytes per event, and while rows are joined 24 bytes more for each event of the current
-// rows. Throws store::DatabaseError, and std::invalid_argument if there is no such measurement.
+// rows. Throws store::DatabaseError, and std::invalid_argument if the measurement is missing.
 std::shared_ptr<const Timeline> load(const std::filesystem::path&, std::int64_t measurement, const LoadHooks& = {});
 
 }  // namespace ddpprof::timeline

@@ -17,7 +17,7 @@ std::vector<bool> matching_names(const Names&, std::string_view part);
 std::optional<std::vector<EventRef>> search(const Timeline&, std::string_view part,
                                             const std::function<bool()>& cancelled = {});
 
-// Returns the index of the first hit that starts at `time_ns` or later; hits.size() if there is none.
+// Returns the index of the first hit that starts at `time_ns` or later; otherwise hits.size().
 std::size_t first_hit_from(const Timeline&, const std::vector<EventRef>& hits, std::int64_t time_ns);
 
 }  // namespace ddpprof::timeline

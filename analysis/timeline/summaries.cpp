@@ -213,7 +213,7 @@ Draft read_summaries(SQLite::Database& db, std::int64_t measurement) {
   row.bind(1, measurement);
   if (!row.executeStep())
     throw std::invalid_argument(
-        fmt::format("measurement {}: there is none of this number in the file; choose one of its own", measurement));
+        fmt::format("measurement {} is not in the file; choose one of the file's measurements", measurement));
   const std::string kind = row.getColumn(0).getString();
   draft.timeline.title =
       fmt::format("{} N={}", kind == "bench-comm" ? kind : row.getColumn(1).getString(), row.getColumn(2).getInt64());

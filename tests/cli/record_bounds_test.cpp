@@ -140,7 +140,8 @@ TEST_F(RecordBounds, NothingIsKeptBeforeTheDelayOrAfterTheDuration) {
   EXPECT_LT(std::stoll(value("SELECT max(step) FROM step")), 119);
   EXPECT_LE(std::stoll(value("SELECT max(start_ns) - min(start_ns) FROM range")), 100'000'000);
   EXPECT_EQ(value("SELECT count(*) FROM step WHERE backward_ns < 2000000"), "0") << "no incomplete step";
-  EXPECT_THAT(value("SELECT message FROM diagnostic WHERE code = 'recording_bounded'"), HasSubstr("1 spell of 0.1"));
+  EXPECT_THAT(value("SELECT message FROM diagnostic WHERE code = 'recording_bounded'"),
+              HasSubstr("1 recording window of 0.1"));
 }
 
 TEST_F(RecordBounds, StepsAndADurationCountFromTheFirstStep) {
@@ -161,7 +162,7 @@ TEST_F(RecordBounds, ASignalStartsAndStopsInEveryProcess) {
   EXPECT_EQ(outcome.out, "the job's own words\nthe job's own words\n") << "the job received none of the signals";
   EXPECT_THAT(outcome.messages, HasSubstr("recording is on"));
   EXPECT_THAT(rows("SELECT message FROM diagnostic WHERE code = 'recording_bounded' ORDER BY rank"),
-              ElementsAre(HasSubstr("3 spells"), HasSubstr("3 spells")));
+              ElementsAre(HasSubstr("3 recording windows"), HasSubstr("3 recording windows")));
   for (const char* rank : {"0", "1"}) {
     // The numbers of complete steps form three runs with gaps, without the first and the last step of the job.
     const std::string of_rank =
@@ -194,26 +195,28 @@ TEST_F(RecordBounds, EachSignalRecordsForADuration) {
   const Outcome outcome = record_with_signals("--paused --toggle-signal USR2 --duration 0.05", job_ + " 300",
                                               "kill -USR2 $job; sleep 0.2; kill -USR2 $job");
   ASSERT_EQ(outcome.code, 0) << outcome.messages;
-  EXPECT_THAT(value("SELECT message FROM diagnostic WHERE code = 'recording_bounded'"), HasSubstr("2 spells of 0.1"));
+  EXPECT_THAT(value("SELECT message FROM diagnostic WHERE code = 'recording_bounded'"),
+              HasSubstr("2 recording windows of 0.1"));
 }
 
 TEST_F(RecordBounds, WhatNeverCameIsSaid) {
   Outcome outcome = record({"--steps", "1000-2000"}, {job_, "10"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.messages,
-              HasSubstr("steps 1000 to 2000 were asked for, and 10 steps came: 0 to 9, \"step 0\" the first"));
+  EXPECT_THAT(
+      outcome.messages,
+      HasSubstr("steps 1000 to 2000 were requested, but 10 steps occurred: 0 to 9, the first named \"step 0\""));
   EXPECT_FALSE(left(""));
   SetUp();
   outcome = record({"--steps", "1-2", "--step-range", "epoch"}, {job_, "10"});
-  EXPECT_THAT(outcome.messages, HasSubstr("no range is called \"epoch\""));
+  EXPECT_THAT(outcome.messages, HasSubstr("no range is named \"epoch\""));
   EXPECT_THAT(outcome.messages, HasSubstr("\"forward\""));
   SetUp();
   outcome = record({"--delay", "30"}, {job_, "10"});
-  EXPECT_THAT(outcome.messages, HasSubstr("it ended before --delay"));
+  EXPECT_THAT(outcome.messages, HasSubstr("the process ended before --delay"));
   SetUp();
   outcome = record({"--steps", "5-50"}, {job_, "10"});
   EXPECT_THAT(value("SELECT message FROM diagnostic WHERE code = 'recording_bounded'"),
-              HasSubstr("the last step that came was 9"));
+              HasSubstr("the last step recorded was 9"));
 }
 
 TEST_F(RecordBounds, AProcessOfWhichNothingIsKeptIsNotTheJob) {

@@ -47,7 +47,7 @@ class AnyRaw : public import::RawSink {
 
 // Concludes the rank's training.
 inline void conclude(import::RankTrace& rank) {
-  const import::Training training = import::conclude_training(rank, {});
+  const import::Training training = import::derive_training(rank, {});
   for (const ingest::StepFact& step : training.shard.steps)
     require(step.time.end_ns >= step.time.start_ns, "a step does not end before it starts");
   for (const import::Note& note : training.notes)

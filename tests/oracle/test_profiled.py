@@ -224,7 +224,7 @@ class Profiled(unittest.TestCase):
         """Pipeline, tensor parallel and sharded training are named, and not predicted as if more ranks were replicas;
         one process alone is the base of a prediction."""
         expected = {"pipeline": ("other", "not_data_parallel", "sends"),
-                    "tensor": ("other", "not_data_parallel", "all-reduces within forward"),
+                    "tensor": ("other", "not_data_parallel", "all-reduces in forward"),
                     "sharded": ("sharded", "sharded_data_parallel", "reduce-scatters"),
                     "zero": ("sharded", "sharded_data_parallel", "optimizers with sharded state"),
                     "alone": ("ddp", None, None)}

@@ -79,7 +79,7 @@ TEST_F(GpuProcess, OfTheGpuOnlyWhatTheBoundsLetThroughIsKept) {
   expect_unaffected(2);
   EXPECT_EQ(kernels(), 20);
   EXPECT_EQ(count("SELECT count(*) FROM api_call"), 20);
-  EXPECT_THAT(told()["recording_bounded"], HasSubstr("60 records of a GPU"));
+  EXPECT_THAT(told()["recording_bounded"], HasSubstr("60 GPU records"));
 }
 
 TEST_F(GpuProcess, SeveralDevicesAndContextsStayApart) {

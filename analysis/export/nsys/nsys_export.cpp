@@ -72,8 +72,7 @@ NsysSummary export_nsys(store::Database& database, const std::filesystem::path& 
     const std::vector<NsysPart> parts = nsys_parts(database);
     if (parts.empty())
       throw ExportError(database.path().string() +
-                        ": holds no measurement; expected one to export, as ddpprof run or "
-                        "import make them");
+                        ": contains no measurement to export; create one with ddpprof run or ddpprof import");
     NsysSummary summary;
     const bool sole = parts.size() == 1;
     if (!sole) {

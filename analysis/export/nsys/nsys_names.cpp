@@ -98,7 +98,7 @@ std::string_view kernel_base_name(std::string_view name) {
       --depth;
     }
   }
-  return name;  // without a list of arguments it is no C++ function's
+  return name;  // a name without a list of arguments is not that of a C++ function
 }
 
 std::string cuda_call_name(std::string_view domain, std::int64_t callback_id) {

@@ -10,8 +10,8 @@
 
 namespace ddpprof::export_ {
 
-// Returns the function's own name: "reduce_kernel" for "void at::native::reduce_kernel<512, …>(…)"; the whole text if
-// there is none.
+// Returns the function's own name: "reduce_kernel" for "void at::native::reduce_kernel<512, …>(…)"; the whole
+// text if it has no argument list.
 std::string_view kernel_base_name(std::string_view demangled);
 
 // Returns a call's name for CUPTI's callback id, for calls that training uses; otherwise "runtime call 165".

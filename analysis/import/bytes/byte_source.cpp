@@ -37,9 +37,9 @@ void FileSource::pass_over_rest(const std::string& unit) {
   }
   problem_ = file_->error();
   const std::uint64_t bytes = file_->position() - at;
-  remark_ = file_->name() + ": byte " + std::to_string(at) + ": passed over " + std::to_string(bytes) +
-            (zeros ? " zero" : "") + (bytes == 1 ? " byte" : " bytes") + " behind the last " + unit +
-            (zeros ? " (padding)" : ", where no other one begins");
+  remark_ = file_->name() + ": byte " + std::to_string(at) + ": skipped " + std::to_string(bytes) +
+            (zeros ? " zero" : "") + (bytes == 1 ? " byte" : " bytes") + " after the last " + unit +
+            (zeros ? " (padding)" : ", because they do not begin another one");
 }
 
 std::unique_ptr<ByteSource> open_bytes(const std::filesystem::path& path) {

@@ -4,8 +4,6 @@
 // what is wrong and where. The formats differ: gzip checks a whole member by the CRC in its tail, so bytes between the
 // damage and the place where it is detected may be wrong; the text of problem() distinguishes this case. zstd returns
 // whole blocks of at most 128 KiB.
-// between a damaged place and the place where it shows may be wrong; problem() tells that case apart. zstd gives whole
-// blocks of at most 128 KiB.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +36,7 @@ class ByteSource {
 
   // Why the bytes ended before the content; set once read() has returned 0, none if all was sound.
   virtual std::optional<std::string> problem() const = 0;
-  // What was skipped without loss of content, such as padding behind the last gzip member; set at the same time as
+  // Content-free bytes that were skipped, such as padding after the last gzip member; set at the same time as
   // problem().
   virtual std::optional<std::string> remark() const = 0;
 

@@ -77,13 +77,12 @@ void GzipSource::inflate_failed(int result) {
   const std::string_view said = stream_.msg != nullptr ? stream_.msg : "not specified";
   std::string what;
   if (said == "incorrect data check") {
-    what = "wrong CRC-32 in the tail of " + where() + ": some of the bytes that it gave are damaged";
+    what = "wrong CRC-32 in the tail of " + where() + ": some of its bytes are damaged";
   } else if (said == "incorrect length check") {
     what =
         "wrong length in the tail of " + where() + ": its content has " + std::to_string(stream_.total_out) + " bytes";
   } else {
-    what = "invalid data in " + where() + " (" + std::string(said) +
-           "): bytes that it gave shortly before may be damaged, too";
+    what = "invalid data in " + where() + " (" + std::string(said) + "): bytes shortly before it may be damaged, too";
   }
   fail(file_->position(), what + "; copy the file again from where it was written");
 }

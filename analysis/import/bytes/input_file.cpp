@@ -29,7 +29,7 @@ InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
   }
   if (S_ISDIR(status.st_mode)) {
     ::close(descriptor_);
-    throw OpenError(name_ + ": is a folder, a trace file was expected; name one of the files in it");
+    throw OpenError(name_ + ": is a folder, not a trace file; give one of the files in it");
   }
   if (S_ISREG(status.st_mode)) bytes_ = static_cast<std::uint64_t>(status.st_size);
   try {

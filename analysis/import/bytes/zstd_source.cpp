@@ -98,13 +98,13 @@ void ZstdSource::decompress_failed(std::size_t result) {
       throw std::bad_alloc();
     case ZSTD_error_frameParameter_windowTooLarge:
       return fail(at, where() + " needs a window of more than " + std::to_string((1 << largest_zstd_window_log) >> 20) +
-                          " MiB, which is not read; unpack the file first with `zstd -d --long=31`");
+                          " MiB, which is not supported; unpack the file first with `zstd -d --long=31`");
     case ZSTD_error_dictionary_wrong:
       return fail(
-          at, where() + " needs a dictionary, which is not read; unpack the file first with `zstd -d -D DICTIONARY`");
+          at,
+          where() + " needs a dictionary, which is not supported; unpack the file first with `zstd -d -D DICTIONARY`");
     case ZSTD_error_checksum_wrong:
-      return fail(at,
-                  "wrong checksum at the end of " + where() + ": some of the bytes that it gave are damaged" + again);
+      return fail(at, "wrong checksum at the end of " + where() + ": some of its bytes are damaged" + again);
     default:
       return fail(at, "invalid data in " + where() + " (" + ZSTD_getErrorName(result) + ")" + again);
   }

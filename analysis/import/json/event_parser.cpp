@@ -246,7 +246,7 @@ std::string_view to_string(EventFlaw flaw) {
     case EventFlaw::bad_duration:
       return "`dur` is not a number of microseconds";
     case EventFlaw::bad_argument:
-      return "a number in `args` is none";
+      return "an invalid number in `args`";
   }
   return "unknown";
 }

@@ -30,7 +30,7 @@ class EventParser {
   EventParser& operator=(EventParser&&) noexcept;
 
   // Parses one event from { to }. `text` must be followed by event_padding_bytes readable bytes, the first of them 0.
-  // Of duplicate keys the last counts. Invalid UTF-8 is read as U+FFFD.
+  // The last of duplicate keys counts. Invalid UTF-8 is read as U+FFFD.
   EventFlaw parse(std::string_view text, Event& event);
 
  private:

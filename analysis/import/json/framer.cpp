@@ -21,7 +21,7 @@ void Framer::scan(const char* text, std::size_t size, bool last) {
   scan_on(text, size, last);
   // An event without an end may contain other events, if one of its quotes or brackets is missing.
   while (last && place_ == Place::events && !lost_ && unfinished(text, size)) {
-    lose_place(text, size, depth_ > 0 ? "the file ends inside of an event" : "text between two events");
+    lose_place(text, size, depth_ > 0 ? "the file ends inside an event" : "text between two events");
     scan_on(text, size, last);
   }
   if (place_ == Place::after) {
@@ -68,7 +68,7 @@ void Framer::cut_off(std::size_t size) {
   } else if (place_ == Place::events && bare_array_) {
     return;  // the format allows a bare array without its last bracket
   } else {
-    damage(size, place_ == Place::events ? "the file ends inside of traceEvents" : "the file ends before its last }");
+    damage(size, place_ == Place::events ? "the file ends inside traceEvents" : "the file ends before its last }");
   }
 }
 
@@ -133,7 +133,7 @@ void Framer::behind_byte(const char* text) {
   if (c == ',' && saw_events_) {
     comma_behind_ = true;
   } else if (!is_json_space(c)) {
-    damage(at_, "text behind the trace's end, which is not read");
+    damage(at_, "text after the end of the trace, which is not read");
     said_behind_ = true;
   }
   ++at_;
@@ -141,7 +141,7 @@ void Framer::behind_byte(const char* text) {
 
 // Handles an event after the end of the events: the bracket before it was one too many.
 void Framer::resume_events() {
-  damage(at_, "an event behind the end of the events");
+  damage(at_, "an event after the end of the events");
   place_ = Place::events;
   depth_ = 0;
   string_ = {};

@@ -80,12 +80,12 @@ void Framer::bracket(const char* text, std::size_t at) {
       at_ = at + 1;
       in_member_ = false;
     } else {
-      damage(at, "a closing bracket too many");
+      damage(at, "an unmatched closing bracket");
     }
     return;
   }
   if (!fits(text, at, opens, square)) {
-    lose_place(text, at, "brackets that do not fit each other");
+    lose_place(text, at, "brackets that do not match");
     return;
   }
   depth_ += opens ? 1 : -1;
@@ -124,7 +124,7 @@ void Framer::pass_gap(const char* text, std::size_t end) {
   between_ = end;
 }
 
-// Returns the first byte between two events that is neither white space nor a comma; `end` if there is none.
+// Returns the first byte between two events that is neither white space nor a comma; otherwise `end`.
 std::size_t Framer::first_text(const char* text, std::size_t begin, std::size_t end) {
   while (begin < end && (text[begin] == ',' || is_json_space(text[begin]))) ++begin;
   return begin;

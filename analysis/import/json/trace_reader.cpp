@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
 // Reports `"key": value` to the visitor, with the key as written.
-void tell_member(std::string_view text, std::uint64_t offset, TraceVisitor& visitor) {
+void visit_member(std::string_view text, std::uint64_t offset, TraceVisitor& visitor) {
   std::size_t quote = 1;
   while (quote < text.size() && text[quote] != '"') quote += text[quote] == '\\' ? 2 : 1;
   if (quote >= text.size()) return;
@@ -43,7 +43,7 @@ TraceTally read_trace(const ReadBytes& read, TraceVisitor& visitor) {
     held += got;
     framer.scan(buffer.data(), held, last);
     for (const Frame& member : framer.members())
-      tell_member({buffer.data() + member.begin, member.end - member.begin}, origin + member.begin, visitor);
+      visit_member({buffer.data() + member.begin, member.end - member.begin}, origin + member.begin, visitor);
     for (const Frame& frame : framer.events()) {
       // simdjson may read the byte behind a truncated text. The result must not depend on what follows.
       const char behind = std::exchange(buffer[frame.end], '\0');

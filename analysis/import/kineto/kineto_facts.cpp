@@ -19,7 +19,7 @@ std::string KinetoReader::lower(std::string_view text) {
   return result;
 }
 
-// Of a GPU's allocator only. A CPU allocator's totals begin with the profile and miss earlier allocations.
+// Reads events of a GPU's allocator only. A CPU allocator's totals begin with the profile and miss earlier allocations.
 bool KinetoReader::allocator_event(const Event& event) {
   constexpr std::int64_t cuda = 1;  // c10::DeviceType; AMD's devices have it, too
   const Event::Arguments& arguments = event.arguments;
@@ -30,26 +30,26 @@ bool KinetoReader::allocator_event(const Event& event) {
   return true;
 }
 
-void KinetoReader::doubt_number() { refuse("a size that makes no sense, which counts as not recorded", offset_); }
+void KinetoReader::report_invalid_size() { refuse("an invalid size, which counts as not recorded", offset_); }
 
 std::int64_t KinetoReader::size_in(std::optional<std::int64_t> size) {
   if (!size) return 0;
   if (*size >= 0 && *size <= most_bytes) return *size;
-  doubt_number();
+  report_invalid_size();
   return 0;
 }
 
 std::int64_t KinetoReader::message_bytes(const Event::Arguments& arguments) {
   const std::int64_t elements = std::max(arguments.in_elements.value_or(0), arguments.out_elements.value_or(0));
   const std::int64_t each = element_bytes(arguments.dtype), bytes = bytes_of(elements, each);
-  if (elements < 0 || (bytes == 0 && elements > 0 && each > 0)) doubt_number();
+  if (elements < 0 || (bytes == 0 && elements > 0 && each > 0)) report_invalid_size();
   return bytes;
 }
 
 std::int64_t KinetoReader::group_size(const Event::Arguments& arguments) {
   const std::int64_t size = arguments.group_size.value_or(0);
   if (size >= 0 && size <= most_ranks_of_a_job) return size;
-  doubt_number();
+  report_invalid_size();
   return 0;
 }
 
@@ -99,7 +99,7 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
     const auto within = [&](const char* name, std::int64_t least) {
       std::optional<std::int64_t> number = whole(value, name);
       if (value.contains(name) && (!number || *number < least || *number > most_ranks_of_a_job)) {
-        refuse("a distributedInfo whose rank or world_size makes no sense", offset);
+        refuse("a distributedInfo with an invalid rank or world_size", offset);
         number.reset();
       }
       return number;
@@ -120,7 +120,7 @@ void KinetoReader::member(std::string_view key, std::string_view text, std::uint
     const json object{{"base", value}};
     const std::optional<std::int64_t> base_ns = whole(object, "base");
     if (!base_ns || *base_ns < 0 || *base_ns >= latest_ns)
-      return refuse("a baseTimeNanoseconds that makes no sense: times are taken as relative", offset);
+      return refuse("an invalid baseTimeNanoseconds: times are used as relative times", offset);
     rank_.base_ns = *base_ns;
   } else if ((key == "schemaVersion" || key == "cuda_runtime_version" || key == "cuda_driver_version") &&
              value.is_number_integer()) {

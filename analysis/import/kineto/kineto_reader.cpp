@@ -106,7 +106,7 @@ void KinetoReader::event(const Event& event, std::uint64_t offset) {
   Span time{*event.start_ns, 0};
   if (*event.start_ns < 0 || __builtin_add_overflow(*event.start_ns, *event.duration_ns, &time.end_ns) ||
       !sound_time(time.start_ns, time.end_ns))
-    return refuse("a time that cannot be", offset);
+    return refuse("an impossible time", offset);
   ++taken_;
   offset_ = offset;
   switch (kind) {

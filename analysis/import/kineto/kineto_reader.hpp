@@ -62,7 +62,7 @@ class KinetoReader : public TraceVisitor {
   void host_collective(const Event&, Span, bool by_backend);
   void metadata(const Event&);
   void refuse(std::string_view why, std::uint64_t offset);
-  void doubt_number();  // of the current event
+  void report_invalid_size();  // of the current event
   std::int64_t size_in(std::optional<std::int64_t>);
   std::int64_t message_bytes(const Event::Arguments&);
   std::int64_t group_size(const Event::Arguments&);

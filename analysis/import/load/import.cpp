@@ -43,15 +43,15 @@ class Load {
 
   ImportResult run() {
     read_files();
-    const Cast cast = cast_ranks(files_);
-    result_.world_size = cast.world_size;
-    for (const Note& note : cast.notes) add(std::nullopt, note);
-    make_shards(cast);
+    const RankAssignment assignment = assign_ranks(files_);
+    result_.world_size = assignment.world_size;
+    for (const Note& note : assignment.notes) add(std::nullopt, note);
+    make_shards(assignment);
     if (std::all_of(of_shard_.begin(), of_shard_.end(), [&](std::size_t file) { return files_[file].recorded; }))
       if (const std::optional<Note> warmup = mark_warmup(shards_)) add(std::nullopt, *warmup);
     compare_ranks();
-    write_measurement(cast);
-    match(cast);
+    write_measurement(assignment);
+    match(assignment);
     ingest::MeasurementWriter writer(database_, result_.measurement_id, diagnostics_);
     writer.write_model(shards_);
     result_.steps = writer.write_steps(shards_);
@@ -97,8 +97,8 @@ class Load {
       writer.emplace(database_, first_shard_, lanes.count());
     } catch (const std::system_error& error) {
       throw ImportError(
-          fmt::format("no thread could be started to write with ({}); end other processes, or raise the "
-                      "limit of processes (ulimit -u)",
+          fmt::format("cannot start the thread that writes the database ({}); end other processes, or raise the limit "
+                      "of processes (ulimit -u)",
                       error.code().message()));
     }
     lanes.run();
@@ -106,7 +106,7 @@ class Load {
     keep_sound(results, failures);
   }
 
-  // Of several files, unusable files are reported and left out. If there is one file, or all are unusable, this is an
+  // Unusable files among several are reported and left out. If there is one file, or all are unusable, this is an
   // error.
   void keep_sound(std::vector<std::vector<ReadRank>>& results, const std::vector<std::exception_ptr>& failures) {
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -135,16 +135,16 @@ class Load {
                                        first_shard_ + static_cast<std::int64_t>(end)));
   }
 
-  void make_shards(const Cast& cast) {
+  void make_shards(const RankAssignment& assignment) {
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      if (!cast.ranks[i]) {
+      if (!assignment.ranks[i]) {
         forget_raw(files_[i].source, files_[i].source + 1);
         continue;
       }
       ReadRank& file = files_[i];
       LoadedShard shard;
       shard.shard_id = first_shard_ + static_cast<std::int64_t>(file.source);
-      shard.rank = *cast.ranks[i];
+      shard.rank = *assignment.ranks[i];
       shard.raw_kept = options_.keep_raw;
       shard.trace = std::move(file.training.shard);
       // Without host events, device events give the begin and the end of the recording.
@@ -168,7 +168,7 @@ class Load {
   void compare_ranks() {
     std::vector<RankOfFile> ranks;
     for (std::size_t i = 0; i < shards_.size(); ++i) ranks.push_back({shards_[i].rank, &files_[of_shard_[i]]});
-    for (const Note& note : notes_on_unlike(ranks)) add(std::nullopt, note);
+    for (const Note& note : notes_on_differences(ranks)) add(std::nullopt, note);
   }
 
   std::vector<ImportedRank> ranks() const {
@@ -177,10 +177,10 @@ class Load {
     return ranks;
   }
 
-  void write_measurement(const Cast& cast) {
-    auto [row, notes] = describe_measurement(ranks(), cast, options_);
+  void write_measurement(const RankAssignment& assignment) {
+    auto [row, notes] = describe_measurement(ranks(), assignment, options_);
     for (const Note& note : notes) add(std::nullopt, note);
-    row.repeat = repeat_of(cast.world_size);
+    row.repeat = repeat_of(assignment.world_size);
     result_.measurement_id = store::Inserter<store::MeasurementRow>(database_).insert(row);
   }
 
@@ -192,20 +192,21 @@ class Load {
     return query.getColumn(0).getInt64();
   }
 
-  void match(const Cast& cast) {
+  void match(const RankAssignment& assignment) {
     const bool recorded = std::all_of(of_shard_.begin(), of_shard_.end(),
                                       [&](std::size_t file) { return files_[file].training.sequences_recorded; });
-    if (const std::int64_t unlike = number_alike(shards_, recorded); unlike > 0)
+    if (const std::int64_t unlike = number_collectives(shards_, recorded); unlike > 0)
       add(std::nullopt, {Severity::warning, "collectives_unlike", unlike,
-                         "collectives of another kind or size on another rank at the same place",
-                         "they cannot be matched: wait and transfer of them are not told apart"});
+                         "collectives whose kind or size differs between ranks at the same place",
+                         "they cannot be matched: their wait and transfer are not separated"});
     std::vector<ingest::RankCollectives> ranks;
     for (LoadedShard& shard : shards_) {
       shard.summary = ingest::summarise(shard.trace);
       ranks.push_back({shard.rank, &shard.summary});
     }
     // Ranks without a file give no data. The waiting times of the ranks that have a file still follow from each other.
-    if (result_.ranks > 1 || cast.world_size == 1) diagnostics_.add_unmatched(ingest::match_collectives(ranks, {}));
+    if (result_.ranks > 1 || assignment.world_size == 1)
+      diagnostics_.add_unmatched(ingest::match_collectives(ranks, {}));
     std::vector<RankClock> clocks;
     for (const std::size_t index : of_shard_) {
       const ReadRank& file = files_[index];
@@ -227,7 +228,7 @@ class Load {
   ingest::Diagnostics diagnostics_;
 };
 
-// Of recorded shards, keeps those of ranks. Returns notes about the other shards.
+// Keeps the recorded shards of ranks. Returns notes about the other shards.
 std::vector<Note> keep_ranks(std::vector<std::filesystem::path>& files) {
   std::vector<std::filesystem::path> shards;
   std::erase_if(files, [&](const std::filesystem::path& file) {

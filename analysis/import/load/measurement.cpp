@@ -44,9 +44,10 @@ bool one_process_of_several_devices(std::span<const ImportedRank> ranks, std::ve
   for (const auto& [process, count] : devices) {
     if (count < 2) continue;
     any = true;
-    ParallelismNote said = note_of(
-        {Parallelism::one_process,
-         fmt::format("process {} computed on {} devices and reduced no gradients among them", process.second, count)});
+    ParallelismNote said =
+        note_of({Parallelism::one_process,
+                 fmt::format("process {} computed on {} devices and reduced no gradients between them", process.second,
+                             count)});
     notes.push_back({Severity::warning, said.code, count, said.message, said.advice});
   }
   return any;
@@ -105,7 +106,7 @@ void write_device_times(store::Database& database, std::span<const ImportedRank>
 
 }  // namespace
 
-DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const Cast& cast,
+DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const RankAssignment& assignment,
                                           const ImportOptions& options) {
   DescribedMeasurement described;
   std::vector<Note>& notes = described.notes;
@@ -114,7 +115,7 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   store::MeasurementRow& row = described.row;
   row.kind = "import";
   row.strategy = strategy_of(ranks, notes);
-  row.world_size = cast.world_size;
+  row.world_size = assignment.world_size;
   const bool on_gpu = training.on_device || training.shard.nccl_channel_times > 0;  // also if no kernel was recorded
   row.device = on_gpu ? "cuda" : "cpu";
   row.backend = !file.backend.empty() ? file.backend : training.on_device ? "nccl" : "gloo";
@@ -127,15 +128,15 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.threads_per_rank = 1;
   row.nodes = options.nodes.value_or(hosts_of(ranks));
   // The number of cores is not recorded. Enough cores are assumed, so that no time is attributed to oversubscription.
-  row.cores = options.cores.value_or((cast.world_size - 1) / row.nodes + 1);
+  row.cores = options.cores.value_or((assignment.world_size - 1) / row.nodes + 1);
   if (row.device == "cpu" && !options.cores)
     notes.push_back({Severity::warning, "cores_unknown", 1,
-                     "how many cores a host has is not recorded: as many as ranks on it are taken for it, and more "
-                     "ranks than were measured share them",
+                     "the number of cores per host is not recorded: it is assumed to be the number of ranks per host, "
+                     "which further ranks share",
                      "give --cores, and --nodes where ranks ran on several hosts; or predict --sharing dedicated"});
   if (options.cores)
     row.oversubscription =
-        static_cast<double>((cast.world_size - 1) / row.nodes + 1) / static_cast<double>(*options.cores);
+        static_cast<double>((assignment.world_size - 1) / row.nodes + 1) / static_cast<double>(*options.cores);
   nlohmann::json versions = nlohmann::json::object();
   for (const auto& [name, version] : file.versions) versions[name] = version;
   if (!file.devices.empty()) versions["device"] = file.devices.front();
@@ -147,14 +148,15 @@ DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, c
   row.wall_ns = std::max<std::int64_t>(0, events.last_ns - events.first_ns);
   if (row.started_utc_ns != 0 || events.first_ns > std::int64_t{1'000'000'000'000'000'000})
     row.started_utc_ns += events.first_ns;
-  if (!cast.missing.empty()) {
+  if (!assignment.missing.empty()) {
     row.status = "partial";
-    row.message = fmt::format("{} of {} ranks", ranks.size(), cast.world_size);
-    notes.push_back({Severity::warning, "rank_missing", static_cast<std::int64_t>(cast.missing.size()),
-                     cast.missing.size() <= 16
-                         ? fmt::format("no file of rank {} of {}", fmt::join(cast.missing, ", "), cast.world_size)
-                         : fmt::format("no file of {} of {} ranks", cast.missing.size(), cast.world_size),
-                     "waiting for slower ranks cannot be told from transfer without the others' files"});
+    row.message = fmt::format("{} of {} ranks", ranks.size(), assignment.world_size);
+    notes.push_back(
+        {Severity::warning, "rank_missing", static_cast<std::int64_t>(assignment.missing.size()),
+         assignment.missing.size() <= 16
+             ? fmt::format("no file of rank {} of {}", fmt::join(assignment.missing, ", "), assignment.world_size)
+             : fmt::format("no file of {} of {} ranks", assignment.missing.size(), assignment.world_size),
+         "without these files, waiting for slower ranks cannot be separated from transfer"});
   }
   return described;
 }

@@ -25,7 +25,8 @@ struct DescribedMeasurement {
 
 // Returns the measurement's row. Values that are equal on all ranks are taken from the first rank. `ranks` must not be
 // empty.
-DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const Cast&, const ImportOptions&);
+DescribedMeasurement describe_measurement(std::span<const ImportedRank> ranks, const RankAssignment&,
+                                          const ImportOptions&);
 
 // Writes the tables device_time, kernel_summary and memory.
 void write_device_rows(store::Database&, std::int64_t measurement_id, std::span<const ImportedRank> ranks);

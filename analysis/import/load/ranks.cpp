@@ -105,23 +105,23 @@ std::optional<std::int64_t> rank_in_name(const std::filesystem::path& path) {
   return found;
 }
 
-Cast cast_ranks(std::span<const ReadRank> files) {
-  Cast cast;
+RankAssignment assign_ranks(std::span<const ReadRank> files) {
+  RankAssignment assignment;
   std::map<std::int64_t, const ReadRank*> taken;
   std::vector<std::string> by_order;
-  cast.ranks.resize(files.size());
+  assignment.ranks.resize(files.size());
   std::vector<bool> decided(files.size(), false);
   const auto give = [&](std::size_t i, std::int64_t rank) {
     decided[i] = true;
     const auto [other, fresh] = taken.emplace(rank, &files[i]);
     if (fresh) {
-      cast.ranks[i] = rank;
+      assignment.ranks[i] = rank;
       return;
     }
-    cast.notes.push_back({Severity::error, "rank_twice", 1,
-                          fmt::format("{} and {} are both rank {}: the second is left out", name_of(*other->second),
-                                      name_of(files[i]), rank),
-                          "import the files of one run at a time"});
+    assignment.notes.push_back({Severity::error, "rank_twice", 1,
+                                fmt::format("{} and {} both have rank {}: the second file is left out",
+                                            name_of(*other->second), name_of(files[i]), rank),
+                                "import the files of one run at a time"});
   };
   for (std::size_t i = 0; i < files.size(); ++i)
     if (files[i].rank) give(i, *files[i].rank);
@@ -140,30 +140,34 @@ Cast cast_ranks(std::span<const ReadRank> files) {
     return !rank.part.empty() && rank.file == files.front().file;
   });
   if (!by_order.empty() && files.size() > 1)
-    cast.notes.push_back(
+    assignment.notes.push_back(
         {one_file ? Severity::info : Severity::warning, "rank_by_order", static_cast<std::int64_t>(by_order.size()),
-         fmt::format("neither a file nor its name says its rank; by their order {}", fmt::join(by_order, ", ")),
-         one_file ? "by device, then process: NCCL's communicators, recorded from their making on, would say it"
+         fmt::format("the files and their names contain no rank; ranks are assigned in the order of the files: {}",
+                     fmt::join(by_order, ", ")),
+         one_file ? "the order is by device, then by process; record from the start of the job, so that NCCL's "
+                    "communicators give the ranks"
                   : "name them rank0.json, rank1.json, …"});
-  cast.world_size = taken.empty() ? 1 : taken.rbegin()->first + 1;
-  for (const ReadRank& file : files) cast.world_size = std::max(cast.world_size, file.world_size.value_or(1));
+  assignment.world_size = taken.empty() ? 1 : taken.rbegin()->first + 1;
+  for (const ReadRank& file : files)
+    assignment.world_size = std::max(assignment.world_size, file.world_size.value_or(1));
   std::int64_t unlike = 0;
   std::string who;
   for (std::size_t i = 0; i < files.size(); ++i)
-    if (cast.ranks[i] && files[i].world_size.value_or(cast.world_size) != cast.world_size && ++unlike <= 16)
+    if (assignment.ranks[i] && files[i].world_size.value_or(assignment.world_size) != assignment.world_size &&
+        ++unlike <= 16)
       who += fmt::format("{}{} is rank {} of {}", who.empty() ? "" : ", ", files[i].file.filename().string(),
-                         *cast.ranks[i], *files[i].world_size);
+                         *assignment.ranks[i], *files[i].world_size);
   if (unlike > 0)
-    cast.notes.push_back(
+    assignment.notes.push_back(
         {Severity::warning, "world_size_unlike", unlike,
-         fmt::format("files do not agree how many ranks there are, {} are taken: {}", cast.world_size, who),
+         fmt::format("the files disagree about the number of ranks; {} is used: {}", assignment.world_size, who),
          "import the files of one run at a time"});
-  for (std::int64_t rank = 0; rank < cast.world_size && cast.world_size <= (std::int64_t{1} << 20); ++rank)
-    if (!taken.contains(rank)) cast.missing.push_back(rank);
-  return cast;
+  for (std::int64_t rank = 0; rank < assignment.world_size && assignment.world_size <= (std::int64_t{1} << 20); ++rank)
+    if (!taken.contains(rank)) assignment.missing.push_back(rank);
+  return assignment;
 }
 
-std::int64_t number_alike(std::span<LoadedShard> shards, bool recorded) {
+std::int64_t number_collectives(std::span<LoadedShard> shards, bool recorded) {
   std::int64_t unlike = 0;
   std::set<std::uint64_t> communicators;
   for (const LoadedShard& shard : shards)

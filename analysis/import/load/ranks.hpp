@@ -17,7 +17,7 @@ namespace ddpprof::import {
 // name.
 std::optional<std::int64_t> rank_in_name(const std::filesystem::path&);
 
-struct Cast {
+struct RankAssignment {
   // one per file; none: left out, because another file has the same rank
   std::vector<std::optional<std::int64_t>> ranks;
   std::int64_t world_size = 1;
@@ -27,13 +27,13 @@ struct Cast {
 
 // Takes the rank from the file's content, else from its name if the file has one rank, else from the order of the
 // files.
-Cast cast_ranks(std::span<const ReadRank>);
+RankAssignment assign_ranks(std::span<const ReadRank>);
 
 // Numbers the collectives of each communicator alike on all ranks. Uses recorded numbers (`recorded`: all ranks have
 // them), otherwise counts launches from the start of each trace. If traces began at different times, counted numbers do
 // not agree; then (step, place in the step) is the number on all ranks. Returns the number of collectives whose kind or
 // size still differs from another rank's. These cannot be matched, and each rank gets a communicator of its own for
 // them.
-std::int64_t number_alike(std::span<ingest::LoadedShard>, bool recorded = false);
+std::int64_t number_collectives(std::span<ingest::LoadedShard>, bool recorded = false);
 
 }  // namespace ddpprof::import

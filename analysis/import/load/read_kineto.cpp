@@ -14,18 +14,19 @@ namespace {
 
 using ingest::Severity;
 
-void tell_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank& result) {
+void report_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank& result) {
   for (const auto& [why, refused] : reader.refused())
     result.notes.push_back({Severity::warning, "bad_event", refused.count,
                             fmt::format("left out: {} (the first at byte {})", why, refused.first_offset),
-                            "what is sound is imported; record the trace again if much of it is missing"});
+                            "the sound events are imported; record the trace again if many are missing"});
   if (!tally.complete && tally.saw_events)
-    result.notes.push_back({Severity::warning, "truncated", 1,
-                            fmt::format("the text ends after {} bytes, inside of the trace", tally.text_bytes),
-                            "the profiler was stopped while it wrote, or the file was cut; what is there is imported"});
+    result.notes.push_back(
+        {Severity::warning, "truncated", 1,
+         fmt::format("the file ends after {} bytes, inside the trace", tally.text_bytes),
+         "the profiler was stopped while it wrote, or the file was cut off; the part in the file is imported"});
   if (tally.long_members > 0)
     result.notes.push_back({Severity::info, "member_too_long", tally.long_members,
-                            "members beside the events that are too long to describe a job, and are not read",
+                            "members besides the events that are too long to describe a job; they are not read",
                             "rank and devices are in short ones"});
   std::int64_t passed = 0;
   std::string kinds;
@@ -34,10 +35,10 @@ void tell_refused(const KinetoReader& reader, const TraceTally& tally, ReadRank&
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, kind);
   }
   if (passed > 0)
-    result.notes.push_back(
-        {Severity::info, "events_not_read", passed,
-         fmt::format("events of kinds that say nothing about training's times: {}", kinds),
-         "arrows are drawn from correlation ids; what a CPU's tensors took is counted from the profile's start only"});
+    result.notes.push_back({Severity::info, "events_not_read", passed,
+                            fmt::format("events of kinds that carry no times of training: {}", kinds),
+                            "not needed: arrows are drawn from correlation ids, and memory events of a CPU count only "
+                            "from the profile's start"});
 }
 
 // For a file without a sound event.
@@ -51,7 +52,7 @@ std::string why_unusable(const KinetoReader& reader, const TraceTally& tally) {
     first_why = why;
     first_offset = refused.first_offset;
   }
-  if (!tally.saw_events) return "it is no trace: " + (count > 0 ? first_why : "no array of events");
+  if (!tally.saw_events) return "it is not a trace: " + (count > 0 ? first_why : "no array of events");
   if (count == 0) return "it holds no event of an operation or a device";
   return fmt::format("it holds no sound event: {} left out, the first at byte {}: {}", count, first_offset, first_why);
 }
@@ -85,12 +86,13 @@ ReadRank read_kineto_file(const std::filesystem::path& path, const ReadOptions& 
   ReadRank result;
   result.file = path;
   result.source = source;
-  if (problem) result.notes.push_back({Severity::warning, "file_damaged", 1, *problem, "what came before is imported"});
+  if (problem)
+    result.notes.push_back({Severity::warning, "file_damaged", 1, *problem, "the part before it is imported"});
   if (const auto remark = bytes->remark())
-    result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost by it"});
-  tell_refused(reader, tally, result);
+    result.notes.push_back({Severity::info, "file_remark", 1, *remark, "no event is lost"});
+  report_refused(reader, tally, result);
   result.events = reader.taken();
-  conclude(rank, options.training, result);
+  fill_rank(rank, options.training, result);
   return result;
 }
 

@@ -30,7 +30,7 @@ std::vector<ReadRank> read_nsight_file(const std::filesystem::path& path, const 
     result.source = rank->source;
     if (several) result.part = fmt::format("device {} of process {}", rank->place.device, pid_of(rank->place.process));
     result.events = trace.events;
-    conclude(trace, options.training, result);
+    fill_rank(trace, options.training, result);
     results.push_back(std::move(result));
   }
   results.front().notes = reader.notes();
@@ -39,15 +39,15 @@ std::vector<ReadRank> read_nsight_file(const std::filesystem::path& path, const 
     for (const ReadRank& rank : results)
       who += fmt::format("{}{} is rank {} of {}", who.empty() ? "" : ", ", rank.part, rank.rank.value_or(-1),
                          rank.world_size.value_or(0));
-    results.front().notes.push_back({ingest::Severity::info, "ranks_of_a_file",
-                                     static_cast<std::int64_t>(results.size()), "by NCCL's communicators " + who,
-                                     "a rank is a process and a device that ran its kernels"});
+    results.front().notes.push_back(
+        {ingest::Severity::info, "ranks_of_a_file", static_cast<std::int64_t>(results.size()),
+         "according to NCCL's communicators " + who, "a rank is a process and a device that ran its kernels"});
   }
   return results;
 }
 
-void conclude(RankTrace& trace, const TrainingOptions& options, ReadRank& result) {
-  result.training = conclude_training(trace, options);
+void fill_rank(RankTrace& trace, const TrainingOptions& options, ReadRank& result) {
+  result.training = derive_training(trace, options);
   for (const auto& [key, totals] : trace.slices.totals())
     result.kernels.push_back({trace.names.text(key.first), key.second, totals});
   result.rank = trace.rank;

@@ -49,7 +49,7 @@ struct ReadOptions {
 };
 
 // Fills `result` from the collected trace: training, kernels, rank, devices and versions.
-void conclude(RankTrace&, const TrainingOptions&, ReadRank& result);
+void fill_rank(RankTrace&, const TrainingOptions&, ReadRank& result);
 
 // Returns the largest number of ranks that a file may hold. This many source numbers are reserved for the file.
 std::size_t most_ranks(const std::filesystem::path&);

@@ -25,7 +25,7 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
     result.source = source;
     result.recorded = true;
     result.events = trace.events;
-    conclude(trace, options.training, result);
+    fill_rank(trace, options.training, result);
     // Joins the shard's header data with the training computed from it.
     ingest::ShardTrace& shard = result.training.shard;
     shard.info = std::move(process.recorded.info);
@@ -39,31 +39,29 @@ ReadRank read_recorded_file(const std::filesystem::path& path, const ReadOptions
     shard.impossible_times = process.recorded.impossible_times;
     shard.nccl_channel_times = process.recorded.nccl_channel_times;
     if (process.recorded.nccl_disagreements > 0)
-      result.notes.push_back(
-          {ingest::Severity::warning, "nccl_disagrees", process.recorded.nccl_disagreements,
-           "kernels whose NVTX range and NCCL's profiler plugin name another operation, communicator "
-           "or size; the plugin's word is kept",
-           "compare with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL if it matters which is right"});
+      result.notes.push_back({ingest::Severity::warning, "nccl_disagrees", process.recorded.nccl_disagreements,
+                              "kernels for which the NVTX range and NCCL's profiler plugin disagree about operation, "
+                              "communicator or size; the plugin's values are used",
+                              "compare with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL if it matters which is right"});
     if (process.recorded.nccl_channel_times > 0)
-      result.notes.push_back(
-          {ingest::Severity::info, "nccl_channel_times", process.recorded.nccl_channel_times,
-           "collectives timed by NCCL itself, as CUPTI recorded no kernel: the GPU's own timer from "
-           "the first channel's begin to the last one's end, laid onto the host's clock where NCCL's "
-           "proxy thread saw it soonest",
-           "durations hold; where a collective lies may be late by that thread's polling. See "
-           "cupti_unavailable for what keeps CUPTI from recording"});
+      result.notes.push_back({ingest::Severity::info, "nccl_channel_times", process.recorded.nccl_channel_times,
+                              "collectives timed by NCCL itself, because CUPTI recorded no kernel: by the GPU's timer, "
+                              "from the first channel's begin to the last channel's end, placed on the host's clock at "
+                              "the earliest time that NCCL's proxy thread observed",
+                              "durations are exact; a collective's start may be late by that thread's polling "
+                              "interval. See cupti_unavailable for the reason why CUPTI did not record"});
     if (process.bounds) result.notes.push_back(*process.bounds);
     if (process.steps_by_repetition)
       result.notes.push_back({ingest::Severity::info, "steps_by_repetition",
                               static_cast<std::int64_t>(shard.steps.size()),
-                              fmt::format("no range is called a step; \"{}\" comes again and again and covers most of "
-                                          "the time, so its ranges are taken for the steps",
+                              fmt::format("no range is named like a step; the ranges \"{}\" are used as steps, because "
+                                          "they repeat and cover most of the time",
                                           process.step_name),
                               "annotate steps with their number: nvtx.push_range(f\"step {i}\")"});
     if (process.phases_by_threads > 0)
       result.notes.push_back({ingest::Severity::info, "phases_by_threads", process.phases_by_threads,
-                              "no range tells the phases: backward is what autograd's thread launched, the optimizer "
-                              "what the main thread launched behind it, forward the rest",
+                              "no range marks the phases: backward is the work launched by autograd's thread, the "
+                              "optimizer is the work launched by the main thread after it, and forward is the rest",
                               "annotate forward, backward and optimizer for exact bounds"});
     return result;
   } catch (const store::ShardError& error) {

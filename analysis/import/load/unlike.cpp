@@ -35,12 +35,12 @@ std::optional<Note> note_on(std::span<const RankOfFile> ranks, const char* of, S
   if (others > 16) who += fmt::format(" and {} more", others - 16);
   return Note{ingest::Severity::warning, "ranks_unlike", others,
               fmt::format("{}: most ranks {}, but {}", of, most->first, who),
-              "figures are of the first rank's: import the files of one run at a time"};
+              "the first rank's values are used; import the files of one run at a time"};
 }
 
 }  // namespace
 
-std::vector<Note> notes_on_unlike(std::span<const RankOfFile> ranks) {
+std::vector<Note> notes_on_differences(std::span<const RankOfFile> ranks) {
   std::vector<Note> notes;
   const auto compare = [&](const char* of, auto&& says) {
     if (std::optional<Note> note = note_on(ranks, of, says)) notes.push_back(std::move(*note));
@@ -61,7 +61,8 @@ std::vector<Note> notes_on_unlike(std::span<const RankOfFile> ranks) {
   compare("steps", [](const ReadRank& file) { return number_of(file.training.steps, ""); });
   for (std::size_t i = before; i < notes.size(); ++i) {
     notes[i].code = "steps_unlike";
-    notes[i].advice = "profile the same steps on all ranks: what only some recorded is of these alone";
+    notes[i].advice =
+        "profile the same steps on all ranks: results for the other steps include only the ranks that recorded them";
   }
   return notes;
 }

@@ -18,6 +18,6 @@ struct RankOfFile {
 // size of the gradients, micro-batches and their samples (code ranks_unlike, a warning), and number of steps
 // (steps_unlike). Gradients may differ if the training is not data parallel, because ranks then hold different parts of
 // the model. Values that a file does not record are not compared.
-std::vector<Note> notes_on_unlike(std::span<const RankOfFile>);
+std::vector<Note> notes_on_differences(std::span<const RankOfFile>);
 
 }  // namespace ddpprof::import

@@ -75,7 +75,7 @@ std::optional<Note> mark_warmup(std::span<LoadedShard> shards) {
     for (ingest::StepFact& step : shard.trace.steps)
       if (step.step < numbers[cut]) step.kind = vocabulary::StepKind::warmup;
   return Note{ingest::Severity::info, "warmup_recognised", static_cast<std::int64_t>(cut),
-              fmt::format("the first {} differ{} from what follows and count{} as warm-up",
+              fmt::format("the first {} differ{} from the following steps and count{} as warm-up",
                           cut == 1 ? "step" : fmt::format("{} steps", cut), cut == 1 ? "s" : "", cut == 1 ? "s" : ""),
               ""};
 }

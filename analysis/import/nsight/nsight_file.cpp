@@ -43,7 +43,7 @@ bool is_truncated(const fs::path& path) {
   std::array<unsigned char, 100> head{};
   file.read(reinterpret_cast<char*>(head.data()), head.size());
   if (file.gcount() == 0) throw NotAnExport("the file is empty");
-  if (std::memcmp(head.data(), "SQLite format 3", 16) != 0) throw NotAnExport("it is no SQLite database");
+  if (std::memcmp(head.data(), "SQLite format 3", 16) != 0) throw NotAnExport("it is not an SQLite database");
   if (file.gcount() < static_cast<std::streamsize>(head.size()))
     throw NotAnExport(fmt::format("it is cut off after {} bytes", file.gcount()));
   const auto number = [&](std::size_t at) {
@@ -76,8 +76,8 @@ NsightFile::NsightFile(const fs::path& path) : truncated_(is_truncated(path)) {
   } catch (const SQLite::Exception& failure) {
     if (with_log)
       throw NotAnExport(
-          fmt::format("SQLite cannot read it together with the log beside it ({}); let the "
-                      "program that wrote it finish, or export it again",
+          fmt::format("SQLite cannot read it together with the log file beside it ({}); wait until the program that "
+                      "writes it ends, or export it again",
                       failure.what()));
     throw NotAnExport(fmt::format("SQLite cannot read it: {}", failure.what()));
   }
@@ -87,7 +87,8 @@ NsightFile::NsightFile(const fs::path& path) : truncated_(is_truncated(path)) {
           name == "META_DATA_EXPORT")
         return;
   if (schema_damage_) throw NotAnExport(fmt::format("SQLite cannot read it: {}", *schema_damage_));
-  throw NotAnExport("an SQLite database, but no export of Nsight Systems (it lacks StringIds or the tables of events)");
+  throw NotAnExport(
+      "it is an SQLite database, but not an export of Nsight Systems (StringIds or the tables of events are missing)");
 }
 
 void NsightFile::read_schema() {

@@ -57,18 +57,18 @@ void NsightReader::ended(const Scan& scan, std::string_view table) {
   if (!scan.problem()) return;
   note(Severity::warning, "file_damaged", 1,
        fmt::format("{} could be read only as far as its row {} ({})", table, scan.rows(), *scan.problem()),
-       "what came before is imported; copy the file again, or export the report again");
+       "the part before it is imported; copy the file again, or export the report again");
 }
 
 void NsightReader::read() {
   if (file_.truncated())
-    note(Severity::warning, "truncated", 1, "the file is shorter than its header says",
-         "what is there is imported; copy it again from its source");
+    note(Severity::warning, "truncated", 1, "the file is shorter than its header states",
+         "the part in the file is imported; copy it again from its source");
   if (file_.schema_damage())
     note(Severity::warning, "file_damaged", 1,
-         fmt::format("the list of tables could be read only in part ({}): further ones are missing",
+         fmt::format("the list of tables could be read only in part ({}): further tables are missing",
                      *file_.schema_damage()),
-         "what the known tables hold is imported; copy the file again, or export the report again");
+         "the known tables are imported; copy the file again, or export the report again");
   read_kernels();
   if (ranks_.empty()) return;
   read_copies("CUPTI_ACTIVITY_KIND_MEMCPY", Work::copy);
@@ -76,8 +76,8 @@ void NsightReader::read() {
   read_calls("CUPTI_ACTIVITY_KIND_RUNTIME", false);
   read_calls("CUPTI_ACTIVITY_KIND_DRIVER", true);
   read_nvtx();
-  conclude();
-  say_what_is_missing();
+  finish_ranks();
+  report_missing_data();
 }
 
 std::optional<Span> NsightReader::time_of(const Scan& scan, std::string_view table) {
@@ -90,25 +90,25 @@ std::optional<Span> NsightReader::time_of(const Scan& scan, std::string_view tab
   if (!end_ns) return refused("an event without an end");
   if (*end_ns < *start_ns) return refused("an end before its start");
   if (*start_ns < earliest_ns || *end_ns >= latest_ns || !sound_time(*start_ns, *end_ns))
-    return refused("a time that cannot be");
+    return refused("an impossible time");
   return Span{*start_ns, *end_ns};
 }
 
-void NsightReader::doubt_number(std::string_view table, const Scan& scan) {
-  refuse(table, "a size that makes no sense, which counts as not recorded", scan.rowid());
+void NsightReader::report_invalid_size(std::string_view table, const Scan& scan) {
+  refuse(table, "an invalid size, which counts as not recorded", scan.rowid());
 }
 
 std::int64_t NsightReader::size_in(const Scan& scan, int column, std::string_view table) {
   const std::int64_t size = scan.integer(column).value_or(0);
   if (size >= 0 && size <= most_bytes) return size;
-  doubt_number(table, scan);
+  report_invalid_size(table, scan);
   return 0;
 }
 
 std::int32_t NsightReader::stream_in(const Scan& scan, std::string_view table) {
   const std::int64_t stream = scan.integer(4).value_or(0);
   if (stream >= INT32_MIN && stream <= INT32_MAX) return static_cast<std::int32_t>(stream);
-  refuse(table, "a stream's number that is none, which counts as stream 0", scan.rowid());
+  refuse(table, "an invalid stream number, which counts as stream 0", scan.rowid());
   return 0;
 }
 
@@ -163,7 +163,7 @@ std::uint32_t NsightReader::name_of(NsightRank& rank, std::optional<std::int64_t
     if (id) rank.names.emplace(*id, result);
     return result;
   }
-  refuse(table, "a name whose text is not in the file, so that it is called unknown", row);
+  refuse(table, "a name whose text is not in the file; it is shown as \"unknown\"", row);
   return rank.trace.names.intern("unknown");
 }
 
@@ -216,7 +216,7 @@ void NsightReader::read_kernels() {
     const auto volume = [&](int column) {
       const std::int64_t x = whole(column), y = whole(column + 1), z = whole(column + 2),
                          product = product_of({x, y, z});
-      if (product == 0 && x != 0 && y != 0 && z != 0) doubt_number(kernels, scan);
+      if (product == 0 && x != 0 && y != 0 && z != 0) report_invalid_size(kernels, scan);
       return product;
     };
     raw.grid = volume(9);

@@ -81,7 +81,7 @@ class NsightReader {
   void nccl_range(Process&, std::int64_t process, const Scan&, std::int64_t thread, std::string_view name, Span time);
 
   // None, and refused, where the row's times or its device make no sense.
-  void doubt_number(std::string_view table, const Scan&);
+  void report_invalid_size(std::string_view table, const Scan&);
   std::int64_t size_in(const Scan&, int column, std::string_view table);
   std::int32_t stream_in(const Scan&, std::string_view table);
   std::optional<Span> time_of(const Scan&, std::string_view table);
@@ -90,8 +90,8 @@ class NsightReader {
   Process* process_at(std::int64_t process);
   std::uint32_t name_of(NsightRank&, std::optional<std::int64_t> id, std::optional<std::int64_t> other,
                         std::string_view table, std::int64_t row);
-  void conclude();
-  void say_what_is_missing();
+  void finish_ranks();
+  void report_missing_data();
 
   NsightFile& file_;
   SortOptions sort_;

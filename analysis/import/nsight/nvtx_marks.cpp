@@ -59,7 +59,7 @@ void NvtxMarks::add(std::span<RankTrace* const> ranks, std::int64_t tid, std::st
       batches_.emplace_back(time.start_ns, *batch);
 }
 
-StepFinder::Found NvtxMarks::conclude(std::span<RankTrace* const> ranks) const {
+StepFinder::Found NvtxMarks::set_steps_and_batch(std::span<RankTrace* const> ranks) const {
   const StepFinder::Found found = steps_.find({ranks.front()->first_ns, ranks.front()->last_ns});
   for (RankTrace* rank : ranks) {
     rank->steps = found.steps;

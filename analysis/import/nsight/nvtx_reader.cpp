@@ -63,7 +63,7 @@ void NsightReader::read_nvtx() {
     else if (const auto moment = scan.integer(start); moment && sound_time(*moment, *moment))
       time = Span{*moment, *moment};
     else if (moment)
-      refuse(nvtx, "a time that cannot be", scan.rowid());
+      refuse(nvtx, "an impossible time", scan.rowid());
     else
       refuse(nvtx, "an event without a start", scan.rowid());
     if (time) range(*process, scan, thread_of(id.value_or(0)), name, *time, mark);
@@ -109,22 +109,22 @@ void NsightReader::nccl_range(Process& process, std::int64_t process_id, const S
     if (const auto number = scan.integer(json_id))
       if (const std::string* found = strings_.find(*number)) payload = PayloadSchemas::from_json(*found);
   if (!payload && (!scan.is_null(binary) || !scan.is_null(json)))
-    refuse(nvtx, "a payload that no schema explains, so that its size is not known", scan.rowid());
+    refuse(nvtx, "a payload without a known schema, so its size is unknown", scan.rowid());
   if (payload && payload->absurd)
-    refuse(nvtx, "a payload with a size that makes no sense, which counts as not recorded", scan.rowid());
+    refuse(nvtx, "a payload with an invalid size, which counts as not recorded", scan.rowid());
   if (payload) ++payloads_;
   if (payload && payload->communicator && payload->ranks && payload->rank)
     members_.push_back({process_id, *payload->communicator, *payload->ranks, *payload->rank, payload->device});
   process.nccl.add_range(thread_id, name, time, payload);
 }
 
-void NsightReader::conclude() {
+void NsightReader::finish_ranks() {
   std::vector<RankPlace> places;
   for (const auto& rank : ranks_) places.push_back(rank->place);
   const std::vector<RankNumber> numbers = rank_numbers(places, members_, session_);
   for (auto& [id, process] : processes_) {
     const std::unordered_map<std::int64_t, Message> messages = process.nccl.match();
-    const StepFinder::Found found = process.marks.conclude(process.traces);
+    const StepFinder::Found found = process.marks.set_steps_and_batch(process.traces);
     for (NsightRank* rank : process.ranks) {
       RankTrace& trace = rank->trace;
       trace.pid = pid_of(id);
@@ -140,8 +140,8 @@ void NsightReader::conclude() {
     }
     if (found.by_repetition)
       note(Severity::info, "steps_by_repetition", static_cast<std::int64_t>(found.steps.size()),
-           fmt::format("process {}: no range is called a step; \"{}\" comes again and again and covers most of the "
-                       "time, so its ranges are taken for the steps",
+           fmt::format("process {}: no range is named like a step; the ranges \"{}\" are used as steps, because they "
+                       "repeat and cover most of the time",
                        pid_of(id), found.name),
            "annotate steps with their number: torch.cuda.nvtx.range_push(f\"step {i}\")");
   }
@@ -151,24 +151,25 @@ void NsightReader::conclude() {
   }
 }
 
-void NsightReader::say_what_is_missing() {
+void NsightReader::report_missing_data() {
   for (const auto& [where, refused] : refused_)
     note(Severity::warning, "bad_event", refused.count,
          fmt::format("in {}: {} (the first at row {})", where.first, where.second, refused.first_row),
-         "what is sound is imported, the rest is left out; export the report again if much of it is missing");
+         "the sound events are imported, the others are left out; export the report again if many are missing");
   std::vector<std::string_view> missing;
   for (const std::string_view table : {std::string_view("CUPTI_ACTIVITY_KIND_RUNTIME"), nvtx})
     if (!file_.has(table)) missing.push_back(table);
   if (!missing.empty())
     note(Severity::info, "table_missing", static_cast<std::int64_t>(missing.size()),
          fmt::format("the export has no {}", fmt::join(missing, " and no ")),
-         "without calls launches are not known, without ranges no steps; record with --trace=cuda,nvtx");
+         "without CUDA calls, launch times are unknown; without NVTX ranges, steps are unknown. Record with "
+         "--trace=cuda,nvtx");
   if (one_process_)
-    note(Severity::info, "process_unknown", 1, "kernels do not say which process launched them",
-         "all are taken for one process's; a newer Nsight Systems records it");
+    note(Severity::info, "process_unknown", 1, "the process that launched a kernel is not recorded",
+         "all kernels are assigned to one process; a newer Nsight Systems records the process");
   if (too_many_ > 0)
     note(Severity::error, "too_many_ranks", too_many_,
-         fmt::format("more than {} pairs of process and device ran kernels: the further ones are left out", most_ranks),
+         fmt::format("more than {} pairs of process and device ran kernels: further pairs are left out", most_ranks),
          "export fewer processes");
   if (elsewhere_ > 0)
     note(Severity::info, "host_events_elsewhere", elsewhere_, "calls and ranges of processes that ran no kernel",
@@ -177,17 +178,17 @@ void NsightReader::say_what_is_missing() {
     note(Severity::info, "copies_elsewhere", copies_elsewhere_, "copies of processes and devices that ran no kernel",
          "they are left out");
   if (unended_ > 0)
-    note(Severity::info, "ranges_without_end", unended_, "NVTX ranges that had not ended when recording did",
+    note(Severity::info, "ranges_without_end", unended_, "NVTX ranges without an end when recording stopped",
          "they are left out");
   if (nccl_ranges_ > 0 && payloads_ == 0)
-    note(Severity::info, "no_payloads", nccl_ranges_, "NCCL's ranges without what they carried: sizes are not known",
+    note(Severity::info, "no_payloads", nccl_ranges_, "NCCL's ranges without payloads: message sizes are unknown",
          "export with --include-blobs=true or --include-json=true");
   if (file_.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")) {
     Scan scan(file_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {});
     while (scan.next()) continue;
     if (scan.rows() > 0)
       note(Severity::warning, "graphs_as_a_whole", scan.rows(),
-           "CUDA graphs were recorded as a whole: the kernels inside of them are not in the file and do not count",
+           "CUDA graphs were recorded as a whole: their kernels are not in the file and are not counted",
            "record with --cuda-graph-trace=node");
   }
 }

@@ -34,14 +34,14 @@ void RecordedBounds::finish() {
   for (std::size_t i = 0; i < begins_.size(); ++i) {
     const auto end = std::lower_bound(ends_.begin(), ends_.end(), begins_[i]);
     const std::int64_t next_ns = i + 1 < begins_.size() ? begins_[i + 1] : INT64_MAX;
-    spells_.push_back({begins_[i], end == ends_.end() ? next_ns : std::min(*end, next_ns)});
+    windows_.push_back({begins_[i], end == ends_.end() ? next_ns : std::min(*end, next_ns)});
   }
 }
 
 bool RecordedBounds::kept(std::int64_t time_ns) const {
-  const auto after = std::upper_bound(spells_.begin(), spells_.end(), time_ns,
-                                      [](std::int64_t t, const Span& spell) { return t < spell.start_ns; });
-  return after != spells_.begin() && time_ns < std::prev(after)->end_ns;
+  const auto after = std::upper_bound(windows_.begin(), windows_.end(), time_ns,
+                                      [](std::int64_t t, const Span& window) { return t < window.start_ns; });
+  return after != windows_.begin() && time_ns < std::prev(after)->end_ns;
 }
 
 std::optional<std::int64_t> RecordedBounds::step_number(std::int64_t tid, std::int64_t start_ns) const {
@@ -49,43 +49,45 @@ std::optional<std::int64_t> RecordedBounds::step_number(std::int64_t tid, std::i
   return found == steps_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Note note_of_bounds(const store::BoundsInfo& bounds, const std::vector<Span>& spells, std::int64_t until_ns) {
-  std::string kept = several(spells.size(), "spell");
-  if (bounds.watches_steps) kept = asked_steps(bounds) + fmt::format(" (\"{}\" is one), ", bounds.step_range) + kept;
+Note note_of_bounds(const store::BoundsInfo& bounds, const std::vector<Span>& windows, std::int64_t until_ns) {
+  std::string kept = several(windows.size(), "recording window");
+  if (bounds.watches_steps)
+    kept = asked_steps(bounds) + fmt::format(" (named like \"{}\"), ", bounds.step_range) + kept;
   std::string seen;
   if (bounds.watches_steps && bounds.steps_seen > 0 && bounds.highest_step < bounds.last_step &&
       bounds.last_step != trace::no_last_step)
-    seen = fmt::format("; the last step that came was {}", bounds.highest_step);
+    seen = fmt::format("; the last step recorded was {}", bounds.highest_step);
   std::int64_t total_ns = 0;
-  for (const Span& spell : spells)
-    total_ns += std::max<std::int64_t>(0, std::min(spell.end_ns, until_ns) - spell.start_ns);
-  // A spell from the process's beginning on has none of its own.
-  if (!spells.empty() && spells.front().start_ns > 0)
+  for (const Span& window : windows)
+    total_ns += std::max<std::int64_t>(0, std::min(window.end_ns, until_ns) - window.start_ns);
+  // The begin of a window that starts with the process is not recorded, so its duration is unknown.
+  if (!windows.empty() && windows.front().start_ns > 0)
     kept += fmt::format(" of {:.3f} s", static_cast<double>(total_ns) * 1e-9);
   return {ingest::Severity::warning, "recording_bounded",
           static_cast<std::int64_t>(bounds.left_out_events + bounds.left_out_activities),
-          fmt::format("recorded as asked: {}{}; left out: {} ranges and marks, {} records of a GPU", kept, seen,
+          fmt::format("recorded as requested: {}{}; left out: {} ranges and marks, {} GPU records", kept, seen,
                       bounds.left_out_events, bounds.left_out_activities),
-          "times and counts are of what was kept; record without bounds for the whole job"};
+          "times and counts cover the recorded part only; record without bounds for the whole job"};
 }
 
 std::string why_nothing_was_kept(const store::BoundsInfo& bounds) {
   if (!bounds.watches_steps)
     return fmt::format(
-        "recording was off all the time ({} ranges and marks came): it ended before --delay, or no --toggle-signal "
-        "came",
+        "recording was off all the time ({} ranges and marks occurred): the process ended before --delay, or received "
+        "no --toggle-signal",
         bounds.left_out_events);
   if (bounds.steps_seen > 0)
     return fmt::format(
-        "{} were asked for, and {} came: {} to {}, \"{}\" the first (or recording was off when they did)",
+        "{} were requested, but {} occurred: {} to {}, the first named \"{}\" (or recording was off during the "
+        "requested steps)",
         asked_steps(bounds), several(bounds.steps_seen, "step"), bounds.lowest_step, bounds.highest_step,
         bounds.step_range);
   const std::string seen =
-      bounds.names_seen.empty() ? "no range" : fmt::format("ranges called \"{}\"", joined_lines(bounds.names_seen));
-  const std::string wanted = bounds.step_range.empty() ? "no range is called a step"
-                                                       : fmt::format("no range is called \"{}\"", bounds.step_range);
-  return fmt::format("{} were asked for, and {}: there came {}; --step-range names a step's range", asked_steps(bounds),
-                     wanted, seen);
+      bounds.names_seen.empty() ? "no range" : fmt::format("ranges named \"{}\"", joined_lines(bounds.names_seen));
+  const std::string wanted = bounds.step_range.empty() ? "no range is named like a step"
+                                                       : fmt::format("no range is named \"{}\"", bounds.step_range);
+  return fmt::format("{} were requested, but {}: there were {}; set --step-range to the name of a step's range",
+                     asked_steps(bounds), wanted, seen);
 }
 
 }  // namespace ddpprof::import

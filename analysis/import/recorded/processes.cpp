@@ -101,7 +101,7 @@ struct OfRank {
   std::size_t helpers = 0, earlier = 0;
 };
 
-// Of one rank's processes, a process that began while another one ran is its helper, however it was started. A process
+// A process of a rank that began while another one ran is its helper, however it was started. A process
 // that began after it is a restart of the rank.
 OfRank training_process(const Processes& of_rank) {
   OfRank result;
@@ -127,16 +127,18 @@ void note_ranks(const Processes& attempt, RecordedJob& job) {
     const OfRank result = training_process(of_rank);
     job.ranks.push_back(result.chosen->path);
     if (result.helpers > 0)
-      job.notes.push_back({Severity::info, "helpers_left_out", static_cast<std::int64_t>(result.helpers),
-                           fmt::format("rank {} is {}; {} with its RANK annotated meanwhile, data loaders' workers say",
-                                       rank, named(*result.chosen), several(result.helpers)),
-                           "their ranges are not in the database; if they train, give each a RANK of its own"});
+      job.notes.push_back(
+          {Severity::info, "helpers_left_out", static_cast<std::int64_t>(result.helpers),
+           fmt::format(
+               "rank {} is {}; {} with the same RANK annotated at the same time, for example data loaders' workers",
+               rank, named(*result.chosen), several(result.helpers)),
+           "their ranges are not in the database; if they train, give each a RANK of its own"});
     if (result.earlier > 0)
       job.notes.push_back(
           {Severity::warning, "earlier_attempts", static_cast<std::int64_t>(result.earlier),
-           fmt::format("rank {} was started more than once: {} counts, {} before it {} left out", rank,
+           fmt::format("rank {} was started more than once: {} is used, {} before it {} left out", rank,
                        named(*result.chosen), several(result.earlier), result.earlier == 1 ? "is" : "are"),
-           "see the job's own log for why it was started anew"});
+           "see the job's log for the reason of the restart"});
   }
 }
 
@@ -162,13 +164,12 @@ Processes one_attempt(std::vector<Process>& processes, RecordedJob& job) {
   const auto most = std::max_element(attempts.begin(), attempts.end(),
                                      [](const Processes& a, const Processes& b) { return recorded(a) <= recorded(b); });
   if (attempts.size() > 1)
-    job.notes.push_back(
-        {Severity::warning, "earlier_attempts", static_cast<std::int64_t>(attempts.size()) - 1,
-         fmt::format("the job's ranks were started {} times, one after the other: attempt {}, which recorded most "
-                     "({} of {} ranks), counts",
-                     attempts.size(), most - attempts.begin() + 1, by_rank(*most).size(),
-                     most->front()->info.world_size),
-         "record one training at a time; see the job's own log for why it was started anew"});
+    job.notes.push_back({Severity::warning, "earlier_attempts", static_cast<std::int64_t>(attempts.size()) - 1,
+                         fmt::format("the job's ranks were started {} times, one after the other: attempt {} is used, "
+                                     "which recorded most ({} of {} ranks)",
+                                     attempts.size(), most - attempts.begin() + 1, by_rank(*most).size(),
+                                     most->front()->info.world_size),
+                         "record one training at a time; see the job's log for the reason of the restart"});
   return *most;
 }
 
@@ -184,14 +185,14 @@ RecordedJob ranks_of_job(const std::vector<fs::path>& shards) {
       (process.info.rank >= 0 ? ranked : unranked).push_back(std::move(process));
     } catch (const store::ShardError& error) {
       job.notes.push_back({Severity::error, "shard_unusable", 1, error.what(),
-                           "what its process recorded is lost; the other processes are kept"});
+                           "the records of its process are lost; the other processes are imported"});
     }
   }
   if (!ranked.empty()) {
     note_ranks(one_attempt(ranked, job), job);
     if (!unranked.empty())
       job.notes.push_back({Severity::info, "unranked_left_out", static_cast<std::int64_t>(unranked.size()),
-                           fmt::format("{} without RANK annotated too, the first: {}", several(unranked.size()),
+                           fmt::format("{} without RANK also annotated, the first is {}", several(unranked.size()),
                                        named(unranked.front())),
                            "their ranges are not in the database"});
     return job;
@@ -204,7 +205,7 @@ RecordedJob ranks_of_job(const std::vector<fs::path>& shards) {
   job.ranks.push_back(most->path);
   if (unranked.size() > 1)
     job.notes.push_back({Severity::warning, "several_processes", static_cast<std::int64_t>(unranked.size()),
-                         fmt::format("{} annotated and none has a RANK: {}, which recorded most, is taken for the job",
+                         fmt::format("{} annotated without RANK: {} is used as the job, because it recorded most",
                                      several(unranked.size()), named(*most)),
                          "set RANK and WORLD_SIZE for each process, as torchrun does, if they train together"});
   return job;

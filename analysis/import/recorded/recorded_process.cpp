@@ -42,8 +42,8 @@ std::string_view copy_name(std::uint32_t kind) {
   }
 }
 
-// What must be known before events are read. Calls may come before the kernels that they launched: which of those are
-// NCCL's. Spells stand where they were noticed.
+// Facts needed before events are read: which launches belong to NCCL's kernels, because a call may be recorded before
+// its kernel, and the recording windows, because their records lie where a thread noticed them.
 struct Ahead {
   std::unordered_set<std::int64_t> nccl_correlations;
   RecordedBounds bounds;
@@ -171,14 +171,14 @@ class Filler final : public ingest::RawSink {
 
   bool saw_kernels() const { return saw_kernels_; }
 
-  StepFinder::Found conclude(ingest::ShardTrace& recorded) {
+  StepFinder::Found finish(ingest::ShardTrace& recorded) {
     std::unordered_map<std::int64_t, Message> messages = nccl_.match();
     recorded.nccl_disagreements = prefer(messages, nccl_.match(recorded.nccl_operations));
     set_messages(trace_, messages);
     if (trace_.runs.empty()) add_timed_operations(recorded);
     if (!trace_.runs.empty()) trace_.backend = host_backend_.empty() ? "nccl" : host_backend_;
     raw_.flush();
-    return marks_.conclude(ranks_);
+    return marks_.set_steps_and_batch(ranks_);
   }
 
  private:
@@ -236,9 +236,9 @@ RecordedProcess read_recorded(const std::filesystem::path& path, const SortOptio
   const Ahead ahead = read_ahead(reader);
   const bool bounded = reader.info().bounds.asked;
   Filler filler(process.trace, ahead, bounded, sink, source);
-  process.trace.kept = ahead.bounds.spells();
+  process.trace.kept = ahead.bounds.windows();
   process.recorded = ingest::read_shard_trace(reader, &filler);
-  const StepFinder::Found found = filler.conclude(process.recorded);
+  const StepFinder::Found found = filler.finish(process.recorded);
   process.steps_by_repetition = found.by_repetition;
   process.step_name = found.name;
   if (filler.saw_kernels() && process.trace.backwards.empty() && process.trace.backward_ops.size() == 0) {
@@ -248,7 +248,7 @@ RecordedProcess read_recorded(const std::filesystem::path& path, const SortOptio
     if (process.trace.optimizers.empty()) process.trace.optimizers = std::move(phases.optimizers);
   }
   const store::ShardInfo& info = process.recorded.info;
-  if (bounded) process.bounds = note_of_bounds(info.bounds, ahead.bounds.spells(), process.recorded.events.last_ns);
+  if (bounded) process.bounds = note_of_bounds(info.bounds, ahead.bounds.windows(), process.recorded.events.last_ns);
   RankTrace& trace = process.trace;
   if (info.rank >= 0) trace.rank = info.rank;
   if (info.world_size > 0) trace.world_size = info.world_size;

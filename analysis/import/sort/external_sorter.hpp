@@ -206,7 +206,7 @@ const T* ExternalSorter<T, Less>::Cursor::next() {
   return heap_.empty() ? nullptr : heap_.front().at;
 }
 
-// Reads the next records of the head's run. Returns false if there are none.
+// Reads the next records of the head's run. Returns false at the end of the run.
 template <class T, class Less>
 bool ExternalSorter<T, Less>::Cursor::refill(Head& head) {
   Run& run = runs_[head.run];

@@ -37,7 +37,7 @@ RunFile::~RunFile() {
 
 void RunFile::fail(const std::string& what, int reason) const {
   throw TemporaryFileError(folder_ + ": a temporary file for sorting " + what + ": " + std::strerror(reason) +
-                           "; make room there or name another folder that can be written (TMPDIR)");
+                           "; free space there or set TMPDIR to another writable folder");
 }
 
 void RunFile::append(std::span<const std::byte> bytes) {

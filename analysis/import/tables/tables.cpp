@@ -78,10 +78,9 @@ std::int64_t import_step_table(store::Database& database, const std::vector<fit:
   };
   for (const fit::StepRow& row : rows)
     if (row.step_s < shortest_step_s)
-      throw TableError(
-          "a step of " + std::to_string(row.step_s * 1e9) +
-          " ns: whole nanoseconds, which a database keeps, do not hold it well enough; ask ddpprof predict "
-          "of the table itself");
+      throw TableError("a step of " + std::to_string(row.step_s * 1e9) +
+                       " ns is too short: a database stores whole nanoseconds, which are not precise enough; give the "
+                       "table itself to ddpprof predict");
   try {
     store::BulkLoad load(database);
     std::map<Placement, Training> trainings;
@@ -98,8 +97,8 @@ std::int64_t import_step_table(store::Database& database, const std::vector<fit:
         training.shard_id = only_shard(database, id, "table of step times");
         if (trainings.size() == 1)
           note(database, id, "step_times_only",
-               "a table of step times: compute, communication and what they hide are not known",
-               "import a trace of the job (ddpprof import) to see where its time goes");
+               "a table of step times: compute, communication and their overlap are unknown",
+               "import a trace of the job (ddpprof import) for a breakdown of the time");
       }
       store::StepRow step;
       step.shard_id = training.shard_id;
@@ -124,13 +123,15 @@ std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog&
                                             : place.ranks ? place.ranks
                                                           : fit::ranks_of(log);
   if (log.ranks > 0 && place.ranks && *place.ranks != log.ranks)
-    throw LogError(file.string() + ": its lines name " + std::to_string(log.ranks) + " ranks, and --log-ranks says " +
+    throw LogError(file.string() + ": its lines name " + std::to_string(log.ranks) + " ranks, but --log-ranks is " +
                    std::to_string(*place.ranks) + "; leave --log-ranks out");
   if (!ranks)
     throw LogError(file.string() +
-                   ": how many ranks took part is not said (its lines \"Rank … on HOST\" are missing, and its "
-                   "bandwidths do not tell); give --log-ranks");
-  if (*ranks < 2) throw LogError(file.string() + ": all-reduces of one rank say nothing of several; give another log");
+                   ": the number of ranks is unknown (the lines \"Rank … on HOST\" are missing, and the bandwidths do "
+                   "not determine it); give --log-ranks");
+  if (*ranks < 2)
+    throw LogError(file.string() +
+                   ": all-reduces of one rank cannot predict several ranks; give a log of at least 2 ranks");
   if (const std::string why = fit::not_all_reduces(log, *ranks); !why.empty())
     throw LogError(file.string() + ": " + why + "; give the output of all_reduce_perf");
   try {
@@ -168,14 +169,14 @@ std::int64_t import_nccl_log(store::Database& database, const fit::NcclTestsLog&
     }
     if (log.hosts > 0 && place.nodes && *place.nodes != log.hosts)
       note(database, id, "log_hosts",
-           "the log names " + std::to_string(log.hosts) + " hosts, which count for it, and --nodes says " +
+           "the log names " + std::to_string(log.hosts) + " hosts, which are used, but --nodes is " +
                std::to_string(*place.nodes),
            "give a log of the hosts that the job ran on");
     if (log.ranks == 0 && !place.ranks)
       note(database, id, "log_ranks_derived",
            "the log does not name its ranks: " + std::to_string(*ranks) +
-               ", as busbw is 2 (N-1)/N times algbw for no other number",
-           "give --log-ranks if it was another number");
+               ", because busbw is 2 (N-1)/N times algbw only for this number",
+           "give --log-ranks if this is wrong");
     load.commit();
     return *ranks;
   } catch (const SQLite::Exception& failure) {

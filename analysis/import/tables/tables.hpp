@@ -4,7 +4,6 @@
 // Its measured steps are the table's rows; fit::stored_steps returns the rows in their order. A log becomes a sweep of
 // collectives: even iterations are out of place, odd iterations in place. Predictions use its times instead of fitted
 // links.
-// fitted links.
 #pragma once
 
 #include <cstdint>

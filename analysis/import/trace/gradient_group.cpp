@@ -39,7 +39,7 @@ std::map<std::uint64_t, Messages> all_reduces_of(const HostStep& step, std::vect
 }
 
 // Returns the smallest subset of the messages, in their order, that the gradients fill one after the other if each
-// gradient is `shrink` times smaller in a message. Empty if there is no such subset.
+// gradient is `shrink` times smaller in a message. Empty without such a subset.
 Messages filled(const std::vector<std::int64_t>& ends, const Messages& messages, std::int64_t shrink) {
   struct Way {
     std::int64_t messages = 0, from = 0;  // messages so far, and the index where the last one began

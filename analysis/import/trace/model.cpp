@@ -56,7 +56,7 @@ class Model {
     else
       buckets_as_parameters();
     add_collectives();
-    say_where_buckets_lack();
+    report_missing_buckets();
     return std::move(facts_);
   }
 
@@ -65,7 +65,7 @@ class Model {
     facts_.notes.push_back({severity, std::move(code), count, std::move(message), std::move(advice)});
   }
 
-  void say_where_buckets_lack() {
+  void report_missing_buckets() {
     std::int64_t with = 0, without = 0, between = 0;  // between: a later step reduces; the last step may be cut off
     for (const StepView& view : views_) {
       if (!view.buckets.empty()) between = without;
@@ -73,15 +73,15 @@ class Model {
     }
     if (with > 0 && between > 0)
       note(Severity::warning, "steps_without_reduction", between,
-           fmt::format("steps that reduce no gradients, beside {} that do: with gradient accumulation a step is "
-                       "annotated for each micro-batch",
+           fmt::format("steps that reduce no gradients, besides {} that do: with gradient accumulation, each "
+                       "micro-batch was annotated as a step",
                        with),
-           "call prof.step() once an optimizer step; medians over both kinds of step are of neither");
+           "call prof.step() once per optimizer step; medians over both kinds of steps describe neither kind");
     if (with == 0 && without > 0 && !collectives_.empty())
       note(Severity::warning, "no_gradient_buckets", static_cast<std::int64_t>(collectives_.size()),
-           "collectives were recorded, but none that reduces gradients in a backward",
-           "sharded training (FSDP, ZeRO) and replayed CUDA graphs are reported, not predicted; of DDP, record the "
-           "host's operations, too (ProfilerActivity.CPU), or annotate forward and backward");
+           "collectives were recorded, but none of them reduces gradients in a backward",
+           "sharded training (FSDP, ZeRO) and replayed CUDA graphs are reported, not predicted; for DDP, also record "
+           "the host's operations (ProfilerActivity.CPU), or annotate forward and backward");
   }
 
   const StepView* first_with_shapes() const {
@@ -105,10 +105,11 @@ class Model {
     for (const Collective* bucket : view.buckets) message_bytes = sum_of(message_bytes, bucket->bytes);
     // Compressed gradients have half the size. Any other sum means that the messages do not carry these gradients.
     if (message_bytes > 0 && message_bytes != bytes && 2 * message_bytes != bytes) {
-      note(
-          Severity::info, "gradients_unlike_messages", 1,
-          fmt::format("gradients of {} bytes were accumulated, all-reduces in backward carry {}", bytes, message_bytes),
-          "buckets are taken for parameters; other collectives in backward, or unused parameters, explain it");
+      note(Severity::info, "gradients_unlike_messages", 1,
+           fmt::format("gradients of {} bytes were accumulated, but all-reduces in backward have {} bytes", bytes,
+                       message_bytes),
+           "each bucket is used as one parameter; possible reasons are other collectives in backward, or unused "
+           "parameters");
       return false;
     }
     for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -140,8 +141,8 @@ class Model {
       }
       if (left != 0) {
         note(Severity::info, "buckets_unlike_gradients", 1,
-             "gradients in the order they were ready do not fill the buckets that were sent",
-             "buckets for other caps are made from that order all the same");
+             "the gradients, in the order in which they were ready, do not fill the buckets that were sent",
+             "buckets for other caps are still computed from this order");
         return;
       }
     }
@@ -186,7 +187,7 @@ class Model {
     if (!any_backward) return;
     if (!options_.parameter_bytes) {
       note(Severity::warning, "gradients_unknown", 1,
-           "how large the gradients are is not recorded, and no collective tells it: what more ranks would send is "
+           "the size of the gradients is not recorded, and no collective gives it: the message sizes of more ranks are "
            "unknown",
            "give --param-bytes (4 bytes times the number of parameters), or record shapes (record_shapes=True)");
       return;
@@ -207,10 +208,12 @@ class Model {
         facts_.gradients.push_back({0, at_.end(view.step->passes.back().backward.end_ns)});
     }
     order_gradients();
-    note(Severity::warning, "sizes_assumed", count,
-         fmt::format("gradients' shapes were not recorded: --param-bytes is divided evenly over the {} of a step",
-                     count),
-         "record shapes (record_shapes=True), which tells every gradient's size");
+    note(
+        Severity::warning, "sizes_assumed", count,
+        fmt::format(
+            "shapes of gradients were not recorded: --param-bytes is divided evenly between the {} gradients of a step",
+            count),
+        "record shapes (record_shapes=True), which gives every gradient's size");
   }
 
   // Without shapes, each bucket stands for one parameter, whose gradient is ready when the bucket is launched.
@@ -237,8 +240,8 @@ class Model {
     order_gradients();
     if (facts_.parameter_bytes > 0)
       note(Severity::info, "parameters_by_bucket", count,
-           "parameters' shapes were not recorded: each bucket stands for one",
-           "other bucket caps can only join these buckets; record_shapes=True tells every parameter");
+           "shapes of parameters were not recorded: each bucket is used as one parameter",
+           "other bucket caps can only join these buckets; record_shapes=True gives every parameter");
   }
 
   // Returns recorded sizes, or else parts of --param-bytes in proportion to each bucket's duration on this rank, which
@@ -253,7 +256,7 @@ class Model {
     if (known == static_cast<std::int64_t>(bytes.size())) return bytes;
     if (!options_.parameter_bytes) {
       note(Severity::warning, "sizes_unknown", static_cast<std::int64_t>(bytes.size()) - known,
-           "all-reduces whose message sizes were not recorded: bandwidth cannot be told from latency",
+           "all-reduces without recorded message sizes: bandwidth cannot be separated from latency",
            "give --param-bytes (4 bytes times the number of parameters), or profile with torch 2.1 or newer");
       return bytes;
     }
@@ -275,8 +278,9 @@ class Model {
     }
     assumed_ = bytes;
     note(Severity::warning, "sizes_assumed", static_cast<std::int64_t>(bytes.size()),
-         "message sizes were not recorded: --param-bytes is divided by how much longer than the shortest each took",
-         "profile with torch 2.1 or newer to have them recorded");
+         "message sizes were not recorded: --param-bytes is divided in proportion to each all-reduce's time beyond the "
+         "shortest",
+         "profile with torch 2.1 or newer, which records them");
     return bytes;
   }
 

@@ -33,7 +33,7 @@ struct Evidence {
   PhaseTally tally;
   std::int64_t steps = 0;
   bool phases = false;  // true if a step has a backward
-  Exchanges gradients;  // all-reduces of gradients; if there are none, other reductions in backward (to one rank)
+  Exchanges gradients;  // all-reduces of gradients, otherwise other reductions in backward (to one rank)
 
   std::int64_t once_a_step() const { return std::max<std::int64_t>(1, steps); }
 };
@@ -126,20 +126,19 @@ Recognised recognise(const RankTrace& rank, const std::vector<HostStep>& steps,
   if (rank.sharding_marks > 0)
     return as(Parallelism::sharded, fmt::format("{} annotations of FullyShardedDataParallel", rank.sharding_marks));
   if (tally.in_first_forwards(CollectiveOp::reduce_scatter) >= evidence.once_a_step())
-    return as(Parallelism::model, "reduce-scatters within forward, as sequence parallel layers do them");
+    return as(Parallelism::model, "reduce-scatters in forward, as in sequence parallel layers");
   if (gathers_and_scatters(evidence, gradient != collectives.end()))
     return as(Parallelism::sharded, "parameters are gathered and gradients scattered");
   if (found(renews_parameters(evidence),
-            "all-gathers or broadcasts after backward may spread parameters that an "
-            "optimizer updated in shards"))
+            "all-gathers or broadcasts after backward may distribute parameters that an optimizer updated in shards"))
     return as(Parallelism::sharded,
-              "parameters are spread after the optimizer's step, as optimizers with sharded state do");
-  if (found(sends_between_stages(evidence), "sends within forward may be those of pipeline stages"))
-    return as(Parallelism::model, "ranks send to each other, as pipeline stages and experts do");
+              "parameters are distributed after the optimizer's step, as by optimizers with sharded state");
+  if (found(sends_between_stages(evidence), "sends in forward may be those of pipeline stages"))
+    return as(Parallelism::model, "ranks send to each other, as in pipeline stages and experts");
   if (tally.count(CollectiveOp::all_to_all) >= evidence.once_a_step())
-    return as(Parallelism::model, "all-to-alls, as experts and sequence parallel layers do them");
-  if (found(reduces_activations(evidence), "all-reduces within forward may be those of tensor parallel layers"))
-    return as(Parallelism::model, "all-reduces within forward, as tensor parallel layers do them");
+    return as(Parallelism::model, "all-to-alls, as in experts and sequence parallel layers");
+  if (found(reduces_activations(evidence), "all-reduces in forward may be those of tensor parallel layers"))
+    return as(Parallelism::model, "all-reduces in forward, as in tensor parallel layers");
   if (!unsure.empty()) unsure = fmt::format("{} ({})", unsure, tally.text());
 
   const std::int64_t world_size = rank.world_size.value_or(0);
@@ -164,22 +163,22 @@ ParallelismNote note_of(const Recognised& recognised) {
   switch (recognised.kind) {
     case Parallelism::sharded:
       return {"sharded_data_parallel", "sharded data parallel: " + recognised.why,
-              "it is reported, not predicted; of the same model under DDP, predict --what-if strategy=zero3 says what "
-              "sharding would do"};
+              "it is reported, not predicted; to predict the effect of sharding, profile the same model under DDP and "
+              "use predict --what-if strategy=zero3"};
     case Parallelism::one_process:
       return {"not_data_parallel", "DataParallel in one process: " + recognised.why,
               "it is reported, not predicted; to predict DDP, profile the model on one device, or under DDP"};
     case Parallelism::apart:
-      return {"not_data_parallel", "no data parallel step: " + recognised.why,
-              "record the devices' activity, or steps that synchronise; of a training that is to be predicted from one "
-              "device, profile one that was started alone"};
+      return {"not_data_parallel", "not a data parallel step: " + recognised.why,
+              "record the devices' activity, or steps that synchronise; to predict from one device, profile a training "
+              "with one rank"};
     case Parallelism::model:
     case Parallelism::data:
       break;
   }
-  return {
-      "not_data_parallel", "no data parallelism alone: " + recognised.why,
-      "it is reported, not predicted: more ranks of another kind change a step in ways that its trace does not say"};
+  return {"not_data_parallel", "not data parallelism alone: " + recognised.why,
+          "it is reported, not predicted: the effect of more ranks of this kind on a step cannot be derived from its "
+          "trace"};
 }
 
 }  // namespace ddpprof::import

@@ -21,9 +21,9 @@ namespace {
 
 using ingest::Severity;
 
-class Conclusion {
+class TrainingBuilder {
  public:
-  Conclusion(RankTrace& rank, const TrainingOptions& options) : rank_(rank), options_(options) {}
+  TrainingBuilder(RankTrace& rank, const TrainingOptions& options) : rank_(rank), options_(options) {}
 
   Training run() {
     if (rank_.any_host_event) rank_.slices.set_host_end(rank_.last_ns);
@@ -45,26 +45,27 @@ class Conclusion {
     const MarkedGradients marked = mark_gradients(rank_, host_.steps, collectives_);
     if (marked.other_groups > 0)
       note(Severity::info, "other_groups", marked.other_groups,
-           "all-reduces in backward that are not of the group that reduces gradients",
+           "all-reduces in backward that do not belong to the group that reduces gradients",
            "they count as communication, not as gradient buckets");
     if (marked.left_out > 0)
       note(Severity::info, "no_gradients_in_them", marked.left_out,
-           "all-reduces between backward and optimizer that carry no gradients: batch normalisation's sums, a loss's "
-           "mean, norms",
-           "they count as communication, not as gradient buckets; record_shapes=True tells them apart by size");
+           "all-reduces between backward and optimizer without gradients: batch normalisation's sums, a loss's mean, "
+           "norms",
+           "they count as communication, not as gradient buckets; with record_shapes=True they are distinguished by "
+           "size");
     const Recognised recognised = recognise(rank_, host_.steps, collectives_, computing_devices_);
     training_.parallelism = recognised.kind;
     if (!recognised.unsure.empty())
       note(Severity::warning, "parallelism_unsure", 1,
-           "message sizes were not recorded, so it cannot be told: " + recognised.unsure,
-           "it is taken for data parallel with small exchanges beside; if it is not, predictions do not hold. Record "
-           "sizes: torch 2.1 or newer, nsys export --include-blobs=true");
+           "message sizes were not recorded, so this is uncertain: " + recognised.unsure,
+           "data parallel training with small further exchanges is assumed; if this is wrong, predictions are invalid. "
+           "Record sizes: torch 2.1 or newer, nsys export --include-blobs=true");
     place_steps();
     add_phases();
     add_model();
     add_totals();
     training_.memory = memory_of(rank_, host_.steps);
-    say_what_is_missing();
+    report_missing_data();
     training_.steps = static_cast<std::int64_t>(training_.shard.steps.size());
     if (recognised.kind != Parallelism::data) {
       // Missing buckets are then expected.
@@ -105,7 +106,7 @@ class Conclusion {
            "collectives whose end was recorded after the backward that waited for them",
            "their ends are cut to the optimizer's start; the last step of a profile often has one");
     if (unknown > 0)
-      note(Severity::info, "collective_unfinished", unknown, "collectives that the profiler did not see the end of",
+      note(Severity::info, "collective_unfinished", unknown, "collectives whose end the profiler did not record",
            "their times are unknown");
   }
 
@@ -147,19 +148,18 @@ class Conclusion {
         training_.device_times.push_back({host_.steps[i].name, windows[i], times.windows()[i]});
     if (const AbsurdSlices& absurd = rank_.slices.absurd(); absurd.count > 0)
       note(Severity::warning, "absurd_duration", absurd.count,
-           fmt::format(
-               "device events reach into the next one on their stream and last over {:.0f} times what their like "
-               "do; the worst, {}, would last {:.3g} ms",
-               SliceStore::absurd_factor, rank_.names.text(absurd.first_name),
-               static_cast<double>(absurd.first_duration_ns) * 1e-6),
-           "they count with their name's usual duration; the profiler recorded them wrong");
+           fmt::format("device events overlap the next event on their stream and last over {:.0f} times as long as "
+                       "similar events; the longest, {}, would last {:.3g} ms",
+                       SliceStore::absurd_factor, rank_.names.text(absurd.first_name),
+                       static_cast<double>(absurd.first_duration_ns) * 1e-6),
+           "they count with the usual duration for their name; the profiler recorded a wrong duration");
     if (rank_.slices.overlapping() > 0)
       note(Severity::info, "overlapping_slices", rank_.slices.overlapping(),
-           "device events begin before the one before on their stream has ended",
-           "their union counts; replayed graphs and AMD's queues record it so");
+           "device events begin before the previous event on their stream has ended",
+           "their union counts; replayed graphs and AMD's queues are recorded in this way");
     if (rank_.slices.without_call() > 0)
       note(Severity::info, "launch_unknown", rank_.slices.without_call(),
-           "device events without the call that launched them: they count as launched when they began",
+           "device events without the call that launched them: their start counts as the launch",
            "record the host's activities as well (ProfilerActivity.CPU)");
   }
 
@@ -234,7 +234,7 @@ class Conclusion {
     training_.accumulation = passes.count;
     if (passes.other_steps > 0)
       note(Severity::info, "passes_differ", passes.other_steps,
-           fmt::format("steps whose backwards are not {}, as in most steps", passes.count),
+           fmt::format("steps whose number of backwards is not {}, as in most steps", passes.count),
            "profile whole steps: a schedule's window begins and ends with one");
   }
 
@@ -283,13 +283,13 @@ class Conclusion {
     }
   }
 
-  void say_what_is_missing() {
+  void report_missing_data() {
     if (host_.left_out > 0)
-      note(Severity::warning, "steps_overlap", host_.left_out, "steps whose annotation overlaps the one before",
-           "they are left out; a schedule's steps follow each other");
+      note(Severity::warning, "steps_overlap", host_.left_out, "steps whose annotation overlaps the previous one",
+           "they are left out; steps of a profiler schedule do not overlap");
     if (host_.cut > 0)
-      note(Severity::info, "steps_cut", host_.cut, "steps that were under way when recording began or stopped",
-           "they are left out: what was recorded of them is not the whole");
+      note(Severity::info, "steps_cut", host_.cut, "steps that were running when recording began or stopped",
+           "they are left out, because they were recorded only in part");
     if (empty_steps_ > 0)
       note(Severity::info, "steps_without_work", empty_steps_, "annotated steps in which the device did nothing",
            "they are left out");
@@ -298,11 +298,13 @@ class Conclusion {
     };
     if (host_.source == StepSource::none)
       note(Severity::warning, "no_steps", 1, "no step: neither annotations, nor optimizer steps, nor DDP's forward",
-           fmt::format("the trace as a whole is reported; {}", rank_.steps_advice));
+           fmt::format("the whole trace is reported; {}", rank_.steps_advice));
     if (host_.source == StepSource::optimizers)
-      source("steps_by_optimizer", "no step is annotated: they last from one optimizer step's end to the next one's");
+      source("steps_by_optimizer",
+             "no step is annotated: a step lasts from the end of one optimizer step to the end of the next");
     if (host_.source == StepSource::forwards)
-      source("steps_by_forward", "no step is annotated: they last from one DDP forward's begin to the next one's");
+      source("steps_by_forward",
+             "no step is annotated: a step lasts from the begin of one DDP forward to the begin of the next");
     std::int64_t span_ns = 0, busy_ns = 0;
     for (std::size_t i = 0; i < busy_ns_.size(); ++i) {
       span_ns += training_.shard.steps[i].time.end_ns - training_.shard.steps[i].time.start_ns;
@@ -310,12 +312,12 @@ class Conclusion {
     }
     if (span_ns > 0 && busy_ns < span_ns / 2)
       note(Severity::warning, "device_idle", static_cast<std::int64_t>(busy_ns_.size()),
-           fmt::format("the devices did nothing for {:.0f} % of the steps: the host launched too slowly",
+           fmt::format("the devices were idle for {:.0f} % of the steps: the host launched too slowly",
                        100.0 * (1.0 - static_cast<double>(busy_ns) / static_cast<double>(span_ns))),
            "the profiler itself slows launching (record_shapes, with_stack, profile_memory): measure the step without "
            "it; predictions count that time as compute");
     if (host_.source != StepSource::none && training_.batch_per_worker == 0)
-      note(Severity::warning, "batch_unknown", 1, "how many samples a step trains on is not recorded",
+      note(Severity::warning, "batch_unknown", 1, "the number of samples of a step is not recorded",
            "throughput is not reported; give --batch-per-worker, or record shapes (record_shapes=True)");
   }
 
@@ -332,6 +334,8 @@ class Conclusion {
 
 }  // namespace
 
-Training conclude_training(RankTrace& rank, const TrainingOptions& options) { return Conclusion(rank, options).run(); }
+Training derive_training(RankTrace& rank, const TrainingOptions& options) {
+  return TrainingBuilder(rank, options).run();
+}
 
 }  // namespace ddpprof::import

@@ -61,6 +61,6 @@ struct Training {
 };
 
 // Finishes the rank's sorters. The rank must not be used afterwards.
-Training conclude_training(RankTrace&, const TrainingOptions&);
+Training derive_training(RankTrace&, const TrainingOptions&);
 
 }  // namespace ddpprof::import

@@ -70,8 +70,8 @@ HostSteps bounds_of(RankTrace& rank, const std::vector<Span>& optimizers, const 
 void leave_out_cut(const std::vector<Span>& kept, HostSteps& found) {
   if (kept.empty()) return;
   found.cut = static_cast<std::int64_t>(std::erase_if(found.steps, [&](const HostStep& step) {
-    return std::none_of(kept.begin(), kept.end(), [&](const Span& spell) {
-      return step.time.start_ns >= spell.start_ns && step.time.end_ns <= spell.end_ns;
+    return std::none_of(kept.begin(), kept.end(), [&](const Span& window) {
+      return step.time.start_ns >= window.start_ns && step.time.end_ns <= window.end_ns;
     });
   }));
 }

@@ -40,8 +40,8 @@ struct HostSteps {
 // Consumes the rank's marks. The gradients must be ordered by time and the sorters finished.
 HostSteps find_steps(RankTrace&);
 
-// The most frequent number of backwards per step, among steps with a backward (ties go to the larger number; 1 if there
-// is none), and the number of steps with another number.
+// The most frequent number of backwards per step, among steps with a backward (ties go to the larger number; 1 without
+// a backward), and the number of steps with another number.
 struct UsualPasses {
   std::int64_t count = 1, other_steps = 0;
 };

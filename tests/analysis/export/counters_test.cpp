@@ -1,4 +1,4 @@
-// The counter "overlap" of the Chrome export: levels by hand, and their sums beside what an import reckoned.
+// The counter "overlap" of the Chrome export: levels computed by hand, and their sums compared with an import's values.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using nlohmann::json;
 
 struct Level {
   std::int64_t at_ns = 0;
-  std::string busy;  // "compute alone", "both", "communication alone", "" for nothing
+  std::string busy;  // "compute alone", "both", "communication alone", "": neither
   bool operator==(const Level&) const = default;
 };
 void PrintTo(const Level& level, std::ostream* out) { *out << level.at_ns << " ns: " << level.busy; }
@@ -65,7 +65,7 @@ class Counters : public testing::Test {
   fs::path folder_;
 };
 
-// Forward 0 to 30 ms, backward to 90, optimizer to 100. The last gradient is ready at 60; bucket 0 is in flight from 40
+// Forward 0 to 30 ms, backward to 90, optimizer to 100. The last gradient is ready at 60. Bucket 0 is in flight from 40
 // to 70, bucket 1 from 60 to 80: backward waits from 60 to 80.
 TEST_F(Counters, OfAStepOnProcessors) {
   test::SyntheticRun run(folder_ / "run.db");
@@ -85,7 +85,7 @@ TEST_F(Counters, OfAStepOnProcessors) {
                                    Level{100 * test::ms, ""}));
 }
 
-// Gaps of a kernel's launch do not make an event each; beside communication every one counts.
+// Gaps between kernel launches make no events; beside communication every gap counts.
 TEST_F(Counters, OfKernelsWithGaps) {
   test::SyntheticRun run(folder_ / "run.db");
   store::MeasurementRow row = test::train("ddp", 2);

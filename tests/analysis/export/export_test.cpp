@@ -1,4 +1,4 @@
-// Exports of the synthetic run, read back by parsers that know nothing of the writer.
+// Exports of the synthetic run, read by parsers that are independent of the writer.
 #include "analysis/export/export.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ class ExportTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   // Rank 0 of ddp N = 2 (shard 2) keeps raw events: two nested ranges, one that overlaps them, one never closed, a
-  // mark; a kernel and a copy on one stream, a CUDA call. The name has a quote, a line break and a byte that is no
+  // mark; a kernel and a copy on one stream, a CUDA call. The name has a quote, a line break and invalid
   // UTF-8.
   static void add_raw(test::SyntheticRun& run) {
     run.database.sql().exec("UPDATE shard SET raw_kept = 1 WHERE id = 2");
@@ -87,7 +87,7 @@ TEST_F(ExportTest, EverySliceOfATrackNestsAndTimeRunsForward) {
   }
   ASSERT_GE(tracks.size(), 10U);
   for (const auto& [track, slices] : tracks) {
-    std::vector<std::int64_t> open;  // ends of the slices around
+    std::vector<std::int64_t> open;  // ends of the enclosing slices
     std::int64_t last = -1;
     for (const auto& [start, end] : slices) {
       EXPECT_GE(start, last) << "track " << track.first << "/" << track.second << " goes back in time";
@@ -141,7 +141,7 @@ TEST_F(ExportTest, OverlappingCollectivesGetTracksOfTheirOwnAndArrowsJoinTheRank
     if (event.value("cat", "") == "collective") {
       tracks.insert(event["tid"].get<int>());
       starts.insert({event["pid"], event["tid"], ns(event["ts"])});
-      EXPECT_EQ(event["args"]["communicator"], "0xfffffffffffffff9");  // -7 as it was hashed
+      EXPECT_EQ(event["args"]["communicator"], "0xfffffffffffffff9");  // -7 as hashed
     }
   }
   EXPECT_EQ(tracks, (std::set<int>{10, 11}));
@@ -159,7 +159,7 @@ TEST_F(ExportTest, OverlappingCollectivesGetTracksOfTheirOwnAndArrowsJoinTheRank
   }
 }
 
-// Arrows say who was earlier: of a clock without a relation to rank 0's nobody knows.
+// Arrows show which rank was earlier. For a clock that is not aligned with rank 0's, this is unknown.
 TEST_F(ExportTest, NoArrowLeadsToARankWhoseClockIsUnknown) {
   database_->sql().exec("UPDATE shard SET clock_reference = 'unknown' WHERE measurement_id = 2 AND rank = 1");
   const json document = chrome();
@@ -214,7 +214,7 @@ TEST_F(ExportTest, AFullDiskIsAnError) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit little = before;
-  little.rlim_cur = 4096;  // a file may grow no further, as if the disk were full
+  little.rlim_cur = 4096;  // limits the file size, as if the disk were full
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
   EXPECT_THROW(export_::export_chrome(*database_, folder_ / "full.json"), export_::ExportError);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);

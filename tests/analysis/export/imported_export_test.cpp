@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::int64_t t = 1'700'000'000'000'000'000;  // as far from 0 as an import's clock is
+constexpr std::int64_t t = 1'700'000'000'000'000'000;  // like an import's clock, far from 0
 
 std::int64_t ns(const json& microseconds) { return std::llround(microseconds.get<double>() * 1000.0); }
 
@@ -69,7 +69,7 @@ class ImportedExport : public testing::Test {
     store::Inserter<store::KernelRow> kernels(run.database);
     const std::int64_t add = strings.intern("void add<float>(float*)");
     kernels.insert({shard, add, 0, 7, 1, t + 110'000, t + 120'000, 1, 1, 1, 0});
-    kernels.insert({shard, add, 0, 7, 2, t + 115'000, t + 125'000, 1, 1, 1, 0});  // at once with the one before
+    kernels.insert({shard, add, 0, 7, 2, t + 115'000, t + 125'000, 1, 1, 1, 0});  // at the same time as the one before
   }
 
   std::vector<json> slices(int pid, const std::string& category) const {
@@ -155,7 +155,7 @@ TEST_F(ImportedExport, AProcessIsARankAndAnArrowJoinsTheCollective) {
     if (event.value("cat", "") == "flow") arrow.emplace_back(event["ph"], event["pid"]);
   }
   EXPECT_EQ(names, (std::map<int, std::string>{{1, "ddp N=2 rank 0"}, {2, "ddp N=2 rank 1"}}));
-  EXPECT_EQ(labels[1], "pid 100") << "imports may not know the host";
+  EXPECT_EQ(labels[1], "pid 100") << "the host of an import may be unknown";
   EXPECT_EQ(arrow, (std::vector<std::pair<std::string, int>>{{"s", 1}, {"f", 2}}));
 }
 
@@ -173,7 +173,7 @@ TEST_F(ImportedExport, WhatWasExportedCanBeImported) {
   ASSERT_TRUE(counts.executeStep());
   EXPECT_EQ(counts.getColumn(0).getInt(), 12);
   EXPECT_EQ(counts.getColumn(1).getInt(), 4);
-  EXPECT_EQ(counts.getColumn(2).getInt(), 4) << "those whose names are known";
+  EXPECT_EQ(counts.getColumn(2).getInt(), 4) << "the calls with a known name";
 }
 
 }  // namespace

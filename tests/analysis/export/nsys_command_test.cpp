@@ -1,4 +1,4 @@
-// ddpprof export --format nsys, as the command line has it.
+// ddpprof export --format nsys, from the command line.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/export/nsys_recorded.hpp"
@@ -35,7 +35,7 @@ TEST_F(NsysCommand, AnExportIsReplacedInPlaceAndIsWholeAgain) {
   Outcome again = run_ddpprof({"export", database_, "--format", "nsys", "--out", folder});
   EXPECT_EQ(again.code, 0) << again.messages;
   EXPECT_TRUE(read_all(damaged) == whole);
-  // Chrome's is no such export, and what SQLite has not done with is left.
+  // A Chrome export does not overwrite an nsys export, and a file with an SQLite log beside it is not overwritten.
   EXPECT_EQ(run_ddpprof({"export", database_, "--format", "chrome", "--out", damaged}).code, 2);
   std::ofstream(damaged + "-wal") << "x";
   again = run_ddpprof({"export", database_, "--format", "nsys", "--out", folder});
@@ -56,7 +56,7 @@ TEST_F(NsysCommand, NoDatabaseAndNoFolderIsReplaced) {
   }
   EXPECT_EQ(fs::file_size(one), size);
   EXPECT_THAT(left_behind(folder_), testing::IsEmpty());
-  // Several measurements: a file is none of the folders, and a database within the folder stays.
+  // Several measurements: the output is a folder, not a file; a database in the folder stays.
   EXPECT_EQ(run_ddpprof({"export", database_, "--format", "nsys", "--out", one}).code, 2);
   EXPECT_EQ(run_ddpprof({"export", database_, "--format", "nsys", "--out", database_ + ".d"}).code, 2);
   const fs::path taken = folder_ / "taken";

@@ -1,4 +1,4 @@
-// The export in Nsight Systems' shape, asked by plain SQLite what its readers ask.
+// The Nsight-format export, queried through plain SQLite like its readers do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -91,7 +91,7 @@ TEST_F(NsysExport, KernelsBelongToTheRangesAroundTheirLaunch) {
   // In rank 0's forward add #1; in its backward NCCL #2; the step has both; rank 1's step has its add.
   EXPECT_THAT(rows(file_, test::ask::kernels_by_range),
               ElementsAre("step 0|3|5000", "backward|1|3000", "forward|1|1000"));
-  // 500 and 500 on device 0; 500 on device 1: the clocks of its call and its kernel are shifted alike.
+  // 500 and 500 on device 0; 500 on device 1, because the clocks of its call and its kernel are shifted equally.
   EXPECT_THAT(rows(file_, test::ask::launch_delays), ElementsAre("0|2|1000|500", "1|1|500|500"));
 }
 
@@ -169,7 +169,7 @@ TEST_F(NsysExport, OneFileAMeasurementWithRangesOnlyWhereNothingElseWasKept) {
   const export_::NsysSummary summary = export_::export_nsys(run.database, folder_ / "several");
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder_ / "several")) names.push_back(entry.path().filename());
-  // Two of the measurements differ in their batch alone.
+  // Two of the measurements differ only in their batch.
   EXPECT_THAT(names, testing::UnorderedElementsAre("ddp-n1-r0.sqlite", "ddp-n2-r0-m2.sqlite", "dp-n2-r0.sqlite",
                                                    "ddp-n2-r0-m4.sqlite", "bench-comm-n4-r0.sqlite"));
   EXPECT_EQ(summary.files, 5);
@@ -259,7 +259,7 @@ TEST_F(NsysExport, AFullDiskIsToldOfTheExportAndLeavesNothing) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit little = before;
-  little.rlim_cur = 32768;  // a file may grow no further, as if the disk were full
+  little.rlim_cur = 32768;  // limits the file size, as if the disk were full
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
   std::string why;
   try {

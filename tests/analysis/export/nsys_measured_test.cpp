@@ -54,9 +54,9 @@ TEST_F(NsysMeasured, QueriesHaveTheAnswersThatTheRecordedFileGives) {
     EXPECT_FALSE(expected.empty()) << query;
     EXPECT_EQ(found, expected) << query;
   }
-  // On this machine nothing was computed beside NCCL.
+  // On this machine no computation ran beside NCCL.
   EXPECT_EQ(rows(ours, test::ask::nccl_beside_compute), rows(recorded, test::ask::nccl_beside_compute));
-  // Times lie where they lay, and processes and threads have their numbers.
+  // Times are unchanged, and processes and threads keep their numbers.
   const char* moments =
       "SELECT k.start - f.start, k.end - f.start, k.correlationId, k.globalPid, k.contextId FROM "
       "CUPTI_ACTIVITY_KIND_KERNEL k, (SELECT MIN(start) AS start FROM NVTX_EVENTS) f ORDER BY 1, 4, 3";

@@ -1,4 +1,5 @@
-// Questions as readers of Nsight Systems' SQLite exports ask them, in our words; none knows who wrote the file.
+// Queries like those of readers of Nsight Systems' SQLite exports; they do not depend on the program that wrote the
+// file.
 #pragma once
 
 namespace ddpprof::test::ask {
@@ -21,14 +22,14 @@ inline constexpr const char* memsets_by_device =
     "SELECT deviceId, streamId, COUNT(*), SUM(bytes), SUM(end - start) FROM CUPTI_ACTIVITY_KIND_MEMSET "
     "GROUP BY 1, 2 ORDER BY 1, 2";
 
-// The version of the interface ("_v7000") is left out, as reports do.
+// The version of the interface ("_v7000") is left out, as in reports.
 inline constexpr const char* calls_by_name =
     "SELECT c.label, CASE WHEN s.value GLOB '*_v[0-9][0-9][0-9][0-9]*' THEN SUBSTR(s.value, 1, LENGTH(RTRIM(s.value, "
     "'0123456789')) - 2) ELSE s.value END AS name, COUNT(*), SUM(r.end - r.start) FROM CUPTI_ACTIVITY_KIND_RUNTIME r "
     "JOIN StringIds s ON s.id = r.nameId JOIN ENUM_NSYS_EVENT_CLASS c ON c.id = r.eventClass "
     "GROUP BY 1, 2 ORDER BY 1, 2";
 
-// Operations are numbered in their names (", op_id = 12"), which says nothing of a sum.
+// Operations are numbered in their names (", op_id = 12"); the numbers are removed before summing.
 inline constexpr const char* ranges_by_name =
     "SELECT CASE WHEN INSTR(name, ', ') > 0 THEN SUBSTR(name, 1, INSTR(name, ', ') - 1) ELSE name END AS name, "
     "COUNT(*), SUM(duration) FROM (SELECT COALESCE(n.text, s.value) AS name, n.end - n.start AS duration "

@@ -82,7 +82,7 @@ inline store::Database recorded_training(const std::filesystem::path& path) {
   return std::move(run.database);
 }
 
-// What exports that were not finished have left in a folder.
+// Incomplete exports left in a folder.
 inline std::vector<std::string> left_behind(const std::filesystem::path& folder) {
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder))

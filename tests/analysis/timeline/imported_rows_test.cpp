@@ -1,4 +1,4 @@
-// Raw events as imports write them: ranges without a depth and not in order, calls by their names, names not mangled.
+// Imported raw events: ranges without a depth and out of order, calls with names, kernel names that are not mangled.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ class ImportedTimeline : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // One measurement of one rank that keeps `ranges` of thread 7, in this order, and what `more` adds to shard 1.
+  // One measurement of one rank with `ranges` of thread 7, in this order; `more` adds to shard 1.
   std::shared_ptr<const Timeline> read(
       const std::vector<Range>& ranges,
       const std::function<void(store::Database&, store::StringInterner&)>& more = [](auto&, auto&) {}) {
@@ -58,7 +58,7 @@ class ImportedTimeline : public testing::Test {
     return load(file_, 1);
   }
 
-  // The names of each row of the track, in order.
+  // The names in each row of the track, in order.
   static std::vector<std::vector<std::string>> rows(const Timeline& all, const std::string& track) {
     std::vector<std::vector<std::string>> out;
     for (const Track& one : all.tracks)
@@ -96,7 +96,8 @@ TEST_F(ImportedTimeline, OfThoseThatStartTogetherTheLongerIsAbove) {
 }
 
 TEST_F(ImportedTimeline, WhatCrossesLiesWhereNothingCollidesAndHasItsOwnBelowIt) {
-  // "late" ends after "early", in which it began; "in late" lies in it alone, though the first row is free by then.
+  // "late" ends after "early", in which it began. "in late" lies only in "late", although the first row is already
+  // free.
   const auto all = read({{"early", 0, 100}, {"late", 50, 150}, {"in late", 110, 120}, {"after", 150, 160}});
   EXPECT_EQ(rows(*all, "host 7"), (Names{{"early", "after"}, {"late"}, {"in late"}}));
 }

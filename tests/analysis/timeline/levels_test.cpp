@@ -1,4 +1,4 @@
-// Levels: what they hold adds up to the events, and how many blocks a view can meet is bounded.
+// Levels: their sums equal those of the events, and the number of blocks in a view is bounded.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -85,7 +85,7 @@ TEST(Levels, EveryLevelHoldsAllEventsAndAQuarterOfTheBlocksBelow) {
       busy += block.busy_ns;
       EXPECT_GE(block.start_ns, last_end_ns);
       last_end_ns = block.end_ns;
-      // At most one block a cell, and one that is too long to fold.
+      // At most one block per cell, and one that is too long to be joined.
       const std::int64_t cell = block.start_ns / level.resolution_ns;
       if (count_of(row, level, i) > 1) {
         EXPECT_GT(cell, last_cell);
@@ -103,7 +103,7 @@ TEST(Levels, TheLevelFitsTheZoom) {
   std::vector<Event> events;
   for (std::int64_t i = 0; i < (1 << 17); ++i) events.push_back({i * 16, 10, 0});
   const Row row = row_of(events);
-  EXPECT_EQ(level_for(row, 100.0), nullptr) << "events are told apart";
+  EXPECT_EQ(level_for(row, 100.0), nullptr) << "events are distinguishable";
   ASSERT_NE(level_for(row, 256.0), nullptr);
   EXPECT_EQ(level_for(row, 1000.0)->resolution_ns, 256);
   EXPECT_EQ(level_for(row, 1024.0)->resolution_ns, 1024);

@@ -1,4 +1,4 @@
-// Reading a timeline: what lies where, on which clock, and in which order it arrives.
+// Loading a timeline: the place and clock of events, and the order in which they arrive.
 #include "analysis/timeline/load.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Statistics of a range, search and flows, with values worked out by hand from the synthetic run.
+// Statistics of a range, search and flows, with values computed by hand from the synthetic run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST_F(TimelineQueries, CancelledStatisticsGiveNothing) {
 TEST_F(TimelineQueries, SearchFindsPartsOfNamesInOrderOfTime) {
   const auto hits = search(*all_, "oUTer");
   ASSERT_TRUE(hits);
-  ASSERT_EQ(hits->size(), 3U) << "rank 0's, the one that never ended, rank 1's";
+  ASSERT_EQ(hits->size(), 3U) << "rank 0's range, the range that never ended, rank 1's range";
   std::int64_t last_ns = 0;
   for (const EventRef& hit : *hits) {
     EXPECT_GE(all_->rows[hit.row].start_ns[hit.event], last_ns);
@@ -119,7 +119,7 @@ TEST_F(TimelineQueries, SearchFindsPartsOfNamesInOrderOfTime) {
 }
 
 TEST_F(TimelineQueries, TheLastToStartIsTheSlowest) {
-  // Both ranks start at +42 ms of their own steps; step 0's at the same moment but for the 5 µs.
+  // Both ranks start 42 ms into their own steps; step 0's starts differ only by the 5 µs of the clock.
   ASSERT_EQ(all_->groups.size(), 8U);
   const FlowFacts first = flow_facts(*all_, all_->groups[0]);
   EXPECT_EQ(first.started, 2);
@@ -133,7 +133,7 @@ TEST_F(TimelineQueries, TheLastToStartIsTheSlowest) {
   EXPECT_EQ(all_->collectives[*third.slowest].rank, 0U);
 }
 
-// Where a rank's clock is unknown nobody knows who was last: its collectives lie in no group with the others'.
+// If a rank's clock is unknown, the last rank is unknown: its collectives are not in a group with the others'.
 TEST(TimelineClocks, ARankWhoseClockIsUnknownIsNotLaidBesideTheOthers) {
   const test::TracedFile file;
   store::Database::open_write(file.path).sql().exec("UPDATE shard SET clock_reference = 'unknown' WHERE id = 3");
@@ -170,7 +170,7 @@ TEST(TimelineGroups, ALongOneMakesNoOthersTouchTheRange) {
   for (std::int64_t i = 0; i < 100; ++i) all.groups.push_back({{}, 1000 + 10 * i, 1005 + 10 * i});
   all.longest_group_ns = 1000;
   EXPECT_EQ(groups_touching(all, 1500, 1530, 3), (std::vector<std::uint32_t>{51, 52, 53}));
-  EXPECT_FALSE(groups_touching(all, 1500, 1530, 2)) << "more than asked for";
+  EXPECT_FALSE(groups_touching(all, 1500, 1530, 2)) << "more than requested";
   EXPECT_EQ(groups_touching(all, 1505, 1506, 3), (std::vector<std::uint32_t>{51})) << "it ends at 1505";
   EXPECT_EQ(groups_touching(all, 500, 600, 3), (std::vector<std::uint32_t>{0}));
   EXPECT_TRUE(groups_touching(all, 5000, 6000, 3)->empty());

@@ -1,4 +1,4 @@
-// Events to rows: order, lanes and chunks.
+// Events converted to rows: order, lanes and chunks.
 #include <gtest/gtest.h>
 
 #include "analysis/timeline/events.hpp"
@@ -23,7 +23,7 @@ TEST(Rows, EventsInOrderStayOneRow) {
 }
 
 TEST(Rows, WhatNestsLiesBelowWhatItIsIn) {
-  // Written as they end, the inner first.
+  // Written when they end, the inner one first.
   const auto rows = rows_of({{{10, 20, 1, 0}, {15, 5, 2, 0}, {0, 100, 3, 0}, {0, 10, 4, 0}}});
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].name, std::vector<std::uint32_t>{3});

@@ -1,4 +1,4 @@
-// gzip: members, header fields, padding, and damage. The judge of what is sound is zlib, fed byte by byte.
+// gzip: members, header fields, padding, and damage. The expected sound bytes come from zlib, fed byte by byte.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/bytes/packed.hpp"
@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// How much content zlib gives of each beginning of the stream, index: bytes of it. One member.
+// Returns for each length of the stream's beginning how much content zlib returns. One member.
 std::vector<std::size_t> sound_bytes(const std::string& packed, std::size_t content_bytes) {
   z_stream stream{};
   EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
@@ -77,7 +77,7 @@ TEST(GzipBytes, EveryFieldOfTheHeaderIsRead) {
     EXPECT_TRUE(read.text == text) << fields;
     EXPECT_EQ(read.problem, "") << fields;
     if (fields == 15) {
-      packed[14] ^= 1;  // within the extra field, which only the header's CRC covers
+      packed[14] ^= 1;  // in the extra field, which is covered only by the header's CRC
       EXPECT_THAT(read_packed(packed).problem, HasSubstr("invalid data in gzip member 1 (header crc mismatch)"));
       EXPECT_EQ(read_packed(packed).text, "");
     }
@@ -90,11 +90,12 @@ TEST(GzipBytes, PaddingAndGarbageBehindTheLastMemberAreRemarked) {
   EXPECT_TRUE(read.text == text);
   EXPECT_EQ(read.problem, "");
   EXPECT_THAT(read.remark, HasSubstr("byte " + std::to_string(packed.size()) +
-                                     ": passed over 700000 zero bytes behind the last gzip member (padding)"));
+                                     ": skipped 700000 zero bytes after the last gzip member (padding)"));
   read = read_packed(packed + "\x1f");
   EXPECT_TRUE(read.text == text);
   EXPECT_EQ(read.problem, "");
-  EXPECT_THAT(read.remark, HasSubstr(": passed over 1 byte behind the last gzip member, where no other one begins"));
+  EXPECT_THAT(read.remark,
+              HasSubstr(": skipped 1 byte after the last gzip member, because they do not begin another one"));
 }
 
 TEST(GzipBytes, TruncatedAnywhereAllSoundBytesComeAndThenTheProblem) {
@@ -128,7 +129,7 @@ TEST(GzipBytes, AFlippedByteInTheMiddleIsFoundAndTheBytesBeforeItAreSound) {
     std::string damaged = packed;
     damaged[at] = static_cast<char>(~damaged[at]);
     const Read read = read_packed(damaged);
-    // Whole codes of the bytes before: the code that the damaged byte ends may have begun before it.
+    // Whole codes of the bytes before it: the code that ends in the damaged byte may have begun earlier.
     EXPECT_EQ(read.text.substr(0, sound[at]), text.substr(0, sound[at])) << at;
     EXPECT_GE(read.text.size(), sound[at]) << at;
     EXPECT_THAT(read.problem, testing::ContainsRegex("damaged")) << at;
@@ -144,7 +145,7 @@ TEST(GzipBytes, AWrongTailIsToldAfterTheWholeContent) {
   EXPECT_THAT(read.problem, HasSubstr("wrong CRC-32 in the tail of gzip member 1"));
   damaged = packed;
   damaged[packed.size() - 1] ^= 1;
-  read = read_packed(damaged, text.size());  // a read that is just filled has not seen the tail yet
+  read = read_packed(damaged, text.size());  // a read that was just filled has not reached the tail yet
   EXPECT_TRUE(read.text == text);
   EXPECT_THAT(read.problem, HasSubstr("wrong length in the tail of gzip member 1: its content has 50000 bytes"));
 }

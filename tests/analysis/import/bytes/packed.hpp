@@ -1,4 +1,4 @@
-// Content, its compressed forms made by zlib and zstd themselves, and files for a test's duration.
+// Content, its compressed forms made by zlib and zstd themselves, and files for the duration of a test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace ddpprof::import {
 
-// Of a trace's kind: repetitive with numbers that differ, so that blocks and codes of every sort occur.
+// Text like a trace: repetitive with different numbers, so that all kinds of blocks and codes occur.
 inline std::string trace_like_text(std::size_t bytes, unsigned seed = 1) {
   std::mt19937 random(seed);
   std::string text;
@@ -53,7 +53,7 @@ inline std::string zstd_packed(std::string_view text, bool checksum = true, int 
   std::string packed(ZSTD_compressBound(text.size()) + 1024, '\0');
   ZSTD_inBuffer in{text.data(), text.size(), 0};
   ZSTD_outBuffer out{packed.data(), packed.size(), 0};
-  // Two calls: with one, zstd would know the size and choose a window that just holds it.
+  // Two calls: with one call, zstd would know the size and choose the smallest possible window.
   ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue);
   EXPECT_EQ(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0U);
   packed.resize(out.pos);
@@ -81,7 +81,7 @@ class File {
 };
 
 struct Read {
-  std::string text, problem, remark;  // the latter two empty where there is none
+  std::string text, problem, remark;  // problem and remark may be empty
   Encoding encoding = Encoding::plain;
   std::uint64_t consumed = 0, file_bytes = 0;
 };

@@ -1,4 +1,4 @@
-// Plain files, and what cannot be read at all.
+// Plain files, and files that cannot be read.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(PlainBytes, ComeAsTheyAreInPiecesOfAnySize) {
-  const std::string text = trace_like_text(1'500'000);  // more than the buffer that the first bytes are told by
+  const std::string text = trace_like_text(1'500'000);  // larger than the buffer that is used to detect the format
   const File file(text);
   for (const std::size_t piece_bytes : {1UL << 12, 524'288UL, 524'289UL, 1UL << 21}) {
     const Read read = read_all(*open_bytes(file.path()), piece_bytes);
@@ -72,7 +72,7 @@ TEST(PlainBytes, WhatCannotBeOpenedIsSaidPlainly) {
 }
 
 TEST(PlainBytes, AnErrorOfTheKernelIsTheProblem) {
-  // A process's memory can be opened, but nothing is mapped at its address 0: the read fails.
+  // A process's memory can be opened, but address 0 is not mapped: the read fails.
   const Read read = read_all(*open_bytes("/proc/self/mem"));
   EXPECT_EQ(read.text, "");
   EXPECT_THAT(read.problem, HasSubstr("/proc/self/mem: cannot be read beyond byte 0: Input/output error"));

@@ -1,4 +1,4 @@
-// Reading ahead: the same bytes whatever the sizes, what is carried over, early ends and exceptions.
+// Reading ahead: the same bytes for all sizes, kept bytes, early ends and exceptions.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace ddpprof::import {
 namespace {
 
-// Content from memory, which throws where it ends if it is told to.
+// Content from memory; throws at its end if requested.
 class TextSource final : public ByteSource {
  public:
   explicit TextSource(std::string text, bool throws = false) : text_(std::move(text)), throws_(throws) {}
@@ -47,7 +47,7 @@ TEST(ReadAhead, WhatIsCarriedOverStandsInFrontOfTheNextBlock) {
     const std::string text = trace_like_text(random() % 20'000, static_cast<unsigned>(round));
     const ReadAhead::Options options{1 + random() % 700, 2 + random() % 4, random() % 100};
     ReadAhead ahead(std::make_unique<TextSource>(text), options);
-    // From nothing kept to everything kept for a while, so that the rest outgrows its room and shrinks again.
+    // Keeps nothing, then more and more up to everything, so that the rest outgrows its room and shrinks again.
     const unsigned greed = random() % 4;
     std::size_t given_to = 0, keep_bytes = 0;  // of the text
     for (;;) {

@@ -1,4 +1,4 @@
-// zstd: frames, windows and damage. The judge of what is sound is zstd, fed byte by byte.
+// zstd: frames, windows and damage. The expected sound bytes come from zstd, fed byte by byte.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/bytes/packed.hpp"
@@ -9,7 +9,7 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-// As in gzip's test. Byte by byte no call can fail after it has written.
+// Like the function in gzip's test. Byte by byte, no call can fail after it has written.
 std::vector<std::size_t> sound_bytes(const std::string& packed, std::size_t content_bytes) {
   ZSTD_DCtx* context = ZSTD_createDCtx();
   std::string content(content_bytes + 1, '\0');
@@ -69,7 +69,8 @@ TEST(ZstdBytes, WhatFollowsTheLastFrameIsRemarked) {
   const Read read = read_packed(zstd_packed(text) + "garbage");
   EXPECT_TRUE(read.text == text);
   EXPECT_EQ(read.problem, "");
-  EXPECT_THAT(read.remark, HasSubstr(": passed over 7 bytes behind the last zstd frame, where no other one begins"));
+  EXPECT_THAT(read.remark,
+              HasSubstr(": skipped 7 bytes after the last zstd frame, because they do not begin another one"));
 }
 
 TEST(ZstdBytes, TruncatedAnywhereAllSoundBytesComeAndThenTheProblem) {
@@ -123,7 +124,8 @@ TEST(ZstdBytes, AWindowBeyondTheLimitIsRefused) {
   EXPECT_TRUE(read_packed(zstd_packed(text, true, largest_zstd_window_log)).text == text);
   const Read read = read_packed(zstd_packed(text, true, largest_zstd_window_log + 1));
   EXPECT_EQ(read.text, "");
-  EXPECT_THAT(read.problem, HasSubstr("zstd frame 1 needs a window of more than 128 MiB, which is not read; unpack"));
+  EXPECT_THAT(read.problem,
+              HasSubstr("zstd frame 1 needs a window of more than 128 MiB, which is not supported; unpack"));
 }
 
 }  // namespace

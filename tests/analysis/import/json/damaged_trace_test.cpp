@@ -1,5 +1,6 @@
-// Traces with bytes changed, lost, doubled and moved at random: reading ends, loses no count, and tells the same
-// however the bytes came. DDPPROF_FUZZ_ROUNDS asks for more rounds than the few thousand; seeds are fixed.
+// Traces with bytes changed, lost, doubled and moved at random: reading ends, counts are complete, and the result does
+// not depend on how the bytes arrive. DDPPROF_FUZZ_ROUNDS sets the number of rounds (default: a few thousand); seeds
+// are fixed.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -15,7 +16,7 @@ int rounds() {
   return asked ? std::atoi(asked) : 4000;
 }
 
-// As PyTorch's profilers write: metadata, operations, launches, kernels, arrows.
+// Like PyTorch's profilers: metadata, operations, launches, kernels, arrows.
 std::string small_trace(int kernels, const std::string& line_break) {
   std::string text = "{" + line_break + R"("schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "A \"100\""}],)" +
                      line_break + R"("distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 2},)" +
@@ -95,7 +96,7 @@ TEST(DamagedTrace, EndsLosesNoCountAndIsToldTheSameHoweverItCame) {
   }
 }
 
-// One byte among the events costs the event it stands in and, at most, the ones beside it.
+// One changed byte among the events costs its event and at most the adjacent ones.
 TEST(DamagedTrace, OneByteCostsNoMoreThanItsNeighbourhood) {
   static constexpr std::string_view bytes = "\"{}[]\\,: x\0\n";
   for (const std::string line_break : {"\n", ""}) {
@@ -119,7 +120,7 @@ TEST(DamagedTrace, OneByteCostsNoMoreThanItsNeighbourhood) {
   }
 }
 
-// A place that is lost again and again costs time in proportion to the text.
+// If the position is lost again and again, the time stays proportional to the text.
 TEST(DamagedTrace, TextThatSeemsToBeginEventsEverywhereEnds) {
   for (const std::string unit : {"{\"},", "{\"a\":[},", "},{[\"", "},{\"a\":1", "{\"", "[", "},{"}) {
     std::string text = "{\"traceEvents\": [";

@@ -1,4 +1,4 @@
-// Decimal text to nanoseconds: cases whose digits are counted by hand, and 128-bit integers as the judge of many more.
+// Decimal text to nanoseconds: hand-counted cases, and many more compared with 128-bit integers.
 #include "analysis/import/json/decimal.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(Decimal, MicrosecondsKeepEveryDigit) {
   EXPECT_EQ(microseconds_to_ns("0"), 0);
   EXPECT_EQ(microseconds_to_ns("-0.001"), -1);
   EXPECT_EQ(microseconds_to_ns("-12.5"), -12500);
-  EXPECT_EQ(microseconds_to_ns("5 \n"), 5000) << "white space behind it";
+  EXPECT_EQ(microseconds_to_ns("5 \n"), 5000) << "white space after it";
 }
 
 TEST(Decimal, BeyondNanosecondsTheNearestHalvesAwayFromZero) {
@@ -37,7 +37,7 @@ TEST(Decimal, BeyondNanosecondsTheNearestHalvesAwayFromZero) {
   EXPECT_EQ(microseconds_to_ns("0.0004999"), 0);
   EXPECT_EQ(microseconds_to_ns("0.0005"), 1);
   EXPECT_EQ(microseconds_to_ns("0.9995"), 1000);
-  EXPECT_EQ(microseconds_to_ns("1844674407370955.1615"), 1844674407370955162) << "20 digits, more than 64 bits hold";
+  EXPECT_EQ(microseconds_to_ns("1844674407370955.1615"), 1844674407370955162) << "20 digits, which exceed 64 bits";
   EXPECT_EQ(microseconds_to_ns("1844674407370955.16149"), 1844674407370955161);
 }
 
@@ -89,7 +89,7 @@ TEST(Decimal, WholeNumbersHaveNoFraction) {
   EXPECT_EQ(whole_number("0.00000000000000000000000000001"), std::nullopt);
 }
 
-// digits * 10^scale of nanoseconds, rounded to the nearest, halves away from zero; none beyond int64.
+// Returns digits * 10^scale in nanoseconds, rounded to the nearest, halves away from zero; none beyond int64.
 std::optional<std::int64_t> judged(bool negative, Wide digits, int scale, bool rounds) {
   bool exact = true, up = false;
   for (; scale > 0; --scale) {
@@ -118,7 +118,7 @@ TEST(Decimal, AgreesWithIntegersOf128Bits) {
     std::string text = negative ? "-" : "";
     Wide digits = 0;
     const auto digit = [&] {
-      // Many zeros, fives and nines: there the roundings are decided.
+      // Many zeros, fives and nines, because these decide the rounding.
       static constexpr std::string_view likely = "0000555499123456789";
       const char c = likely[draw(likely.size())];
       digits = digits * 10 + static_cast<unsigned>(c - '0');

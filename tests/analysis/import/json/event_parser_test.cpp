@@ -1,4 +1,4 @@
-// What is read of an event, and of which events nothing is.
+// The values read from an event, and the events that are rejected.
 #include "analysis/import/json/event_parser.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace ddpprof::import {
 namespace {
 
-// Keeps parser and text alive beside the event.
+// Keeps the parser and the text alive with the event.
 struct Parsed {
   explicit Parsed(std::string json) : text(std::move(json)) {
     const std::size_t bytes = text.size();

@@ -1,4 +1,4 @@
-// What the framer finds in a text that arrives in pieces, with places in the whole text; and reading from memory.
+// Results of the framer for a text that arrives in pieces, with offsets in the whole text; and reading from memory.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace ddpprof::import {
 
 struct Framed {
-  std::vector<std::pair<std::size_t, std::string>> events, members, damages;  // damages with what is said
+  std::vector<std::pair<std::size_t, std::string>> events, members, damages;  // damages with their messages
   bool saw_events = false, complete = false;
   std::int64_t long_members = 0;
   bool operator==(const Framed&) const = default;
@@ -35,7 +35,7 @@ inline std::ostream& operator<<(std::ostream& out, const Framed& framed) {
              << framed.long_members << '\n';
 }
 
-// Pieces of the sizes given, round and round; the end is told with the last piece or after it.
+// Uses pieces of the given sizes, repeating the list. The end is reported with the last piece or after it.
 inline Framed frame(std::string_view text, const std::vector<std::size_t>& sizes, bool end_alone = true) {
   Framed result;
   Framer framer;
@@ -67,7 +67,7 @@ inline Framed frame(std::string_view text, const std::vector<std::size_t>& sizes
 
 inline Framed frame(std::string_view text) { return frame(text, {std::max<std::size_t>(1, text.size())}); }
 
-// What a visitor was told.
+// Records the calls of a visitor.
 struct Told : TraceVisitor {
   struct Seen {
     std::uint64_t offset = 0;
@@ -91,7 +91,7 @@ struct Told : TraceVisitor {
   void damage(std::uint64_t offset, std::string_view what) override { damages.emplace_back(offset, what); }
 };
 
-// Gives at most `piece_bytes` at a time.
+// Returns at most `piece_bytes` at a time.
 inline Told read_text(std::string_view text, std::size_t piece_bytes = std::size_t{1} << 20) {
   Told told;
   told.tally = read_trace(

@@ -1,5 +1,5 @@
-// Where events begin and end: in sound texts as a whole-file JSON parser says, in damaged ones as written by hand, and
-// always the same however the text was cut into pieces.
+// Begin and end of events: for sound texts as found by a whole-file JSON parser, for damaged texts as expected by hand;
+// the result must not depend on how the text is cut into pieces.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ std::string trace_of(const std::vector<std::string>& events, const std::string& 
   return text + "\n], \"name\": \"x\\\"}\", \"after\": [[{}]] }\n";
 }
 
-// The same for every cut in two, a byte at a time, and many random cuts.
+// Requires the same result for every cut in two, for pieces of one byte, and for many random cuts.
 Framed framed_however_cut(const std::string& text) {
   const Framed whole = frame(text, {text.size() + 1});
   for (const bool end_alone : {true, false}) {
@@ -147,7 +147,7 @@ TEST(Framer, ARawLineBreakInAString) {
 TEST(Framer, WhatIsNoObjectBetweenEvents) {
   const Framed framed = framed_however_cut(trace_of({a, "5", b, "\"text {\"", "null", c, "[1, [2, {}]]", a}));
   EXPECT_THAT(framed.event_texts(), ElementsAre(a, b, c, a));
-  EXPECT_EQ(framed.damages.size(), 3U) << framed;  // what stands between two events counts once
+  EXPECT_EQ(framed.damages.size(), 3U) << framed;  // text between two events counts once
 }
 
 TEST(Framer, DamageInTheLastEventLeavesTheOthers) {
@@ -233,7 +233,7 @@ TEST(Framer, KeepsLittleOfTextBetweenEvents) {
   EXPECT_LE(most, 2 * Framer::largest_event_bytes);
 }
 
-// A random value; arrays and objects to some depth.
+// A random value with arrays and objects nested to the given depth.
 nlohmann::json value_of(std::mt19937& random, int depth) {
   static const std::vector<std::string> texts = {"", "a", "{", "}", "\"", "\\", "],[", "},{", "\n", "ü", "\\\"", ":"};
   switch (random() % (depth > 0 ? 6 : 4)) {
@@ -292,7 +292,7 @@ TEST(Framer, FindsWhatAWholeFileParserFinds) {
   }
 }
 
-// Bytes changed, left out or doubled at random: whatever is found, it is found however the text was cut.
+// Bytes are changed, left out or doubled at random: the result does not depend on how the text is cut.
 TEST(Framer, DamagedTextsGiveTheSameHoweverCut) {
   std::mt19937 random(24);
   static constexpr std::string_view likely = "{}[]\"\\,:\n a";

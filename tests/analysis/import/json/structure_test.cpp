@@ -1,4 +1,4 @@
-// 64 bytes at a time gives what one byte after the other gives.
+// Processing 64 bytes at a time gives the same result as processing byte by byte.
 #include "analysis/import/json/structure.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// From bytes that come as they like to events, members and damages with their places.
+// Reads bytes in pieces of any size into events, members and damages with their offsets.
 #include "analysis/import/json/trace_reader.hpp"
 
 #include <gmock/gmock.h>
@@ -94,7 +94,7 @@ TEST(TraceReader, CutAfterEveryByte) {
   }
 }
 
-// simdjson takes the text behind "args" for members, and then looks at the byte behind the event.
+// simdjson reads the text after "args" as members, and then looks at the byte after the event.
 TEST(TraceReader, WhatFollowsAnEventDoesNotChangeIt) {
   const std::string broken = R"({"ph": "X", "name": "a", "args": "grid": [1, 2, 3], "correlation": 3})";
   const std::size_t alone = read_text("[" + broken).events.size();

@@ -1,4 +1,4 @@
-// The batch from the first operation of the first forward, however many operations a file holds.
+// The batch size comes from the first operation of the first forward, for any number of operations in the file.
 #include <gtest/gtest.h>
 
 #include "analysis/import/kineto/kineto_reader.hpp"

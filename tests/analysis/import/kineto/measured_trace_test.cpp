@@ -1,5 +1,5 @@
-// Traces recorded on V100s and A100s: the figures that were given with them, and, to the nanosecond, what interval
-// arithmetic on the file's own decimals gives, done here in another way.
+// Traces recorded on V100s and A100s, compared with the values supplied with them and, to the nanosecond, with
+// independent interval arithmetic on the file's decimals.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::optional<std::filesystem::path> trace_folder() {
   return std::filesystem::exists(traces / "expected_kineto.csv") ? std::optional(traces) : std::nullopt;
 }
 
-// "4458676522690.655" microseconds in nanoseconds, digit by digit.
+// Converts microseconds such as "4458676522690.655" to nanoseconds, digit by digit.
 std::int64_t nanoseconds_of(const std::string& text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   std::string digits = text.substr(0, point) + (text.substr(std::min(point + 1, text.size())) + "000").substr(0, 3);
@@ -32,7 +32,7 @@ struct Interval {
   std::int64_t begin_ns = 0, end_ns = 0;
 };
 
-// Intervals of each kind and step windows, by a JSON parser that keeps numbers as they are written.
+// Intervals of each kind and step windows, read by a JSON parser that keeps numbers as written.
 class Reference : public nlohmann::json_sax<nlohmann::json> {
  public:
   enum Kind { compute, communication, memory };
@@ -99,7 +99,7 @@ class Reference : public nlohmann::json_sax<nlohmann::json> {
   std::map<std::string, std::string> event_;
 };
 
-// Disjoint and in order.
+// Returns disjoint intervals in order.
 std::vector<Interval> joined(std::vector<Interval> intervals) {
   std::sort(intervals.begin(), intervals.end(),
             [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
@@ -171,7 +171,8 @@ TEST_P(MeasuredTraces, AgreeWithIntervalArithmeticToTheNanosecond) {
   EXPECT_EQ(found.at("all").collective_kernels, reference.nccl_kernels);
 }
 
-// The given figures were made in microseconds with doubles: exact where times are whole microseconds, as the V100's.
+// The supplied values were computed in microseconds with doubles: exact if times are whole microseconds, as on the
+// V100.
 TEST_P(MeasuredTraces, AgreeWithTheFiguresGivenWithThem) {
   const auto folder = trace_folder();
   if (!folder) GTEST_SKIP() << "DDPPROF_DATA_DIR holds no traces";

@@ -1,4 +1,4 @@
-// What recorded shapes say of messages and batches.
+// Messages and batches from recorded shapes.
 #include "analysis/import/kineto/shapes.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Small traces as PyTorch's profiler writes them, whose totals are known, to be spoiled on purpose.
+// Small traces in the PyTorch profiler's format with known totals, for tests that damage them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::import {
 
-// A complete event; times in microseconds as they are to be written, `arguments` the inside of `args`.
+// A complete event. Times are in microseconds, as text; `arguments` is the content of `args`.
 inline std::string complete_event(std::string_view category, std::string_view name, const std::string& start_us,
                                   const std::string& duration_us, const std::string& pid, const std::string& tid,
                                   const std::string& arguments = "") {
@@ -33,7 +33,7 @@ struct TraceText {
     return result + line_break + "}" + line_break;
   }
 
-  // The one event that holds both texts.
+  // Returns the one event that contains both texts.
   std::string& event_with(std::string_view a, std::string_view b = "") {
     for (std::string& event : events)
       if (event.find(a) != std::string::npos && event.find(b) != std::string::npos) return event;
@@ -47,11 +47,12 @@ inline std::string replaced(std::string text, std::string_view from, std::string
   return text.replace(at, from.size(), to);
 }
 
-// Of every step of 1000 us, from 1000000 us on: four kernels of 100 us from 100 us on, "gemm", correlation 100 * step
-// and on; an all-reduce of 4000 bytes from 450 to 550 us, beside the last kernel's second half; a copy of 10 us at 600.
+// Content of each step of 1000 us, from 1000000 us on: four kernels "gemm" of 100 us from 100 us on, with correlations
+// from 100 * step on; an all-reduce of 4000 bytes from 450 to 550 us, beside the second half of the last kernel; a copy
+// of 10 us at 600.
 struct Sound {
   static constexpr std::int64_t compute_ns = 400'000, communication_ns = 100'000, overlapped_ns = 50'000,
-                                memory_ns = 10'000;  // a step
+                                memory_ns = 10'000;  // per step
 };
 
 inline TraceText sound_trace(int rank, int world_size, int steps = 3) {

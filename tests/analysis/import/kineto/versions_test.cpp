@@ -1,4 +1,4 @@
-// One run as profilers of several versions and vendors write it: the same totals, steps and collectives.
+// One run as written by profilers of several versions and vendors: equal totals, steps and collectives.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/kineto/trace_text.hpp"

@@ -1,12 +1,13 @@
-// One event of a sound trace spoiled.
+// Imports of a sound trace in which one event is damaged.
 #include "tests/analysis/import/load/bad_input.hpp"
 
 namespace ddpprof::import {
 namespace {
 
-const std::string kernel = R"("correlation": 102}})";  // ends the third kernel of the second step, and its launch
+// the end of the third kernel of the second step, and of its launch
+const std::string kernel = R"("correlation": 102}})";
 
-// One event, which holds both texts, made another one.
+// A case in which the one event that contains both texts is changed.
 template <class Change>
 Case spoiled(const std::string& name, std::string_view a, std::string_view b, Change change, const std::string& why,
              std::int64_t kernels = 11) {
@@ -48,16 +49,16 @@ std::vector<Case> spoiled_events() {
   }
   kernel_case("start_in_quotes", ts, "\"ts\": \"1001300\"", "", 12);
   kernel_case("start_with_exponent", ts, "\"ts\": 1.0013e6", "", 12);
-  kernel_case("start_negative", ts, "\"ts\": -5", "a time that cannot be");
+  kernel_case("start_negative", ts, "\"ts\": -5", "an impossible time");
   kernel_case("duration_negative", dur, "\"dur\": -100,", "a negative duration");
-  kernel_case("duration_beyond_int64", dur, "\"dur\": 9223372036854775,", "a time that cannot be");
-  kernel_case("duration_of_years", dur, "\"dur\": 99000000000000,", "a time that cannot be");
-  kernel_case("start_beyond_all", ts, "\"ts\": 6000000000000000", "a time that cannot be");
+  kernel_case("duration_beyond_int64", dur, "\"dur\": 9223372036854775,", "an impossible time");
+  kernel_case("duration_of_years", dur, "\"dur\": 99000000000000,", "an impossible time");
+  kernel_case("start_beyond_all", ts, "\"ts\": 6000000000000000", "an impossible time");
   kernel_case("stream_is_an_address", "\"stream\": 7,", "\"stream\": 140737488355328,", "", 12);
-  kernel_case("shared_memory_negative", "\"stream\": 7,", "\"stream\": 7, \"shared memory\": -5,",
-              "a size that makes no sense", 12);
+  kernel_case("shared_memory_negative", "\"stream\": 7,", "\"stream\": 7, \"shared memory\": -5,", "an invalid size",
+              12);
   kernel_case("registers_beyond_all", "\"stream\": 7,", "\"stream\": 7, \"registers per thread\": 9223372036854775807,",
-              "a size that makes no sense", 12);
+              "an invalid size", 12);
   kernel_case("no_start", ts + ", ", "", "an event without `ts`");
   kernel_case("no_duration", dur + " ", "", "an event without `dur`");
   kernel_case("no_phase", "\"ph\": \"X\", ", "", "an event without `ph`");
@@ -68,14 +69,14 @@ std::vector<Case> spoiled_events() {
   kernel_case("missing_quote", "\"gemm\"", "\"gemm", "");
   cases.back().told["bad_event"] = 1;
   kernel_case("missing_colon", "\"name\":", "\"name\"", "not JSON");
-  kernel_case("missing_brace", kernel, kernel.substr(0, kernel.size() - 1), "brackets that do not fit each other");
-  kernel_case("missing_bracket", "[2, 1, 1]", "[2, 1, 1", "brackets that do not fit each other");
+  kernel_case("missing_brace", kernel, kernel.substr(0, kernel.size() - 1), "brackets that do not match");
+  kernel_case("missing_bracket", "[2, 1, 1]", "[2, 1, 1", "brackets that do not match");
   kernel_case("brace_too_many", kernel, kernel + "}", "", 12);
   cases.back().told["bad_event"] = 1;
-  cases.back().says = {"a closing bracket too many"};
+  cases.back().says = {"an unmatched closing bracket"};
   kernel_case("bracket_too_many", kernel, kernel + "]", "", 12);
   cases.back().told["bad_event"] = 1;
-  cases.back().says = {"an event behind the end of the events"};
+  cases.back().says = {"an event after the end of the events"};
   kernel_case("line_break_in_a_name", "\"gemm\"", "\"ge\nmm\"", "a string without its closing quote");
   kernel_case("zeros_in_the_middle", "\"gemm\", \"pid\": 0,", std::string(17, '\0'), "not JSON");
   kernel_case("unknown_escape", "\"gemm\"", "\"ge\\qmm\"", "not JSON");
@@ -88,8 +89,8 @@ std::vector<Case> spoiled_events() {
               "", 12);
   kernel_case("too_deep_arguments", "\"grid\"",
               "\"deep\": " + std::string(100'000, '[') + std::string(100'000, ']') + ", \"grid\"", "", 12);
-  kernel_case("huge_correlation", kernel, "\"correlation\": 99999999999999999999}}", "a number in `args`");
-  kernel_case("fractional_stream", "\"stream\": 7", "\"stream\": 7.5", "a number in `args`");
+  kernel_case("huge_correlation", kernel, "\"correlation\": 99999999999999999999}}", "an invalid number in `args`");
+  kernel_case("fractional_stream", "\"stream\": 7", "\"stream\": 7.5", "an invalid number in `args`");
   kernel_case("unread_nan", "\"grid\"", "\"occupancy\": NaN, \"inf\": -Infinity, \"grid\"", "", 12);
   kernel_case("keys_twice", ts, "\"ts\": 7, " + ts, "", 12);
   kernel_case("words_behind_it", kernel, kernel + " oops", "", 12);

@@ -1,4 +1,4 @@
-// Files that are no trace, or were cut or damaged as a whole.
+// Files that are not traces, or were cut off or damaged as a whole.
 #include "tests/analysis/import/bytes/packed.hpp"
 #include "tests/analysis/import/load/bad_input.hpp"
 
@@ -47,27 +47,27 @@ std::vector<Case> whole_files() {
 std::vector<Case> cut_files() {
   std::vector<Case> cases;
   TraceText trace = sound_trace(0, 2);
-  // Behind the third kernel of the last step; then in the fourth one's launch.
+  // Cut after the third kernel of the last step, then in the launch of the fourth.
   const std::string last_kernel = trace.event_with("\"gemm\"", "\"correlation\": 202}}");
   const std::size_t behind = sound.find(last_kernel) + last_kernel.size();
   const auto cut = [&](const std::string& name, const std::string& content, const std::string& why, std::size_t at) {
     Case result{name, content, ""};
     result.told = {{"bad_event", 1}, {"truncated", 1}};
-    result.says = {why, at_byte(at), "the text ends after " + std::to_string(content.size()) + " bytes"};
+    result.says = {why, at_byte(at), "the file ends after " + std::to_string(content.size()) + " bytes"};
     result.kernels = 11;
     result.collectives = 2;
     cases.push_back(result);
   };
-  cut("cut_between_events", sound.substr(0, behind + 2), "the file ends inside of traceEvents", behind + 2);
-  cut("cut_behind_an_event", sound.substr(0, behind), "the file ends inside of traceEvents", behind);
-  cut("cut_in_an_event", sound.substr(0, behind + 30), "the file ends inside of an event", behind + 4);
+  cut("cut_between_events", sound.substr(0, behind + 2), "the file ends inside traceEvents", behind + 2);
+  cut("cut_behind_an_event", sound.substr(0, behind), "the file ends inside traceEvents", behind);
+  cut("cut_in_an_event", sound.substr(0, behind + 30), "the file ends inside an event", behind + 4);
   const std::size_t end = sound.rfind('}');
   Case before_end{"cut_before_the_last_brace", sound.substr(0, end), ""};
   before_end.told = {{"bad_event", 1}, {"truncated", 1}};
   before_end.says = {"the file ends before its last }", at_byte(end)};
   cases.push_back(before_end);
 
-  // Compressed without redundancy, so that the cut place is known: stored in pieces of its own.
+  // Compressed as separate pieces, so that the place of the cut in the content is known.
   const std::string head = sound.substr(0, behind + 30), tail = sound.substr(behind + 30);
   const auto damaged = [&](const std::string& name, const std::string& content, bool all,
                            std::map<std::string, std::int64_t> told, const std::string& says) {

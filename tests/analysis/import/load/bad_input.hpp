@@ -1,5 +1,5 @@
-// Bad input, a case each: what is written, what is said of it (code, count, byte of the first), and that the sound rest
-// is imported with the right totals. The totals are those that sound_trace() is made with.
+// Cases of bad input: the file's content, the expected diagnostics (code, count, byte of the first), and the totals of
+// the sound rest, which must be imported. The totals are those of sound_trace().
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,13 +13,13 @@ namespace ddpprof::import {
 
 struct Case {
   std::string name, content;
-  std::string error;                           // holds this; empty: imported
-  std::map<std::string, std::int64_t> told{};  // beside what a sound trace of one of two ranks is told
-  std::vector<std::string> says{};             // parts of the messages told
+  std::string error;                           // part of the error; empty: imported
+  std::map<std::string, std::int64_t> told{};  // besides the diagnostics of a sound trace of one of two ranks
+  std::vector<std::string> says{};             // parts of the messages
   std::int64_t kernels = 12;                   // of 100 us each, one after the other
   std::int64_t collectives = 3;                // of 100 us each
   std::int64_t steps = 3;
-  std::int64_t guessed = 0;  // of the kernels, whose duration is their like's, to within a quarter
+  std::int64_t guessed = 0;  // kernels whose duration is replaced by the usual one, to within a quarter
 };
 
 inline void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
@@ -32,7 +32,7 @@ inline Case with_text(const std::string& name, std::string content) { return {na
 
 inline void expect_told_and_the_rest_imported(const Case& tested) {
   const Folder folder;
-  // What is told of a sound trace is told of all.
+  // The diagnostics of a sound trace occur in every case.
   static const std::map<std::string, std::int64_t> usual = [&] {
     return import_files(folder, {folder.write("sound.json", sound)}).counts();
   }();
@@ -48,7 +48,7 @@ inline void expect_told_and_the_rest_imported(const Case& tested) {
   std::map<std::string, std::int64_t> expected = usual, counts = imported.counts();
   for (const auto& [code, count] : tested.told) expected[code] += count;
   std::erase_if(expected, [](const auto& entry) { return entry.second == 0; });
-  // Of the run, not of the input.
+  // These depend on the run, not on the input.
   for (const char* code : {"events_not_read", "device_idle"}) {
     expected.erase(code);
     counts.erase(code);

@@ -1,4 +1,5 @@
-// Clocks by collectives: ranks that share a clock get one offset, that of the rank which is known best.
+// Clocks aligned by collectives: ranks that share a clock get one offset, that of the rank with the smallest
+// uncertainty.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +11,8 @@ namespace {
 using ingest::CollectiveFact;
 using ingest::LoadedShard;
 
-// Ten steps of 1 ms with an all-reduce each, which ends on all ranks at once but for what is added to two of three; the
-// clock is `behind_ns` behind rank 0's.
+// Ten steps of 1 ms with one all-reduce each. It ends on all ranks at once, except that `late_end_ns` is added to two
+// of three. The clock is `behind_ns` behind rank 0's.
 LoadedShard rank_of(std::int64_t rank, std::int64_t behind_ns, std::int64_t late_end_ns) {
   LoadedShard shard;
   shard.rank = rank;
@@ -44,7 +45,7 @@ TEST(Clocks, RanksOfOneClockGetTheOffsetThatIsKnownBest) {
   EXPECT_NE(shards[1].clock->measured_offset_ns, shards[2].clock->measured_offset_ns) << "what its own collectives say";
 }
 
-// With two collectives in common rank 1's clock would not be known; it is rank 2's.
+// With two collectives in common, rank 1's clock alone could not be aligned; rank 2 has the same clock.
 TEST(Clocks, ARankWithTooFewCollectivesIsAlignedByAnotherOfItsClock) {
   std::vector<LoadedShard> shards = {rank_of(0, 0, 0), rank_of(1, 5'000'000, 0), rank_of(2, 5'000'000, 0)};
   shards[1].trace.collectives.resize(2);

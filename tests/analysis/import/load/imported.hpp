@@ -1,4 +1,4 @@
-// Files for a test's duration, and what an import of them says.
+// Files for the duration of a test, and the result of importing them.
 #pragma once
 
 #include <SQLiteCpp/Statement.h>
@@ -57,14 +57,14 @@ struct Imported {
   ImportResult result;
   std::multimap<std::string, Told> told;                               // by code
   std::map<std::int64_t, std::map<std::string, DeviceTotals>> totals;  // by rank, by window
-  std::map<std::string, std::int64_t> rows;                            // of some tables
+  std::map<std::string, std::int64_t> rows;                            // number of rows of some tables
 
   std::map<std::string, std::int64_t> counts() const {
     std::map<std::string, std::int64_t> counts;
     for (const auto& [code, one] : told) counts[code] += one.count;
     return counts;
   }
-  DeviceTotals all() const {  // of all ranks
+  DeviceTotals all() const {  // sum over all ranks
     DeviceTotals sum;
     for (const auto& [rank, windows] : totals)
       if (const auto found = windows.find("all"); found != windows.end()) {

@@ -1,4 +1,4 @@
-// From names to files, what each of them is, and the rank that a name tells.
+// Names expanded to files, the kind of each file, and the rank in a name.
 #include "analysis/import/load/inputs.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ TEST(Inputs, WhatAFileIs) {
   EXPECT_EQ(kind("\xEF\xBB\xBF{}"), FileKind::json);
   EXPECT_EQ(kind(gzipped("anything")), FileKind::json);
   EXPECT_EQ(kind(zstd_packed("anything")), FileKind::json);
-  EXPECT_EQ(kind(""), FileKind::json) << "the reader says that it is empty";
+  EXPECT_EQ(kind(""), FileKind::json) << "the reader reports that it is empty";
   EXPECT_EQ(kind("<html>"), FileKind::text);
   EXPECT_EQ(kind("batch,seconds\n32,0.1\n"), FileKind::text);
   EXPECT_EQ(kind("\x80\x04\x95"), FileKind::text);
@@ -56,7 +56,7 @@ TEST(Inputs, AFolderGivesNoShardThatWasNotBegun) {
   folder.write("shard-0-1.ddps", "");
   folder.write("shard-0-2.ddps", std::string(4096, '\0'));
   folder.write("shard-0-3.ddps", "damaged" + std::string(4096, '\0'));
-  EXPECT_THAT(expanded({folder.path().string()}), ElementsAre("shard-0-3.ddps")) << "its reader tells of it";
+  EXPECT_THAT(expanded({folder.path().string()}), ElementsAre("shard-0-3.ddps")) << "its reader reports the damage";
 }
 
 TEST(Inputs, AFolderGivesItsTracesInNaturalOrder) {
@@ -69,7 +69,8 @@ TEST(Inputs, AFolderGivesItsTracesInNaturalOrder) {
               ElementsAre("rank1.json.gz", "rank01.json.zst", "rank2.json", "rank10.json", "x.sqlite"));
   EXPECT_THAT(expanded({(folder.path() / "rank?.json").string()}), ElementsAre("rank2.json"));
   EXPECT_THAT(expanded({(folder.path() / "rank*.json").string()}), ElementsAre("rank2.json", "rank10.json"));
-  EXPECT_THAT(expanded({(folder.path() / "missing.json").string()}), ElementsAre("missing.json")) << "told when opened";
+  EXPECT_THAT(expanded({(folder.path() / "missing.json").string()}), ElementsAre("missing.json"))
+      << "reported when opened";
 }
 
 TEST(Inputs, NothingIsGivenTwice) {

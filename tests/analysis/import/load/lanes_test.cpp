@@ -1,4 +1,4 @@
-// Work shared by as many threads as a machine starts.
+// Work shared by as many threads as the machine starts.
 #include "analysis/import/load/lanes.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct Ran {
   }
 };
 
-// The machine starts so many, and no more.
+// Starts `left` threads, then fails.
 Lanes::Start only(int& left) {
   return [&left](std::function<void()> run) {
     if (left-- <= 0) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));

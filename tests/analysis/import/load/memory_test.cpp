@@ -1,4 +1,4 @@
-// What an allocator's events say of a rank's devices.
+// The memory of a rank's devices, from allocator events.
 #include <gmock/gmock.h>
 
 #include <tuple>

@@ -1,4 +1,4 @@
-// Traces that are odd as a whole: durations, steps, ranks and layouts.
+// Traces that are unusual as a whole: durations, steps, ranks and layouts.
 #include <algorithm>
 
 #include "tests/analysis/import/load/bad_input.hpp"
@@ -6,7 +6,8 @@
 namespace ddpprof::import {
 namespace {
 
-const std::string kernel = R"("correlation": 102}})";  // ends the third kernel of the second step, and its launch
+// the end of the third kernel of the second step, and of its launch
+const std::string kernel = R"("correlation": 102}})";
 
 std::vector<Case> odd_wholes() {
   std::vector<Case> cases;
@@ -22,13 +23,13 @@ std::vector<Case> odd_wholes() {
   cases.push_back(with_text("byte_order_mark", "\xEF\xBB\xBF" + sound));
   Case joined = with_text("two_documents", sound + sound);
   joined.told["bad_event"] = 1;
-  joined.says = {"text behind the trace's end", at_byte(sound.size())};
+  joined.says = {"text after the end of the trace", at_byte(sound.size())};
   cases.push_back(joined);
   Case zeros = with_text("zeros_behind", sound + std::string(4096, '\0'));
   zeros.told["bad_event"] = 1;
   cases.push_back(zeros);
 
-  // Seven of some hundreds, each longer than all the rest together.
+  // Seven of some hundreds, each longer than all others together.
   for (const bool at_the_end : {false, true}) {
     trace = sound_trace(0, 2, 100);
     for (int i = 0; i < 7; ++i) {
@@ -37,7 +38,7 @@ std::vector<Case> odd_wholes() {
       event = replaced(event, "\"dur\": 100,", i % 2 == 0 ? "\"dur\": 9000000000000," : "\"dur\": 700000,");
     }
     if (at_the_end) {
-      // Nothing follows the last on its stream.
+      // The last kernel on the stream has no successor.
       const std::string copy = trace.event_with("gpu_memcpy", "\"correlation\": 9910}}");
       std::erase(trace.events, copy);
     }
@@ -53,7 +54,7 @@ std::vector<Case> odd_wholes() {
   trace = sound_trace(0, 2);
   for (const char* correlation : {"101}}", "102}}"}) {
     std::string& event = trace.event_with("\"gemm\"", std::string("\"correlation\": ") + correlation);
-    event = replaced(event, "\"dur\": 100,", "\"dur\": 150,");  // 50 us into the next, which goes on
+    event = replaced(event, "\"dur\": 100,", "\"dur\": 150,");  // 50 us into the next one, which continues
   }
   add("overlapping_slices", trace).told["overlapping_slices"] = 2;
 
@@ -92,13 +93,13 @@ std::vector<Case> odd_wholes() {
   stepless.told = {{"no_steps", 1}, {"parameters_by_bucket", -1}};
   stepless.steps = 0;
 
-  // What is wrong with who it is; the file's name is no help, and it counts as rank 0.
+  // The rank is invalid; the file's name contains none either, so the file counts as rank 0.
   const auto who = [&](const std::string& name, const std::string& info, std::int64_t told) {
     TraceText odd = sound_trace(0, 2);
     odd.before.back() = "\"distributedInfo\": " + info;
     Case& result = add(name, odd);
     if (told > 0) result.told["bad_event"] = told;
-    result.told["rank_missing"] = -1;  // alone of one, as far as the file says
+    result.told["rank_missing"] = -1;  // the only one, if the file has no world size
     return &result;
   };
   who("distributed_info_is_null", "null", 0);

@@ -1,5 +1,5 @@
-// Several files as one measurement: who is which rank, what is left out, which collectives are the same, and what
-// happens when the disk is no help.
+// Several files as one measurement: the rank of each, files that are left out, matching collectives, and a full or
+// missing disk.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/kineto/trace_text.hpp"
@@ -57,7 +57,7 @@ TEST(SeveralFiles, TwoOfOneRankTheSecondIsLeftOut) {
       import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", sound_trace(0, 2, 2).text())});
   EXPECT_EQ(imported.result.ranks, 1);
   EXPECT_EQ(imported.all().compute_ns, 3 * Sound::compute_ns);
-  EXPECT_EQ(imported.rows.at("kernel"), 15) << "nothing of the second is left";
+  EXPECT_EQ(imported.rows.at("kernel"), 15) << "the second file has no rows";
   EXPECT_THAT(message_of(imported, "rank_twice"), AllOf(HasSubstr("a.json"), HasSubstr("b.json"), HasSubstr("rank 0")));
   EXPECT_THAT(message_of(imported, "rank_missing"), HasSubstr("rank 1 of 2"));
 }
@@ -116,7 +116,7 @@ TEST(SeveralFiles, OneWithFewerCollectivesStillMatchesTheOthers) {
   std::erase(fewer.events, first);
   const Imported imported =
       import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", fewer.text())});
-  // Numbered by step, those of the second and third step find each other; the first step's stays alone.
+  // Numbered by step, the collectives of the second and third step are matched; the first step's is not.
   EXPECT_EQ(imported.counts().at("collective_unmatched"), 1) << message_of(imported, "collective_unmatched");
   EXPECT_EQ(imported.told.count("collectives_unlike"), 0U);
   EXPECT_EQ(imported.all().communication_ns, 5 * Sound::communication_ns);
@@ -130,7 +130,7 @@ TEST(SeveralFiles, SizesUnlikeOnTwoRanks) {
                     "\"Out msg nelems\": 1001");
   const Imported imported =
       import_files(folder, {folder.write("a.json", sound(0, 2)), folder.write("b.json", unlike.text())});
-  EXPECT_EQ(imported.counts().at("collectives_unlike"), 2);  // one on each
+  EXPECT_EQ(imported.counts().at("collectives_unlike"), 2);  // one on each rank
   EXPECT_EQ(imported.all().communication_ns, 6 * Sound::communication_ns);
 }
 

@@ -1,4 +1,4 @@
-// Traces whose windows began at different moments, groups beside the one that reduces gradients, ranks in names.
+// Traces whose recordings began at different times, groups besides the one that reduces gradients, ranks in names.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using ingest::CollectiveFact;
 using ingest::LoadedShard;
 
-// Steps of 1000 ns from `first` on, two all-reduces each; as a trace's collectives, counted from its start.
+// Steps of 1000 ns from `first` on with two all-reduces each, numbered from the start of the trace.
 LoadedShard window(std::int64_t rank, std::int64_t first, int steps) {
   LoadedShard shard;
   shard.rank = rank;
@@ -31,10 +31,10 @@ LoadedShard window(std::int64_t rank, std::int64_t first, int steps) {
   return shard;
 }
 
-// By (communicator, sequence): the steps that each number stands for on the ranks.
+// By (communicator, sequence): the steps with this number on the ranks.
 TEST(Shifted, WindowsThatBeganAStepApartAreMatchedByStep) {
   std::vector<LoadedShard> shards{window(0, 10, 6), window(1, 11, 6)};
-  EXPECT_EQ(number_alike(shards), 0);
+  EXPECT_EQ(number_collectives(shards), 0);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::set<std::int64_t>> starts;
   std::size_t both = 0;
   for (const LoadedShard& shard : shards)
@@ -49,7 +49,7 @@ TEST(Shifted, WindowsThatBeganAStepApartAreMatchedByStep) {
 TEST(Shifted, RecordedNumbersStandWhateverTheSteps) {
   std::vector<LoadedShard> shards{window(0, 10, 6), window(1, 11, 6)};
   for (CollectiveFact& fact : shards[1].trace.collectives) fact.sequence += 2;  // a step of two later
-  EXPECT_EQ(number_alike(shards, true), 0);
+  EXPECT_EQ(number_collectives(shards, true), 0);
   EXPECT_EQ(shards[0].trace.collectives[2].sequence, shards[1].trace.collectives[0].sequence);
   EXPECT_EQ(*shards[0].trace.collectives[2].start_ns, *shards[1].trace.collectives[0].start_ns);
 }
@@ -62,7 +62,7 @@ TEST(Shifted, NamesOfOtherThingsAreNoRanks) {
   EXPECT_EQ(rank_in_name("Rank0.json"), 0);
 }
 
-// One step, a backward from 100 to 800: two buckets of the world's group and three all-reduces of a group of two.
+// One step with backward from 100 to 800: two buckets of the world's group and three all-reduces of a group of two.
 TEST(Shifted, OnlyTheGroupThatCarriesGradientsMakesBuckets) {
   for (const bool shapes : {true, false}) {
     RankTrace rank{SortOptions{}};

@@ -1,4 +1,4 @@
-// Which trainings an import calls data parallel, and what it says of the others.
+// Which trainings an import classifies as data parallel, and the notes about the others.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/kineto/trace_text.hpp"
@@ -26,7 +26,7 @@ Outcome outcome(const std::vector<std::string>& texts) {
   return {query.executeStep() ? query.getColumn(0).getString() : "", imported.told};
 }
 
-// Every all-reduce of both ranks turned into another operation, by its kernel's and its recorded name.
+// Replaces every all-reduce of both ranks by another operation, in the kernel's name and in the recorded name.
 std::string with_operation(int rank, const std::string& kernel, const std::string& recorded) {
   TraceText trace = sound_trace(rank, 2);
   for (std::string& event : trace.events)
@@ -45,8 +45,8 @@ TEST(ImportedStrategy, SendsBetweenRanksAreNot) {
   const Outcome found = outcome({with_operation(0, "ncclDevKernel_SendRecv", "\"send\""),
                                  with_operation(1, "ncclDevKernel_SendRecv", "\"recv\"")});
   EXPECT_EQ(found.strategy, "other");
-  ASSERT_EQ(found.told.count("not_data_parallel"), 2U) << "a rank its own evidence";
-  EXPECT_EQ(found.told.count("no_gradient_buckets"), 0U) << "it says no more";
+  ASSERT_EQ(found.told.count("not_data_parallel"), 2U) << "each rank has its own evidence";
+  EXPECT_EQ(found.told.count("no_gradient_buckets"), 0U) << "no further note";
   const auto told = found.told.equal_range("not_data_parallel");
   EXPECT_THAT(told.first->second.message, HasSubstr("3 sends"));
   EXPECT_THAT(std::next(told.first)->second.message, HasSubstr("3 receives"));

@@ -1,4 +1,5 @@
-// What is no export, and what is wrong in one: the sound part is imported, the rest is counted with its table and row.
+// Files that are not exports, and damaged exports: the sound part is imported, the rest is counted with its table and
+// row.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -28,7 +29,7 @@ std::string insert_kernel(const std::string& start, const std::string& end, cons
 TEST(DamagedExport, AnotherDatabaseIsRefused) {
   Export file;
   file.run("DROP TABLE StringIds");
-  EXPECT_THAT(error_of(file.done()), AllOf(HasSubstr("no export of Nsight Systems"), HasSubstr("nsys export")));
+  EXPECT_THAT(error_of(file.done()), AllOf(HasSubstr("not an export of Nsight Systems"), HasSubstr("nsys export")));
 }
 
 TEST(DamagedExport, AnEmptyFileIsRefused) {
@@ -52,7 +53,7 @@ TEST(DamagedExport, TextThatIsNoDatabaseIsRefused) {
   Export file;
   file.done();
   std::ofstream(file.path()) << "start,end\n1,2\n";
-  EXPECT_THAT(error_of(file.path()), HasSubstr("no SQLite database"));
+  EXPECT_THAT(error_of(file.path()), HasSubstr("not an SQLite database"));
 }
 
 TEST(DamagedExport, TablesWithoutRowsAreNothingToImport) {
@@ -92,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(BadRow{"NULL", "5", "0", "without a start"}, BadRow{"5", "NULL", "0", "without an end"},
                     BadRow{"500", "400", "0", "end before its start"}, BadRow{"5", "10", "NULL", "without its device"},
                     BadRow{"5", "10", "-3", "without its device"}, BadRow{"'soon'", "10", "0", "without a start"},
-                    BadRow{"1.5", "10", "0", "without a start"}, BadRow{"5", "9223372036854775807", "0", "cannot be"}));
+                    BadRow{"1.5", "10", "0", "without a start"},
+                    BadRow{"5", "9223372036854775807", "0", "impossible time"}));
 
 TEST(DamagedExport, AKernelOfNoProcessIsLeftOut) {
   Export file;
@@ -152,7 +154,7 @@ TEST(DamagedExport, OfATruncatedListOfTablesTheFirstOnesAreRead) {
   Export file;
   add_sound(file);
   for (std::int64_t i = 0; i < 2000; ++i) file.copy(1000 * i + 200, 1000 * i + 300);
-  // Their declarations need pages of their own, behind everything else.
+  // Their declarations need pages of their own, after all other pages.
   for (int i = 0; i < 40; ++i)
     file.run("CREATE TABLE LATER_" + std::to_string(i) + " (a INTEGER /* " + std::string(400, 'x') + " */)");
   file.done();
@@ -233,11 +235,11 @@ TEST(DamagedExport, SizesOfLaunchesThatCannotBeAreCounted) {
   for (const Note& one : ranks[0].notes)
     if (one.code == "bad_event") counts[one.message] += one.count;
   EXPECT_THAT(counts, testing::UnorderedElementsAre(
-                          testing::Pair(AllOf(HasSubstr("a size that makes no sense"), HasSubstr("at row 3")), 4),
-                          testing::Pair(AllOf(HasSubstr("a stream's number"), HasSubstr("at row 4")), 1)));
+                          testing::Pair(AllOf(HasSubstr("an invalid size"), HasSubstr("at row 3")), 4),
+                          testing::Pair(AllOf(HasSubstr("an invalid stream number"), HasSubstr("at row 4")), 1)));
 }
 
-// Sums of what kernels of the longest length that is taken take stay numbers.
+// Sums of kernels of the longest accepted length do not overflow.
 TEST(DamagedExport, ManyOfTheLongestKernelsAddUp) {
   Export file;
   for (std::int64_t i = 0; i < 300; ++i)

@@ -1,4 +1,4 @@
-// Which ranks a file holds, and what their devices did.
+// The ranks in a file, and the work of their devices.
 #include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 
@@ -113,7 +113,7 @@ TEST(NsightDevices, TwoProcessesAreTwoRanksWithTheirOwnCorrelations) {
     file.call(pid, pid + 10, 1, pid);
     file.range({.start_ns = 50, .end_ns = 3000, .name = "iteration 5", .pid = pid, .tid = pid});
   }
-  // A loader's worker has calls, but no kernel.
+  // A data loader's worker has calls, but no kernel.
   file.range({.start_ns = 0, .end_ns = 10, .name = "load", .pid = 300, .tid = 300});
   const std::vector<ReadRank> ranks = read(file.done());
   ASSERT_EQ(ranks.size(), 2U);

@@ -145,7 +145,7 @@ void Export::run(const std::string& sql) { sql_->exec(sql); }
 void Export::nccl_schemas() {
   run("CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId INTEGER, schemaId INTEGER, idx INTEGER, flags INTEGER, type "
       "INTEGER, name TEXT, description TEXT, arrayOrUnionDetail INTEGER, offset INTEGER)");
-  // Twice, as two processes register them.
+  // Twice, because two processes register them.
   for (int process = 0; process < 2; ++process)
     run("INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES "
         "(1, 16777223, 0, NULL, 18, 'NCCL communicator ID', NULL, NULL, NULL), "

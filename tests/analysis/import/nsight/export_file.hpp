@@ -1,4 +1,4 @@
-// Small exports as Nsight Systems of several years writes them, made for one test each.
+// Small exports in the formats of several Nsight Systems versions, created for one test each.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -15,11 +15,11 @@
 
 namespace ddpprof::import::nsight_test {
 
-// Schemas: before kernels named their process; 2021.5 (texts inline or by number); 2023 (mangled names, payload bytes);
+// Schemas: 2019 (kernels without a process); 2021.5 (texts inline or by number); 2023 (mangled names, payload bytes);
 // 2025 (green contexts, enumerations of event types, payload schemas).
 enum class Version { v2019, v2021, v2023, v2025 };
 
-// A serialised id: the machine's bits are not zero, as in files of one machine.
+// A serialised id. The machine's bits are not zero, as in real files of one machine.
 constexpr std::int64_t thread_id(std::int64_t pid, std::int64_t tid) { return std::int64_t{1} << 48 | pid << 24 | tid; }
 constexpr std::int64_t process_id(std::int64_t pid) { return thread_id(pid, 0); }
 
@@ -46,7 +46,7 @@ class Export {
   Export(const Export&) = delete;
   Export& operator=(const Export&) = delete;
 
-  std::int64_t string(const std::string&);  // its number
+  std::int64_t string(const std::string&);  // returns its number
   void kernel(const Kernel&);
   void copy(std::int64_t start_ns, std::int64_t end_ns, std::int64_t device = 0, std::int64_t pid = 100);
   void call(std::int64_t start_ns, std::int64_t end_ns, std::int64_t correlation, std::int64_t pid = 100,
@@ -54,14 +54,14 @@ class Export {
   void range(const Range&);
   void run(const std::string& sql);
 
-  // NCCL's schemas: of all-reduce, of making a communicator.
+  // NCCL's schemas for all-reduce and for the creation of a communicator.
   void nccl_schemas();
   static constexpr std::int64_t all_reduce_schema = 16777223, member_schema = 16777218;
   static std::vector<unsigned char> all_reduce(std::uint64_t communicator, std::uint64_t bytes);
   static std::vector<unsigned char> member(std::uint64_t communicator, std::uint32_t ranks, std::uint32_t rank,
                                            std::uint32_t device);
 
-  // Closes the file; nothing can be added any more.
+  // Closes the file. Nothing can be added afterwards.
   const std::filesystem::path& done();
   const std::filesystem::path& path() const { return path_; }
 
@@ -73,13 +73,13 @@ class Export {
 };
 
 std::vector<ReadRank> read(const std::filesystem::path&);
-// What the import says, or empty.
+// The import's error message, or empty.
 std::string error_of(const std::filesystem::path&);
 const Note* find_note(const ReadRank&, std::string_view code);
-// The note's text, "" without one.
+// The note's text; "" without one.
 std::string note(const ReadRank&, std::string_view code);
 std::int64_t note_count(const ReadRank&, std::string_view code);
-// Of the whole trace.
+// Times of the whole trace.
 const DeviceTime& whole(const ReadRank&);
 
 }  // namespace ddpprof::import::nsight_test

@@ -1,4 +1,4 @@
-// A recorded file of two GPUs against figures that were computed from it independently, through the database.
+// A recorded file of two GPUs, compared with values computed independently from it; imported through the database.
 #include <SQLiteCpp/Statement.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -83,7 +83,7 @@ TEST(MeasuredExport, OfTwoGpusGivesTheIndependentFigures) {
       const auto number = [&](const std::string& what) { return imported.number("SELECT " + what + of_device); };
       EXPECT_EQ(number("kernels + collective_kernels"), figures.at("kernels"));
       EXPECT_EQ(number("collective_kernels"), figures.at("nccl_kernels"));
-      EXPECT_EQ(number("span_ns"), figures.at("span_ns"));  // no copy lies outside of the kernels
+      EXPECT_EQ(number("span_ns"), figures.at("span_ns"));  // no copy lies outside the kernels
       EXPECT_EQ(number("compute_ns"), figures.at("compute_ns"));
       EXPECT_EQ(number("communication_ns"), figures.at("nccl_ns"));
       EXPECT_EQ(number("overlapped_ns"), figures.at("overlap_ns"));
@@ -173,7 +173,7 @@ TEST(MeasuredExport, ATrainingOfTwoProcessesGivesStepsBucketsAndParameters) {
   EXPECT_EQ(imported.number("SELECT parameter_bytes FROM measurement"), 12'000);
   EXPECT_EQ(imported.number("SELECT count(*) FROM collective"), 2 * 5 * 2);
   EXPECT_EQ(imported.number("SELECT min(bytes) FROM collective"), 4000);
-  // Exposed is the second bucket: the first runs beside the backward's kernel.
+  // The second bucket is exposed: the first runs beside the backward's kernel.
   EXPECT_EQ(imported.number("SELECT min(communication_ns - overlapped_ns) FROM device_time WHERE name <> 'all'"),
             10'000);
 }

@@ -1,4 +1,4 @@
-// What NCCL attaches to its ranges: sizes, communicators, ranks.
+// The payloads of NCCL's ranges: sizes, communicators, ranks.
 #include <gmock/gmock.h>
 
 #include "analysis/import/nsight/payload.hpp"
@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 const char* all_reduce_kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096>)";
 
-// A call of NCCL's that launches its kernel inside of its range.
+// An NCCL call that launches its kernel inside its range.
 void all_reduce(Export& file, std::int64_t at_ns, std::int64_t correlation, Range range) {
   range.start_ns = at_ns;
   range.end_ns = at_ns + 100;
@@ -73,10 +73,10 @@ TEST(NcclPayload, SizesThatCannotBeAreNotKnownAndThatIsSaid) {
   for (const auto& fact : ranks.at(0).training.shard.collectives) bytes.push_back(fact.bytes);
   EXPECT_THAT(bytes, testing::UnorderedElementsAre(0, 4096, 0));
   EXPECT_EQ(note_count(ranks[0], "bad_event"), 2);
-  EXPECT_THAT(note(ranks[0], "bad_event"), HasSubstr("a size that makes no sense"));
+  EXPECT_THAT(note(ranks[0], "bad_event"), HasSubstr("an invalid size"));
 }
 
-// The size of one rank's part times the ranks is the whole; where that is no number, it is not known.
+// The size of one rank's part times the number of ranks is the whole; if the product overflows, the size is unknown.
 TEST(NcclPayload, WhatAllRanksGatherMayBeTooMuch) {
   for (const std::uint64_t part : {std::uint64_t{1} << 20, std::uint64_t{1} << 45}) {
     Export file;
@@ -129,7 +129,7 @@ TEST(NcclPayload, OfAGroupGoesToTheKernelThatItsEndLaunches) {
   nccl(1060, 1100, "ncclGroupEnd", 0);
   file.call(1070, 1080, 1);
   file.kernel({.start_ns = 1200, .end_ns = 1300, .stream = 20, .correlation = 1, .name = all_reduce_kernel});
-  // Sent is as much as is received: one of both counts.
+  // The same number of bytes is sent and received: one of both counts.
   nccl(2000, 2010, "ncclGroupStart", 0);
   nccl(2020, 2030, "ncclSend", 300);
   nccl(2040, 2050, "ncclRecv", 300);

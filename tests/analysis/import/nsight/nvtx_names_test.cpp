@@ -1,4 +1,4 @@
-// Names of ranges: the spellings of PyTorch, DeepSpeed, Lightning, Megatron and of people.
+// Names of ranges, in the spellings of PyTorch, DeepSpeed, Lightning, Megatron and users.
 #include "analysis/import/nsight/nvtx_names.hpp"
 
 #include <gtest/gtest.h>

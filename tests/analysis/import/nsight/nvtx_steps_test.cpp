@@ -117,7 +117,7 @@ TEST(NsightSteps, PhasesComeFromTheirRangesOnTheDevicesClock) {
   const ingest::ShardTrace& shard = ranks.at(0).training.shard;
   ASSERT_EQ(shard.steps.size(), 3U);
   ASSERT_EQ(shard.phases.size(), 9U);
-  // The host had queued everything by 2900; the device is at it from 3000 on.
+  // The host had queued everything by 2900; the device works on it from 3000 on.
   EXPECT_EQ(shard.phases[0].name, ingest::PhaseName::forward);
   EXPECT_EQ(shard.phases[0].time.start_ns, 13'000);
   EXPECT_EQ(shard.phases[1].name, ingest::PhaseName::backward);

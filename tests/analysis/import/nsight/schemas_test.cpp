@@ -1,4 +1,4 @@
-// Tables and columns of several years.
+// Tables and columns of several versions.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -109,7 +109,7 @@ TEST(NsightSchemas, WhatIsStillInTheLogIsReadToo) {
   file.run("PRAGMA journal_mode = WAL");
   file.run("PRAGMA wal_autocheckpoint = 0");
   file.kernel({.start_ns = 0, .end_ns = 100});
-  // Not closed: the row is in the log beside the file.
+  // Not closed: the row is still in the log beside the file.
   ASSERT_TRUE(std::filesystem::exists(file.path().string() + "-wal"));
   EXPECT_EQ(whole(read(file.path()).at(0)).compute_ns, 100);
 }

@@ -1,4 +1,4 @@
-// What counts as a range in which a CPU backend carries a message.
+// The ranges that mark a message of a CPU backend.
 #include "analysis/import/recorded/host_message.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(HostMessage, BackendOperationAndBytes) {
   EXPECT_EQ(given->bytes, 4096);
   EXPECT_EQ(host_message("mpi:broadcast 77", {})->bytes, 77);
   EXPECT_EQ(host_message("mpi:broadcast 77", {})->op, CollectiveOp::broadcast);
-  EXPECT_EQ(host_message("ucc:reduce_scatter 5", std::int64_t{6})->bytes, 6) << "the payload is meant for it";
+  EXPECT_EQ(host_message("ucc:reduce_scatter 5", std::int64_t{6})->bytes, 6) << "the payload has priority";
 }
 
 TEST(HostMessage, BytesThatAreNoneAreNotKnown) {

@@ -1,4 +1,4 @@
-// Phases of a training that nobody annotated, by who launched what.
+// Phases of a training without annotations, from the launching threads.
 #include "analysis/import/recorded/launching_threads.hpp"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(LaunchingThreads, MicroBatchesEndNoStep) {
   }
   EXPECT_THAT(job.phases().backwards, SizeIs(6));
   EXPECT_THAT(job.phases().optimizers, SizeIs(3)) << "no_sync's backwards reduce nothing";
-  Job alone;  // one rank: nothing is reduced, the optimizer tells
+  Job alone;  // one rank: nothing is reduced, optimizer kernels mark the steps
   for (int i = 0; i < 3; ++i) {
     alone.step(false, false);
     alone.step(false, true);
@@ -83,7 +83,7 @@ TEST(LaunchingThreads, AnOptimizerOfPlainKernelsLastsUntilTheNextBatch) {
   const LaunchedPhases phases = job.phases();
   ASSERT_THAT(phases.optimizers, SizeIs(4));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(phases.optimizers[i].end_ns, batch_ns[i + 1]);
-  EXPECT_EQ(phases.optimizers[3].end_ns, phases.backwards[3].end_ns) << "nobody says when it ended";
+  EXPECT_EQ(phases.optimizers[3].end_ns, phases.backwards[3].end_ns) << "its end is not recorded";
 }
 
 TEST(LaunchingThreads, OtherThreadsThatLaunchLittleAreInNobodysWay) {
@@ -99,10 +99,10 @@ TEST(LaunchingThreads, OtherThreadsThatLaunchLittleAreInNobodysWay) {
 TEST(LaunchingThreads, TrainingMayRunOnAnotherThreadThanTheFirst) {
   Job job;
   for (int i = 0; i < 4; ++i) job.step();
-  EXPECT_THAT(phases_of(job.launches, 1).backwards, SizeIs(4)) << "who launches collectives is autograd's";
+  EXPECT_THAT(phases_of(job.launches, 1).backwards, SizeIs(4)) << "the thread that launches collectives is autograd's";
   Job alone;
   for (int i = 0; i < 4; ++i) alone.step(false);
-  EXPECT_THAT(phases_of(alone.launches, 1).backwards, IsEmpty()) << "who is who is open";
+  EXPECT_THAT(phases_of(alone.launches, 1).backwards, IsEmpty()) << "the threads cannot be distinguished";
 }
 
 TEST(LaunchingThreads, NothingIsMadeUp) {
@@ -131,7 +131,7 @@ TEST(LaunchingThreads, OptimizersKernels) {
     EXPECT_FALSE(is_optimizer_kernel(name)) << name;
 }
 
-// A GPU's training without one annotation, as CUPTI and NCCL record it by themselves.
+// A GPU's training without annotations, as recorded by CUPTI and NCCL alone.
 TEST(LaunchingThreads, ATrainingThatNobodyAnnotatedHasStepsAndPhases) {
   Folder folder;
   std::vector<std::filesystem::path> files;
@@ -169,7 +169,7 @@ TEST(LaunchingThreads, ATrainingThatNobodyAnnotatedHasStepsAndPhases) {
       for (std::int64_t i = 0; i < 8; ++i)  // backward: 4 ms
         kernel(autograd, "gemm_grad", t + 2 * ms + i * 500 * us, t + 2'100 * us + i * 500 * us,
                t + 2'100 * us + (i + 1) * 500 * us, 7);
-      // Launched in NCCL's range; its kernel ends 1 ms behind the last gradient, and both ranks' end together.
+      // Launched in NCCL's range. Its kernel ends 1 ms after the last gradient, on both ranks at the same time.
       const std::int64_t launch_ns = t + 5'900 * us;
       trace::EventRecord push = shard.event(launch_ns - 10 * us, "ncclAllReduce", 3);
       push.payload_kind = trace::PayloadKind::extended;

@@ -1,4 +1,4 @@
-// What NCCL's profiler plugin told of a recorded job: each collective's algorithm, protocol, channels and number.
+// Records of NCCL's profiler plugin in a recorded job: each collective's algorithm, protocol, channels and number.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ class RecordedNccl : public testing::Test {
     shard.add(10, RecordType::api_call, call);
   }
 
-  // Two all-reduces a step, launched at 3 and 4 ms; NCCL tells of each right after its launch.
+  // Two all-reduces a step, launched at 3 and 4 ms. NCCL reports each directly after its launch.
   static void add_step(test::ShardBuilder& shard, std::int64_t step) {
     const std::int64_t t = step_at(step);
     const auto number = static_cast<std::uint32_t>(10 * step);
@@ -129,7 +129,7 @@ TEST_F(RecordedNccl, KernelsGetWhatNcclChose) {
   EXPECT_THAT(codes(), Not(Contains("nccl_disagrees")));
 }
 
-// Rank 1's recording began two steps late: by NCCL's own numbers its collectives still find those of rank 0.
+// Rank 1's recording began two steps late. By NCCL's own numbers its collectives are still matched with rank 0's.
 TEST_F(RecordedNccl, RanksMeetByNcclsNumbers) {
   std::vector<test::ShardBuilder> shards{training(0), training(1)};
   for (std::int64_t step = 0; step < steps; ++step) add_step(shards[0], step);
@@ -144,8 +144,8 @@ TEST_F(RecordedNccl, RanksMeetByNcclsNumbers) {
       ElementsAre("1"));
 }
 
-// Rank 0 kept two broadcasts that rank 1, whose recording began a step late, did not and that never come again: as many
-// as a step has all-reduces.
+// Rank 0 recorded two broadcasts that rank 1, whose recording began a step late, did not, and that do not repeat: as
+// many as a step has all-reduces.
 TEST_F(RecordedNccl, RanksMeetThoughOneSawWhatTheOtherNeverDid) {
   std::vector<test::ShardBuilder> shards{training(0), training(1)};
   const std::int64_t before = second - 5 * ms;
@@ -169,7 +169,8 @@ TEST_F(RecordedNccl, RanksMeetThoughOneSawWhatTheOtherNeverDid) {
       ElementsAre("0 8"));
 }
 
-// Rank 1's numbers are not NCCL's, as a count came twice: both ranks are numbered by step, in the order of time.
+// Rank 1's numbers are not NCCL's, because a number occurred twice. So both ranks are numbered by step, in the order of
+// time.
 TEST_F(RecordedNccl, RanksOfWhichOneHasNoNumbersMeetByTheirSteps) {
   std::vector<test::ShardBuilder> shards{training(0), training(1)};
   for (std::size_t rank = 0; rank < 2; ++rank)
@@ -194,7 +195,7 @@ TEST_F(RecordedNccl, RanksOfWhichOneHasNoNumbersMeetByTheirSteps) {
   EXPECT_THAT(codes(), Not(Contains("collectives_unlike")));
 }
 
-// Functions count by themselves; a group's operations travel in one kernel and keep what they have in common.
+// Numbers are kept per function. A group's operations are executed by one kernel and keep what they have in common.
 TEST_F(RecordedNccl, GroupsAndSeveralFunctionsAreToldApart) {
   test::ShardBuilder shard = training(0);
   const std::int64_t t = step_at(0);
@@ -216,7 +217,7 @@ TEST_F(RecordedNccl, GroupsAndSeveralFunctionsAreToldApart) {
                                 .function = "AllGather",
                                 .datatype = "ncclInt8",
                                 .algorithm = i == 0 ? "RING" : "TREE"});
-  // Captured by a graph just before the next launch, which is of another kernel.
+  // Captured by a graph just before the next launch, which belongs to another kernel.
   test::add_operation(shard, {.time_ns = t + 6 * ms,
                               .operation = 8,
                               .group = 8,
@@ -265,8 +266,8 @@ TEST_F(RecordedNccl, ADisagreementWithTheRangesIsSaid) {
   }
 }
 
-// No kernel was recorded. The GPU's timer is 7 s ahead of the host's clock; channel 1 ended last, and its end was seen
-// 5 us late, which is the soonest that anything was seen.
+// No kernel was recorded. The GPU's timer is 7 s ahead of the host's clock. Channel 1 ended last, and its end was
+// observed 5 us late, which is the earliest observation.
 TEST_F(RecordedNccl, WithoutCuptiChannelsTellTheTimes) {
   test::ShardBuilder shard = training(0);
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -289,7 +290,7 @@ TEST_F(RecordedNccl, WithoutCuptiChannelsTellTheTimes) {
 
 class RecordedByTheDriver : public RecordedNccl, public testing::WithParamInterface<int> {};
 
-// Two processes that call the plugin as NCCL of each version does, and what becomes of them in the database.
+// Two processes that call the plugin like NCCL of each version, and the resulting database.
 TEST_P(RecordedByTheDriver, BecomesADatabase) {
   const std::filesystem::path shards = folder_.path() / "shards";
   for (const char* rank : {"0", "1"}) {

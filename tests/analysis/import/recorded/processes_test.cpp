@@ -1,4 +1,4 @@
-// Which processes of a recorded job are its ranks.
+// The ranks among the processes of a recorded job.
 #include "analysis/import/recorded/processes.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ class Processes : public testing::Test {
   struct Lived {
     std::int64_t from_s = 5, to_s = 15;
   };
-  // A shard of a process; `chunks`: of one thread each, how much it recorded.
+  // A shard of a process with `chunks` chunks, each of its own thread.
   std::filesystem::path shard(const std::string& name, std::int32_t rank, std::int64_t pid, Lived lived = {5, 15},
                               int chunks = 1, std::int32_t world_size = 4) {
     test::ShardBuilder builder;
@@ -59,12 +59,12 @@ TEST_F(Processes, RanksComeInTheirOrder) {
 TEST_F(Processes, ADataLoadersWorkerInheritsTheRankAndIsNone) {
   const auto worker = shard("a", 0, 20, {9, 14}, 3), rank = shard("b", 0, 10, {8, 15});
   const RecordedJob job = ranks_of_job({worker, rank});
-  EXPECT_THAT(job.ranks, ElementsAre(rank)) << "however much the worker recorded";
+  EXPECT_THAT(job.ranks, ElementsAre(rank)) << "even if the worker recorded more";
   ASSERT_THAT(codes(job), ElementsAre("helpers_left_out"));
   EXPECT_THAT(job.notes[0].message, HasSubstr("rank 0 is process 10"));
 }
 
-// A rank that waits for its helper records nothing meanwhile: how long it lived counts, not its last event.
+// A rank that waits for its helper records nothing meanwhile: the process's end counts, not its last event.
 TEST_F(Processes, ARankThatEndedInOrderLivedUntilThen) {
   test::ShardBuilder builder;
   builder.header.opened_monotonic_ns = second_ns;
@@ -86,7 +86,7 @@ TEST_F(Processes, ARankThatAloneWasStartedAnew) {
   EXPECT_THAT(job.notes[0].message, HasSubstr("process 30"));
 }
 
-// A launcher that starts all anew with fewer: no rank of the first attempt is mixed into the second.
+// A launcher that restarts all ranks with fewer ranks: ranks of the first attempt are not mixed into the second.
 TEST_F(Processes, AttemptsAreNotMixed) {
   std::vector<std::filesystem::path> files, second;
   for (int rank = 0; rank < 4; ++rank)
@@ -98,7 +98,7 @@ TEST_F(Processes, AttemptsAreNotMixed) {
   const RecordedJob job = ranks_of_job(files);
   EXPECT_EQ(job.ranks, second);
   ASSERT_THAT(codes(job), ElementsAre("earlier_attempts"));
-  EXPECT_THAT(job.notes[0].message, HasSubstr("attempt 2, which recorded most (2 of 2 ranks)"));
+  EXPECT_THAT(job.notes[0].message, HasSubstr("attempt 2 is used, which recorded most (2 of 2 ranks)"));
 }
 
 TEST_F(Processes, OfTwoProgramsOfAScriptTheOneThatRecordedMostCounts) {

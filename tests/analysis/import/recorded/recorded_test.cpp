@@ -1,4 +1,4 @@
-// What the tracer recorded of somebody's own job, as a measurement: steps, phases, devices, NCCL's messages, hosts.
+// A recorded job of a user as a measurement: steps, phases, devices, NCCL's messages, hosts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST_F(Recorded, RangesBecomeStepsAndPhases) {
             (std::vector<std::int64_t>{1'700'000'000 * second + second}));
 }
 
-// One boot id is one clock; of two hosts nothing is known of it, as nothing was exchanged.
+// One boot id is one clock. The clocks of two hosts are not aligned, because no collective was recorded.
 TEST_F(Recorded, HostsAreTheirBootIds) {
   import_shards({training(0, 2), training(1, 2)});
   EXPECT_EQ(column(*database_, "SELECT nodes FROM measurement"), (std::vector<std::int64_t>{1}));
@@ -107,7 +107,7 @@ TEST_F(Recorded, HostsAreTheirBootIds) {
             (std::vector<std::int64_t>{1}));
 }
 
-// Gloo annotates nothing: the job's own ranges tell of its messages, by payload or behind the name.
+// Gloo annotates nothing: the job's own ranges mark its messages, with the bytes as payload or after the name.
 TEST_F(Recorded, MessagesThatTheJobItselfTellsOf) {
   std::vector<test::ShardBuilder> shards;
   for (const std::int32_t rank : {0, 1}) {
@@ -129,7 +129,7 @@ TEST_F(Recorded, MessagesThatTheJobItselfTellsOf) {
       const std::int64_t t = second + 10 * ms * step;
       message("gloo:all_reduce", 4096, t + 3 * ms + rank * ms, t + 5 * ms);
       message("gloo:all_reduce 8192", 0, t + 4 * ms, t + 6 * ms);
-      message("gloo: thoughts of somebody", 1, t, t + ms);  // no collective
+      message("gloo: other text", 1, t, t + ms);  // not a collective
     }
     shards.push_back(std::move(shard));
   }
@@ -143,7 +143,7 @@ TEST_F(Recorded, MessagesThatTheJobItselfTellsOf) {
             (std::vector<std::int64_t>{20}));
   EXPECT_EQ(column(*database_, "SELECT count(*) FROM measurement WHERE backend = 'gloo' AND device = 'cpu'"),
             (std::vector<std::int64_t>{1}));
-  // Rank 0 was a millisecond early with the first: what it waited for rank 1 is no transfer.
+  // Rank 0 began the first one a millisecond early: its waiting for rank 1 is not transfer.
   EXPECT_EQ(column(*database_, "SELECT DISTINCT transfer_ns FROM collective WHERE bytes = 4096"),
             (std::vector<std::int64_t>{ms}));
   EXPECT_EQ(column(*database_, "SELECT DISTINCT skew_ns FROM collective WHERE bytes = 4096 ORDER BY 1"),
@@ -182,7 +182,7 @@ TEST_F(Recorded, DevicesAndTheMessagesThatNcclNames) {
   EXPECT_EQ(imported.rows.at("api_call"), 20);
   EXPECT_EQ(column(*database_, "SELECT count(*) FROM api_call WHERE name_id IS NULL AND cbid = 211"),
             (std::vector<std::int64_t>{20}))
-      << "a function that only its number names has no name";
+      << "a function known only by its number has no name";
   const DeviceTotals& rank_0 = imported.totals.at(0).at("all");
   EXPECT_EQ(rank_0.compute_ns, 25 * ms);
   EXPECT_EQ(rank_0.communication_ns, 10 * ms);

@@ -1,4 +1,4 @@
-// Which steps at the front of a recorded job count as its warm-up.
+// The warm-up steps at the front of a recorded job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct Made {
 
 class Warmup : public testing::Test {
  protected:
-  // `step`: what a rank's step is like.
+  // `make` returns the properties of a rank's step.
   void record(int steps, const std::function<Made(int rank, int step)>& make) {
     std::vector<std::filesystem::path> files;
     for (const std::int32_t rank : {0, 1}) {

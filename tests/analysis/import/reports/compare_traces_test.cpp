@@ -1,4 +1,4 @@
-// Measured traces compared: with themselves, and with a copy in which one kernel takes twice as long.
+// Comparisons of measured traces: with themselves, and with a copy in which one kernel takes twice as long.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -65,14 +65,14 @@ TEST_P(ComparedTraces, WithItselfNothingDiffers) {
       EXPECT_EQ(value<double>(table, row, "difference_s"), 0.0) << name;
     }
   }
-  // A device's kernels scatter little from step to step, so that most are known to be alike.
+  // A device's kernels scatter little from step to step, so most of them are found to be alike.
   const Table& kernels = table_of(report, "compare_kernels");
   const auto alike = std::ranges::count_if(
       kernels.rows, [&](const Row& row) { return value<std::string>(kernels, row, "verdict") == no_difference; });
   EXPECT_GT(alike, static_cast<std::ptrdiff_t>(kernels.rows.size() / 2));
 }
 
-// By hand: of each step of the one rank, all of this kernel's calls once more.
+// The expected value: all calls of this kernel once more, in each step of the one rank.
 TEST_P(ComparedTraces, AKernelThatTakesTwiceAsLongIsOnTop) {
   const std::string like = std::string("%") + GetParam().kernel + "%";
   b_->sql().exec(
@@ -94,8 +94,7 @@ TEST_P(ComparedTraces, AKernelThatTakesTwiceAsLongIsOnTop) {
   ASSERT_FALSE(table.rows.empty());
   EXPECT_THAT(value<std::string>(table, table.rows.front(), "name"), testing::HasSubstr(GetParam().kernel));
   for (const Row& row : table.rows) {
-    EXPECT_LE(std::abs(value<double>(table, row, "difference_of_step")), before)
-        << "sorted by what it does to the step";
+    EXPECT_LE(std::abs(value<double>(table, row, "difference_of_step")), before) << "sorted by its effect on the step";
     before = std::abs(value<double>(table, row, "difference_of_step"));
     if (value<std::string>(table, row, "kind") == "various") continue;  // small calls of the kernel are in there
     if (value<std::string>(table, row, "name").find(GetParam().kernel) == std::string::npos) {
@@ -109,7 +108,7 @@ TEST_P(ComparedTraces, AKernelThatTakesTwiceAsLongIsOnTop) {
     slower_s += value<double>(table, row, "difference_s");
     slower_calls += value<double>(table, row, "b_calls");
   }
-  EXPECT_GT(slower_s, 0.5 * once_s) << "what is too small for a row of its own is the rest";
+  EXPECT_GT(slower_s, 0.5 * once_s) << "kernels too small for a row are summed in the rest";
   EXPECT_LT(slower_s, 1.05 * once_s);
   EXPECT_LE(slower_calls, calls + 1e-9);
 }

@@ -1,9 +1,9 @@
-// The figures that came with the traces, to their last digit, by the report's rules.
+// The values supplied with the traces, to their last digit, by the report's rules.
 //
-// They were reckoned in microseconds of double precision, as Holistic Trace Analysis does. At 4.5e12 us, where the
-// A100's trace lies, a double's neighbours are 0.98 ns apart, so that intervals shift by up to half of that and a
-// thousand of them by 72 ns: rule `hta` gives those figures, rule `intersection` what the file's decimals say. Times of
-// the V100's trace are whole microseconds: both rules give the same.
+// They were computed in microseconds of double precision, as Holistic Trace Analysis does. At 4.5e12 us, the time of
+// the A100's trace, neighbouring doubles are 0.98 ns apart. Intervals shift by up to half of that, and a thousand of
+// them by 72 ns: rule `hta` gives these values, rule `intersection` the values of the file's decimals. Times of the
+// V100's trace are whole microseconds: both rules give the same.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -69,7 +69,7 @@ std::string window_of(const Table& table, const Row& row) {
   return "";
 }
 
-// So many digits after the point as the figure has.
+// Compares with as many decimals as the supplied value has.
 void expect_figure(const std::string& figure, double value, const std::string& what) {
   const std::size_t point = figure.find('.');
   const int digits = point == std::string::npos ? 0 : static_cast<int>(figure.size() - point - 1);

@@ -1,4 +1,4 @@
-// Traces of two ranks, one of which is late: the report skew of imports names it as of a run.
+// Traces of two ranks, one of which is late: the report skew of an import names it as for a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ using report::Cell;
 using report::Row;
 using report::Table;
 
-// The sound trace, whose all-reduce is from 450 to 550 us of each step of 1000; here to 640, from 450 on rank 0 and
-// from 540 on rank 1, whose last kernel lasts 90 us longer. `clock_us` is what rank 1's clock is ahead.
+// The sound trace, whose all-reduce lasts from 450 to 550 us in each step of 1000. Here it lasts to 640: from 450 on
+// rank 0 and from 540 on rank 1, whose last kernel lasts 90 us longer. Rank 1's clock is `clock_us` ahead.
 std::string trace_of(int rank, int steps, std::int64_t clock_us) {
   TraceText trace = sound_trace(rank, 2, steps);
   for (int step = 0; step < steps; ++step) {
@@ -76,7 +76,7 @@ TEST(ImportedStragglers, TheLateRankIsNamedThoughItsClockIsAnother) {
   }
 }
 
-// Two collectives in common do not align clocks.
+// Two collectives in common are not enough to align clocks.
 TEST(ImportedStragglers, WithoutAlignedClocksTheLastIsNotKnown) {
   const Skew skew(2, 7'000'000);
   ASSERT_EQ(skew.imported.error, "");

@@ -1,11 +1,11 @@
-// Why the TensorBoard plugin's distributed view tells another overlap than the intervals have.
+// Why the TensorBoard plugin's distributed view shows another overlap than the intervals have.
 //
 // Its rule (torch-tb-profiler 0.4.3, event_parser.py and overall_parser.py): communication is each range, of the host
-// or of a GPU's annotations, called nccl:all_reduce, nccl:broadcast, …, and each kernel whose "External id" is the one
-// of such a range; every other kernel is computation; the overlap is the intersection of the two. In these traces no
-// kernel has such an id: in the A100's NCCL's kernels have that of record_param_comms, the operation inside of the
-// range. So they are computation, and what they overlap is the annotation of themselves. The plugin moves the steps'
-// ends to the last event that they launched; in these steps that is the annotated end.
+// or of a GPU's annotations, named nccl:all_reduce, nccl:broadcast, …, and each kernel whose "External id" is that of
+// such a range. Every other kernel is computation. The overlap is the intersection of both. In these traces no kernel
+// has such an id: in the A100's trace, NCCL's kernels have the id of record_param_comms, the operation inside the
+// range. So they count as computation, and overlap with their own annotation. The plugin moves the steps' ends to the
+// last event that they launched; in these steps this is the annotated end.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ json events_of(const fs::path& file) {
 }
 
 struct Figures {
-  std::size_t found_by_id = 0;           // kernels that the plugin takes for communication
+  std::size_t found_by_id = 0;           // kernels that the plugin counts as communication
   double plugin_us = 0, overlap_us = 0;  // of the step: by the plugin's rule, and of NCCL's kernels with all others
 };
 
@@ -125,11 +125,11 @@ class TensorBoardFigures : public testing::Test {
 TEST_F(TensorBoardFigures, OverlapOfNcclsKernelsWithTheirOwnAnnotations) {
   const Figures a100 = figures_of(traces_ / "a100_ddp_rank0of2.json.gz", "ProfilerStep#4");
   EXPECT_EQ(a100.found_by_id, 0U);
-  EXPECT_NEAR(a100.plugin_us, 12'085.0, 0.5) << "the plugin's figure";
-  EXPECT_NEAR(a100.overlap_us, 1'825.3, 0.5) << "what the intervals have";
+  EXPECT_NEAR(a100.plugin_us, 12'085.0, 0.5) << "the plugin's value";
+  EXPECT_NEAR(a100.overlap_us, 1'825.3, 0.5) << "the intervals' value";
 }
 
-// No annotation of the GPU there: what overlaps kernels is the host's handing over of all-reduces.
+// This trace has no GPU annotations: the host's launches of all-reduces overlap kernels.
 TEST_F(TensorBoardFigures, OverlapOfTheHostsAnnotationsWhereNothingOverlaps) {
   const Figures v100 = figures_of(traces_ / "v100_ddp_rank1of2.json.gz", "ProfilerStep#2");
   EXPECT_EQ(v100.found_by_id, 0U);

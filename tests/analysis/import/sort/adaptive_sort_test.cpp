@@ -1,4 +1,4 @@
-// The adaptive sort against the standard library's, over the shapes that traces come in.
+// The adaptive sort compared with std::stable_sort, for the orders that occur in traces.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,7 +10,7 @@ namespace {
 
 struct Record {
   std::int64_t key = 0;
-  std::uint32_t pushed = 0;  // tells equal keys apart
+  std::uint32_t pushed = 0;  // distinguishes equal keys
   bool operator==(const Record&) const = default;
 };
 constexpr auto by_key = [](const Record& a, const Record& b) { return a.key < b.key; };
@@ -35,7 +35,7 @@ TEST(AdaptiveSort, SortsAsTheStandardDoesWhateverTheShape) {
       descending[i].key = -at / 3;
       few_keys[i].key = random() % 3;
       shaken[i].key = at + random() % 20;
-      streams[i].key = at % 700;  // several threads' events, one after the other
+      streams[i].key = at % 700;  // events of several threads, one thread after the other
       noise[i].key = static_cast<std::int32_t>(random());
     }
     std::vector<Record> late = ascending;
@@ -51,7 +51,7 @@ TEST(AdaptiveSort, SortsAsTheStandardDoesWhateverTheShape) {
 }
 
 TEST(AdaptiveSort, OrderedRunsAreComparedAboutOnce) {
-  // What the header promises of runs that follow each other: a comparison a record and a few a run.
+  // The header's claim for runs that follow each other: one comparison per record and a few per run.
   std::size_t comparisons = 0;
   std::vector<Record> records(100'000);
   for (std::size_t i = 0; i < records.size(); ++i) records[i].key = static_cast<std::int64_t>(i);

@@ -1,4 +1,4 @@
-// The external sorter against std::stable_sort, with bounds so small that many runs form.
+// The external sorter compared with std::stable_sort, with bounds so small that many runs are written.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 struct Record {
   std::int64_t key = 0;
-  std::uint64_t pushed = 0;  // tells equal keys apart
+  std::uint64_t pushed = 0;  // distinguishes equal keys
   std::uint64_t payload[2] = {};
   bool operator==(const Record&) const = default;
 };
@@ -104,7 +104,7 @@ TEST(ExternalSorter, UpToTheBoundThereIsNoFile) {
   const std::size_t bound_bytes = most * sizeof(Record) * 3 / 2;
   for (const std::size_t count : {most - 1, most, most + 1}) {
     const std::vector<Record> records = records_of(count, 50, 0, 1);
-    // A folder that is none: any file made would throw.
+    // The folder does not exist: creating a file would throw.
     Sorter sorter({bound_bytes, count <= most ? "/nowhere" : ""});
     for (const Record& record : records) sorter.push(record);
     sorter.finish();

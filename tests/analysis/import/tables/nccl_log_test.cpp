@@ -1,4 +1,4 @@
-// What nccl-tests printed, in a database: its ranks, its times, and what may not be taken for them.
+// Logs of nccl-tests in a database: ranks, times, and logs that must be rejected.
 #include <SQLiteCpp/Statement.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ constexpr const char* ranks_of_two =
     "#  Rank  0 Group  0 Pid  1 on  node-a device  0 [0x10] NVIDIA A100\n"
     "#  Rank  1 Group  0 Pid  2 on  node-b device  0 [0x10] NVIDIA A100\n";
 
-// As all_reduce_perf prints it, of a link of so many GB/s bus bandwidth behind 20 µs.
+// Output of all_reduce_perf for a link of `busbw` GB/s bus bandwidth and 20 µs latency.
 std::string lines(std::int64_t ranks, double busbw, double factor = 0.0) {
   const double ring = 2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
   std::string text = "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
@@ -48,7 +48,7 @@ class NcclLog : public test::TableFolder {
     } catch (const LogError& error) {
       SQLite::Statement rows(database.sql(), "SELECT count(*) FROM measurement");
       rows.executeStep();
-      EXPECT_EQ(rows.getColumn(0).getInt(), 0) << "half a log is in the database";
+      EXPECT_EQ(rows.getColumn(0).getInt(), 0) << "part of a log is in the database";
       return error.what();
     }
     return "";
@@ -61,7 +61,7 @@ TEST_F(NcclLog, RanksAreToldByTheBandwidths) {
   EXPECT_EQ(fit::ranks_of(read(lines(8, 10.0, 1.0))), std::nullopt) << "a reduce prints busbw = algbw";
   EXPECT_EQ(fit::ranks_of(read(lines(8, 10.0, 7.0 / 8.0))), std::nullopt) << "a reduce-scatter";
   EXPECT_EQ(fit::ranks_of(read(lines(8, 0.5))), std::nullopt) << "bandwidths below 1 GB/s have too few decimals";
-  EXPECT_EQ(fit::ranks_of(read(ranks_of_two + lines(2, 10.0))), 2) << "said by its lines";
+  EXPECT_EQ(fit::ranks_of(read(ranks_of_two + lines(2, 10.0))), 2) << "given by its lines";
 }
 
 TEST_F(NcclLog, BothTimesOfEachSizeAreKept) {
@@ -93,7 +93,7 @@ TEST_F(NcclLog, ASizeThatWasTimedTwiceIsThereTwice) {
 }
 
 TEST_F(NcclLog, WhatIsMissingIsAskedFor) {
-  EXPECT_THAT(refusal(lines(2, 10.0)), HasSubstr("how many ranks took part is not said"));
+  EXPECT_THAT(refusal(lines(2, 10.0)), HasSubstr("the number of ranks is unknown"));
   EXPECT_EQ(refusal(lines(2, 10.0), {2, {}}), "");
 }
 
@@ -104,7 +104,7 @@ TEST_F(NcclLog, WhatIsNoAllReduceIsRefused) {
 }
 
 TEST_F(NcclLog, WhatContradictsTheLogIsSaid) {
-  EXPECT_THAT(refusal(ranks_of_two + lines(2, 10.0), {8, {}}), HasSubstr("name 2 ranks, and --log-ranks says 8"));
+  EXPECT_THAT(refusal(ranks_of_two + lines(2, 10.0), {8, {}}), HasSubstr("name 2 ranks, but --log-ranks is 8"));
   store::Database database = make_database();
   import_log(database, ranks_of_two + lines(2, 10.0), {2, 4});
   SQLite::Statement query(database.sql(), "SELECT message FROM diagnostic WHERE code = 'log_hosts'");
@@ -117,10 +117,10 @@ TEST_F(NcclLog, ThatRanksWereDerivedIsSaid) {
   import_log(database, lines(8, 200.0));
   SQLite::Statement query(database.sql(), "SELECT message FROM diagnostic WHERE code = 'log_ranks_derived'");
   ASSERT_TRUE(query.executeStep());
-  EXPECT_THAT(query.getColumn(0).getString(), HasSubstr("8, as busbw"));
+  EXPECT_THAT(query.getColumn(0).getString(), HasSubstr("8, because busbw"));
 }
 
-// The log in the database and the log beside the question are one and the same.
+// The log in the database and the log given with the question lead to the same result.
 TEST_F(NcclLog, PredictionsTakeItsTimes) {
   const std::string text = lines(8, 3.0);
   test::SyntheticRun run(folder_ / "run.db");
@@ -152,7 +152,7 @@ TEST_F(NcclLog, PredictionsTakeItsTimes) {
   EXPECT_TRUE(told);
 }
 
-// A name of bytes that are no UTF-8 would not go into the measurement's options.
+// A name with invalid UTF-8 must not break the measurement's options, which are JSON.
 TEST_F(NcclLog, NamesOfAnyBytes) {
   store::Database database = make_database();
   EXPECT_EQ(import_log(database, ranks_of_two + std::string("1024 256 \xff\xdf s\xffm -1 20.00 0.05 0.05 0\n")), 2);

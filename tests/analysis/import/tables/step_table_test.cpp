@@ -17,7 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Two batches alone, placements of one, two, three and four nodes; a placement that comes again later in the table.
+// Two batch sizes without other workers, placements on one, two, three and four nodes; one placement occurs twice in
+// the table.
 constexpr const char* table =
     "workers,nodes,batch_per_worker,step_time_s,devices_per_node\n"
     "1,1,8,0.100,1\n1,1,16,0.180,1\n2,1,8,0.110,2\n4,1,8,0.118,4\n2,2,8,0.140,1\n4,2,8,0.163,2\n3,3,8,0.171,1\n"
@@ -33,7 +34,7 @@ TEST_F(StepTableImport, RowsComeBackInTheirOrder) {
       "workers,nodes,batch_per_worker,step_time_s,devices_per_node,accumulation,sync_time_s\n"
       "1,1,8,0.100,1,1,0\n4,2,8,0.123456789,3,2,0.05\n4,2,8,0.2,2,2,0.05\n4,2,8,0.11,3,2,0.04\n");
   store::Database database = make_database();
-  EXPECT_EQ(import_step_table(database, rows, "net"), 3) << "devices of the fullest node tell placements apart";
+  EXPECT_EQ(import_step_table(database, rows, "net"), 3) << "devices of the fullest node distinguish placements";
   const std::vector<fit::StepRow> stored = fit::stored_steps(database);
   ASSERT_EQ(stored.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -42,7 +43,7 @@ TEST_F(StepTableImport, RowsComeBackInTheirOrder) {
     EXPECT_EQ(stored[i].devices_per_node, rows[i].devices_per_node) << i;
     EXPECT_EQ(stored[i].batch_per_worker, rows[i].batch_per_worker) << i;
     EXPECT_EQ(stored[i].accumulation, rows[i].accumulation) << i;
-    EXPECT_EQ(stored[i].step_s, rows[i].step_s) << i << ": what is whole nanoseconds comes back to the last bit";
+    EXPECT_EQ(stored[i].step_s, rows[i].step_s) << i << ": whole nanoseconds are restored exactly";
     EXPECT_EQ(stored[i].sync_s, rows[i].sync_s) << i;
   }
 }
@@ -120,7 +121,7 @@ TEST_F(StepTableImport, ReportsShowItsMeasurements) {
   for (const report::Table& made : steps.tables) {
     if (made.name != "step") continue;
     found = true;
-    EXPECT_EQ(made.rows.size(), 9U) << "a row a placement";
+    EXPECT_EQ(made.rows.size(), 9U) << "one row per placement";
   }
   EXPECT_TRUE(found);
 }
@@ -128,7 +129,7 @@ TEST_F(StepTableImport, ReportsShowItsMeasurements) {
 TEST_F(StepTableImport, TextsAreToldApart) {
   EXPECT_EQ(text_kind(write("a.txt", table)), TextKind::step_table);
   EXPECT_EQ(text_kind(write("b.txt", "\xef\xbb\xbfnodes,workers\n")), TextKind::step_table);
-  EXPECT_EQ(text_kind(write("c.csv", "a,b\n1,2\n")), TextKind::step_table) << "so that it is told what is missing";
+  EXPECT_EQ(text_kind(write("c.csv", "a,b\n1,2\n")), TextKind::step_table) << "so that the error names what is missing";
   EXPECT_EQ(text_kind(write("d.log", "# nThread 1 nGpus 8 minBytes 8, warmup iters: 5\n")), TextKind::nccl_log);
   EXPECT_EQ(text_kind(write("e.log",
                             "[1,0]<stdout>:# Collective test\n"

@@ -1,4 +1,4 @@
-// A folder of a test's own for the text files and databases of one case.
+// A temporary folder for the text files and databases of one test.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A collective's call and its run, brought together.
+// A collective's call matched with its run.
 #include "analysis/import/trace/collectives.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(Collectives, ABackendsRunsTakeTheFirstCallOfTheirSize) {
   rank.runs = {host_run_at(35, 800), host_run_at(40, 400), host_run_at(50, 400), host_run_at(60, 400)};
   const std::vector<Collective> found = match_calls(rank);
   ASSERT_EQ(found.size(), 4U);
-  const std::int64_t launches_ns[] = {10, 20, 30, 60};  // the last one's call is none that began before it
+  const std::int64_t launches_ns[] = {10, 20, 30, 60};  // no call began before the last one
   const std::int64_t starts_ns[] = {40, 35, 50, 60};
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(found[i].launch_ns, launches_ns[i]);
@@ -51,14 +51,14 @@ TEST(Collectives, AnotherOperationIsNoMatchAndACallWithoutSizeIsOne) {
   rank.calls = {call_at(10, 400, 0), call_at(20, 0, 1)};
   rank.calls[0].op = CollectiveOp::broadcast;
   rank.calls.push_back(call_at(15, 400, 2));
-  rank.calls.back().outer = false;  // nested in another's record
+  rank.calls.back().outer = false;  // nested in another call's record
   rank.runs = {host_run_at(40, 400)};
   const std::vector<Collective> found = match_calls(rank);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].launch_ns, 20);
 }
 
-// One pass over all calls for every run says which is its own.
+// One pass over all calls for each run finds the run's own call.
 TEST(Collectives, BackendsRunsAgreeWithLookingAtEveryCall) {
   std::mt19937 random(34);
   for (int round = 0; round < 500; ++round) {
@@ -127,7 +127,7 @@ TEST(Collectives, ADevicesRunTakesItsCallsWordsByItsId) {
   EXPECT_EQ(found[0].stream, 20);
   EXPECT_EQ(found[1].bytes, 0);
   EXPECT_EQ(found[1].op, CollectiveOp::other);
-  EXPECT_NE(found[0].communicator, found[1].communicator) << "one of group ddp, one of the default group";
+  EXPECT_NE(found[0].communicator, found[1].communicator) << "one belongs to group ddp, one to the default group";
 }
 
 TEST(Collectives, GroupsOfOneNameDifferByTheirRanks) {
@@ -160,7 +160,7 @@ TEST(Collectives, LaunchesOnDevicesComeFromTheStoreAndOrderThem) {
     slice.stream = 20;
     slice.work = Work::communication;
     rank.slices.add(slice, i);
-    rank.slices.add_call(i, 500 - 100 * i);  // launched the other way round
+    rank.slices.add_call(i, 500 - 100 * i);  // launched in reverse order
   }
   rank.slices.finish();
   std::vector<Collective> found = match_calls(rank);

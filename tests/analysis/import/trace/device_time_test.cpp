@@ -1,4 +1,4 @@
-// Device times of small random slices and windows, beside a model that looks at every nanosecond.
+// Device times of small random slices and windows, compared with a model that checks every nanosecond.
 #include "analysis/import/trace/device_time.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(DeviceTimes, AgreeWithEveryNanosecond) {
     std::vector<Slice> slices(static_cast<std::size_t>(1 + draw(12)));
     for (Slice& slice : slices) {
       slice.start_ns = 20 + draw(60);
-      slice.end_ns = slice.start_ns + draw(draw(3) == 0 ? 60 : 8);  // empty ones, too
+      slice.end_ns = slice.start_ns + draw(draw(3) == 0 ? 60 : 8);  // also empty ones
       slice.work = static_cast<Work>(draw(works));
     }
     std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.start_ns < b.start_ns; });

@@ -1,4 +1,4 @@
-// Which all-reduces of the gradients' own group carry gradients.
+// The all-reduces of the gradients' group that carry gradients.
 #include "analysis/import/trace/gradient_group.hpp"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Three steps of 1000 ns, backward from 400 to 800, optimizer from 900.
+// Three steps of 1000 ns: backward from 400 to 800, optimizer from 900.
 struct Made {
   RankTrace rank{SortOptions{}};
   std::vector<HostStep> steps;
@@ -26,7 +26,7 @@ struct Made {
       steps.push_back(step);
     }
   }
-  // Of floats, in every step.
+  // Gradients of floats, in every step.
   Made& gradient(std::int64_t ready_ns, std::int64_t numel) {
     for (const HostStep& step : steps)
       rank.gradients.push_back({step.time.start_ns + ready_ns, numel, 4, rank.names.intern(std::to_string(numel))});
@@ -45,7 +45,7 @@ struct Made {
     }
     return *this;
   }
-  // The bytes of what is marked, of the second step.
+  // The bytes of the marked collectives of the second step.
   std::vector<std::int64_t> marked() {
     std::stable_sort(collectives.begin(), collectives.end(),
                      [](const Collective& a, const Collective& b) { return a.launch_ns < b.launch_ns; });
@@ -57,7 +57,8 @@ struct Made {
   }
 };
 
-// The sums are of twice as many floats as a normalisation has channels, which its own two gradients fill as well.
+// The sums have twice as many floats as a normalisation has channels. The normalisation's own two gradients also fill
+// them.
 TEST(GradientGroup, MessagesThatGradientsFillInOrder) {
   Made made;
   made.gradient(450, 64).gradient(455, 64).gradient(500, 5000);
@@ -76,7 +77,7 @@ TEST(GradientGroup, CompressedGradientsFillMessagesOfHalfTheSize) {
 }
 
 TEST(GradientGroup, AllOfThemWhereTheirSumIsThatOfTheGradients) {
-  Made made;  // in another order than gradients were ready: a parameter at a time, say
+  Made made;  // not in ready order, for example one message per parameter
   made.gradient(500, 5000).gradient(700, 3000).reduce(820, 12000).reduce(830, 20000);
   EXPECT_THAT(made.marked(), ElementsAre(12000, 20000));
   EXPECT_EQ(made.found.left_out, 0);
@@ -106,7 +107,7 @@ TEST(GradientGroup, WhatIsReducedAfterBackwardAloneIsTheGradients) {
   EXPECT_THAT(sums.marked(), ElementsAre(1'000'000));
   Made unsized;
   unsized.reduce(810, 0).reduce(850, 0);
-  EXPECT_THAT(unsized.marked(), ElementsAre(0, 0)) << "which of them nothing tells";
+  EXPECT_THAT(unsized.marked(), ElementsAre(0, 0)) << "no evidence distinguishes them";
 }
 
 TEST(GradientGroup, WithoutSizesWhatIsLaunchedAfterBackwardIsLeftOut) {
@@ -114,7 +115,7 @@ TEST(GradientGroup, WithoutSizesWhatIsLaunchedAfterBackwardIsLeftOut) {
   made.reduce(500, 0).reduce(600, 0).reduce(850, 0);
   EXPECT_THAT(made.marked(), ElementsAre(0, 0));
   EXPECT_EQ(made.found.left_out, 3);
-  Made unknown;  // launches were not recorded: a run's start stands for it
+  Made unknown;  // launches were not recorded: a run's start stands for its launch
   unknown.reduce(500, 0, 0).reduce(600, 0, 0).reduce(850, 0, 0);
   EXPECT_THAT(unknown.marked(), ElementsAre(0, 0, 0));
 }

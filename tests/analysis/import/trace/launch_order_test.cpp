@@ -1,4 +1,4 @@
-// What had been launched by a moment, beside a model that looks at every slice for every moment.
+// Work launched by a given time, compared with a model that checks every slice for every time.
 #include "analysis/import/trace/launch_order.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(LaunchOrder, AgreesWithLookingAtEverySlice) {
     LaunchOrder order(moments);
     for (Slice& slice : slices) {
       slice.launch_ns = draw(30);
-      slice.start_ns = slice.launch_ns + draw(40);  // in no order
+      slice.start_ns = slice.launch_ns + draw(40);  // unordered
       slice.end_ns = slice.start_ns + draw(20);
       slice.work = static_cast<Work>(draw(works));
       order.add(slice);

@@ -1,4 +1,4 @@
-// Steps with collectives at given moments, and what they are recognised as.
+// Steps with collectives at given times, and the parallelism detected from them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ddpprof::import {
 
-// Steps of 1000 ns, forward from 100, backward from 400 to 800, optimizer from 900.
+// Steps of 1000 ns: forward from 100, backward from 400 to 800, optimizer from 900.
 struct MadeSteps {
   RankTrace rank{SortOptions{}};
   std::vector<HostStep> steps;
@@ -28,7 +28,7 @@ struct MadeSteps {
       steps.push_back(step);
     }
   }
-  // In every step, at that moment of it.
+  // Adds a run to every step, at this time after the step's start.
   MadeSteps& run(CollectiveOp op, std::int64_t at_ns, std::int64_t bytes = 1'000'000, std::int64_t group_size = 8,
                  std::int64_t lasts_ns = 10) {
     for (const HostStep& step : steps) {

@@ -1,4 +1,4 @@
-// Parameters and buckets from gradients' shapes and messages' sizes.
+// Parameters and buckets from shapes of gradients and sizes of messages.
 #include "analysis/import/trace/model.hpp"
 #include "analysis/import/trace/gradient_group.hpp"
 
@@ -9,7 +9,8 @@
 namespace ddpprof::import {
 namespace {
 
-// One step from 0 to 1000 ns, backward from 400 to 600; gradients of 100, 200 and 300 floats ready in that order.
+// One step from 0 to 1000 ns with backward from 400 to 600; gradients of 100, 200 and 300 floats become ready in this
+// order.
 struct Made {
   RankTrace rank{SortOptions{}};
   HostStep step;
@@ -64,7 +65,7 @@ TEST(Model, ParametersRunAgainstTheOrderOfGradientsAndFillTheBuckets) {
   EXPECT_EQ(facts.members[1].bucket, 0);
   EXPECT_EQ(facts.members[2].bucket, 1);
   ASSERT_EQ(facts.gradients.size(), 3U);
-  EXPECT_EQ(facts.gradients[0].time_ns, 457) << "on the clock that counts";
+  EXPECT_EQ(facts.gradients[0].time_ns, 457) << "on the clock of the rank's times";
   ASSERT_EQ(facts.collectives.size(), 2U);
   EXPECT_EQ(facts.collectives[1].bucket, 1);
   EXPECT_TRUE(facts.notes.empty());
@@ -95,7 +96,7 @@ TEST(Model, MessagesUnlikeGradientsAreTakenForParameters) {
 
 TEST(Model, GradientsThatDoNotFillTheBucketsAreSaid) {
   Made made;
-  made.bucket(520, 1000);  // between the gradients' bounds
+  made.bucket(520, 1000);  // inside the gradients' range
   made.bucket(560, 1400);
   const ModelFacts facts = made.facts();
   EXPECT_TRUE(says(facts, "buckets_unlike_gradients"));
@@ -151,14 +152,14 @@ TEST(Model, OneProcessAloneWithoutShapes) {
   EXPECT_EQ(facts.parameter_bytes, 1000);
   ASSERT_EQ(facts.parameters.size(), 3U);
   EXPECT_EQ(facts.parameters[0].bytes, 332);
-  EXPECT_EQ(facts.parameters[2].bytes, 336) << "what is left";
+  EXPECT_EQ(facts.parameters[2].bytes, 336) << "the remaining bytes";
   ASSERT_EQ(facts.gradients.size(), 3U);
   EXPECT_EQ(facts.gradients[0].parameter, 2) << "ready first, registered last";
   EXPECT_EQ(facts.gradients[0].time_ns, 457);
   made.rank.gradients.clear();
   const ModelFacts one = made.facts();
   ASSERT_EQ(one.gradients.size(), 1U);
-  EXPECT_EQ(one.gradients[0].time_ns, 607) << "with the backward's end";
+  EXPECT_EQ(one.gradients[0].time_ns, 607) << "at the backward's end";
   EXPECT_EQ(one.parameters.at(0).bytes, 1000);
 }
 

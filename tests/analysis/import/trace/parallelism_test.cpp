@@ -1,4 +1,4 @@
-// What a trace's collectives say of how its processes share the work.
+// The parallelism detected from a trace's collectives.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/trace/made_steps.hpp"
@@ -37,7 +37,8 @@ TEST(Parallelism, OneOfSeveralRanksThatExchangedNothing) {
   EXPECT_EQ(found.kind, Parallelism::apart);
   EXPECT_THAT(found.why, HasSubstr("rank 0 of 8"));
   Made fenced;
-  EXPECT_EQ(fenced.run(CollectiveOp::barrier, 50, 0).recognised().kind, Parallelism::apart) << "a barrier carries none";
+  EXPECT_EQ(fenced.run(CollectiveOp::barrier, 50, 0).recognised().kind, Parallelism::apart)
+      << "a barrier exchanges no data";
 }
 
 TEST(Parallelism, WithoutABackwardNothingIsConcluded) {
@@ -60,7 +61,7 @@ TEST(Parallelism, ParametersGatheredAndGradientsScattered) {
   EXPECT_EQ(note_of(found).code, "sharded_data_parallel");
 }
 
-// Gloo carries a reduce-scatter out as an all-reduce.
+// Gloo executes a reduce-scatter as an all-reduce.
 TEST(Parallelism, TheHostsCallsSayWhatItWas) {
   Made made;
   made.call(CollectiveOp::all_gather, 150)
@@ -89,7 +90,7 @@ TEST(Parallelism, SeveralDevicesWithoutGradientsReduced) {
   EXPECT_EQ(found.kind, Parallelism::one_process);
   EXPECT_THAT(found.why, HasSubstr("4 devices"));
   EXPECT_EQ(note_of(found).code, "not_data_parallel");
-  // A rank may copy through a second device all the same.
+  // A data parallel rank may also copy through a second device.
   EXPECT_EQ(made.run(CollectiveOp::all_reduce, 500).recognised().kind, Parallelism::data);
 }
 
@@ -97,7 +98,7 @@ TEST(Parallelism, SendsBetweenStages) {
   Made made;
   made.run(CollectiveOp::send, 390).run(CollectiveOp::receive, 410);
   EXPECT_EQ(made.recognised().kind, Parallelism::model);
-  // With gradients reduced among the stages' copies as well.
+  // Also if gradients are reduced between replicas of the stages.
   EXPECT_EQ(made.run(CollectiveOp::all_reduce, 500).recognised().kind, Parallelism::model);
   Made once;
   once.run(CollectiveOp::all_reduce, 500);
@@ -113,7 +114,7 @@ TEST(Parallelism, ActivationsReducedInForward) {
   EXPECT_EQ(made.recognised().kind, Parallelism::model);
 }
 
-// Activations' all-reduces last about as long in forward as in backward.
+// All-reduces of activations last about as long in forward as in backward.
 TEST(Parallelism, WithoutSizesTimesTellActivations) {
   Made made;
   made.unsized(CollectiveOp::all_reduce, 200, 400'000).unsized(CollectiveOp::all_reduce, 500, 400'000);
@@ -122,22 +123,22 @@ TEST(Parallelism, WithoutSizesTimesTellActivations) {
   EXPECT_EQ(made.recognised().kind, Parallelism::model);
 }
 
-// Six buckets and, after the model's forward, two scalars: one waits for the slowest rank, the other for nobody.
+// Six buckets and, after the model's forward, two scalars: one waits for the slowest rank, the other does not wait.
 TEST(Parallelism, WithoutSizesShortAllReducesInForwardAreSaidAndNoMore) {
   Made made;
   for (int i = 0; i < 6; ++i) made.unsized(CollectiveOp::all_reduce, 500 + 10 * i, 200'000);
   made.unsized(CollectiveOp::all_reduce, 380, 900'000).unsized(CollectiveOp::all_reduce, 390, 15'000);
   const Recognised found = made.recognised();
   EXPECT_EQ(found.kind, Parallelism::data);
-  EXPECT_THAT(found.unsure, HasSubstr("all-reduces within forward"));
+  EXPECT_THAT(found.unsure, HasSubstr("all-reduces in forward"));
   EXPECT_THAT(found.unsure, HasSubstr("forward 6 all-reduces; backward 18 all-reduces"));
   Made sized;
   sized.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_reduce, 380, 4).run(CollectiveOp::all_reduce, 390, 4);
   EXPECT_EQ(sized.recognised().kind, Parallelism::data);
-  EXPECT_EQ(sized.recognised().unsure, "") << "sizes tell";
+  EXPECT_EQ(sized.recognised().unsure, "") << "sizes decide";
 }
 
-// Batch normalisation that all-reduces in forward and in backward, and a bucket: short ones, however many.
+// Batch normalisation that all-reduces in forward and backward, and a bucket: the all-reduces are short, though many.
 TEST(Parallelism, WithoutSizesManyShortAllReducesAreNoActivations) {
   Made made;
   for (int i = 0; i < 50; ++i)
@@ -160,7 +161,7 @@ TEST(Parallelism, AGatherOfMetricsIsNoPipeline) {
   Made beside;
   beside.unsized(CollectiveOp::all_reduce, 500, 200'000).unsized(CollectiveOp::send, 960, 900'000);
   EXPECT_EQ(beside.recognised().kind, Parallelism::data) << "after the optimizer";
-  Made stage;  // the first one: it sends forward, and has its gradient before its backward begins
+  Made stage;  // the first stage: it sends forward, and has its gradient before its backward begins
   stage.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::send, 380).run(CollectiveOp::receive, 390);
   EXPECT_EQ(stage.recognised().kind, Parallelism::model);
   Made unsized_stage;

@@ -1,4 +1,4 @@
-// Gathers, scatters and broadcasts: which of them are sharded training, sequence parallel layers, or DDP's own.
+// Gathers, scatters and broadcasts of sharded training, sequence parallel layers, or DDP.
 #include <gmock/gmock.h>
 
 #include "tests/analysis/import/trace/made_steps.hpp"
@@ -19,14 +19,14 @@ TEST(Sharded, ParametersGatheredAfterTheOptimizerAreAnOptimizersShards) {
   Made half;  // parameters of half the width
   half.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960, 500'000);
   EXPECT_EQ(half.recognised().kind, Parallelism::sharded);
-  Made broadcast;  // each rank its own part
+  Made broadcast;  // each rank broadcasts its own part
   broadcast.run(CollectiveOp::all_reduce, 500);
   for (int i = 0; i < 8; ++i) broadcast.run(CollectiveOp::broadcast, 910 + i, 125'000);
   EXPECT_EQ(broadcast.recognised().kind, Parallelism::sharded);
-  Made reduced;  // to the one rank whose part it is
+  Made reduced;  // reduced to the rank that owns the part
   reduced.run(CollectiveOp::other, 500).run(CollectiveOp::all_gather, 960);
   EXPECT_EQ(reduced.recognised().kind, Parallelism::sharded);
-  Made accumulated(4);  // a step annotated for each micro-batch, the last of two updates
+  Made accumulated(4);  // one annotated step per micro-batch; the last of two updates
   accumulated.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960);
   std::erase_if(accumulated.collectives, [](const Collective& c) { return c.launch_ns / 1000 % 2 == 0; });
   EXPECT_EQ(accumulated.recognised().kind, Parallelism::sharded);
@@ -39,14 +39,14 @@ TEST(Sharded, BroadcastsOfBuffersAndOfTheFirstParametersAreDdp) {
   Made small;
   small.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::broadcast, 50, 50'000);
   EXPECT_EQ(small.recognised().kind, Parallelism::data);
-  Made start;  // before the first forward, all of them in a step's annotation
+  Made start;  // before the first forward, all of them inside a step's annotation
   start.run(CollectiveOp::all_reduce, 500);
   const std::vector<HostStep> steps = start.steps;
   start.steps.resize(1);
   for (int i = 0; i < 9; ++i) start.run(CollectiveOp::broadcast, 10 + i);
   start.steps = steps;
   EXPECT_EQ(start.recognised().kind, Parallelism::data);
-  Made results;  // a gather of what was predicted
+  Made results;  // a gather of predictions
   results.run(CollectiveOp::all_reduce, 500).run(CollectiveOp::all_gather, 960, 4'000);
   EXPECT_EQ(results.recognised().kind, Parallelism::data);
 }
@@ -73,7 +73,7 @@ TEST(Sharded, ReduceScattersInForwardAreSequenceParallelLayers) {
   EXPECT_THAT(found.why, HasSubstr("sequence parallel"));
 }
 
-// The second micro-batch's forward begins with the first one's backward's end, which nobody annotated.
+// The second micro-batch's forward begins at the end of the first backward, because neither is annotated.
 TEST(Sharded, WhatABackwardScattersLateIsNotOfTheNextForward) {
   Made made;
   for (HostStep& step : made.steps) {

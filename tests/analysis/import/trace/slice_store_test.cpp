@@ -1,4 +1,4 @@
-// Slices and the calls that launched them; durations that cannot be, and those that only overlap.
+// Slices and the calls that launched them; impossible durations, and slices that only overlap.
 #include "analysis/import/trace/slice_store.hpp"
 
 #include <gmock/gmock.h>
@@ -36,14 +36,14 @@ TEST(SliceStore, FindsTheCallThatLaunchedASlice) {
     std::shuffle(order.begin(), order.end(), random);
     for (const std::int64_t i : order) store.add_call(i, 10 * i);
     store.add_call(9999, 5);  // launched nothing
-    store.add_call(3, 400);   // a correlation twice: the first counts
+    store.add_call(3, 400);   // a duplicate correlation: the first counts
     store.finish();
     EXPECT_EQ(store.size(), 502);
     EXPECT_EQ(store.without_call(), 2);
     EXPECT_EQ(store.overlapping(), 0);
     const std::vector<Slice> slices = all_of(store);
     ASSERT_EQ(slices.size(), 502U);
-    EXPECT_EQ(slices[0].launch_ns, 90'000) << "its own start, where no call is known";
+    EXPECT_EQ(slices[0].launch_ns, 90'000) << "its own start, because the call is unknown";
     EXPECT_EQ(slices[1].launch_ns, 95'000);
     for (std::size_t i = 0; i < 500; ++i) {
       EXPECT_EQ(slices[i + 2].start_ns, 100'000 + 100 * static_cast<std::int64_t>(i));
@@ -61,7 +61,7 @@ TEST(SliceStore, OneCallLaunchesManySlices) {
   EXPECT_EQ(store.without_call(), 0);
 }
 
-// Ten of 1024 ns each, 2000 ns apart, the one at `place` of `duration_ns`.
+// Ten slices of 1024 ns each, 2000 ns apart; the one at `place` lasts `duration_ns`.
 SliceStore stream_with(int place, std::int64_t duration_ns, std::optional<std::int64_t> host_end_ns) {
   SliceStore store(SortOptions{});
   for (int i = 0; i < 10; ++i) store.add(slice_at(2000 * i, i == place ? duration_ns : 1024), i);
@@ -90,7 +90,7 @@ TEST(SliceStore, AnAbsurdDurationInTheMiddleIsCut) {
   EXPECT_EQ(store.absurd().first_duration_ns, 900'000'000);
   EXPECT_EQ(store.absurd().first_name, 1U);
   EXPECT_EQ(store.overlapping(), 0);
-  // Its like's duration to within the steps of sqrt(2) in which durations are counted.
+  // The usual duration, to within the factor of sqrt(2) between the histogram's classes.
   const std::int64_t kept_ns = total_ns(store) - 9 * 1024;
   EXPECT_GE(kept_ns, 1024 * 10 / 15);
   EXPECT_LE(kept_ns, 1024 * 15 / 10);
@@ -112,7 +112,7 @@ TEST(SliceStore, NoSliceIsKeptBeyondTheNextOne) {
 }
 
 TEST(SliceStore, LongButPossibleStays) {
-  // It ends where the next one begins, or when the host still waits.
+  // It ends when the next one begins, or while the host still waits.
   EXPECT_EQ(stream_with(9, 900'000'000, 900'018'000).absurd().count, 0);
   SliceStore store(SortOptions{});
   for (int i = 0; i < 9; ++i) store.add(slice_at(10'000'000 + 2000 * i, 1024), i);
@@ -125,7 +125,7 @@ TEST(SliceStore, LongButPossibleStays) {
 }
 
 TEST(SliceStore, OverlappingIsCountedOnly) {
-  const SliceStore store = stream_with(4, 90'000, std::nullopt);  // 88 times its like's
+  const SliceStore store = stream_with(4, 90'000, std::nullopt);  // 88 times the usual duration
   EXPECT_EQ(store.absurd().count, 0);
   EXPECT_EQ(store.overlapping(), 1);
   EXPECT_EQ(total_ns(store), 9 * 1024 + 90'000);

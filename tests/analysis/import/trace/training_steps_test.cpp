@@ -1,4 +1,4 @@
-// Where steps and their passes lie, by each kind of mark.
+// Steps and their passes, for each kind of mark.
 #include "analysis/import/trace/training_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ TEST(FindSteps, AnnotationsGoFirstInOrderOfTime) {
   RankTrace rank{SortOptions{}};
   annotate(rank, 5, 1000, 2000);
   annotate(rank, 4, 0, 1000);
-  annotate(rank, 9, 500, 700);    // within the first
+  annotate(rank, 9, 500, 700);    // inside the first
   annotate(rank, 5, 1000, 2000);  // twice
-  annotate(rank, 6, 1900, 3000);  // reaches into the one before
+  annotate(rank, 6, 1900, 3000);  // overlaps the one before
   annotate(rank, 7, 3000, 4000);
   rank.optimizers = {{100, 200}, {1100, 1200}, {2100, 2200}};
   const HostSteps found = steps_of(rank);
@@ -37,7 +37,7 @@ TEST(FindSteps, AnnotationsGoFirstInOrderOfTime) {
 
 TEST(FindSteps, OptimizersBoundThemElse) {
   RankTrace rank{SortOptions{}};
-  rank.optimizers = {{900, 1000}, {1900, 2000}, {1950, 1960}, {2900, 3000}};  // one nested
+  rank.optimizers = {{900, 1000}, {1900, 2000}, {1950, 1960}, {2900, 3000}};  // one is nested
   rank.forwards = {{10, 20}, {1010, 1020}, {2010, 2020}};
   const HostSteps found = steps_of(rank);
   EXPECT_EQ(found.source, StepSource::optimizers);
@@ -123,7 +123,7 @@ TEST(FindSteps, AccumulatedGradientsAreAPassEach) {
 }
 
 // Three micro-batches a step, each 250 ns: a layer's operations at 10 and 60, autograd's functions from 110 to 150 and
-// from 160 to 240, two gradients; nobody annotated a forward.
+// from 160 to 240, two gradients. Forwards are not annotated.
 RankTrace unannotated(std::int64_t steps) {
   RankTrace rank{SortOptions{}};
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -133,7 +133,7 @@ RankTrace unannotated(std::int64_t steps) {
       const std::int64_t begin = at + 250 * pass;
       for (const std::int64_t op : {10, 60}) rank.forward_ops.push({begin + op, begin + op + 40});
       rank.backward_ops.push({begin + 110, begin + 150});
-      rank.forward_ops.push({begin + 120, begin + 140});  // recomputed within backward
+      rank.forward_ops.push({begin + 120, begin + 140});  // recomputed in backward
       rank.backward_ops.push({begin + 160, begin + 240});
       for (const std::int64_t ready : {145, 235}) rank.gradients.push_back({begin + ready, 8, 4, 0});
     }
@@ -152,7 +152,8 @@ TEST(FindSteps, WithoutAnnotatedForwardsLayersOperationsTellTheBackwardsApart) {
       const Pass& seen = step.passes[static_cast<std::size_t>(pass)];
       EXPECT_EQ(seen.backward.start_ns, step.time.start_ns + 250 * pass + 110);
       EXPECT_EQ(seen.backward.end_ns, step.time.start_ns + 250 * pass + 240);
-      EXPECT_EQ(seen.forward.start_ns, step.time.start_ns + (pass == 0 ? 0 : 250 * pass - 10)) << "after the last one";
+      EXPECT_EQ(seen.forward.start_ns, step.time.start_ns + (pass == 0 ? 0 : 250 * pass - 10))
+          << "after the last backward";
     }
   }
 }
@@ -165,7 +166,7 @@ TEST(FindSteps, AnOperationBesideABackwardDoesNotDivideIt) {
     rank.backward_ops.push({at, at + 50});
     rank.gradients.push_back({at + 40, 8, 4, 0});
   }
-  rank.forward_ops.push({560, 590});  // a hook's that compresses two gradients
+  rank.forward_ops.push({560, 590});  // of a hook that compresses two gradients
   HostSteps found = steps_of(rank);
   ASSERT_EQ(found.steps[0].passes.size(), 1U);
   EXPECT_EQ(found.steps[0].passes[0].backward.start_ns, 400);
@@ -177,7 +178,7 @@ TEST(FindSteps, GradientsOfAPenaltyAreOfTheBackwardBehindThem) {
   annotate(rank, 0, 0, 1000);
   for (const std::int64_t at : {100, 500}) {
     rank.forward_ops.push({at, at + 50});
-    rank.backward_ops.push({at + 60, at + 100});  // adds up nothing
+    rank.backward_ops.push({at + 60, at + 100});  // accumulates nothing
     rank.forward_ops.push({at + 110, at + 150});
     rank.backward_ops.push({at + 200, at + 300});
     rank.gradients.push_back({at + 290, 8, 4, 0});
@@ -195,7 +196,7 @@ TEST(UsualPasses, TheOneThatMostStepsHave) {
   for (const HostStep& step : steps) all.push_back(&step);
   const UsualPasses usual = usual_passes(all);
   EXPECT_EQ(usual.count, 2);
-  EXPECT_EQ(usual.other_steps, 2) << "a step without a backward is no other";
+  EXPECT_EQ(usual.other_steps, 2) << "a step without a backward does not count";
   EXPECT_EQ(usual_passes({}).count, 1);
 }
 
