@@ -187,12 +187,12 @@ std::string describe_choice(const std::vector<FormFit>& forms, bool natural) {
   std::string text = "form " + picked.form.name();
   if (forms.size() == 1) return text;
   const bool held = picked.held_out_error.has_value();
-  text += natural ? ", the backend's own: no other form does clearly better (" : ", picked by ";
+  text += natural ? ", the form of this backend; no other form is clearly better (" : ", picked by ";
   text += held ? "held-out error at the largest N " : "error of the fit itself ";
   text += percent(picked.score);
   for (std::size_t i = 1; i < forms.size(); ++i) text += ", " + forms[i].form.name() + " " + percent(forms[i].score);
   if (natural) text += ")";
-  if (!held) text += "; too few N or sizes to hold one out";
+  if (!held) text += "; too few N or sizes for a held-out test";
   return text;
 }
 
@@ -221,30 +221,28 @@ void judge(AllReduceFit& fit) {
   };
   if (counts.size() == 1) {
     assume("measured at one N only (" + std::to_string(*counts.begin()) +
-           "): how latency grows with N is the form's word alone");
+           "): the growth of latency with N is assumed by the form");
   }
   const std::string where = sizes.size() == 1
                                 ? "all messages are " + bytes_text(*sizes.begin())
                                 : "messages of " + bytes_text(*sizes.begin()) + " to " + bytes_text(*sizes.rbegin());
   if (!solution.identified[alpha]) {
-    assume("latency is not separable (" + where + "): it rests on an assumed " +
+    assume("latency is not separable (" + where + "): assumed " +
            time_text(std::exp(picked.problem.parameters[alpha].prior)) + " a step within a factor of ten");
   }
   if (!solution.identified[beta]) {
-    assume("bandwidth is not separable (" + where + "): it rests on an assumed " +
+    assume("bandwidth is not separable (" + where + "): assumed " +
            rate_text(std::exp(-picked.problem.parameters[beta].prior)) + " within a factor of ten");
   }
   if (picked.form.sharing == HostSharing::time_shared && !solution.identified[switching]) {
-    assume(
-        "no collective was measured with more ranks than cores: how long one waits for its turn of a core rests on "
-        "an assumed " +
-        time_text(std::exp(picked.problem.parameters[switching].prior)) + " a step within a factor of three");
+    assume("no collective was measured with more ranks than cores: the wait for a core is assumed to be " +
+           time_text(std::exp(picked.problem.parameters[switching].prior)) + " a step within a factor of three");
   }
   if (!solution.identified[turn] && !picked.problem.parameters[turn].fixed) {
-    fit.status += "; how long a hop waits for its turn beside compute is not determined";
+    fit.status += "; the wait of a hop for a core beside compute cannot be determined";
   }
   if (!solution.identified[in_step] && !picked.problem.parameters[in_step].fixed) {
-    assume("how much slower an all-reduce is inside a step than in bench-comm is not determined");
+    assume("the slowdown of an all-reduce inside a step, compared with bench-comm, cannot be determined");
   }
   for (std::size_t i = 0; i < solution.at_bound.size(); ++i) {
     if (solution.at_bound[i]) assume("parameter " + picked.problem.parameters[i].name + " at its bound");
@@ -254,15 +252,15 @@ void judge(AllReduceFit& fit) {
     fit.status += "; WARNING: " + text;
   };
   if (picked.held_out_error && *picked.held_out_error > largest_usable_error) {
-    warn("fitted to the smaller N it is off by " + percent(*picked.held_out_error) +
-         " at the largest: beyond it, expect no better");
+    warn("fitted to the smaller N, it is off by " + percent(*picked.held_out_error) +
+         " at the largest N: expect at least this error beyond it");
   }
   const auto& parameters = picked.problem.parameters;
   const auto free =
       std::count_if(parameters.begin(), parameters.end(), [](const Parameter& one) { return !one.fixed; });
   if (fit.points.size() <= static_cast<std::size_t>(free)) {
-    warn("it rests on " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") + " and " +
-         std::to_string(free) + " parameters: what they do not tell is assumed");
+    warn("it is fitted to " + std::to_string(fit.points.size()) + " point" + (fit.points.size() == 1 ? "" : "s") +
+         " and " + std::to_string(free) + " parameters: what the points do not determine is assumed");
   }
   if (picked.form.segmented && !solution.identified[gamma]) {
     fit.status += "; reduction is not separable from the transfer that hides it: an assumed " +
@@ -274,7 +272,7 @@ void judge(AllReduceFit& fit) {
       regimes += (regimes.empty() ? "" : ", ") + regime.name + " (" + std::to_string(regime.points) + " point" +
                  (regime.points == 1 ? "" : "s") + ", hop × " + number_text(regime.latency_factor) + ", byte × " +
                  number_text(regime.bandwidth_factor) + ")";
-    fit.status += "; a line for each regime that NCCL chose: " + regimes;
+    fit.status += "; one line per NCCL regime: " + regimes;
     for (const std::int64_t workers : counts)
       fit.notes.push_back("NCCL's regimes at N = " + std::to_string(workers) + ": " +
                           picked.form.regimes->ladder_text(workers));
@@ -319,7 +317,8 @@ namespace {
 // The curve times a factor for its latency, one for its bandwidth and one for what a training step makes of both.
 AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<collective::Curve>& curves) {
   for (const collective::Curve& curve : curves)
-    if (curve.ranks() < 2) throw std::invalid_argument("all-reduces of one rank say nothing of several");
+    if (curve.ranks() < 2)
+      throw std::invalid_argument("all-reduces of one rank do not show the cost with several ranks");
   std::erase_if(points, [](const CollectivePoint& point) { return point.bench; });  // other links than the curve's
   const bool nccl = !points.empty() && points.front().machine.backend == "nccl";
   FormFit one;
@@ -348,12 +347,12 @@ AllReduceFit fit_curves(std::vector<CollectivePoint> points, const std::vector<c
     fit.notes.push_back("all-reduces as measured with " + std::to_string(curve.ranks()) + " ranks, " +
                         bytes_text(std::llround(curve.points().front().bytes)) + " to " +
                         bytes_text(std::llround(curve.points().back().bytes)) +
-                        "; at other N as a ring over the same links");
+                        "; other N are computed as a ring over the same links");
   }
   const double factor = one.solution.values[in_step];
   if (!fit.points.empty() && std::abs(std::log(factor)) > std::log(doubtful_factor))
     fit.warnings.push_back("the steps' all-reduces took " + number_text(factor) +
-                           " times what the log says: it may be of other machines");
+                           " times the time in the log: the log may be from other machines");
   fit.forms.push_back(std::move(one));
   return fit;
 }

@@ -104,8 +104,9 @@ std::string contradiction(const std::vector<BatchPoint>& points) {
       const std::string what = "forward and backward took " + time_text(small.passes_s) + " with a batch of " +
                                std::to_string(small.batch) + " and " + time_text(large.passes_s) + " with " +
                                std::to_string(large.batch) + at_level(small);
-      if (grown < -noise) return what + ": more samples cannot take less";
-      if (grown > largest_exponent * samples + noise) return what + ": more than the square of the samples";
+      if (grown < -noise) return what + ": a larger batch cannot take less time";
+      if (grown > largest_exponent * samples + noise)
+        return what + ": the time grew faster than the square of the batch";
     }
   }
   return "";
@@ -132,7 +133,7 @@ std::string reason(const BatchFit& fit) {
   const std::string far = other.line ? "a fixed share of " + percent(std::max(0.0, other.solution.values[own]))
                                      : "the batch to the power of " + number_text(other.solution.values[own]);
   std::string text = "AICc lower by " + number_text(other.excess_aicc) + " than for " + far;
-  if (fit.batches.size() == 2) text += ", which two batches cannot tell from it but by what is usual";
+  if (fit.batches.size() == 2) text += ", a choice that follows from the prior only: two batches fit both laws";
   return text;
 }
 

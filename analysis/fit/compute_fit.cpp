@@ -226,17 +226,18 @@ ComputeFit fit_compute(const std::string& strategy, const std::map<std::int64_t,
   } else {
     if (!crowding_varies) {
       fit.notes.push_back(
-          "no measured N shared cores more than another: that compute slows as cores are divided is "
-          "assumed (exponent 1.0 ± 0.25)");
+          "all measured N share cores equally: the slowdown of compute with shared cores is assumed "
+          "(exponent 1.0 ± 0.25)");
     }
     if (!contention_varies && !no_contention && fit.reference.cores > 1) {
       fit.notes.push_back(
-          "no measured N had more ranks on cores of their own than another: that ranks do not slow each other before "
-          "the cores run out is assumed (exponent 0 ± 0.5)");
+          "all measured N have the same number of ranks with cores of their own: such ranks are assumed not to slow "
+          "each "
+          "other down (exponent 0 ± 0.5)");
     }
     if (!threads_vary && fit.threads_follow_cores && machines.front().cores > 1) {
       fit.notes.push_back(
-          "threads per rank did not vary: how compute speeds up with threads is assumed "
+          "threads per rank did not vary: the speedup of compute with threads is assumed "
           "(exponent 0.8 ± 0.3)");
     }
     for (const std::string& note : fit.notes) fit.status += "; " + note;

@@ -93,7 +93,7 @@ CopyFit fit_copies(const std::vector<CopyPoint>& all_points, double parameter_by
       if (fit.solution.at_bound[i]) {
         fit.status += "; parameter " + name + " at its bound";
       } else if (!fit.solution.identified[i] && !fit.problem.parameters[i].fixed) {
-        fit.status += "; " + name + " is not separable: it rests on what was assumed";
+        fit.status += "; " + name + " is not separable: an assumed value is used";
       }
     }
   }

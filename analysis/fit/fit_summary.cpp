@@ -54,10 +54,10 @@ FitSummary summarise_fits(const Models& models) {
     if (compute->batch.refused())
       summary.notes.push_back(make_note("warning", "fit_doubtful",
                                         compute->strategy + " compute over the batch: " + compute->batch.status +
-                                            "; that it follows the batch in proportion is assumed, as without them",
-                                        "measure these batches again, one right after the other"));
-  for (const std::string& doubt : models.measured.doubts) {
-    summary.notes.push_back(make_note("warning", "fit_data_doubtful", doubt, "check the scenario and measure again"));
+                                            "; compute is assumed proportional to the batch",
+                                        "measure these batches again, directly one after the other"));
+  for (const std::string& warning : models.measured.warnings) {
+    summary.notes.push_back(make_note("warning", "fit_data_doubtful", warning, "check the scenario and measure again"));
   }
   return summary;
 }

@@ -123,9 +123,9 @@ Solution solve(const Problem& problem) {
       // At a form's kink steps may shrink without end: what as many steps more do not better is as good as found.
       const double before = summary.final_cost;
       ceres::Solve(options, &ceres_problem, &summary);
-      solution.converged = summary.termination_type == ceres::CONVERGENCE ||
-                           (summary.termination_type == ceres::NO_CONVERGENCE &&
-                            before - summary.final_cost <= settled * before);
+      solution.converged =
+          summary.termination_type == ceres::CONVERGENCE ||
+          (summary.termination_type == ceres::NO_CONVERGENCE && before - summary.final_cost <= settled * before);
     }
     solution.message = summary.message;
   }

@@ -37,8 +37,8 @@ struct Problem {
 struct Solution {
   // Ceres' own word for it (that a solution is usable is not enough), or that many steps more bettered nothing.
   bool converged = false;
-  std::string message;     // Ceres' own, when it did not converge
-  std::vector<double> x;   // as fitted: logarithms where the parameter is logarithmic
+  std::string message;    // Ceres' own, when it did not converge
+  std::vector<double> x;  // as fitted: logarithms where the parameter is logarithmic
   std::vector<double> values;
   std::vector<double> x_sd;          // standard error of x
   std::vector<double> x_covariance;  // row-major; 0 where a parameter is fixed or at a bound

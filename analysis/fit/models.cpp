@@ -7,16 +7,16 @@ namespace ddpprof::fit {
 
 Models fit_models(store::Database& database, const std::vector<collective::Curve>& curves) {
   if (!stored_steps(database).empty())
-    throw NotSupported("the file holds a table of step times, which does not say what a step is made of",
-                       "ask ddpprof predict FILE --workers N, which answers from such tables");
+    throw NotSupported("the file holds a table of step times, which does not contain the parts of a step",
+                       "use ddpprof predict FILE --workers N, which accepts such tables");
   Models models;
   models.measured = load(database);
   if (models.measured.ddp.empty() && models.measured.dp.empty() && models.measured.collectives.empty()) {
     if (!models.measured.not_predicted.empty())
       throw NotSupported(models.measured.not_predicted, models.measured.not_predicted_advice);
     if (models.measured.imported)
-      throw NotSupported("the imported files hold no step of a training",
-                         "profile several steps with their bounds annotated (prof.step(), or an NVTX range a step)");
+      throw NotSupported("the imported files contain no training step",
+                         "profile several steps and mark each of them (prof.step(), or one NVTX range per step)");
     throw NotSupported("the database holds no measured training step and no benchmark of collectives",
                        "run a scenario first (ddpprof run SCENARIO.yaml); steps of kind warmup do not count");
   }

@@ -15,7 +15,7 @@ WorkloadKey WorkloadKey::without_batch() const {
 
 std::string WorkloadKey::text() const {
   const std::string rounds = accumulation > 1 ? " × " + std::to_string(accumulation) : "";
-  return model + ", batch " + std::to_string(batch_per_worker) + " a worker" + rounds + ", " + precision + ", " +
+  return model + ", batch " + std::to_string(batch_per_worker) + " per worker" + rounds + ", " + precision + ", " +
          device;
 }
 

@@ -19,7 +19,7 @@ struct WorkloadKey {
 
   // Returns the same workload with batch_per_worker 0: equal for workloads that differ in the batch alone.
   WorkloadKey without_batch() const;
-  // Returns the key for messages: "cnn, batch 32 a worker × 4, fp32, cpu".
+  // Returns the key for messages: "cnn, batch 32 per worker × 4, fp32, cpu".
   std::string text() const;
 
   friend auto operator<=>(const WorkloadKey&, const WorkloadKey&) = default;

@@ -43,7 +43,7 @@ WhatIfRow change_effect(const Predictor& predictor, std::int64_t workers, const 
   row.workers = workers;
   row.step_s = predictor.central(workers).step_s();
   row.changed_step_s = predictor.modelled(after).step_s();
-  if (!(row.changed_step_s > 0.0)) throw std::invalid_argument("nothing would be left of the step");
+  if (!(row.changed_step_s > 0.0)) throw std::invalid_argument("the changed step would take no time");
   row.throughput = throughput(job, workers, row.step_s, {});
   row.changed_throughput = throughput(job, workers, row.changed_step_s, change);
   const double drift = drift_sd(predictor, after.machine);

@@ -15,8 +15,8 @@ LearningRate row_of(const learning_rate::Schedule& schedule, const char* rule) {
   row.base_lr = schedule.base_lr;
   row.target_lr = schedule.target_lr;
   row.warmup_steps = schedule.warmup_steps;
-  for (const learning_rate::Doubt doubt : schedule.doubts)
-    row.note += (row.note.empty() ? "" : "; ") + std::string(learning_rate::explain(doubt));
+  for (const learning_rate::Warning warning : schedule.warnings)
+    row.note += (row.note.empty() ? "" : "; ") + std::string(learning_rate::explain(warning));
   return row;
 }
 

@@ -41,12 +41,12 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
   const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
   const std::string batch =
       job.compute().batch.usable
-          ? "for " + std::to_string(profiles.begin()->second.batch_per_worker) + " samples a worker and micro-batch"
+          ? "for " + std::to_string(profiles.begin()->second.batch_per_worker) + " samples per worker and micro-batch"
           : "";
   const Machine machine = job.machine_for(workers);
   const Calibration used = calibration_for(calibrations, machine);
   if (job.measured_on(machine)) {
-    add("measured; the model alone is off by " + percent(std::exp(-used.raw) - 1.0));
+    add("measured; the uncorrected model is off by " + percent(std::exp(-used.raw) - 1.0));
     if (!batch.empty()) add(batch);
     return text;
   }
@@ -61,23 +61,23 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
   const bool first_hosts = last.nodes == 1 ? machine.nodes > 1 : last.machines == 1 && machine.machines > 1;
   const bool curves = !all_reduce.forms.empty() && all_reduce.picked().form.curves;
   if (job.is_ddp() && first_hosts && workers > 1 && !curves) {
-    add("links between hosts were not measured: they are taken to be as fast as this host's own");
+    add("links between hosts were not measured: they are assumed to be as fast as the links on this host");
   }
   if (job.is_ddp() && workers > 1 && !all_reduce.forms.empty())
     if (const auto& regimes = all_reduce.picked().form.regimes) add(regimes_text(predictor, *regimes, workers));
   if (calibrations.empty()) {
-    add("no measured step is on such a machine: not calibrated");
+    add("not corrected with measured data: no step was measured on such a machine");
   } else if (std::abs(used.waiting) >= 0.005 || std::abs(used.step) >= 0.005) {
-    char scaled[96];
-    std::snprintf(scaled, sizeof scaled, "calibrated: waiting × %.3f, step × %.3f", std::exp(used.waiting),
-                  std::exp(used.step));
+    char scaled[160];
+    std::snprintf(scaled, sizeof scaled, "model corrected with measured data: communication × %.3f, whole step × %.3f",
+                  std::exp(used.waiting), std::exp(used.step));
     add(scaled);
   }
   const std::int64_t per_node = job.options().gpus_per_node;
   if (!job.is_ddp() && (job.asked_dedicated() || (per_node > 0 && workers > per_node)))
     add("DataParallel is one process: all its replicas are on one host" +
         std::string(job.asked_dedicated() ? ", as measured" : ""));
-  if (job.models().measured.mixed) add("other workloads of the database are left out");
+  if (job.models().measured.mixed) add("the other workloads of the database are not used");
   if (workers > 4 * job.largest_measured())
     add("far beyond the largest measured N = " + std::to_string(job.largest_measured()));
   return text;
@@ -85,7 +85,7 @@ std::string prediction_note(const Predictor& predictor, std::int64_t workers) {
 
 std::string wide_interval_text(const Prediction& row) {
   return "the interval spans a factor of " + number_text(row.step_high_s / row.step_low_s) +
-         ": an order of magnitude, not a time";
+         ": only its order of magnitude can be trusted";
 }
 
 std::string batch_assumption(const MeasuredJob& job, const WhatIf& change) {
@@ -94,50 +94,49 @@ std::string batch_assumption(const MeasuredJob& job, const WhatIf& change) {
   const BatchFit& fit = job.compute().batch;
   if (samples == 1.0) return "";
   if (!fit.usable)
-    return "that compute follows the batch in proportion is assumed (to the power of 1 ± " +
-           number_text(batch_exponent_sd) + "): " +
-           (fit.status.empty() ? "all of it was measured with a batch of " + std::to_string(last.batch_per_worker)
-                               : "the batches that were measured are " + fit.status);
+    return "compute is assumed proportional to the batch (exponent 1 ± " + number_text(batch_exponent_sd) + "): " +
+           (fit.status.empty() ? "the only measured batch is " + std::to_string(last.batch_per_worker)
+                               : "the fit of the measured batches is " + fit.status);
   const double beyond = fit.beyond(samples * static_cast<double>(last.batch_per_worker));
   if (beyond == 0.0) return "";
-  return "that compute goes on with the batch as between " + std::to_string(fit.batches.front()) + " and " +
-         std::to_string(fit.batches.back()) + " samples is assumed (within " +
+  return "beyond the measured batches, compute is assumed to follow the fit of batches " +
+         std::to_string(fit.batches.front()) + " to " + std::to_string(fit.batches.back()) + " (within " +
          percent(std::expm1(batch_exponent_sd * beyond)) + ")";
 }
 
 Note communication_bound_note(const Knee& knee) {
   const std::string what = knee.strategy == "dp" ? "copies" : "exposed communication";
   return make_note("info", "communication_bound",
-                   knee.strategy + ": first at N = " + std::to_string(*knee.workers) + ", " + what +
+                   knee.strategy + ": N = " + std::to_string(*knee.workers) + " is the smallest N at which " + what +
                        " takes more than " + percent(knee.share) + " of the step",
-                   "a larger batch a worker or gradient accumulation moves it to larger N");
+                   "a larger batch per worker or gradient accumulation moves this point to a larger N");
 }
 
 Note next_measurement_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
                            double confidence) {
   const std::string at = "N = " + std::to_string(next.workers);
   return make_note("info", "measure_next",
-                   at_workers(strategy, workers) + ": of what could be measured in addition, " +
+                   at_workers(strategy, workers) + ": a measurement of " +
                        (next.bench_comm ? "all-reduces alone at " + at : strategy + " at " + at) +
                        " would narrow the " + percent(confidence) + " interval most, from about ±" + percent(next.now) +
                        " to ±" + percent(next.then),
                    next.bench_comm ? "ddpprof bench-comm, or ddpprof worker --bench-comm between hosts"
-                                   : "add " + std::to_string(next.workers) + " to the workers that are measured");
+                                   : "add " + std::to_string(next.workers) + " to the measured worker counts");
 }
 
 Note next_batch_note(const NextMeasurement& next, const std::string& strategy, std::int64_t workers,
                      double confidence) {
   const std::string batch = std::to_string(next.batch_per_worker), at = std::to_string(next.workers);
   return make_note("info", "measure_next",
-                   at_workers(strategy, workers) + " with " + batch + " samples a worker: " + strategy +
-                       " at N = " + at + " with that batch would take the " + percent(confidence) +
+                   at_workers(strategy, workers) + " with " + batch + " samples per worker: a measurement of " +
+                       strategy + " at N = " + at + " with this batch would narrow the " + percent(confidence) +
                        " interval from about ±" + percent(next.now) + " to ±" + percent(next.then),
                    "workload.batch_per_worker: " + batch + ", workers: [" + at + "]");
 }
 
 Note batch_assumed_note(const std::string& strategy, const std::string& assumption) {
   return make_note("info", "batch_assumed", strategy + ": " + assumption,
-                   "measure the same with a second batch a worker, best one no smaller than asked about");
+                   "measure the job with a second batch per worker, at least as large as the batch asked about");
 }
 
 Note what_if_none_note(const std::string& strategy, const std::string& reason) {
@@ -153,7 +152,7 @@ Note uncertain_note(const Prediction& row) {
   return make_note("warning", "prediction_uncertain",
                    at_workers(row.strategy, row.world_size) + ": the interval from " + time_text(row.step_low_s) +
                        " to " + time_text(row.step_high_s) + " spans more than a factor of ten",
-                   "measure at more worker counts, and at some nearer to this one");
+                   "measure at more worker counts, some of them closer to this one");
 }
 
 Note too_good_note(const Prediction& row) {
@@ -173,8 +172,8 @@ Note corrected_note(const std::string& strategy, std::int64_t workers, double co
   return make_note(
       "warning", "prediction_corrected",
       at_workers(strategy, workers) + ": the models are corrected by a factor of " + number_text(correction) +
-          " to give what was measured, and predictions beyond rest on that factor",
-      "the fits do not describe this machine: trust the intervals, or measure nearer to the N asked about");
+          " to agree with the measured steps; predictions beyond the measured N depend on this factor",
+      "the fitted models do not describe this machine: use the intervals, or measure closer to the N asked about");
 }
 
 std::vector<Note> log_notes(const Models& models) {
@@ -187,8 +186,8 @@ std::vector<Note> log_notes(const Models& models) {
                               "give a log of the machines that the database was measured on"));
   if (!models.measured.dp.empty())
     notes.push_back(make_note("info", "fit_assumption",
-                              "dp: a log of all-reduces says nothing of DataParallel's copies",
-                              "its predictions are as without"));
+                              "dp: a log of all-reduces has no times of DataParallel's copies",
+                              "the log does not change the predictions of dp"));
   return notes;
 }
 

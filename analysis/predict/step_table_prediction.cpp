@@ -95,10 +95,10 @@ std::vector<scaling::ScalingPoint> scaling_points(const StepTable& table, const 
 
 PredictResult predict_steps(const std::vector<StepRow>& rows, const PredictOptions& options) {
   if (options.what_if.any())
-    throw NotSupported("a table of step times does not say what a step is made of",
-                       "import a trace of the job to ask what a change would make of it");
+    throw NotSupported("a table of step times does not contain the parts of a step",
+                       "import a trace of the job to predict a change");
   if (!options.all_reduce.empty())
-    throw NotSupported("a table of step times does not say what a step sends",
+    throw NotSupported("a table of step times does not contain the communication of a step",
                        "import a trace of the job to use all-reduces measured elsewhere");
   TableQuestion question = usual_question(rows);
   if (options.gpus_per_node > 0) question.per_node = options.gpus_per_node;

@@ -34,7 +34,7 @@ bool is_times(std::string_view unit) { return unit == "x" || unit == "×"; }
 
 double read_times(std::string_view item, std::string_view text, const char* example) {
   const auto number = read_number(text);
-  if (!number || !is_times(number->second)) refuse(item, std::string("so many times of today, e.g. ") + example);
+  if (!number || !is_times(number->second)) refuse(item, std::string("a factor, e.g. ") + example);
   return number->first;
 }
 
@@ -47,8 +47,7 @@ LinkChange read_link(std::string_view item, std::string_view text, std::span<con
   }
   const auto unit =
       std::find_if(units.begin(), units.end(), [&](const Unit& one) { return number && one.name == number->second; });
-  if (unit == units.end())
-    refuse(item, std::string("so many times of today, or a figure with its unit, e.g. ") + example);
+  if (unit == units.end()) refuse(item, std::string("a factor such as 2x, or a value with its unit, e.g. ") + example);
   change.value = number->first * unit->in_base;
   return change;
 }
@@ -102,7 +101,7 @@ WhatIf parse_what_if(std::span<const std::string> items) {
     if (equals == std::string::npos) refuse(item, "KEY=VALUE with a key of " + std::string(what_if_keys));
     const std::string_view key = std::string_view(item).substr(0, equals);
     const std::string_view value = std::string_view(item).substr(equals + 1);
-    if (!seen.insert(key).second) refuse(item, "each key once");
+    if (!seen.insert(key).second) refuse(item, "each key at most once");
     if (key == "bucket_cap_mb") {
       const auto number = read_number(value);
       if (!number || !number->second.empty() || number->first > 1e6) refuse(item, "MiB above 0, e.g. 50");
@@ -110,7 +109,7 @@ WhatIf parse_what_if(std::span<const std::string> items) {
     } else if (key == "compression" || key == "precision") {
       read_word(item, value, {"fp16", "bf16"});
       if (change.gradient_bytes != 1.0 || change.model_bytes != 1.0)
-        refuse(item, "compression or precision, not both: either halves the bytes");
+        refuse(item, "compression or precision, but not both");
       (key == "precision" ? change.model_bytes : change.gradient_bytes) = 0.5;
     } else if (key == "accumulation") {
       change.accumulation = read_count(item, value, 1'000'000);
@@ -136,8 +135,7 @@ WhatIf parse_what_if(std::span<const std::string> items) {
     change.said.push_back(item);
   }
   if (seen.contains("servers") && !change.strategy.ends_with("ps"))
-    throw std::invalid_argument(
-        "--what-if servers: only parameter servers have them: expected strategy=ps or async-ps");
+    throw std::invalid_argument("--what-if servers: expected strategy=ps or strategy=async-ps together with servers");
   return change;
 }
 

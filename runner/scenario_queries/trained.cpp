@@ -84,13 +84,13 @@ class Replay {
   std::optional<learning_rate::AdaScale> adascale_;
 };
 
-std::vector<learning_rate::Doubt> doubts_of(const scenario::Scenario& scenario, std::int64_t workers,
-                                            std::int64_t samples) {
+std::vector<learning_rate::Warning> warnings_of(const scenario::Scenario& scenario, std::int64_t workers,
+                                                std::int64_t samples) {
   if (scenario.learning_rate.rule != learning_rate::Rule::adascale)
-    return scenario::schedule_of(scenario, workers, samples).doubts;
+    return scenario::schedule_of(scenario, workers, samples).warnings;
   // AdaScale has no schedule in advance: its gain changes during training.
   const double kappa = learning_rate::unscaled(scenario::learning_rate_plan(scenario, workers, samples)).kappa;
-  if (kappa < 1.0) return {learning_rate::Doubt::gain_below_one};
+  if (kappa < 1.0) return {learning_rate::Warning::gain_below_one};
   return {};
 }
 
@@ -107,30 +107,31 @@ std::vector<metrics::TrainedRates> trained_rates(store::Database& database, cons
     return metrics::trained_rates(database, Replay(scenario, samples));
   std::int64_t measurement = -1;
   std::optional<learning_rate::Schedule> schedule;  // nullopt: unknown
-  return metrics::trained_rates(database, [&](const metrics::RecordedStep& step) -> std::optional<metrics::PlannedStep> {
-    if (step.measurement != measurement) {
-      measurement = step.measurement;
-      schedule.reset();
-      const RateOptions options(step.options);
-      if (options.has_start(scenario)) {
-        auto plan = scenario::learning_rate_plan(scenario, step.workers, samples);
-        plan.batches_span_epochs = spans_epochs(options.all);
-        schedule = learning_rate::schedule_of(scenario.learning_rate.rule, plan);
-      }
-    }
-    if (!schedule) return std::nullopt;
-    return metrics::PlannedStep{schedule->lr_at(step.step), {}};
-  });
+  return metrics::trained_rates(database,
+                                [&](const metrics::RecordedStep& step) -> std::optional<metrics::PlannedStep> {
+                                  if (step.measurement != measurement) {
+                                    measurement = step.measurement;
+                                    schedule.reset();
+                                    const RateOptions options(step.options);
+                                    if (options.has_start(scenario)) {
+                                      auto plan = scenario::learning_rate_plan(scenario, step.workers, samples);
+                                      plan.batches_span_epochs = spans_epochs(options.all);
+                                      schedule = learning_rate::schedule_of(scenario.learning_rate.rule, plan);
+                                    }
+                                  }
+                                  if (!schedule) return std::nullopt;
+                                  return metrics::PlannedStep{schedule->lr_at(step.step), {}};
+                                });
 }
 
 std::vector<std::string> rate_warnings(const scenario::Scenario& scenario) {
   if (!scenario.learning_rate.apply) return {};
   const auto samples = scenario.workload.data.known_samples();
-  std::vector<std::pair<learning_rate::Doubt, std::string>> found;
+  std::vector<std::pair<learning_rate::Warning, std::string>> found;
   for (const std::int64_t workers : scenario.workers) {
-    for (const learning_rate::Doubt warning : doubts_of(scenario, workers, samples.value_or(1))) {
-      if (!samples && warning == learning_rate::Doubt::warmup_exceeds_training) continue;
-      auto known = std::ranges::find(found, warning, &std::pair<learning_rate::Doubt, std::string>::first);
+    for (const learning_rate::Warning warning : warnings_of(scenario, workers, samples.value_or(1))) {
+      if (!samples && warning == learning_rate::Warning::warmup_exceeds_training) continue;
+      auto known = std::ranges::find(found, warning, &std::pair<learning_rate::Warning, std::string>::first);
       if (known == found.end()) known = found.insert(found.end(), {warning, "N = "});
       known->second += (known->second.ends_with("= ") ? "" : ", ") + std::to_string(workers);
     }

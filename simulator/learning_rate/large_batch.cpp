@@ -105,27 +105,4 @@ WorkerLimits workers_at_efficiency(const stats::Interval& noise, double base_bat
   return {workers(noise.low), workers(noise.mid), workers(noise.high)};
 }
 
-std::optional<CriticalBatch> fit_critical_batch(std::span<const StepsAtBatch> points) {
-  // S = s + q / B over points weighted by 1 / S^2: (1 / S) s + (1 / (S B)) q = 1.
-  double aa = 0.0, ab = 0.0, bb = 0.0, a1 = 0.0, b1 = 0.0;
-  double least = std::numeric_limits<double>::infinity(), largest = 0.0;
-  for (const StepsAtBatch& point : points) {
-    above_zero(point.batch, "a batch");
-    above_zero(point.steps, "the steps at a batch");
-    const double a = 1.0 / point.steps, b = 1.0 / (point.steps * point.batch);
-    aa += a * a;
-    ab += a * b;
-    bb += b * b;
-    a1 += a;
-    b1 += b;
-    least = std::min(least, point.batch);
-    largest = std::max(largest, point.batch);
-  }
-  if (!(largest > least)) return std::nullopt;
-  const double determinant = aa * bb - ab * ab;
-  const double s = (a1 * bb - b1 * ab) / determinant, q = (b1 * aa - a1 * ab) / determinant;
-  if (!(s > 0.0 && q > 0.0) || !std::isfinite(q / s)) return std::nullopt;
-  return CriticalBatch{s, q / s};
-}
-
 }  // namespace ddpprof::learning_rate

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "simulator/stats/interval.hpp"
@@ -67,21 +66,5 @@ struct WorkerLimits {
 inline constexpr std::int64_t most_workers = 1'000'000'000;
 WorkerLimits workers_at_efficiency(const stats::Interval& noise_scale_samples, double base_batch,
                                    double samples_per_worker, double efficiency);
-
-// S_min and the critical batch from trainings to one target at several batches: least squares of S = S_min + S_min
-// B_crit / B, relative to each S. Two batches give them exactly.
-struct StepsAtBatch {
-  double batch = 0.0, steps = 0.0;
-};
-struct CriticalBatch {
-  double least_steps = 0.0;     // S_min: with a batch without end
-  double critical_batch = 0.0;  // in samples; S = 2 S_min there, and E = 2 E_min
-  double least_examples() const { return least_steps * critical_batch; }  // E_min: with a batch near 0
-  double steps(double batch) const { return least_steps * (1.0 + critical_batch / batch); }
-};
-// Nothing where the points do not have that shape: fewer than two batches, steps that do not fall with the batch (a
-// critical batch of 0), or fall faster than in proportion (S_min of 0). Throws std::invalid_argument on a batch or
-// steps that are not above 0 and finite.
-std::optional<CriticalBatch> fit_critical_batch(std::span<const StepsAtBatch>);
 
 }  // namespace ddpprof::learning_rate

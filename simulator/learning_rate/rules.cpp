@@ -19,7 +19,7 @@ std::string number(double value) {
 
 Schedule none(const Plan& plan) {
   Schedule schedule = unscaled(plan);
-  if (schedule.kappa != 1.0) schedule.doubts.push_back(Doubt::rate_unscaled);
+  if (schedule.kappa != 1.0) schedule.warnings.push_back(Warning::rate_unscaled);
   return schedule;
 }
 
@@ -27,9 +27,9 @@ Schedule lars(const Plan& plan) {
   Schedule schedule = unscaled(plan);
   schedule.target_lr = schedule.kappa * plan.base_lr;
   if (schedule.kappa > 1.0) schedule.warmup_steps = warmup_steps_of(plan, schedule.epoch_steps);
-  if (plan.adaptive_optimizer) schedule.doubts.push_back(Doubt::lars_is_for_sgd);
-  if (schedule.global_batch > largest_layerwise_batch) schedule.doubts.push_back(Doubt::beyond_layerwise_batch);
-  add_common_doubts(schedule);
+  if (plan.adaptive_optimizer) schedule.warnings.push_back(Warning::lars_is_for_sgd);
+  if (schedule.global_batch > largest_layerwise_batch) schedule.warnings.push_back(Warning::beyond_layerwise_batch);
+  add_common_warnings(schedule);
   return schedule;
 }
 
@@ -38,10 +38,10 @@ Schedule lamb(const Plan& plan) {
   schedule.target_lr = std::sqrt(schedule.kappa) * plan.base_lr;
   schedule.start_lr = 0.0;
   schedule.warmup_steps = warmup_steps_of(plan, base_schedule(plan).epoch_steps);
-  if (!plan.adaptive_optimizer) schedule.doubts.push_back(Doubt::lamb_is_for_adam);
-  if (schedule.global_batch > largest_layerwise_batch) schedule.doubts.push_back(Doubt::beyond_layerwise_batch);
+  if (!plan.adaptive_optimizer) schedule.warnings.push_back(Warning::lamb_is_for_adam);
+  if (schedule.global_batch > largest_layerwise_batch) schedule.warnings.push_back(Warning::beyond_layerwise_batch);
   // Not below_base_batch, which says that no warm-up is needed: this one is for the layerwise rates.
-  if (schedule.warmup_steps > schedule.total_steps) schedule.doubts.push_back(Doubt::warmup_exceeds_training);
+  if (schedule.warmup_steps > schedule.total_steps) schedule.warnings.push_back(Warning::warmup_exceeds_training);
   return schedule;
 }
 
@@ -57,9 +57,9 @@ Schedule adascale(const Plan& plan) {
                                 " steps is more than can be counted: expected at most 2^53 = 9007199254740992");
   schedule.total_steps = static_cast<std::int64_t>(total);
   schedule.decay_epoch_steps = base.epoch_steps / gain;
-  if (plan.adaptive_optimizer) schedule.doubts.push_back(Doubt::adascale_is_for_sgd);
-  if (schedule.kappa < 1.0) schedule.doubts.push_back(Doubt::gain_below_one);
-  if (schedule.kappa > 1.0) schedule.doubts.push_back(Doubt::gain_moves);
+  if (plan.adaptive_optimizer) schedule.warnings.push_back(Warning::adascale_is_for_sgd);
+  if (schedule.kappa < 1.0) schedule.warnings.push_back(Warning::gain_below_one);
+  if (schedule.kappa > 1.0) schedule.warnings.push_back(Warning::gain_moves);
   return schedule;
 }
 

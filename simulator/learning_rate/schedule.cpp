@@ -26,33 +26,33 @@ std::int64_t divide_rounding_up(std::int64_t value, std::int64_t by) { return (v
 
 }  // namespace
 
-const char* explain(Doubt doubt) {
-  switch (doubt) {
-    case Doubt::adaptive_optimizer:
+const char* explain(Warning warning) {
+  switch (warning) {
+    case Warning::adaptive_optimizer:
       return "the linear rule was shown for SGD; for Adam and other adaptive optimizers a square-root rule is usual";
-    case Doubt::beyond_validated_batch:
+    case Warning::beyond_validated_batch:
       return "the global batch exceeds 8192, the largest for which the linear rule was shown to keep the accuracy";
-    case Doubt::warmup_exceeds_training:
+    case Warning::warmup_exceeds_training:
       return "the warm-up lasts longer than the training: the target rate is never reached";
-    case Doubt::below_base_batch:
+    case Warning::below_base_batch:
       return "the global batch is below the base batch: the rate is lowered, and no warm-up is needed";
-    case Doubt::sgd_prefers_linear:
+    case Warning::sgd_prefers_linear:
       return "for SGD the square root keeps the update's noise, but trails the linear rule in accuracy at a fixed "
              "number of epochs while that rule holds";
-    case Doubt::lars_is_for_sgd:
+    case Warning::lars_is_for_sgd:
       return "LARS takes the place of SGD with momentum; the layerwise rule for Adam is LAMB";
-    case Doubt::lamb_is_for_adam:
+    case Warning::lamb_is_for_adam:
       return "LAMB takes the place of Adam; the layerwise rule for SGD is LARS";
-    case Doubt::beyond_layerwise_batch:
+    case Warning::beyond_layerwise_batch:
       return "the global batch exceeds 32768, the largest for which layerwise rates were shown to keep the accuracy";
-    case Doubt::adascale_is_for_sgd:
+    case Warning::adascale_is_for_sgd:
       return "AdaScale was shown for SGD; its gain says nothing of how Adam's own step changes with the batch";
-    case Doubt::gain_moves:
+    case Warning::gain_moves:
       return "AdaScale's gain is taken as constant; in a training it starts near 1 and grows with the gradient's noise";
-    case Doubt::gain_below_one:
+    case Warning::gain_below_one:
       return "the global batch is below the base batch, and AdaScale was shown for larger ones: where gradients are "
              "noisy the gain is below 1, and the training has more steps";
-    case Doubt::rate_unscaled:
+    case Warning::rate_unscaled:
       return "the base rate was tuned for another global batch";
   }
   return "unknown";
@@ -126,9 +126,9 @@ std::int64_t warmup_steps_of(const Plan& plan, double epoch_steps) {
       "a warm-up of " + std::to_string(plan.warmup_epochs) + " epochs of " + std::to_string(epoch_steps) + " steps");
 }
 
-void add_common_doubts(Schedule& schedule) {
-  if (schedule.warmup_steps > schedule.total_steps) schedule.doubts.push_back(Doubt::warmup_exceeds_training);
-  if (schedule.kappa < 1.0) schedule.doubts.push_back(Doubt::below_base_batch);
+void add_common_warnings(Schedule& schedule) {
+  if (schedule.warmup_steps > schedule.total_steps) schedule.warnings.push_back(Warning::warmup_exceeds_training);
+  if (schedule.kappa < 1.0) schedule.warnings.push_back(Warning::below_base_batch);
 }
 
 }  // namespace ddpprof::learning_rate

@@ -41,7 +41,7 @@ struct Plan {
   std::optional<double> noise_scale_samples;  // the gradient's, phi = tr(Sigma) / |G|^2: AdaScale needs it
 };
 
-enum class Doubt {
+enum class Warning {
   adaptive_optimizer,      // the rule was shown for SGD; square-root scaling is the usual choice for Adam
   beyond_validated_batch,  // global batch above largest_validated_batch
   warmup_exceeds_training,
@@ -55,7 +55,7 @@ enum class Doubt {
   gain_below_one,  // AdaScale below the base batch: beyond what it was shown for
   rate_unscaled,   // the base rate at another batch than it was tuned for
 };
-const char* explain(Doubt);
+const char* explain(Warning);
 
 struct Schedule {
   std::int64_t workers = 1;
@@ -70,7 +70,7 @@ struct Schedule {
   std::int64_t total_steps = 1;
   Decay decay;
   double decay_epoch_steps = 1.0;  // steps that the decay takes for one epoch: AdaScale's cover more than a batch does
-  std::vector<Doubt> doubts;
+  std::vector<Warning> warnings;
 
   // start_lr + (target_lr - start_lr) step / warmup_steps during the warm-up, then target_lr times the decay's factor.
   // `step` counts optimizer steps from 0.
@@ -87,7 +87,7 @@ std::int64_t samples_of_worker(std::int64_t samples, std::int64_t workers, bool 
 // Optimizer steps of one epoch, whose last batch may be short; 1 or more.
 std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker, bool drop_last);
 
-// The plan's steps and batches with the base rate, decaying: what every rule starts from. No warm-up, no doubts. Throws
+// The plan's steps and batches with the base rate, decaying: what every rule starts from. No warm-up, no warnings. Throws
 // std::invalid_argument on counts, batches or rates that are not positive, a negative warm-up, a decay that cannot be,
 // or a global batch or a training above most_counted.
 Schedule unscaled(const Plan&);
@@ -100,6 +100,6 @@ Schedule base_schedule(const Plan&);
 std::int64_t warmup_steps_of(const Plan&, double epoch_steps);
 
 // Those that hold for any rule that scales the rate: warmup_exceeds_training, below_base_batch.
-void add_common_doubts(Schedule&);
+void add_common_warnings(Schedule&);
 
 }  // namespace ddpprof::learning_rate

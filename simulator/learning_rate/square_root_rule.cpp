@@ -10,9 +10,9 @@ namespace ddpprof::learning_rate {
 Schedule square_root_rule(const Plan& plan) {
   Schedule schedule = linear_rule(plan);
   schedule.target_lr = std::sqrt(schedule.kappa) * plan.base_lr;
-  std::erase(schedule.doubts, Doubt::adaptive_optimizer);
-  std::erase(schedule.doubts, Doubt::beyond_validated_batch);
-  if (!plan.adaptive_optimizer && schedule.kappa > 1.0) schedule.doubts.push_back(Doubt::sgd_prefers_linear);
+  std::erase(schedule.warnings, Warning::adaptive_optimizer);
+  std::erase(schedule.warnings, Warning::beyond_validated_batch);
+  if (!plan.adaptive_optimizer && schedule.kappa > 1.0) schedule.warnings.push_back(Warning::sgd_prefers_linear);
   return schedule;
 }
 

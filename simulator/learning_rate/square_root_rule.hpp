@@ -11,7 +11,7 @@
 
 namespace ddpprof::learning_rate {
 
-// The plan's schedule with the square root's target; its warm-up is as many steps as the linear rule's. Doubts:
+// The plan's schedule with the square root's target; its warm-up is as many steps as the linear rule's. Warnings:
 // sgd_prefers_linear for SGD above the base batch, and those that hold for any rule (warmup_exceeds_training,
 // below_base_batch); none that speaks of the linear rule. Throws as linear_rule.
 Schedule square_root_rule(const Plan&);

@@ -52,18 +52,4 @@ double total_s(const StepLanes& lanes, SegmentKind kind) {
   return sum_s;
 }
 
-double united_s(const StepLanes& lanes, SegmentKind kind) {
-  std::vector<std::pair<double, double>> found;
-  for (std::size_t i = 1; i < lanes.lanes.size(); ++i)
-    for (const Segment& segment : lanes.lanes[i].segments)
-      if (segment.kind == kind) found.emplace_back(segment.begin_s, segment.end_s);
-  std::sort(found.begin(), found.end());
-  double sum_s = 0.0, reached_s = 0.0;
-  for (const auto& [begin_s, end_s] : found) {
-    sum_s += std::max(0.0, end_s - std::max(begin_s, reached_s));
-    reached_s = std::max(reached_s, end_s);
-  }
-  return sum_s;
-}
-
 }  // namespace ddpprof::step

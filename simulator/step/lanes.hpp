@@ -58,7 +58,5 @@ struct StepLanes {
 
 // Of one kind on the first lane.
 double total_s(const StepLanes&, SegmentKind);
-// Time in which at least one lane beside the first shows one of the kind.
-double united_s(const StepLanes&, SegmentKind);
 
 }  // namespace ddpprof::step

@@ -173,7 +173,7 @@ TEST_F(ImportCommand, WhatDoesNotGoTogetherIsRefused) {
   refused({table, "--log-ranks", "2"}, 2, "--log-ranks needs a log");
   refused({file("bad.csv", "workers,gpus\n1,2\n")}, 5, "unknown column 'gpus'");
   refused({file("empty.csv", "workers,nodes,batch_per_worker,step_time_s\n")}, 5, "has no row");
-  refused({file("cut.log", "# nThread 1 nGpus 2 minBytes 8\n")}, 5, "holds no size");
+  refused({file("cut.log", "# nThread 1 nGpus 2 minBytes 8\n")}, 5, "contains no line with a message size");
   std::string bare = log_text;
   bare.erase(0, bare.find("#       size"));
   refused({file("bare.txt", bare)}, 5, "give --log-ranks");

@@ -101,7 +101,7 @@ TEST_F(CommandLine, PredictSaysWhatAChangeWouldBringAndWhy) {
   const auto changed = ask({"bandwidth=1000x", "latency=0.001x"});
   bool eight = false;
   for (const auto& row : changed.at("what_if")) {
-    EXPECT_GT(row["workers"], 1) << "one rank sends nothing";
+    EXPECT_GT(row["workers"], 1) << "a single rank does not communicate";
     EXPECT_LE(row["speedup_low"], row["speedup"]);
     EXPECT_LE(row["speedup"], row["speedup_high"]);
     if (row["strategy"] != "ddp") continue;
@@ -141,14 +141,14 @@ TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
   for (std::size_t at; (at = gathered.find(" sum ")) != std::string::npos;) gathered.replace(at, 5, "none ");
   EXPECT_THAT(
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("gather.log", gathered)}).messages,
-      HasSubstr("gather.log: these are no all-reduces: nothing is reduced"));
+      HasSubstr("gather.log: these are not all-reduces: the log's operation is \"none\""));
   const std::string scattered =
       heading +
       "     1048576        262144     float     sum      -1    60.00   17.48    8.74      0\n"
       "    16777216       4194304     float     sum      -1   800.00   20.97   10.49      0\n";
   EXPECT_THAT(
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("scatter.log", scattered)}).messages,
-      HasSubstr("scatter.log: these are no all-reduces: busbw is not 2 (N-1)/N times algbw"));
+      HasSubstr("scatter.log: these are not all-reduces: busbw is not 2 (N-1)/N times algbw"));
   const Outcome nameless =
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("bare.log", times)});
   EXPECT_EQ(nameless.code, 5);
@@ -156,7 +156,7 @@ TEST_F(CommandLine, PredictTakesWhatNcclTestsMeasured) {
   const Outcome none =
       run_ddpprof({"predict", database_, "--workers", "8", "--all-reduce", file("no.log", "nothing\n")});
   EXPECT_EQ(none.code, 5);
-  EXPECT_THAT(none.messages, HasSubstr("no.log: holds no size"));
+  EXPECT_THAT(none.messages, HasSubstr("no.log: contains no line with a message size"));
   const std::string table = file("of.csv", "workers,nodes,batch_per_worker,step_time_s\n1,1,32,0.1\n2,2,32,0.2\n");
   EXPECT_THAT(run_ddpprof({"predict", table, "--workers", "4", "--all-reduce", log}).messages,
               HasSubstr("--all-reduce is for traces"));

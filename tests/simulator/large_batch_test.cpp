@@ -15,6 +15,14 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 stats::Interval band(double low, double mid, double high) { return {low, mid, high, 0.9}; }
 
+// S = S_min (1 + B_crit / B), the law of McCandlish et al. 2018, section 2.3.
+struct CriticalBatch {
+  double least_steps = 0.0;
+  double critical_batch = 0.0;  // in samples
+  double least_examples() const { return least_steps * critical_batch; }
+  double steps(double batch) const { return least_steps * (1.0 + critical_batch / batch); }
+};
+
 // Johnson et al. 2020: r in [1, S]; Pollux: (phi + M0) / (phi + M). phi = 1000, B0 = 100, B = 1000: 1100 / 2000.
 TEST(LargeBatch, GainAndEfficiencyAreThePapers) {
   EXPECT_DOUBLE_EQ(statistical_efficiency(1000.0, 100.0, 1000.0), 0.55);
@@ -63,32 +71,6 @@ TEST(LargeBatch, TheCriticalBatchIsWiderThanTheNoiseScale) {
   EXPECT_DOUBLE_EQ(critical.high, 900.0);
   EXPECT_EQ(critical.achieved_confidence, 0.9);
   EXPECT_EQ(critical_batch(band(100.0, 200.0, infinite)).high, infinite);
-}
-
-TEST(LargeBatch, TheCriticalBatchIsFoundAgain) {
-  const CriticalBatch law{1234.0, 777.0};
-  const StepsAtBatch two[] = {{64.0, law.steps(64.0)}, {2048.0, law.steps(2048.0)}};
-  const auto exact = fit_critical_batch(two);
-  ASSERT_TRUE(exact);
-  EXPECT_NEAR(exact->least_steps, 1234.0, 1e-8);
-  EXPECT_NEAR(exact->critical_batch, 777.0, 1e-8);
-  // Relative errors of 2 % up and down, which no curve of that shape follows.
-  std::vector<StepsAtBatch> noisy;
-  double sign = 1.0;
-  for (double batch = 32.0; batch <= 16384.0; batch *= 2.0, sign = -sign)
-    noisy.push_back({batch, law.steps(batch) * (1.0 + 0.02 * sign)});
-  const auto fitted = fit_critical_batch(noisy);
-  ASSERT_TRUE(fitted);
-  EXPECT_NEAR(fitted->least_steps, 1234.0, 0.03 * 1234.0);
-  EXPECT_NEAR(fitted->critical_batch, 777.0, 0.05 * 777.0);
-  const StepsAtBatch one[] = {{64.0, 100.0}, {64.0, 101.0}}, flat[] = {{64.0, 100.0}, {128.0, 101.0}},
-                     steep[] = {{64.0, 100.0}, {128.0, 40.0}};
-  EXPECT_FALSE(fit_critical_batch(one)) << "one batch";
-  EXPECT_FALSE(fit_critical_batch(flat)) << "a larger batch that takes no fewer steps";
-  EXPECT_FALSE(fit_critical_batch(steep)) << "… and one that takes fewer examples";
-  EXPECT_FALSE(fit_critical_batch({}));
-  const StepsAtBatch wrong[] = {{64.0, 0.0}, {128.0, 40.0}};
-  EXPECT_THROW(fit_critical_batch(wrong), std::invalid_argument);
 }
 
 // phi = 1000, B0 = 100: efficiency 0.8 at 1100 / 0.8 - 1000 = 375, 0.5 at phi + 2 B0 = 1200.

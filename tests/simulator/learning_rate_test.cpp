@@ -34,18 +34,18 @@ TEST(SquareRootRule, RaisesTheRateByTheRootOfKappa) {
 }
 
 TEST(SquareRootRule, DoubtsItselfForSgdWhereTheLinearRuleDoubtsItselfForAdam) {
-  using Doubts = std::vector<Doubt>;
-  EXPECT_EQ(square_root_rule(plan_of(16, false)).doubts, Doubts{Doubt::sgd_prefers_linear});
-  EXPECT_EQ(linear_rule(plan_of(16, false)).doubts, Doubts{});
-  EXPECT_EQ(square_root_rule(plan_of(16, true)).doubts, Doubts{});
-  EXPECT_EQ(linear_rule(plan_of(16, true)).doubts, Doubts{Doubt::adaptive_optimizer});
-  EXPECT_EQ(square_root_rule(plan_of(1, false)).doubts, Doubts{}) << "at the base batch both rules are the base rate";
-  EXPECT_EQ(linear_rule(plan_of(64, false)).doubts, Doubts{Doubt::beyond_validated_batch});
-  EXPECT_EQ(square_root_rule(plan_of(64, true)).doubts, Doubts{}) << "8192 is the linear rule's";
-  EXPECT_EQ(square_root_rule(plan_of(64, false)).doubts, Doubts{Doubt::sgd_prefers_linear});
+  using Warnings = std::vector<Warning>;
+  EXPECT_EQ(square_root_rule(plan_of(16, false)).warnings, Warnings{Warning::sgd_prefers_linear});
+  EXPECT_EQ(linear_rule(plan_of(16, false)).warnings, Warnings{});
+  EXPECT_EQ(square_root_rule(plan_of(16, true)).warnings, Warnings{});
+  EXPECT_EQ(linear_rule(plan_of(16, true)).warnings, Warnings{Warning::adaptive_optimizer});
+  EXPECT_EQ(square_root_rule(plan_of(1, false)).warnings, Warnings{}) << "at the base batch both rules are the base rate";
+  EXPECT_EQ(linear_rule(plan_of(64, false)).warnings, Warnings{Warning::beyond_validated_batch});
+  EXPECT_EQ(square_root_rule(plan_of(64, true)).warnings, Warnings{}) << "8192 is the linear rule's";
+  EXPECT_EQ(square_root_rule(plan_of(64, false)).warnings, Warnings{Warning::sgd_prefers_linear});
   Plan brief = plan_of(16, true);
   brief.epochs = 2;
-  EXPECT_EQ(square_root_rule(brief).doubts, Doubts{Doubt::warmup_exceeds_training}) << "it holds for any rule";
+  EXPECT_EQ(square_root_rule(brief).warnings, Warnings{Warning::warmup_exceeds_training}) << "it holds for any rule";
 }
 
 TEST(SquareRootRule, ScalesAdamsOtherSettings) {

@@ -12,7 +12,7 @@
 namespace ddpprof::learning_rate {
 namespace {
 
-using Doubts = std::vector<Doubt>;
+using Warnings = std::vector<Warning>;
 using testing::HasSubstr;
 
 // Goyal et al. 2017, section 5.1: ResNet-50, 32 images a GPU, rate 0.1 kn / 256, 5 epochs of warm-up, a tenth at epochs
@@ -56,10 +56,10 @@ TEST(ResNet50Recipe, HasThePublishedRateAtEveryStep) {
 
 // Of the paper's batches the rule held up to 8k; table 3 and figure 1 have the loss of accuracy beyond.
 TEST(ResNet50Recipe, IsDoubtedBeyondTheBatchItWasShownFor) {
-  EXPECT_EQ(schedule_of(Rule::linear, resnet50(256)).doubts, Doubts{});
-  EXPECT_EQ(schedule_of(Rule::linear, resnet50(512)).doubts, Doubts{Doubt::beyond_validated_batch});
-  EXPECT_EQ(schedule_of(Rule::lars, resnet50(512)).doubts, Doubts{}) << "LARS was shown up to 32k";
-  EXPECT_EQ(schedule_of(Rule::lars, resnet50(2048)).doubts, Doubts{Doubt::beyond_layerwise_batch});
+  EXPECT_EQ(schedule_of(Rule::linear, resnet50(256)).warnings, Warnings{});
+  EXPECT_EQ(schedule_of(Rule::linear, resnet50(512)).warnings, Warnings{Warning::beyond_validated_batch});
+  EXPECT_EQ(schedule_of(Rule::lars, resnet50(512)).warnings, Warnings{}) << "LARS was shown up to 32k";
+  EXPECT_EQ(schedule_of(Rule::lars, resnet50(2048)).warnings, Warnings{Warning::beyond_layerwise_batch});
 }
 
 // You et al. 2020, the untuned BERT recipe: batch, rate 5 / (2^(3 - k/2) 10^3), share of the steps that warms up,
@@ -95,10 +95,10 @@ TEST(LambRecipe, HasThePublishedRatesWarmupsAndSteps) {
     EXPECT_DOUBLE_EQ(schedule.lr_at(schedule.warmup_steps), schedule.target_lr);
     EXPECT_NEAR(schedule.lr_at((schedule.warmup_steps + row.steps) / 2), row.rate / 2.0, row.rate * 1e-4)
         << "a straight line down to 0";
-    EXPECT_EQ(schedule.doubts, Doubts{});
+    EXPECT_EQ(schedule.warnings, Warnings{});
   }
   plan.workers = 128;
-  EXPECT_EQ(schedule_of(Rule::lamb, plan).doubts, Doubts{Doubt::beyond_layerwise_batch});
+  EXPECT_EQ(schedule_of(Rule::lamb, plan).warnings, Warnings{Warning::beyond_layerwise_batch});
 }
 
 // phi = 256 = B0 and kappa = 4: r = 4 (256 + 256) / (256 + 1024) = 1.6.
@@ -109,7 +109,7 @@ TEST(AdaScale, TakesTheBaseBatchsStepsByItsGain) {
   EXPECT_DOUBLE_EQ(schedule.target_lr, 0.16);
   EXPECT_EQ(schedule.warmup_steps, 0);
   EXPECT_EQ(schedule.total_steps, std::llround(std::ceil(90.0 * 5005.0 / 1.6)));
-  EXPECT_EQ(schedule.doubts, Doubts{Doubt::gain_moves});
+  EXPECT_EQ(schedule.warnings, Warnings{Warning::gain_moves});
   // Epoch 30 of the base batch's is 30 · 5005 steps there, 93844 (93843.75) of these.
   EXPECT_DOUBLE_EQ(schedule.lr_at(93'843), 0.16);
   EXPECT_DOUBLE_EQ(schedule.lr_at(93'844), 0.016);
@@ -126,20 +126,20 @@ TEST(Rules, DoubtWhatTheyWereNotShownFor) {
   Plan adam = resnet50(64);
   adam.adaptive_optimizer = true;
   adam.noise_scale_samples = 1000.0;
-  EXPECT_EQ(schedule_of(Rule::linear, adam).doubts, Doubts{Doubt::adaptive_optimizer});
-  EXPECT_THAT(explain(Doubt::adaptive_optimizer), HasSubstr("was shown for SGD"));
-  EXPECT_EQ(schedule_of(Rule::lars, adam).doubts, Doubts{Doubt::lars_is_for_sgd});
-  EXPECT_EQ(schedule_of(Rule::adascale, adam).doubts, (Doubts{Doubt::adascale_is_for_sgd, Doubt::gain_moves}));
-  EXPECT_EQ(schedule_of(Rule::none, adam).doubts, Doubts{Doubt::rate_unscaled});
-  EXPECT_EQ(schedule_of(Rule::none, resnet50(8)).doubts, Doubts{});
+  EXPECT_EQ(schedule_of(Rule::linear, adam).warnings, Warnings{Warning::adaptive_optimizer});
+  EXPECT_THAT(explain(Warning::adaptive_optimizer), HasSubstr("was shown for SGD"));
+  EXPECT_EQ(schedule_of(Rule::lars, adam).warnings, Warnings{Warning::lars_is_for_sgd});
+  EXPECT_EQ(schedule_of(Rule::adascale, adam).warnings, (Warnings{Warning::adascale_is_for_sgd, Warning::gain_moves}));
+  EXPECT_EQ(schedule_of(Rule::none, adam).warnings, Warnings{Warning::rate_unscaled});
+  EXPECT_EQ(schedule_of(Rule::none, resnet50(8)).warnings, Warnings{});
   const Schedule lamb = schedule_of(Rule::lamb, resnet50(64));
-  EXPECT_EQ(lamb.doubts, Doubts{Doubt::lamb_is_for_adam});
+  EXPECT_EQ(lamb.warnings, Warnings{Warning::lamb_is_for_adam});
   for (const Rule rule : every_rule) {
     Plan low = resnet50(4);  // kappa 1/2
     low.noise_scale_samples = 1000.0;
     const bool scales = rule == Rule::linear || rule == Rule::square_root || rule == Rule::lars;
-    EXPECT_EQ(std::ranges::count(schedule_of(rule, low).doubts, Doubt::below_base_batch), scales) << to_string(rule);
-    EXPECT_EQ(std::ranges::count(schedule_of(rule, low).doubts, Doubt::gain_below_one), rule == Rule::adascale);
+    EXPECT_EQ(std::ranges::count(schedule_of(rule, low).warnings, Warning::below_base_batch), scales) << to_string(rule);
+    EXPECT_EQ(std::ranges::count(schedule_of(rule, low).warnings, Warning::gain_below_one), rule == Rule::adascale);
   }
 }
 

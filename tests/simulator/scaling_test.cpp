@@ -51,7 +51,7 @@ TEST(LinearRule, GoyalsEightThousandImagesOn256Workers) {
   // ceil(1281167 / 256) = 5005 samples a worker, 157 steps of 32 an epoch.
   EXPECT_EQ(schedule.steps_per_epoch, 157);
   EXPECT_EQ(schedule.warmup_steps, 785);
-  EXPECT_TRUE(schedule.doubts.empty());
+  EXPECT_TRUE(schedule.warnings.empty());
 }
 
 TEST(LinearRule, WarmUpRisesEvenlyFromBaseToTarget) {
@@ -75,17 +75,17 @@ TEST(LinearRule, BaseBatchNeedsNoWarmUp) {
 }
 
 TEST(LinearRule, SaysWhereItIsDoubtful) {
-  const auto has = [](const Schedule& schedule, Doubt doubt) {
-    return std::count(schedule.doubts.begin(), schedule.doubts.end(), doubt) == 1;
+  const auto has = [](const Schedule& schedule, Warning warning) {
+    return std::count(schedule.warnings.begin(), schedule.warnings.end(), warning) == 1;
   };
-  EXPECT_TRUE(has(linear_rule(imagenet(257)), Doubt::beyond_validated_batch));
-  EXPECT_TRUE(has(linear_rule(imagenet(4)), Doubt::below_base_batch));
+  EXPECT_TRUE(has(linear_rule(imagenet(257)), Warning::beyond_validated_batch));
+  EXPECT_TRUE(has(linear_rule(imagenet(4)), Warning::below_base_batch));
   Plan adam = imagenet(64);
   adam.adaptive_optimizer = true;
-  EXPECT_TRUE(has(linear_rule(adam), Doubt::adaptive_optimizer));
+  EXPECT_TRUE(has(linear_rule(adam), Warning::adaptive_optimizer));
   Plan brief = imagenet(64);
   brief.epochs = 3;
-  EXPECT_TRUE(has(linear_rule(brief), Doubt::warmup_exceeds_training));
+  EXPECT_TRUE(has(linear_rule(brief), Warning::warmup_exceeds_training));
 }
 
 TEST(LinearRule, StepsFollowTheDistributedSampler) {

@@ -30,14 +30,14 @@ void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& othe
     const bool other_backend = beside != profiles.end() && beside->second.machine.backend != info.machine.backend;
     if (other_backend || (beside != profiles.end() && !same_setting(beside->second, info)) ||
         (!first && !same_setting(pool.profile, info))) {
-      measured.doubts.push_back(name_of(info) +
-                                " has another batch and differs from the runs beside it in parameters, threads, " +
-                                "cores, hosts or backend, too: left out");
+      measured.warnings.push_back(
+          name_of(info) + " has another batch and also differs from the other runs at this N in parameters, threads, " +
+          "cores, hosts or backend: not used");
       continue;
     }
     const std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
     if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
-      measured.doubts.push_back(name_of(info) + " holds no measured step");
+      measured.warnings.push_back(name_of(info) + " contains no measured step");
       continue;
     }
     if (first) {

@@ -8,7 +8,7 @@
 namespace ddpprof::fit {
 
 // Sets measured.batches: how long forward and backward take at each batch, of the measurements given and of the
-// profiles that `measured` holds already. What cannot be compared is left out with a doubt.
+// profiles that `measured` holds already. What cannot be compared is left out with a warning.
 void add_batches(SQLite::Database& sql, const std::vector<MeasurementInfo>& others, Measured& measured);
 
 }  // namespace ddpprof::fit

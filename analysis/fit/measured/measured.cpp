@@ -164,10 +164,10 @@ void add_sweeps(std::map<PointKey, PointPool>& points, SQLite::Database& sql,
     if (info.machine.workers < 2) continue;
     const auto [place, added] = places.emplace(info.machine.workers, info.machine);
     if (!added && !same_place(place->second, info.machine)) {
-      measured.doubts.push_back("measurement " + std::to_string(info.id) +
-                                " (bench-comm, N = " + std::to_string(info.machine.workers) +
-                                ") ran on other hosts, cores or another backend than what else was measured there: "
-                                "left out");
+      measured.warnings.push_back(
+          "measurement " + std::to_string(info.id) + " (bench-comm, N = " + std::to_string(info.machine.workers) +
+          ") ran on other hosts, cores or another backend than the other measurements at this N: "
+          "not used");
       continue;
     }
     for (const CommInfo& point : read_comm_points(sql, info.id)) {
@@ -230,16 +230,16 @@ Measured load(store::Database& database) {
     }
     std::vector<StepInfo> steps = complete_steps(read_steps(sql, info.id), info, measured);
     if (std::none_of(steps.begin(), steps.end(), [](const StepInfo& step) { return !step.unwrapped; })) {
-      measured.doubts.push_back(name_of(info) + " holds no measured step");
+      measured.warnings.push_back(name_of(info) + " contains no measured step");
       continue;
     }
     std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
-    if (const UnseenWaits waits = find_unseen_waits(info, steps, collectives); !waits.doubt.empty())
-      measured.doubts.push_back(waits.doubt);
+    if (const UnseenWaits waits = find_unseen_waits(info, steps, collectives); !waits.warning.empty())
+      measured.warnings.push_back(waits.warning);
     if (info.strategy == "ddp" && ddp_backend.empty()) ddp_backend = machine.backend;
     if (info.strategy == "ddp" && machine.backend != ddp_backend) {
-      measured.doubts.push_back(name_of(info) + " ran on " + machine.backend + ", an earlier one on " + ddp_backend +
-                                ": left out");
+      measured.warnings.push_back(name_of(info) + " ran on " + machine.backend + ", an earlier measurement on " +
+                                  ddp_backend + ": not used");
       continue;
     }
     Pool& pool = pools[{info.strategy, machine.workers}];
@@ -253,9 +253,9 @@ Measured load(store::Database& database) {
       pool.profile.find_unused_parameters = info.find_unused_parameters;
       pool.profile.compressed = info.compressed;
     } else if (!same_setting(pool.profile, info)) {
-      measured.doubts.push_back(
+      measured.warnings.push_back(
           name_of(info) +
-          " differs from an earlier one at the same N in parameters, threads, cores or hosts: left out");
+          " differs from an earlier measurement at the same N in parameters, threads, cores or hosts: not used");
       continue;
     }
     add_steps(pool, steps, collectives);

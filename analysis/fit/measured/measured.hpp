@@ -4,7 +4,7 @@
 // samples; how far they can be trusted also counts how much repeats differ. Where several workloads (model, batch,
 // accumulation, precision, device) share a database, the one measured at the most (strategy, N) is taken, of equals the
 // first; others that differ from it in the batch alone tell how compute grows with the batch, and what is left is left
-// out with a doubt. Times are seconds. Steps of one index on all ranks of a measurement
+// out with a warning. Times are seconds. Steps of one index on all ranks of a measurement
 // form one step of the run; its time is their mean (docs/design/the-step-of-a-run.md).
 #pragma once
 
@@ -133,9 +133,9 @@ struct Measured {
   std::map<std::string, std::vector<BatchPoint>> batches;
   // All-reduces as nccl-tests logs that were imported have them; they take the place of the fitted links.
   std::vector<collective::Curve> curves;
-  std::vector<std::string> doubts;  // inconsistencies found while reading
-  bool mixed = false;               // other workloads were left out
-  bool imported = false;            // everything is from other programs' files: nothing can be measured again
+  std::vector<std::string> warnings;  // inconsistencies found while reading
+  bool mixed = false;                 // other workloads were left out
+  bool imported = false;              // everything is from other programs' files: nothing can be measured again
   // Of an imported training that is no data parallel one: what its import said, and its advice.
   std::string not_predicted, not_predicted_advice;
 };

@@ -190,7 +190,8 @@ std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const Mea
   const auto short_of =
       std::count_if(ranks.begin(), ranks.end(), [&](const auto& one) { return one.second.size() < expected; });
   if (short_of > 0)
-    measured.doubts.push_back(name_of(info) + ": " + std::to_string(short_of) + " steps lack a rank and are left out");
+    measured.warnings.push_back(name_of(info) + ": " + std::to_string(short_of) +
+                                " steps were not recorded by every rank and are not used");
   return complete;
 }
 

@@ -30,7 +30,8 @@ StepProfile condense(Pool& pool);
 // How many ranks' traces an import has steps of; 0: it is none.
 std::size_t ranks_of_import(const std::vector<StepInfo>&, const MeasurementInfo&);
 
-// The mean of fewer ranks would be another step: one counts when every rank recorded it. A doubt says how many do not.
+// The mean of fewer ranks would be another step: one counts when every rank recorded it. A warning says how many do
+// not.
 std::vector<StepInfo> complete_steps(const std::vector<StepInfo>& all, const MeasurementInfo& info, Measured& measured);
 
 // Whether times of a measurement may be pooled with a profile's, or held against them.

@@ -89,12 +89,13 @@ UnseenWaits find_unseen_waits(const MeasurementInfo& info, std::vector<StepInfo>
   for (StepInfo& step : steps)
     if (const auto wait = of_step_s.find(step.id); wait != of_step_s.end())
       step.skew_ns = std::min(step.communication_ns, step.skew_ns + static_cast<std::int64_t>(wait->second * 1e9));
-  found.doubt = fmt::format(
-      "N = {}: traces of {} of {} ranks stand for all; how long they waited for the others is not recorded: {}",
+  found.warning = fmt::format(
+      "N = {}: traces of {} of {} ranks represent all ranks; the time they waited for the missing ranks is not "
+      "recorded: {}",
       info.machine.workers, imported, info.machine.workers,
-      sizes.size() < 2 ? std::string("all-reduces of one size cannot tell it, so it counts as transfer")
-                       : fmt::format("estimated at {:.3g} ms an all-reduce, what their times have beyond {:.3g} us of "
-                                     "latency and a rate for their bytes",
+      sizes.size() < 2 ? std::string("it cannot be estimated from all-reduces of one size and counts as transfer")
+                       : fmt::format("estimated at {:.3g} ms per all-reduce, which is the part beyond {:.3g} us of "
+                                     "latency and a time proportional to the bytes",
                                      found.wait_s * 1e3, found.latency_s * 1e6));
   return found;
 }

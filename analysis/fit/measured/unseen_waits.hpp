@@ -16,7 +16,7 @@ namespace ddpprof::fit {
 struct UnseenWaits {
   double wait_s = 0.0;     // of an all-reduce, usually; 0: none that stands out, or all of one size
   double latency_s = 0.0;  // that the library is granted at this N
-  std::string doubt;       // in words
+  std::string warning;     // in words
 };
 
 // Sets skew_ns of collectives and steps: the usual wait, and for the longer half of a bucket's all-reduces what they

@@ -76,10 +76,11 @@ Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measur
       if (info.kind == "bench-comm" || info.workload != workload || others.contains(info.id)) continue;
       ids += (ids.empty() ? " " : ", ") + std::to_string(info.id);
     }
-    if (!ids.empty()) left_out += "; left out: " + workload.text() + " (measurements" + ids + ")";
+    if (!ids.empty()) left_out += "; not used: " + workload.text() + " (measurements" + ids + ")";
   }
   if (left_out.empty()) return chosen;
-  measured.doubts.push_back("the database mixes workloads: fits and predictions rest on " + key.text() + left_out);
+  measured.warnings.push_back("the database holds several workloads: fits and predictions use " + key.text() +
+                              left_out);
   measured.mixed = true;
   return chosen;
 }

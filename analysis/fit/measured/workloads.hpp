@@ -15,7 +15,7 @@ struct Chosen {
   std::vector<MeasurementInfo> other_batches;  // the same but for the batch, where that tells how compute grows with it
 };
 
-// Of the workloads the one at the most (strategy, N), of equals the first. Adds a doubt that names those that tell
+// Of the workloads the one at the most (strategy, N), of equals the first. Adds a warning that names those that tell
 // nothing.
 Chosen choose_workload(const std::vector<MeasurementInfo>& all, Measured& measured);
 

@@ -119,11 +119,10 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
     if (!bytes || !count || *bytes <= 0 || *count < 0 || number<double>(words[2])) continue;
     const auto row = row_of(words, *bytes);
     if (!row)
-      throw NcclTestsError(
-          path.string() + ":" + std::to_string(number_of_line) + ": the time and the bandwidth of " +
-          std::string(words[0].substr(0, 24)) +
-          " bytes do not fit each other; expected size, count, type, [operation, root,] time in us, algbw "
-          "and busbw in GB/s");
+      throw NcclTestsError(path.string() + ":" + std::to_string(number_of_line) + ": the time and the bandwidth of " +
+                           std::string(words[0].substr(0, 24)) +
+                           " bytes do not agree; expected size, count, type, [operation, root,] time in us, algbw "
+                           "and busbw in GB/s");
     if (log.type.empty()) {
       log.type = std::string(words[2].substr(0, 24));
       if (!number<double>(words[3])) log.operation = std::string(words[3].substr(0, 24));
@@ -137,7 +136,8 @@ NcclTestsLog read_nccl_tests(const std::filesystem::path& path) {
     log.rows.push_back(*row);
   }
   if (log.rows.empty())
-    throw NcclTestsError(path.string() + ": holds no size; expected lines as all_reduce_perf prints them");
+    throw NcclTestsError(path.string() +
+                         ": contains no line with a message size; expected lines as all_reduce_perf prints them");
   if (!bus_factors.empty()) log.bus_factor = stats::median(bus_factors);
   log.ranks = static_cast<std::int64_t>(ranks.size());
   log.hosts = static_cast<std::int64_t>(hosts.size());
@@ -155,11 +155,11 @@ std::optional<std::int64_t> ranks_of(const NcclTestsLog& log) {
 }
 
 std::string not_all_reduces(const NcclTestsLog& log, std::int64_t ranks) {
-  if (log.operation == "none") return "these are no all-reduces: nothing is reduced";
+  if (log.operation == "none") return "these are not all-reduces: the log's operation is \"none\"";
   // Its siblings' bus bandwidth is less.
   const double ring = 2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
   if (log.bus_factor > 0.0 && std::abs(log.bus_factor / ring - 1.0) > 0.03)
-    return "these are no all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(ranks);
+    return "these are not all-reduces: busbw is not 2 (N-1)/N times algbw, with N = " + std::to_string(ranks);
   return "";
 }
 

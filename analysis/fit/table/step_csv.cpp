@@ -46,7 +46,7 @@ class Reader {
     const std::string why = whole ? "" : csv_strerror(csv_error(&parser));
     csv_free(&parser);
     if (error_) std::rethrow_exception(error_);
-    if (!whole) throw CsvError(where() + "is no comma-separated table (" + why + "); expected columns " + names());
+    if (!whole) throw CsvError(where() + "is not a comma-separated table (" + why + "); expected columns " + names());
     if (columns_.empty()) throw CsvError(path_.string() + ": is empty; expected a first line with " + names());
     return std::move(rows_);
   }
@@ -110,7 +110,7 @@ class Reader {
       throw CsvError(where() + std::to_string(cells_seen_) + " cells; expected " + std::to_string(columns_.size()) +
                      ", as in the first line");
     if (rows_.size() == most_rows)
-      throw CsvError(where() + "more than " + std::to_string(most_rows) + " rows; expected one row a measurement");
+      throw CsvError(where() + "more than " + std::to_string(most_rows) + " rows; expected one row per measurement");
     constexpr std::int64_t many = 1'000'000;
     constexpr double a_nanosecond = 1e-9, longest = 1e6;
     StepRow row;
@@ -150,7 +150,7 @@ std::vector<StepRow> read_step_csv(const std::filesystem::path& path) {
   while (file.read(part.data(), part.size()) || file.gcount() > 0) {
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
     if (text.size() > most_csv_bytes)
-      throw CsvError(path.string() + ": is larger than 16 MiB; expected one row a measurement");
+      throw CsvError(path.string() + ": is larger than 16 MiB; expected one row per measurement");
   }
   if (file.bad()) throw CsvError(path.string() + ": cannot be read to its end; expected a table of step times");
   return Reader(path).read(text);

@@ -160,7 +160,7 @@ StepTable::StepTable(std::vector<StepRow> rows, const TableOptions& options)
     if (row.workers < 1 || row.nodes < 1 || row.nodes > row.workers || row.batch_per_worker < 1 || row.accumulation < 1)
       refuse("a row with " + std::to_string(row.workers) + " workers on " + std::to_string(row.nodes) +
                  " nodes, batch " + std::to_string(row.batch_per_worker),
-             "at least one worker a node and one sample a worker are expected");
+             "expected at least one worker per node and one sample per worker");
     counts.insert(row.workers);
     batches_.insert(row.batch_per_worker);
     largest_ = std::max(largest_, row.workers);
@@ -240,14 +240,14 @@ void StepTable::check(const StepRow& asked) const {
                                 " micro-batches of " + std::to_string(asked.batch_per_worker) + " cannot be");
   if (asked.nodes > 1 && most_nodes_ == 1)
     refuse("only one node was measured, and " + std::to_string(asked.nodes) + " are asked about",
-           "measure two and three nodes: what a link between nodes carries cannot be known from inside of one");
+           "measure two and three nodes: one node does not show the links between nodes");
   if (batches_.size() == 1 && *batches_.begin() != asked.batch_per_worker)
-    refuse("only a batch of " + std::to_string(*batches_.begin()) + " a worker was measured",
+    refuse("only a batch of " + std::to_string(*batches_.begin()) + " per worker was measured",
            "measure a second batch, best at one worker, to ask about " + std::to_string(asked.batch_per_worker));
   if (alone_->beyond(asked.batch_per_worker) && alone_->law().refused())
     refuse("a batch of " + std::to_string(asked.batch_per_worker) +
-               " is outside of those measured at one worker, and their law is " + alone_->law().status,
-           "measure these batches again, or ask about one between them");
+               " is outside the batches measured at one worker, and their law is " + alone_->law().status,
+           "measure these batches again, or ask about a batch between them");
 }
 
 TablePrediction StepTable::predict(const StepRow& asked) const {
@@ -308,9 +308,10 @@ TablePrediction StepTable::predict(const StepRow& asked) const {
                      })->first;
   const auto add = [&](const std::string& text) { prediction.note += (prediction.note.empty() ? "" : "; ") + text; };
   if (asked.nodes > 2 && most_nodes_ == 2)
-    add("two nodes were measured, which collective libraries treat specially: three would narrow this most");
+    add("only two nodes were measured, which collective libraries treat specially: a measurement of three nodes would "
+        "narrow the interval most");
   if (asked.workers > 4 * largest_) add("far beyond the largest measured N = " + std::to_string(largest_));
-  if (batch_doublings > 1.0) add("the batch is far from those measured");
+  if (batch_doublings > 1.0) add("the batch is far from the measured batches");
   if (by_law) add("compute of this batch: " + alone_->law().status);
   return prediction;
 }

@@ -34,7 +34,7 @@ std::int64_t typical_step(store::Database& database, std::int64_t measurement) {
     }
     std::erase_if(all, [&](const Candidate& one) { return one.ranks < most; });  // the mean of fewer ranks is another
     if (all.empty())
-      throw std::invalid_argument("measurement " + std::to_string(measurement) + " holds no measured step");
+      throw std::invalid_argument("measurement " + std::to_string(measurement) + " contains no measured step");
     std::vector<double> durations;
     for (const Candidate& one : all) durations.push_back(one.duration_ns);
     const double median = stats::median(durations);

@@ -28,23 +28,22 @@ std::optional<Refusal> prediction_refusal(const MeasuredJob& job, std::int64_t w
   if (workers == 1) return std::nullopt;
   const bool sized = std::ranges::any_of(profiles, [](const auto& one) { return one.second.parameter_bytes > 0; });
   if (job.is_ddp() && job.models().measured.imported && !sized)
-    return Refusal{"how large the gradients are is not recorded (import --param-bytes says it)"};
+    return Refusal{"the size of the gradients is not recorded: give it with import --param-bytes"};
   return communication_refusal(job);
 }
 
 std::optional<Refusal> change_refusal(const MeasuredJob& job, const WhatIf& change) {
   const StepProfile& last = job.profiles().rbegin()->second;
-  if (!(last.compute_s() > 0.0)) return Refusal{"the steps were not traced: nothing says what they are made of"};
+  if (!(last.compute_s() > 0.0)) return Refusal{"the steps were recorded without phases, so their parts are unknown"};
   if (job.is_ddp()) {
-    if (change.gradient_bytes != 1.0 && last.compressed)
-      return Refusal{"gradients already travel compressed in what was measured"};
+    if (change.gradient_bytes != 1.0 && last.compressed) return Refusal{"the measured runs already compress gradients"};
     return std::nullopt;
   }
   if (change.bucket_cap_mb) return Refusal{"DataParallel has no buckets"};
   if (change.gradient_bytes != 1.0)
-    return Refusal{"DataParallel sends no gradients through a hook that could compress them"};
-  if (!change.overlap) return Refusal{"DataParallel overlaps nothing as it is"};
-  if (!change.strategy.empty()) return Refusal{"another strategy is simulated from DDP's steps"};
+    return Refusal{"DataParallel has no communication hook that could compress gradients"};
+  if (!change.overlap) return Refusal{"DataParallel does not overlap communication with compute"};
+  if (!change.strategy.empty()) return Refusal{"other strategies are simulated from measured DDP steps only"};
   return std::nullopt;
 }
 
@@ -53,8 +52,8 @@ std::optional<Refusal> change_refusal_at(const MeasuredJob& job, std::int64_t wo
   if (servers && workers > most_server_workers)
     return Refusal{"parameter servers are simulated with up to " + std::to_string(most_server_workers) + " workers"};
   if (servers && change.servers > workers)
-    return Refusal{std::to_string(change.servers) + " servers are more than the workers"};
-  if (workers == 1 && change.changes_links()) return Refusal{"one rank sends nothing"};
+    return Refusal{std::to_string(change.servers) + " servers are more than the number of workers"};
+  if (workers == 1 && change.changes_links()) return Refusal{"a single rank does not communicate"};
   const bool bytes = change.gradient_bytes != 1.0 || change.model_bytes != 1.0;
   if (workers == 1 || !(change.changes_links() || bytes)) return std::nullopt;
   if (auto refusal = communication_refusal(job)) return refusal;
@@ -62,9 +61,13 @@ std::optional<Refusal> change_refusal_at(const MeasuredJob& job, std::int64_t wo
     const FormFit& picked = job.models().all_reduce.picked();
     const std::vector<double>& values = picked.solution.values;
     if (change.latency.value && !(picked.hop_s(values, workers) > 0.0))
-      return Refusal{"the log's sizes do not tell a latency that another could replace: say a factor"};
+      return Refusal{
+          "cannot derive a latency from this log: its message sizes do not separate it from bandwidth. Give a factor, "
+          "for example latency=0.5x"};
     if (change.bandwidth.value && !(picked.byte_s(values, workers) > 0.0))
-      return Refusal{"the log's sizes do not tell a bandwidth that another could replace: say a factor"};
+      return Refusal{
+          "cannot derive a bandwidth from this log: its message sizes do not separate it from latency. Give a factor, "
+          "for example bandwidth=2x"};
   }
   return std::nullopt;
 }

@@ -71,7 +71,7 @@ std::vector<Bucket> buckets_under(const MeasuredJob& job, const StepProfile& pro
       for (Bucket& bucket : buckets) bucket.ready_s *= profile.backward_s / source.backward_s;
       return buckets;
     }
-    if (change.bucket_cap_mb) throw std::invalid_argument("nothing says when each gradient was ready");
+    if (change.bucket_cap_mb) throw std::invalid_argument("the time at which each gradient is ready was not recorded");
   }
   std::vector<Bucket> buckets = buckets_of(job, profile);
   for (Bucket& bucket : buckets) bucket.bytes = scaled(bucket.bytes);

@@ -108,7 +108,7 @@ TEST(BatchFit, TwoBatchesTellAFixedPart) {
   ASSERT_TRUE(fit.usable) << fit.status;
   EXPECT_TRUE(fit.laws.front().line) << fit.status;
   EXPECT_NEAR(fit.ratio(16.0, 64.0), line_s(64.0) / line_s(16.0), 0.05);
-  EXPECT_THAT(fit.status, HasSubstr("which two batches cannot tell from it but by what is usual"));
+  EXPECT_THAT(fit.status, HasSubstr("a choice that follows from the prior only"));
 }
 
 TEST(BatchFit, WhatFollowsTheBatchInProportionIsSaidTo) {
@@ -136,7 +136,7 @@ TEST(BatchFit, WhatNoMachineDoesIsRefusedWithASentence) {
             "cannot take less");
   const BatchFit more = fit_batches({{2, 32, 0.1, 0.01, 2}, {2, 64, 0.6, 0.01, 2}});
   EXPECT_FALSE(more.usable);
-  EXPECT_THAT(more.status, HasSubstr("and 600 ms with 64 at N = 2: more than the square of the samples"));
+  EXPECT_THAT(more.status, HasSubstr("and 600 ms with 64 at N = 2: the time grew faster than the square of the batch"));
   // Within the noise it is no contradiction; the fixed part takes it all.
   const BatchFit noisy = fit_batches({{1, 32, 0.1, 0.05, 1}, {1, 64, 0.095, 0.05, 1}});
   EXPECT_TRUE(noisy.usable) << noisy.status;

@@ -214,9 +214,9 @@ TEST(AllReduceFit, WhatItCannotExtrapolateIsAWarning) {
   ASSERT_TRUE(fit.picked().held_out_error.has_value());
   EXPECT_NEAR(*fit.picked().held_out_error, 2.0, 0.1);
   ASSERT_EQ(fit.warnings.size(), 1u) << fit.status;
-  EXPECT_THAT(fit.status, testing::HasSubstr("WARNING: fitted to the smaller N it is off by"));
+  EXPECT_THAT(fit.status, testing::HasSubstr("WARNING: fitted to the smaller N, it is off by"));
   const std::vector<CollectivePoint> two = {points[0], points[2]};
-  EXPECT_THAT(fit_all_reduce(two).status, testing::HasSubstr("WARNING: it rests on 2 points"));
+  EXPECT_THAT(fit_all_reduce(two).status, testing::HasSubstr("WARNING: it is fitted to 2 points"));
 }
 
 TEST(AllReduceFit, BandwidthsBoundComesFromTheLargestMessages) {

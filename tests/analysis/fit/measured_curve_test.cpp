@@ -136,7 +136,7 @@ TEST(MeasuredCurve, WithALevelTopOrOneSizeTakesFactorsAndSaysWhatItCannot) {
   options.what_if = parse_what_if(std::vector<std::string>{"latency=5us"});
   const PredictResult refused = predict_all(database.get(), options);
   EXPECT_TRUE(refused.what_ifs.empty());
-  EXPECT_THAT(refused.notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr("say a factor"))));
+  EXPECT_THAT(refused.notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr("Give a factor"))));
 }
 
 TEST(MeasuredCurve, IsSpokenOf) {
@@ -148,7 +148,7 @@ TEST(MeasuredCurve, IsSpokenOf) {
   log.alpha_s /= 4.0;
   const std::vector<Note> notes = predict_all(database.get(), options_with({curve_of(log, 16)})).notes;
   for (const char* text : {"as measured with 16 ranks, 1 KiB to 64 MiB", "it may be of other machines",
-                           "says nothing of DataParallel's copies"})
+                           "has no times of DataParallel's copies"})
     EXPECT_THAT(notes, testing::Contains(testing::Field(&Note::message, testing::HasSubstr(text))));
 }
 
@@ -173,8 +173,9 @@ TEST(MeasuredCurve, AStepsOwnAllReducesSayWhatTheLogMisses) {
   log.alpha_s /= 2.0;
   log.beta_s_per_byte /= 2.0;  // beside compute everything takes twice as long
   const auto models = std::make_shared<const Models>(fit_models(database.get(), {curve_of(log, 16)}));
-  EXPECT_NEAR(models->all_reduce.picked().byte_s(models->all_reduce.picked().solution.values, 64) / truth.beta_s_per_byte,
-              1.0, 0.05);
+  EXPECT_NEAR(
+      models->all_reduce.picked().byte_s(models->all_reduce.picked().solution.values, 64) / truth.beta_s_per_byte, 1.0,
+      0.05);
   EXPECT_THAT(models->all_reduce.warnings, testing::ElementsAre(testing::HasSubstr("other machines")));
   const PredictResult result = predict_all(database.get(), options_with({curve_of(log, 16)}));
   EXPECT_NEAR(result.predictions[3].step_s / synthetic::true_step_s(truth, 64), 1.0, 0.03);

@@ -78,11 +78,12 @@ TEST_F(NcclTests, WithoutRootWithoutInPlaceAndUnderLaunchers) {
 }
 
 TEST_F(NcclTests, WhatIsNoneIsNamed) {
-  EXPECT_THAT(refusal(""), HasSubstr("holds no size; expected lines as all_reduce_perf prints them"));
-  EXPECT_THAT(refusal("hello\nworld 1 2 3 4 5 6\n"), HasSubstr("holds no size"));
+  EXPECT_THAT(refusal(""),
+              HasSubstr("contains no line with a message size; expected lines as all_reduce_perf prints them"));
+  EXPECT_THAT(refusal("hello\nworld 1 2 3 4 5 6\n"), HasSubstr("contains no line with a message size"));
   EXPECT_THAT(refusal("# a\n 1048576 262144 float sum -1 309.4 99.0 6.35 0\n"),
-              HasSubstr(":2: the time and the bandwidth of 1048576 bytes do not fit each other"));
-  EXPECT_THAT(refusal(" 1048576 262144 float sum -1 nan 3.39 6.35 0\n"), HasSubstr("do not fit each other"));
+              HasSubstr(":2: the time and the bandwidth of 1048576 bytes do not agree"));
+  EXPECT_THAT(refusal(" 1048576 262144 float sum -1 nan 3.39 6.35 0\n"), HasSubstr("do not agree"));
   EXPECT_THAT(refusal(std::string(17 << 20, ' ')), HasSubstr("is larger than 16 MiB"));
   EXPECT_THROW(read_nccl_tests("/no/such/log"), NcclTestsError);
 }
@@ -91,7 +92,7 @@ TEST_F(NcclTests, FiguresThatCannotBeAreRefused) {
   const std::string before = "     1024           256     float     sum      -1 ";
   for (const char* figures : {"1e300 0.00 0.00 0", "0.0001 10485760 10485760 0", "20.0 nan nan 0", "20.0 0.05 inf 0",
                               "-20.0 -0.05 -0.05 0", "0 0.05 0.05 0"})
-    EXPECT_THAT(refusal(before + figures + "\n"), HasSubstr("do not fit each other")) << figures;
+    EXPECT_THAT(refusal(before + figures + "\n"), HasSubstr("do not agree")) << figures;
 }
 
 }  // namespace

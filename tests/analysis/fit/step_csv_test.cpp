@@ -78,7 +78,7 @@ TEST_F(StepCsv, EveryMistakeIsNamedWithItsLine) {
   EXPECT_THAT(refusal(head + "1,1,8,-1\n"), HasSubstr("step_time_s is '-1'"));
   EXPECT_THAT(refusal(head + "2,3,8,0.1\n"), HasSubstr("nodes is '3'; expected a whole number from 1 to 2"));
   EXPECT_THAT(refusal(head + "99999999999999999999,1,8,0.1\n"), HasSubstr("workers is '99999999999999999999'"));
-  EXPECT_THAT(refusal(head + "1,1,8,\"0.1\n"), HasSubstr("is no comma-separated table"));
+  EXPECT_THAT(refusal(head + "1,1,8,\"0.1\n"), HasSubstr("is not a comma-separated table"));
   std::string many = head;
   for (int i = 0; i < 20001; ++i) many += "1,1,8,0.1\n";
   EXPECT_THAT(refusal(many), HasSubstr(":20002: more than 20000 rows"));

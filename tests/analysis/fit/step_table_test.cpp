@@ -89,7 +89,7 @@ TEST(StepTable, TwoNodesAloneGiveAWideInterval) {
   const TablePrediction two = StepTable(measured(2, 0.01, 1)).predict({16, 8, 16, 0.0, 2});
   const TablePrediction four = StepTable(measured(4, 0.01, 1)).predict({16, 8, 16, 0.0, 2});
   EXPECT_GT(two.high_s / two.low_s, 1.5 * four.high_s / four.low_s);
-  EXPECT_THAT(two.note, HasSubstr("three would narrow this most"));
+  EXPECT_THAT(two.note, HasSubstr("three nodes would narrow the interval most"));
 }
 
 TEST(StepTable, WithoutOneRankTheBatchesTellTheCompute) {
@@ -170,7 +170,7 @@ TEST(StepTable, AFarBatchWidensTheInterval) {
   const StepTable table(measured(4, 0.01, 1));
   const TablePrediction near = table.predict({1, 1, 64, 0.0, 1}), far = table.predict({1, 1, 64000, 0.0, 1});
   EXPECT_GT(far.high_s / far.low_s, 1.5 * near.high_s / near.low_s);
-  EXPECT_THAT(far.note, HasSubstr("the batch is far from those measured"));
+  EXPECT_THAT(far.note, HasSubstr("the batch is far from the measured batches"));
   EXPECT_EQ(near.exposed_s, 0.0);
 }
 
@@ -267,13 +267,13 @@ TEST(StepTable, SaysWhatTheRowsCannotCarry) {
   const StepTable one_node(measured(1, 0.01, 1));
   EXPECT_THAT(refusal([&] { one_node.predict({8, 4, 16, 0.0, 2}); }), HasSubstr("only one node was measured"));
   const StepTable one_batch({{1, 1, 8, 0.1, 1}, {2, 2, 8, 0.12, 1}, {4, 4, 8, 0.13, 1}});
-  EXPECT_THAT(refusal([&] { one_batch.predict({8, 8, 16, 0.0, 1}); }), HasSubstr("only a batch of 8 a worker"));
+  EXPECT_THAT(refusal([&] { one_batch.predict({8, 8, 16, 0.0, 1}); }), HasSubstr("only a batch of 8 per worker"));
   EXPECT_GT(one_batch.predict({8, 8, 8, 0.0, 1}).step_s, 0.1);
   const StepTable odd({{1, 1, 8, 0.1, 1}, {1, 1, 16, 0.06, 1}, {2, 1, 8, 0.12, 2}, {2, 1, 16, 0.14, 2}});
   EXPECT_THAT(refusal([&] {
                 odd.predict({2, 1, 32, 0.0, 2});
               }),
-              HasSubstr("with 16 at N = 1: more samples cannot take less; measure these batches again"));
+              HasSubstr("with 16 at N = 1: a larger batch cannot take less time; measure these batches again"));
   EXPECT_GT(odd.predict({2, 1, 16, 0.0, 2}).step_s, 0.0);
 }
 

@@ -9,8 +9,8 @@ const WorkloadKey small{"cnn", 32, 1, "fp32", "cpu"};
 const WorkloadKey large{"cnn", 64, 1, "fp32", "cpu"};
 
 TEST(WorkloadKey, TextNamesEveryPart) {
-  EXPECT_EQ(small.text(), "cnn, batch 32 a worker, fp32, cpu");
-  EXPECT_EQ((WorkloadKey{"cnn", 32, 4, "bf16", "cuda"}.text()), "cnn, batch 32 a worker × 4, bf16, cuda");
+  EXPECT_EQ(small.text(), "cnn, batch 32 per worker, fp32, cpu");
+  EXPECT_EQ((WorkloadKey{"cnn", 32, 4, "bf16", "cuda"}.text()), "cnn, batch 32 per worker × 4, bf16, cuda");
 }
 
 TEST(WorkloadKey, WithoutBatchIsEqualForWorkloadsThatDifferInTheBatch) {

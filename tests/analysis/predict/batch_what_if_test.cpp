@@ -95,7 +95,7 @@ TEST(BatchWhatIf, TheOtherBatchTellsNothingElse) {
     EXPECT_DOUBLE_EQ(with.predictions[i].step_high_s, without.predictions[i].step_high_s);
   }
   for (const Prediction& row : with.predictions)
-    EXPECT_THAT(row.note, HasSubstr("for 32 samples a worker and micro-batch")) << row.world_size;
+    EXPECT_THAT(row.note, HasSubstr("for 32 samples per worker and micro-batch")) << row.world_size;
   EXPECT_TRUE(messages(fit_database(several.get()).notes, "fit_data_doubtful").empty());
 }
 
@@ -126,15 +126,16 @@ TEST(BatchWhatIf, WithOneBatchItSaysWhatIsAssumedAndWhatToMeasure) {
   synthetic::add_ddp(before.get(), truth, {1, 2, 4}, 1);
   const PredictResult first = predict_all(before.get(), asking(128));
   EXPECT_THAT(messages(first.notes, "batch_assumed"),
-              testing::ElementsAre("ddp: that compute follows the batch in proportion is assumed (to the power of 1 ± "
-                                   "0.1): all of it was measured with a batch of 32"));
+              testing::ElementsAre("ddp: compute is assumed proportional to the batch (exponent 1 ± 0.1): the only "
+                                   "measured batch is 32"));
   ASSERT_TRUE(first.next_batch.contains("ddp"));
   const NextMeasurement said = first.next_batch.at("ddp");
   EXPECT_EQ(said.batch_per_worker, 128);
   EXPECT_EQ(said.workers, 1);
   EXPECT_LT(said.then, 0.7 * said.now);
   EXPECT_THAT(messages(first.notes, "measure_next"),
-              testing::Contains(HasSubstr("ddp at N = 8 with 128 samples a worker: ddp at N = 1 with that batch")));
+              testing::Contains(HasSubstr(
+                  "ddp at N = 8 with 128 samples per worker: a measurement of ddp at N = 1 with this batch")));
   // Measured as advised, the interval is about as wide as was said, and nothing is assumed any more.
   synthetic::add_ddp(after.get(), truth, {1, 2, 4}, 1);
   synthetic::add_ddp(after.get(), at_batch(truth, 128, 0.0), {1}, 2);
@@ -165,7 +166,7 @@ TEST(BatchWhatIf, RefusedBatchesLeaveThePredictionAsWithOne) {
   EXPECT_THAT(messages(fit_database(odd.get()).notes, "fit_doubtful"),
               testing::Contains(HasSubstr("ddp compute over the batch: not usable: forward and backward took")));
   EXPECT_THAT(messages(predict_all(odd.get(), asking(64)).notes, "batch_assumed"),
-              testing::ElementsAre(HasSubstr("the batches that were measured are not usable: ")));
+              testing::ElementsAre(HasSubstr("the fit of the measured batches is not usable: ")));
 }
 
 // One global batch over 1, 2 and 4 GPUs: no N has two batches, and each GPU computes alone.
@@ -187,7 +188,7 @@ TEST(BatchWhatIf, GpusOfOneGlobalBatchTellTheLawToo) {
   synthetic::add_ddp(cpu.get(), at_batch(shared, 32, fixed_share), {1}, 1);
   synthetic::add_ddp(cpu.get(), at_batch(shared, 16, fixed_share), {2}, 2);
   EXPECT_THAT(messages(fit_database(cpu.get()).notes, "fit_data_doubtful"),
-              testing::Contains(HasSubstr("left out: synthetic, batch 16 a worker")));
+              testing::Contains(HasSubstr("not used: synthetic, batch 16 per worker")));
 }
 
 TEST(BatchWhatIf, DataParallelHasItsOwnLaw) {

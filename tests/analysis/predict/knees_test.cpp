@@ -232,8 +232,8 @@ TEST(Knees, AreNotedAsTheFirst) {
   for (const std::int64_t listed : {1, 64}) {
     const PredictResult result = predict_all(models, asked({listed}));
     ASSERT_TRUE(result.knees.at(2).workers);
-    const std::string expected = "ddp: first at N = " + std::to_string(*result.knees[2].workers) +
-                                 ", exposed communication takes more than 50 % of the step";
+    const std::string expected = "ddp: N = " + std::to_string(*result.knees[2].workers) +
+                                 " is the smallest N at which exposed communication takes more than 50 % of the step";
     std::vector<std::string> said;
     for (const Note& note : result.notes)
       if (note.code == "communication_bound") said.push_back(note.message);

@@ -43,6 +43,21 @@ void expect_whole(const StepLanes& lanes) {
   }
 }
 
+// Time in which at least one lane other than the first has a segment of the kind.
+double united_s(const StepLanes& lanes, SegmentKind kind) {
+  std::vector<std::pair<double, double>> found;
+  for (std::size_t i = 1; i < lanes.lanes.size(); ++i)
+    for (const Segment& segment : lanes.lanes[i].segments)
+      if (segment.kind == kind) found.emplace_back(segment.begin_s, segment.end_s);
+  std::sort(found.begin(), found.end());
+  double sum_s = 0.0, reached_s = 0.0;
+  for (const auto& [begin_s, end_s] : found) {
+    sum_s += std::max(0.0, end_s - std::max(begin_s, reached_s));
+    reached_s = std::max(reached_s, end_s);
+  }
+  return sum_s;
+}
+
 const Lane* find(const StepLanes& lanes, const std::string& name) {
   const auto found =
       std::find_if(lanes.lanes.begin(), lanes.lanes.end(), [&](const Lane& lane) { return lane.name == name; });

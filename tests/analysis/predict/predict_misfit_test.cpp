@@ -171,12 +171,12 @@ TEST(PredictMisfit, WorkloadsAreNotMixed) {
   const auto mixed = predict_all(database.get(), options_for({4, 8}));
   const auto alone = predict_all(apart.get(), options_for({4, 8}));
   for (std::size_t i = 0; i < 2; ++i) EXPECT_DOUBLE_EQ(mixed.predictions[i].step_s, alone.predictions[i].step_s);
-  const auto doubts = notes_of(fit_database(database.get()).notes, "fit_data_doubtful");
-  ASSERT_EQ(doubts.size(), 1u);
-  EXPECT_THAT(doubts[0].message, HasSubstr("rest on synthetic, batch 32 a worker"));
-  EXPECT_THAT(doubts[0].message, HasSubstr("left out: other, batch 64 a worker"));
-  EXPECT_THAT(doubts[0].message, HasSubstr("(measurements 1, 2)"));
-  EXPECT_THAT(mixed.predictions[1].note, HasSubstr("other workloads of the database are left out"));
+  const auto warnings = notes_of(fit_database(database.get()).notes, "fit_data_doubtful");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0].message, HasSubstr("fits and predictions use synthetic, batch 32 per worker"));
+  EXPECT_THAT(warnings[0].message, HasSubstr("not used: other, batch 64 per worker"));
+  EXPECT_THAT(warnings[0].message, HasSubstr("(measurements 1, 2)"));
+  EXPECT_THAT(mixed.predictions[1].note, HasSubstr("the other workloads of the database are not used"));
 }
 
 }  // namespace

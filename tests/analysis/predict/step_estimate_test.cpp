@@ -125,7 +125,7 @@ TEST(StepEstimate, RefusesWhatAPredictionRefuses) {
   const std::int64_t counts[] = {2, 4, 8, 2048};
   const std::vector<StepEstimate> curve = step_curve(predictor, counts, change({"strategy=ps", "servers=4"}));
   ASSERT_TRUE(curve[0].refusal);
-  EXPECT_EQ(curve[0].refusal->reason, "4 servers are more than the workers");
+  EXPECT_EQ(curve[0].refusal->reason, "4 servers are more than the number of workers");
   EXPECT_FALSE(curve[1].refusal);
   EXPECT_GT(curve[2].terms.step_s(), 0.0);
   EXPECT_TRUE(curve[3].refusal);

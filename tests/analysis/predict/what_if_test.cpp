@@ -207,8 +207,8 @@ TEST(WhatIf, MoreServersThanWorkersAreRefusedByName) {
   options.what_if = change({"strategy=ps", "servers=4"});
   const PredictResult result = predict_all(database.get(), options);
   EXPECT_EQ(result.what_ifs.size(), 1U);
-  EXPECT_THAT(result.notes,
-              testing::Contains(testing::Field(&Note::message, "ddp at N = 2: 4 servers are more than the workers")));
+  EXPECT_THAT(result.notes, testing::Contains(testing::Field(
+                                &Note::message, "ddp at N = 2: 4 servers are more than the number of workers")));
 }
 
 TEST(WhatIf, WhatCannotBeReadSaysWhatWasExpected) {
@@ -233,7 +233,7 @@ TEST(WhatIf, WhatCannotBeReadSaysWhatWasExpected) {
   EXPECT_THAT(refusal("accumulation=1.5"), HasSubstr("a whole number"));
   EXPECT_THAT(refusal("overlap=on"), HasSubstr("one of off"));
   EXPECT_THAT(refusal("strategy=magic"), HasSubstr("zero3"));
-  EXPECT_THAT(refusal("servers=2"), HasSubstr("strategy=ps or async-ps"));
+  EXPECT_THAT(refusal("servers=2"), HasSubstr("strategy=ps or strategy=async-ps"));
   EXPECT_THROW(parse_what_if(std::vector<std::string>{"compute=2x", "compute=3x"}), std::invalid_argument);
   EXPECT_THROW(parse_what_if(std::vector<std::string>{"compression=fp16", "precision=bf16"}), std::invalid_argument);
   EXPECT_DOUBLE_EQ(*change({"bandwidth=25Gbit/s"}).bandwidth.value, 3.125e9);

@@ -34,7 +34,8 @@ TEST(LossCurves, AreOfTheWorkloadOfTheFits) {
     const metrics::Configuration* chosen = metrics::of_models_workload(configurations);
     ASSERT_NE(chosen, nullptr);
     EXPECT_EQ(chosen->model, other_first ? "x" : "m");
-    EXPECT_NE(fitted.doubts.front().find("rest on " + chosen->model + ","), std::string::npos) << fitted.doubts.front();
+    EXPECT_NE(fitted.warnings.front().find("predictions use " + chosen->model + ","), std::string::npos)
+        << fitted.warnings.front();
     const metrics::LossCurves losses = metrics::loss_curves(run.database);
     EXPECT_EQ(losses.curves.size(), 1U);
     EXPECT_EQ(losses.left_out, 1);

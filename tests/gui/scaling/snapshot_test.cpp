@@ -300,10 +300,10 @@ TEST(Snapshot, GivesTheReasonIfAChangeIsNotPossible) {
   knobs.bandwidth = 2.0;
   const Snapshot shot = whole_answer(opened, knobs, 8);
   ASSERT_TRUE(shot.answer);
-  EXPECT_EQ(shot.answer->why_no_change, "one rank sends nothing");
+  EXPECT_EQ(shot.answer->why_no_change, "a single rank does not communicate");
   const std::vector<Sentence> said = sentences(shot);
   EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const Sentence& one) {
-    return one.warning && one.text == "bandwidth=2x: one rank sends nothing.";
+    return one.warning && one.text == "bandwidth=2x: a single rank does not communicate.";
   }));
   Knobs dp = knobs;
   dp.strategy = "dp";

@@ -45,8 +45,8 @@ std::string decay_text(const Decay& decay) {
 
 std::string notes_of(const Schedule& schedule) {
   std::string all;
-  for (const learning_rate::Doubt doubt : schedule.doubts)
-    all += (all.empty() ? "" : "; ") + std::string(learning_rate::explain(doubt));
+  for (const learning_rate::Warning warning : schedule.warnings)
+    all += (all.empty() ? "" : "; ") + std::string(learning_rate::explain(warning));
   return all;
 }
 

@@ -58,7 +58,7 @@ TEST(Imported, OneRanksWaitingIsNoLatencyThatGrowsWithN) {
     EXPECT_NEAR(prediction.step_s, truth_s, 0.1 * truth_s) << prediction.world_size;
   }
   EXPECT_THAT(fit_database(database.get()).notes,
-              Contains(Field(&Note::message, HasSubstr("traces of 1 of 2 ranks stand for all"))));
+              Contains(Field(&Note::message, HasSubstr("traces of 1 of 2 ranks represent all"))));
 }
 
 TEST(Imported, TheWaitIsFoundAndNothingWhereAllRanksAreThere) {
@@ -71,11 +71,11 @@ TEST(Imported, TheWaitIsFoundAndNothingWhereAllRanksAreThere) {
     std::vector<CollectiveInfo> collectives = read_collectives(sql, info.id);
     return find_unseen_waits(info, steps, collectives);
   };
-  EXPECT_EQ(look().doubt, "");
+  EXPECT_EQ(look().warning, "");
   keep_rank_0(database.get(), 1.5e-3);
   const UnseenWaits waits = look();
   EXPECT_NEAR(waits.wait_s, 1.5e-3, 0.1e-3);  // less what the library's latency is more than the truth's 40 us
-  EXPECT_THAT(waits.doubt, HasSubstr("1 of 2 ranks"));
+  EXPECT_THAT(waits.warning, HasSubstr("1 of 2 ranks"));
 }
 
 // A backward that goes on after a last bucket of a few KiB is not copying it: all buckets at such a rate took minutes.
