@@ -1,6 +1,6 @@
-// What one all-reduce costs, by algorithm: closed forms, each split into latency, bandwidth and reduction.
+// Cost of one all-reduce by algorithm: closed forms, each split into latency, bandwidth and reduction.
 //
-// N ranks, S message bytes. Every form is 0 for one rank. Throws std::invalid_argument when N < 1 or S < 0.
+// N: ranks. S: message bytes. Every form is 0 for one rank. Throws std::invalid_argument if N < 1 or S < 0.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ Cost operator+(const Cost&, const Cost&);
 Cost operator*(double factor, const Cost&);
 Link operator*(double factor, const Link&);
 
-// How a ring moves a message: one hop after another, in two phases of equal length.
+// The hops of a ring, one after another, in two phases of equal length.
 struct Hops {
   double count = 0.0;
-  double bytes = 0.0;  // of each
+  double bytes = 0.0;  // of each hop
 };
 
 // 2(N-1) hops of S/N bytes.
@@ -42,20 +42,20 @@ Cost ring(std::int64_t workers, double message_bytes, const Link&);
 // The number of segments is max(ceil(S / 1 MiB), 2N) rounded up to a multiple of N; a segment is S over that, rounded
 // up to whole elements; K = segments (N-1)/N steps a phase. Transfers take 2K s beta.
 //
-// Latency: a segment waits 2 alpha, for the receiver's word and to be carried, while the other may use the link. With
-// waits taken to be exponential, as a scheduler's or a network's are, that is a closed queue of two customers: when a
-// transfer ends, the other still waits with probability exp(-s beta / (2 alpha)), and then the link idles for alpha
-// until the first of both is there: idle = alpha exp(-s beta / (2 alpha)) a step. The first step of a phase finds both
-// waiting: 2 alpha + 2 (K-1) idle. Small messages take 2K alpha (measured with a set delay: 4.09 alpha at N = 2, 12.3
-// at N = 4), large ones hide it.
+// Latency: a segment waits 2 alpha, for the receiver's notification and for the transport. The other segment may use
+// the link meanwhile. If the waits are exponential, as those of a scheduler or a network are, this is a closed queue of
+// two customers: when a transfer ends, the other segment still waits with probability exp(-s beta / (2 alpha)), and the
+// link then idles for alpha until the first of the two is ready: idle = alpha exp(-s beta / (2 alpha)) per step. The
+// first step of a phase finds both segments waiting: 2 alpha + 2 (K-1) idle. Small messages take 2K alpha (measured
+// with a set delay: 4.09 alpha at N = 2, 12.3 at N = 4); large messages hide this time.
 //
-// Reduction: in the reduce-scatter phase a step takes no less than it, and one last reduction stays uncovered:
-// K max(0, s gamma - s beta - idle) + s gamma.
+// Reduction: a step of the reduce-scatter phase takes at least as long as its reduction, and one last reduction is not
+// hidden: K max(0, s gamma - s beta - idle) + s gamma.
 Cost gloo_segmented_ring(std::int64_t workers, std::int64_t message_bytes, const Link&, std::int64_t element_bytes = 4);
 Hops gloo_segmented_ring_hops(std::int64_t workers, std::int64_t message_bytes, std::int64_t element_bytes = 4);
 
-// 2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma over P, the largest power of two in N. The N - P ranks left over
-// hand their vector to a partner first and get the result back: 2 alpha + 2 S beta + S gamma more.
+// 2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma over P, the largest power of two in N. The other N - P ranks send
+// their vector to a partner first and receive the result at the end: 2 alpha + 2 S beta + S gamma more.
 Cost halving_doubling(std::int64_t workers, double message_bytes, const Link&);
 
 // Two complementary pipelined binary trees, each carrying half of the message (Sanders, Speck, Traeff 2009):
@@ -73,7 +73,8 @@ struct TwoLevel {
 // ring(g, S, inside) + ring(n, S/g, across), the across-node bandwidth term times g when the NIC is shared.
 Cost two_level(std::int64_t workers, double message_bytes, const TwoLevel&);
 
-// As nccl-tests defines them: bytes / time, and that times 2(N-1)/N, which a ring on a saturated link keeps constant.
+// The definitions of nccl-tests. algbw: bytes / time. busbw: algbw times 2(N-1)/N, which is constant for a ring on a
+// saturated link.
 double algbw_bytes_per_s(double message_bytes, double time_s);
 double busbw_bytes_per_s(std::int64_t workers, double message_bytes, double time_s);
 

@@ -1,7 +1,7 @@
-// What the other collectives cost, alone on their links: closed forms, split as an all-reduce's.
+// Cost of the other collectives, alone on their links: closed forms, split like those of an all-reduce.
 //
-// N ranks; message bytes are those of the whole vector: what every rank holds after an all-gather, before a
-// reduce-scatter. Every form is 0 for one rank. Throws std::invalid_argument when N < 1 or the bytes are below 0.
+// N: ranks. Message bytes are those of the whole vector, which every rank holds after an all-gather and before a
+// reduce-scatter. Every form is 0 for one rank. Throws std::invalid_argument if N < 1 or the bytes are below 0.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct Pool {
   double mean_s() const { return sum_s / static_cast<double>(count); }
 };
 
-// The rising sequence nearest to the times.
+// Returns the nondecreasing sequence that is nearest to the times.
 void make_rising(std::vector<SizeTime>& points) {
   std::vector<Pool> pools;
   for (const SizeTime& point : points) {
@@ -83,11 +83,11 @@ Cost Curve::cost(double bytes, std::int64_t ranks) const {
   const auto own = static_cast<double>(ranks_), asked = static_cast<double>(ranks);
   const double steps = ranks == ranks_ ? 1.0 : (asked - 1.0) / (own - 1.0);
   const double share = steps * own / asked;
-  // A message below the smallest size takes what that takes, its bytes included: they are no latency.
+  // A message below the smallest size takes the time of that size, bytes included: this time is not only latency.
   const bool line = points_.size() > 1;
   if (line) bytes = std::max(bytes, points_.front().bytes);
   const Regime here = line ? line_at(bytes) : regime(bytes);
-  // Where a library switches protocols a line may meet zero below zero: its whole time is carried bytes then.
+  // Where a library switches protocols, the line may have a negative latency. The whole time is then transfer of bytes.
   const double latency_s = std::max(0.0, here.latency_s);
   const double carried_s = here.latency_s + here.s_per_byte * bytes - latency_s;
   return {steps * latency_s, share * carried_s, 0.0};
@@ -102,7 +102,7 @@ double Curve::hop_s() const {
 double Curve::byte_s() const {
   if (ranks_ < 2) return 0.0;
   double slope = points_.size() == 1 ? points_[0].time_s / points_[0].bytes : 0.0;
-  // The last sizes may have been made level.
+  // The last sizes may have been averaged to equal times.
   for (std::size_t i = points_.size() - 1; i > 0 && slope == 0.0; --i)
     slope = (points_[i].time_s - points_[i - 1].time_s) / (points_[i].bytes - points_[i - 1].bytes);
   return slope * static_cast<double>(ranks_) / (2.0 * static_cast<double>(ranks_ - 1));

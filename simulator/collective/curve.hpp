@@ -1,8 +1,8 @@
-// Measured times of a collective by message size, and what they say of other sizes and other numbers of ranks.
+// Measured times of a collective by message size, and the times of other sizes and other numbers of ranks.
 //
-// Between two measured sizes time is a line in the bytes, a latency and a bandwidth of that regime: libraries switch
-// protocols with the size, and no single pair of figures holds for all. Times never fall as messages grow: where
-// measured ones do, they are averaged (pool adjacent violators; Barlow et al. 1972).
+// Between two measured sizes, time is a line in the bytes: a latency and a bandwidth of that regime. Libraries switch
+// protocols with the size, so one pair of values does not hold for all sizes. Times never fall as messages grow:
+// measured times that do are averaged (pool adjacent violators; Barlow et al. 1972).
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,24 @@ struct SizeTime {
 
 class Curve {
  public:
-  // Sizes in any order; of several times of one size the median counts. Throws std::invalid_argument when there is no
-  // point, or one whose size is not above 0 or whose time is not above 0 and finite.
+  // Sizes may come in any order. Several times of one size are replaced by their median. Throws std::invalid_argument
+  // if there are no points, or if a size or a time is not above 0 and finite.
   Curve(std::int64_t ranks, std::span<const SizeTime> measured);
 
   std::int64_t ranks() const { return ranks_; }
   const std::vector<SizeTime>& points() const { return points_; }
 
-  // Below the smallest size its time, above the largest the last regime goes on.
+  // Returns the time of the smallest size for all sizes below it. Above the largest size, the last regime continues.
   double time_s(double bytes) const;
 
-  // As if `ranks` took part in a ring over the same links: the regime's latency by its steps 2(N-1), the rest by the
-  // bytes on each link 2(N-1)/N. Throws std::invalid_argument for fewer than 1 rank, or when this curve is of one rank.
+  // Returns the time with `ranks` in a ring over the same links: the regime's latency is scaled by the steps 2(N-1),
+  // the rest by the bytes on each link, 2(N-1)/N. Throws std::invalid_argument for fewer than 1 rank, or if this curve
+  // is of one rank.
   double time_s(double bytes, std::int64_t ranks) const;
-  Cost cost(double bytes, std::int64_t ranks) const;  // the same, its latency and bandwidth apart
+  Cost cost(double bytes, std::int64_t ranks) const;  // the same, split into latency and bandwidth
 
-  // Of a ring: one hop of a small message, one byte of a large one over a link. 0 where the sizes do not tell.
+  // Time of a ring's hop of a small message, and of one byte of a large message over a link. 0 if the sizes do not
+  // separate latency from bandwidth.
   double hop_s() const;
   double byte_s() const;
 
@@ -44,7 +46,7 @@ class Curve {
     double latency_s, s_per_byte;
   };
   Regime regime(double bytes) const;
-  Regime line_at(double bytes) const;  // of the two sizes around it; of at least two sizes
+  Regime line_at(double bytes) const;  // through the two sizes around it; needs two sizes
 
   std::int64_t ranks_;
   std::vector<SizeTime> points_;  // ascending in both

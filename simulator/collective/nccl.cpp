@@ -19,7 +19,7 @@ std::size_t index(T value) {
 using ByProtocol = std::array<double, 3>;  // LL, LL128, Simple
 using ByNodes = std::array<double, 3>;     // one node, two, more
 
-// Microseconds. Rows: tree, ring, NVLS, NVLS tree. NVLS knows the simple protocol alone.
+// Microseconds. Rows: tree, ring, NVLS, NVLS tree. NVLS has only the simple protocol.
 constexpr std::array<ByProtocol, 4> base_us = {{{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}, {0, 0, 0}, {0, 0, 0}}};
 constexpr std::array<ByProtocol, 4> nvlink_us = {{{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, {0, 0, 25}, {0, 0, 25}}};
 constexpr std::array<ByProtocol, 4> pcie_us = {{{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, {0, 0, 0}, {0, 0, 0}}};
@@ -38,7 +38,7 @@ constexpr std::array<ByNodes, 4> nvls_tree_channel = {
     {{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {0.0, 57.7, 45.5}, {0.0, 96.0, 80.0}}};
 constexpr std::array<double, 4> nvls_efficiency = {0.0, 0.0, 0.85, 0.74};
 
-// What trees reach of their bandwidth, by powers of two from 64 bytes on.
+// Share of the bandwidth that trees reach, by powers of two from 64 bytes on.
 constexpr std::array<std::array<double, 24>, 3> tree_share = {{
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
@@ -71,14 +71,14 @@ struct Place {
         channels(static_cast<double>(one.channels)) {}
 
   double of(const std::array<ByNodes, 4>& table) const { return table[index(system.generation)][nodes_column]; }
-  // Of the LL protocol the GPUs are the limit on one node, the processors beyond.
+  // The LL protocol is limited by the GPUs on one node, and by the processors on several nodes.
   double ll_limit() const {
     return most_ll[system.nodes == 1 ? index(system.generation) : (system.amd_cpu ? 1 : 0)][nodes_column];
   }
   double channel_gb_s() const { return system.nodes <= 2 ? system.inside_gb_s : system.across_gb_s; }
 };
 
-// Of the bus, in GB/s; 0 where it is not used.
+// Bus bandwidth in GB/s; 0 if the combination is not used.
 double ring_gb_s(const Place& place, Protocol protocol) {
   const double bus = place.channels * place.channel_gb_s();
   switch (protocol) {
@@ -102,7 +102,7 @@ double tree_gb_s(const Place& place, Protocol protocol) {
 double nvls_gb_s(const Place& place, Algorithm algorithm) {
   if (!place.system.nvls || place.channels < 2.0) return 0.0;
   const bool tree = algorithm == Algorithm::nvls_tree;
-  // Without a network that reduces, NVLS stays within a node, and its tree is for several.
+  // Without a network that reduces, NVLS stays within a node, and the NVLS tree is for several nodes.
   if (tree == (place.system.nodes == 1)) return 0.0;
   const double inside = 2.0 * place.system.inside_gb_s * nvls_efficiency[index(place.system.generation)] *
                         (place.channels - 1.0) / place.channels;
@@ -115,7 +115,7 @@ double latency_us(const Place& place, Algorithm algorithm, Protocol protocol, st
   const System& system = place.system;
   const std::size_t a = index(algorithm), p = index(protocol);
   double inside = (system.nvlink ? nvlink_us : pcie_us)[a][p];
-  // With a rank a node the network's latency is never hidden: the tree's figure holds for rings too.
+  // With one rank per node, the network's latency is never hidden, so the tree's value also holds for rings.
   double across = network_us[place.ranks_per_node == 1.0 ? index(Algorithm::tree) : a][p] + system.network_us;
   if (protocol == Protocol::simple) across += system.network_us;  // its flush
   const double hops = std::max(0, floor_log2(system.nodes));
@@ -157,7 +157,7 @@ std::vector<Estimate> all_reduce_estimates(const System& system, std::int64_t me
       if (protocol == Protocol::ll128 && !system.ll128) continue;
       double bus = nvls ? nvls_gb_s(place, algorithm)
                         : (algorithm == Algorithm::ring ? ring_gb_s(place, protocol) : tree_gb_s(place, protocol));
-      // A ring moves 2(N-1)/N of the message over each link, a tree twice of it.
+      // A ring moves 2(N-1)/N of the message over each link, a tree moves twice the message.
       bus *= algorithm == Algorithm::tree ? 0.5 : ranks / (2.0 * (ranks - 1.0));
       const int size = floor_log2(message_bytes >> 6);
       const bool corrected = algorithm == Algorithm::tree ||

@@ -1,9 +1,9 @@
 // NCCL's own estimate of an all-reduce, by which it chooses its algorithm and protocol.
 //
-// As NCCL 2.30 reckons (src/graph/tuning.cc; figures of Blackwell and of NVLS trees differ in earlier versions):
-// microseconds of latency and GB/s of bandwidth for each algorithm and protocol from tables by GPU generation, the
-// least time wins. It is what NCCL believes of a machine, not a measurement; its choice of regimes is what a fit of
-// measured sizes follows.
+// Follows NCCL 2.30 (src/graph/tuning.cc; earlier versions have other values for Blackwell and for NVLS trees): tables
+// by GPU generation give microseconds of latency and GB/s of bandwidth for each algorithm and protocol, and the pair
+// with the least time is chosen. This is an estimate by NCCL, not a measurement. A fit of measured sizes follows its
+// choice of regimes.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace ddpprof::collective::nccl {
 
-enum class Generation { volta, ampere, hopper, blackwell };  // older GPUs count as volta, as there
+enum class Generation { volta, ampere, hopper, blackwell };  // older GPUs count as volta, as in NCCL
 enum class Algorithm { tree, ring, nvls, nvls_tree };
 enum class Protocol { ll, ll128, simple };
 
-// What NCCL's topology search would have found, taken to be alike for every algorithm. Bandwidths are of one channel,
-// in GB/s (1e9 bytes/s), as its log prints them with NCCL_DEBUG_SUBSYS=GRAPH.
+// The result of NCCL's topology search, assumed equal for every algorithm. Bandwidths are of one channel, in GB/s (1e9
+// bytes/s), as NCCL's log prints them with NCCL_DEBUG_SUBSYS=GRAPH.
 struct System {
   std::int64_t ranks = 1;
   std::int64_t nodes = 1;
@@ -42,11 +42,11 @@ struct Estimate {
   double total_s() const { return latency_s + bandwidth_s; }
 };
 
-// Every algorithm and protocol that is allowed there, in a fixed order; empty for one rank. Throws
-// std::invalid_argument for figures that cannot be: ranks not a multiple of nodes, no channel, a bandwidth of 0.
+// Returns every algorithm and protocol that is allowed, in a fixed order; an empty list for one rank. Throws
+// std::invalid_argument for an invalid system: ranks not a multiple of nodes, no channel, a bandwidth of 0.
 std::vector<Estimate> all_reduce_estimates(const System& system, std::int64_t message_bytes);
 
-// The one NCCL takes; nothing for one rank.
+// Returns the estimate that NCCL chooses; nothing for one rank.
 std::optional<Estimate> all_reduce(const System& system, std::int64_t message_bytes);
 
 std::string to_string(const Estimate& estimate);  // "Ring/LL128", NCCL's names

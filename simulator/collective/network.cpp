@@ -27,7 +27,7 @@ void require(const Network& network, const Group& group, double message_bytes) {
 
 std::int64_t ceil_divide(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-// How many transfers share a NIC when `transfers` leave a node at once.
+// Returns how many transfers share a NIC if `transfers` leave a node at once.
 double sharing(const Network& network, std::int64_t transfers) {
   if (network.nics == 0) return 1.0;
   return std::max(1.0, static_cast<double>(transfers) / static_cast<double>(network.nics));
@@ -39,12 +39,12 @@ Link across(const Network& network, std::int64_t transfers) {
   return link;
 }
 
-// Groups like this one that have ranks on a node.
+// Returns the number of groups of this shape that have ranks on a node.
 std::int64_t groups_on_a_node(const Network& network, const Group& group) {
   return ceil_divide(network.ranks_per_node, group.ranks_on_a_node(network));
 }
 
-// A ring's steps: those between nodes take that link's latency, all move at the pace of the slowest link.
+// The steps of a ring. Steps between nodes have that link's latency; all steps move at the pace of the slowest link.
 Cost over_ring(const Network& network, const Group& group, Cost inside, Cost slowest) {
   const std::int64_t nodes = group.nodes(network);
   if (nodes == 1) return inside;
@@ -69,7 +69,7 @@ Cost ring_of(const Network& network, const Group& group, double message_bytes, F
 std::int64_t Group::ranks_on_a_node(const Network& network) const {
   if (stride >= network.ranks_per_node) return 1;
   std::int64_t most = 0, here = 0, node = -1;
-  // The pattern of nodes repeats after as many of them as the stride is long.
+  // The pattern of nodes repeats after `stride` nodes.
   const std::int64_t looked = std::min(size, (stride + 1) * (network.ranks_per_node / stride + 1));
   for (std::int64_t i = 0; i < looked; ++i) {
     const std::int64_t on = (first + i * stride) / network.ranks_per_node;
@@ -81,7 +81,7 @@ std::int64_t Group::ranks_on_a_node(const Network& network) const {
 }
 
 std::int64_t Group::nodes(const Network& network) const {
-  if (stride >= network.ranks_per_node) return size;  // none shares one with another
+  if (stride >= network.ranks_per_node) return size;  // each rank is on a node of its own
   return (first + (size - 1) * stride) / network.ranks_per_node - first / network.ranks_per_node + 1;
 }
 
@@ -95,7 +95,7 @@ Cost all_reduce(const Network& network, const Group& group, double message_bytes
       return ring_of(network, group, message_bytes, ring);
     case Algorithm::two_level: {
       if (group.nodes(network) == 1) return ring(group.size, message_bytes, network.inside);
-      // Every rank of the node takes part in a ring across: all of them leave at once.
+      // Every rank of the node is in a ring across nodes, and all of them send at once.
       TwoLevel shape{network.inside, across(network, here * groups), here, false};
       return two_level(group.size, message_bytes, shape);
     }

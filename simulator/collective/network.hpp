@@ -1,4 +1,4 @@
-// The links between ranks that sit on nodes, and what a collective of some of them costs there.
+// The links between ranks on nodes, and the cost of a collective of a group of these ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ struct Network {
   Link inside;                      // between two ranks of a node
   Link across;                      // between two nodes, when one transfer has a node's NIC for itself
   std::int64_t ranks_per_node = 1;  // at least 1
-  // Of a node: its ranks' transfers to other nodes share so many equal NICs. 0: one for every rank.
+  // Number of equal NICs of a node, which its ranks share for transfers to other nodes. 0: one NIC for every rank.
   std::int64_t nics = 1;
 };
 
-// Ranks first, first + stride, …: `size` of them. Tensor-parallel groups are neighbours (stride 1), data-parallel ones
-// lie a replica's ranks apart.
+// The ranks first, first + stride, …: `size` of them. Tensor-parallel groups are neighbours (stride 1). The ranks of a
+// data-parallel group are as far apart as a replica has ranks.
 struct Group {
   std::int64_t size = 1;
   std::int64_t stride = 1;
@@ -29,15 +29,16 @@ struct Group {
   std::int64_t nodes(const Network&) const;
 };
 
-// While all other groups of the same shape do the same on the other ranks of the nodes: their transfers share the NICs.
-// A ring passes every node once, over its slowest link; two_level and the trees as in all_reduce.hpp, halving_doubling
-// and double_binary_tree on the link across nodes when the group spans several. Throws std::invalid_argument for a
-// size, stride, number of ranks or of NICs below its least, or negative bytes.
+// All other groups of the same shape do the same at the same time on the other ranks of the nodes, and their transfers
+// share the NICs. A ring passes every node once, at the pace of its slowest link. two_level and the trees are as in
+// all_reduce.hpp; halving_doubling and double_binary_tree use the link across nodes if the group spans several nodes.
+// Throws std::invalid_argument for a size, stride, number of ranks or of NICs below its minimum, or for negative bytes.
 Cost all_reduce(const Network&, const Group&, double message_bytes, Algorithm = Algorithm::ring);
 Cost reduce_scatter(const Network&, const Group&, double message_bytes);  // rings
 Cost all_gather(const Network&, const Group&, double message_bytes);
 Cost broadcast(const Network&, const Group&, double message_bytes);  // binomial tree
-// From rank `from` to the one `distance` further on, while every rank of its node sends as far.
+// Cost of a message from rank `from` to the rank `distance` further on, while every rank of its node sends over the
+// same distance.
 Cost send(const Network&, std::int64_t from, std::int64_t distance, double message_bytes);
 
 }  // namespace ddpprof::collective

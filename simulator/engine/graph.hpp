@@ -1,9 +1,9 @@
-// A step as a graph: tasks that take time, the lanes they occupy in order, the links they share, and what waits for
-// what.
+// A step as a graph: tasks that take time, the lanes that they occupy in order, the links that they share, and the
+// tasks that each of them waits for.
 //
-// A lane is anything that runs its tasks one after the other: a rank's compute thread or stream, its communication
-// stream, a server. A collective is one task on a lane of every rank that takes part: it starts when it is its turn on
-// all of them and all that it waits for has ended. Times are seconds.
+// A lane runs its tasks one after the other: a rank's compute thread or stream, its communication stream, a server. A
+// collective is one task on a lane of every rank that takes part. It starts when its turn has come on all of these
+// lanes and all tasks that it waits for have ended. Times are seconds.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ddpprof::engine {
 
-using Task = std::int32_t;  // numbered from 0 in the order of adding; so are lanes and links
+using Task = std::int32_t;  // tasks, lanes and links are numbered from 0 in the order of adding
 using Lane = std::int32_t;
 using Link = std::int32_t;
 using Load = std::int32_t;
@@ -27,25 +27,25 @@ enum class Order {
 struct LaneOptions {
   int capacity = 1;  // tasks in flight at once, as Gloo's threads: they start in order and may end in another
   Order order = Order::issue;
-  // While anything runs on lane `slowed_by`, this lane's task runs at 1/slowdown of its speed: compute beside a
-  // collective. Capacity 1 and tasks of this lane alone.
+  // While a task runs on lane `slowed_by`, this lane's task runs at 1/slowdown of its speed: compute beside a
+  // collective. Needs capacity 1 and tasks that occupy this lane only.
   Lane slowed_by = none;
   double slowdown = 1.0;
 };
 
 struct Work {
   double fixed_s = 0.0;   // first: compute, latency
-  double shared_s = 0.0;  // then: what the transfer takes alone on `link`; those on one link at once share it evenly
+  double shared_s = 0.0;  // then: the transfer's time alone on `link`; transfers at the same time share the link evenly
   Link link = none;       // none: shared_s is not shared
 };
 
 // All additions throw std::invalid_argument for a number out of range, a negative or infinite time, or a task that
-// waits for one that is not there yet.
+// waits for a task that was not added yet.
 class Graph {
  public:
   Lane add_lane(const LaneOptions& options = {});
   Link add_link();
-  // A load is on while any of its tasks runs: the compute of ranks whose threads carry a collective as well.
+  // A load is on while any of its tasks runs, for example the compute of ranks whose threads also carry a collective.
   Load add_load();
   Task add_task(const Work& work, std::span<const Lane> lanes, std::span<const Task> after);
   Task add_task(const Work& work, std::initializer_list<Lane> lanes, std::initializer_list<Task> after = {}) {
@@ -56,9 +56,9 @@ class Graph {
   void wait_for(Task task);
   // The task that was added last is part of the load.
   void carry(Load load);
-  // The task that was added last runs at 1/slowdown of its speed, latency and transfer alike, while the load is on. One
-  // load a task, which it is no part of; none on a lane that is slowed by another. Throws std::invalid_argument
-  // otherwise, and for a slowdown below 1.
+  // The task that was added last runs at 1/slowdown of its speed, latency and transfer alike, while the load is on. A
+  // task has at most one such load, must not be part of it, and must not occupy a lane that is slowed by another lane.
+  // Throws std::invalid_argument otherwise, and for a slowdown below 1.
   void slow_beside(Load load, double slowdown);
 
   void reserve(std::size_t tasks, std::size_t places, std::size_t waits);
@@ -97,20 +97,20 @@ class Graph {
   std::vector<std::uint32_t> places_end_, waits_end_;
   std::vector<LaneOptions> lanes_;
   std::size_t links_ = 0, loads_ = 0;
-  // Few tasks have to do with a load: apart, so that the others cost nothing.
+  // Few tasks have a load. They are stored separately so that the other tasks need no memory for it.
   std::vector<Carried> carried_;
   std::vector<SlowedBeside> slowed_;
 };
 
 struct Times {
-  double ready_s = 0.0;  // all that it waits for has ended
+  double ready_s = 0.0;  // all tasks that it waits for have ended
   double start_s = 0.0;
   double end_s = 0.0;
 };
 
-// When each task starts and ends. Discrete events with piecewise constant rates: exact but for rounding. The same graph
-// gives the same bytes. O((tasks + places + waits) log tasks). Throws std::logic_error when tasks wait for each other
-// in a circle, naming one of them.
+// Returns when each task starts and ends. Discrete events with piecewise constant rates: exact except for rounding. The
+// same graph gives the same bytes. O((tasks + places + waits) log tasks). Throws std::logic_error, naming one task, if
+// tasks wait for each other in a circle.
 std::vector<Times> simulate(const Graph& graph);
 
 }  // namespace ddpprof::engine

@@ -1,4 +1,4 @@
-// For each of many owners the tasks that name it: a graph's references turned round. Inside of the engine.
+// The inverse of a graph's references: for each owner, the tasks that name it. Internal to the engine.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ using Index = std::size_t;
 
 inline Index at(std::int32_t number) { return static_cast<Index>(number); }
 
-// For each of `owners` things, the tasks that name it, in the order of the tasks.
+// For each owner, the tasks that name it, in the order of the tasks.
 struct Lists {
   std::vector<std::uint32_t> begin;  // owners + 1
   std::vector<Task> tasks;

@@ -1,5 +1,5 @@
-// A graph's loads while the engine runs: which are on, and the running tasks that each of them slows. Inside of the
-// engine.
+// The state of a graph's loads while the engine runs: which are on, and the running tasks that each of them slows.
+// Internal to the engine.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Loads {
     double slowdown;
     double left_s = 0.0;  // of its fixed part at full speed, at `seen_s`
     double seen_s = 0.0;
-    bool transfers = false;  // its fixed part is over: the link knows what is left
+    bool transfers = false;  // its fixed part is over; the link stores the rest
     std::uint32_t version = 0;
   };
 
@@ -25,11 +25,11 @@ class Loads {
 
   bool any() const { return !states_.empty(); }
   bool on(Load load) const { return states_[at(load)].carried > 0; }
-  // What the graph says of a task; null where it says nothing.
+  // Return the graph's entry for a task, or nullptr.
   const Graph::Carried* carried(Task task) const { return find(graph_.carried(), task); }
   const Graph::SlowedBeside* slowed(Task task) const { return find(graph_.slowed_beside(), task); }
 
-  // A task of the load starts or ends; whether that turns it on or off.
+  // A task of the load starts or ends. Returns true if this turns the load on or off.
   bool turned_on(Load load) { return states_[at(load)].carried++ == 0; }
   bool turned_off(Load load) { return --states_[at(load)].carried == 0; }
 
@@ -48,7 +48,7 @@ class Loads {
   void end(const Graph::SlowedBeside& slowed) {
     std::erase_if(running(slowed.load), [&](const Running& one) { return one.task == slowed.task; });
   }
-  // One that no event of another task or of an earlier rate has.
+  // Returns a version that no event of another task or of an earlier rate has.
   std::uint32_t next_version() { return ++version_; }
 
  private:

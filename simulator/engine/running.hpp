@@ -1,4 +1,4 @@
-// What the engine keeps of tasks and lanes while it runs, and the events that it has planned. Inside of the engine.
+// The engine's state of tasks and lanes while it runs, and its planned events. Internal to the engine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline constexpr double not_started = -1.0;
 
 enum class What : std::uint8_t { fixed_done, link_turn };
 
-// Among events of one time the lowest number is first, so that no result depends on how a heap breaks ties.
+// Events at the same time are ordered by kind and number, so that results do not depend on how a heap breaks ties.
 struct Event {
   double time_s;
   std::int32_t number;  // task or link
@@ -28,11 +28,11 @@ struct LaneState {
   std::uint32_t next = 0;  // place in the lane's list whose turn comes next
   std::int32_t free = 1;
   std::int32_t running = 0;
-  bool held = false;    // by a task whose turn has come and that has not started
+  bool held = false;    // by a task whose turn has come but that has not started
   Task current = none;  // of a lane that is slowed
 };
 
-// What is left of a slowed task's fixed part.
+// The rest of a slowed task's fixed part.
 struct Slowed {
   double left_s = 0.0;
   double seen_s = 0.0;

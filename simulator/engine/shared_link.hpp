@@ -1,4 +1,4 @@
-// A link while the engine runs: transfers that share it evenly, and when the next of them ends. Inside of the engine.
+// A link while the engine runs: transfers that share it evenly, and when the next of them ends. Internal to the engine.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace ddpprof::engine {
 
-// Each transfer has done as much as the link's own clock has advanced since it joined. The clock runs at 1/(transfers)
-// of the wall's.
+// Each transfer has progressed by as much as the link's own clock has advanced since it joined. This clock runs at
+// 1/(number of transfers) of the wall clock.
 class SharedLink {
  public:
   std::uint32_t version = 0;  // of the event that is planned for it
@@ -24,12 +24,13 @@ class SharedLink {
     std::push_heap(transfers_.begin(), transfers_.end(), std::greater<>());
   }
 
-  // Until the next transfer ends.
+  // Returns the time until the next transfer ends.
   double left_s() const {
     return std::max(0.0, transfers_.front().end - clock_) * static_cast<double>(transfers_.size());
   }
 
-  // Goes to the next end, exactly, whatever rounding did on the way; `ended` is called with each task.
+  // Advances exactly to the end of the next transfer, without rounding errors. Calls `ended` with each task that ends
+  // there.
   template <class Ended>
   void finish(double now_s, Ended ended) {
     clock_ = transfers_.front().end;
@@ -41,7 +42,7 @@ class SharedLink {
     }
   }
 
-  // What is left of a task's transfer takes so many times as long from now on.
+  // Multiplies the remaining time of a task's transfer by `factor`.
   void stretch(double now_s, Task task, double factor) {
     advance(now_s);
     for (Transfer& one : transfers_)

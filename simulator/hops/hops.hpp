@@ -1,9 +1,10 @@
-// All-reduces hop by hop: when each rank holds its result, where ranks arrive at different times and links differ.
+// All-reduces hop by hop: when each rank has its result if ranks arrive at different times and links differ.
 //
-// One element a rank in `times_s`: on entry when the rank arrives with its data, on return when it has the result and
-// is free for the next collective. A hop starts when the sender has what it sends and both ends have done their hop
-// before it. Nothing is assumed to be even: with equal arrivals and links the closed forms of collective/all_reduce.hpp
-// come out, which is how they are tested. Throws std::invalid_argument for a figure out of range.
+// `times_s` has one element per rank. On entry it is the time at which the rank arrives with its data, on return the
+// time at which it has the result and is free for the next collective. A hop starts when the sender has the data and
+// both ends have finished the hop before it. Equal arrivals and links are not assumed; with them the result equals the
+// closed forms of collective/all_reduce.hpp, which the tests check. Throws std::invalid_argument for a value out of
+// range.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// AdaScale, step by step: the gain of a larger batch from the gradients seen so far, and how much of the training is
-// done.
+// AdaScale, step by step: the gain of a larger batch from the gradients so far, and the progress of the training.
 //
 // A step at the scale kappa = B / B0 takes the rate r lr(tau) and counts for r steps of the base batch: tau grows by r,
 // lr is the base batch's schedule, and the training ends once tau reaches its steps (Johnson et al. 2020, "AdaScale
@@ -20,7 +19,7 @@
 
 namespace ddpprof::learning_rate {
 
-// All that a training goes on from.
+// The state from which a training continues.
 struct AdaScaleState {
   std::int64_t steps = 0;       // whose gradients are in the average
   double base_steps = 0.0;      // tau: steps of the base batch that all steps so far were worth
@@ -31,14 +30,14 @@ struct AdaScaleState {
 
 class AdaScale {
  public:
-  // `parts`: S, the gradients whose differences show the noise: ranks, or one rank's micro-batches. With a single one
-  // there is no estimate, which is no matter where the batch is the base batch. Throws std::invalid_argument as
-  // unscaled does, on fewer parts than one, on a single part with another batch, and on a state that cannot be. A state
-  // of another base batch is taken over by its samples.
+  // `parts`: S, the number of gradients whose differences show the noise: ranks, or one rank's micro-batches. A single
+  // part gives no estimate, which is allowed if the batch is the base batch. Throws std::invalid_argument as unscaled
+  // does, and for fewer parts than one, a single part with another batch, or an invalid state. A state of another base
+  // batch is converted by its samples.
   AdaScale(const Plan&, std::int64_t parts, const AdaScaleState& = {});
 
-  // The rate of the next step, whose gradients are `sample` (nothing: not known, the gain stays as it was), and counts
-  // that step. An estimate that is not finite is not known.
+  // Returns the rate of the next step, whose gradients are `sample`, and counts that step. Without a sample, or if its
+  // estimate is not finite, the gain does not change.
   double step(const std::optional<NoiseSample>& sample);
 
   double gain() const;  // of the last step; before the first: of the state, 1 where it has no gradients

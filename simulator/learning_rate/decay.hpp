@@ -1,4 +1,4 @@
-// How a learning rate falls once its warm-up is over: in steps, along half a cosine or a power, or not at all.
+// The decay of a learning rate after its warm-up: in steps, along half a cosine or a power, or none.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Decay {
   bool operator==(const Decay&) const = default;
 };
 
-// Where a step is in its training, in optimizer steps.
+// The position of a step in its training, in optimizer steps.
 struct Progress {
   std::int64_t step = 0;  // from 0
   std::int64_t warmup_steps = 0;
@@ -37,8 +37,8 @@ struct Progress {
 // outside [0, 1], a power that is not above 0.
 void check(const Decay&);
 
-// What the target rate is multiplied by; 1 until the warm-up has ended, and what the last step leads to after the
-// training's end. p = (step - warmup) / (total - warmup). An epoch's first step is the nearest whole one.
+// Returns the factor on the target rate: 1 until the warm-up has ended, and the last step's end value after the end of
+// the training. p = (step - warmup) / (total - warmup). An epoch's first step is the nearest whole one.
 double decay_factor(const Decay&, const Progress&);
 
 }  // namespace ddpprof::learning_rate

@@ -1,5 +1,5 @@
-// What a larger batch is worth to a training: its gain, its efficiency, steps to the same result, and where the linear
-// rule stops holding.
+// The value of a larger batch for a training: its gain, its efficiency, the steps to the same result, and the batch at
+// which the linear rule stops holding.
 //
 // With the gradient noise scale phi = tr(Sigma) / |G|^2 in samples (noise_scale.hpp), a batch B and the base batch B0:
 //   gain        r(B) = kappa (phi + B0) / (phi + B), kappa = B / B0: steps at B0 that one step at B replaces. 1 without
@@ -35,10 +35,10 @@ struct Stretch {
 };
 double steps_at_batch(std::span<const Stretch>, double base_batch, double batch);
 
-// Where the noise scale of the base batch's training is known, the batch that stands for phi in all of the above when
-// steps of whole trainings are asked for: phi itself takes too many steps at large batches. Chosen with the trainings
-// of docs/internals/validation.md (section noise_scale) in view, of which 41 of 48 rows took steps between those of phi
-// and of 3 phi or at most a tenth outside, 21 strictly between; the middle is their geometric mean.
+// The batch that is used for phi above if the steps of whole trainings are asked for and the noise scale of the base
+// batch's training is known. phi itself gives too many steps at large batches. The shares were chosen from the
+// trainings in docs/internals/validation.md (section noise_scale): 41 of 48 rows took steps between those of phi and of
+// 3 phi or at most a tenth outside, 21 strictly between. The middle is the geometric mean of the two.
 inline constexpr double least_critical_share = 1.0, middle_critical_share = 1.7320508075688772,
                         most_critical_share = 3.0;
 stats::Interval critical_batch(const stats::Interval& noise_scale_samples);
@@ -47,10 +47,10 @@ stats::Interval critical_batch(const stats::Interval& noise_scale_samples);
 // infinite noise scale below 1.
 double batch_at_efficiency(double noise_scale_samples, double base_batch, double efficiency);
 
-// Where the linear rule is expected to stop holding. Its rate is 1 / efficiency times the one that the gain allows. On
-// a quadratic bowl a rate of x times the best one takes 2x - x^2 of the loss that the best takes (McCandlish et al.
-// 2018, section 2.2, equation 2.5): at 1.25 it is 94 %, at 2 nothing is left. That is for a base rate that was the best
-// of its batch, so the thresholds are where to begin to look, not a proof.
+// The limits of the linear rule. Its rate is 1 / efficiency times the rate that the gain allows. On a quadratic bowl, a
+// rate of x times the best one achieves 2x - x^2 of the loss reduction of the best rate (McCandlish et al. 2018,
+// section 2.2, equation 2.5): 94 % at 1.25 and nothing at 2. This assumes that the base rate was the best of its batch,
+// so the thresholds show where to begin to look.
 inline constexpr double amber_efficiency = 0.8;  // from here the linear rate is 1.25 times too high
 inline constexpr double red_efficiency = 0.5;    // … twice too high, at the critical batch B = phi + 2 B0
 enum class Light { green, amber, red };

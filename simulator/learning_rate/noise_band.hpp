@@ -1,4 +1,4 @@
-// How far the gradient noise scale of some steps can be trusted.
+// Confidence interval of the gradient noise scale of some steps.
 //
 // It is a ratio of two noisy means over steps that resemble their neighbours. Steps are taken together in blocks of at
 // least twice, where there are enough five times, the autocorrelation time of tr(Sigma) - phi |G|^2 (batch means); the
@@ -24,13 +24,13 @@ struct NoiseBand {
 
 inline constexpr std::size_t fewest_blocks = 8, most_blocks = 64;
 
-// Of the mean over these steps: where the noise scale moves, look at a part of the training at a time. Steps at the
-// front that fill no block are left out. Nothing where there are fewer than `fewest_blocks` blocks: too few steps for
-// how much they resemble each other. Simulated coverage of 90 %: 85 to 95 % with 200 independent steps or more, and
-// with 600 and 2000 whose neighbours' correlation is 0.7 and 0.9. Fewer steps that resemble each other seem not to, so
-// that the band is too narrow where there is one: at correlations of 0.3 and 0.5 about 80 and 65 % of 20 steps, 87 and
-// 79 % of 40; at 0.9 three quarters of 200. Throws std::invalid_argument on a confidence outside (0, 1) or a sample
-// that is not finite.
+// Returns the band of the mean over these steps. If the noise scale changes, use a part of the training at a time.
+// Steps at the front that do not fill a block are left out. Returns nothing if there are fewer than `fewest_blocks`
+// blocks. Simulated coverage of a 90 % band: 85 to 95 % with 200 independent steps or more, and with 600 and 2000 steps
+// whose neighbours' correlation is 0.7 and 0.9. With fewer correlated steps the correlation is underestimated, and the
+// band is too narrow: at correlations of 0.3 and 0.5 it covers about 80 and 65 % with 20 steps, and 87 and 79 % with
+// 40; at 0.9 three quarters with 200. Throws std::invalid_argument for a confidence outside (0, 1) or a sample that is
+// not finite.
 std::optional<NoiseBand> noise_band(std::span<const NoiseSample>, double confidence);
 
 }  // namespace ddpprof::learning_rate

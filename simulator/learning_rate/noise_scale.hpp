@@ -1,4 +1,4 @@
-// The gradient noise scale: how much a gradient differs from sample to sample, against how long it is.
+// The gradient noise scale: the variance of a gradient between samples over its squared length.
 //
 // phi = tr(Sigma) / |G|^2 in samples, with G the true gradient and Sigma the covariance of one sample's. A gradient of
 // B samples has E|g_B|^2 = |G|^2 + tr(Sigma) / B, so two batches b < B tell both (McCandlish et al. 2018, appendix
@@ -20,18 +20,18 @@ struct NoiseSample {
   bool operator==(const NoiseSample&) const = default;
 };
 
-// Of two gradients of the same weights. Throws std::invalid_argument unless 0 < small_batch < large_batch, and on a
-// squared norm that is negative or not finite.
+// Estimate from two gradients of the same weights. Throws std::invalid_argument unless 0 < small_batch < large_batch,
+// and for a squared norm that is negative or not finite.
 NoiseSample noise_of_batches(double small_batch, double small_norm_sqr, double large_batch, double large_norm_sqr);
 
-// Of one data-parallel step: the squared norm of each rank's gradient before the all-reduce, of `samples_per_rank`
-// samples each, and that of the mean after it. Throws as noise_of_batches, and on fewer than two ranks: one gradient
-// shows no difference (with accumulation, its micro-batches take the ranks' place).
+// Estimate from one data-parallel step: the squared norm of each rank's gradient before the all-reduce, of
+// `samples_per_rank` samples each, and that of the mean after it. Throws as noise_of_batches, and for fewer than two
+// ranks. With accumulation, the micro-batches of one rank can take the ranks' place.
 NoiseSample noise_of_ranks(std::span<const double> rank_norms_sqr, double mean_norm_sqr, double samples_per_rank);
 
-// Of one step as its ranks recorded it. Two ranks or more: their gradients against the averaged one, as noise_of_ranks.
-// One rank: the first of its micro-batches against the whole step. Nothing where that shows no difference (one rank
-// without accumulation), or where a norm is negative or not finite, or samples or micro-batches are below 1.
+// Estimate from one step as its ranks recorded it. Two ranks or more: their gradients against the averaged one, as
+// noise_of_ranks. One rank: the first of its micro-batches against the whole step. Returns nothing for one rank without
+// accumulation, for a norm that is negative or not finite, and for samples or micro-batches below 1.
 std::optional<NoiseSample> noise_of_step(std::span<const double> rank_norms_sqr, double mean_norm_sqr,
                                          std::int64_t samples_per_rank, std::int64_t micro_batches);
 
@@ -45,8 +45,8 @@ class MovingNoiseScale {
 
   // Nothing before the first sample.
   std::optional<NoiseSample> average() const;
-  // tr(Sigma) / |G|^2 of the averages, in samples; nothing where they do not allow one: none yet, or either is not
-  // above 0, which says that the gradient is too small, or its noise, to be seen over so few steps.
+  // Returns tr(Sigma) / |G|^2 of the averages, in samples. Returns nothing without samples, or if one of the averages
+  // is not above 0: the gradient, or its noise, is then too small to be seen over these steps.
   std::optional<double> noise_scale_samples() const;
 
  private:

@@ -1,7 +1,7 @@
 // The learning-rate rules by name: one plan, any of them, and why one does not apply.
 //
 // With kappa = global batch B / base batch B0 and lr0 tuned at B0, the target rate after the warm-up:
-//   none         lr0: what happens when nobody thinks of it
+//   none         lr0: the base rate unchanged
 //   linear       kappa lr0 (linear_rule.hpp)
 //   square root  sqrt(kappa) lr0, for Adam with the other settings scaled (square_root_rule.hpp)
 //   LARS         kappa lr0, as a global rate over layerwise ones (layerwise.hpp), warmed up as the linear rule's (You,
@@ -28,12 +28,12 @@ inline constexpr std::array every_rule = {Rule::none, Rule::linear, Rule::square
                                           Rule::lars, Rule::lamb,   Rule::adascale};
 
 const char* to_string(Rule);  // "none", "linear", "square root", "LARS", "LAMB", "AdaScale"
-// As files and commands have it: "none", "linear", "sqrt", "lars", "lamb", "adascale".
+// Returns the name in files and commands: "none", "linear", "sqrt", "lars", "lamb", "adascale".
 const char* word(Rule);
 
-// Why the rule has no answer for this plan, with what to do; nothing where it has one. The square root for an adaptive
-// optimizer from kappa (1 - beta1) >= 1 or kappa (1 - beta2) >= 1 on; AdaScale without a noise scale. Throws as
-// unscaled does.
+// Returns why the rule cannot be applied to this plan, with advice; nothing if it can. Refused are the square root for
+// an adaptive optimizer if kappa (1 - beta1) >= 1 or kappa (1 - beta2) >= 1, and AdaScale without a noise scale. Throws
+// as unscaled does.
 std::optional<std::string> refusal(Rule, const Plan&);
 
 // Throws std::invalid_argument as unscaled does, with the refusal where there is one, and on a noise scale below 0.

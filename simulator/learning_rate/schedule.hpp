@@ -1,4 +1,4 @@
-// What is asked of a learning-rate rule and what it answers: the plan of a training and its rate at every step.
+// Input and output of a learning-rate rule: the plan of a training, and its rate at every step.
 #pragma once
 
 #include <cstdint>
@@ -80,16 +80,16 @@ struct Schedule {
 // Samples of one optimizer step over all workers. Throws std::invalid_argument above most_counted.
 std::int64_t global_batch(std::int64_t workers, std::int64_t samples_per_worker);
 
-// Of one epoch: DistributedSampler gives each worker ceil(samples / N) samples (with drop_last, when N does not divide
-// them, ceil((samples - N) / N), which may be 0).
+// Returns the samples of one worker in one epoch: DistributedSampler gives each worker ceil(samples / N) samples (with
+// drop_last, if N does not divide them, ceil((samples - N) / N), which may be 0).
 std::int64_t samples_of_worker(std::int64_t samples, std::int64_t workers, bool drop_last);
 
 // Optimizer steps of one epoch, whose last batch may be short; 1 or more.
 std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t workers, std::int64_t batch_per_worker, bool drop_last);
 
-// The plan's steps and batches with the base rate, decaying: what every rule starts from. No warm-up, no warnings. Throws
-// std::invalid_argument on counts, batches or rates that are not positive, a negative warm-up, a decay that cannot be,
-// or a global batch or a training above most_counted.
+// The plan's steps and batches with the base rate, decaying: what every rule starts from. No warm-up, no warnings.
+// Throws std::invalid_argument on counts, batches or rates that are not positive, a negative warm-up, a decay that
+// cannot be, or a global batch or a training above most_counted.
 Schedule unscaled(const Plan&);
 
 // The same at the plan's base batch, on one worker. Throws as unscaled.

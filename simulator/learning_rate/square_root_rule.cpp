@@ -29,7 +29,7 @@ ScaledAdam scale_adam(const AdamSettings& base, double kappa) {
   ScaledAdam scaled;
   scaled.settings = {1.0 - kappa * (1.0 - base.beta1), 1.0 - kappa * (1.0 - base.beta2),
                      base.epsilon / std::sqrt(kappa)};
-  // Not kappa (1 - beta) < 1: 10 (1 - 0.9) is just below 1 in doubles, and a beta of 2e-16 is none.
+  // Not kappa (1 - beta) < 1: 10 (1 - 0.9) is just below 1 in doubles, and a beta of 2e-16 is not a valid beta.
   constexpr double no_average = 1e-9;
   scaled.valid = kappa <= 1.0 || (scaled.settings.beta1 > no_average && scaled.settings.beta2 > no_average);
   return scaled;

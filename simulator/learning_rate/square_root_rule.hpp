@@ -21,8 +21,8 @@ struct ScaledAdam {
   bool valid = true;  // false from kappa (1 - beta1) >= 1 on: no beta1 averages over less than one step
 };
 
-// What the other settings of Adam become. Throws std::invalid_argument on a kappa that is not positive, betas outside
-// [0, 1) or an epsilon below 0.
+// Returns the other settings of Adam at kappa. Throws std::invalid_argument for a kappa that is not positive, betas
+// outside [0, 1) or an epsilon below 0.
 ScaledAdam scale_adam(const AdamSettings&, double kappa);
 
 }  // namespace ddpprof::learning_rate

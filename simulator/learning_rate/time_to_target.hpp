@@ -20,7 +20,7 @@ struct Machine {
   double gpus = 1.0;  // that are paid for, idle ones of a rented node included
 };
 
-// What was measured or assumed at the base batch.
+// Values that were measured or assumed at the base batch.
 struct Target {
   double base_steps = 1.0;  // to the target at the base batch
   double base_batch = 1.0;  // in samples
@@ -30,7 +30,7 @@ struct Target {
 
 struct TargetTime {
   std::int64_t workers = 1;
-  stats::Interval steps, examples, time_s, gpu_hours, cost;  // cost of 0 where there is no price
+  stats::Interval steps, examples, time_s, gpu_hours, cost;  // cost is 0 without a price
 };
 
 // In the machines' order. Each low end is the few steps at the short step, each high end the many at the long one:

@@ -1,4 +1,4 @@
-// How well N workers do against one: throughput, speedup, efficiency, and where communication takes over.
+// N workers compared with one: throughput, speedup, efficiency, and the N at which communication dominates.
 #pragma once
 
 #include <array>
@@ -28,12 +28,12 @@ struct ScalingPoint {
   double exposed_s = 0.0;  // communication that compute does not hide
 };
 
-// Shares of exposed communication at which knees are looked for; above the last a step is communication-bound.
+// Shares of exposed communication for which knees are searched. Above the last share, a step is communication-bound.
 inline constexpr std::array knee_shares = {0.1, 0.25, 0.5};
 inline constexpr double communication_bound_share = knee_shares.back();
 
-// The knee: the smallest N whose exposed communication exceeds `share` of its step; none when no point does. Points
-// may come in any order.
+// The knee: the smallest N whose exposed communication exceeds `share` of its step; nothing if no point exceeds it.
+// Points may come in any order.
 std::optional<std::int64_t> knee(std::span<const ScalingPoint> points, double share);
 
 }  // namespace ddpprof::scaling

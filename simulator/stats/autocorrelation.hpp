@@ -1,4 +1,4 @@
-// How much a series of neighbours tells: its autocorrelation, and how many independent samples it is worth.
+// The autocorrelation of a series, and its effective number of independent samples.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@ namespace ddpprof::stats {
 // (x_i - m)(x_(i+lag) - m) over the sum of squares. 1 at lag 0; 0 for a series without spread and for lags from n on.
 double autocorrelation(std::span<const double> samples, std::size_t lag);
 
-// 1 + 2 (rho_1 + rho_2 + …), the number of samples that one independent sample is worth, at least 1. The sum is cut by
+// 1 + 2 (rho_1 + rho_2 + …): the number of samples that equal one independent sample, at least 1. The sum is cut by
 // Geyer's (1992) initial monotone sequence: sums of neighbouring pairs rho_2k + rho_(2k+1), as long as they are
-// positive and no larger than the one before; at most 1000 lags are looked at. For an AR(1) process with coefficient
-// phi it is (1 + phi) / (1 - phi). 1 for fewer than 4 samples, which say nothing. A series that alternates is not
-// credited with more than its own number of samples.
+// positive and not larger than the sum before; at most 1000 lags are used. For an AR(1) process with coefficient phi it
+// is (1 + phi) / (1 - phi). It is 1 for fewer than 4 samples. A series that alternates is not given more than its own
+// number of samples.
 double integrated_autocorrelation_time(std::span<const double> samples);
 
 // Samples / integrated_autocorrelation_time.
 double effective_sample_size(std::span<const double> samples);
 
-// What the samples are worth for their median: the effective size of the series "is at most the median" (Vehtari et
-// al. 2021, section 4.3, for quantiles). A few wild samples do not move it.
+// Effective size for the median: that of the series "is at most the median" (Vehtari et al. 2021, section 4.3, for
+// quantiles). A few extreme samples do not change it.
 double median_effective_size(std::span<const double> samples);
 
 }  // namespace ddpprof::stats

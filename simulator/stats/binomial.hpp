@@ -1,4 +1,4 @@
-// How unlikely a count is: the binomial distribution's upper tail.
+// The upper tail of the binomial distribution.
 #pragma once
 
 #include <cstdint>

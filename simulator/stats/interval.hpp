@@ -1,4 +1,4 @@
-// How far a median can be trusted: intervals that assume no distribution, and their stopping rule (stopping.hpp).
+// Confidence intervals of medians that assume no distribution. Their stopping rule is in stopping.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Interval {
   double low = 0.0;
   double mid = 0.0;
   double high = 0.0;
-  double achieved_confidence = 0.0;  // coverage the interval really has; below the one asked for when samples are few
+  double achieved_confidence = 0.0;  // actual coverage; below the requested one if there are few samples
 
   // Half the width over |mid|; infinity when mid is 0 and the interval is not a point.
   double relative_half_width() const;

@@ -1,4 +1,4 @@
-// How much larger one thing is than another when both were measured in repeats, and how far to trust that.
+// The ratio and the difference of two medians that were measured in repeats, with confidence intervals.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// When to stop measuring: once the median is known well enough, or never for want of samples.
+// When to stop measuring: once the interval of the median is narrow enough.
 #pragma once
 
 #include <cstddef>

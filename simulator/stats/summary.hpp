@@ -1,4 +1,4 @@
-// One number for many samples: medians, quantiles, spread. Interval.hpp says how far to trust them.
+// One number for many samples: medians, quantiles, spread. interval.hpp has their confidence intervals.
 //
 // Every function copies what it must sort; none changes its input. An empty input throws std::invalid_argument.
 #pragma once

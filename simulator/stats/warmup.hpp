@@ -1,4 +1,4 @@
-// Where a series of step times stops warming up.
+// The end of the warm-up in a series of step times.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Which gradients DistributedDataParallel reduces together: its bucket rule (PyTorch 2.11, torch/nn/parallel/
-// distributed.py and torch/csrc/distributed/c10d/reducer.cpp).
+// The rule by which DistributedDataParallel groups gradients into buckets (PyTorch 2.11,
+// torch/nn/parallel/distributed.py and torch/csrc/distributed/c10d/reducer.cpp).
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// Many draws of one DDP step at once, as an interval needs them: ddp_step.hpp's rules, some draws in step with each
-// other.
+// Many draws of one DDP step at once, as an interval needs them: the rules of ddp_step.hpp, computed for several draws
+// at a time.
 //
-// Buckets, ranks and algorithm are the same for every draw, times differ. A bucket's all-reduce takes `hops` hops of
-// `hop_bytes` each, costed as simulator/collective does a ring's or a Gloo segmented ring's. Same results as
-// step::simulate but for the last digits. Compute is never slowed by communication here.
+// Buckets, ranks and algorithm are the same for every draw; the times differ. A bucket's all-reduce takes `hops` hops
+// of `hop_bytes` each, with the cost of a ring or of Gloo's segmented ring in simulator/collective. The results equal
+// those of step::simulate except for the last digits. Compute is not slowed by communication here.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct DrawnBucket {
   double copied_bytes = 0.0;  // back into the gradients
 };
 
-// One of each for every draw.
+// Each vector has one value per draw.
 struct DrawnTimes {
   std::vector<double> pace;        // of this draw's ready times
   std::vector<double> forward_s;   // everything before the last backward
@@ -34,7 +34,7 @@ struct DrawnLink {
   bool segmented = false;  // Gloo's ring, with two segments in flight, else the textbook's
 };
 
-// From the start of backward, as in DdpResult; one of each for every draw.
+// Times from the start of backward, as in DdpResult. Each vector has one value per draw.
 struct DrawnResults {
   std::vector<double> even_backward_s;  // without a straggler
   std::vector<double> even_copy_s;      // exposed_copy_s without a straggler
@@ -45,8 +45,8 @@ struct DrawnResults {
   std::vector<double> alone_s;          // latency, bandwidth and reduction of them
 };
 
-// Throws std::invalid_argument when a vector has not one value a draw, a value is negative or not finite, or lanes are
-// neither 1 nor 2.
+// Throws std::invalid_argument if a vector does not have one value per draw, if a value is negative or not finite, or
+// if lanes is neither 1 nor 2.
 DrawnResults simulate_draws(const std::vector<DrawnBucket>& buckets, const DrawnLink&, const DrawnTimes&);
 
 }  // namespace ddpprof::step

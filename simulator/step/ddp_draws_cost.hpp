@@ -1,4 +1,4 @@
-// What a bucket's all-reduce costs some draws, hop by hop as simulator/collective has it.
+// Cost of a bucket's all-reduce for several draws, hop by hop as in simulator/collective.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ namespace ddpprof::step::draws {
 
 template <typename Lanes>
 struct Cost {
-  Lanes latency_s, fixed_s, shared_s;  // fixed_s: latency and reduction, which share nothing
+  Lanes latency_s, fixed_s, shared_s;  // fixed_s: latency and reduction, which do not share the link
   Lanes alone_s, beside_s;             // all of it, alone and beside compute
 
-  // How many times as long it takes beside compute.
+  // Returns the time beside compute over the time alone.
   [[gnu::always_inline]] Lanes stretch() const {
     using V = Vectors<sizeof(Lanes) / sizeof(double)>;
     return V::choose(V::less(Lanes{}, alone_s), beside_s / alone_s, Lanes{} + 1.0);
@@ -38,7 +38,7 @@ struct Hop {
     hiding_per_byte_beside = 0.5 * per_byte_s / V::max(latency_s + turn_s, least);
   }
 
-  // Of each hop what the link idles for, the first of a phase apart; the textbook's ring hides nothing.
+  // Idle time of the link for each hop; the first hop of a phase is separate. The textbook ring hides nothing.
   [[gnu::always_inline]] static Lanes idle(double hop_bytes, const Lanes& hop_s, const Lanes& hiding) {
     return hop_s * V::exp_of_minus(hop_bytes * hiding);
   }
@@ -47,7 +47,7 @@ struct Hop {
     return hops == 0.0 ? Lanes{} : 2.0 * hop_s + (hops - 2.0) * idle_s;
   }
 
-  // Of a bucket or a message.
+  // The cost of a bucket or a message.
   template <bool turns>
   [[gnu::always_inline]] Cost<Lanes> cost(const auto& of) const {
     const double hops = of.hops, hop_bytes = of.hop_bytes;
@@ -69,7 +69,7 @@ struct Hop {
     if (turns) {
       const Lanes hop_s = latency_s + turn_s;
       const Lanes idle_s = segmented ? idle(hop_bytes, hop_s, hiding_per_byte_beside) : hop_s;
-      // What takes no time alone is over at once, as step::simulate has it.
+      // A collective that takes no time alone ends at once, as in step::simulate.
       const Lanes longer = cost.alone_s + (latency(hops, hop_s, idle_s) - cost.latency_s);
       cost.beside_s = V::choose(V::less(Lanes{}, cost.alone_s), longer, cost.alone_s);
     }

@@ -13,8 +13,9 @@
 namespace ddpprof::step::draws {
 namespace {
 
-// One collective at a time: a recurrence. With and without the straggler side by side, as they share each collective's
-// cost, and several vectors of draws, as each waits for its own last result.
+// One collective at a time: a recurrence. The step with and without the straggler is computed side by side, because
+// both share each collective's cost. Several vectors of draws are computed together, because each waits for its own
+// last result.
 template <std::size_t W, bool is_line, bool copies, bool turns>
 [[gnu::always_inline]] inline void one_lane(const std::vector<DrawnBucket>& buckets, const DrawnLink& kind,
                                             const Pass& late, Block& block) {
@@ -30,7 +31,7 @@ template <std::size_t W, bool is_line, bool copies, bool turns>
       even_finish[j] = V::load(block.even_backward_s, from + j * W);
       late_finish[j] = V::load(late.length_s, from + j * W);
     }
-    // A ring without reduction is a line in its hops and bytes: their sums say what all cost.
+    // The cost of a ring without reduction is linear in its hops and bytes, so their sums give the cost of all buckets.
     double all_hops = 0.0, all_bytes = 0.0;
     Lanes fixed[2] = {}, carried[2] = {};
     if (is_line) {
@@ -63,7 +64,7 @@ template <std::size_t W, bool is_line, bool copies, bool turns>
           }
           const Mask beside = V::less(start, length);
           end = start + V::choose(beside, cost.beside_s, cost.alone_s);
-          // What compute's end leaves of it goes at its pace alone.
+          // The rest of the collective after the end of compute runs at its pace alone.
           const Mask crosses = beside & V::less(length, end);
           if (V::any(crosses)) end = V::choose(crosses, length + (end - length) * (cost.alone_s / cost.beside_s), end);
           return start;
@@ -118,7 +119,7 @@ template <std::size_t W, bool turns>
     std::size_t met = 0;
     const auto go = [&]<bool beside>(const Launch& launch) __attribute__((always_inline)) {
       Known& known = costs[launch.message % messages_kept];
-      // Once compute has ended nobody asks what a collective costs beside it.
+      // After the end of compute, the cost beside compute is not needed.
       if (launch.message == met) {
         const Message& message = plan.messages[met++];
         const Cost<Lanes> cost = hop.template cost<beside>(message);

@@ -1,4 +1,4 @@
-// One block of draws through a step, in vectors: what ddp_draws.hpp's simulation runs for each of its blocks.
+// Simulates one block of draws with vector instructions. The simulation of ddp_draws.hpp calls it for each block.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@ struct Values {
   double lane[width] = {};
 };
 
-// What differs between the draws of a block, and what comes of it.
+// Inputs that differ between the draws of a block, and the results.
 struct Block {
-  std::size_t draws = width;  // so many are asked for, from the first on
+  std::size_t draws = width;  // draws in use, from the first on
   Values pace, forward_s, backward_s, straggler_s, hop_s, hop_s_per_byte, reduction_s_per_byte, turn_s, copy_s_per_byte;
   Values even_backward_s, even_copy_s, even_finish_s, late_finish_s, communication_s, latency_s, alone_s;
 };
 
-// When a pass's gradients are ready, slope times the bucket's time plus offset, and how long it lasts: at least until
-// the last of them.
+// Ready times of a pass's gradients: slope times the bucket's time plus offset. The pass lasts at least until the last
+// of them.
 struct Pass {
   Values slope, offset, length_s;
 };
 
-// Which of them are 0 in every draw.
+// The times that are 0 in every draw.
 struct Absent {
   bool turns = false, reduction = false, copies = false;
 };
 
-// Buckets of as many hops of as many bytes cost the same: a cost is found once for them, and kept until so many other
-// messages have come.
+// Buckets with equal numbers of hops and bytes have the same cost. It is computed once for them, and kept until a fixed
+// number of other messages have come.
 inline constexpr std::size_t messages_kept = 8;
 
 struct Message {
@@ -46,7 +46,7 @@ struct Launch {
   std::size_t message = 0;    // one of the last that came before it, or the next
 };
 
-// What all draws share.
+// Inputs that all draws share.
 struct Plan {
   std::vector<DrawnBucket> buckets;
   std::vector<Launch> launches;   // one a bucket, of a link with two lanes
@@ -57,7 +57,8 @@ Plan plan(std::vector<DrawnBucket>, const DrawnLink&);  // ready times must asce
 
 using RunBlock = void (*)(const Plan&, const DrawnLink&, const Absent&, const Pass& late, Block&);
 
-// One for each kind of registers that this processor has, the fastest last: all give the same digits.
+// Returns one kernel for each kind of registers that this processor has, the fastest last. All of them give the same
+// digits.
 std::vector<RunBlock> kernels();
 
 }  // namespace ddpprof::step::draws

@@ -1,4 +1,4 @@
-// A link with two lanes, for some draws at once.
+// A link with two lanes, for several draws at once.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,10 @@
 
 namespace ddpprof::step::draws {
 
-// Two collectives at most, as step::simulate has them, but from launch to launch instead of from event to event: what
-// lies between two launches has a closed form. A collective first needs its fixed time, then the link, of which two
-// have half each. Beside compute all of it goes at a slower pace: its times are kept stretched until compute ends.
+// At most two collectives at once, as in step::simulate, but computed from launch to launch instead of from event to
+// event: the time between two launches has a closed form. A collective first needs its fixed time and then the link, of
+// which two collectives have half each. Beside compute a collective runs at a slower pace; its times are kept stretched
+// until compute ends.
 template <std::size_t W>
 class TwoLanes {
   using V = Vectors<W>;
@@ -18,7 +19,7 @@ class TwoLanes {
   using Mask = typename V::Mask;
 
  public:
-  // `copy_s`: of all buckets.
+  // `copy_s`: for all buckets.
   [[gnu::always_inline]] TwoLanes(const Lanes& length_s, const Lanes& copy_s)
       : length_s_(length_s),
         finish_s_(length_s + copy_s),
@@ -29,10 +30,10 @@ class TwoLanes {
     older_.stretch = newer_.stretch = Lanes{} + 1.0;
   }
 
-  // Compute goes on in some draw: until it has ended in all, `turns` are to be minded.
+  // Compute still runs in some draw. Until it has ended in all draws, `turns` must be considered.
   bool computes() const { return computes_; }
 
-  // `copy_s`: of this bucket and all after it, none of which are copied before it.
+  // `copy_s`: for this bucket and all later ones. None of them is copied before this bucket.
   template <bool turns>
   [[gnu::always_inline]] void launch(const Lanes& ready_s, const Lanes& fixed_s, const Lanes& shared_s,
                                      const Lanes& stretch, const Lanes& copy_s) {
@@ -84,7 +85,7 @@ class TwoLanes {
     Lanes sooner_fixed_s, later_fixed_s;  // its own, the other's
     Lanes shared_second;                  // the other's
     Lanes beyond_s;  // of the first one's transfer, what is left when the other needs the link, too
-    Lanes wait_s;    // until one of both has ended: 0 where there are no two
+    Lanes wait_s;    // until one of the two has ended; 0 if fewer than two run
   };
 
   [[gnu::always_inline]] Ends ends() const {

@@ -1,4 +1,4 @@
-// Some draws at once, as vectors of the compiler's: every lane rounds alike, whatever registers the processor has.
+// Several draws at once, as the compiler's vector types: every lane rounds in the same way with every kind of register.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 
 namespace ddpprof::step::draws {
 
-// Of `W` draws. Spelt out: a compiler may take a size that depends on a template's parameter for no size at all.
+// Vector types of `W` draws. They are spelled out because a compiler may ignore a size that depends on a template
+// parameter.
 template <std::size_t W>
 struct Types;
 
@@ -25,7 +26,7 @@ template <>
 struct Types<2> {
   using Lanes = double __attribute__((vector_size(16)));
   using Whole = std::int64_t __attribute__((vector_size(16)));
-  // The same in memory, wherever it lies.
+  // The same in memory, at any address.
   using InMemory = double __attribute__((vector_size(16), aligned(8), may_alias));
 };
 
@@ -43,7 +44,7 @@ struct Types<8> {
   using InMemory = double __attribute__((vector_size(64), aligned(8), may_alias));
 };
 
-// Draws told apart, by a vector with -1 where they are chosen.
+// Selections of draws: a vector with -1 for the selected draws.
 template <std::size_t W>
 struct Choices {
   using Lanes = typename Types<W>::Lanes;
@@ -65,8 +66,8 @@ struct Choices {
 };
 
 #ifdef DDPPROF_MASK_REGISTERS
-// GCC compares 512 bits into a register of 8 bits, and takes a comparison that it cannot keep there, as one that two
-// choices rest on, apart draw by draw: these name the instructions.
+// GCC compares 512 bits into a register of 8 bits. If it cannot keep the result there, for example because two choices
+// use it, it handles the draws one by one. These functions name the instructions instead.
 struct Bits {
   unsigned char bits;
 
@@ -111,7 +112,8 @@ struct Vectors : Types<W>, Choices<W> {
   using Choices<W>::min;
   static_assert(sizeof(Lanes) == W * sizeof(double) && sizeof(Whole) == sizeof(Lanes));
 
-  // Those from `first` on. By value: a reference to Lanes promises more alignment than there is.
+  // Loads the values from `first` on. Returns by value: a reference to Lanes would promise more alignment than there
+  // is.
   [[gnu::always_inline]] static Lanes load(const Values& values, std::size_t first) {
     return *reinterpret_cast<const InMemory*>(values.lane + first);
   }
@@ -127,8 +129,8 @@ struct Vectors : Types<W>, Choices<W> {
     constexpr double round = 0x1.8p52, log2_e = 1.4426950408889634, ln2 = 0.6931471805599453;
     const Lanes shifted = x * log2_e + round;
     const Lanes r = (shifted - round) * ln2 - x, r2 = r * r, r4 = r2 * r2;
-    // Of the polynomials of degree 10 that begin with 1 + r the one with the least relative error there, 3e-16; in
-    // pairs of pairs: a sum after another would wait for each.
+    // The polynomial of degree 10 that begins with 1 + r and has the least relative error on this range, 3e-16. It is
+    // evaluated in pairs of pairs, because a sum after another would wait for each.
     const Lanes from_0 = (1.0 + r) + (0x1.ffffffffffed2p-2 + r * 0x1.55555555507c6p-3) * r2;
     const Lanes from_4 =
         (0x1.55555555890c1p-5 + r * 0x1.11111125b3d08p-7) + (0x1.6c16c0c830faep-10 + r * 0x1.a0198d58a0d53p-13) * r2;
@@ -137,7 +139,7 @@ struct Vectors : Types<W>, Choices<W> {
     return (Lanes)((Whole)sum - ((Whole)shifted << 52));  // by 2^-k
   }
 
-  // Without a sign.
+  // Returns the absolute values.
   [[gnu::always_inline]] static Lanes size(const Lanes& x) {
     return (Lanes)((Whole)x & std::numeric_limits<std::int64_t>::max());
   }

@@ -1,8 +1,8 @@
-// One training step as lanes of segments: what a thread, a link or a replica does when. Measured and simulated steps
-// have the same form, so that one can be drawn beside the other.
+// One training step as lanes of segments: the activities of a thread, a link or a replica over time. Measured and
+// simulated steps have the same form, so that they can be drawn side by side.
 //
-// The first lane is the step's own thread: its segments follow each other without a gap from 0 to step_s, so that the
-// kinds' sums add up to the step. The other lanes show what runs beside it.
+// The first lane is the step's own thread. Its segments follow each other without a gap from 0 to step_s, so that the
+// sums of the kinds add up to the step. The other lanes show activities beside it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class SegmentKind {
   skew,          // waiting for slower ranks
   copies,        // DataParallel's between devices
   other,         // gaps
-  not_modelled,  // what a simulation cannot say of a step it is asked to match
+  not_modelled,  // the part of a step that the simulation does not explain
   gradient,      // a moment: a gradient, or a bucket's last one, is ready
   launch,        // a moment: a collective is handed to the backend
 };
@@ -53,10 +53,10 @@ struct StepLanes {
   std::int64_t rank = 0, step = 0;  // of a measured one
   double step_s = 0.0;
   std::vector<Lane> lanes;
-  std::string note;  // what to know before reading them, or empty
+  std::string note;  // a remark for the reader, or empty
 };
 
-// Of one kind on the first lane.
+// Returns the total duration of one kind on the first lane.
 double total_s(const StepLanes&, SegmentKind);
 
 }  // namespace ddpprof::step

@@ -39,8 +39,8 @@ void validate(const Job& job, const Plan& plan) {
     require(figure >= 0.0 && std::isfinite(figure), "a job's figure is below 0 or not finite");
 }
 
-// What each collective and each block costs under a plan. Groups lie on nodes as they happen to: of those of a stage
-// the one that spans most nodes is waited for.
+// Cost of each collective and each block under a plan. The position of groups on nodes follows from the rank numbers. A
+// stage waits for its group that spans the most nodes.
 class Costs {
  public:
   Costs(const Job& job, const Plan& plan, const Network& network) : job_(job), plan_(plan), network_(network) {
@@ -98,7 +98,7 @@ struct Pass {
   std::int64_t micro;
 };
 
-// In which order a stage computes its micro-batches.
+// The order in which a stage computes its micro-batches.
 std::vector<Pass> order_of(const Plan& plan, std::int64_t stage) {
   const std::int64_t count = plan.micro_batches;
   // 1F1B: as many forwards ahead as there are stages from this one on, then a backward for each forward

@@ -14,14 +14,14 @@
 
 namespace ddpprof::strategy {
 
-// What computes and communicates as one: a layer or a transformer block. Of one micro-batch on one device that holds
-// all of it.
+// A unit of computation and communication: a layer or a transformer block. Times are of one micro-batch on one device
+// that holds the whole block.
 struct Block {
   double forward_s = 0.0;
   double backward_s = 0.0;
   double parameter_bytes = 0.0;
   double activation_bytes = 0.0;  // kept from the forward for the backward; tensor-parallel ranks split it evenly
-  double output_bytes = 0.0;      // handed to the next block; its gradient has as many
+  double output_bytes = 0.0;      // passed to the next block; its gradient has the same size
   // All-reduces of output_bytes among tensor-parallel ranks in each of forward and backward: a transformer block has 2
   // (after attention and after the MLP; Shoeybi et al. 2019, "Megatron-LM").
   int tensor_all_reduces = 2;
@@ -31,15 +31,15 @@ struct Job {
   std::vector<Block> blocks;     // in forward order
   double data_s = 0.0;           // exposed wait for input, each micro-batch
   double optimizer_s = 0.0;      // of all parameters on one device
-  double gradient_bytes = 1.0;   // a byte of parameters has
-  double optimizer_bytes = 0.0;  // a byte of parameters has: momentum 1, Adam 2; mixed precision with Adam 6
+  double gradient_bytes = 1.0;   // per byte of parameters
+  double optimizer_bytes = 0.0;  // per byte of parameters: momentum 1, Adam 2, mixed precision with Adam 6
 };
 
 enum class Schedule { gpipe, one_f_one_b };
 
 struct Plan {
   std::int64_t data = 1, tensor = 1, pipeline = 1;
-  std::int64_t micro_batches = 1;  // of each replica: gradient accumulation, and what a pipeline is filled with
+  std::int64_t micro_batches = 1;  // of each replica: for gradient accumulation and for filling a pipeline
   Schedule schedule = Schedule::one_f_one_b;
   // 0: DDP. 1: optimizer states are sharded. 2: gradients too, so that they are reduced for every micro-batch.
   // 3: parameters too (FSDP, reshard after forward): gathered for each block's forward and again for its backward.
@@ -65,15 +65,15 @@ struct Stage {
 struct Outcome {
   double step_s = 0.0;
   double compute_s = 0.0;  // of the busiest stage
-  double bubble_s = 0.0;   // what the pipeline adds where links are free
-  double exposed_s = 0.0;  // what the links add: step_s - bubble_s - compute_s
+  double bubble_s = 0.0;   // time that the pipeline adds with free links
+  double exposed_s = 0.0;  // time that the links add: step_s - bubble_s - compute_s
   std::vector<Stage> stages;
 };
 
-// Throws std::invalid_argument for a plan or a job that cannot be: no block, fewer blocks than stages, a count below 1.
+// Throws std::invalid_argument for an invalid plan or job: no block, fewer blocks than stages, a count below 1.
 Outcome simulate(const Job&, const Plan&, const collective::Network&);
 
-// Where each stage begins: contiguous, the slowest stage as fast as can be.
+// Returns the first block of each stage: contiguous stages such that the slowest stage is as fast as possible.
 std::vector<std::size_t> balanced_stages(const Job&, std::size_t stages);
 
 }  // namespace ddpprof::strategy

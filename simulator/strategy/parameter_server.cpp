@@ -28,7 +28,7 @@ void validate(const ParameterServerJob& job) {
   if (!std::isfinite(job.gradient_bytes) || !(job.gradient_bytes >= 0.0)) refuse("gradient_bytes below 0");
 }
 
-// What one worker does in one step, with server 0 watched for staleness.
+// The tasks of one worker in one step; server 0 is used for the staleness.
 struct Step {
   Task applied, read;  // read: the parameters that this step's compute used begin to leave the server
 };
@@ -101,7 +101,7 @@ class Training {
   void add_round() {
     std::vector<std::vector<Task>> applied;
     for (std::size_t worker = 0; worker < workers_; ++worker) applied.push_back(compute_and_push(worker));
-    std::vector<Task> all;  // by server: everybody's gradients are in
+    std::vector<Task> all;  // by server: the gradients of all workers have arrived
     for (std::size_t server = 0; server < servers_; ++server) {
       all.push_back(graph_.add_task({}, {}));
       for (std::size_t worker = 0; worker < workers_; ++worker) graph_.wait_for(applied[worker][server]);
@@ -109,7 +109,8 @@ class Training {
     for (std::size_t worker = 0; worker < workers_; ++worker) pull(worker, all);
   }
 
-  // What happens between a quarter of the training and the moment the quickest worker ends: all are at work then.
+  // Results cover the time between a quarter of the training and the end of the quickest worker: all workers train
+  // then.
   ParameterServerOutcome figures(const std::vector<engine::Times>& times) const {
     const auto ended_s = [&](Task task) { return times[static_cast<std::size_t>(task)].end_s; };
     double end_s = ended_s(steps_[0].back().applied);

@@ -1,8 +1,8 @@
-// Training through parameter servers: workers push gradients and pull parameters, together or each at its own pace.
+// Training with parameter servers: workers push gradients and pull parameters, together or each at its own pace.
 //
-// Simulated only: no such training is run here. Each server holds an even share of the parameters, takes what comes in
-// over one link and sends over another, and applies one worker's gradients after the other's. A worker's own link is as
-// fast. (Li et al. 2014, "Scaling Distributed Machine Learning with the Parameter Server".)
+// Simulated only: ddpprof does not run such a training. Each server holds an even share of the parameters, receives
+// over one link and sends over another, and applies the gradients of one worker after the other. A worker's own link
+// has the same speed. (Li et al. 2014, "Scaling Distributed Machine Learning with the Parameter Server".)
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace ddpprof::strategy {
 struct ParameterServerJob {
   std::vector<double> compute_s;  // of each worker's step: forward and backward
   std::int64_t servers = 1;
-  double gradient_bytes = 0.0;  // and as many of parameters come back
+  double gradient_bytes = 0.0;  // parameters that come back have the same size
   double apply_s = 0.0;         // one worker's gradients into all parameters, on one server
   collective::Link link;        // of a server, in each direction
   bool asynchronous = false;
-  // Of each worker; asynchronous, of the slowest one, and the others as many as fit beside. Figures leave out the first
-  // quarter of the time.
+  // Steps of each worker. Asynchronous: steps of the slowest worker; the others run as long as it does. Results leave
+  // out the first quarter of the time.
   std::int64_t steps = 20;
 };
 
