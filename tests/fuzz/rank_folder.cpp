@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/import/ranks/rank_runs.hpp"
+#include "runner/errors/user_error.hpp"
 #include "tests/fuzz/empty_database.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 

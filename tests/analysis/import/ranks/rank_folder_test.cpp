@@ -321,9 +321,9 @@ TEST_F(RankFolder, ARunOfWhichNoRankLivedIsOfTheBackendItAskedFor) {
     std::vector<std::string> notes;
     const std::vector<RankRun> runs = group_runs(read_rank_records(folder_, older), true, notes);
     ASSERT_EQ(runs.size(), 1u);
-    const MeasurementJob job = job_of(runs.front(), common_scenario(runs));
-    EXPECT_EQ(job.device, one.device) << one.keys;
-    EXPECT_EQ(job.backend, one.backend) << one.keys;
+    const MeasurementSetup setup = setup_of(runs.front(), common_scenario(runs));
+    EXPECT_EQ(setup.device, one.device) << one.keys;
+    EXPECT_EQ(setup.backend, one.backend) << one.keys;
   }
 }
 
